@@ -41,9 +41,9 @@ Result<FolderLock> FolderLock::take(const std::string& folder) {
 namespace {
 
 // What a run makes before its run.json; data comes into them afterwards.
-constexpr std::array<const char*, 6> empty_files{"requests.jsonl", "fired.jsonl",
-                                                 "client.jsonl",   "responses.jsonl",
-                                                 "periods.jsonl",  "events.jsonl"};
+constexpr std::array<const char*, 7> empty_files{"requests.jsonl",  "fired.jsonl",   "client.jsonl",
+                                                 "responses.jsonl", "periods.jsonl", "events.jsonl",
+                                                 "server.jsonl"};
 constexpr const char* unfinished_file = "run.json.new";
 
 bool is_ours(const struct stat& facts) {
@@ -77,7 +77,12 @@ Result<NewFolder> try_to_take(const std::string& folder) {
     }
     // Looked at now that nobody else can begin there.
     const bool alone = made || lock.value().keeps_others_out();
-    if (!alone || place_at(folder) != Place::leftover) {
+    const Result<Place> place = place_at(folder);
+    if (!place) {
+        (void)(made && ::rmdir(folder.c_str()) == 0);
+        return place.error();
+    }
+    if (!alone || place.value() != Place::leftover) {
         return Error{ErrorCode::exists, EEXIST, "take the folder: another run is there"};
     }
     NewFolder taken;
@@ -88,16 +93,20 @@ Result<NewFolder> try_to_take(const std::string& folder) {
 
 }  // namespace
 
-Place place_at(const std::string& folder) {
+Result<Place> place_at(const std::string& folder) {
     struct stat facts{};
     if (::lstat(folder.c_str(), &facts) != 0) {
         return Place::free;  // or it cannot be reached: making it says why
     }
-    const std::unique_ptr<DIR, int (*)(DIR*)> entries(
-        S_ISDIR(facts.st_mode) && is_ours(facts) ? ::opendir(folder.c_str()) : nullptr,
-        &::closedir);
-    if (entries == nullptr) {
+    if (!S_ISDIR(facts.st_mode) || !is_ours(facts)) {
         return Place::taken;
+    }
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), &::closedir);
+    if (entries == nullptr && errno == EACCES) {
+        return Place::taken;
+    }
+    if (entries == nullptr) {
+        return error_from_errno(errno, "list the folder");
     }
     while (const dirent* const entry = ::readdir(entries.get())) {  // to the first that is not ours
         const std::string_view name = entry->d_name;

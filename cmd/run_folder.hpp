@@ -38,7 +38,8 @@ enum class Place : std::uint8_t {
                ///< all
     taken,     ///< all else: it is never written over
 };
-Place place_at(const std::string& folder);
+/// Errors: what keeps a folder of this user from being listed.
+Result<Place> place_at(const std::string& folder);
 
 /// A folder that is a new run's own, and empty.
 struct NewFolder {

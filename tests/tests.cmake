@@ -39,7 +39,7 @@ file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS tests/unit/*.cpp tests/golden/*
 # Under the race detector only those of what two threads, or a thread and the kernel, share.
 if(MODE STREQUAL "thread")
   list(FILTER unit_sources INCLUDE REGEX
-       "tests/unit/(engine/(record|io)/.*|cmd/mock/server_test|[a-z_]*)\\.cpp$")
+       "tests/unit/(engine/(record|io|scraper)/.*|cmd/mock/server_test|cmd/replay/run/live_page_test|[a-z_]*)\\.cpp$")
 endif()
 add_executable(unit_tests ${unit_sources})
 target_compile_definitions(unit_tests PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"

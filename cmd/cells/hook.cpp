@@ -19,6 +19,7 @@ namespace {
 constexpr std::int64_t ns_per_second = 1'000'000'000;
 // What is asked to end may have a server to stop.
 constexpr std::int64_t end_grace_ns = 2 * ns_per_second;
+constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t try_ns_max = 30 * ns_per_second;
 constexpr std::int64_t try_pause_ns = ns_per_second / 2;
 
@@ -98,7 +99,8 @@ HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& enviro
     HookEnd last;
     do {
         Hook one = hook;
-        one.limit_ns = std::clamp<std::int64_t>(end - now_ns(), 1, try_ns_max);
+        const std::int64_t left_ms = (end - now_ns() + ns_per_ms - 1) / ns_per_ms;
+        one.limit_ns = std::clamp<std::int64_t>(left_ms * ns_per_ms, ns_per_ms, try_ns_max);
         last = run_hook(one, environment, output, stops);
         if (last.outcome == HookOutcome::done || last.outcome == HookOutcome::stopped) {
             return last;

@@ -4,6 +4,7 @@
 
 #include "cmd/convert/from_logs.hpp"
 #include "cmd/convert/options.hpp"
+#include "cmd/convert/run_trace.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/load_values.hpp"
@@ -53,6 +54,11 @@ int Conversion::read() {
         const int code = read_from_logs(options_, trace_, errors, notes);
         say("logs", notes);
         print_errors(errors);
+        return code;
+    }
+    if (options_.files.paths.size() == 1 && is_run_folder(options_.files.paths[0])) {
+        const int code = read_run_trace(options_.files.paths[0], trace_, notes);
+        say("run", notes);
         return code;
     }
     const bool usable = read_trace(options_.files, trace_, errors, notes);

@@ -11,8 +11,9 @@ namespace {
 
 constexpr const char* description =
     "Writes a trace anew: in another format, or a part of it, faster, spread, sampled, overlaid.\n"
-    "What the format cannot hold is named, a line each. --from-logs makes a trace of logged\n"
-    "requests: their text becomes block ids under a secret salt, and is not written.\n";
+    "What the format cannot hold is named, a line each. The folder of a run in place of a\n"
+    "trace stands for what was really sent and got. --from-logs makes a trace of logged requests:\n"
+    "their text becomes block ids under a secret salt, and is not written.\n";
 
 constexpr const char* footer =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m or 2h; a bare number is seconds. A file that ends in
@@ -24,6 +25,7 @@ Examples:
   driftless convert qwen_traceA_blksz_16.jsonl -o a.jsonl --to mooncake --start 10m --end 20m
   driftless convert trace.jsonl -o half.jsonl.gz --sample-sessions 50% --seed 3
   driftless convert trace.jsonl -o busy.jsonl --replicate 4 --spread
+  driftless convert runs/20261121T062957Z-trace -o sent.jsonl.zst
   driftless convert logs/ --from-logs --tokenizer tokenizer.json --salt-file salt -o mine.jsonl.zst
 
 Exit codes: 0 done, 2 usage (an output file that exists, too), 3 input refused, 7 the host fails.)";

@@ -43,7 +43,12 @@ std::string default_folder(const std::string& trace_name) {
 }
 
 int check_paths(const ResultFlags& results, bool dry_run) {
-    const Place place = results.out.empty() ? Place::free : place_at(results.out);
+    const Result<Place> found =
+        results.out.empty() ? Result<Place>(Place::free) : place_at(results.out);
+    if (!found) {
+        return fail_host(("--out " + results.out).c_str(), found.error());
+    }
+    const Place place = found.value();
     if (place == Place::taken) {
         std::fprintf(stderr,
                      "driftless: --out %s: exists already; name a new folder or remove it\n",

@@ -44,7 +44,7 @@ int write_page(const std::string& path, const ReportedRun& run) {
 
 }  // namespace
 
-int write_exports(const ReportExports& exports, const ReportedRun& run) {
+int write_exports(const ReportExports& exports, const ReportedRun& run, const std::string& by_csv) {
     int code = exit_done;
     if (!exports.markdown.empty()) {
         code = write_text("--markdown", exports.markdown, markdown_summary(run));
@@ -54,6 +54,9 @@ int write_exports(const ReportExports& exports, const ReportedRun& run) {
     }
     if (code == exit_done && !exports.csv.empty()) {
         code = write_csv_folder(run, exports.csv);
+        if (code == exit_done && !by_csv.empty()) {
+            code = write_text("--csv", exports.csv + "/by.csv", by_csv);
+        }
     }
     if (code == exit_done && !exports.perfetto.empty()) {
         code = write_perfetto(run, exports.perfetto);

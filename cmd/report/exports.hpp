@@ -20,7 +20,8 @@ struct ReportExports {
     bool take_stdout() const { return markdown == "-" || junit == "-"; }
 };
 
-/// Writes what was asked for, and never over a file. Returns the exit code; what failed is printed.
-int write_exports(const ReportExports& exports, const ReportedRun& run);
+/// Writes what was asked for, and never over a file; `by_csv` is the text of by.csv, or empty.
+/// Returns the exit code; what failed is printed.
+int write_exports(const ReportExports& exports, const ReportedRun& run, const std::string& by_csv);
 
 }  // namespace driftless

@@ -1,6 +1,7 @@
 #include "cmd/report/options.hpp"
 
 #include "cmd/options_flags.hpp"
+#include "cmd/report/options_readings.hpp"
 #include "cmd/table_kind.hpp"
 #include "cmd/threshold_values.hpp"
 
@@ -22,6 +23,8 @@ constexpr const char* footer =
   driftless report runs/20261121T062957Z-trace --html run.html
   driftless report runs/20261121T062957Z-trace --csv tables --junit result.xml
   driftless report runs/20261121T062957Z-trace --markdown - >> "$GITHUB_STEP_SUMMARY"
+  driftless report runs/20261121T062957Z-trace --view vllm
+  driftless report runs/20261121T062957Z-trace --by kept.model --by input:4
   driftless report runs/20261121T062957Z-trace --perfetto run.pftrace --xlsx run.xlsx
 
 Exit codes: 0 done, 2 usage (no folder of a run, or a file that is there already, too),
@@ -74,6 +77,7 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     flags.values("--fail-if", "COND",
                  "exit 8 where it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_threshold,
                  line.command.fail_if);
+    add_reading_flags(flags, line.command.readings);
     flags.group("Files, which must not be there yet");
     ReportExports& files = line.command.exports;
     flags.value("--csv", "DIR", "requests.csv, periods.csv, summary.csv, definitions.csv", nullptr,
@@ -102,6 +106,7 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
         why = "no run is given: name its folder";
     }
     why = why.empty() ? why_not_together(line.command) : why;
+    why = why.empty() ? why_not_readings(line.command.readings) : why;
     return why.empty() ? line : refused(why);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cmd/report/exports.hpp"
+#include "cmd/report/readings.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "engine/stats/thresholds.hpp"
 
@@ -17,6 +18,7 @@ struct ReportCommand {
     std::vector<Threshold> fail_if;  ///< empty: those of the run, for its summary alone
     TableKind table = TableKind::compact;
     ReportExports exports;
+    ReportReadings readings;
 };
 
 struct ReportCommandLine {

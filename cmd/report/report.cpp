@@ -9,8 +9,11 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/report/exports.hpp"
 #include "cmd/report/options.hpp"
+#include "cmd/report/readings.hpp"
 #include "cmd/rules/rule_sets.hpp"
 #include "cmd/run_folder.hpp"
+#include "cmd/scrape/mapping_file.hpp"
+#include "cmd/scrape/read_totals.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "cmd/threshold_values.hpp"
 #include "engine/history/past.hpp"
@@ -87,9 +90,15 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
         explain_users(lost, live);
         return;
     }
+    if (complete) {
+        std::fprintf(stderr,
+                     "report: the run ended before it had summed up; all %llu rows have a "
+                     "record\n",
+                     static_cast<Long>(facts.rows));
+        return;
+    }
     const char* what = live          ? "the run still goes on"
                        : facts.ended ? "the run could not write all of its records"
-                       : complete    ? "the run was killed before it had summed up"
                                      : "the run was killed";
     std::fprintf(stderr, "report: %s: %llu of %llu rows have no record, %s%llu of them had left\n",
                  what, static_cast<Long>(facts.rows - past.records()),
@@ -115,6 +124,25 @@ std::string judge(const RunFacts& facts, const SummaryFigures& figures,
     return "";
 }
 
+/// By the tables of the run, as its run.json has them. What cannot be read is told and left out.
+std::optional<ServerTotals> totals_of(const std::string& folder, const RunFacts& facts,
+                                      const SummaryFigures& figures) {
+    std::vector<EngineMapping> own;
+    std::string why;
+    for (const std::string& text : facts.metrics_tables) {
+        if (why = read_mapping(text, own.emplace_back()); !why.empty()) {
+            std::fprintf(stderr, "report: run.json: metrics_tables: %s\n", why.c_str());
+            own.pop_back();
+        }
+    }
+    std::optional<ServerTotals> totals =
+        read_totals(folder, known_mappings(std::move(own)), figures.timeline.spans, why);
+    if (!why.empty()) {
+        std::fprintf(stderr, "report: %s\n", why.c_str());
+    }
+    return totals;
+}
+
 /// The thresholds that were given here, or those of the run. False: one of the run's cannot be
 /// read.
 bool thresholds_of(const ReportCommand& command, const RunFacts& facts,
@@ -131,6 +159,21 @@ bool thresholds_of(const ReportCommand& command, const RunFacts& facts,
         out.push_back(std::move(threshold).value());
     }
     return true;
+}
+
+/// On standard output the summary and what is below it, or the one reading that stands alone.
+void print_run(const ReportCommand& command, const ReportedRun& run, const ReadingTexts& readings) {
+    if (command.exports.take_stdout()) {
+        return;
+    }
+    std::string text = readings.screen;
+    if (!readings.own_screen && command.json) {
+        text = with_members(run.summary, readings.members);
+    } else if (!readings.own_screen) {
+        text = printable_lines(summary_table(run.figures, run.info, command.table)) + text;
+    }
+    std::fputs(text.c_str(), stdout);
+    std::fputs(readings.notes.c_str(), stderr);
 }
 
 int report(const ReportCommand& command) {
@@ -158,6 +201,7 @@ int report(const ReportCommand& command) {
         figures.cache_excess = 0;
     }
     SummaryInfo info = facts.info;
+    info.server = totals_of(folder, facts, figures);
     figures.warnings = warnings_of(figures, info);
     const Judgement judged = judge_run(facts.calibration, figures, past.client(), info.cache_probe);
     info.verdict = name_of(judged.verdict);
@@ -176,13 +220,12 @@ int report(const ReportCommand& command) {
         info.unfinished = Unfinished{facts.rows - past.records(), lost.rows, lost.all_known};
     }
     const ReportedRun run{folder, facts, figures, info, summary_json(figures, info)};
-    if (!command.exports.take_stdout()) {
-        const std::string text = command.json
-                                     ? run.summary
-                                     : printable_lines(summary_table(figures, info, command.table));
-        std::fputs(text.c_str(), stdout);
+    ReadingTexts readings;
+    if (why = take_readings(command.readings, run, command.json, readings); !why.empty()) {
+        return refuse(why, exit_input);
     }
-    if (const int code = write_exports(command.exports, run); code != exit_done) {
+    print_run(command, run, readings);
+    if (const int code = write_exports(command.exports, run, readings.by_csv); code != exit_done) {
         return code;
     }
     explain(folder, facts, past, files.value(), lost, live);

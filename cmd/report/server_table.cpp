@@ -24,12 +24,6 @@ constexpr std::array<std::string_view, server_figures> units{
     "tokens", "tokens", "tokens",   "tokens",   "tokens", "tokens",   "",
     "bytes",  "bytes",  "s",        "s",        "tokens", "tokens"};
 
-struct Instantaneous {
-    std::int64_t t_ns = 0;
-    std::uint32_t segment = 0;
-    std::array<std::optional<double>, server_figures> figures;
-};
-
 bool names_metric(const EngineMapping& mapping, std::string_view name) {
     constexpr std::string_view total = "_total";
     const std::string_view stem =
@@ -49,7 +43,7 @@ class ServerPages {
     explicit ServerPages(std::span<const EngineMapping> mappings) : mappings_(mappings) {}
 
     /// What all pages say once this line is read; nothing for a line that is no whole page.
-    std::optional<Instantaneous> add(const ServerLine& line) {
+    std::optional<ServerInstant> add(const ServerLine& line) {
         if (const auto* const series = std::get_if<ServerSeries>(&line)) {
             begin(series->segment);
             if (series->series == series_.size()) {  // another number is not of a file of ours
@@ -94,7 +88,7 @@ class ServerPages {
         return std::any_of(mappings_.begin(), mappings_.end(),
                            [&](const EngineMapping& one) { return names_metric(one, name); });
     }
-    Instantaneous read(const ServerScrape& scrape) {
+    ServerInstant read(const ServerScrape& scrape) {
         for (const ServerValue& one : scrape.changed) {
             if (one.series < series_.size()) {
                 series_[one.series].present = one.value.has_value();
@@ -104,7 +98,7 @@ class ServerPages {
         const std::size_t place = place_of(scrape.url);
         fill_page(place);
         endpoints_[place].add(page_);
-        Instantaneous row{scrape.t_ns, scrape.segment, {}};
+        ServerInstant row{scrape.t_ns, scrape.segment, {}};
         for (std::size_t i = 0; i < server_figures; ++i) {
             row.figures[i] = figure_of_all(endpoints_, static_cast<ServerFigure>(i));
         }
@@ -148,7 +142,7 @@ PageColumn column_named(std::string name, std::string_view unit) {
     return PageColumn(figure);
 }
 
-std::vector<PageColumn> columns_of(const std::vector<Instantaneous>& rows) {
+std::vector<PageColumn> columns_of(const std::vector<ServerInstant>& rows) {
     std::vector<PageColumn> columns;
     columns.push_back(column_named("t_ns", "ns"));
     columns.push_back(column_named("segment", ""));
@@ -170,14 +164,14 @@ std::vector<PageColumn> columns_of(const std::vector<Instantaneous>& rows) {
 
 }  // namespace
 
-Result<std::vector<PageColumn>> read_server_table(const std::string& path, std::string& why) {
+Result<std::vector<ServerInstant>> read_server_instants(const std::string& path, std::string& why) {
     Result<RunLines> lines = RunLines::open(path, why);
     if (!lines) {
         return lines.error();
     }
     const std::vector<EngineMapping> mappings = known_mappings();
     ServerPages pages(mappings);
-    std::vector<Instantaneous> rows;
+    std::vector<ServerInstant> rows;
     JsonDocument document;
     while (const std::optional<std::string_view> text = lines.value().next()) {
         const Result<ServerLine> line = read_server_line(document, *text);
@@ -185,7 +179,7 @@ Result<std::vector<PageColumn>> read_server_table(const std::string& path, std::
             why = describe_line(path, lines.value().number(), line.error());
             return line.error();
         }
-        if (const std::optional<Instantaneous> row = pages.add(line.value())) {
+        if (const std::optional<ServerInstant> row = pages.add(line.value())) {
             rows.push_back(*row);
         }
     }
@@ -193,7 +187,15 @@ Result<std::vector<PageColumn>> read_server_table(const std::string& path, std::
         why = lines.value().why();
         return *lines.value().error();
     }
-    return columns_of(rows);
+    return rows;
+}
+
+Result<std::vector<PageColumn>> read_server_table(const std::string& path, std::string& why) {
+    const Result<std::vector<ServerInstant>> rows = read_server_instants(path, why);
+    if (!rows) {
+        return rows.error();
+    }
+    return columns_of(rows.value());
 }
 
 }  // namespace driftless

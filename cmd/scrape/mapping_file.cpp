@@ -1,5 +1,7 @@
 #include "cmd/scrape/mapping_file.hpp"
 
+#include <utility>
+
 #include "cmd/scrape/shipped_mappings.hpp"
 #include "cmd/toml_reader.hpp"
 #include "proto/core/check.hpp"
@@ -65,8 +67,8 @@ std::string read_mapping(std::string_view text, EngineMapping& out) {
     return reader.why();
 }
 
-std::vector<EngineMapping> known_mappings() {
-    std::vector<EngineMapping> mappings;
+std::vector<EngineMapping> known_mappings(std::vector<EngineMapping> own) {
+    std::vector<EngineMapping> mappings = std::move(own);
     for (const ShippedMapping& one : shipped_mappings()) {
         CHECK(read_mapping(one.text, mappings.emplace_back()).empty());
     }

@@ -13,7 +13,7 @@ namespace driftless {
 /// empty text.
 std::string read_mapping(std::string_view text, EngineMapping& out);
 
-/// Those that the program brings along, by the names of their files.
-std::vector<EngineMapping> known_mappings();
+/// Users' own first, then those that the program brings along, by the names of their files.
+std::vector<EngineMapping> known_mappings(std::vector<EngineMapping> own = {});
 
 }  // namespace driftless

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cmd/screen/server_lines.hpp"
 #include "cmd/screen/words.hpp"
 #include "proto/json/printable.hpp"
 
@@ -341,6 +342,9 @@ std::string full_table(const SummaryFigures& f, const SummaryInfo& info) {
     }
     add_goodput(table, f);
     add_urls(table, f.urls);
+    for (const std::string& text : server_lines(f, info)) {
+        table.line("Servers' metrics:", text);
+    }
     add_outcomes(table, f);
     add_errors(table, f);
     if (info.unfinished) {

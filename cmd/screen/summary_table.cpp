@@ -14,6 +14,7 @@
 #include "cmd/screen/judged_table.hpp"
 #include "cmd/screen/lines.hpp"
 #include "cmd/screen/plots.hpp"
+#include "cmd/screen/server_lines.hpp"
 #include "cmd/screen/words.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/json/printable.hpp"
@@ -75,6 +76,20 @@ void add_errors(Lines& lines, const SummaryFigures& f) {
     }
 }
 
+/// Rows that the run itself kept back.
+void add_unsent(Lines& lines, const SummaryFigures& f) {
+    if (f.dropped > 0) {
+        lines.add("Not sent", fmt::format("{} waited for a row that failed (`error` names it)",
+                                          rows_text(f.dropped)));
+    }
+    if (f.held_to_the_end > 0) {
+        lines.add(
+            f.dropped > 0 ? "" : "Not sent",
+            fmt::format("{} waited for room under --max-inflight or a token budget to the end",
+                        rows_text(f.held_to_the_end)));
+    }
+}
+
 void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     lines.add("Verdict", info.verdict);
     lines.list("", info.verdict_reasons);
@@ -110,10 +125,7 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     if (f.abandoned.requests > 0) {
         lines.add("Abandoned", abandoned_text(f.abandoned));
     }
-    if (f.dropped > 0) {
-        lines.add("Not sent", fmt::format("{} waited for a row that failed (`error` names it)",
-                                          rows_text(f.dropped)));
-    }
+    add_unsent(lines, f);
     if (f.short_output > f.completed) {
         lines.add("", fmt::format("latencies are of the {} ok rows alone; --output cap takes "
                                   "shorter answers as ok",
@@ -368,6 +380,10 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
     add_latencies(lines, f, info);
     add_urls(lines, f.urls);
     add_prompts(lines, f, info);
+    const std::vector<std::string> server = server_lines(f, info);
+    for (std::size_t i = 0; i < server.size(); ++i) {
+        lines.add(i == 0 ? "Metrics" : "", server[i]);
+    }
     add_drift(lines, f);
     lines.rule("");
     return lines.take();

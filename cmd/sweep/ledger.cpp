@@ -78,6 +78,15 @@ void write_hook(JsonWriter& json, std::string_view key, const SweepHook& hook) {
 
 void write_plan(JsonWriter& json, const SweepPlan& plan) {
     json.key("plan").begin_object();
+    json.key("home").string(plan.home);
+    json.key("traces").begin_array();
+    for (const KeptTrace& trace : plan.traces) {
+        json.begin_object();
+        json.key("path").string(trace.path);
+        json.key("digest").string(trace.digest);
+        json.end_object();
+    }
+    json.end_array();
     write_texts(json, "arguments", plan.arguments);
     json.key("over").begin_array();
     for (const SweepAxis& axis : plan.axes) {
@@ -153,6 +162,10 @@ SweepHook read_hook(JsonValue hook) {
 
 SweepPlan read_plan(JsonValue json) {
     SweepPlan plan;
+    plan.home = text_of(json.find("home"));
+    for (JsonValue one = json.find("traces").first(); one.present(); one = one.next()) {
+        plan.traces.push_back({text_of(one.find("path")), text_of(one.find("digest"))});
+    }
     plan.arguments = texts_of(json.find("arguments"));
     for (JsonValue one = json.find("over").first(); one.present(); one = one.next()) {
         plan.axes.push_back({text_of(one.find("name")), texts_of(one.find("values")),

@@ -76,6 +76,13 @@ std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
         return taken ? flag + axis.name + ": hooks have another value of this name; choose another"
                      : "";
     }
+    const bool has_url =
+        std::any_of(plan.arguments.begin(), plan.arguments.end(),
+                    [](const std::string& one) { return flag_name(one) == "url"; });
+    if (axis.name == "url" && has_url) {
+        return "--over url: --url is given, too, and would have half of the rows of each cell; "
+               "remove it";
+    }
     if (is_own_flag(axis.name) || axis.name == "label") {
         return flag + axis.name + ": this flag cannot be varied";
     }

@@ -28,7 +28,15 @@ struct SweepHook {
     std::int64_t limit_ns = 0;
 };
 
+/// A trace as it was when the sweep began.
+struct KeptTrace {
+    std::string path;    ///< as it was typed
+    std::string digest;  ///< of its bytes, 16 hex digits
+};
+
 struct SweepPlan {
+    std::string home;                    ///< absolute: paths and hooks go by this folder
+    std::vector<KeptTrace> traces;       ///< that cells name
     std::vector<std::string> arguments;  ///< of every replay: TRACE.., flags
     std::vector<SweepAxis> axes;
     std::uint64_t repeat = 1;

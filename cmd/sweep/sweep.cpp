@@ -2,10 +2,12 @@
 
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "cmd/replay/flags/options.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/sweep/dry_run.hpp"
+#include "cmd/sweep/kept_traces.hpp"
 #include "cmd/sweep/options.hpp"
 #include "cmd/sweep/play.hpp"
 #include "cmd/whole_file.hpp"
@@ -48,8 +51,9 @@ std::string words_of_replay(const std::string& text) {
     return words.ends_with(behind) ? words.substr(0, words.size() - behind.size()) : words;
 }
 
-/// Every cell is one that replay takes, before the first hook runs.
-int check_cells(const Ledger& ledger, const std::string& key, bool dry_run) {
+/// Every cell is one that replay takes, before the first hook runs. `paths`: its traces.
+int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
+                std::vector<std::string>& paths) {
     for (const LedgerCell& cell : ledger.cells) {
         std::vector<std::string> arguments = arguments_of(ledger.plan, cell.planned);
         if (dry_run) {
@@ -68,9 +72,33 @@ int check_cells(const Ledger& ledger, const std::string& key, bool dry_run) {
                 return refuse(path + ": " + reason_of(error_from_errno(errno, "open the trace")),
                               exit_input);
             }
+            paths.push_back(path);
         }
     }
     return exit_done;
+}
+
+/// Where the sweep began, with what it began: else its cells would not belong together.
+int go_home(const SweepPlan& plan, const std::string& folder) {
+    if (!plan.home.empty() && ::chdir(plan.home.c_str()) != 0) {
+        return refuse("--resume " + folder + ": the sweep began in " + plan.home + ": " +
+                          reason_of(error_from_errno(errno, "go there")),
+                      exit_input);
+    }
+    if (const std::string changed = changed_trace(plan.traces); !changed.empty()) {
+        return refuse("--resume " + folder + ": " + changed +
+                          " is not the trace that it was when the sweep began; put that back, or "
+                          "begin a new sweep",
+                      exit_input);
+    }
+    return exit_done;
+}
+
+/// Absolute; as it is where that cannot be known.
+std::string absolute_path(const std::string& path) {
+    const std::unique_ptr<char, void (*)(void*)> found(::realpath(path.c_str(), nullptr),
+                                                       &std::free);
+    return found != nullptr ? found.get() : path;
 }
 
 void print_plan(const Ledger& ledger, const std::string& folder) {
@@ -117,12 +145,20 @@ int wait_for_orphan(const LedgerCell& cell, const std::string& folder) {
 
 int begin(const SweepCommand& command, const std::string& key) {
     Ledger ledger = new_ledger(command.plan);
-    if (const int code = check_cells(ledger, key, command.dry_run); code != exit_done) {
+    std::vector<std::string> paths;
+    if (const int code = check_cells(ledger, key, command.dry_run, paths); code != exit_done) {
         return code;
     }
     if (command.dry_run) {
         return dry_run_sweep(ledger);
     }
+    std::string unread;
+    Result<std::vector<KeptTrace>> traces = keep_traces(paths, unread);
+    if (!traces) {
+        return refuse(unread + ": " + reason_of(traces.error()), exit_input);
+    }
+    ledger.plan.home = absolute_path(".");
+    ledger.plan.traces = std::move(traces).value();
     const std::string folder = command.out.empty() ? default_sweep_folder() : command.out;
     const OrExit<FolderLock> lock = take_folder(folder, true);
     if (!lock) {
@@ -153,10 +189,16 @@ int resume(std::string folder, const std::string& key) {
     if (const std::string why = read_ledger(text.value(), ledger); !why.empty()) {
         return refuse(path + " " + why, exit_input);
     }
-    if (const int code = check_cells(ledger, key, false); code != exit_done) {
+    const std::string shown = folder;
+    folder = absolute_path(folder);
+    if (const int code = go_home(ledger.plan, shown); code != exit_done) {
         return code;
     }
-    print_plan(ledger, folder);
+    std::vector<std::string> paths;
+    if (const int code = check_cells(ledger, key, false, paths); code != exit_done) {
+        return code;
+    }
+    print_plan(ledger, shown);
     for (const LedgerCell& cell : ledger.cells) {
         if (cell.state != CellState::running) {
             continue;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cmd/sweep/ledger.hpp"
+#include "proto/export/csv.hpp"
 
 namespace driftless {
 
@@ -35,18 +36,6 @@ constexpr std::array columns{Column{"num_requests", "num_prompts"},
                              Column{"failed", "failed"},
                              Column{"duration_s", "duration"}};
 
-/// As RFC 4180 has it.
-std::string field(std::string_view text) {
-    if (text.find_first_of(",\"\r\n") == text.npos) {
-        return std::string(text);
-    }
-    std::string quoted = "\"";
-    for (const char c : text) {
-        quoted += c == '"' ? "\"\"" : std::string(1, c);
-    }
-    return quoted + "\"";
-}
-
 /// Input tokens of whole answers, by the same duration as the other rates.
 std::string input_rate(JsonValue summary) {
     const double tokens = summary.find("total_input_tokens").as_double().value_or(0);
@@ -69,11 +58,13 @@ std::string value_of(JsonValue summary, const Column& column) {
 
 void add_line(const LedgerCell& cell, std::string& out) {
     for (const CellValue& one : cell.planned.values) {
-        out += field(one.value) + ",";
+        append_csv_field(out, one.value);
+        out += ',';
     }
     const bool ended = cell.state == CellState::ended;
-    out += std::to_string(cell.planned.repeat) + "," + field(cell.planned.folder) + "," +
-           (ended ? name_of(cell.outcome) : "pending") + "," +
+    out += std::to_string(cell.planned.repeat) + ",";
+    append_csv_field(out, cell.planned.folder);
+    out += std::string(",") + (ended ? name_of(cell.outcome) : "pending") + "," +
            (cell.warm ? *cell.warm ? "true" : "false" : "") + "," + cell.verdict;
     JsonDocument document;
     const Result<JsonValue> summary = document.parse(cell.summary.empty() ? "{}" : cell.summary);
@@ -81,7 +72,9 @@ void add_line(const LedgerCell& cell, std::string& out) {
         out += ",";
         out += summary ? value_of(summary.value(), column) : "";
     }
-    out += "," + field(cell.why) + "\n";
+    out += ",";
+    append_csv_field(out, cell.why);
+    out += csv_line_end;
 }
 
 }  // namespace
@@ -89,13 +82,15 @@ void add_line(const LedgerCell& cell, std::string& out) {
 std::string sweep_csv(const Ledger& ledger) {
     std::string out;
     for (const SweepAxis& axis : ledger.plan.axes) {
-        out += field(axis.name) + ",";
+        append_csv_field(out, axis.name);
+        out += ',';
     }
     out += "repeat,run,status,warm,verdict";
     for (const Column& column : columns) {
         out += std::string(",") + column.name;
     }
-    out += ",why\n";
+    out += ",why";
+    out += csv_line_end;
     for (const LedgerCell& cell : ledger.cells) {
         add_line(cell, out);
     }

@@ -41,6 +41,16 @@ bool has_posts(const std::vector<PlannedEvent>& events) {
                        [](const PlannedEvent& one) { return one.kind == TimedEventKind::post; });
 }
 
+/// As nothing has come of it yet.
+TimedEvent line_of(const PlannedEvent& event) {
+    TimedEvent line;
+    line.event = event.number;
+    line.kind = event.kind;
+    line.what = event.what;
+    line.at_ns = event.at_ns;
+    return line;
+}
+
 }  // namespace
 
 EventThread::EventThread(std::vector<PlannedEvent> events, EventRules rules, LineSink file)
@@ -60,8 +70,8 @@ EventThread::~EventThread() {
 Result<void> EventThread::start(Instant zero, std::int64_t from_ns, const cpu_set_t* cpus) {
     CHECK(!has_thread_);
     zero_ = zero;
-    while (next_ < events_.size() && events_[next_].at_ns < from_ns) {
-        ++next_;
+    for (; next_ < events_.size() && events_[next_].at_ns < from_ns; ++next_) {
+        leave_out(events_[next_]);
     }
     left_out_ = next_;
     wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -119,15 +129,20 @@ void EventThread::work() {
         wait(HostClocks::now());
     }
     for (; next_ < events_.size(); ++next_) {
-        TimedEvent line;
-        line.event = events_[next_].number;
-        line.kind = events_[next_].kind;
-        line.what = events_[next_].what;
-        line.at_ns = events_[next_].at_ns;
-        write(std::move(line), {});
+        write(line_of(events_[next_]), {});
     }
     loop_.reset();
     driver_.reset();
+}
+
+void EventThread::leave_out(const PlannedEvent& event) {
+    const std::vector<std::uint64_t>& told = rules_.told;
+    const bool has_line = std::find(told.begin(), told.end(), event.number) != told.end();
+    if (rules_.segment > 0 && !has_line) {
+        TimedEvent line = line_of(event);
+        line.status = EventStatus::unknown;
+        write(std::move(line), {});
+    }
 }
 
 /// None begins any more: the run is over, or the user has asked it to stop.
@@ -145,10 +160,7 @@ void EventThread::begin_due(Instant now) {
 
 void EventThread::begin(const PlannedEvent& event, Instant now) {
     auto one = std::make_unique<Underway>();
-    one->line.event = event.number;
-    one->line.kind = event.kind;
-    one->line.what = event.what;
-    one->line.at_ns = event.at_ns;
+    one->line = line_of(event);
     one->line.begin_ns = (now - zero_).ns;
     one->limit = now + rules_.limit;
     switch (event.kind) {
@@ -215,7 +227,9 @@ bool EventThread::step(Underway& one, Instant now) {
 /// It has had its time. Called again where it goes on all the same.
 void EventThread::force(Underway& one, Instant now) {
     const bool again = one.forced != EventStatus::ok;
-    one.forced = again ? one.forced : hurried_ ? EventStatus::cut_off : EventStatus::timed_out;
+    one.forced = again            ? one.forced
+                 : one.is_hurried ? EventStatus::cut_off
+                                  : EventStatus::timed_out;
     one.limit = now + kill_pause;
     if (!one.command) {
         one.posting->cancel();
@@ -272,6 +286,7 @@ void EventThread::hurry(Instant now) {
     hurried_ = true;
     for (const std::unique_ptr<Underway>& one : underway_) {
         const Instant last = interrupted ? now : now + rules_.last_wait;
+        one->is_hurried = last < one->limit && one->forced == EventStatus::ok;
         one->limit = std::min(one->limit, last);
     }
 }

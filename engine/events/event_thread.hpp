@@ -33,6 +33,7 @@ struct EventRules {
     Duration last_wait = seconds(5);   ///< .. once the run is over
     std::vector<std::string> secrets;  ///< never to stand in the file (masked.hpp)
     std::uint32_t segment = 0;
+    std::vector<std::uint64_t> told;  ///< numbers of those that have a line of an earlier segment
     const std::atomic<int>* stop_requests = nullptr;  ///< the user's; more than 0: none begins
 };
 
@@ -44,8 +45,8 @@ class EventThread {
     EventThread(const EventThread&) = delete;
     EventThread& operator=(const EventThread&) = delete;
 
-    /// Events before `from_ns` are left out: a resumed run is behind them. Errors: denied,
-    /// exhausted.
+    /// Events before `from_ns` are left out: a resumed run is behind them. Those that have no line
+    /// get one that says so. Errors: denied, exhausted.
     Result<void> start(Instant zero, std::int64_t from_ns, const cpu_set_t* cpus);
     /// The run is over: waits for what goes on, for as long as the rules allow. Nothing where it
     /// was not started.
@@ -65,12 +66,14 @@ class EventThread {
         std::optional<EventCommand> command;
         std::unique_ptr<Posting> posting;
         Instant limit;                         ///< ended by force then
+        bool is_hurried = false;               ///< the end of the run has made it shorter
         EventStatus forced = EventStatus::ok;  ///< why it was; `ok`: it was not
     };
 
     static void* thread_main(void* self);
     void work();
     bool ends() const;
+    void leave_out(const PlannedEvent& event);
     void begin_due(Instant now);
     void begin(const PlannedEvent& event, Instant now);
     void begin_run(Underway& one);

@@ -177,6 +177,7 @@ void read_cache_probe(JsonValue probe, CacheProbe& out) {
 /// Absent in runs of before there were rules.
 void read_rules(JsonValue root, JsonValue plan, RunFacts& out, Facts& facts) {
     out.rule_texts = texts_of(root.find("rules"), "rules", facts);
+    out.metrics_tables = texts_of(root.find("metrics_tables"), "metrics_tables", facts);
     RuleFacts& rules = out.rules;
     const JsonValue users = plan.find("users");
     rules.trace_digest = out.trace_digest;

@@ -57,8 +57,9 @@ struct RunFacts {
     bool ended = false;                       ///< it closed its books
     std::optional<std::uint64_t> rows_fired;  ///< in all segments, by those books
 
-    std::vector<std::string> rule_texts;  ///< TOML of the sets of `--rules`
-    RuleFacts rules;                      ///< what they ask for
+    std::vector<std::string> rule_texts;      ///< TOML of the sets of `--rules`
+    RuleFacts rules;                          ///< what they ask for
+    std::vector<std::string> metrics_tables;  ///< TOML of `--metrics-table`
 
     std::uint64_t trace_digest = 0;
     std::uint64_t schedule_digest = 0;

@@ -30,12 +30,22 @@ bool append_bounded(std::string& out, std::string_view text) {
     return text.size() <= room;
 }
 
+/// Letter of what a token-bearing event holds (`chunk_kinds`).
+char kind_of(const EventReading& reading) {
+    return !reading.content.empty()     ? 'c'
+           : !reading.reasoning.empty() ? 'r'
+           : !reading.tool_text.empty() ? 't'
+                                        : 'e';
+}
+
 }  // namespace
 
 void AnswerState::reset(bool keep_text) {
     std::vector<std::int64_t> stamps = std::move(chunk_stamps);
     std::vector<std::int32_t> tokens = std::move(chunk_tokens);
     SavedText texts = std::move(text);
+    std::string kinds = std::move(chunk_kinds);
+    clear(kinds, kept_chunks_max);
     clear(stamps, kept_chunks_max);
     clear(tokens, kept_chunks_max);
     clear(texts.content, kept_bytes_max);
@@ -47,6 +57,7 @@ void AnswerState::reset(bool keep_text) {
     chunk_stamps = std::move(stamps);
     chunk_tokens = std::move(tokens);
     text = std::move(texts);
+    chunk_kinds = std::move(kinds);
     keeps_text = keep_text;
     CHECK(chunk_stamps.empty() && chunk_tokens.empty() && text.content.empty());
 }
@@ -62,7 +73,14 @@ void AnswerState::give_counting_up() {
     chunk_tokens.clear();
 }
 
-void AnswerState::stamp_chunk(std::int64_t stamp_ns, bool coalesced) {
+void AnswerState::close_kinds() {
+    if (open_kind_chunks > 0) {
+        chunk_kinds += open_kind + std::to_string(open_kind_chunks);
+        open_kind_chunks = 0;
+    }
+}
+
+void AnswerState::stamp_chunk(std::int64_t stamp_ns, bool coalesced, char kind) {
     CHECK(chunk_stamps.size() <= chunks_per_row_max);
     if (chunk_stamps.size() == chunks_per_row_max) {
         over_limit = true;
@@ -73,6 +91,11 @@ void AnswerState::stamp_chunk(std::int64_t stamp_ns, bool coalesced) {
     }
     last_token_ns = stamp_ns;
     chunk_stamps.push_back(stamp_ns);
+    if (kind != open_kind) {
+        close_kinds();
+        open_kind = kind;
+    }
+    ++open_kind_chunks;
     coalesced_chunks += coalesced ? 1 : 0;
 }
 
@@ -120,6 +143,21 @@ void AnswerState::keep_text_of(const EventReading& reading) {
     text.cut = text.cut || !content || !reasoning || !tool_text;
 }
 
+/// Stamps of events for what they are, not for their tokens.
+void AnswerState::stamp_event(const EventReading& reading, std::int64_t stamp_ns) {
+    if (is_whole) {
+        return;
+    }
+    if (reading.has_usage && !reading.usage_is_running) {
+        usage_event_ns = stamp_ns;
+    } else if (first_event_ns == no_stamp) {
+        first_event_ns = stamp_ns;
+    }
+    if (!reading.finish_reason.empty()) {
+        finish_event_ns = stamp_ns;
+    }
+}
+
 void AnswerState::take(const EventReading& reading, std::string_view data, std::int64_t stamp_ns,
                        bool coalesced) {
     switch (reading.kind) {
@@ -127,10 +165,12 @@ void AnswerState::take(const EventReading& reading, std::string_view data, std::
             return;
         case EventReading::Kind::done:
             done_seen = true;
+            end_marker_ns = stamp_ns;
             return;
         case EventReading::Kind::error:
             if (!error_seen) {
                 error = reading.error_message.substr(0, message_bytes_max);
+                error_event_ns = stamp_ns;
             }
             error_seen = true;
             return;
@@ -143,6 +183,7 @@ void AnswerState::take(const EventReading& reading, std::string_view data, std::
         case EventReading::Kind::delta:
             break;
     }
+    stamp_event(reading, stamp_ns);
     if (response_id.empty()) {
         response_id = reading.response_id.substr(0, message_bytes_max);
     }
@@ -191,7 +232,7 @@ void AnswerState::take_tokens(const EventReading& reading, std::int64_t stamp_ns
     if (is_whole) {
         last_token_ns = stamp_ns;
     } else {
-        stamp_chunk(stamp_ns, coalesced);
+        stamp_chunk(stamp_ns, coalesced, kind_of(reading));
         count_tokens(reading);
         if (!reading.content.empty() && first_content_ns == no_stamp) {
             first_content_ns = stamp_ns;
@@ -207,7 +248,8 @@ void AnswerState::take_tokens(const EventReading& reading, std::int64_t stamp_ns
 
 void AnswerState::take_unread(std::int64_t stamp_ns, bool coalesced) {
     has_tokens = true;
-    stamp_chunk(stamp_ns, coalesced);
+    first_event_ns = first_event_ns == no_stamp ? stamp_ns : first_event_ns;
+    stamp_chunk(stamp_ns, coalesced, 'u');
     give_counting_up();
     ids_on_all = false;
 }

@@ -43,11 +43,20 @@ struct AnswerState {
     std::int64_t first_token_ns = no_stamp;
     std::int64_t first_content_ns = no_stamp;
     std::int64_t last_token_ns = no_stamp;
+    std::int64_t first_event_ns = no_stamp;   ///< of the API: a role, a token, not usage alone
+    std::int64_t finish_event_ns = no_stamp;  ///< the one that named the finish reason
+    std::int64_t usage_event_ns = no_stamp;   ///< the last one of usage alone
+    std::int64_t error_event_ns = no_stamp;   ///< the first error object
+    std::int64_t end_marker_ns = no_stamp;
 
     /// [chunks] absolute stamps of the token-bearing chunks.
     std::vector<std::int64_t> chunk_stamps;
     /// [chunks] tokens of each, while `counting` is not `none`; else empty.
     std::vector<std::int32_t> chunk_tokens;
+    /// What the chunks held, as runs (record.hpp); the latest run is still open.
+    std::string chunk_kinds;
+    char open_kind = 'u';
+    std::uint32_t open_kind_chunks = 0;
     /// How the tokens of a chunk are known: decided by the first one, given up by the first that
     /// does not say.
     enum class Counting : std::uint8_t { undecided, continuous, ids, none };
@@ -93,6 +102,8 @@ struct AnswerState {
         return completion_tokens > 0 || (completion_tokens == 0 && !has_tokens);
     }
     std::size_t chunks() const { return chunk_stamps.size(); }
+    /// Writes the open run of `chunk_kinds` down; after the last event.
+    void close_kinds();
     /// What a gateway says of the worker, as a JSON object; empty where it says nothing.
     std::string worker() const;
 
@@ -101,7 +112,8 @@ struct AnswerState {
     void give_counting_up();
     void take_tokens(const EventReading& reading, std::int64_t stamp_ns, bool coalesced);
     EventReading without_repetition(const EventReading& reading);
-    void stamp_chunk(std::int64_t stamp_ns, bool coalesced);
+    void stamp_chunk(std::int64_t stamp_ns, bool coalesced, char kind);
+    void stamp_event(const EventReading& reading, std::int64_t stamp_ns);
     void count_tokens(const EventReading& reading);
     void take_usage(const EventReading& reading);
     void keep_text_of(const EventReading& reading);

@@ -51,7 +51,21 @@ EarlyStop::Figure EarlyStop::figure_of(const StopRule& rule, const PeriodMeasure
     return {};
 }
 
+void EarlyStop::ended(const Record& record) {
+    Recent recent{record.ended_ns.value_or(0), {}};
+    recent.one.add(record);
+    if (recent.one.ended > 0) {
+        recent_.push_back(recent);
+    }
+}
+
 void EarlyStop::look(const PeriodMeasured& measured) {
+    std::erase_if(recent_, [&](const Recent& recent) {
+        const bool counts = recent.ended_ns <= measured.end_ns;
+        requests_.ended += counts ? recent.one.ended : 0;
+        requests_.failed += counts ? recent.one.failed : 0;
+        return counts;
+    });
     for (Watched& watched : watched_) {
         look_at(watched, measured);
     }

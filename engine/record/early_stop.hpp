@@ -43,8 +43,9 @@ class EarlyStop {
     EarlyStop(const std::vector<StopRule>& rules, const EndedRequests& before,
               std::atomic<bool>& wanted);
 
-    /// A request has ended.
-    void ended(const Record& record) { requests_.add(record); }
+    /// A request has ended. One that ended after the period that is looked at next counts in a
+    /// later one.
+    void ended(const Record& record);
     /// A period of the measurement is over.
     void look(const PeriodMeasured& measured);
     /// The first condition that was found to hold.
@@ -59,6 +60,11 @@ class EarlyStop {
         std::optional<std::int64_t> holds_from_ns;  ///< begin of the first period in which it held
         std::uint64_t values = 0;                   ///< since then
     };
+    /// Not counted yet.
+    struct Recent {
+        std::int64_t ended_ns = 0;
+        EndedRequests one;
+    };
     struct Figure {
         double value = 0;
         std::uint64_t values = 0;
@@ -68,6 +74,7 @@ class EarlyStop {
 
     std::vector<Watched> watched_;
     EndedRequests requests_;
+    std::vector<Recent> recent_;
     std::atomic<bool>& wanted_;
     std::optional<StoppedWhen> found_;
 };

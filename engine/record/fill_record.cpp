@@ -151,6 +151,8 @@ void fill_token_counts(Record& record, const RowState& state, bool lost) {
 void fill_chunks(Record& record, RowState& state) {
     std::swap(record.chunk_ns, state.answer.chunk_stamps);
     std::swap(record.chunk_tokens, state.answer.chunk_tokens);
+    state.answer.close_kinds();
+    std::swap(record.chunk_kinds, state.answer.chunk_kinds);
     const std::size_t count = record.chunk_ns.size();
     const std::int64_t fired_ns = state.fired_ns == no_stamp ? 0 : state.fired_ns;
     for (std::int64_t& stamp : record.chunk_ns) {
@@ -176,6 +178,11 @@ void fill_answer(Record& record, const RowState& state, const EndInfo& end,
     record.first_token_ns = from_zero(answer.first_token_ns, time_zero_ns);
     record.first_content_ns = from_zero(answer.first_content_ns, time_zero_ns);
     record.last_token_ns = from_zero(answer.last_token_ns, time_zero_ns);
+    record.first_event_ns = from_zero(answer.first_event_ns, time_zero_ns);
+    record.finish_event_ns = from_zero(answer.finish_event_ns, time_zero_ns);
+    record.usage_event_ns = from_zero(answer.usage_event_ns, time_zero_ns);
+    record.error_event_ns = from_zero(answer.error_event_ns, time_zero_ns);
+    record.end_marker_ns = from_zero(answer.end_marker_ns, time_zero_ns);
     CHECK(!record.first_token_ns || record.last_token_ns);
     record.ttft_ns = difference(record.first_token_ns, record.fired_ns);
     record.ttft_due_ns = difference(record.first_token_ns, record.due_ns);

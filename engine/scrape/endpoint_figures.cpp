@@ -57,6 +57,16 @@ void EndpointFigures::choose(const Exposition& page) {
     }
 }
 
+bool EndpointFigures::uses(std::string_view name) const {
+    const auto is_of = [name](const FigureSource& source) {
+        return (!source.over.empty() && is_metric(name, source.over)) ||
+               std::any_of(source.metrics.begin(), source.metrics.end(),
+                           [name](const std::string& metric) { return is_metric(name, metric); });
+    };
+    return mapping_ != nullptr &&
+           std::any_of(mapping_->sources.begin(), mapping_->sources.end(), is_of);
+}
+
 void EndpointFigures::add(const Exposition& page) {
     ++pages_;
     if (mapping_ == nullptr) {

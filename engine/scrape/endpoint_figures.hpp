@@ -30,6 +30,8 @@ class EndpointFigures {
     std::string_view engine() const {
         return mapping_ != nullptr ? std::string_view(mapping_->engine) : std::string_view();
     }
+    /// Whether figures of that engine are made of a metric.
+    bool uses(std::string_view name) const;
     /// A gauge of the latest page, or what a counter grew by. Nothing where the server does not say
     /// it.
     std::optional<double> value(ServerFigure figure) const;

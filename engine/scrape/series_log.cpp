@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "proto/record/masked.hpp"
+
 namespace driftless {
 
 namespace {
@@ -49,7 +51,7 @@ SeriesLog::Kept* SeriesLog::find(Source& source, const Exposition& page, const M
     line.type = name_of(page.families[sample.family].type);
     line.counter = page.is_counter(sample);
     for (const MetricLabel& label : page.labels_of(sample)) {
-        line.labels.emplace_back(label.name, label.value);
+        line.labels.emplace_back(label.name, masked(label.value, secrets_, label.value.size()));
     }
     append_server_series(out, line);
     source.index.emplace(key_, source.kept.size());

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "proto/metrics/exposition.hpp"
@@ -21,8 +22,10 @@ class SeriesLog {
     /// So often a page may have one series; vLLM has some twice.
     static constexpr std::size_t copies_max = 4;
 
-    explicit SeriesLog(std::uint32_t segment, std::size_t most = series_max)
-        : segment_(segment), series_max_(most) {}
+    /// `secrets`: never to stand in a label (masked.hpp).
+    explicit SeriesLog(std::uint32_t segment, std::size_t most = series_max,
+                       std::vector<std::string> secrets = {})
+        : segment_(segment), series_max_(most), secrets_(std::move(secrets)) {}
 
     /// Another page that is read again and again. Returns its number.
     std::size_t add_url(std::string url);
@@ -54,6 +57,7 @@ class SeriesLog {
 
     std::uint32_t segment_;
     std::size_t series_max_;
+    std::vector<std::string> secrets_;
     std::uint32_t next_ = 0;
     std::vector<Source> sources_;
     std::string key_;

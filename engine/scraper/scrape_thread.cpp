@@ -35,15 +35,12 @@ Task<void> ScrapeThread::ScrapedPage::ask() {
     answer.emplace(std::move(got));
 }
 
-ScrapeThread::ScrapeThread(std::vector<ScrapeTarget> targets,
-                           std::span<const EngineMapping> mappings, ScrapeRules rules,
-                           LineSink file)
+ScrapeThread::ScrapeThread(std::vector<ScrapeTarget> targets, ScrapeRules rules)
     : targets_(std::move(targets)),
       rules_(std::move(rules)),
-      file_(std::move(file)),
-      log_(rules_.segment),
-      figures_(targets_.size(), EndpointFigures(mappings)),
-      outcomes_(targets_.size()) {
+      log_(rules_.segment, SeriesLog::series_max, rules_.secrets),
+      outcomes_(targets_.size()),
+      first_(targets_.size()) {
     for (const ScrapeTarget& target : targets_) {
         (void)log_.add_url(masked(target.url, rules_.secrets, target.url.size()));
     }
@@ -53,9 +50,8 @@ ScrapeThread::~ScrapeThread() {
     stop(true);
 }
 
-Result<void> ScrapeThread::start(Instant zero, const cpu_set_t* cpus) {
+Result<void> ScrapeThread::start(const cpu_set_t* cpus) {
     CHECK(!has_thread_);
-    zero_ = zero;
     const Result<pthread_t> started = start_side_thread("metrics", cpus, thread_main, this);
     if (!started) {
         return started.error();
@@ -65,11 +61,39 @@ Result<void> ScrapeThread::start(Instant zero, const cpu_set_t* cpus) {
     return {};
 }
 
+bool ScrapeThread::awaits_first(bool optional) const {
+    for (std::size_t at = 0; at < targets_.size(); ++at) {
+        if (targets_[at].optional == optional &&
+            first_[at].load(std::memory_order_acquire) == FirstPage::awaited) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::size_t ScrapeThread::settle() {
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < targets_.size(); ++at) {
+        const bool good = first_[at].load(std::memory_order_acquire) == FirstPage::good;
+        outcomes_[at].kept = good || !targets_[at].optional;
+        kept += outcomes_[at].kept ? 1 : 0;
+    }
+    return kept;
+}
+
+/// What it needs is written before `stage_`, and not touched by this thread until `stop`.
+void ScrapeThread::begin(Instant zero, LineSink file) {
+    CHECK(stage_.load() == Stage::first);
+    zero_ = zero;
+    file_ = std::move(file);
+    stage_.store(Stage::running, std::memory_order_release);
+}
+
 void ScrapeThread::stop(bool interrupted) {
     if (!has_thread_) {
         return;
     }
-    ending_.store(interrupted ? Ending::interrupted : Ending::over, std::memory_order_release);
+    stage_.store(interrupted ? Stage::interrupted : Stage::over, std::memory_order_release);
     pthread_join(thread_, nullptr);
     has_thread_ = false;
 }
@@ -100,23 +124,51 @@ bool ScrapeThread::open() {
 
 void ScrapeThread::work() {
     if (!open()) {
+        for (std::atomic<FirstPage>& one : first_) {
+            one.store(FirstPage::bad, std::memory_order_release);
+        }
         return;
     }
-    Instant next = HostClocks::now();
-    while (ending_.load(std::memory_order_acquire) == Ending::no) {  // ends: by `stop`
+    read_first();
+    drop_unkept();
+    Instant next = HostClocks::now() + rules_.period;
+    while (stage_.load(std::memory_order_acquire) == Stage::running) {  // ends: by `stop`
+        (void)take_answers();
         const Instant now = HostClocks::now();
         if (now >= next) {
             begin_due();
             next = std::max(next + rules_.period, now);
         }
         (void)loop_->turn(std::min(next, now + look_pause), Wait::sleep);
-        (void)take_answers();
     }
     take_last();
     file_.flush();
     pages_.clear();
     loop_.reset();
     driver_.reset();
+}
+
+/// Until the run begins, or is given up. The answers stay where they are.
+void ScrapeThread::read_first() {
+    begin_due();
+    while (stage_.load(std::memory_order_acquire) == Stage::first) {  // ends: by `begin` or `stop`
+        (void)loop_->turn(HostClocks::now() + look_pause, Wait::sleep);
+        for (std::size_t at = 0; at < pages_.size(); ++at) {
+            const std::optional<Result<Reply>>& answer = pages_[at]->answer;
+            if (answer && first_[at].load() == FirstPage::awaited) {
+                first_[at].store(read_page(*answer).empty() ? FirstPage::good : FirstPage::bad,
+                                 std::memory_order_release);
+            }
+        }
+    }
+}
+
+void ScrapeThread::drop_unkept() {
+    for (std::size_t at = 0; at < pages_.size(); ++at) {
+        if (!outcomes_[at].kept && !pages_[at]->answer) {
+            pages_[at]->inquiry.cancel();
+        }
+    }
 }
 
 void ScrapeThread::begin(ScrapedPage& page) {
@@ -127,14 +179,15 @@ void ScrapeThread::begin(ScrapedPage& page) {
 
 /// One that is still on its way is not asked for twice.
 void ScrapeThread::begin_due() {
-    for (const std::unique_ptr<ScrapedPage>& page : pages_) {
-        if (page->underway) {
+    for (std::size_t at = 0; at < pages_.size(); ++at) {
+        ScrapedPage& page = *pages_[at];
+        if (page.underway || !outcomes_[at].kept) {
             continue;
         }
-        if (page->periods_to_wait > 0) {
-            --page->periods_to_wait;
+        if (page.periods_to_wait > 0) {
+            --page.periods_to_wait;
         } else {
-            begin(*page);
+            begin(page);
         }
     }
 }
@@ -146,7 +199,9 @@ bool ScrapeThread::take_answers() {
         ScrapedPage& page = *pages_[at];
         if (page.underway && page.answer) {
             page.underway = false;
-            take(at);
+            if (outcomes_[at].kept) {
+                take(at);
+            }
             page.answer.reset();
         }
         underway = underway || page.underway;
@@ -165,45 +220,49 @@ void ScrapeThread::fail(std::size_t at, Duration took, std::string why) {
         outcomes_[at].first_failure = why;
     }
     log_.add_failure(at, (page.begun - zero_).ns, took.ns, std::move(why), file_.buffer());
-    file_.commit();
+    file_.flush();
 }
 
+std::string ScrapeThread::read_page(const Result<Reply>& answer) {
+    if (!answer) {
+        const Error& error = answer.error();
+        return "cannot " + std::string(error.doing) + ": " + reason_of(error);
+    }
+    const Reply& reply = answer.value();
+    if (reply.status != 200) {
+        return "answered " + std::to_string(reply.status);
+    }
+    const auto is_page = reader_.read(reply.body, header_value(reply.head, "content-type"));
+    return is_page ? "" : reader_.problem();
+}
+
+/// Lines are on the disk before the next page: what a killed run has read is not lost.
 void ScrapeThread::take(std::size_t at) {
     ScrapedPage& page = *pages_[at];
     const Result<Reply>& answer = *page.answer;
-    if (!answer) {
-        const Error& error = answer.error();
-        fail(at, HostClocks::now() - page.begun,
-             "cannot " + std::string(error.doing) + ": " + reason_of(error));
-        return;
-    }
-    const Reply& reply = answer.value();
-    const Duration took = std::max(reply.headers, reply.last_body) - page.begun;
-    if (reply.status != 200) {
-        fail(at, took, "answered " + std::to_string(reply.status));
-        return;
-    }
-    if (!reader_.read(reply.body, header_value(reply.head, "content-type"))) {
-        fail(at, took, reader_.problem());
+    const Instant came =
+        answer ? std::max(answer.value().headers, answer.value().last_body) : HostClocks::now();
+    const Duration took = std::max(came - page.begun, Duration{0});
+    if (std::string why = read_page(answer); !why.empty()) {
+        fail(at, took, std::move(why));
         return;
     }
     page.failed_in_a_row = 0;
     ++outcomes_[at].pages;
-    figures_[at].add(reader_.page());
     log_.add(at, (page.begun - zero_).ns, took.ns, reader_.page(), file_.buffer());
-    file_.commit();
+    file_.flush();
 }
 
 /// What is on its way is finished first: the last pages are of after the end of the run. Then all
 /// is given up that has not come.
 void ScrapeThread::take_last() {
-    const bool interrupted = ending_.load() == Ending::interrupted;
+    const bool interrupted = stage_.load() == Stage::interrupted;
     if (!interrupted) {
         const Instant until = HostClocks::now() + rules_.last_wait;
         wait_for_all(until);
-        for (const std::unique_ptr<ScrapedPage>& page : pages_) {
-            if (!page->underway) {
-                begin(*page);
+        for (std::size_t at = 0; at < pages_.size(); ++at) {
+            if (!pages_[at]->underway && outcomes_[at].kept) {
+                begin(*pages_[at]);
             }
         }
         wait_for_all(until);

@@ -1,10 +1,11 @@
-/// ScrapeThread: reads the servers' own metrics beside a run, period by period: first when it is
-/// started, last when it is stopped.
+/// ScrapeThread: reads the servers' own metrics beside a run: first when it is started, before the
+/// run, then period by period, last when it is stopped.
 ///
-/// A thread of its own, of normal priority, on CPUs that it is given; the engine's thread knows
-/// nothing of it. Pages are asked for side by side; one that is slow, endless or wrong holds up no
-/// other, is a line in the file, and is asked for less and less often. Nothing that a server
-/// answers fails a run. It owns its connections and the file.
+/// The first pages are the baseline. They are held until time 0 and the file are known. A thread of
+/// its own, of normal priority, on CPUs that it is given; the engine's thread knows nothing of it.
+/// Pages are asked for side by side; one that is slow, endless or wrong holds up no other, is a
+/// line in the file, and is asked for less and less often. Nothing that a server answers fails a
+/// run. It owns its connections and the file.
 #pragma once
 
 #include <pthread.h>
@@ -14,14 +15,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/io/uring.hpp"
 #include "engine/preflight/inquiry.hpp"
 #include "engine/record/line_sink.hpp"
-#include "engine/scrape/endpoint_figures.hpp"
 #include "engine/scrape/series_log.hpp"
 #include "proto/metrics/exposition_reader.hpp"
 
@@ -33,6 +32,7 @@ struct ScrapeTarget {
     Address address;
     TlsPeer* tls = nullptr;  ///< null: plain; outlives the thread
     std::string request;     ///< the whole of it
+    bool optional = false;   ///< left out, in silence, unless its first page came and was one
 };
 
 struct ScrapeRules {
@@ -48,33 +48,37 @@ class ScrapeThread {
     /// After failures in a row a page is asked for each 2, 4, .. periods, but at least so often.
     static constexpr std::uint32_t pause_periods_max = 32;
 
-    /// `mappings` outlives this.
-    ScrapeThread(std::vector<ScrapeTarget> targets, std::span<const EngineMapping> mappings,
-                 ScrapeRules rules, LineSink file);
+    ScrapeThread(std::vector<ScrapeTarget> targets, ScrapeRules rules);
     ~ScrapeThread();
     ScrapeThread(const ScrapeThread&) = delete;
     ScrapeThread& operator=(const ScrapeThread&) = delete;
 
-    /// Without io_uring each target fails. Errors: denied, exhausted.
-    Result<void> start(Instant zero, const cpu_set_t* cpus);
+    /// Asks for the first pages. Without io_uring each target fails. Errors: denied, exhausted.
+    Result<void> start(const cpu_set_t* cpus);
+    /// Whether first pages are still on their way: of optional targets, of the others.
+    bool awaits_first(bool optional) const;
+    /// Decides which targets stay, and returns how many. Once, before `begin`.
+    std::size_t settle();
+    /// The run begins: all lines go to `file`, those of the first pages, too.
+    void begin(Instant zero, LineSink file);
     /// The run is over: each page is read once more, unless it was interrupted. Nothing where it
     /// was not started.
     void stop(bool interrupted);
 
     /// What became of one target.
     struct Outcome {
+        bool kept = true;
         std::uint64_t pages = 0;  ///< that were read
         std::uint64_t failures = 0;
         std::string first_failure;  ///< for people; printable
     };
     /// After `stop`.
     const std::vector<Outcome>& outcomes() const { return outcomes_; }  ///< [targets]
-    /// [targets]. After `stop`.
-    const std::vector<EndpointFigures>& figures() const { return figures_; }
     const std::optional<Error>& file_error() const { return file_.error(); }
 
   private:
-    enum class Ending : std::uint8_t { no, over, interrupted };
+    enum class Stage : std::uint8_t { first, running, over, interrupted };
+    enum class FirstPage : std::uint8_t { awaited, good, bad };
 
     /// One target and the request that is on its way. Home of a coroutine: it never moves.
     struct ScrapedPage {
@@ -99,6 +103,10 @@ class ScrapeThread {
     static void* thread_main(void* self);
     void work();
     bool open();
+    void read_first();
+    void drop_unkept();
+    /// Why the answer is no page; empty: it is, and in `reader_`.
+    std::string read_page(const Result<Reply>& answer);
     void begin(ScrapedPage& page);
     void begin_due();
     bool take_answers();
@@ -112,13 +120,13 @@ class ScrapeThread {
     LineSink file_;
     SeriesLog log_;
     ExpositionReader reader_;
-    std::vector<EndpointFigures> figures_;  ///< [targets]
-    std::vector<Outcome> outcomes_;         ///< [targets]
+    std::vector<Outcome> outcomes_;              ///< [targets]
+    std::vector<std::atomic<FirstPage>> first_;  ///< [targets]
     std::unique_ptr<UringDriver> driver_;
     std::unique_ptr<Loop> loop_;
     std::vector<std::unique_ptr<ScrapedPage>> pages_;  ///< [targets]
     Instant zero_;
-    std::atomic<Ending> ending_{Ending::no};
+    std::atomic<Stage> stage_{Stage::first};
     pthread_t thread_{};
     bool has_thread_ = false;
 };

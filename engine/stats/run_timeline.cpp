@@ -116,6 +116,7 @@ RunTimelineFigures RunTimeline::figures() const {
         figures.max_concurrent_requests =
             std::max(figures.max_concurrent_requests, max_open(segment));
         figures.duration_ns += std::max<std::int64_t>(0, segment.end_ns - begin_ns);
+        figures.spans.push_back({number, begin_ns, std::max(begin_ns, segment.end_ns)});
         for (const std::uint64_t tokens : segment.tokens_in_second) {
             best = std::max(best, tokens);
         }

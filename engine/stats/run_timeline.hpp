@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/scrape/server_totals.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
@@ -22,6 +23,7 @@ struct RunTimelineFigures {
     /// stamp. The first segment begins at time 0, a later one, and one with a warm-up, when the
     /// first of those rows was due.
     std::int64_t duration_ns = 0;
+    std::vector<MeasuredSpan> spans;  ///< those stretches, by segment
     /// Rows with fired_ns <= t < ended_ns, at most; a row without an end was open until its segment
     /// died. (Records of schema 1 have no ended_ns: done_ns stands in.)
     std::uint64_t max_concurrent_requests = 0;

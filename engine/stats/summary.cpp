@@ -68,7 +68,9 @@ void Summary::add(const Record& record) {
     timeline_.add(record);
     f.output_tokens_all += count_of(record.output_tokens.value_or(0));
     add_taints(record);
-    f.dropped += record.outcome == Outcome::not_sent && record.error ? 1 : 0;
+    const bool unsent = record.outcome == Outcome::not_sent;
+    f.dropped += unsent && record.error ? 1 : 0;
+    f.held_to_the_end += unsent && is_wish(record.late_cause) ? 1 : 0;
     const bool interrupted = record.outcome == Outcome::interrupted;
     f.interrupted_untainted += interrupted && record.tainted.empty() ? 1 : 0;
     f.stale_retries += record.stale_retries;

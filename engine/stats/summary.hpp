@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "engine/prompt/overhead.hpp"
+#include "engine/scrape/server_totals.hpp"
 #include "engine/stats/by_url.hpp"
 #include "engine/stats/cache_excess.hpp"
 #include "engine/stats/cache_probe.hpp"
@@ -61,7 +62,8 @@ namespace driftless {
 /// 16: `thresholds`; `request_rate` may be a number; `sent_rate`; `run.rate`, `run.arrivals`,
 ///     `run.arriving`, `run.planned_rate`;
 ///     `abandoned` (not among `failed`); `stopped_when`.
-inline constexpr int summary_schema = 17;
+/// 18: `server`.
+inline constexpr int summary_schema = 18;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -110,6 +112,8 @@ struct SummaryFigures {
     std::uint64_t censored = 0;      ///< cut off when the time of the run was over
     std::uint64_t failed = 0;        ///< all else
     std::uint64_t dropped = 0;       ///< of those: not sent, for a row that they waited for failed
+    std::uint64_t held_to_the_end =
+        0;  ///< of those: not sent, --max-inflight or a budget held them
     std::uint64_t fired = 0;
     std::uint64_t retries = 0;          ///< requests of rows that were sent before, in vain
     std::uint64_t warmup_rows = 0;      ///< records of the phase `warmup`
@@ -281,6 +285,7 @@ struct SummaryInfo {
     std::vector<ThresholdFinding> thresholds;  ///< `--fail-if`
     std::optional<StoppedWhen> stopped_when;   ///< `--stop-when`; nothing: it was not stopped so
     std::optional<Unfinished> unfinished;      ///< none: every row has its record
+    std::optional<ServerTotals> server;        ///< nothing: no page of metrics was read
 };
 
 /// `summary.json`: one object, newline at the end. Its schema is summary.schema.json.

@@ -1,5 +1,6 @@
 #include <string_view>
 
+#include "engine/stats/server_json.hpp"
 #include "engine/stats/summary.hpp"
 #include "engine/stats/warm_cache.hpp"
 #include "proto/json/printable.hpp"
@@ -346,6 +347,8 @@ std::string summary_json(const SummaryFigures& figures, const SummaryInfo& info)
     write_ours(json, figures, info);
     write_info(json, figures, info);
     write_client(json, info.client);
+    write_server(json, info.server,
+                 {figures.completed, figures.input_tokens, figures.output_tokens});
     json.end_object();
     escape_unprintable_json(text, 0);
     text += '\n';

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/stats/server_counts.hpp"
 #include "engine/stats/summary.hpp"
 #include "engine/stats/warm_cache.hpp"
 #include "proto/core/counted.hpp"
@@ -11,6 +12,9 @@ namespace driftless {
 std::vector<std::string> warnings_of(const SummaryFigures& figures, const SummaryInfo& info) {
     std::vector<std::string> warnings;
     if (std::string text = warm_warning(figures, info.cache_probe); !text.empty()) {
+        warnings.push_back(std::move(text));
+    }
+    if (std::string text = server_counts_warning(figures, info); !text.empty()) {
         warnings.push_back(std::move(text));
     }
     for (const std::string& argument : info.run.arguments) {

@@ -242,6 +242,11 @@ void read_times(Fields& fields, Record& record) {
     fields.read("first_token_ns", record.first_token_ns);
     fields.read("first_content_ns", record.first_content_ns);
     fields.read("last_token_ns", record.last_token_ns);
+    fields.read_later("first_event_ns", record.first_event_ns);
+    fields.read_later("finish_event_ns", record.finish_event_ns);
+    fields.read_later("usage_event_ns", record.usage_event_ns);
+    fields.read_later("error_event_ns", record.error_event_ns);
+    fields.read_later("end_marker_ns", record.end_marker_ns);
     fields.read("done_ns", record.done_ns);
     fields.read_later("ended_ns", record.ended_ns);
     fields.read_later("censored", record.censored);
@@ -254,6 +259,9 @@ void read_times(Fields& fields, Record& record) {
 void read_tokens(Fields& fields, Record& record) {
     record.has_chunks = fields.read_array("chunk_ns", record.chunk_ns);
     record.chunk_tokens_known = fields.read_array("chunk_tokens", record.chunk_tokens);
+    std::optional<std::string> kinds;
+    fields.read_later("chunk_kinds", kinds);
+    record.chunk_kinds = kinds.value_or("");
     fields.read("input_length", record.input_length);
     fields.read("prompt_tokens", record.prompt_tokens);
     fields.read_later("prompt_tokens_off", record.prompt_tokens_off);

@@ -26,8 +26,9 @@ class JsonDocument;
 /// outcomes `long_output` and `client_failed`. 7: `wire_delay_bound_ns`, `request_delay_ns`.
 /// 8: `request`, `pass`, `phase`, `user`, `tree`, `parent_end_ns`; `error` of rows not sent.
 /// 9: `overtaken`. 10: `attempt`, `censored`, the phase `warmup`. 11: `live_turns`,
-/// `padded_tokens`. 12: the outcome `abandoned`.
-inline constexpr int record_schema = 12;
+/// `padded_tokens`. 12: the outcome `abandoned`. 13: `first_event_ns`, `finish_event_ns`,
+/// `usage_event_ns`, `error_event_ns`, `end_marker_ns`, `chunk_kinds`.
+inline constexpr int record_schema = 13;
 
 using OptionalNs = std::optional<std::int64_t>;
 
@@ -98,6 +99,11 @@ struct Record {
     OptionalNs first_token_ns;
     OptionalNs first_content_ns;
     OptionalNs last_token_ns;
+    OptionalNs first_event_ns;  ///< first event of the API, be it a role or a token; no usage alone
+    OptionalNs finish_event_ns;  ///< the one that named the finish reason
+    OptionalNs usage_event_ns;   ///< the last one that held usage and nothing else
+    OptionalNs error_event_ns;   ///< first error object in the stream
+    OptionalNs end_marker_ns;    ///< `[DONE]`, where the API has it
     OptionalNs done_ns;
     OptionalNs ended_ns;    ///< complete or given up, whatever the outcome
     bool censored = false;  ///< `cancelled` because the time of the run was over, by plan
@@ -112,6 +118,9 @@ struct Record {
     /// [chunks]; written as null where `!chunk_tokens_known`
     std::vector<std::int32_t> chunk_tokens;
     bool chunk_tokens_known = false;
+    /// What each chunk held, as runs: "r2c40" is 2 of reasoning, then 40 of content; `t` is tool
+    /// text, `e` a token without text, `u` unknown. Empty where there is no chunk: null.
+    std::string chunk_kinds;
 
     std::optional<std::uint32_t> input_length;  ///< null: recorded in words, of unknown length
     std::optional<std::int64_t> prompt_tokens;

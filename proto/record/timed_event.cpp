@@ -29,6 +29,8 @@ const char* name_of(EventStatus status) {
             return "cut_off";
         case EventStatus::not_run:
             return "not_run";
+        case EventStatus::unknown:
+            return "unknown";
     }
     return "";
 }

@@ -21,8 +21,9 @@ enum class EventStatus : std::uint8_t {
     timed_out,  ///< ended by force at its time limit
     cut_off,    ///< ended by force because the run was over
     not_run,    ///< the run was over before
+    unknown,    ///< the run was killed while it went on, or when it was due
 };
-/// "ok", "failed", "timed_out", "cut_off", "not_run"
+/// "ok", "failed", "timed_out", "cut_off", "not_run", "unknown"
 const char* name_of(EventStatus status);
 
 /// So much of an output is kept.

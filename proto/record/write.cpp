@@ -130,6 +130,11 @@ void write_times(JsonWriter& json, const Record& record) {
     write_field(json, "first_token_ns", record.first_token_ns);
     write_field(json, "first_content_ns", record.first_content_ns);
     write_field(json, "last_token_ns", record.last_token_ns);
+    write_field(json, "first_event_ns", record.first_event_ns);
+    write_field(json, "finish_event_ns", record.finish_event_ns);
+    write_field(json, "usage_event_ns", record.usage_event_ns);
+    write_field(json, "error_event_ns", record.error_event_ns);
+    write_field(json, "end_marker_ns", record.end_marker_ns);
     write_field(json, "done_ns", record.done_ns);
     write_field(json, "ended_ns", record.ended_ns);
     json.key("censored").boolean(record.censored);
@@ -143,6 +148,9 @@ void write_tokens(JsonWriter& json, const Record& record) {
     write_array(json, "chunk_ns", record.has_chunks, record.chunk_ns);
     write_array(json, "chunk_tokens", record.has_chunks && record.chunk_tokens_known,
                 record.chunk_tokens);
+    json.key("chunk_kinds");
+    record.has_chunks && !record.chunk_kinds.empty() ? json.string(record.chunk_kinds)
+                                                     : json.null();
     write_field(json, "input_length", record.input_length);
     write_field(json, "prompt_tokens", record.prompt_tokens);
     write_field(json, "prompt_tokens_off", record.prompt_tokens_off);

@@ -422,7 +422,7 @@ class Resume(Case):
             facts = json.loads(file.read_text())
             file.write_text(json.dumps({**facts, "end": None}))
             (run.folder / "summary.json").unlink()
-            self.assertIn("killed before it had summed up", self.report(run.folder).stderr)
+            self.assertIn("ended before it had summed up", self.report(run.folder).stderr)
             done = self.again("--resume", run.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("240 of 240 rows have a record", done.stdout)

@@ -31,7 +31,7 @@ class Breaches {
     }
 
   private:
-    static constexpr std::size_t shown_max = 5;
+    static constexpr std::size_t shown_max = 12;
 
     std::string text_;
     std::size_t count_ = 0;

@@ -165,8 +165,9 @@ std::string no_more_rows_open(const SimResult& result) {
     return breaches.text();
 }
 
-// A row behind a failure waits out its pause, and one that is sent again stands apart: all others
-// are due in the order of the file, pass by pass.
+// A row behind a failure waits out its pause, one behind an abandoned row is due at the instant
+// that was drawn for it, however late we came to see that, and one that is sent again stands apart:
+// all others are due in the order of the file, pass by pass.
 std::string single_rows_in_order(const SimResult& result) {
     Breaches breaches;
     if (!has_users(result) || !result.users.single_rows || result.stopped) {
@@ -182,7 +183,9 @@ std::string single_rows_in_order(const SimResult& result) {
     std::vector<const Record*> at_once;  // due when another had ended, or from the begin
     for (std::size_t i = 0; i < by_user.size(); ++i) {
         const bool first = i == 0 || by_user[i - 1]->user != by_user[i]->user;
-        if (by_user[i]->attempt == 0 && (first || is_answered(*by_user[i - 1]))) {
+        const bool behind_an_answer =
+            !first && is_answered(*by_user[i - 1]) && by_user[i - 1]->outcome != Outcome::abandoned;
+        if (by_user[i]->attempt == 0 && (first || behind_an_answer)) {
             at_once.push_back(by_user[i]);
         }
     }

@@ -173,6 +173,16 @@ std::int64_t lost_ns(const SimResult& result, const Record& held) {
     return lost_ns;
 }
 
+// For how long a row that a full cap held back last had waited for tokens of a budget before: they
+// come at their instants, whether or not there was room meanwhile.
+std::int64_t waited_for_tokens_ns(const SimResult& result, const Record& held) {
+    std::int64_t waited_ns = 0;
+    for (const UsedUp& stretch : used_up(result, *held.fired_ns)) {
+        waited_ns = std::max(waited_ns, std::min(stretch.to_ns, *held.fired_ns) - held.due_ns);
+    }
+    return waited_ns > 0 ? std::max<std::int64_t>(waited_ns - lost_ns(result, held), 0) : 0;
+}
+
 }  // namespace
 
 // What --max-inflight or a budget held back the user wanted to wait, but only while as many rows
@@ -191,8 +201,10 @@ std::string only_a_full_cap_holds_back(const SimResult& result) {
         }
         // Tokens that ran over while all places were taken are no loss of ours.
         const std::int64_t room = room_ns(result, record);
+        const std::int64_t by_cap_ns = *record.drift_ns - room;
         const std::int64_t wanted_ns =
-            *record.drift_ns - (by_budget ? std::min(lost_ns(result, record), room) : room);
+            by_budget ? *record.drift_ns - std::min(lost_ns(result, record), room)
+                      : std::max(by_cap_ns, waited_for_tokens_ns(result, record));
         breaches.unless(record.held_ns <= wanted_ns + RoomTimes::unseen_max.ns, record,
                         "was held by the cap for " + std::to_string(wanted_ns) + " ns, and says " +
                             std::to_string(record.held_ns));

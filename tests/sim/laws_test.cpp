@@ -315,6 +315,9 @@ TEST(Laws, CatchEveryStampBeforeItsCause) {
     for (const StampOrder& order : stamp_orders()) {
         SimResult result = run_with(Bug::none);
         Record& record = ok_record(result);
+        if (order.cause == &Record::error_event_ns) {  // an ok row has none
+            record.error_event_ns = record.ended_ns;
+        }
         ASSERT_TRUE((record.*order.cause).has_value() && (record.*order.effect).has_value());
         record.*order.effect = *(record.*order.cause) - 1;
         const std::string said = std::string(order.effect_name) + " before " + order.cause_name;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cmd/replay/flags/foreign_flags.hpp"
+#include "cmd/replay/flags/rate_values.hpp"
 #include "cmd/replay/flags/tools/tool_flags.hpp"
 
 namespace driftless {
@@ -37,6 +38,13 @@ std::optional<std::size_t> ForeignRates::take(std::string_view typed, const std:
     if (next == nullptr) {
         refuse_line(out, std::string(typed) + ": needs a value");
         return 0;
+    }
+    if (next->empty()) {
+        refuse_line(out, std::string(typed) + " \"\" must not be empty");
+    } else if (typed == "--burstiness" && !parse_arrivals("gamma:" + *next)) {
+        refuse_line(out, "--burstiness \"" + *next +
+                             "\" is not a number from 0.01 to 1000000; 1 is poisson, less is "
+                             "burstier");
     }
     said_[*name] = *next;
     return 1;

@@ -10,6 +10,7 @@
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/options_check.hpp"
 #include "cmd/replay/flags/options_events.hpp"
+#include "cmd/replay/flags/options_metrics.hpp"
 #include "cmd/replay/flags/options_rates.hpp"
 #include "cmd/replay/flags/options_users.hpp"
 #include "cmd/replay/flags/row_headers.hpp"
@@ -329,6 +330,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     add_user_flags(flags, options);
     add_output_flags(flags, options);
     add_event_flags(flags, options.events);
+    add_metrics_flags(flags, options.metrics);
     add_host_flags(flags, options);
     add_rule_flags(flags, options.rules, options.results);
     add_again_flags(flags, options);

@@ -2,9 +2,9 @@
 ///
 /// Made by `parse_replay_options` (with `--resume` and `--from` once more, by `take_up`) and never
 /// changed; what becomes of keys and salts is in invocation.hpp. Parsing touches no clock, no
-/// socket and no file but those of --template and --events, which are flags themselves; what needs
-/// them (does the output folder exist? is the model there?) is asked later. Durations are ns. A
-/// flag is here when it works.
+/// socket and no file but those of --template, --events and --metrics-table, which are flags
+/// themselves; what needs them (does the output folder exist? is the model there?) is asked later.
+/// Durations are ns. A flag is here when it works.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include "cmd/replay/flags/event_values.hpp"
 #include "cmd/replay/flags/limit_values.hpp"
 #include "cmd/replay/flags/live_values.hpp"
+#include "cmd/replay/flags/metrics_values.hpp"
 #include "cmd/replay/flags/rate_values.hpp"
 #include "cmd/replay/flags/user_values.hpp"
 #include "cmd/rules/rule_sets.hpp"
@@ -34,6 +35,7 @@
 #include "engine/prompt/recorded_bodies.hpp"
 #include "engine/replay/settings.hpp"
 #include "engine/schedule/user_rules.hpp"
+#include "engine/scrape/server_figure.hpp"
 #include "engine/stats/stop_rule.hpp"
 #include "engine/stats/taint.hpp"
 #include "engine/stats/thresholds.hpp"
@@ -186,6 +188,18 @@ struct EventFlags {
     std::int64_t timeout_ns = 0;    ///< of each
 };
 
+/// Which pages of the servers' own metrics are read beside the run, and where its own is.
+struct MetricsFlags {
+    std::vector<MetricsPlace> places;  ///< `--metrics`; empty: auto
+    std::int64_t period_ns = 0;
+    std::vector<std::string> table_files;  ///< `--metrics-table`
+    std::vector<std::string> table_texts;  ///< what they say
+    std::vector<EngineMapping> tables;     ///< the same, read
+    std::optional<Url> listen;             ///< `--listen`: the run's own page; empty: none
+    bool automatic() const { return places.empty() || has(MetricsPlace::Kind::automatic); }
+    bool has(MetricsPlace::Kind kind) const;
+};
+
 /// Which earlier run is taken up: its flags are added by whoever reads it (recall.hpp).
 struct AgainFlags {
     std::string resume;  ///< folder of the run that goes on; empty: a new one
@@ -226,6 +240,7 @@ struct ReplayOptions {
     SendingFlags sending;
     ResultFlags results;
     EventFlags events;
+    MetricsFlags metrics;
     AgainFlags again;
     HostFlags host;
     CalibrationFlags calibration;

@@ -330,6 +330,9 @@ std::string complete(const TypedServer& server, const std::string& api_key_from_
         why = complete_events(options.events);
     }
     if (why.empty()) {
+        why = complete_metrics(options.metrics);
+    }
+    if (why.empty()) {
         why = complete_sessions(options.workload, options.request.output);
     }
     if (why.empty()) {

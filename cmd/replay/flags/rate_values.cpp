@@ -146,6 +146,11 @@ Result<TypedRamp> parse_ramp(std::string_view text) {
     ramp.over_rows = parts[2] == "rows";
     const Result<std::int64_t> length =
         ramp.over_rows ? Result<std::int64_t>(1) : parse_duration_ns(parts[2]);
+    for (const Result<double>* rate : {&from, &to}) {
+        if (!*rate && rate->error().code == ErrorCode::out_of_range) {
+            return Error{ErrorCode::out_of_range, 0, "has a rate of more than 10^9 a second"};
+        }
+    }
     if (!from || !to || !length || length.value() <= 0) {
         return Error{ErrorCode::invalid, 0,
                      length && length.value() <= 0 ? "takes no time: give a time above 0, as in "

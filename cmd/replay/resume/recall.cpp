@@ -19,17 +19,37 @@ namespace {
 constexpr std::array<std::string_view, 11> of_one_run{
     "--out",     "--output-path", "--save-prompts", "--resume", "--from",  "--resend",
     "--dry-run", "--no-progress", "--quiet",        "--table",  "--report"};
-constexpr std::array<std::string_view, 9> paths{"--tokenizer", "--dataset", "--calibration",
-                                                "--template",  "--ca",      "--cert",
-                                                "--key",       "--shape",   "--events"};
+constexpr std::array<std::string_view, 10> paths{
+    "--tokenizer", "--dataset", "--calibration", "--template", "--ca",
+    "--cert",      "--key",     "--shape",       "--events",   "--metrics-table"};
 constexpr std::string_view extra_body = "--extra-body";
 constexpr std::string_view socket_scheme = "unix:";
 constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
-constexpr std::array<std::string_view, 22> resumable{
-    "",           "--url",    "--host",          "--port",   "--connect-to",  "--endpoint",
-    "--api-key",  "--header", "--wait-ready",    "--cpu",    "--writer-cpu",  "--wait",
-    "--realtime", "--grace",  "--resume",        "--resend", "--no-progress", "--require-certified",
-    "--quiet",    "--table",  "--require-rules", "--report"};
+constexpr std::array<std::string_view, 25> resumable{"",
+                                                     "--url",
+                                                     "--host",
+                                                     "--port",
+                                                     "--connect-to",
+                                                     "--endpoint",
+                                                     "--api-key",
+                                                     "--header",
+                                                     "--wait-ready",
+                                                     "--cpu",
+                                                     "--writer-cpu",
+                                                     "--wait",
+                                                     "--realtime",
+                                                     "--grace",
+                                                     "--resume",
+                                                     "--resend",
+                                                     "--no-progress",
+                                                     "--require-certified",
+                                                     "--quiet",
+                                                     "--table",
+                                                     "--require-rules",
+                                                     "--metrics",
+                                                     "--metrics-period",
+                                                     "--listen",
+                                                     "--report"};
 
 template <typename List>
 bool holds(const List& list, std::string_view name) {
@@ -132,7 +152,7 @@ std::vector<std::string> arguments_to_keep(const std::vector<std::string>& argum
             kept.push_back(name + "=" + absolute_rules(value, folder));
         } else if (holds(paths, name) && value != "none" && value != "auto") {
             kept.push_back(name + "=" + absolute_path(value, folder));
-        } else if ((is_server(argument) || name == "--connect-to") &&
+        } else if ((is_server(argument) || name == "--connect-to" || name == "--metrics") &&
                    equal_ignoring_case(value.substr(0, socket_scheme.size()), socket_scheme)) {
             kept.push_back(name + "=" + absolute_socket(value, folder));
         } else {

@@ -12,9 +12,10 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/replay/run/judged.hpp"
-#include "cmd/replay/run/run_events.hpp"
+#include "cmd/replay/run/run_marks.hpp"
 #include "cmd/replay/run/run_page.hpp"
 #include "cmd/replay/run/run_settings.hpp"
+#include "cmd/replay/run/run_sides.hpp"
 #include "cmd/replay/run/written_figures.hpp"
 #include "cmd/replay/run_json/anchors.hpp"
 #include "cmd/replay/run_json/stamp_facts.hpp"
@@ -61,7 +62,7 @@ class Execution final : private RunHost {
           ring_(event_ring_bytes, std::max(settings_.inflight_max, settings_.lanes_max)),
           line_(STDERR_FILENO, {options_.results.progress && !options_.results.quiet,
                                 &stop_requests(), options_.sending.grace_ns}),
-          events_(prepared.parts) {}
+          sides_(prepared.parts, cpu_set_of(host_.writer_cpus)) {}
 
     int go();
 
@@ -86,13 +87,16 @@ class Execution final : private RunHost {
         const std::optional<LiveTurns>& live = prepared_.parts.served().live;
         return live ? &*live : nullptr;
     }
+    std::uint32_t segment() const {
+        return prepared_.resumed == nullptr ? 0 : prepared_.resumed->segment();
+    }
+    ProgressCallback progress_callback();
     std::uint32_t requests_end();
     Result<void> open_pass();
     OrderParts order_parts();
     int play();
     bool refuse(int code);
     bool write_run_json(Instant zero, Lasting lasting);
-    RunMarks marks_of(Run& run);
     RunEnd end_of(Run& run);
 
     const PreparedRun& prepared_;
@@ -114,7 +118,7 @@ class Execution final : private RunHost {
     std::atomic<std::uint32_t> users_wanted_{0};  ///< of `--grow`: set by the writer's thread
     std::atomic<bool> stop_wanted_{false};        ///< of `--stop-when`: the same
     ProgressLine line_;
-    RunEvents events_;
+    RunSides sides_;
     Instant zero_;          ///< time 0, once it is settled
     int code_ = exit_done;  ///< of what refused, or of the books
 };
@@ -136,6 +140,9 @@ int Execution::go() {
     }
     if (!pass_.shortage().empty()) {
         std::fprintf(stderr, "driftless: warning: %s\n", pass_.shortage().c_str());
+    }
+    if (const int code = sides_.start(segment()); code != exit_done) {
+        return code;
     }
     return play();
 }
@@ -224,8 +231,7 @@ std::optional<RecordSinks> Execution::open_files() {
         (void)refuse(is_there ? exit_usage : code);
         return {};
     }
-    const std::uint32_t segment = is_new ? 0 : prepared_.resumed->segment();
-    if (const int code = events_.open(folder_, segment); code != exit_done) {
+    if (const int code = sides_.open(folder_, segment()); code != exit_done) {
         if (is_new) {
             remove_sinks(sinks.value());
         }
@@ -262,28 +268,37 @@ bool Execution::write_run_json(Instant zero, Lasting lasting) {
     return written || refuse(fail_host(path.c_str(), written.error()));
 }
 
+ProgressCallback Execution::progress_callback() {
+    return {[](void* self, const Progress& progress) {
+                auto* const execution = static_cast<Execution*>(self);
+                execution->line_.show(progress);
+                execution->sides_.show(progress);
+            },
+            this};
+}
+
 bool Execution::start_writer(RecordWriter& writer) {
     const cpu_set_t cpus = cpu_set_of(host_.writer_cpus);
     writer.watch_thread(this_thread_id());
-    const Result<void> started = writer.start_thread(ring_, &cpus, line_.callback());
+    const Result<void> started = writer.start_thread(ring_, &cpus, progress_callback());
     if (!started) {
         return refuse(fail_host("writer thread", started.error()));
     }
-    const int code = events_.start(zero_, progress_.segments.back().first_due_ns, cpus);
+    const int code = sides_.begin(zero_, progress_.segments.back().first_due_ns);
     return code == exit_done || refuse(code);
 }
 
 void Execution::stop_writer(RecordWriter& writer) {
     writer.stop();
     line_.wipe();
-    events_.stop();
+    sides_.stop();
 }
 
 void Execution::discard(const RecordWriter* writer) {
     if (!taken_) {
         return;
     }
-    events_.discard();
+    sides_.discard();
     if (writer != nullptr) {
         remove_sinks(writer->sinks());
     }
@@ -291,23 +306,6 @@ void Execution::discard(const RecordWriter* writer) {
     if (taken_->made_by_a_run) {
         (void)::rmdir(folder_.c_str());
     }
-}
-
-RunMarks Execution::marks_of(Run& run) {
-    RunMarks marks;
-    marks.lanes_max = run.lane_counts().open_max;
-    marks.body_region = pass_.bodies().region_bytes();
-    marks.body_max = pass_.bodies().used_bytes_max();
-    marks.row_fields = prepared_.parts.row_fields().bytes();
-    marks.event_ring = ring_.capacity_bytes();
-    marks.event_ring_max = ring_.high_bytes();
-    const PromptBuilder::CacheMarks cache = prepared_.parts.prompts().cache_marks();
-    marks.block_cache = cache.bytes;
-    marks.block_cache_hits = cache.hits - cache_before_.hits;
-    marks.block_cache_misses = cache.misses - cache_before_.misses;
-    marks.frames = run.frame_marks().slab_bytes;
-    marks.frames_max = run.frame_marks().live_max;
-    return marks;
 }
 
 RunEnd Execution::end_of(Run& run) {
@@ -336,7 +334,7 @@ RunEnd Execution::end_of(Run& run) {
     end.idle = run.idle();
     end.stamps = stamp_facts(options_.host.stamps, driver_, run);
     end.tls = tls_facts(options_.server.tls, prepared_.parts.server().targets);
-    end.marks = marks_of(run);
+    end.marks = run_marks(run, pass_, ring_, prepared_.parts, cache_before_);
     return end;
 }
 
@@ -349,6 +347,7 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
         read_written(folder_, figures, info.unfinished);
     }
     end.records = figures.rows + figures.warmup_rows;
+    info.server = sides_.totals(folder_, figures.timeline.spans);
     figures.warnings = warnings_of(figures, info);
     if (prepared_.resumed != nullptr) {  // of all rows, not of the last segment's
         end.prompts_digest = prepared_.prompts.digest;
@@ -363,7 +362,7 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
     const std::string summary = folder_ + "/summary.json";
     const std::string run_json = folder_ + "/run.json";
     const Result<void> summed = write_whole_file(summary, summary_json(figures, info));
-    const bool failed = writer.failed() || !summed || events_.failed();
+    const bool failed = writer.failed() || !summed || sides_.failed();
     end.exit_code = exit_code_of(prepared_.file, end.interrupted, figures, info, failed);
     end.verdict = info.verdict;
     end.verdict_reasons = info.verdict_reasons;

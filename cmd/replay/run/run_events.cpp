@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -11,31 +10,14 @@
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/values.hpp"
+#include "cmd/whole_file.hpp"
 #include "proto/core/counted.hpp"
+#include "proto/json/document.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
 
 namespace {
-
-/// Keys go to the servers of the run, and to nobody else.
-bool is_server(const Url& url, const std::vector<ReplayTarget>& targets) {
-    return std::any_of(targets.begin(), targets.end(), [&url](const ReplayTarget& target) {
-        return target.url.host == url.host && target.url.port == url.port &&
-               target.url.tls == url.tls && target.url.unix_socket == url.unix_socket;
-    });
-}
-
-std::string request_of(const Url& url, const std::vector<Header>& headers) {
-    RequestHeadSpec spec;
-    spec.target = url.path.empty() || url.unix_socket ? "/" : url.path;
-    spec.host = host_header(url);
-    spec.headers = headers;
-    const RequestHead head(spec);
-    std::string bytes(head.bytes_max(0), '\0');
-    bytes.resize(head.write(bytes.data(), "", 0));
-    return bytes;
-}
 
 /// "+90s run ./kill-pod.sh"
 std::string text_of(const TimedEvent& event) {
@@ -49,6 +31,9 @@ std::string why_failed(const TimedEvent& event, const std::string& timeout) {
             return "ended after --event-timeout " + timeout;
         case EventStatus::cut_off:
             return "ended, because the run was over";
+        case EventStatus::unknown:
+            return "nobody knows how it ended: the run was killed while it went on, or when it was "
+                   "due";
         default:
             break;
     }
@@ -58,39 +43,25 @@ std::string why_failed(const TimedEvent& event, const std::string& timeout) {
                         : printable(event.error);
 }
 
-}  // namespace
-
-/// Where a POST goes, and its bytes. Exit code; what fails is printed.
-int RunEvents::prepare_post(const Url& url, PlannedEvent& event) {
-    const ReplayOptions& options = parts_.invocation().options;
-    const Result<Address> path = unix_address(url.unix_socket ? url.host : "");
-    const Result<std::vector<Address>> found =
-        url.unix_socket ? std::vector<Address>(path ? 1 : 0, path ? path.value() : Address())
-                        : resolve(url.host, url.port);
-    if (!found || found.value().empty()) {
-        std::fprintf(stderr, "driftless: --event post %s: the host cannot be resolved\n",
-                     to_text(url).c_str());
-        return exit_preflight;
-    }
-    if (url.tls && tls_ == nullptr) {
-        std::string why;
-        Result<TlsContext> made = TlsContext::client(options.server.tls, why);
-        if (!made) {
-            std::fprintf(stderr, "driftless: --event: %s\n", why.c_str());
-            return exit_usage;
+/// Numbers of the events that have a line in the file. What cannot be read tells of none.
+std::vector<std::uint64_t> events_told(const std::string& path) {
+    std::vector<std::uint64_t> told;
+    const Result<std::string> text = read_whole_file(path);
+    std::string_view rest = text ? std::string_view(text.value()) : std::string_view();
+    for (std::size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
+        JsonDocument line;
+        const Result<JsonValue> event = line.parse(rest.substr(0, end));
+        const std::optional<std::uint64_t> number =
+            event ? event.value().find("event").as_u64() : std::nullopt;
+        if (number) {
+            told.push_back(*number);
         }
-        tls_ = std::make_unique<TlsContext>(std::move(made).value());
+        rest.remove_prefix(end + 1);
     }
-    if (url.tls) {
-        peers_.push_back(std::make_unique<TlsPeer>(*tls_, url.host));
-        event.tls = peers_.back().get();
-    }
-    event.address = found.value().front();
-    event.request = request_of(url, is_server(url, options.server.targets)
-                                        ? parts_.invocation().credentials.headers
-                                        : std::vector<Header>());
-    return exit_done;
+    return told;
 }
+
+}  // namespace
 
 OrExit<std::vector<PlannedEvent>> RunEvents::prepare() {
     std::vector<PlannedEvent> events;
@@ -100,10 +71,14 @@ OrExit<std::vector<PlannedEvent>> RunEvents::prepare() {
         event.at_ns = typed.at_ns;
         event.kind = typed.kind;
         event.what = typed.what;
-        const int code =
-            typed.kind == TimedEventKind::post ? prepare_post(typed.url, event) : exit_done;
-        if (code != exit_done) {
-            return code;
+        if (typed.kind == TimedEventKind::post) {
+            OrExit<AskedUrl> asked = urls_.prepare("--event post", typed.url, "POST", {});
+            if (!asked) {
+                return asked.exit_code();
+            }
+            event.address = asked.value().address;
+            event.tls = asked.value().tls;
+            event.request = std::move(asked.value().request);
         }
         events.push_back(std::move(event));
     }
@@ -128,6 +103,7 @@ int RunEvents::open(const std::string& folder, std::uint32_t segment) {
     rules.limit = Duration{invocation.options.events.timeout_ns};
     rules.secrets = secrets_of(invocation.credentials.all);
     rules.segment = segment;
+    rules.told = segment == 0 ? std::vector<std::uint64_t>() : events_told(path_);
     rules.stop_requests = &stop_requests();
     thread_ = std::make_unique<EventThread>(std::move(events).value(), std::move(rules),
                                             std::move(file).value());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cmd/or_exit.hpp"
+#include "cmd/replay/run/asked_urls.hpp"
 #include "cmd/replay/run/parts.hpp"
 #include "engine/events/event_thread.hpp"
 
@@ -17,7 +18,7 @@ namespace driftless {
 
 class RunEvents {
   public:
-    explicit RunEvents(const ReplayParts& parts) : parts_(parts) {}
+    explicit RunEvents(const ReplayParts& parts) : parts_(parts), urls_(parts) {}
 
     /// Resolves the hosts of POSTs, and opens events.jsonl of the folder, a new one or that of the
     /// run that is resumed. Nothing where no event was asked for. Prints what fails; exit code.
@@ -33,11 +34,9 @@ class RunEvents {
 
   private:
     OrExit<std::vector<PlannedEvent>> prepare();
-    int prepare_post(const Url& url, PlannedEvent& event);
 
     const ReplayParts& parts_;
-    std::unique_ptr<TlsContext> tls_;
-    std::vector<std::unique_ptr<TlsPeer>> peers_;
+    AskedUrls urls_;
     std::string path_;
     std::unique_ptr<EventThread> thread_;
 };

@@ -336,6 +336,7 @@ std::string to_json(const RunFile& file, const RunProgress& progress) {
     invocation.records_path.empty() ? json.null() : json.string(invocation.records_path);
     named(json, "labels", invocation.options.results.labels);
     strings(json, "rules", invocation.options.rules.chosen.texts);
+    strings(json, "metrics_tables", invocation.options.metrics.table_texts);
     write_segments(json, progress.segments);
     write_trace(json, file);
     write_load(json, file.parts.workload().load);

@@ -9,7 +9,8 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* no_sweep_of_metrics = "the metrics of the server are not read by a replay";
+constexpr const char* metrics_by_url =
+    "/metrics of each --url is read by itself; name other pages by --metrics URL";
 constexpr const char* by_header =
     "sessions are told to routers by headers, not in bodies: --session-headers agentx";
 constexpr const char* not_cut = "prompts are never cut: remove it";
@@ -58,7 +59,7 @@ constexpr ToolFlag flags[] = {
     {"--use-server-token-count", Values::none, Becomes::nothing,
      "the server's counts are always taken where it gives them"},
     {"--no-gpu-telemetry", Values::none, Becomes::nothing, "there is none"},
-    {"--server-metrics", Values::many, Becomes::nothing, no_sweep_of_metrics},
+    {"--server-metrics", Values::many, Becomes::nothing, metrics_by_url},
     {"--tokenizer", Values::one, Becomes::together},
     {"--tokenizer-trust-remote-code", Values::none, Becomes::nothing,
      "no code of a model's repository runs here"},

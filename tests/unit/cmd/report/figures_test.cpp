@@ -60,6 +60,7 @@ TEST(Figures, OfPeriodsAndOfTheSummaryAreThere) {
     info.stopped_when = StoppedWhen{"errors > 1", 2, 3, FigureUnit::share};
     const ClientTotals client;
     info.client = &client;
+    info.server.emplace().gauges.fill(GaugeTotals{});
     const std::string text = summary_json(SummaryFigures(), info);
     const JsonValue summary = document.parse(text).value();
     std::set<std::string> names;

@@ -24,6 +24,8 @@ void end_cell(LedgerCell& cell, CellOutcome outcome, double ttft_ms) {
 
 Ledger made_ledger() {
     SweepPlan plan;
+    plan.home = "/work";
+    plan.traces = {{"trace.jsonl", "0123456789abcdef"}};
     plan.arguments = {"trace.jsonl"};
     plan.axes = {{"speed", {"1", "2"}, false}, {"tp", {"a,\"b"}, true}};
     plan.repeat = 2;
@@ -50,6 +52,10 @@ TEST(SweepLedger, ReadsBackWhatItWrites) {
     EXPECT_EQ(sweep_json(read), text);
     EXPECT_EQ(read.cells[3].state, CellState::running);
     EXPECT_EQ(read.cells[2].warm, true);
+    EXPECT_EQ(read.plan.home, "/work");
+    ASSERT_EQ(read.plan.traces.size(), 1U);
+    EXPECT_EQ(read.plan.traces[0].path, "trace.jsonl");
+    EXPECT_EQ(read.plan.traces[0].digest, "0123456789abcdef");
     EXPECT_EQ(read.plan.before.command, "start \"it\"");
 }
 

@@ -115,6 +115,16 @@ TEST(SweepPlan, RefusesWhatCellsMayNotHave) {
     EXPECT_NE(why([](SweepPlan& p) { p.axes[0].values.clear(); }), "");
     EXPECT_NE(why([](SweepPlan& p) { p.axes[0] = {"url", {"x"}, true}; }).find("another value"),
               std::string::npos);
+    const auto over_url = [](SweepPlan& p) {
+        p.arguments = {"t.jsonl"};
+        p.axes[0] = {"url", {"http://a:1"}, false};
+    };
+    EXPECT_EQ(why(over_url), "");
+    EXPECT_NE(why([&](SweepPlan& p) {
+                  over_url(p);
+                  p.arguments.push_back("--url=http://b:1");
+              }).find("--url is given, too"),
+              std::string::npos);
     EXPECT_NE(why([](SweepPlan& p) { p.axes[0].of_server = true; }).find("--before"),
               std::string::npos);
 }

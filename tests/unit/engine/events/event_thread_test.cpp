@@ -111,6 +111,10 @@ TEST(EventThread, HoldsTheEndNoLongerThanItMay) {
     EXPECT_GE(hangs.stop_took, milliseconds(400));
     EXPECT_LT(hangs.stop_took, seconds(20));
     rules.last_wait = seconds(100);
+    rules.limit = milliseconds(400);
+    const Played too_long({event(0, 0, run, "sleep 100")}, milliseconds(50), rules);
+    EXPECT_EQ(too_long.of(0).status, EventStatus::timed_out) << "its own limit came first";
+    rules.limit = seconds(100);
     const Played interrupted({event(0, 0, run, "sleep 100")}, milliseconds(50), rules, true);
     EXPECT_EQ(interrupted.of(0).status, EventStatus::cut_off);
     EXPECT_LT(interrupted.stop_took, seconds(20));
@@ -132,6 +136,20 @@ TEST(EventThread, LeavesOutWhatIsBehindAResumedRun) {
     EXPECT_EQ(played.thread.left_out(), 1u);
     ASSERT_EQ(played.thread.ended().size(), 1u);
     EXPECT_EQ(played.of(1).what, "behind");
+}
+
+// The part of the run that was killed wrote no line of what went on then.
+TEST(EventThread, TellsOfEventsThatWereLostWithTheirRun) {
+    EventRules rules;
+    rules.segment = 1;
+    rules.told = {0};
+    const Played played({event(0, 0, label, "a"), event(1, 1'000'000, run, "sleep 9"),
+                         event(2, 3'000'000, label, "b")},
+                        milliseconds(50), rules, false, 2'000'000);
+    ASSERT_EQ(played.thread.ended().size(), 2u);
+    EXPECT_EQ(played.of(1).status, EventStatus::unknown);
+    EXPECT_FALSE(played.of(1).begin_ns);
+    EXPECT_EQ(played.of(2).status, EventStatus::ok);
 }
 
 // Keys of the run do not reach the file.

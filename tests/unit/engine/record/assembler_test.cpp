@@ -69,6 +69,12 @@ TEST(Assembler, StampsEveryStepOfAChatStream) {
     EXPECT_EQ(record.first_token_ns, 4'000'000);
     EXPECT_EQ(record.first_content_ns, 4'000'000);
     EXPECT_EQ(record.last_token_ns, 8'000'000);
+    EXPECT_EQ(record.first_event_ns, 3'000'000);   // the role
+    EXPECT_EQ(record.finish_event_ns, 8'000'000);  // on the last token
+    EXPECT_EQ(record.usage_event_ns, 8'000'000);
+    EXPECT_EQ(record.end_marker_ns, 8'000'000);
+    EXPECT_FALSE(record.error_event_ns.has_value());
+    EXPECT_EQ(record.chunk_kinds, "c4");
     EXPECT_EQ(record.done_ns, 8'000'500);
     EXPECT_EQ(record.ttft_ns, 2'999'300);
     EXPECT_EQ(record.ttft_due_ns, 3'000'000);
@@ -130,6 +136,7 @@ TEST(Assembler, ReasoningIsATokenAndNotContent) {
     const Record& record = row.end(60);
     EXPECT_EQ(record.first_token_ns, 20);
     EXPECT_EQ(record.first_content_ns, 40);
+    EXPECT_EQ(record.chunk_kinds, "r2c1");
     Digest digest;
     digest.add("Letmeyes");
     EXPECT_EQ(record.output_digest, digest.value());

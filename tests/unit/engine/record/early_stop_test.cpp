@@ -44,6 +44,21 @@ struct Watch {
     }
 };
 
+// What ends after a period is known before it is looked at, and belongs to the next.
+TEST(EarlyStop, CountsEndsInTheirPeriod) {
+    Watch watch("failed >= 30");
+    Record record;
+    record.outcome = Outcome::http_5xx;
+    for (int i = 0; i < 31; ++i) {
+        record.ended_ns = i < 29 ? second : second + 1;
+        watch.stop.ended(record);
+    }
+    EXPECT_FALSE(watch.after(0, 0));
+    EXPECT_TRUE(watch.after(0, 0));
+    EXPECT_EQ(watch.stop.found()->at_s, 2);
+    EXPECT_EQ(watch.stop.found()->value, 31);
+}
+
 TEST(EarlyStop, NeedsItsSample) {
     EXPECT_FALSE(Watch("ttft:p99 > 1s").after(EarlyStop::sample_min - 1, 2e9));
     EXPECT_TRUE(Watch("ttft:p99 > 1s").after(EarlyStop::sample_min, 2e9));

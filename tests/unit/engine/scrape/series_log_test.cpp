@@ -114,6 +114,17 @@ TEST(SeriesLog, WritesNewSeriesOnceAndWhatChanges) {
     EXPECT_EQ(got.followed.series.size(), 3U);
 }
 
+TEST(SeriesLog, HoldsNoSecret) {
+    SeriesLog log(0, SeriesLog::series_max, {"sk-abcdefgh"});
+    const std::size_t url = log.add_url("a");
+    ExpositionReader reader;
+    ASSERT_TRUE(reader.read("a{key=\"sk-abcdefgh\"} 1\n"));
+    std::string lines;
+    log.add(url, 0, 0, reader.page(), lines);
+    EXPECT_EQ(lines.find("sk-abcdefgh"), std::string::npos);
+    EXPECT_NE(lines.find("***"), std::string::npos);
+}
+
 TEST(SeriesLog, KeepsItsBounds) {
     Logged few(2);
     few.page("a 1\nb 1\nc 1\nd 1\n");

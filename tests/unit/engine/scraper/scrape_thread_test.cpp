@@ -12,6 +12,7 @@
 
 #include "cmd/scrape/mapping_file.hpp"
 #include "engine/io/host_clocks.hpp"
+#include "engine/scrape/server_sums.hpp"
 
 namespace driftless {
 namespace {
@@ -84,17 +85,39 @@ std::string counting(int number) {
 struct Scraping {
     Scraping(std::vector<ScrapeTarget> targets, Duration length, ScrapeRules rules,
              bool interrupted = false)
-        : thread(std::move(targets), mappings, std::move(rules), LineSink(&text)) {
-        EXPECT_TRUE(thread.start(HostClocks::now(), nullptr));
+        : thread(std::move(targets), std::move(rules)) {
+        EXPECT_TRUE(thread.start(nullptr));
+        const Instant asked = HostClocks::now();
+        while ((thread.awaits_first(true) || thread.awaits_first(false)) &&
+               HostClocks::now() < asked + milliseconds(300)) {
+            std::this_thread::yield();
+        }
+        kept = thread.settle();
+        const Instant zero = HostClocks::now();
+        thread.begin(zero, LineSink(&text));
         std::this_thread::sleep_for(std::chrono::nanoseconds(length.ns));
         const Instant over = HostClocks::now();
         thread.stop(interrupted);
         stop_took = HostClocks::now() - over;
+        totals = totals_of(text, over - zero);
     }
-    std::vector<EngineMapping> mappings = known_mappings();
+    static ServerTotals totals_of(const std::string& text, Duration length) {
+        const std::vector<EngineMapping> mappings = known_mappings();
+        ServerSums sums(mappings, {{0, 0, length.ns}});
+        JsonDocument document;
+        for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
+            const Result<ServerLine> line =
+                read_server_line(document, text.substr(at, text.find('\n', at) - at));
+            EXPECT_TRUE(line);
+            sums.add(line.value());
+        }
+        return sums.totals();
+    }
     std::string text;
     ScrapeThread thread;
+    std::size_t kept = 0;
     Duration stop_took{0};
+    ServerTotals totals;
 };
 
 ScrapeRules quick() {
@@ -111,22 +134,13 @@ TEST(ScrapeThread, ReadsFirstEachPeriodAndLast) {
     rules.period = seconds(3600);
     const Scraping once({server.target()}, milliseconds(200), rules);
     EXPECT_EQ(once.thread.outcomes()[0].pages, 2U);
-    EXPECT_EQ(once.thread.figures()[0].value(ServerFigure::requests), 1);
+    EXPECT_EQ(once.totals.counter(ServerFigure::requests), 1);
     const Scraping often({server.target()}, milliseconds(400), quick());
     const ScrapeThread::Outcome& outcome = often.thread.outcomes()[0];
     EXPECT_GT(outcome.pages, 3U);
     EXPECT_EQ(outcome.failures, 0U) << outcome.first_failure;
-    EXPECT_EQ(often.thread.figures()[0].value(ServerFigure::requests),
-              static_cast<double>(outcome.pages - 1));
-    JsonDocument document;
-    std::uint64_t scrapes = 0;
-    for (std::size_t at = 0; at < often.text.size(); at = often.text.find('\n', at) + 1) {
-        const Result<ServerLine> line =
-            read_server_line(document, often.text.substr(at, often.text.find('\n', at) - at));
-        ASSERT_TRUE(line);
-        scrapes += std::holds_alternative<ServerScrape>(line.value()) ? 1 : 0;
-    }
-    EXPECT_EQ(scrapes, outcome.pages);
+    EXPECT_EQ(often.totals.counter(ServerFigure::requests), static_cast<double>(outcome.pages - 1));
+    EXPECT_EQ(often.totals.scrapes, outcome.pages);
 }
 
 // HTML, 404, an endless page, one that never comes, none that listens: beside a page that is well.
@@ -165,7 +179,44 @@ TEST(ScrapeThread, KeepsWhatItReadOfAServerThatWentAway) {
     const Scraping got({server.target()}, milliseconds(400), quick());
     EXPECT_EQ(got.thread.outcomes()[0].pages, 3U);
     EXPECT_EQ(got.thread.outcomes()[0].first_failure, "answered 503");
-    EXPECT_EQ(got.thread.figures()[0].value(ServerFigure::requests), 2);
+    EXPECT_EQ(got.totals.counter(ServerFigure::requests), 2);
+}
+
+// Of pages that nobody asked for by name only those stay that were there at once.
+TEST(ScrapeThread, OptionalPagesThatAreNotThereAreLeftOutInSilence) {
+    PageServer good(counting);
+    PageServer html([](int) { return page("<!DOCTYPE html>", "text/html"); });
+    PageServer silent([](int) { return std::string(); });
+    std::vector<ScrapeTarget> targets{good.target(), html.target(), silent.target(), html.target()};
+    for (std::size_t i = 0; i < 3; ++i) {
+        targets[i].optional = true;
+    }
+    const Scraping got(targets, milliseconds(200), quick());
+    EXPECT_EQ(got.kept, 2U);
+    EXPECT_GT(got.thread.outcomes()[0].pages, 2U);
+    for (const std::size_t left_out : {1U, 2U}) {
+        EXPECT_FALSE(got.thread.outcomes()[left_out].kept);
+        EXPECT_EQ(got.thread.outcomes()[left_out].failures, 0U);
+    }
+    EXPECT_EQ(silent.asked.load(), 1);
+    EXPECT_GE(got.thread.outcomes()[3].failures, 1U);
+}
+
+// No line is older than its file: the first pages are in it, from before time 0.
+TEST(ScrapeThread, TheBaselineIsFromBeforeTheRun) {
+    PageServer server(counting);
+    const Scraping got({server.target()}, milliseconds(50), quick());
+    const std::size_t at = got.text.find("\"t_ns\":");
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_EQ(got.text[at + 7], '-');
+}
+
+TEST(ScrapeThread, IsGivenUpBeforeTheRun) {
+    PageServer silent([](int) { return std::string(); });
+    ScrapeThread thread({silent.target()}, quick());
+    EXPECT_TRUE(thread.start(nullptr));
+    thread.stop(true);
+    EXPECT_EQ(thread.outcomes()[0].pages, 0U);
 }
 
 TEST(ScrapeThread, AnInterruptedRunDoesNotWaitForAnyPage) {

@@ -288,6 +288,12 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     client.add(ClientSample{});
     info.client = &client;
     info.unfinished = Unfinished{3, 1};
+    ServerTotals& server = info.server.emplace();
+    server.urls = {{"http://a:1/metrics", "vllm", 7, 1, "answered 503", 0}, {"http://b", {}, 2}};
+    server.counters.fill(8);
+    server.counters[static_cast<std::size_t>(ServerFigure::prefix_hit_tokens)] = 6;
+    server.gauges.fill(GaugeTotals{2.5, 4});
+    server.joules = 300;
     JsonDocument document;
     for (const std::string& json :
          {summary_json(full.figures(), info), summary_json(Summary().figures(), SummaryInfo())}) {
@@ -312,6 +318,10 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     EXPECT_TRUE(root.find("run").find("end_ns").is(JsonType::null));
     EXPECT_EQ(root.find("run").find("trace_digest").as_string(), "00000000000000ff");
     EXPECT_EQ(root.find("run").find("users").as_u64(), 12u);
+    EXPECT_EQ(root.find("server").find("prefix_hit_rate").as_double(), 0.75);
+    EXPECT_EQ(root.find("server").find("mean_queue_ms").as_double(), 1000.0);
+    EXPECT_EQ(root.find("server").find("running").find("max").as_double(), 4.0);
+    EXPECT_EQ(root.find("server").find("energy").find("joules_per_request").as_double(), 300.0);
     EXPECT_EQ(root.find("run").find("for_ns").as_i64(), 60'000 * ms);
     EXPECT_EQ(root.find("completed").as_u64(), 1u);
     EXPECT_TRUE(document.parse(summary_json(Summary().figures(), {}))

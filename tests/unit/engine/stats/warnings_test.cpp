@@ -83,5 +83,65 @@ TEST(Warnings, TemplateTokensAreShared) {
     EXPECT_FALSE(warnings_of(f).empty());
 }
 
+/// A run of 1,000 requests at one server, and what that counted of them.
+struct Counted {
+    explicit Counted(double requests) {
+        f.fired = 1000;
+        f.completed = 1000;
+        f.timeline.spans = {{0, 0, 1}};
+        info.run.urls = {"http://a:1/v1/chat/completions"};
+        ServerTotals& server = info.server.emplace();
+        server.urls = {{"http://a:1/metrics", "vllm", 9}};
+        server.counters[static_cast<std::size_t>(ServerFigure::requests)] = requests;
+    }
+    std::string warning() const {
+        const std::vector<std::string> all = driftless::warnings_of(f, info);
+        return all.empty() ? "" : all.front();
+    }
+    SummaryFigures f;
+    SummaryInfo info;
+};
+
+// 5 requests and 2 % are what counters may be early or late.
+TEST(Warnings, OthersUsedTheServer) {
+    EXPECT_EQ(Counted(1000).warning(), "");
+    EXPECT_EQ(Counted(1025).warning(), "");
+    EXPECT_NE(Counted(1026).warning().find("this run sent 1000 requests"), std::string::npos);
+    Counted warm(1200);
+    warm.f.warmup_fired = 200;
+    EXPECT_EQ(warm.warning(), "");
+}
+
+TEST(Warnings, ThePageIsNotOfAllServers) {
+    EXPECT_EQ(Counted(975).warning(), "");
+    EXPECT_NE(Counted(974).warning().find("--metrics URL"), std::string::npos);
+    Counted failed(700);
+    failed.f.completed = 700;
+    failed.f.failed = 300;
+    EXPECT_EQ(failed.warning(), "");
+}
+
+// Where it cannot be said soundly, nothing is said.
+TEST(Warnings, NothingIsSaidOfCountsThatMayBeParts) {
+    Counted elsewhere(2000);
+    elsewhere.info.server->urls[0].url = "http://b:1/metrics";
+    EXPECT_EQ(elsewhere.warning(), "");
+    Counted gap(2000);
+    gap.info.server->failures = 1;
+    EXPECT_EQ(gap.warning(), "");
+    Counted resumed(2000);
+    resumed.f.timeline.spans.push_back({1, 1, 2});
+    EXPECT_EQ(resumed.warning(), "");
+    Counted killed(10);
+    killed.info.unfinished = Unfinished{3, 1};
+    EXPECT_EQ(killed.warning(), "");
+    Counted one_of_two(500);
+    one_of_two.info.run.urls.push_back("http://b:1/v1/chat/completions");
+    EXPECT_EQ(one_of_two.warning(), "");
+    Counted restarted(2000);
+    restarted.info.server->urls[0].restarts = 1;
+    EXPECT_EQ(restarted.warning(), "");
+}
+
 }  // namespace
 }  // namespace driftless

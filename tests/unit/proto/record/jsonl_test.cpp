@@ -51,6 +51,11 @@ Record full_record() {
     record.first_token_ns = 1'003'000'000;
     record.first_content_ns = 1'003'500'000;
     record.last_token_ns = 1'013'000'000;
+    record.first_event_ns = 1'002'500'000;
+    record.finish_event_ns = 1'013'000'001;
+    record.usage_event_ns = 1'013'000'002;
+    record.error_event_ns = 1'013'000'003;
+    record.end_marker_ns = 1'013'000'004;
     record.done_ns = 1'014'000'000;
     record.ended_ns = 1'014'000'100;
     record.censored = true;
@@ -61,6 +66,7 @@ Record full_record() {
     record.chunk_ns = {2'999'250, 12'999'250};
     record.chunk_tokens = {1, 3};
     record.chunk_tokens_known = true;
+    record.chunk_kinds = "r1c1";
     record.input_length = 4294967295u;
     record.prompt_tokens = 4294967295;
     record.prompt_tokens_off = -4294967295;
@@ -110,10 +116,11 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
         R"("tainted":["payload_dropped","entries_dropped"],"connect_ns":-100000000,)"
         R"("submit_ns":6500,"wire_ns":1000003000,"sent_ns":1000004000,"headers_ns":1001000000,)"
         R"("first_byte_ns":1002000000,"first_token_ns":1003000000,"first_content_ns":1003500000,)"
-        R"("last_token_ns":1013000000,"done_ns":1014000000,"ended_ns":1014000100,"censored":true,)"
+        R"("last_token_ns":1013000000,"first_event_ns":1002500000,"finish_event_ns":1013000001,)"
+        R"("usage_event_ns":1013000002,"error_event_ns":1013000003,"end_marker_ns":1013000004,"done_ns":1014000000,"ended_ns":1014000100,"censored":true,)"
         R"("ttft_ns":2999250,"ttft_due_ns":3000000,)"
         R"("tpot_ns":3333333.3333333335,"e2e_ns":12999250,"chunk_ns":[2999250,12999250],)"
-        R"("chunk_tokens":[1,3],"input_length":4294967295,"prompt_tokens":4294967295,)"
+        R"("chunk_tokens":[1,3],"chunk_kinds":"r1c1","input_length":4294967295,"prompt_tokens":4294967295,)"
         R"("prompt_tokens_off":-4294967295,"live_turns":3,"padded_tokens":-2,"expected_cached_tokens":512,"expected_cached_server":528,"cached_tokens":0,"output_length":4,"output_tokens":4,)"
         R"("tokens_source":"continuous","outcome":"stream_error","status":200,)"
         R"("error":"line\nbreak )"
@@ -159,6 +166,11 @@ TEST(RecordJsonl, UnknownIsNull) {
                             "first_token_ns",
                             "first_content_ns",
                             "last_token_ns",
+                            "first_event_ns",
+                            "finish_event_ns",
+                            "usage_event_ns",
+                            "error_event_ns",
+                            "end_marker_ns",
                             "done_ns",
                             "ended_ns",
                             "ttft_ns",
@@ -167,6 +179,7 @@ TEST(RecordJsonl, UnknownIsNull) {
                             "e2e_ns",
                             "chunk_ns",
                             "chunk_tokens",
+                            "chunk_kinds",
                             "prompt_tokens",
                             "prompt_tokens_off",
                             "cached_tokens",

@@ -13,6 +13,7 @@
 #include "proto/json/document.hpp"
 #include "proto/record/period.hpp"
 #include "proto/record/record.hpp"
+#include "proto/record/server_line.hpp"
 #include "tests/unit/schema_check.hpp"
 
 namespace driftless {
@@ -71,6 +72,24 @@ struct RunFolder {
         std::string periods;
         append_period(periods, period);
         std::ofstream(path / "periods.jsonl") << periods;
+        std::string server;
+        ServerSeries series;
+        series.name = "vllm:num_requests_waiting";
+        append_server_series(server, series);
+        series.series = 1;
+        series.name = "vllm:num_requests_running";
+        append_server_series(server, series);
+        ServerScrape scrape;
+        scrape.t_ns = -500'000'000;
+        scrape.changed = {{0, 2}, {1, 0}};
+        append_server_scrape(server, scrape);
+        scrape.t_ns = 500'000'000;
+        scrape.changed = {{0, 3}};
+        append_server_scrape(server, scrape);
+        scrape.t_ns = 1'500'000'000;
+        scrape.changed = {{1, 7}};
+        append_server_scrape(server, scrape);
+        std::ofstream(path / "server.jsonl") << server;
     }
     ~RunFolder() { std::filesystem::remove_all(path); }
 
@@ -159,7 +178,7 @@ TEST(RecordPage, JqRecipesRun) {
         GTEST_SKIP() << "no jq here";
     }
     const std::vector<std::string> blocks = blocks_of(source_file(page_path), "sh");
-    ASSERT_EQ(blocks.size(), 12u);
+    ASSERT_EQ(blocks.size(), 13u);
     EXPECT_EQ(run_in(folder, blocks[0]).output, "      4 ok\n      1 http_5xx\n");
     EXPECT_EQ(run_in(folder, blocks[1]).output,
               "{\"row\":4,\"outcome\":\"http_5xx\",\"status\":500,\"error\":\"overloaded\"}\n");
@@ -175,8 +194,9 @@ TEST(RecordPage, JqRecipesRun) {
         "{\"pod\":\"a\",\"rows\":3,\"ttft_ms\":11}\n{\"pod\":\"b\",\"rows\":1,\"ttft_ms\":13}\n");
     EXPECT_EQ(run_in(folder, blocks[9]).output,
               "{\"row\":2,\"span\":\"llm_request\",\"e2e_ms\":16,\"span_ms\":15}\n");
-    EXPECT_EQ(run_in(folder, blocks[10]).output, "0\t250\t3\n");
-    EXPECT_EQ(run_in(folder, blocks[11]).output,
+    EXPECT_EQ(run_in(folder, blocks[10]).output, "[-0.5,0]\n[1.5,7]\n");
+    EXPECT_EQ(run_in(folder, blocks[11]).output, "0\t250\t3\n");
+    EXPECT_EQ(run_in(folder, blocks[12]).output,
               "{\"s\":0,\"busy\":0.25,\"taken\":0.125,\"drift_us\":7}\n");
 }
 

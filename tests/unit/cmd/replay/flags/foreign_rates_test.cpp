@@ -85,6 +85,17 @@ TEST(ForeignRates, GuidellmProfiles) {
     EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "kind=poisson,x=1"}), "");
 }
 
+// As `--rate "$RATE"` is where RATE was never set.
+TEST(ForeignRates, SaysWhichValueIsWrong) {
+    EXPECT_EQ(refusal({"t", "--url", "h", "--rate", ""}), "--rate \"\" must not be empty");
+    EXPECT_EQ(refusal({"t", "--url", "h", "--max-concurrency="}),
+              "--max-concurrency \"\" must not be empty");
+    for (const char* shape : {"0", "-1", "nan", "x"}) {
+        const std::string why = refusal({"t", "--url", "h", "--burstiness", shape});
+        EXPECT_TRUE(why.starts_with(std::string("--burstiness \"") + shape + "\" is not")) << why;
+    }
+}
+
 // A closed loop is --concurrency, not a cap; a cap of vllm bench is --max-inflight.
 TEST(ForeignRates, ConcurrencyIsOurs) {
     EXPECT_EQ(spelled({"t", "--url", "h", "--concurrency", "20"}),

@@ -63,6 +63,7 @@ TEST(RateOptions, AreRefused) {
         {{"--rate", "nan"}, "--rate \"nan\" is not a rate above 0"},
         {{"--rate", "10/d"}, "use 10 (a second)"},
         {{"--rate", "1e10"}, "is more than 10^9 a second"},
+        {{"--ramp", "1:1e300:1s"}, "has a rate of more than 10^9 a second"},
         {{"--ramp", "1:20"}, "--ramp \"1:20\" is not FROM:TO:OVER"},
         {{"--ramp", "1:20:0s"}, "takes no time: give a time above 0"},
         {{"--ramp", "0:0:9s"}, "has no rate above 0"},

@@ -1,0 +1,58 @@
+/// LivePage: the run's own metrics while it goes on, for Prometheus (`--listen`): what was sent, is
+/// in flight, has come, how late rows left, what became of them.
+///
+/// A thread of its own, on the CPUs of the writer, serves it; the writer tells it five times a
+/// second how far the run is, and the engine knows nothing of it. One connection at a time, each
+/// for a second at most: who is slow keeps others waiting, and nothing of the run.
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "engine/io/address.hpp"
+#include "engine/record/progress.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// The page, as Prometheus text 0.0.4.
+std::string live_page_text(const Progress& progress);
+
+class LivePage {
+  public:
+    LivePage() = default;
+    ~LivePage();
+    LivePage(const LivePage&) = delete;
+    LivePage& operator=(const LivePage&) = delete;
+
+    /// Takes the address. Errors: in_use, denied, not_found (no such address here), io_failed.
+    Result<void> listen(const Address& address);
+    /// Where it listens, with the port that was taken for port 0.
+    const Address& address() const { return address_; }
+    /// Serves until `stop`. Errors: exhausted, denied.
+    Result<void> start(const cpu_set_t* cpus);
+    void stop();
+    bool listens() const { return listener_ >= 0; }
+
+    /// From the writer's thread.
+    void show(const Progress& progress);
+
+  private:
+    static void* thread_main(void* self);
+    void work();
+    void serve(int connection);
+
+    int listener_ = -1;
+    Address address_;
+    std::mutex mutex_;
+    Progress latest_;  ///< under the mutex
+    std::atomic<bool> stopping_{false};
+    pthread_t thread_{};
+    bool has_thread_ = false;
+};
+
+}  // namespace driftless

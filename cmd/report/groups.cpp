@@ -1,0 +1,325 @@
+#include "cmd/report/groups.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "cmd/replay/flags/option_values.hpp"
+#include "cmd/report/record_pass.hpp"
+#include "engine/views/view_text.hpp"
+#include "proto/core/check.hpp"
+#include "proto/export/csv.hpp"
+#include "proto/json/printable.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* slo_remedy =
+    "is not a limit for some rows; use KEY=VALUE and limits in ms, as in \"tier=gold ttft:200\"";
+constexpr const char* others = "(others)";
+
+struct Group {
+    explicit Group(Overhead overhead) : summary({}, overhead) {}
+    Summary summary;
+    std::uint64_t decided = 0;
+    std::uint64_t good = 0;
+};
+
+/// The rows of one key.
+struct Grouping {
+    GroupKey key;
+    std::vector<std::uint32_t> bounds;  ///< of `input`
+    std::map<std::string, std::unique_ptr<Group>> groups;
+
+    Group& of(const std::string& value, Overhead overhead) {
+        auto found = groups.find(value);
+        if (found == groups.end()) {
+            const std::string name = groups.size() >= groups_max ? others : value;
+            found = groups.try_emplace(name, nullptr).first;
+        }
+        if (!found->second) {
+            found->second = std::make_unique<Group>(overhead);
+        }
+        return *found->second;
+    }
+    /// "1..512", of the range that holds the length.
+    std::string range_of(std::uint32_t length) const {
+        const auto end = std::lower_bound(bounds.begin(), bounds.end(), length);
+        CHECK(end != bounds.end());
+        const std::uint32_t from = end == bounds.begin() ? 0 : *(end - 1) + 1;
+        return std::to_string(from) + ".." + std::to_string(*end);
+    }
+};
+
+const GoodputLimits& limits_of(const Record& record, const GoodputLimits& standard,
+                               const std::vector<GroupSlo>& slos, JsonDocument& document) {
+    const auto found = std::find_if(slos.begin(), slos.end(), [&](const GroupSlo& slo) {
+        return group_value(slo.key, record, document) == slo.value;
+    });
+    return found == slos.end() ? standard : found->limits;
+}
+
+/// Ascending where all are numbers or ranges of numbers; else the largest group first.
+void sort_rows(std::vector<GroupRow>& rows) {
+    const auto number = [](const GroupRow& row) { return std::strtod(row.value.c_str(), nullptr); };
+    const bool numbers = std::all_of(rows.begin(), rows.end(), [](const GroupRow& row) {
+        return !row.value.empty() && row.value[0] >= '0' && row.value[0] <= '9';
+    });
+    std::stable_sort(rows.begin(), rows.end(), [&](const GroupRow& a, const GroupRow& b) {
+        return numbers ? number(a) < number(b) : a.figures[0] > b.figures[0];
+    });
+}
+
+std::optional<double> known(bool is, double value) {
+    return is ? std::optional(value) : std::nullopt;
+}
+
+void add_distribution(std::vector<std::optional<double>>& out, const Distribution& of) {
+    const bool is = of.count > 0;
+    for (const double value :
+         {of.mean, of.median(), of.at[p90_index], of.at[p95_index], of.at[p99_index], of.max}) {
+        out.push_back(known(is, value / ns_per_ms));
+    }
+}
+
+std::vector<std::optional<double>> figures_of(const Group& group, double seconds) {
+    const SummaryFigures f = group.summary.figures();
+    const auto real = [](std::uint64_t count) { return static_cast<double>(count); };
+    std::vector<std::optional<double>> out = {
+        real(f.rows),
+        real(f.answered()),
+        real(f.failed),
+        real(f.input_tokens),
+        real(f.output_tokens),
+        known(seconds > 0, ratio(real(f.answered()), seconds)),
+        known(seconds > 0, ratio(real(f.output_tokens), seconds)),
+        known(f.cache_rows_reported > 0, real(f.cached_tokens)),
+        real(f.expected_cached_tokens),
+        known(f.cache_rows_reported > 0 && f.expected_cached_tokens_reported > 0,
+              100 * ratio(real(f.cached_tokens), real(f.expected_cached_tokens_reported))),
+        known(group.decided > 0, real(group.good)),
+        known(group.decided > 0, 100 * ratio(real(group.good), real(group.decided)))};
+    add_distribution(out, f.ttft);
+    add_distribution(out, f.ttft_due);
+    add_distribution(out, f.tpot);
+    add_distribution(out, f.e2e);
+    CHECK(out.size() == group_columns().size());
+    return out;
+}
+
+GroupTable table_of(const Grouping& grouping, double seconds) {
+    GroupTable table;
+    table.key = grouping.key.text;
+    for (const auto& [value, group] : grouping.groups) {
+        table.rows.push_back({value, figures_of(*group, seconds)});
+    }
+    sort_rows(table.rows);
+    return table;
+}
+
+/// The ranges of `input:N` are known after a pass of their own.
+std::string find_bounds(const ReportedRun& run, std::vector<Grouping>& groupings) {
+    const bool wanted = std::any_of(groupings.begin(), groupings.end(), [](const Grouping& one) {
+        return one.key.kind == GroupKey::Kind::input;
+    });
+    if (!wanted) {
+        return "";
+    }
+    std::vector<std::uint32_t> lengths;
+    const std::string why = each_record(run, [&lengths](const Record& record) {
+        lengths.push_back(record.input_length.value_or(0));
+    });
+    for (Grouping& one : groupings) {
+        if (one.key.kind == GroupKey::Kind::input) {
+            one.bounds = length_bounds(lengths, one.key.parts);
+        }
+    }
+    return why;
+}
+
+}  // namespace
+
+Result<GroupSlo> parse_group_slo(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    const std::size_t space = text.find(' ', equals);
+    if (equals == text.npos || equals == 0 || space == text.npos) {
+        return Error{ErrorCode::invalid, 0, slo_remedy};
+    }
+    const std::string name(text.substr(0, equals));
+    Result<GroupKey> key = parse_group_key(name);
+    if (!key) {
+        key = parse_group_key("kept." + name);
+    }
+    const Result<GoodputLimits> limits = parse_goodput(text.substr(space + 1));
+    if (!key || !limits) {
+        return key ? limits.error() : key.error();
+    }
+    return GroupSlo{std::move(key).value(),
+                    std::string(text.substr(equals + 1, space - equals - 1)), limits.value()};
+}
+
+const std::vector<GroupColumn>& group_columns() {
+    static const std::vector<GroupColumn> columns = {{"requests", "rows", 0},
+                                                     {"completed", nullptr, 0},
+                                                     {"failed", "failed", 0},
+                                                     {"input_tokens", nullptr, 0},
+                                                     {"output_tokens", nullptr, 0},
+                                                     {"request_throughput", nullptr, 2},
+                                                     {"output_throughput", "out/s", 0},
+                                                     {"cached_tokens", nullptr, 0},
+                                                     {"expected_cached_tokens", nullptr, 0},
+                                                     {"cache_hit_percent", "hit %", 1},
+                                                     {"good", nullptr, 0},
+                                                     {"good_percent", "good %", 1},
+                                                     {"mean_ttft_ms", nullptr, 2},
+                                                     {"p50_ttft_ms", "TTFT p50", 1},
+                                                     {"p90_ttft_ms", nullptr, 2},
+                                                     {"p95_ttft_ms", nullptr, 2},
+                                                     {"p99_ttft_ms", "p99", 1},
+                                                     {"max_ttft_ms", nullptr, 2},
+                                                     {"mean_ttft_due_ms", nullptr, 2},
+                                                     {"p50_ttft_due_ms", nullptr, 2},
+                                                     {"p90_ttft_due_ms", nullptr, 2},
+                                                     {"p95_ttft_due_ms", nullptr, 2},
+                                                     {"p99_ttft_due_ms", nullptr, 2},
+                                                     {"max_ttft_due_ms", nullptr, 2},
+                                                     {"mean_tpot_ms", nullptr, 2},
+                                                     {"p50_tpot_ms", "TPOT p50", 2},
+                                                     {"p90_tpot_ms", nullptr, 2},
+                                                     {"p95_tpot_ms", nullptr, 2},
+                                                     {"p99_tpot_ms", "p99", 2},
+                                                     {"max_tpot_ms", nullptr, 2},
+                                                     {"mean_e2e_ms", nullptr, 2},
+                                                     {"p50_e2e_ms", "E2E p50", 0},
+                                                     {"p90_e2e_ms", nullptr, 2},
+                                                     {"p95_e2e_ms", nullptr, 2},
+                                                     {"p99_e2e_ms", "p99", 0},
+                                                     {"max_e2e_ms", nullptr, 2}};
+    return columns;
+}
+
+std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& keys,
+                         const std::vector<GroupSlo>& slos, std::vector<GroupTable>& out) {
+    std::vector<Grouping> groupings;
+    const auto add = [&groupings](const GroupKey& key) {
+        const bool has =
+            std::any_of(groupings.begin(), groupings.end(),
+                        [&key](const Grouping& one) { return one.key.text == key.text; });
+        if (!has) {
+            groupings.push_back({key, {}, {}});
+        }
+    };
+    std::for_each(keys.begin(), keys.end(), add);
+    for (const GroupSlo& slo : slos) {
+        if (keys.empty()) {
+            add(slo.key);
+        }
+    }
+    std::string why = find_bounds(run, groupings);
+    if (!why.empty()) {
+        return why;
+    }
+    const GoodputLimits& standard = run.figures.goodput_limits;
+    JsonDocument document;
+    why = each_record(run, [&](const Record& record) {
+        const GoodputLimits& limits = limits_of(record, standard, slos, document);
+        Record measured = record;
+        measured.phase = Phase::profile;  // else a summary leaves it out
+        for (Grouping& grouping : groupings) {
+            if (record.phase != Phase::profile && grouping.key.kind != GroupKey::Kind::phase) {
+                continue;
+            }
+            const bool ranges = grouping.key.kind == GroupKey::Kind::input;
+            Group& group = grouping.of(ranges ? grouping.range_of(record.input_length.value_or(0))
+                                              : group_value(grouping.key, record, document),
+                                       run.facts.overhead);
+            group.summary.add(measured);
+            if (limits.set() &&
+                (record.outcome != Outcome::abandoned || !is_undecided(limits, record))) {
+                ++group.decided;
+                group.good += record.outcome == Outcome::ok && meets(limits, record) ? 1 : 0;
+            }
+        }
+    });
+    for (const Grouping& grouping : groupings) {
+        out.push_back(table_of(grouping, static_cast<double>(run.figures.duration_ns) / ns_per_s));
+    }
+    return why;
+}
+
+std::string group_screen(const std::vector<GroupTable>& tables) {
+    std::string screen;
+    for (const GroupTable& table : tables) {
+        const auto& columns = group_columns();
+        std::vector<bool> shown;
+        std::vector<std::string> head{"by " + table.key};
+        for (std::size_t i = 0; i < columns.size(); ++i) {
+            const bool any =
+                std::any_of(table.rows.begin(), table.rows.end(),
+                            [i](const GroupRow& row) { return row.figures[i].has_value(); });
+            shown.push_back(columns[i].title != nullptr && any);
+            if (shown.back()) {
+                head.emplace_back(columns[i].title);
+            }
+        }
+        ViewTable lines(std::move(head));
+        for (const GroupRow& row : table.rows) {
+            std::vector<std::string> line{printable(row.value)};
+            for (std::size_t i = 0; i < columns.size(); ++i) {
+                if (shown[i]) {
+                    line.push_back(row.figures[i] ? fixed(*row.figures[i], columns[i].decimals)
+                                                  : "-");
+                }
+            }
+            lines.add(std::move(line));
+        }
+        screen += "\n" + lines.text();
+    }
+    return screen + (tables.empty() ? "" : "TTFT, TPOT and E2E in ms\n");
+}
+
+void write_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
+    json.begin_array();
+    for (const GroupTable& table : tables) {
+        json.begin_object();
+        json.key("key").string(table.key);
+        json.key("groups").begin_array();
+        for (const GroupRow& row : table.rows) {
+            json.begin_object();
+            json.key("value").string(row.value);
+            for (std::size_t i = 0; i < row.figures.size(); ++i) {
+                json.key(group_columns()[i].name);
+                row.figures[i] ? json.number(*row.figures[i]) : json.null();
+            }
+            json.end_object();
+        }
+        json.end_array().end_object();
+    }
+    json.end_array();
+}
+
+std::string group_csv(const std::vector<GroupTable>& tables) {
+    std::string text = "key,value";
+    for (const GroupColumn& column : group_columns()) {
+        text += std::string(",") + column.name;
+    }
+    text += csv_line_end;
+    for (const GroupTable& table : tables) {
+        for (const GroupRow& row : table.rows) {
+            append_csv_field(text, table.key);
+            text += ',';
+            append_csv_field(text, printable(row.value));
+            for (const std::optional<double>& figure : row.figures) {
+                text += ',';
+                if (figure) {
+                    JsonWriter(text).number(*figure);
+                }
+            }
+            text += csv_line_end;
+        }
+    }
+    return text;
+}
+
+}  // namespace driftless

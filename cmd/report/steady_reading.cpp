@@ -1,0 +1,217 @@
+#include "cmd/report/steady_reading.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "cmd/report/record_pass.hpp"
+#include "cmd/screen/lines.hpp"
+#include "engine/views/view_text.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Output tokens of which the stamps lie in [begin, end): by chunk where their tokens are known,
+/// else each chunk has an equal part of the answer's.
+double tokens_within(const Record& record, std::int64_t begin, std::int64_t end) {
+    if (!record.fired_ns || record.chunk_ns.empty()) {
+        const bool inside =
+            record.last_token_ns && *record.last_token_ns >= begin && *record.last_token_ns < end;
+        return inside ? static_cast<double>(record.output_tokens.value_or(0)) : 0;
+    }
+    const double each = static_cast<double>(record.output_tokens.value_or(0)) /
+                        static_cast<double>(record.chunk_ns.size());
+    double tokens = 0;
+    for (std::size_t i = 0; i < record.chunk_ns.size(); ++i) {
+        const std::int64_t at = *record.fired_ns + record.chunk_ns[i];
+        if (at >= begin && at < end) {
+            tokens += record.chunk_tokens_known ? record.chunk_tokens[i] : each;
+        }
+    }
+    return tokens;
+}
+
+/// Gathers one side.
+class SideSums {
+  public:
+    SideSums(std::int64_t begin, std::int64_t end, const ReportedRun& run)
+        : begin_(begin), end_(end), summary_(run.figures.goodput_limits, run.facts.overhead) {}
+
+    void add(const Record& record) {
+        const bool left = record.fired_ns && *record.fired_ns >= begin_ && *record.fired_ns < end_;
+        requests_ += left ? 1 : 0;
+        if (left) {
+            summary_.add(record);
+        }
+        const bool ended = record.ended_ns && *record.ended_ns >= begin_ && *record.ended_ns < end_;
+        answered_ += ended && is_whole(record.outcome) ? 1 : 0;
+        tokens_ += is_whole(record.outcome) ? tokens_within(record, begin_, end_) : 0;
+    }
+    SteadySide side() const {
+        SteadySide side;
+        side.requests = requests_;
+        side.seconds = in_s(end_ - begin_);
+        side.requests_per_s = ratio(static_cast<double>(answered_), side.seconds);
+        side.tokens_per_s = ratio(tokens_, side.seconds);
+        side.figures = summary_.figures();
+        return side;
+    }
+
+  private:
+    std::int64_t begin_;
+    std::int64_t end_;
+    Summary summary_;
+    std::uint64_t requests_ = 0;
+    std::uint64_t answered_ = 0;
+    double tokens_ = 0;
+};
+
+std::string trend_text(const char* what, const TrendFinding& trend) {
+    if (!trend.known) {
+        return fmt::format("{}: too few to tell", what);
+    }
+    const char* word = trend.p >= 0.01 ? "no trend" : trend.z > 0 ? "rises" : "falls";
+    return fmt::format("{} {} (p = {:.3g})", what, word, trend.p);
+}
+
+std::string little_text(const SteadyState& state) {
+    return fmt::format("{:.2f} in flight; {:.3f}/s x {:.3f} s = {:.2f} ({:+.1f} %): {}",
+                       state.in_flight, state.rate, state.time_s, state.rate * state.time_s,
+                       100 * state.little_difference(),
+                       state.little_holds() ? "holds within 5 %" : "does not hold");
+}
+
+void add_lines(ViewTable& table, const char* name, const Distribution& whole,
+               const Distribution& window) {
+    constexpr std::pair<const char*, std::size_t> shown[] = {
+        {"p50", median_index}, {"p90", p90_index}, {"p99", p99_index}};
+    for (const auto& [word, place] : shown) {
+        const auto text = [place](const Distribution& of) {
+            return of.count == 0 ? "-" : fixed(of.at[place] / ns_per_ms, 2);
+        };
+        table.add({fmt::format("{} {} ms", name, word), text(whole), text(window)});
+    }
+}
+
+void write_distribution(JsonWriter& json, const char* name, const Distribution& of) {
+    json.key(name).begin_object();
+    for (const auto& [key, value] :
+         {std::pair{"mean", of.mean}, std::pair{"p50", of.median()},
+          std::pair{"p90", of.at[p90_index]}, std::pair{"p95", of.at[p95_index]},
+          std::pair{"p99", of.at[p99_index]}, std::pair{"max", of.max}}) {
+        json.key(key);
+        of.count == 0 ? json.null() : json.number(value / ns_per_ms);
+    }
+    json.end_object();
+}
+
+void write_side(JsonWriter& json, const char* name, const SteadySide& side) {
+    json.key(name).begin_object();
+    json.key("requests").unsigned_integer(side.requests);
+    json.key("seconds").number(side.seconds);
+    json.key("request_throughput").number(side.requests_per_s);
+    json.key("output_throughput").number(side.tokens_per_s);
+    write_distribution(json, "ttft_ms", side.figures.ttft);
+    write_distribution(json, "ttft_due_ms", side.figures.ttft_due);
+    write_distribution(json, "tpot_ms", side.figures.tpot);
+    write_distribution(json, "e2e_ms", side.figures.e2e);
+    json.end_object();
+}
+
+void write_trend(JsonWriter& json, const char* name, const TrendFinding& trend) {
+    json.key(name).begin_object();
+    json.key("z");
+    trend.known ? json.number(trend.z) : json.null();
+    json.key("p");
+    trend.known ? json.number(trend.p) : json.null();
+    json.end_object();
+}
+
+}  // namespace
+
+std::string read_steady(const ReportedRun& run, SteadyReading& out) {
+    std::vector<SteadyRow> rows;
+    std::string why = each_record(run, [&rows](const Record& record) {
+        if (record.phase == Phase::profile && record.fired_ns && record.ended_ns) {
+            rows.push_back({*record.fired_ns, *record.ended_ns, record.ttft_ns});
+        }
+    });
+    if (!why.empty()) {
+        return why;
+    }
+    out.state = find_steady_state(std::move(rows));
+    SideSums whole(out.state.first_ns, out.state.last_ns + 1, run);
+    SideSums window(out.state.begin_ns, out.state.end_ns, run);
+    why = each_record(run, [&](const Record& record) {
+        if (record.phase == Phase::profile) {
+            whole.add(record);
+            window.add(record);
+        }
+    });
+    out.whole = whole.side();
+    out.window = window.side();
+    return why;
+}
+
+std::string steady_screen(const SteadyReading& reading) {
+    const SteadyState& state = reading.state;
+    Lines lines;
+    lines.blank();
+    if (!state.found) {
+        lines.add("Steady state", "not looked for: fewer than 100 requests left");
+        return lines.take();
+    }
+    const double length = ratio(in_s(state.length_ns()), in_s(state.last_ns - state.first_ns));
+    lines.add("Steady state",
+              fmt::format("{}; from {:.2f} s to {:.2f} s, {:.1f} % of the run: ramp {:.2f} s, "
+                          "drain {:.2f} s",
+                          state.is_steady() ? "yes" : "not reached", in_s(state.begin_ns),
+                          in_s(state.end_ns), 100 * length, in_s(state.begin_ns - state.first_ns),
+                          in_s(state.last_ns - state.end_ns)));
+    lines.add("Trend", trend_text("in flight", state.in_flight_trend) + "; " +
+                           trend_text("TTFT", state.ttft_trend));
+    lines.add("Little's law", little_text(state));
+    lines.add("Independent",
+              fmt::format("{:.0f} of {} TTFTs: the others follow from those before them",
+                          state.effective, state.ttfts));
+    ViewTable table({"", "whole run", "steady part"});
+    const auto both = [&table, &reading](const char* name, auto figure) {
+        table.add({name, figure(reading.whole), figure(reading.window)});
+    };
+    both("requests", [](const SteadySide& side) { return std::to_string(side.requests); });
+    both("requests/s", [](const SteadySide& side) { return fixed(side.requests_per_s, 2); });
+    both("output tokens/s", [](const SteadySide& side) { return fixed(side.tokens_per_s, 1); });
+    add_lines(table, "TTFT", reading.whole.figures.ttft, reading.window.figures.ttft);
+    add_lines(table, "TPOT", reading.whole.figures.tpot, reading.window.figures.tpot);
+    add_lines(table, "E2E", reading.whole.figures.e2e, reading.window.figures.e2e);
+    return lines.take() + table.text();
+}
+
+void write_steady(JsonWriter& json, const SteadyReading& reading) {
+    const SteadyState& state = reading.state;
+    json.begin_object();
+    json.key("found").boolean(state.found);
+    json.key("steady").boolean(state.is_steady());
+    json.key("begin_ns").integer(state.begin_ns);
+    json.key("end_ns").integer(state.end_ns);
+    json.key("ramp_ns").integer(state.begin_ns - state.first_ns);
+    json.key("drain_ns").integer(state.last_ns - state.end_ns);
+    write_trend(json, "in_flight_trend", state.in_flight_trend);
+    write_trend(json, "ttft_trend", state.ttft_trend);
+    json.key("little").begin_object();
+    json.key("in_flight").number(state.in_flight);
+    json.key("rate").number(state.rate);
+    json.key("time_s").number(state.time_s);
+    json.key("difference").number(state.little_difference());
+    json.key("holds").boolean(state.little_holds());
+    json.end_object();
+    json.key("ttfts").unsigned_integer(state.ttfts);
+    json.key("effective_ttfts").number(state.effective);
+    write_side(json, "whole", reading.whole);
+    write_side(json, "window", reading.window);
+    json.end_object();
+}
+
+}  // namespace driftless

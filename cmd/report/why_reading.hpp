@@ -1,0 +1,17 @@
+/// `report --why`: what sets the slowest rows apart, in words.
+#pragma once
+
+#include <string>
+
+#include "cmd/report/reported_run.hpp"
+#include "engine/stats/why.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+/// Returns why the records cannot be read, or the empty text.
+std::string read_why(const ReportedRun& run, WhyFinding& out);
+std::string why_screen(const WhyFinding& finding);
+void write_why(JsonWriter& json, const WhyFinding& finding);
+
+}  // namespace driftless

@@ -1,0 +1,190 @@
+#include "engine/stats/why_records.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace driftless {
+
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t burst_ns = 10'000'000;  ///< rows due within it are of one burst
+constexpr std::size_t header_names_max = 8;
+constexpr double server_age_max_ns = 5e9;
+
+template <typename T>
+double number_or_unknown(const std::optional<T>& value) {
+    return value ? static_cast<double>(*value) : unknown;
+}
+
+std::string tenth_mark(std::size_t tenth) {
+    return "left in the tenth of the run number " + std::to_string(tenth + 1);
+}
+
+}  // namespace
+
+void WhyRecords::add(const Record& record) {
+    if (record.phase != Phase::profile || !record.ttft_ns || !record.fired_ns) {
+        return;
+    }
+    const auto row = static_cast<std::uint32_t>(ttft_ns_.size());
+    ttft_ns_.push_back(static_cast<double>(*record.ttft_ns));
+    due_ns_.push_back(record.due_ns);
+    fired_ns_.push_back(static_cast<double>(*record.fired_ns));
+    const double input = record.prompt_tokens ? number_or_unknown(record.prompt_tokens)
+                                              : number_or_unknown(record.input_length);
+    input_.push_back(input);
+    output_.push_back(number_or_unknown(record.output_tokens));
+    const double cached = number_or_unknown(record.cached_tokens);
+    const double expected = record.expected_cached_server
+                                ? number_or_unknown(record.expected_cached_server)
+                                : number_or_unknown(record.expected_cached_tokens);
+    missed_.push_back(expected - cached);
+    fresh_.push_back(input - expected);
+    inflight_.push_back(number_or_unknown(record.inflight));
+    drift_ns_.push_back(number_or_unknown(record.drift_ns));
+    turn_.emplace_back(!record.turn ? "" : *record.turn == 1 ? "first" : "later");
+    connection_.push_back(record.connection ? std::to_string(*record.connection) : "");
+    state_.emplace_back(record.connection_state ? name_of(*record.connection_state) : "");
+    url_.push_back(record.url);
+    model_.push_back(record.model.value_or(""));
+    for (const RecordedHeader& header : record.headers) {
+        auto found = std::find(header_names_.begin(), header_names_.end(), header.name);
+        if (found == header_names_.end() && header_names_.size() < header_names_max) {
+            header_names_.push_back(header.name);
+            headers_.emplace_back();
+            found = header_names_.end() - 1;
+        }
+        if (found != header_names_.end()) {
+            auto& values = headers_[static_cast<std::size_t>(found - header_names_.begin())];
+            values.resize(row);  // rows before it had none
+            values.push_back(header.value.value_or(""));
+        }
+    }
+    if (!record.tainted.empty()) {
+        tainted_.push_back(row);
+    }
+    if (record.coalesced_chunks > 0) {
+        coalesced_.push_back(row);
+    }
+}
+
+void WhyRecords::add_size_questions(std::vector<WhyQuestion>& out) const {
+    add_number_questions(out, "input", "had a prompt of {} tokens or more", input_);
+    add_number_questions(out, "output", "had an answer of {} tokens or more", output_);
+    add_number_questions(out, "fresh", "had {} prompt tokens or more that no cache could hold",
+                         fresh_);
+    std::vector<std::uint32_t> missed;
+    for (std::size_t i = 0; i < missed_.size(); ++i) {
+        if (missed_[i] > 0) {
+            missed.push_back(static_cast<std::uint32_t>(i));
+        }
+    }
+    out.push_back({"missed", "missed in the cache what an endless one would have held", missed});
+    add_number_questions(out, "missed",
+                         "missed {} tokens or more that an endless cache would have "
+                         "held",
+                         missed_);
+}
+
+/// How many rows of the burst were due before it, or at its instant and earlier in the file.
+std::vector<double> WhyRecords::burst_places() const {
+    std::vector<std::uint32_t> order(due_ns_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(),
+                     [this](std::uint32_t a, std::uint32_t b) { return due_ns_[a] < due_ns_[b]; });
+    std::vector<double> places(due_ns_.size(), 0);
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        while (due_ns_[order[i]] - due_ns_[order[first]] > burst_ns) {
+            ++first;
+        }
+        places[order[i]] = static_cast<double>(i - first);
+    }
+    return places;
+}
+
+void WhyRecords::add_place_questions(std::vector<WhyQuestion>& out) const {
+    add_number_questions(out, "burst", "came behind {} others or more within 10 ms",
+                         burst_places());
+    add_number_questions(out, "inflight", "left while {} others or more were in flight", inflight_);
+    add_value_questions(out, "turn", "were the {} turn of their session", turn_);
+    if (fired_ns_.empty()) {
+        return;
+    }
+    const auto [first, last] = std::minmax_element(fired_ns_.begin(), fired_ns_.end());
+    std::vector<std::vector<std::uint32_t>> tenths(10);
+    for (std::size_t i = 0; i < fired_ns_.size() && *last > *first; ++i) {
+        const double share = (fired_ns_[i] - *first) / (*last - *first);
+        tenths[std::min<std::size_t>(static_cast<std::size_t>(share * 10), 9)].push_back(
+            static_cast<std::uint32_t>(i));
+    }
+    for (std::size_t tenth = 0; tenth < tenths.size(); ++tenth) {
+        out.push_back({"time", tenth_mark(tenth), std::move(tenths[tenth])});
+    }
+}
+
+void WhyRecords::add_server_questions(std::vector<WhyQuestion>& out) const {
+    if (servers_.empty()) {
+        return;
+    }
+    std::vector<double> waiting, running, kv_usage, preempted;
+    for (const double fired : fired_ns_) {
+        const auto behind = std::upper_bound(
+            servers_.begin(), servers_.end(), fired,
+            [](double at, const WhyServer& one) { return at < static_cast<double>(one.t_ns); });
+        const bool known = behind != servers_.begin() &&
+                           fired - static_cast<double>((behind - 1)->t_ns) <= server_age_max_ns;
+        const WhyServer* const now = known ? &*(behind - 1) : nullptr;
+        const auto value = [now](std::optional<double> WhyServer::* of) {
+            return now == nullptr ? unknown : (now->*of).value_or(unknown);
+        };
+        waiting.push_back(value(&WhyServer::waiting));
+        running.push_back(value(&WhyServer::running));
+        kv_usage.push_back(value(&WhyServer::kv_usage));
+        // What was counted between the two pages around the fire.
+        const double later =
+            behind == servers_.end() ? unknown : behind->preemptions.value_or(unknown);
+        preempted.push_back(later - value(&WhyServer::preemptions));
+    }
+    add_number_questions(out, "waiting", "left while {} requests or more waited at the servers",
+                         waiting);
+    add_number_questions(out, "running", "left while {} requests or more ran at the servers",
+                         running);
+    add_number_questions(out, "kv_usage", "left while the KV usage was {} or more", kv_usage);
+    add_number_questions(out, "preemptions", "left in a period of {} preemptions or more",
+                         preempted);
+}
+
+void WhyRecords::add_own_questions(std::vector<WhyQuestion>& out) const {
+    add_value_questions(out, "url", "were sent to {}", url_);
+    add_value_questions(out, "model", "asked for the model {}", model_);
+    add_value_questions(out, "connection", "used connection {}", connection_);
+    add_value_questions(out, "connection state", "used a connection that was {}", state_);
+    for (std::size_t i = 0; i < header_names_.size(); ++i) {
+        std::vector<std::string> values = headers_[i];
+        values.resize(ttft_ns_.size());
+        add_value_questions(out, "header " + header_names_[i],
+                            "were answered with " + header_names_[i] + " {}", values);
+    }
+    add_number_questions(out, "drift", "left {} ns or more after their due instant", drift_ns_);
+    out.push_back({"tainted", "are tainted: the client was late or lost something", tainted_});
+    out.push_back({"coalesced", "had chunks that shared a receive", coalesced_});
+}
+
+std::vector<WhyQuestion> WhyRecords::questions() const {
+    std::vector<WhyQuestion> out;
+    add_size_questions(out);
+    add_place_questions(out);
+    add_server_questions(out);
+    add_own_questions(out);
+    return out;
+}
+
+WhyFinding WhyRecords::finding() {
+    return ask_why(ttft_ns_, questions());
+}
+
+}  // namespace driftless

@@ -1,0 +1,182 @@
+"""report --view, --by, --steady, --why, --trees, --certificate, --against, and convert RUN: each over the files of a real run, and held against what the records and the trace say."""
+
+import csv
+import json
+import os
+import subprocess
+import unittest
+
+from harness import Case, DRIFTLESS, SAMPLE, mock, read_jsonl
+
+VIEWS = ["vllm", "sglang", "aiperf", "guidellm", "genai-perf", "genai-bench", "inference-perf", "trace-replayer", "loadgen",
+         "inferencex", "inferencex-fixed", "llm-d"]
+
+
+def driftless(*arguments):
+    return subprocess.run([DRIFTLESS, *arguments], capture_output=True, text=True)
+
+
+def report(folder, *flags):
+    return driftless("report", folder, *flags)
+
+
+def reading(folder, *flags):
+    done = report(folder, "--json", *flags)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+class Readings(Case):
+    def play(self, server, *flags, trace=SAMPLE):
+        return self.replay(trace, "--url", server.url, "--speed", 20, *flags)
+
+    def test_views_have_the_records_figures(self):
+        with mock("--ttft", "20ms", "--itl", "1ms", "--fault-row", "500:3") as server:
+            run = self.play(server, "--no-preflight", "--model", "mock-model", "--limit", 40)
+        records = [r for r in read_jsonl(f"{run.folder}/requests.jsonl") if r["outcome"] == "ok"]
+        for view in VIEWS:
+            done = report(run.folder, "--view", view)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"driftless's records", done.stdout)
+            done = report(run.folder, "--view", view, "--json")
+            self.assertIn("driftless's records", done.stderr)
+            json.loads(done.stdout)
+        vllm = reading(run.folder, "--view", "vllm")
+        self.assertEqual(vllm["completed"], len(records))
+        self.assertEqual(vllm["failed"], 1)
+        ttfts = [(min(r["first_event_ns"], r["first_token_ns"]) - r["fired_ns"]) / 1e6 for r in records]
+        self.assertAlmostEqual(vllm["mean_ttft_ms"], sum(ttfts) / len(ttfts), places=6)
+        e2es = [(max(r["finish_event_ns"], r["last_token_ns"]) - r["fired_ns"]) / 1e6 for r in records]
+        self.assertAlmostEqual(vllm["mean_e2el_ms"], sum(e2es) / len(e2es), places=6)
+        aiperf = reading(run.folder, "--view", "aiperf")
+        self.assertAlmostEqual(aiperf["time_to_first_token"]["avg"], sum(r["ttft_ns"] for r in records) / len(records) / 1e6, places=6)
+
+    def test_a_view_stands_alone(self):
+        with mock() as server:
+            run = self.play(server, "--limit", 5)
+        done = report(run.folder, "--view", "vllm", "--by", "url")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--view prints another tool's figures alone", done.stderr)
+        done = report(run.folder, "--view", "k6")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('"k6" is not a view; use one of vllm', done.stderr)
+
+    def test_groups_and_their_limits(self):
+        trace = os.path.join(self.scratch, "tiers.jsonl")
+        with open(trace, "w") as out:
+            for i in range(60):
+                out.write(json.dumps({"timestamp": 100 * i, "input_length": 100 + 5 * i, "output_length": 2 + i % 5, "hash_ids": [i],
+                                      "tier": ["gold", "silver", "bronze"][i % 3]}) + "\n")
+        with mock("--ttft", "20ms", "--itl", "1ms") as server:
+            run = self.play(server, "--keep", "tier", trace=trace)
+        records = read_jsonl(f"{run.folder}/requests.jsonl")
+        tables = os.path.join(run.folder, "tables")
+        flags = ("--by", "kept.tier", "--by", "input:4", "--goodput", "tier=gold ttft:10000", "--goodput", "tier=silver ttft:1")
+        groups = {one["key"]: one["groups"] for one in reading(run.folder, *flags, "--csv", tables)["by"]}
+        by_tier = {one["value"]: one for one in groups["kept.tier"]}
+        self.assertEqual({name: one["requests"] for name, one in by_tier.items()}, {"gold": 20, "silver": 20, "bronze": 20})
+        self.assertEqual([by_tier[name]["good_percent"] for name in ("gold", "silver", "bronze")], [100, 0, None])
+        for name, one in by_tier.items():
+            rows = [r for r in records if r["kept"]["tier"] == name]
+            self.assertEqual(one["output_tokens"], sum(r["output_tokens"] for r in rows))
+            self.assertAlmostEqual(one["max_ttft_ms"], max(r["ttft_ns"] for r in rows) / 1e6)
+        self.assertEqual([one["requests"] for one in groups["input:4"]], [15] * 4)
+        with open(f"{tables}/by.csv", newline="") as file:
+            rows = list(csv.DictReader(file, strict=True))
+        self.assertEqual(len(rows), 7)
+        self.assertEqual({row["value"]: row["requests"] for row in rows if row["key"] == "kept.tier"}["gold"], "20")
+        screen = report(run.folder, *flags).stdout
+        self.assertIn("by kept.tier", screen)
+        self.assertIn("by input:4", screen)
+        self.assertEqual(report(run.folder, "--by", "tier").returncode, 2)
+
+    def test_steady_why_trees_and_certificate(self):
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            run = self.play(server)
+            again = self.play(server, "--cache-salt", "random")
+        told = reading(run.folder, "--steady", "--why", "--trees", "--certificate")
+        records = read_jsonl(f"{run.folder}/requests.jsonl")
+        steady = told["steady_state"]
+        self.assertTrue(steady["found"])
+        inside = [r for r in records if steady["begin_ns"] <= r["fired_ns"] < steady["end_ns"]]
+        self.assertEqual(steady["window"]["requests"], len(inside))
+        self.assertEqual(steady["whole"]["requests"], len(records))
+        length = (steady["end_ns"] - steady["begin_ns"]) / 1e9
+        self.assertAlmostEqual(steady["little"]["rate"], len(inside) / length)
+        covered = sum(max(min(r["ended_ns"], steady["end_ns"]) - max(r["fired_ns"], steady["begin_ns"]), 0) for r in records) / 1e9
+        self.assertAlmostEqual(steady["little"]["in_flight"], covered / length)
+        stamps = [r["fired_ns"] + c for r in records for c in r["chunk_ns"]]
+        within = sum(steady["begin_ns"] <= s < steady["end_ns"] for s in stamps)
+        self.assertAlmostEqual(steady["window"]["output_throughput"] * length, within)
+        self.assertEqual(told["why"]["rows"], 240)
+        self.assertEqual(told["why"]["slow"], 5)
+        self.assertEqual(told["trees"]["trees"], 0)
+        self.assertEqual(told["trees"]["requests_alone"], 240)
+        certificate = told["certificate"]
+        summary = run.json("summary.json")
+        self.assertEqual(certificate["trace_digest"], run.json("run.json")["trace"]["digest"])
+        self.assertEqual(certificate["sent"], 240)
+        lost = certificate["hits_lost"]
+        self.assertEqual(lost["tokens"] - lost["gained_tokens"], sum(r["expected_cached_tokens"] - r["cached_tokens"] for r in records))
+        self.assertAlmostEqual(certificate["ceiling_hit_rate"], summary["cache"]["expected_cached_tokens"] / summary["total_input_tokens"])
+        other = reading(again.folder, "--certificate")["certificate"]
+        self.assertEqual(other["schedule_digest"], certificate["schedule_digest"])
+        self.assertNotEqual(other["digest"], certificate["digest"], "other prompts are another work")
+        screen = report(run.folder, "--steady", "--why", "--trees", "--certificate").stdout
+        for words in ("Steady state", "Little's law", "Why slow", "Trees", "Certificate", "Hits lost"):
+            self.assertIn(words, screen)
+        self.assertNotIn("steady_state", reading(run.folder))
+
+    def test_a_run_is_a_trace(self):
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            run = self.play(server)
+            sent = os.path.join(run.folder, "sent.jsonl")
+            done = driftless("convert", run.folder, "-o", sent)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("240 requests at the instants at which they left", done.stdout)
+            header, *rows = read_jsonl(sent)
+            records = sorted(read_jsonl(f"{run.folder}/requests.jsonl"), key=lambda r: (r["fired_ns"], r["row"]))
+            first = records[0]["fired_ns"]
+            with open(SAMPLE) as lines:
+                recorded = [json.loads(line) for line in lines]
+            self.assertEqual([r["at_ns"] for r in rows], [r["fired_ns"] - first for r in records])
+            self.assertEqual([r["output_length"] for r in rows], [r["output_tokens"] for r in records])
+            self.assertEqual([r["cached_tokens"] for r in rows], [r["cached_tokens"] for r in records])
+            self.assertEqual([len(r["hash_ids"]) for r in rows], [len(recorded[r["row"]]["hash_ids"]) for r in records])
+            # Played again it is as faithful to itself as a replay is.
+            second = self.replay(sent, "--url", server.url, "--cache-salt", "random")
+            self.assertEqual(second.json("summary.json")["completed"], 240)
+        fidelity = reading(run.folder, "--against", SAMPLE)["fidelity"]
+        self.assertTrue(fidelity["rows_match"])
+        self.assertEqual(fidelity["speed"], 20)
+        figures = {one["figure"]: one for one in fidelity["figures"]}
+        self.assertEqual(figures["requests"]["recorded"], figures["requests"]["replayed"])
+        self.assertEqual(figures["input mean"]["recorded"], figures["input mean"]["replayed"])
+        self.assertEqual(figures["hit rate, endless cache"]["recorded"], figures["hit rate, endless cache"]["replayed"])
+        off = {one["figure"]: one["replayed"] for one in fidelity["by_row"]}
+        self.assertEqual(off["outputs of the recorded length"], 240)
+        self.assertLess(off["arrival off, p50"], 20)
+        distances = {one["figure"]: one["replayed"] for one in fidelity["distances"]}
+        self.assertEqual(distances["input"], 0)
+        self.assertEqual(distances["output"], 0)
+        self.assertIn("against", report(run.folder, "--against", SAMPLE).stdout)
+        self.assertEqual(report(run.folder, "--against", "/nowhere.jsonl").returncode, 3)
+
+    def test_a_run_whose_trace_is_gone_has_lengths_alone(self):
+        trace = os.path.join(self.scratch, "gone.jsonl")
+        with open(SAMPLE) as lines, open(trace, "w") as out:
+            out.writelines(lines.readlines()[:20])
+        with mock() as server:
+            run = self.play(server, trace=trace)
+        os.remove(trace)
+        sent = os.path.join(run.folder, "sent.jsonl")
+        done = driftless("convert", run.folder, "-o", sent)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("the trace of the run cannot be read any more", done.stdout)
+        rows = read_jsonl(sent)[1:]
+        self.assertEqual(len(rows), 20)
+        self.assertFalse(any("hash_ids" in row and row["hash_ids"] for row in rows))
+
+
+if __name__ == "__main__":
+    unittest.main()
