@@ -72,7 +72,9 @@ class PageOfARun(Case):
         page = Page(run.folder / "report.html")
         self.expect_sealed(page)
         self.expect_files(page, run.folder)
-        self.assertIn("alert(1)", page.rows("requests")[0]["error"])
+        failed = [row for row in page.rows("requests") if row["outcome"] == "http_5xx"]
+        self.assertEqual(len(failed), 2)
+        self.assertIn("alert(1)", failed[0]["error"])
         self.assertEqual(page.data["summary"], run.json("summary.json"))
         self.assertIn("@data@<script>", page.title)
 
