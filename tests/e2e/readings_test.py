@@ -127,6 +127,28 @@ class Readings(Case):
             self.assertIn(words, screen)
         self.assertNotIn("steady_state", reading(run.folder))
 
+    def test_trees_are_jobs(self):
+        trace = self.scratch / "chat.jsonl"
+        made = driftless("synth", "chat", "--sessions", "12", "--turns", "uniform:2..4", "--gap", "uniform:1s..3s", "--rate", "inf", "--in", "64",
+                         "--out-tokens", "8", "-o", str(trace))
+        self.assertEqual(made.returncode, 0, made.stderr)
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            run = self.replay_well(trace, "--url", server.url, "--sessions", "closed", "--speed", "100")
+        trees = {}
+        for record in read_jsonl(run.folder / "requests.jsonl"):
+            trees.setdefault(record["tree"], []).append(record)
+        told = reading(run.folder, "--trees")["trees"]
+        self.assertEqual((told["trees"], told["finished"], told["requests_alone"]), (12, 12, 0))
+        durations = [max(r["ended_ns"] for r in rows) - min(r["fired_ns"] for r in rows) for rows in trees.values()]
+        self.assertAlmostEqual(told["duration_s"]["max"], max(durations) / 1e9)
+        self.assertAlmostEqual(told["duration_s"]["sum"], sum(durations) / 1e9)
+        answers = [sum(r["ended_ns"] - r["fired_ns"] for r in rows) for rows in trees.values()]  # turns of a chat never overlap
+        self.assertAlmostEqual(told["answer_s"]["sum"], sum(answers) / 1e9)
+        self.assertAlmostEqual(told["gap_s"]["sum"], (sum(durations) - sum(answers)) / 1e9)
+        cached = sum(r["cached_tokens"] for rows in trees.values() for r in rows)
+        self.assertAlmostEqual(told["cached_tokens"]["sum"], cached)
+        self.assertAlmostEqual(told["jobs_per_hour"], 12 * 3600 / run.json("summary.json")["duration"])
+
     def test_a_run_is_a_trace(self):
         with mock("--ttft", "5ms", "--itl", "1ms") as server:
             run = self.play(server)
