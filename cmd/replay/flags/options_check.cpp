@@ -221,6 +221,19 @@ std::string host_contradiction(const ReplayOptions& options) {
     return "";
 }
 
+/// Figures that count good requests.
+std::string goodput_contradiction(const ReplayOptions& options) {
+    for (const Threshold& one : options.results.fail_if) {
+        const std::string_view name = one.figure->name;
+        if (!options.results.goodput.set() && (name == "good" || name == "request_goodput")) {
+            return "--fail-if \"" + one.text +
+                   "\" counts good requests, and nothing says which are: give --goodput "
+                   "\"ttft:200 tpot:50\", too";
+        }
+    }
+    return "";
+}
+
 std::string growth_contradiction(const ReplayOptions& options) {
     if (!options.results.stop_when.empty() && options.results.period_ns == 0) {
         return "--stop-when goes by the figures of periods and --period none has none: give one";
@@ -302,6 +315,9 @@ std::string contradiction(const ReplayOptions& options) {
         }
     }
     if (const std::string why = request_contradiction(options); !why.empty()) {
+        return why;
+    }
+    if (const std::string why = goodput_contradiction(options); !why.empty()) {
         return why;
     }
     if (const std::string why = growth_contradiction(options); !why.empty()) {

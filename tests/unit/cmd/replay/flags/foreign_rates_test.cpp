@@ -28,11 +28,11 @@ TEST(ForeignRates, RateIsARateButInTheReplayProfile) {
 // vllm bench: gaps that are stretched to the exact mean; with an infinite rate a closed loop.
 TEST(ForeignRates, VllmRates) {
     const auto vllm = [](Words flags) {
-        flags.insert(flags.begin(),
-                     {"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t"});
+        flags.insert(flags.begin(), {"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t",
+                                     "--backend", "openai"});
         const Words words = spelled(flags);
-        EXPECT_GE(words.size(), 3U);
-        return Words(words.begin() + 3, words.end());
+        EXPECT_GE(words.size(), 5U);
+        return Words(words.begin() + 5, words.end());
     };
     EXPECT_EQ(vllm({"--request-rate", "10"}),
               (Words{"--rate", "10", "--arrivals", "poisson:scaled"}));
@@ -52,7 +52,7 @@ TEST(ForeignRates, VllmRates) {
 TEST(ForeignRates, OtherRates) {
     EXPECT_EQ(spelled({"python3", "-m", "sglang.bench_serving", "--url", "h", "--dataset-path", "t",
                        "--request-rate", "8", "--max-concurrency", "64"}),
-              (Words{"--url", "h", "t", "--rate", "8", "--max-inflight", "64"}));
+              (Words{"--url", "h", "t", "--api", "sglang", "--rate", "8", "--max-inflight", "64"}));
     EXPECT_EQ(spelled({"t", "--url=h", "--request-rate", "8", "--burstiness", "2"}),
               (Words{"t", "--url", "h", "--rate", "8", "--arrivals", "gamma:2"}));
     EXPECT_EQ(spelled({"t", "--url", "h", "--num-concurrency", "8"}),
@@ -78,7 +78,7 @@ TEST(ForeignRates, GuidellmProfiles) {
               (Words{"--for", "30", "--concurrency", "4"}));
     EXPECT_EQ(guidellm({"--profile", "synchronous"}), (Words{"--concurrency", "1"}));
     EXPECT_EQ(guidellm({"--profile", "kind=throughput,max_concurrency=9"}),
-              (Words{"--rate", "inf", "--max-inflight", "9"}));
+              (Words{"--concurrency", "9"}));
     EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "constant"}), "");
     EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "poisson", "--rate", "1,2"}),
               "");
