@@ -259,7 +259,7 @@ std::string request_contradiction(const ReplayOptions& options) {
     if (!options.request.stream && options.request.continuous_usage) {
         return "--continuous-usage counts chunks and --no-stream has none: give one";
     }
-    return "";
+    return goodput_contradiction(options);
 }
 
 std::string contradiction(const ReplayOptions& options) {
@@ -315,9 +315,6 @@ std::string contradiction(const ReplayOptions& options) {
         }
     }
     if (const std::string why = request_contradiction(options); !why.empty()) {
-        return why;
-    }
-    if (const std::string why = goodput_contradiction(options); !why.empty()) {
         return why;
     }
     if (const std::string why = growth_contradiction(options); !why.empty()) {

@@ -43,7 +43,7 @@ constexpr const char* vllm_flags = R"(
 --plot-timeline; --timeline-itl-thresholds x; --plot-dataset-stats)";
 constexpr const char* sglang_flags = R"(
 --backend sglang-oai; --base-url h:1; --host h; --port 9; --ready-check-timeout-sec 5;
---dataset-name random; --dataset-offset 0; --agentic-max-turns 1;
+--dataset-name generated-shared-prefix; --dataset-offset 0; --agentic-max-turns 1;
 --speed-bench-category low_entropy; --speed-bench-output-len 512; --model m;
 --served-model-name s; --tokenizer org/name; --num-prompts 7; --sharegpt-output-len 1;
 --sharegpt-context-len 1; --random-input-len 7; --random-output-len 7; --random-range-ratio 0.5;
@@ -225,7 +225,7 @@ TEST(AllToolFlags, Vllm) {
 }
 
 TEST(AllToolFlags, Sglang) {
-    check_all("python3 -m sglang.bench_serving", "--dataset-name generated-shared-prefix", sglang_flags);
+    check_all("python3 -m sglang.bench_serving", "--dataset-name random-ids", sglang_flags);
 }
 
 TEST(AllToolFlags, Aiperf) {
