@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cmd/replay/flags/options.hpp"
 #include "tests/unit/cmd/replay/flags/spelled.hpp"
 
@@ -105,6 +107,50 @@ TEST(ForeignRates, ConcurrencyIsOurs) {
     ASSERT_EQ(capped.notes.size(), 1U);
     EXPECT_TRUE(
         capped.notes[0].starts_with("--max-concurrency 20 is taken as --max-inflight 20: "));
+}
+
+// A refusal of our flag says under which name it was typed.
+TEST(ForeignRates, RefusalsNameTheFlagThatWasTyped) {
+    const auto why = [](Words flags) {
+        flags.insert(flags.begin(), {"vllm", "bench", "serve", "--url", "h"});
+        return parse_replay_options(flags, "").text;
+    };
+    EXPECT_NE(why({"--request-rate", "0"}).find("(--rate was typed as --request-rate)"),
+              std::string::npos);
+    EXPECT_NE(why({"--num-prompts", "0"}).find("(--limit was typed as --num-prompts)"),
+              std::string::npos);
+    EXPECT_EQ(parse_replay_options({"t", "--url", "h", "--rate", "0"}, "").text.find("typed as"),
+              std::string::npos);
+}
+
+// Sampling parameters are members of the body; those of --extra-body go first.
+TEST(ForeignRates, VllmSamplingIsInTheBody) {
+    const Words words = spelled({"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t",
+                                 "--top-p", "0.9", "--temperature", "0.5", "--extra-body",
+                                 R"({"top_p":1})", "--request-rate", "inf"});
+    EXPECT_NE(std::find(words.begin(), words.end(), R"({"top_p":1,"temperature":0.5})"),
+              words.end());
+}
+
+// Conversations of a file have no times: all at once, or in a loop, as SGLang sends them.
+TEST(ForeignRates, SharegptIsATrace) {
+    EXPECT_EQ(spelled({"sglang.bench_serving", "--base-url", "h", "--backend", "vllm-chat",
+                       "--dataset-name", "sharegpt", "--dataset-path", "s.json",
+                       "--sharegpt-output-len", "64", "--max-concurrency", "4"}),
+              (Words{"--url", "h", "--api", "vllm-chat", "--format", "sharegpt", "s.json",
+                     "--default-output", "64", "--concurrency", "4"}));
+    EXPECT_NE(parse_replay_options({"sglang.bench_serving", "--base-url", "h"}, "")
+                  .text.find("--dataset-name random"),
+              std::string::npos);
+}
+
+// Good requests are those within limits, which must be said.
+TEST(ForeignRates, GoodNeedsGoodput) {
+    const Words line{"t", "--url", "h", "--fail-if", "good < 1"};
+    EXPECT_NE(parse_replay_options(line, "").text.find("give --goodput"), std::string::npos);
+    Words limited = line;
+    limited.insert(limited.end(), {"--goodput", "ttft:200"});
+    EXPECT_EQ(parse_replay_options(limited, "").kind, ReplayCommandLine::Kind::run);
 }
 
 }  // namespace
