@@ -71,6 +71,9 @@ std::optional<double> read_number(std::string_view text) {
 }
 
 Result<double> read_bound(FigureUnit unit, std::string_view text) {
+    if (unit == FigureUnit::share && text.starts_with('-')) {
+        return remedy("needs a share from 0 to 100 %, as in \"errors > 0.1 %\"");
+    }
     if (text.starts_with('+') || text.starts_with('-')) {
         return remedy(
             "compares with another run, which one run cannot: give a bound of its own, "

@@ -140,7 +140,7 @@ class Synth(Case):
             "--synthetic-input-tokens-mean 128 --synthetic-input-tokens-stddev 10 "
             "--output-tokens-mean 4 --request-count 30 --concurrency 4",
             "guidellm benchmark --target URL --data prompt_tokens=128,output_tokens=4 "
-            "--max-requests 30",
+            "--profile concurrent --rate 4 --max-requests 30",
         )
         with mock("--cache-block", "16") as server:
             for line in lines:

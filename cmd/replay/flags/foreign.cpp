@@ -110,6 +110,7 @@ std::optional<std::size_t> Foreign::take(std::string_view typed, const std::stri
     }
     if (const RewrittenFlag* one = find_rewritten_flag(typed); one != nullptr) {
         add(out, one->flag, one->value);
+        out.typed_as.emplace_back(one->flag, typed);
         return 0;
     }
     if (typed == "--save-prompts") {
@@ -237,12 +238,18 @@ void Foreign::take_constraint(std::string_view value, Spelled& out) {
     std::string_view kind;
     std::string_view bound;
     for_each_pair(value, [&](std::string_view key, std::string_view part) {
-        (key == "kind" ? kind : bound) = part;
+        if (key != "window" && key != "minimum") {
+            (key == "kind" ? kind : bound) = part;
+        }
     });
     if (kind == "max_requests") {
         add(out, "--limit", bound);
     } else if (kind == "max_seconds" || kind == "max_duration") {
         add(out, "--duration", bound);
+    } else if (kind == "max_errors") {
+        add(out, "--stop-when", "failed >= " + std::string(bound));
+    } else if (kind == "max_error_rate" || kind == "max_global_error_rate") {
+        add(out, "--stop-when", "errors >= " + std::string(bound));
     } else {
         refuse(out, "--constraint", value, "has no counterpart here; see --limit and --duration");
     }
@@ -254,12 +261,36 @@ void Foreign::take_dataset_name(std::string_view value, Spelled& out) {
         add(out, "--format", format_of(value));
         return;
     }
-    if (value != "custom" && value != "trace") {
+    out.data_set = value;
+    if (value == "timed_trace") {
+        return;
+    }
+    if (value == "sharegpt") {
+        add(out, "--format", "sharegpt");
+        out.lacks_times = true;
+        out.trace_missing =
+            "--dataset-name sharegpt: nothing is downloaded here; fetch "
+            "ShareGPT_V3_unfiltered_cleaned_split.json, then give --dataset-path FILE, too";
+        note_questions(out);
+        return;
+    }
+    if (value == "custom" || value == "openai" || value == "agentic-trace") {
+        out.lacks_times =
+            rates_.tool() == ForeignTool::vllm || rates_.tool() == ForeignTool::sglang;
+    } else if (value != "trace") {
         refuse(out, "--dataset-name", value,
-               "has no arrival times; replay takes traces (driftless inspect FILE reads one)");
+               "is not replayed; random, prefix_repetition, random-ids and "
+               "generated-shared-prefix are made where the line begins with their tool (vllm "
+               "bench serve, sglang.bench_serving), sharegpt and traces are read from files");
         return;
     }
     note_ignored(out, "--dataset-name " + std::string(value), "the format is found by its keys");
+}
+
+void Foreign::note_questions(Spelled& out) {
+    out.notes.emplace_back(
+        "of a conversation each question is a row, with all that was said before it; the tool "
+        "itself sends the first question alone");
 }
 
 void Foreign::take_ready_check(std::string_view value, Spelled& out) {
@@ -275,6 +306,7 @@ void Foreign::take_slowdown(std::string_view value, Spelled& out) {
         refuse(out, "--mooncake-slowdown-factor", value, no_inverse);
     } else if (speed != "1") {
         add(out, "--speed", speed);
+        out.typed_as.emplace_back("--speed", "--mooncake-slowdown-factor");
     }
 }
 
@@ -332,6 +364,12 @@ void Foreign::add_times(Spelled& out) const {
 }
 
 void Foreign::finish(Spelled& out) {
+    if (rates_.tool() == ForeignTool::sglang && out.data_set.empty() && !out.makes_rows &&
+        out.trace_missing.empty()) {
+        out.trace_missing =
+            "no data set is named, and SGLang's default, sharegpt, is not downloaded here; give "
+            "--dataset-path FILE, or --dataset-name random";
+    }
     rates_.finish(out);
     if (rates_.arrive() && !kind_.empty()) {
         add_columns(out);  // its times say nothing then

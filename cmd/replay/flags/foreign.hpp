@@ -55,6 +55,7 @@ class Foreign {
     void take_slowdown(std::string_view value, Spelled& out);
     void take_rounds(std::string_view value, Spelled& out);
 
+    static void note_questions(Spelled& out);
     void note_column(std::string_view name, std::string_view value, Spelled& out);
     void add_columns(Spelled& out) const;
     void add_times(Spelled& out) const;

@@ -11,9 +11,17 @@ namespace driftless {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> names{
-    "--request-rate",     "--burstiness",        "--max-concurrency", "--rate",
-    "--ramp-up-strategy", "--ramp-up-start-rps", "--ramp-up-end-rps", "--num-concurrency"};
+constexpr std::array<std::string_view, 9> names{"--request-rate",
+                                                "--burstiness",
+                                                "--max-concurrency",
+                                                "--rate",
+                                                "--ramp-up-strategy",
+                                                "--ramp-up-start-rps",
+                                                "--ramp-up-end-rps",
+                                                "--num-concurrency",
+                                                "--rampup"};
+/// GuideLLM's, where no bound is given: settings.py, max_concurrency, of 0.8.1.
+constexpr const char* throughput_places = "10240";
 
 constexpr std::array<std::string_view, 7> profiles{
     "replay", "constant", "async", "poisson", "concurrent", "synchronous", "throughput"};
@@ -70,7 +78,13 @@ void ForeignRates::take_profile(const std::string& flag, std::string_view value,
         } else if (key == "max_concurrency") {
             said_["--max-concurrency"] = text;
         } else if (key == "rampup_duration") {
-            rampup_ = text;
+            said_["--rampup"] = text;
+        } else if (key == "time_scale") {
+            said_["--rate"] = text;
+        } else if (key == "warmup" || key == "cooldown") {
+            add_note(out, flag + " " + std::string(part) +
+                              " is ignored: every row is in the "
+                              "figures");
         } else {
             refuse_line(out,
                         flag + " \"" + std::string(part) + "\": is not known here; see --rate");
@@ -79,7 +93,9 @@ void ForeignRates::take_profile(const std::string& flag, std::string_view value,
     if (!is_known(profile_)) {
         refuse_line(out, flag + " \"" + profile_ +
                              "\": has no counterpart; replay, constant, poisson, concurrent, "
-                             "synchronous and throughput have, each of one rate a run");
+                             "synchronous and throughput have, each of one rate a run; driftless "
+                             "find --over rate looks for what a server bears, driftless sweep "
+                             "plays several rates");
     }
 }
 
@@ -87,11 +103,15 @@ void ForeignRates::add_cap(Spelled& out, const std::string& cap, const char* why
     add_note(out, "--max-concurrency " + cap + " is taken as --max-inflight " + cap + ": " + why +
                       ", and wait while so many are open");
     add_flag(out, "--max-inflight", cap);
+    out.typed_as.emplace_back("--max-inflight", "--max-concurrency");
 }
 
 void ForeignRates::add_rate(Spelled& out, const std::string& rate, const std::string& law) {
     arrive_ = true;
     add_flag(out, "--rate", rate);
+    if (has("--request-rate")) {
+        out.typed_as.emplace_back("--rate", "--request-rate");
+    }
     if (rate != "inf" && law != "poisson" && !law.empty()) {
         add_default(out, "--arrivals", law);
     }
@@ -115,6 +135,7 @@ std::string ForeignRates::drawn_law(bool scales) const {
 
 /// Each gap at the rate of its row, from the first row to the last.
 void ForeignRates::finish_ramp(Spelled& out) {
+    out.typed_as.emplace_back("--ramp", "--ramp-up-strategy");
     const std::string from = get("--ramp-up-start-rps");
     const std::string to = get("--ramp-up-end-rps");
     if (from.empty() || to.empty()) {
@@ -132,8 +153,23 @@ void ForeignRates::finish_ramp(Spelled& out) {
 
 /// vllm bench, SGLang, and whoever writes --request-rate.
 void ForeignRates::finish_rate(Spelled& out) {
-    const std::string rate = has("--request-rate") ? get("--request-rate") : get("--rate");
+    std::string rate = has("--request-rate") ? get("--request-rate") : get("--rate");
     const std::string cap = get("--max-concurrency");
+    const bool by_default = rate.empty() && out.lacks_times && !has("--ramp-up-strategy") &&
+                            (tool_ == ForeignTool::vllm || tool_ == ForeignTool::sglang);
+    if (by_default) {
+        add_note(out, "no --request-rate is given: inf, the tool's default");
+        rate = "inf";
+    }
+    if (rate == "inf" && has("--burstiness") && tool_ == ForeignTool::vllm) {
+        add_note(out, "--burstiness " + get("--burstiness") +
+                          " is ignored: an infinite rate has no gaps");
+    }
+    for (const char* const end : {"--ramp-up-start-rps", "--ramp-up-end-rps"}) {
+        if (has(end) && !has("--ramp-up-strategy")) {
+            refuse_line(out, std::string(end) + " " + get(end) + ": needs --ramp-up-strategy, too");
+        }
+    }
     if (has("--request-rate") && has("--rate")) {
         refuse_line(out, "--request-rate and --rate both say the rate: give one");
     } else if (has("--ramp-up-strategy")) {
@@ -157,34 +193,58 @@ void ForeignRates::finish_rate(Spelled& out) {
     }
 }
 
+/// A loop of so many places. `--max-seconds`, which bounds it, has become `--duration`.
+void ForeignRates::finish_loop(Spelled& out, const std::string& rate) {
+    if (profile_ == "throughput" && rate.empty()) {
+        add_note(out, profile_flag_ + ": no bound of open requests is given: " + throughput_places +
+                          ", GuideLLM's default");
+    }
+    add_loop(out, rate.empty() ? throughput_places : rate);
+    out.typed_as.emplace_back("--concurrency", profile_flag_);
+    if (is_positive(get("--rampup"))) {
+        add_flag(out, "--user-ramp", get("--rampup"));
+    }
+}
+
+/// Requests a second. GuideLLM's Poisson process has no ramp.
+void ForeignRates::finish_arrivals(Spelled& out, const std::string& rate) {
+    const bool poisson = profile_ == "poisson";
+    if (poisson && has("--rampup")) {
+        add_note(out,
+                 "a ramp of " + get("--rampup") + " s is ignored: GuideLLM's poisson has none");
+    } else if (is_positive(get("--rampup"))) {
+        arrive_ = true;
+        add_flag(out, "--ramp", "0:" + rate + ":" + get("--rampup"));
+        add_flag(out, "--arrivals", "constant");
+        return;
+    }
+    add_rate(out, rate, poisson ? "poisson" : "constant");
+}
+
 /// GuideLLM: one number means a rate, requests that are open at once, or how far a trace stretches.
 void ForeignRates::finish_profile(Spelled& out) {
     const std::string rate = get("--rate");
     const std::string cap = get("--max-concurrency");
     if (rate.find_first_of(",[") != rate.npos) {
-        refuse_line(out, "--rate " + rate + ": one run has one rate: start one run for each");
+        refuse_line(out, "--rate " + rate +
+                             ": one run has one rate: start one run for each, or driftless sweep "
+                             "does");
         return;
     }
     if (profile_ == "replay") {
         add_note(out, profile_flag_ + " is ignored: " + recorded_schedule_reason);
         stretch_ = rate;
     } else if (profile_ == "throughput") {
-        add_rate(out, "inf", "");
+        finish_loop(out, cap.empty() ? rate : cap);
+        return;
     } else if (profile_ == "synchronous") {
-        add_loop(out, "1");
+        finish_loop(out, "1");
     } else if (rate.empty()) {
         refuse_line(out, profile_flag_ + ": needs a --rate");
     } else if (profile_ == "concurrent") {
-        add_loop(out, rate);
-        if (!rampup_.empty()) {
-            add_flag(out, "--user-ramp", rampup_);
-        }
-    } else if (!rampup_.empty() && rampup_ != "0" && rampup_ != "0.0") {
-        arrive_ = true;
-        add_flag(out, "--ramp", "0:" + rate + ":" + rampup_);
-        add_flag(out, "--arrivals", profile_ == "poisson" ? "poisson" : "constant");
+        finish_loop(out, rate);
     } else {
-        add_rate(out, rate, profile_ == "poisson" ? "poisson" : "constant");
+        finish_arrivals(out, rate);
     }
     if (!cap.empty()) {
         add_cap(out, cap, arrive_ ? "rows arrive" : "rows leave at their recorded instants");
@@ -203,6 +263,15 @@ void ForeignRates::finish(Spelled& out) {
         refuse_line(out, "--rate " + get("--rate") +
                              ": GuideLLM's --profile says what it is a rate of: give --profile "
                              "constant, poisson, concurrent or replay, too");
+        return;
+    }
+    if (tool_ == ForeignTool::guidellm && !has_argument(out, "--from") &&
+        !has_argument(out, "--resume")) {
+        refuse_line(out,
+                    "--profile is missing, and GuideLLM's default is sweep, which plays ten loads: "
+                    "give --profile constant --rate R or another one of one load; driftless find "
+                    "--over rate looks for what a server bears, driftless sweep plays several "
+                    "rates");
         return;
     }
     finish_rate(out);

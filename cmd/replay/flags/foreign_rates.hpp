@@ -27,6 +27,7 @@ class ForeignRates {
     /// After the last argument.
     void finish(Spelled& out);
 
+    ForeignTool tool() const { return tool_; }
     /// Rows arrive at a rate, or one behind another: recorded times say nothing. After `finish`.
     bool arrive() const { return arrive_; }
     /// How far GuideLLM's replay profile stretches its trace; empty: not at all. After `finish`.
@@ -38,6 +39,8 @@ class ForeignRates {
     void finish_rate(Spelled& out);
     void finish_ramp(Spelled& out);
     void finish_profile(Spelled& out);
+    void finish_arrivals(Spelled& out, const std::string& rate);
+    void finish_loop(Spelled& out, const std::string& rate);
     void add_cap(Spelled& out, const std::string& cap, const char* why);
     void add_rate(Spelled& out, const std::string& rate, const std::string& law);
     void add_loop(Spelled& out, const std::string& open);
@@ -47,7 +50,6 @@ class ForeignRates {
     std::map<std::string_view, std::string> said_;  ///< names are those of the table
     std::string profile_flag_;                      ///< as typed
     std::string profile_;                           ///< its kind; empty: none was given
-    std::string rampup_;                            ///< seconds, of a profile
     std::string stretch_;
     bool arrive_ = false;
 };

@@ -297,6 +297,21 @@ ReplayCommandLine refused(const std::string& why) {
     return line;
 }
 
+/// The same, with the names that were typed for those of our flags that it begins with or has.
+ReplayCommandLine refused(const std::string& why, const Spelled& spelled) {
+    std::string names;
+    for (const auto& [ours, typed] : spelled.typed_as) {
+        const std::size_t at = why.find(ours);
+        const std::size_t end = at == why.npos ? at : at + ours.size();
+        const bool whole = at != why.npos && (end == why.size() || why[end] == ' ' ||
+                                              why[end] == ':' || why[end] == ',');
+        if (whole && why.find(typed) == why.npos && names.find(typed) == names.npos) {
+            names += (names.empty() ? "" : ", ") + ours + " was typed as " + typed;
+        }
+    }
+    return refused(names.empty() ? why : why + " (" + names + ")");
+}
+
 }  // namespace
 
 ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments,
@@ -310,7 +325,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     if (!takes_up(spelled.arguments)) {
         const std::string why = apply_rules(spelled.arguments, spelled.notes, options.rules.chosen);
         if (!why.empty()) {
-            return refused(why);
+            return refused(why, spelled);
         }
     }
     line.notes = spelled.notes;
@@ -341,7 +356,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         line.text = help_of(app);
         return line;
     } catch (const CLI::ParseError& error) {
-        return refused(error.what());
+        return refused(error.what(), spelled);
     }
     std::string why = unknown_argument(app);
     line.arguments = given_arguments(app, options);
@@ -351,8 +366,13 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     if (why.empty() && options.again.resume.empty() && options.again.from.empty()) {
         why = complete(server, api_key, options);
     }
+    if (why.empty() && spelled.makes_rows && options.workload.files.paths.size() > 1) {
+        why =
+            "a trace is given beside a tool's synthetic data set: name it by the tool's own flag "
+            "(--dataset-path, --input-file), or leave it out";
+    }
     if (!why.empty()) {
-        return refused(why);
+        return refused(why, spelled);
     }
     return line;
 }

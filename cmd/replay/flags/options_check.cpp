@@ -221,6 +221,19 @@ std::string host_contradiction(const ReplayOptions& options) {
     return "";
 }
 
+/// Figures that count good requests.
+std::string goodput_contradiction(const ReplayOptions& options) {
+    for (const Threshold& one : options.results.fail_if) {
+        const std::string_view name = one.figure->name;
+        if (!options.results.goodput.set() && (name == "good" || name == "request_goodput")) {
+            return "--fail-if \"" + one.text +
+                   "\" counts good requests, and nothing says which are: give --goodput "
+                   "\"ttft:200 tpot:50\", too";
+        }
+    }
+    return "";
+}
+
 std::string growth_contradiction(const ReplayOptions& options) {
     if (!options.results.stop_when.empty() && options.results.period_ns == 0) {
         return "--stop-when goes by the figures of periods and --period none has none: give one";
@@ -246,7 +259,7 @@ std::string request_contradiction(const ReplayOptions& options) {
     if (!options.request.stream && options.request.continuous_usage) {
         return "--continuous-usage counts chunks and --no-stream has none: give one";
     }
-    return "";
+    return goodput_contradiction(options);
 }
 
 std::string contradiction(const ReplayOptions& options) {

@@ -112,9 +112,33 @@ ForeignTool take_tool(Words& words, const std::vector<std::string>& arguments) {
     return ForeignTool::none;
 }
 
-/// A script of which only the name is known. None: it is no script.
+/// None: no module of that name is known.
+ForeignTool tool_of_module(std::string_view name) {
+    constexpr std::string_view of_vllm[] = {
+        "vllm.benchmarks.serve", "vllm.benchmarks.benchmark_serving", "vllm.entrypoints.cli.main"};
+    constexpr std::string_view of_sglang[] = {"sglang.bench_serving", "sglang.benchmark.serving"};
+    return holds(of_vllm, name)     ? ForeignTool::vllm
+           : holds(of_sglang, name) ? ForeignTool::sglang
+                                    : ForeignTool::none;
+}
+
+void take_subcommands(Words& words, ForeignTool module) {
+    if (module == ForeignTool::vllm) {
+        (void)words.take("bench");
+        (void)words.take("serve");
+    }
+}
+
+/// A script of which only the name is known, or a module by its name alone, as pages write it.
+/// None: it is neither.
 ForeignTool take_script(Words& words) {
     const std::string_view name = base_name(words.front());
+    if (const ForeignTool module = tool_of_module(words.front());
+        module != ForeignTool::none && module != ForeignTool::other) {
+        words.drop();
+        take_subcommands(words, module);
+        return module;
+    }
     if (!name.ends_with(".py")) {
         return ForeignTool::none;
     }
@@ -143,17 +167,15 @@ ForeignTool take_python(Words& words, const std::vector<std::string>& arguments)
     (void)words.take("-u");
     if (words.take("-m")) {
         const bool is_vllm = words.front().starts_with("vllm");
-        const ForeignTool module = is_vllm                                   ? ForeignTool::vllm
-                                   : words.front() == "sglang.bench_serving" ? ForeignTool::sglang
-                                                                             : ForeignTool::other;
+        const ForeignTool known = tool_of_module(words.front());
+        const ForeignTool module = is_vllm                      ? ForeignTool::vllm
+                                   : known == ForeignTool::none ? ForeignTool::other
+                                                                : known;
         const ForeignTool tool = take_tool(words, arguments);
         if (tool == ForeignTool::none) {
             words.drop();
         }
-        if (is_vllm) {
-            (void)words.take("bench");
-            (void)words.take("serve");
-        }
+        take_subcommands(words, module);
         return tool == ForeignTool::none ? module : tool;
     }
     const ForeignTool script = take_script(words);

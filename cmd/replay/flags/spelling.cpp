@@ -32,6 +32,7 @@ constexpr std::array aliases{
     Alias{"--num-prompts", "--limit"},
     Alias{"--max-requests", "--limit"},
     Alias{"--request-count", "--limit"},
+    Alias{"--num-requests", "--limit"},
     Alias{"--data-samples", "--limit"},
     Alias{"--time-in-secs", "--duration"},
     Alias{"-t", "--duration"},
@@ -72,6 +73,15 @@ std::string_view own_name(std::string_view typed) {
     return typed;
 }
 
+/// A flag that names the trace, a data set or an earlier run.
+bool names_data(std::string_view typed) {
+    constexpr std::string_view more[] = {"--dataset-name",    "--data",   "--public-dataset",
+                                         "--hf-weka-dataset", "--resume", "--from",
+                                         "--config",          "-f",       "--search-recipe"};
+    return own_name(typed).empty() ||
+           std::find(std::begin(more), std::end(more), typed) != std::end(more);
+}
+
 bool is_goodput_part(std::string_view argument) {
     return argument.starts_with("ttft:") || argument.starts_with("tpot:") ||
            argument.starts_with("e2e:") || argument.starts_with("e2el:");
@@ -86,6 +96,7 @@ class Speller {
     Speller(const std::vector<std::string>& arguments, ProgramWords program)
         : arguments_(arguments),
           at_(program.count),
+          program_(program.tool),
           tool_(program.tool),
           synthetic_(program.tool),
           foreign_(arguments, program.tool) {
@@ -109,6 +120,9 @@ class Speller {
             const bool is_flag = argument.size() > 1 && argument.front() == '-';
             is_flag ? flag(argument) : word(argument);
         }
+        if (program_ != ForeignTool::none) {
+            synthetic_.prepare(names_data_, out_);
+        }
         tool_.finish(out_);
         foreign_.finish(out_);
         synthetic_.finish(out_);
@@ -124,6 +138,8 @@ class Speller {
             out_.arguments.back() += " " + std::string(argument);
             return;
         }
+        names_data_ = names_data_ || !takes_value_;
+        takes_value_ = false;
         // The value of `--goodput` begins what may be gathered.
         in_goodput_ = !out_.arguments.empty() && out_.arguments.back() == "--goodput";
         out_.arguments.emplace_back(argument);
@@ -133,6 +149,8 @@ class Speller {
         const std::size_t equals = argument.find('=');
         const std::string_view typed = argument.substr(0, equals);
         in_goodput_ = false;
+        takes_value_ = false;
+        names_data_ = names_data_ || names_data(typed);
         const bool has_value = equals != argument.npos;
         const std::string value = has_value ? std::string(argument.substr(equals + 1)) : "";
         const std::span<const std::string> following = std::span(arguments_).subspan(at_);
@@ -160,6 +178,10 @@ class Speller {
         if (!name.empty()) {
             out_.arguments.emplace_back(name);
         }
+        if (!name.empty() && name != typed) {
+            out_.typed_as.emplace_back(name, typed);
+        }
+        takes_value_ = !has_value;
         if (has_value) {
             out_.arguments.push_back(value);
             in_goodput_ = typed == "--goodput";
@@ -168,11 +190,14 @@ class Speller {
 
     const std::vector<std::string>& arguments_;
     std::size_t at_ = 0;
+    ForeignTool program_ = ForeignTool::none;
     ToolFlags tool_;
     SyntheticFlags synthetic_;
     Foreign foreign_;
     Spelled out_;
     bool in_goodput_ = false;
+    bool takes_value_ = false;  ///< the last flag was ours: its value may follow
+    bool names_data_ = false;   ///< a trace, or a data set by name
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace driftless {
@@ -16,6 +17,11 @@ struct Spelled {
     std::vector<std::string> notes;  ///< flags of other tools that were ignored, and why
     std::string refused;             ///< empty: all is well
     std::string trace_missing;       ///< how to get the trace, where none is given; empty: as ever
+    /// Flags of ours, and the names under which they were typed.
+    std::vector<std::pair<std::string, std::string>> typed_as;
+    std::string data_set;      ///< as its tool names it; empty: it does not
+    bool makes_rows = false;   ///< a synthetic data set, and not a trace
+    bool lacks_times = false;  ///< the data set has no times: rows come at a rate, or in a loop
 };
 
 /// Drops the words that start another tool, splits `--name=value`, replaces aliases, translates

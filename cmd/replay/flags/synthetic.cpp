@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cmd/replay/flags/made_rows.hpp"
+#include "cmd/replay/flags/tools/tool_flags.hpp"
 #include "cmd/synth/made_trace.hpp"
 #include "cmd/synth/synth_values.hpp"
 #include "cmd/values.hpp"
@@ -21,7 +23,9 @@ struct Known {
 };
 constexpr Known known[] = {
     {ForeignTool::vllm, "--random-input-len", "in"},
+    {ForeignTool::vllm, "--input-len", "any in"},
     {ForeignTool::vllm, "--random-output-len", "out"},
+    {ForeignTool::vllm, "--output-len", "any out"},
     {ForeignTool::vllm, "--random-range-ratio", "ratio"},
     {ForeignTool::vllm, "--random-prefix-len", "prefix"},
     {ForeignTool::vllm, "--prefix-repetition-prefix-len", "repeated"},
@@ -53,42 +57,30 @@ constexpr Known known[] = {
     {ForeignTool::aiperf, "--osl", "out"},
     {ForeignTool::aiperf, "--output-tokens-stddev", "out deviation"},
     {ForeignTool::aiperf, "--osl-stddev", "out deviation"},
-    {ForeignTool::aiperf, "--num-requests", "rows"},
+    {ForeignTool::aiperf, "--prompt-input-tokens-mean", "in"},
+    {ForeignTool::aiperf, "--prompt-input-tokens-stddev", "in deviation"},
+    {ForeignTool::aiperf, "--prompt-output-tokens-mean", "out"},
+    {ForeignTool::aiperf, "--prompt-output-tokens-stddev", "out deviation"},
+    {ForeignTool::aiperf, "--random-range-ratio", "ratio"},
+    {ForeignTool::aiperf, "--random-corpus-style", "style"},
+    {ForeignTool::aiperf, "--conversation-num", "sessions"},
+    {ForeignTool::aiperf, "--num-conversations", "sessions"},
+    {ForeignTool::aiperf, "--num-sessions", "sessions"},
     {ForeignTool::aiperf, "--prefix-prompt-length", "prefix"},
+    {ForeignTool::aiperf, "--prompt-prefix-length", "prefix"},
+    {ForeignTool::aiperf, "--shared-system-prompt-length", "prefix"},
     {ForeignTool::aiperf, "--prefix-prompt-pool-size", "groups"},
+    {ForeignTool::aiperf, "--prompt-prefix-pool-size", "groups"},
+    {ForeignTool::aiperf, "--num-prefix-prompts", "groups"},
 };
 constexpr std::string_view data_sets[] = {"random", "random-ids", "prefix_repetition",
                                           "generated-shared-prefix"};
-
-std::string argument_of(const Spelled& out, std::string_view flag) {
-    const auto found = std::find(out.arguments.begin(), out.arguments.end(), flag);
-    return found == out.arguments.end() || found + 1 == out.arguments.end() ? "" : *(found + 1);
-}
+constexpr const char* free_length =
+    "no length of answers is given: --output free, as the tool sends none; how long they are, the "
+    "server says";
 
 void refuse(Spelled& out, const std::string& why) {
     out.refused = out.refused.empty() ? why : out.refused;
-}
-
-/// Rows that stand alone have no turns: with all of them due at once, a cap on open requests keeps
-/// so many at a time, as users do with sessions.
-void cap_instead_of_users(Spelled& out) {
-    constexpr std::string_view names[][2] = {
-        {"--users", "--max-inflight"}, {"--for", "--duration"}, {"--drain", "--grace"}};
-    const std::string users = argument_of(out, "--users");
-    if (users.empty()) {
-        return;
-    }
-    for (std::string& argument : out.arguments) {
-        for (const auto& [theirs, ours] : names) {
-            argument = argument == theirs ? std::string(ours) : argument;
-        }
-    }
-    for (std::string& note : out.notes) {
-        if (note.starts_with("--concurrency ")) {
-            note = "--concurrency " + users + " is taken as --max-inflight " + users +
-                   ": all rows are due at once, and wait while so many are open";
-        }
-    }
 }
 
 std::uint64_t count_of(const std::string& flag, const std::string& text, Spelled& out) {
@@ -134,9 +126,16 @@ std::string normal_law(const std::string& mean, const std::string& deviation) {
 
 }  // namespace
 
-std::string SyntheticFlags::get(std::string_view name, std::string_view standard) const {
+bool SyntheticFlags::has(std::string_view name) {
     const auto found = given_.find(name);
-    return found == given_.end() ? std::string(standard) : found->second;
+    if (found != given_.end()) {
+        found->second.read = true;
+    }
+    return found != given_.end();
+}
+
+std::string SyntheticFlags::get(std::string_view name, std::string_view standard) {
+    return has(name) ? given_.find(name)->second.value : std::string(standard);
 }
 
 std::optional<std::size_t> SyntheticFlags::take(std::string_view typed, const std::string* value,
@@ -146,17 +145,17 @@ std::optional<std::size_t> SyntheticFlags::take(std::string_view typed, const st
     const bool names_set = tool_ == ForeignTool::vllm || tool_ == ForeignTool::sglang;
     if (typed == "--dataset-name" && names_set && next != nullptr &&
         std::find(std::begin(data_sets), std::end(data_sets), *next) != std::end(data_sets)) {
-        given_["set"] = *next;
+        given_["set"] = {*next, ""};
         return taken;
     }
     if (typed == "--data" && tool_ == ForeignTool::guidellm && next != nullptr &&
         next->find("prompt_tokens") != std::string::npos) {
-        given_["data"] = *next;
+        given_["data"] = {*next, ""};
         return taken;
     }
     for (const Known& one : known) {
         if (one.tool == tool_ && one.typed == typed && (!one.has_value || next != nullptr)) {
-            given_[std::string(one.name)] = one.has_value ? *next : "";
+            given_[std::string(one.name)] = {one.has_value ? *next : "", std::string(typed)};
             return one.has_value ? taken : 0;
         }
     }
@@ -164,9 +163,8 @@ std::optional<std::size_t> SyntheticFlags::take(std::string_view typed, const st
 }
 
 /// Source: vllm/benchmarks/datasets/random.py and prefix_repetition.py.
-std::string SyntheticFlags::vllm(Spelled& out) const {
-    const std::string limit = argument_of(out, "--limit");
-    const std::string rows = limit.empty() ? "1000" : limit;
+std::string SyntheticFlags::vllm(Spelled& out) {
+    const std::string rows = made_rows(out, "1000");
     if (get("set", "") == "prefix_repetition") {
         const std::uint64_t groups =
             count_of("--prefix-repetition-num-prefixes", get("groups", "10"), out);
@@ -177,16 +175,17 @@ std::string SyntheticFlags::vllm(Spelled& out) const {
         }
         return "prefix --rows " + std::to_string(each * groups) + " --groups " +
                std::to_string(groups) + " --prefix " + get("repeated", "256") + " --suffix " +
-               get("suffix", "256") + " --out-tokens " + get("answer", "128") + " --popularity " +
-               (has("ordered") ? "ordered" : "equal");
+               get("suffix", "256") + " --out-tokens " + get("any out", get("answer", "128")) +
+               " --popularity " + (has("ordered") ? "ordered" : "equal");
     }
     const Result<RangeRatio> ratio = parse_range_ratio(get("ratio", "0"));
     if (!ratio) {
         refuse(out, "--random-range-ratio \"" + get("ratio", "") + "\" " + ratio.error().doing);
         return "";
     }
-    const std::string in = vllm_law(get("in", "1024"), ratio.value().input);
-    const std::string answer = " --out-tokens " + vllm_law(get("out", "128"), ratio.value().output);
+    const std::string in = vllm_law(get("any in", get("in", "1024")), ratio.value().input);
+    const std::string answer =
+        " --out-tokens " + vllm_law(get("any out", get("out", "128")), ratio.value().output);
     const std::string prefix = get("prefix", "0");
     return prefix == "0" ? "random --rows " + rows + " --in " + in + answer
                          : "prefix --rows " + rows + " --groups 1 --prefix " + prefix +
@@ -195,7 +194,7 @@ std::string SyntheticFlags::vllm(Spelled& out) const {
 
 /// Source: sglang/benchmark/datasets/generated_shared_prefix.py; the number of prompts is that of
 /// the groups.
-std::string SyntheticFlags::shared_prefix(Spelled& out) const {
+std::string SyntheticFlags::shared_prefix(Spelled& out) {
     if (get("turns", "1") != "1") {
         refuse(out, "--gsp-num-turns " + get("turns", "") +
                         ": turns that wait for answers are a workload of their own; driftless "
@@ -221,32 +220,56 @@ std::string SyntheticFlags::shared_prefix(Spelled& out) const {
 }
 
 /// Source: sglang/benchmark/datasets/random.py.
-std::string SyntheticFlags::sglang(Spelled& out) const {
+std::string SyntheticFlags::sglang(Spelled& out) {
     if (get("set", "") == "generated-shared-prefix") {
         return shared_prefix(out);
     }
-    const std::string limit = argument_of(out, "--limit");
     const std::string ratio = get("ratio", "0");
-    return "random --rows " + (limit.empty() ? "1000" : limit) + " --in " +
+    return "random --rows " + made_rows(out, "1000") + " --in " +
            sglang_law(get("in", "1024"), ratio, out) + " --out-tokens " +
            sglang_law(get("out", "1024"), ratio, out);
 }
 
-std::string SyntheticFlags::aiperf(Spelled& out) const {
-    const std::string limit = argument_of(out, "--limit");
-    const std::string rows = limit.empty() ? get("rows", "") : limit;
-    if (rows.empty()) {
-        refuse(out, "--request-count is missing: how many synthetic requests are to be sent?");
+/// Without a number of requests and a time: twice the concurrency, 10 at least. Source:
+/// aiperf/config/flags/cli_config.py, --request-count.
+std::string SyntheticFlags::aiperf_rows(Spelled& out) {
+    if (has("sessions") && !has_argument(out, "--limit")) {
+        add_flag(out, "--limit", get("sessions", ""));
+        out.typed_as.emplace_back("--limit", "--conversation-num");
     }
+    const std::string open =
+        argument_of(out, has_argument(out, "--concurrency") ? "--concurrency" : "--max-inflight");
+    const Result<std::uint64_t> places = parse_count(open.empty() ? "1" : open);
+    const std::uint64_t twice = places && places.value() < 1'000'000 ? 2 * places.value() : 10;
+    const std::string standard = std::to_string(std::max<std::uint64_t>(10, twice));
+    const std::string rows = made_rows(out, standard);
+    if (!has_argument(out, "--limit") && rows == standard) {
+        add_note(out, "neither --request-count nor --benchmark-duration is given: " + standard +
+                          " requests, as AIPerf does");
+    }
+    return rows;
+}
+
+std::string SyntheticFlags::aiperf(Spelled& out) {
+    const std::string rows = aiperf_rows(out);
     if (!has("out")) {
-        refuse(out,
-               "--output-tokens-mean is missing: an answer's length is asked of the server, and "
-               "checked; give --output-tokens-mean N");
+        add_default(out, "--output", "free");
+        add_note(out, free_length);
     }
-    cap_instead_of_users(out);
-    const std::string in = normal_law(get("in", "550"), get("in deviation", "0"));
-    const std::string answer =
-        " --out-tokens " + normal_law(get("out", "128"), get("out deviation", "0"));
+    std::string in = normal_law(get("in", "550"), get("in deviation", "0"));
+    std::string answer = normal_law(get("out", "128"), get("out deviation", "0"));
+    if (has("ratio")) {
+        const bool sglang = get("style", "vllm") == "sglang";
+        const Result<RangeRatio> ratio = parse_range_ratio(sglang ? "0" : get("ratio", ""));
+        if (!ratio) {
+            refuse(out, "--random-range-ratio \"" + get("ratio", "") + "\" " + ratio.error().doing);
+            return "";
+        }
+        in = sglang ? sglang_law(in, get("ratio", ""), out) : vllm_law(in, ratio.value().input);
+        answer = sglang ? sglang_law(answer, get("ratio", ""), out)
+                        : vllm_law(answer, ratio.value().output);
+    }
+    answer = " --out-tokens " + answer;
     return has("prefix") ? "prefix --rows " + rows + " --groups " + get("groups", "1") +
                                " --prefix " + get("prefix", "") + " --suffix " + in + answer
                          : "random --rows " + rows + " --in " + in + answer;
@@ -254,9 +277,9 @@ std::string SyntheticFlags::aiperf(Spelled& out) const {
 
 /// Gauss(mean, stdev) between given bounds, or five deviations around the mean; without a
 /// deviation uniform between the bounds.
-std::string SyntheticFlags::guidellm(Spelled& out) const {
+std::string SyntheticFlags::guidellm(Spelled& out) {
     std::map<std::string, std::string, std::less<>> data;
-    std::string_view text = given_.find("data")->second;
+    std::string_view text = given_.find("data")->second.value;
     JsonDocument document;
     if (const Result<JsonValue> object = document.parse(text);
         object && object.value().is(JsonType::object)) {
@@ -295,44 +318,72 @@ std::string SyntheticFlags::guidellm(Spelled& out) const {
                (low.empty() ? std::to_string(least) : low) + ".." +
                (high.empty() ? std::to_string(middle.value() + reach) : high);
     };
-    const std::string limit = argument_of(out, "--limit");
-    const std::string samples = take("samples", "1000");
+    const std::string samples = take("samples", "");
     const std::string prefix = take("prefix_tokens", "");
     const std::string groups = take("prefix_count", "1");
     (void)take("kind", "");
     const std::string in = law("prompt_tokens");
-    const std::string answer = law("output_tokens");
+    std::string answer = law("output_tokens");
     if (answer.empty()) {
-        refuse(out, "--data: output_tokens is missing: an answer's length is asked of the server");
+        add_default(out, "--output", "free");
+        add_note(out, free_length);
+        answer = "128";
     }
     if (!data.empty()) {
         refuse(out, "--data \"" + data.begin()->first +
                         "\": has no counterpart here; driftless synth --help lists what there is");
     }
-    const std::string rows = limit.empty() ? samples : limit;
+    const std::string rows = made_rows(out, samples);
+    if (rows.empty()) {
+        refuse(out,
+               "GuideLLM makes synthetic prompts without an end: say when the run ends, by "
+               "--max-requests N or --max-seconds T (--constraint kind=max_duration,..)");
+    }
     return prefix.empty() ? "random --rows " + rows + " --in " + in + " --out-tokens " + answer
                           : "prefix --rows " + rows + " --groups " + groups + " --prefix " +
                                 prefix + " --suffix " + in + " --out-tokens " + answer;
 }
 
-void SyntheticFlags::finish(Spelled& out) const {
-    std::string line;
-    if (tool_ == ForeignTool::aiperf && (has("in") || has("out"))) {
-        line = aiperf(out);
-    } else if (tool_ == ForeignTool::guidellm && has("data")) {
-        line = guidellm(out);
-    } else if (has("set")) {
-        line = tool_ == ForeignTool::vllm ? vllm(out) : sglang(out);
+void SyntheticFlags::prepare(bool names_data, Spelled& out) {
+    const bool implied = !names_data && !has("set");
+    if (implied && tool_ == ForeignTool::vllm) {
+        given_["set"] = {"random", ""};
+        out.notes.push_back("no data set is named: random, the tool's default");
     }
+    const bool aiperf = tool_ == ForeignTool::aiperf && !names_data;
+    const bool guidellm = tool_ == ForeignTool::guidellm && has("data");
+    out.makes_rows = has("set") || aiperf || guidellm;
+    out.lacks_times = out.lacks_times || out.makes_rows;
+}
+
+/// Flags of the tool's other data sets.
+void SyntheticFlags::note_unread(Spelled& out) const {
+    for (const auto& [name, given] : given_) {
+        if (!given.read && !given.typed.empty()) {
+            out.notes.push_back(given.typed + " is ignored: this data set does not go by it");
+        }
+    }
+}
+
+void SyntheticFlags::finish(Spelled& out) {
+    if (!out.makes_rows) {
+        note_unread(out);
+        return;
+    }
+    const std::string line = tool_ == ForeignTool::aiperf     ? aiperf(out)
+                             : tool_ == ForeignTool::guidellm ? guidellm(out)
+                             : tool_ == ForeignTool::vllm     ? vllm(out)
+                                                              : sglang(out);
     if (line.empty() || !out.refused.empty()) {
         return;
     }
-    line += " --rate inf";
+    note_unread(out);
+    std::string all = line + " --rate inf";
     if (const std::string seed = argument_of(out, "--seed"); !seed.empty()) {
-        line += " --seed " + seed;
+        all += " --seed " + seed;
     }
-    out.arguments.push_back(std::string(made_scheme) + line);
-    out.notes.push_back("the synthetic data set is the trace that `driftless synth " + line +
+    out.arguments.push_back(std::string(made_scheme) + all);
+    out.notes.push_back("the synthetic data set is the trace that `driftless synth " + all +
                         "` writes");
 }
 

@@ -26,20 +26,30 @@ class SyntheticFlags {
     /// that follow. Returns how many of those were its value; nothing where it is no such flag.
     std::optional<std::size_t> take(std::string_view typed, const std::string* value,
                                     std::span<const std::string> behind);
-    /// After the last argument, and after all other translations.
-    void finish(Spelled& out) const;
+    /// After the last argument, and before all other translations: whether rows are made.
+    /// `names_data`: the line has a trace, or names a data set that is none of these.
+    void prepare(bool names_data, Spelled& out);
+    /// After all other translations.
+    void finish(Spelled& out);
 
   private:
-    bool has(std::string_view name) const { return given_.contains(name); }
-    std::string get(std::string_view name, std::string_view standard) const;
-    std::string vllm(Spelled& out) const;
-    std::string sglang(Spelled& out) const;
-    std::string shared_prefix(Spelled& out) const;
-    std::string aiperf(Spelled& out) const;
-    std::string guidellm(Spelled& out) const;
+    struct Given {
+        std::string value;
+        std::string typed;
+        bool read = false;  ///< the data set goes by it
+    };
+    bool has(std::string_view name);
+    std::string get(std::string_view name, std::string_view standard);
+    std::string vllm(Spelled& out);
+    std::string sglang(Spelled& out);
+    std::string shared_prefix(Spelled& out);
+    std::string aiperf(Spelled& out);
+    std::string aiperf_rows(Spelled& out);
+    std::string guidellm(Spelled& out);
+    void note_unread(Spelled& out) const;
 
     ForeignTool tool_;
-    std::map<std::string, std::string, std::less<>> given_;  ///< by the first of a flag's names
+    std::map<std::string, Given, std::less<>> given_;  ///< by the first of a flag's names
 };
 
 }  // namespace driftless

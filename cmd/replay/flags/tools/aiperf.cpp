@@ -27,14 +27,14 @@ constexpr ToolFlag flags[] = {
     {"--request-rate-mode", Values::one, Becomes::together},
     {"--request-rate-ramp-duration", Values::one, Becomes::together},
     {"--arrival-pattern", Values::one, Becomes::together},
-    {"--arrival-smoothness", Values::one, Becomes::together},
+    {"--arrival-smoothness|--vllm-burstiness", Values::one, Becomes::together},
     {"--fixed-schedule", Values::none, Becomes::together},
     {"--benchmark-duration", Values::one, Becomes::together},
     {"--benchmark-grace-period", Values::one, Becomes::together},
     {"--public-dataset", Values::one, Becomes::together},
     {"--hf-weka-dataset", Values::one, Becomes::together},
     {"--max-context-length", Values::one, Becomes::flag, "--max-context"},
-    {"--num-dataset-entries", Values::one, Becomes::flag, "--max-trees"},
+    {"--num-dataset-entries|--num-prompts", Values::one, Becomes::together},
     {"--trajectory-start-min-ratio", Values::one, Becomes::together},
     {"--trajectory-start-max-ratio", Values::one, Becomes::together},
     {"--warmup-requests-per-lane", Values::one, Becomes::flag, "--warmup-requests"},
@@ -79,6 +79,7 @@ void finish_scenario(const std::string& name, Spelled& out) {
     for (const Scenario& one : scenarios) {
         if (one.name == name) {
             add_default(out, "--rules", one.rules);
+            out.typed_as.emplace_back("--rules", "--scenario");
             add_note(out, "--scenario " + name + " is taken as --rules " + std::string(one.rules));
             return;
         }
@@ -163,7 +164,8 @@ void finish_start(const KeptFlags& kept, Spelled& out) {
 std::string law_of(const KeptFlags& kept, Spelled& out) {
     const std::string_view flag =
         kept.has("--arrival-pattern") ? "--arrival-pattern" : "--request-rate-mode";
-    const std::string pattern = kept.get(flag, "poisson");
+    const bool smooth = kept.has("--arrival-smoothness") && !kept.has(flag);
+    const std::string pattern = kept.get(flag, smooth ? "gamma" : "poisson");
     if (pattern == "gamma") {
         return "gamma:" + kept.get("--arrival-smoothness", "1");
     }
@@ -182,12 +184,16 @@ void finish_rate(const KeptFlags& kept, Spelled& out) {
         refuse_line(out, "--request-rate-ramp-duration " + ramp + ": needs --request-rate, too");
     }
     if (rate.empty()) {
+        note_unused(kept, {"--request-rate-mode", "--arrival-pattern", "--arrival-smoothness"},
+                    "no --request-rate is given", out);
         return;
     }
     const std::string law = law_of(kept, out);
     if (ramp.empty()) {
         add_flag(out, "--rate", rate);
+        out.typed_as.emplace_back("--rate", "--request-rate");
     } else {
+        out.typed_as.emplace_back("--ramp", "--request-rate-ramp-duration");
         add_flag(out, "--ramp", "0:" + rate + ":" + ramp);
     }
     if (!law.empty() && rate != "inf") {
@@ -204,10 +210,10 @@ bool is_single_turn(const Spelled& out) {
 
 /// A number of sessions, or rows, that are live; beside a schedule or a rate, a cap.
 void finish_load(const KeptFlags& kept, Spelled& out) {
-    const std::string users = kept.get("--concurrency");
     const bool open = kept.has("--fixed-schedule") || kept.has("--request-rate");
-    const bool closed = !open && kept.has("--concurrency");
-    const char* const loop = is_single_turn(out) ? "--concurrency" : "--users";
+    const bool closed = !open && (kept.has("--concurrency") || out.makes_rows);
+    const std::string users = kept.get("--concurrency", "1");
+    const char* const loop = is_single_turn(out) || out.makes_rows ? "--concurrency" : "--users";
     finish_rate(kept, out);
     if (kept.has("--fixed-schedule")) {
         add_note(out,
@@ -221,16 +227,25 @@ void finish_load(const KeptFlags& kept, Spelled& out) {
     } else if (kept.has("--concurrency")) {
         const std::string flag = closed ? loop : "--max-inflight";
         add_flag(out, flag, users);
+        out.typed_as.emplace_back(flag, "--concurrency");
         add_note(out, "--concurrency " + users + " is taken as " + flag + " " + users +
-                          (flag == "--users"         ? ": so many session trees are live"
-                           : flag == "--concurrency" ? ": so many rows are open"
-                                                     : ": rows wait while so many are open"));
+                          (flag == "--users" ? ": so many session trees are live"
+                           : flag == "--concurrency"
+                               ? ": so many rows are open, and one is sent when another has ended"
+                               : ": rows wait while so many are open"));
+    } else if (closed) {
+        add_flag(out, "--concurrency", users);
+        add_note(out,
+                 "neither --concurrency nor --request-rate is given: one row at a time, as "
+                 "AIPerf does");
     }
     if (kept.has("--benchmark-duration")) {
         add_flag(out, closed ? "--for" : "--duration", kept.get("--benchmark-duration"));
+        out.typed_as.emplace_back(closed ? "--for" : "--duration", "--benchmark-duration");
     }
     if (kept.has("--benchmark-grace-period")) {
         add_flag(out, closed ? "--drain" : "--grace", kept.get("--benchmark-grace-period"));
+        out.typed_as.emplace_back("--drain", "--benchmark-grace-period");
     }
 }
 
@@ -251,7 +266,97 @@ void finish_period(const KeptFlags& kept, Spelled& out) {
     }
 }
 
+/// How many different prompts there are. Its own synthetic ones come again where there are fewer
+/// than requests.
+void finish_entries(const KeptFlags& kept, Spelled& out) {
+    const std::string entries = kept.get("--num-dataset-entries");
+    if (!entries.empty() && !out.makes_rows) {
+        add_flag(out, "--max-trees", entries);
+        out.typed_as.emplace_back("--max-trees", "--num-dataset-entries");
+    } else if (!entries.empty()) {
+        add_note(out, "--num-dataset-entries " + entries +
+                          " is ignored: each row has a prompt of its own, and none comes again, "
+                          "which AIPerf's do behind so many requests");
+    }
+    const std::string order = kept.get("--dataset-sampling-strategy", "sequential");
+    if (order != "sequential" && !out.makes_rows) {
+        refuse_line(out, "--dataset-sampling-strategy " + order +
+                             ": rows keep the order of the file, as sequential does: remove it");
+    } else if (kept.has("--dataset-sampling-strategy")) {
+        add_note(out, "--dataset-sampling-strategy " + order +
+                          " is ignored: it changes nothing "
+                          "here");
+    }
+}
+
+/// `time_to_first_token:200 inter_token_latency:50`, in ms.
+void finish_goodput(std::string limits, Spelled& out) {
+    constexpr std::string_view names[][2] = {{"time_to_first_token", "ttft"},
+                                             {"inter_token_latency", "tpot"},
+                                             {"request_latency", "e2e"},
+                                             {"ttft", "ttft"},
+                                             {"tpot", "tpot"},
+                                             {"e2e", "e2e"}};
+    std::string ours;
+    while (!limits.empty()) {
+        const std::string limit = limits.substr(0, limits.find(' '));
+        limits.erase(0, limit.size() + 1);
+        const std::size_t colon = std::min(limit.find(':'), limit.size());
+        const auto known = std::find_if(std::begin(names), std::end(names), [&](const auto& one) {
+            return one[0] == limit.substr(0, colon);
+        });
+        if (known == std::end(names)) {
+            refuse_line(out, "--goodput \"" + limit +
+                                 "\": there are time_to_first_token, inter_token_latency and "
+                                 "request_latency, in ms, as in time_to_first_token:200");
+            return;
+        }
+        ours += (ours.empty() ? "" : " ") + std::string((*known)[1]) + limit.substr(colon);
+    }
+    if (!ours.empty()) {
+        add_flag(out, "--goodput", ours);
+    }
+}
+
+/// Connections, readiness, cancelled requests, lengths.
+void finish_requests(const KeptFlags& kept, Spelled& out) {
+    const std::string reuse = kept.get("--connection-reuse-strategy", "pooled");
+    if (reuse == "never" || reuse == "sticky-user-sessions") {
+        add_flag(out, "--connection", reuse == "never" ? "fresh" : "sticky");
+    } else if (reuse != "pooled") {
+        refuse_line(out, "--connection-reuse-strategy " + reuse +
+                             ": is not known here; pooled, never and sticky-user-sessions are "
+                             "(--connection)");
+    }
+    if (is_positive(kept.get("--wait-for-model-timeout"))) {
+        add_flag(out, "--wait-ready", kept.get("--wait-for-model-timeout"));
+    }
+    if (is_positive(kept.get("--request-cancellation-rate"))) {
+        const std::string delay = kept.get("--request-cancellation-delay", "0");
+        if (!is_positive(delay)) {
+            refuse_line(out, "--request-cancellation-rate with a --request-cancellation-delay of " +
+                                 delay +
+                                 ": a request that is given up at once is not one here; give a "
+                                 "time above 0");
+        }
+        add_flag(out, "--abandon",
+                 kept.get("--request-cancellation-rate") + "%:" + delay + ".." + delay);
+    }
+    if (!is_positive(kept.get("--request-cancellation-rate"))) {
+        note_unused(kept, {"--request-cancellation-delay"}, "no request is cancelled", out);
+    }
+    if (kept.has("--no-force-min-tokens")) {
+        add_default(out, "--output", "cap");
+    }
+    if (kept.has("--use-legacy-max-tokens")) {
+        add_default(out, "--length-field", "max_tokens");
+    }
+}
+
 void finish(const KeptFlags& kept, Spelled& out) {
+    finish_requests(kept, out);
+    finish_entries(kept, out);
+    finish_goodput(kept.get("--goodput"), out);
     finish_load(kept, out);
     finish_start(kept, out);
     finish_dataset(kept, out);
@@ -261,12 +366,13 @@ void finish(const KeptFlags& kept, Spelled& out) {
     if (kept.has("--scenario")) {
         finish_scenario(kept.get("--scenario"), out);
     }
+    add_default_server(out, "8000");
 }
 
 }  // namespace
 
 const ToolTable& aiperf_table() {
-    static constexpr ToolTable table{flags, finish};
+    static const ToolTable table{flags, finish, aiperf_other_flags()};
     return table;
 }
 

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "cmd/secrets.hpp"
 #include "proto/core/decimal.hpp"
+#include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
 
 namespace {
 
-bool is_neutral(std::string_view list, std::string_view value) {
+/// Whether one of a list, separated by '|', is the text.
+bool is_one_of(std::string_view list, std::string_view value) {
     while (!list.empty()) {
         const std::string_view one = list.substr(0, list.find('|'));
         if (one == value) {
@@ -48,12 +51,26 @@ const ToolTable* table_of(ForeignTool tool) {
             return &aiperf_table();
         case ForeignTool::mlperf:
             return &mlperf_table();
+        case ForeignTool::vllm:
+            return &vllm_table();
+        case ForeignTool::sglang:
+            return &sglang_table();
+        case ForeignTool::guidellm:
+            return &guidellm_table();
         case ForeignTool::none:
         case ForeignTool::other:
-        case ForeignTool::vllm:
-        case ForeignTool::sglang:
-        case ForeignTool::guidellm:
             break;
+    }
+    return nullptr;
+}
+
+const ToolFlag* ToolFlags::find(std::string_view typed) const {
+    for (const std::span<const ToolFlag> flags : {table_->flags, table_->others}) {
+        for (const ToolFlag& one : flags) {
+            if (is_one_of(one.typed, typed)) {
+                return &one;
+            }
+        }
     }
     return nullptr;
 }
@@ -63,13 +80,12 @@ std::optional<std::size_t> ToolFlags::take(std::string_view typed, const std::st
     if (table_ == nullptr) {
         return std::nullopt;
     }
-    const auto flag = std::find_if(table_->flags.begin(), table_->flags.end(),
-                                   [typed](const ToolFlag& one) { return one.typed == typed; });
-    if (flag == table_->flags.end()) {
+    const ToolFlag* const flag = find(typed);
+    if (flag == nullptr) {
         return std::nullopt;
     }
     if (flag->values == Values::none) {
-        apply(*flag, "", out);
+        apply(*flag, typed, "", out);
         return 0;
     }
     if (flag->values == Values::many) {
@@ -78,24 +94,26 @@ std::optional<std::size_t> ToolFlags::take(std::string_view typed, const std::st
         for (const std::string& one : behind.subspan(0, count)) {
             all += (all.empty() ? "" : " ") + one;
         }
-        apply(*flag, all, out);
+        apply(*flag, typed, all, out);
         return count;
     }
     if (value == nullptr && behind.empty()) {
         refuse_line(out, std::string(typed) + ": needs a value");
         return 0;
     }
-    apply(*flag, value != nullptr ? *value : behind.front(), out);
+    apply(*flag, typed, value != nullptr ? *value : behind.front(), out);
     return value != nullptr ? 0 : 1;
 }
 
-void ToolFlags::apply(const ToolFlag& flag, std::string_view value, Spelled& out) {
+void ToolFlags::apply(const ToolFlag& flag, std::string_view typed, std::string_view value,
+                      Spelled& out) {
     const std::string shown =
-        std::string(flag.typed) + (value.empty() ? "" : " " + std::string(value));
+        std::string(typed) + (value.empty() ? "" : " " + mask_value(typed, value));
     switch (flag.becomes) {
         case Becomes::flag:
             if (*flag.text != '\0') {
                 out.arguments.emplace_back(flag.text);
+                out.typed_as.emplace_back(flag.text, typed);
             }
             if (flag.values != Values::none) {
                 out.arguments.emplace_back(value);
@@ -105,14 +123,14 @@ void ToolFlags::apply(const ToolFlag& flag, std::string_view value, Spelled& out
             add_note(out, shown + " is ignored: " + flag.text);
             return;
         case Becomes::refused:
-            if (is_neutral(flag.neutral, value) && flag.values != Values::none) {
+            if (is_one_of(flag.neutral, value) && flag.values != Values::none) {
                 add_note(out, shown + " is ignored: it changes nothing here");
             } else {
                 refuse_line(out, shown + ": " + flag.text);
             }
             return;
         case Becomes::together:
-            kept_.keep(flag.typed, value);
+            kept_.keep(flag.typed.substr(0, flag.typed.find('|')), value);
             return;
     }
 }
@@ -163,6 +181,84 @@ void add_members(Spelled& out, const std::string& members) {
     if (!members.empty()) {
         add_flag(out, "--extra-body", "{" + members + "}");
     }
+}
+
+void add_members_beside(Spelled& out, const std::string& members, const std::string& object) {
+    JsonDocument document;
+    const Result<JsonValue> given = document.parse(object);
+    JsonDocument others;
+    const Result<JsonValue> added = others.parse("{" + members + "}");
+    if (object.empty() || !added || !given || !given.value().is(JsonType::object)) {
+        add_members(out, members);
+        if (!object.empty()) {
+            add_flag(out, "--extra-body", object);  // what is wrong with it, its own parser says
+        }
+        return;
+    }
+    std::vector<std::string> names;
+    for (JsonValue one = given.value().first(); one.present(); one = one.next()) {
+        names.emplace_back(one.key());
+    }
+    std::string all = object.substr(0, object.rfind('}'));
+    for (JsonValue one = added.value().first(); one.present(); one = one.next()) {
+        if (std::find(names.begin(), names.end(), one.key()) == names.end()) {
+            all += (names.empty() ? "\"" : ",\"") + std::string(one.key()) +
+                   "\":" + std::string(one.raw());
+            names.emplace_back(one.key());
+        }
+    }
+    add_flag(out, "--extra-body", all + "}");
+}
+
+std::string argument_of(const Spelled& out, std::string_view flag) {
+    const auto found = std::find(out.arguments.begin(), out.arguments.end(), flag);
+    return found == out.arguments.end() || found + 1 == out.arguments.end() ? "" : *(found + 1);
+}
+
+void note_unused(const KeptFlags& kept, std::initializer_list<std::string_view> flags,
+                 const char* why, Spelled& out) {
+    for (const std::string_view flag : flags) {
+        if (kept.has(flag)) {
+            add_note(out, std::string(flag) + " is ignored: " + why);
+        }
+    }
+}
+
+void set_argument(Spelled& out, std::string_view flag, std::string_view value) {
+    const auto found = std::find(out.arguments.begin(), out.arguments.end(), flag);
+    if (found == out.arguments.end() || found + 1 == out.arguments.end()) {
+        add_flag(out, flag, value);
+    } else {
+        *(found + 1) = value;
+    }
+}
+
+void add_headers(Spelled& out, std::string_view pairs) {
+    while (!pairs.empty()) {
+        const std::string_view pair = pairs.substr(0, pairs.find(' '));
+        pairs.remove_prefix(std::min(pair.size() + 1, pairs.size()));
+        const std::size_t equals = pair.find('=');
+        if (equals == pair.npos) {
+            refuse_line(out, "--header \"" + mask_value("--header", pair) +
+                                 "\": is not NAME=VALUE, which this tool takes; --header "
+                                 "NAME:VALUE stands in front of the tool's own words");
+            return;
+        }
+        add_flag(out, "--header",
+                 std::string(pair.substr(0, equals)) + ": " + std::string(pair.substr(equals + 1)));
+    }
+}
+
+void add_default_server(Spelled& out, std::string_view port) {
+    if (has_argument(out, "--url") || has_argument(out, "--host") ||
+        has_argument(out, "--endpoint") || has_argument(out, "--from") ||
+        has_argument(out, "--resume")) {
+        return;
+    }
+    add_flag(out, "--host", "127.0.0.1");
+    add_default(out, "--port", port);
+    add_note(out, "no server is named: it is looked for at 127.0.0.1:" +
+                      argument_of(out, "--port") + ", the tool's default");
 }
 
 bool is_positive(std::string_view text) {

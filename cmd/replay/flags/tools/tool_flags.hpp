@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -28,7 +29,7 @@ enum class Becomes : std::uint8_t {
 };
 
 struct ToolFlag {
-    std::string_view typed;
+    std::string_view typed;  ///< one name, or several that mean the same, separated by '|'
     Values values;
     Becomes becomes;
     const char* text = "";
@@ -36,10 +37,10 @@ struct ToolFlag {
     std::string_view neutral = "";
 };
 
-/// What was kept, by the name that was typed. The value of a flag without one is empty.
+/// What was kept, by the first of a flag's names. The value of a flag without one is empty.
 class KeptFlags {
   public:
-    void keep(std::string_view typed, std::string_view value) { values_[typed] = value; }
+    void keep(std::string_view name, std::string_view value) { values_[name] = value; }
     bool has(std::string_view typed) const { return values_.contains(typed); }
     /// `standard` where it was not given.
     std::string get(std::string_view typed, std::string_view standard = "") const {
@@ -54,9 +55,15 @@ class KeptFlags {
 struct ToolTable {
     std::span<const ToolFlag> flags;
     void (*finish)(const KeptFlags& kept, Spelled& out);
+    std::span<const ToolFlag> others = {};  ///< the tool's remaining flags
 };
 const ToolTable& kv_cache_tester_table();
 const ToolTable& aiperf_table();
+const ToolTable& vllm_table();
+const ToolTable& sglang_table();
+const ToolTable& guidellm_table();
+/// Flags of `aiperf profile` and `genai-perf profile` that say nothing of a closed loop.
+std::span<const ToolFlag> aiperf_other_flags();
 /// Its flags name a file, which is read when all of them are known.
 const ToolTable& mlperf_table();
 /// nullptr: its flags are those of the common tables.
@@ -74,7 +81,8 @@ class ToolFlags {
     void finish(Spelled& out) const;
 
   private:
-    void apply(const ToolFlag& flag, std::string_view value, Spelled& out);
+    const ToolFlag* find(std::string_view typed) const;
+    void apply(const ToolFlag& flag, std::string_view typed, std::string_view value, Spelled& out);
 
     const ToolTable* table_;
     KeptFlags kept_;
@@ -93,6 +101,19 @@ bool has_argument(const Spelled& out, std::string_view flag);
 void extend_members(std::string& members, std::string_view name, std::string_view value);
 /// `--extra-body` of such members; nothing where there are none.
 void add_members(Spelled& out, const std::string& members);
+/// The same beside a JSON object that was given, whose own members go first.
+void add_members_beside(Spelled& out, const std::string& members, const std::string& object);
+/// The value of an argument of ours; empty: it is not there.
+std::string argument_of(const Spelled& out, std::string_view flag);
+/// Notes each of these flags that was kept, and has no effect: `why`.
+void note_unused(const KeptFlags& kept, std::initializer_list<std::string_view> flags,
+                 const char* why, Spelled& out);
+/// Puts a value in the place of the one that was given, or behind all others.
+void set_argument(Spelled& out, std::string_view flag, std::string_view value);
+/// `--header K: V` of each "K=V".
+void add_headers(Spelled& out, std::string_view pairs);
+/// Where a tool looks for its server when nothing says it: `--host 127.0.0.1` and this port.
+void add_default_server(Spelled& out, std::string_view port);
 /// Whether a decimal is above 0.
 bool is_positive(std::string_view text);
 /// A tokenizer's place on this host is ours, too; its name on a hub is noted. `--tokenizer`.

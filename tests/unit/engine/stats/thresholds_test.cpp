@@ -100,7 +100,7 @@ TEST(Thresholds, RefuseWhatTheyCannotJudge) {
         {"ttft:p99 > 2 parsecs", "with its unit"},
         {"ttft:p99 > 5 %", "with its unit"},
         {"ttft:p99 > +5 %", "another run"},
-        {"errors > -1 %", "another run"},
+        {"errors > -1 %", "a share"},
         {"errors > 5", "a share"},
         {"errors > 101 %", "a share"},
         {"errors > nan", "a share"},

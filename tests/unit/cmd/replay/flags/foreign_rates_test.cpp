@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cmd/replay/flags/options.hpp"
 #include "tests/unit/cmd/replay/flags/spelled.hpp"
 
@@ -28,11 +30,11 @@ TEST(ForeignRates, RateIsARateButInTheReplayProfile) {
 // vllm bench: gaps that are stretched to the exact mean; with an infinite rate a closed loop.
 TEST(ForeignRates, VllmRates) {
     const auto vllm = [](Words flags) {
-        flags.insert(flags.begin(),
-                     {"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t"});
+        flags.insert(flags.begin(), {"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t",
+                                     "--backend", "openai"});
         const Words words = spelled(flags);
-        EXPECT_GE(words.size(), 3U);
-        return Words(words.begin() + 3, words.end());
+        EXPECT_GE(words.size(), 5U);
+        return Words(words.begin() + 5, words.end());
     };
     EXPECT_EQ(vllm({"--request-rate", "10"}),
               (Words{"--rate", "10", "--arrivals", "poisson:scaled"}));
@@ -52,7 +54,7 @@ TEST(ForeignRates, VllmRates) {
 TEST(ForeignRates, OtherRates) {
     EXPECT_EQ(spelled({"python3", "-m", "sglang.bench_serving", "--url", "h", "--dataset-path", "t",
                        "--request-rate", "8", "--max-concurrency", "64"}),
-              (Words{"--url", "h", "t", "--rate", "8", "--max-inflight", "64"}));
+              (Words{"--url", "h", "t", "--api", "sglang", "--rate", "8", "--max-inflight", "64"}));
     EXPECT_EQ(spelled({"t", "--url=h", "--request-rate", "8", "--burstiness", "2"}),
               (Words{"t", "--url", "h", "--rate", "8", "--arrivals", "gamma:2"}));
     EXPECT_EQ(spelled({"t", "--url", "h", "--num-concurrency", "8"}),
@@ -78,7 +80,7 @@ TEST(ForeignRates, GuidellmProfiles) {
               (Words{"--for", "30", "--concurrency", "4"}));
     EXPECT_EQ(guidellm({"--profile", "synchronous"}), (Words{"--concurrency", "1"}));
     EXPECT_EQ(guidellm({"--profile", "kind=throughput,max_concurrency=9"}),
-              (Words{"--rate", "inf", "--max-inflight", "9"}));
+              (Words{"--concurrency", "9"}));
     EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "constant"}), "");
     EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "poisson", "--rate", "1,2"}),
               "");
@@ -105,6 +107,50 @@ TEST(ForeignRates, ConcurrencyIsOurs) {
     ASSERT_EQ(capped.notes.size(), 1U);
     EXPECT_TRUE(
         capped.notes[0].starts_with("--max-concurrency 20 is taken as --max-inflight 20: "));
+}
+
+// A refusal of our flag says under which name it was typed.
+TEST(ForeignRates, RefusalsNameTheFlagThatWasTyped) {
+    const auto why = [](Words flags) {
+        flags.insert(flags.begin(), {"vllm", "bench", "serve", "--url", "h"});
+        return parse_replay_options(flags, "").text;
+    };
+    EXPECT_NE(why({"--request-rate", "0"}).find("(--rate was typed as --request-rate)"),
+              std::string::npos);
+    EXPECT_NE(why({"--num-prompts", "0"}).find("(--limit was typed as --num-prompts)"),
+              std::string::npos);
+    EXPECT_EQ(parse_replay_options({"t", "--url", "h", "--rate", "0"}, "").text.find("typed as"),
+              std::string::npos);
+}
+
+// Sampling parameters are members of the body; those of --extra-body go first.
+TEST(ForeignRates, VllmSamplingIsInTheBody) {
+    const Words words = spelled({"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t",
+                                 "--top-p", "0.9", "--temperature", "0.5", "--extra-body",
+                                 R"({"top_p":1})", "--request-rate", "inf"});
+    EXPECT_NE(std::find(words.begin(), words.end(), R"({"top_p":1,"temperature":0.5})"),
+              words.end());
+}
+
+// Conversations of a file have no times: all at once, or in a loop, as SGLang sends them.
+TEST(ForeignRates, SharegptIsATrace) {
+    EXPECT_EQ(spelled({"sglang.bench_serving", "--base-url", "h", "--backend", "vllm-chat",
+                       "--dataset-name", "sharegpt", "--dataset-path", "s.json",
+                       "--sharegpt-output-len", "64", "--max-concurrency", "4"}),
+              (Words{"--url", "h", "--api", "vllm-chat", "--format", "sharegpt", "s.json",
+                     "--default-output", "64", "--concurrency", "4"}));
+    EXPECT_NE(parse_replay_options({"sglang.bench_serving", "--base-url", "h"}, "")
+                  .text.find("--dataset-name random"),
+              std::string::npos);
+}
+
+// Good requests are those within limits, which must be said.
+TEST(ForeignRates, GoodNeedsGoodput) {
+    const Words line{"t", "--url", "h", "--fail-if", "good < 1"};
+    EXPECT_NE(parse_replay_options(line, "").text.find("give --goodput"), std::string::npos);
+    Words limited = line;
+    limited.insert(limited.end(), {"--goodput", "ttft:200"});
+    EXPECT_EQ(parse_replay_options(limited, "").kind, ReplayCommandLine::Kind::run);
 }
 
 }  // namespace

@@ -1,0 +1,113 @@
+/// The flags of `guidellm benchmark`: 0.8.1 (cli/run.py, where most are KIND=..,KEY=..) and 0.5
+/// (src/guidellm/__main__.py, one flag for each), but for those of profiles, rates and data.
+#include <string>
+#include <string_view>
+
+#include "cmd/replay/flags/tools/tool_flags.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* in_the_folder = "records and summary are always in the run's folder";
+constexpr const char* by_the_engine = "prompts are built by the engine's own thread, ahead of time";
+constexpr const char* every_row =
+    "every row is in the figures; records have the instants to leave some out";
+constexpr const char* as_flags =
+    "its members are flags here: --api-key, --header, --extra-body, --timeout-total";
+constexpr const char* no_saturation =
+    "whether a server is saturated is not guessed; --stop-when \"ttft:p99 > 10s for 30s\" ends a "
+    "run that is";
+constexpr const char* one_run =
+    "one run has one load: start one run for each, or driftless sweep does";
+
+constexpr ToolFlag flags[] = {
+    {"--config|--scenario|-c", Values::one, Becomes::refused,
+     "scenario files are not read: give the flags that it stands for"},
+    {"--label|-l", Values::one, Becomes::flag, "--label"},
+    {"--override", Values::many, Becomes::refused, one_run},
+    {"--per-constraints", Values::one, Becomes::refused, one_run},
+    {"--disable-console|--disable-console-outputs", Values::none, Becomes::flag, "--quiet"},
+    {"--disable-console-interactive|--disable-progress", Values::none, Becomes::flag,
+     "--no-progress"},
+    {"--backend-type", Values::one, Becomes::refused,
+     "--url and --api say where requests go, and how", "openai_http|openai"},
+    {"--backend-kwargs|--backend-args", Values::one, Becomes::refused, as_flags, "{}"},
+    {"--request-formatter-kwargs", Values::one, Becomes::refused, as_flags, "{}"},
+    {"--tokenizer", Values::one, Becomes::together},
+    {"--processor-args", Values::one, Becomes::nothing,
+     "words of one token each need no tokenizer"},
+    {"--data-samples", Values::one, Becomes::together},
+    {"--data-column-mapper", Values::one, Becomes::refused,
+     "--map time=COLUMN,in=COLUMN,out=COLUMN names columns", "kind=generative_column_mapper|{}"},
+    {"--data-preprocessor", Values::one, Becomes::refused,
+     "prompts are sent as they are recorded, or made: remove it", "kind=encode_media"},
+    {"--data-finalizer", Values::one, Becomes::refused, "--api says what requests look like",
+     "kind=generative"},
+    {"--data-sampler", Values::one, Becomes::refused,
+     "rows keep their order: remove it; synthetic rows are drawn anyway"},
+    {"--data-loader|--dataloader-kwargs|--data-num-workers", Values::one, Becomes::nothing,
+     by_the_engine},
+    {"--seed", Values::one, Becomes::together},
+    {"--output|--output-path|--output-extras|--output-formats", Values::one, Becomes::nothing,
+     in_the_folder},
+    {"--metrics", Values::one, Becomes::nothing,
+     "all figures are always made; --goodput \"ttft:MS tpot:MS\" counts what keeps limits"},
+    {"--warmup|--warmup-percent|--cooldown|--cooldown-percent", Values::one, Becomes::nothing,
+     every_row},
+    {"--sample-requests|--output-sampling", Values::one, Becomes::nothing,
+     "every row has its record; --save-responses N keeps answers"},
+    {"--display-scheduler-stats", Values::none, Becomes::nothing, in_the_folder},
+    {"--max-errors", Values::one, Becomes::together},
+    {"--max-error-rate|--max-global-error-rate", Values::one, Becomes::together},
+    {"--over-saturation", Values::one, Becomes::refused, no_saturation},
+    {"--detect-saturation|--default-over-saturation", Values::none, Becomes::refused,
+     no_saturation},
+};
+
+/// What stands behind "KEY=" in "kind=..,KEY=VALUE"; a text without a kind as it is.
+std::string value_in(const std::string& text, std::string_view key) {
+    const std::size_t at = text.find(std::string(key) + "=");
+    if (!text.starts_with("kind=") || at == text.npos) {
+        return text.starts_with("kind=") ? "" : text;
+    }
+    const std::string value = text.substr(at + key.size() + 1);
+    return value.substr(0, value.find(','));
+}
+
+void finish(const KeptFlags& kept, Spelled& out) {
+    if (const std::string api = argument_of(out, "--api");
+        api == "openai_http" || api == "openai") {
+        set_argument(out, "--api", "openai-chat");
+    }
+    if (const std::string seed = value_in(kept.get("--seed"), "value"); !seed.empty()) {
+        add_flag(out, "--seed", seed);
+    }
+    if (const std::string samples = kept.get("--data-samples"); samples == "-1") {
+        add_note(out, "--data-samples -1 is ignored: it is the default, all there are");
+    } else if (!samples.empty()) {
+        add_flag(out, "--limit", samples);
+    }
+    if (kept.get("--tokenizer").starts_with("kind=")) {
+        add_note(out, "--tokenizer " + kept.get("--tokenizer") +
+                          " is ignored: words of one token each need none; --tokenizer FILE takes "
+                          "the model's own");
+    } else {
+        finish_tokenizer(kept, out);
+    }
+    if (kept.has("--max-errors")) {
+        add_flag(out, "--stop-when", "failed >= " + kept.get("--max-errors"));
+    }
+    if (kept.has("--max-error-rate")) {
+        add_flag(out, "--stop-when", "errors >= " + kept.get("--max-error-rate"));
+    }
+}
+
+}  // namespace
+
+const ToolTable& guidellm_table() {
+    static constexpr ToolTable table{flags, finish};
+    return table;
+}
+
+}  // namespace driftless
