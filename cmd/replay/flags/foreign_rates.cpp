@@ -54,7 +54,9 @@ std::optional<std::size_t> ForeignRates::take(std::string_view typed, const std:
                              "\" is not a number from 0.01 to 1000000; 1 is poisson, less is "
                              "burstier");
     }
-    said_[*name] = *next;
+    if (!said_.emplace(*name, *next).second) {
+        refuse_line(out, std::string(typed) + ": is given 2 times; leave one");
+    }
     return 1;
 }
 
@@ -252,6 +254,10 @@ void ForeignRates::finish_profile(Spelled& out) {
 }
 
 void ForeignRates::finish(Spelled& out) {
+    if (has("--burstiness") && has_argument(out, "--arrivals")) {
+        refuse_line(out, "--burstiness " + get("--burstiness") +
+                             ": --arrivals says how rows arrive, too; leave one");
+    }
     if (has("--num-concurrency")) {
         add_loop(out, get("--num-concurrency"));
     }

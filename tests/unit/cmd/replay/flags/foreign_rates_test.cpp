@@ -92,6 +92,11 @@ TEST(ForeignRates, SaysWhichValueIsWrong) {
     EXPECT_EQ(refusal({"t", "--url", "h", "--rate", ""}), "--rate \"\" must not be empty");
     EXPECT_EQ(refusal({"t", "--url", "h", "--max-concurrency="}),
               "--max-concurrency \"\" must not be empty");
+    EXPECT_EQ(refusal({"t", "--url", "h", "--rate", "1", "--rate", "2"}),
+              "--rate: is given 2 times; leave one");
+    EXPECT_EQ(
+        refusal({"t", "--url", "h", "--rate", "1", "--burstiness", "2", "--arrivals", "constant"}),
+        "--burstiness 2: --arrivals says how rows arrive, too; leave one");
     for (const char* shape : {"0", "-1", "nan", "x"}) {
         const std::string why = refusal({"t", "--url", "h", "--burstiness", shape});
         EXPECT_TRUE(why.starts_with(std::string("--burstiness \"") + shape + "\" is not")) << why;
