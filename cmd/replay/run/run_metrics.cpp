@@ -27,6 +27,17 @@ constexpr Duration automatic_wait = milliseconds(400);
 constexpr Duration named_wait = seconds(3);
 constexpr long look_pause_ns = 1'000'000;
 
+/// Two names of one server of this host, whose page would count twice. Elsewhere one address may
+/// stand before many servers, which go by the name.
+bool is_same_server(const ScrapeTarget& a, const ScrapeTarget& b) {
+    const std::string address = a.address.to_text();
+    const bool is_here = address.starts_with("127.") || address.starts_with("[::1]");
+    const auto path_of = [](const ScrapeTarget& one) {
+        return one.url.substr(std::min(one.url.find('/', one.url.find("://") + 3), one.url.size()));
+    };
+    return is_here && address == b.address.to_text() && path_of(a) == path_of(b);
+}
+
 }  // namespace
 
 OrExit<ScrapeTarget> RunMetrics::prepare_target(const Url& url, bool optional) {
@@ -59,7 +70,14 @@ OrExit<std::vector<ScrapeTarget>> RunMetrics::prepare() {
         if (!made) {
             return made.exit_code();
         }
-        targets.push_back(std::move(made).value());
+        const auto is_known = [&made](const ScrapeTarget& one) {
+            return is_same_server(one, made.value());
+        };
+        const bool is_twice = optional && !parts_.invocation().options.server.connect_to &&
+                              std::any_of(targets.begin(), targets.end(), is_known);
+        if (!is_twice) {
+            targets.push_back(std::move(made).value());
+        }
         return exit_done;
     };
     for (const MetricsPlace& place : options.metrics.places) {
