@@ -12,6 +12,7 @@
 #include "cmd/report/record_pass.hpp"
 #include "cmd/screen/lines.hpp"
 #include "engine/input/trace_file.hpp"
+#include "engine/inspect/likeness.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/views/view_text.hpp"
 #include "proto/json/printable.hpp"
@@ -220,30 +221,14 @@ double speed_of(const ReportedRun& run, bool rows_match, const Side& recorded,
     return spans <= 0 || std::fabs(spans - 1) < near_enough ? 1 : spans;
 }
 
-}  // namespace
-
-std::optional<double> largest_distance(std::vector<double> a, std::vector<double> b) {
-    if (a.empty() || b.empty()) {
-        return std::nullopt;
-    }
-    std::sort(a.begin(), a.end());
-    std::sort(b.begin(), b.end());
-    double most = 0;
-    std::size_t i = 0;
-    std::size_t j = 0;
-    while (i < a.size() && j < b.size()) {
-        const double value = std::min(a[i], b[j]);
-        while (i < a.size() && a[i] <= value) {
-            ++i;
-        }
-        while (j < b.size() && b[j] <= value) {
-            ++j;
-        }
-        most = std::max(most, std::fabs(static_cast<double>(i) / static_cast<double>(a.size()) -
-                                        static_cast<double>(j) / static_cast<double>(b.size())));
-    }
-    return most;
+/// Nothing where one is empty.
+std::optional<double> distance_of(std::vector<double> a, std::vector<double> b) {
+    return a.empty() || b.empty()
+               ? std::nullopt
+               : std::optional<double>(greatest_distance(std::move(a), std::move(b)));
 }
+
+}  // namespace
 
 std::string read_fidelity(const ReportedRun& run, const std::string& path, FidelityReading& out) {
     TraceFiles files;
@@ -292,7 +277,7 @@ std::string read_fidelity(const ReportedRun& run, const std::string& path, Fidel
     }
     const auto distance = [&out](const char* name, const std::vector<double>& left,
                                  const std::vector<double>& right) {
-        out.distances.push_back({name, "", {}, largest_distance(left, right), 4});
+        out.distances.push_back({name, "", {}, distance_of(left, right), 4});
     };
     distance("gaps between requests, to 1 ms", to_ms(a.gaps), to_ms(b.gaps));
     distance("gaps between turns, to 1 ms", to_ms(a.turn_gaps), to_ms(b.turn_gaps));

@@ -38,7 +38,4 @@ std::string read_fidelity(const ReportedRun& run, const std::string& path, Fidel
 std::string fidelity_screen(const std::string& path, const FidelityReading& reading);
 void write_fidelity(JsonWriter& json, const FidelityReading& reading);
 
-/// Largest distance of the empirical distributions of two samples; nothing where one is empty.
-std::optional<double> largest_distance(std::vector<double> a, std::vector<double> b);
-
 }  // namespace driftless

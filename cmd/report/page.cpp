@@ -19,6 +19,7 @@
 #include "proto/core/check.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/export/html.hpp"
+#include "proto/export/xml.hpp"
 
 namespace driftless {
 
@@ -228,7 +229,7 @@ Result<std::string> page_of(const ReportedRun& run, std::string& why, std::uint6
         return Error{ErrorCode::invalid, 0, "read the run"};
     }
     std::string title;
-    append_html_text(title, run.info.trace + " " + run.info.date);
+    append_xml_text(title, run.info.trace + " " + run.info.date);
     std::string code;
     for (const std::string_view name : libraries) {
         code.append(part(name)).append("\n");

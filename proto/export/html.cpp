@@ -1,29 +1,6 @@
 #include "proto/export/html.hpp"
 
-#include "proto/json/printable.hpp"
-
 namespace driftless {
-
-void append_html_text(std::string& out, std::string_view text) {
-    for (const char byte : printable(text)) {
-        switch (byte) {
-            case '&':
-                out += "&amp;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                out += byte;
-        }
-    }
-}
 
 void append_script_json(std::string& out, std::string_view json) {
     for (std::size_t from = 0; from <= json.size();) {

@@ -1,4 +1,4 @@
-/// Text inside HTML pages.
+/// Data inside HTML pages. Text stands there as `append_xml_text` has it (xml.hpp).
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,6 @@
 #include <string_view>
 
 namespace driftless {
-
-/// Appends `text` as it may stand between tags or in a quoted attribute.
-void append_html_text(std::string& out, std::string_view text);
 
 /// Appends JSON as it may stand in a <script> of type application/json: the same values, with every
 /// "<" as \u003c, so that no word in it ends the script or begins a comment (HTML, section

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "proto/export/xml.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 
@@ -11,7 +12,7 @@ namespace {
 
 std::string html(std::string_view text) {
     std::string out;
-    append_html_text(out, text);
+    append_xml_text(out, text);
     return out;
 }
 
