@@ -175,6 +175,19 @@ class Sweep(Case):
         self.assertIn("driftless sweep: cell speed=1: failed: before: exit code 3", done.stderr)
         self.assertIn("sweep.json does not say so", done.stderr)
 
+    def test_a_cell_that_is_started_warm(self):
+        """One salt and no restart: the second cell finds the prompts of the first, and is not averaged."""
+        out = self.scratch / "warm"
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            done = self.sweep(SAMPLE, "--url", server.url, "--over", "speed=50,60", "--out", out, "--", *QUICK[:2],
+                              "--calibration", "none", "--cache-salt", "same")  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        ledger = self.ledger(out)
+        self.assertEqual([cell["warm"] for cell in ledger["cells"]], [False, True])
+        self.assertEqual([(one["cells"], one["left_out_warm"]) for one in ledger["averages"]], [(1, 0), (0, 1)])
+        self.assertIn("began with a warm cache (not averaged)", done.stdout)
+        self.assertIn("1 of 2 cells began with a warm cache and are left out", done.stdout)
+
     def test_a_plan_in_a_file(self):
         out = self.scratch / "plan"
         with mock("--ttft", "1ms", "--itl", "1ms") as server:
