@@ -185,6 +185,9 @@ std::string check_plan(const SweepPlan& plan) {
     if (plan.axes.empty()) {
         return "nothing is varied; give --over speed=1,2,4, or --repeat and --over with one value";
     }
+    if (plan.repeat == 0) {
+        return "the plan repeats each cell 0 times; give 1 or more";
+    }
     if (has_nul(plan)) {
         return "the plan has a text with the character U+0000, which no command line can hold; "
                "remove it";

@@ -202,6 +202,12 @@ class Find(Case):
         again = self.find("--resume", out)  # all is found: nothing is played, no server is needed
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(self.found(out)["probes"], after["probes"])
+        text = (out / "find.json").read_text()
+        (out / "find.json").write_text(text.replace('"value":12,', '"value":13,', 1))
+        other = self.find("--resume", out)
+        self.assertEqual(other.returncode, INPUT)
+        self.assertIn("has other probes than its command asks for", other.stderr)
+        (out / "find.json").write_text(text)
         self.trace(31, output=10)
         changed = self.find("--resume", out)
         self.assertEqual(changed.returncode, INPUT)

@@ -205,6 +205,9 @@ TEST(SweepPlanFile, KeepsNumbersAsTheyAre) {
 
 TEST(SweepPlan, RefusesWhatNoCommandLineHolds) {
     SweepPlan plan = made_plan();
+    plan.repeat = 0;
+    EXPECT_EQ(check_plan(plan), "the plan repeats each cell 0 times; give 1 or more");
+    plan = made_plan();
     plan.axes[0].name = "a b";
     EXPECT_EQ(check_plan(plan), "--over \"a b\" is not a name; use letters, digits, - and _");
     const auto refused = [](SweepPlan one) {
