@@ -218,6 +218,8 @@ int report(const ReportCommand& command) {
     info.thresholds = judge_thresholds(thresholds, figures);
     if (past.records() < facts.rows && !facts.has_users) {
         info.unfinished = Unfinished{facts.rows - past.records(), lost.rows, lost.all_known};
+    } else if (facts.has_users && !facts.ended && lost.rows > 0) {
+        info.unfinished = Unfinished{lost.rows, lost.rows, lost.all_known};
     }
     const ReportedRun run{folder, facts, figures, info, summary_json(figures, info)};
     ReadingTexts readings;

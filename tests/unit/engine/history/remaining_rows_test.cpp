@@ -199,6 +199,9 @@ TEST(RemainingRows, RecordsWhatIsGivenUp) {
     EXPECT_EQ(records[1].row, 40u);
     EXPECT_EQ(records[1].due_ns, 300 * ms);
     EXPECT_FALSE(records[1].fired_ns);  // marked, and its line had not been written
+    // Rows that are not among the fired ones are counted by this text, on the screen as well.
+    EXPECT_EQ(records[0].error, std::nullopt);
+    EXPECT_EQ(records[1].error, "may have left; its instant is lost");
     for (const Record& record : records) {
         EXPECT_EQ(record.outcome, Outcome::interrupted);
         EXPECT_EQ(record.segment, 1u);
