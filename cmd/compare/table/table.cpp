@@ -1,0 +1,149 @@
+#include "cmd/compare/table/table.hpp"
+
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/compare/table/corpus.hpp"
+#include "cmd/compare/table/table_csv.hpp"
+#include "cmd/compare/table/table_json.hpp"
+#include "cmd/compare/table/table_screen.hpp"
+#include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
+#include "engine/input/sink.hpp"
+#include "proto/json/printable.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::size_t differences_printed = 10;
+
+void say(const std::string& text) {
+    std::fprintf(stderr, "driftless compare: %s\n", printable(text).c_str());
+}
+
+/// Prints what is not the same work. False: the command ends here.
+bool accept_corpus(const std::vector<std::string>& differences, bool anyway) {
+    for (std::size_t i = 0; i < differences.size() && i < differences_printed; ++i) {
+        say(differences[i]);
+    }
+    if (differences.size() > differences_printed) {
+        say("and " + std::to_string(differences.size() - differences_printed) + " runs more");
+    }
+    if (!differences.empty() && !anyway) {
+        say("these runs did not play the same work as the first; leave them out, or give --anyway");
+    }
+    return differences.empty() || anyway;
+}
+
+std::string first_folder(const std::vector<TableRun>& runs) {
+    for (const TableRun& run : runs) {
+        if (run.summary) {
+            return run.folder;
+        }
+    }
+    return "";
+}
+
+std::vector<ParetoChart> charts_of(const TableCommand& command, const RunTable& table) {
+    const std::vector<ChartAxes> axes =
+        command.charts.empty() ? standard_charts(knows_gpus(table)) : command.charts;
+    std::vector<ParetoChart> charts;
+    for (const ChartAxes& one : axes) {
+        charts.push_back(pareto_chart(table, one, command.group));
+    }
+    return charts;
+}
+
+/// Whether some cell has a value for the groups.
+bool has_group(const RunTable& table, const std::string& group) {
+    for (const TableCell& cell : table.cells) {
+        if (!value_of(table, cell, group).empty()) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct NewFile {
+    const char* flag;
+    const std::string& path;
+};
+
+int write_text(const NewFile& file, const std::string& text) {
+    Result<OutputSink> sink = OutputSink::create(file.path);
+    if (!sink) {
+        return fail_new_file(file.flag, file.path, sink.error());
+    }
+    Result<void> done = sink.value().write(text);
+    if (done) {
+        done = sink.value().finish();
+    }
+    return done ? exit_done : fail_new_file(file.flag, file.path, done.error());
+}
+
+int write_files(const TableCommand& command, const TableDocument& document) {
+    int code = exit_done;
+    if (!command.csv.empty()) {
+        code = write_text({"--csv", command.csv}, table_csv(document.table));
+    }
+    return code;
+}
+
+void print_table(const TableCommand& command, const TableDocument& document) {
+    const std::string text = command.json ? table_json(document) + "\n"
+                                          : table_screen(document.table) +
+                                                charts_screen(document.table, document.charts);
+    std::fputs(text.c_str(), stdout);
+}
+
+/// New files are refused before anything is read.
+int check_files(const TableCommand& command) {
+    for (const NewFile& file :
+         {NewFile{"--csv", command.csv}, NewFile{"--html", command.html},
+          NewFile{"--inferencex", command.inferencex}, NewFile{"--llm-d", command.llmd}}) {
+        if (!file.path.empty()) {
+            if (const int code = refuse_existing_file(file.flag, file.path); code != exit_done) {
+                return code;
+            }
+        }
+    }
+    return exit_done;
+}
+
+}  // namespace
+
+int compare_table(const TableCommand& command) {
+    if (const int code = check_files(command); code != exit_done) {
+        return code;
+    }
+    std::vector<TableRun> runs;
+    if (const std::string why = read_table_runs(command.runs, runs); !why.empty()) {
+        say(why);
+        return exit_usage;
+    }
+    if (first_folder(runs).empty()) {
+        say(runs.front().folder + ": " + runs.front().left_out);
+        return exit_input;
+    }
+    const std::vector<std::string> differences = corpus_differences(runs);
+    if (!accept_corpus(differences, command.anyway)) {
+        return exit_input;
+    }
+    RunTable table = table_of(std::move(runs), command.each);
+    if (command.sort) {
+        sort_cells(table, *command.sort);
+    }
+    if (!command.group.empty() && !has_group(table, command.group)) {
+        say("--group: no run has a label, an axis or a flag \"" + command.group + "\"");
+        return exit_usage;
+    }
+    const std::vector<ParetoChart> charts = charts_of(command, table);
+    const TableDocument document{table, charts, command.group, differences};
+    print_table(command, document);
+    return write_files(command, document);
+}
+
+}  // namespace driftless

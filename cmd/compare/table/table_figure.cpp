@@ -1,0 +1,224 @@
+#include "cmd/compare/table/table_figure.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "cmd/threshold_values.hpp"
+#include "engine/knee/floors.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr double ns_per_ms = 1e6;
+constexpr double ms_per_s = 1000;
+constexpr std::string_view gpu_suffix = "/gpu";
+constexpr std::string_view interactivity_name = "interactivity:";
+
+Error remedy(const char* doing) {
+    return {ErrorCode::invalid, 0, doing};
+}
+
+/// What thresholds name, and how people see it.
+struct KnownFigure {
+    std::string_view name;
+    std::string_view title;
+    TableUnit unit;
+    Better better;
+};
+constexpr std::array known{
+    KnownFigure{"ttft", "TTFT", TableUnit::ms, Better::low},
+    KnownFigure{"ttft_due", "TTFT from due", TableUnit::ms, Better::low},
+    KnownFigure{"tpot", "TPOT", TableUnit::ms, Better::low},
+    KnownFigure{"itl", "ITL", TableUnit::ms, Better::low},
+    KnownFigure{"e2e", "E2E", TableUnit::ms, Better::low},
+    KnownFigure{"chunk_gap", "chunk gap", TableUnit::ms, Better::low},
+    KnownFigure{"drift", "drift", TableUnit::ms, Better::low},
+    KnownFigure{"errors", "errors", TableUnit::share, Better::low},
+    KnownFigure{"good", "good", TableUnit::share, Better::high},
+    KnownFigure{"tainted", "tainted", TableUnit::share, Better::low},
+    KnownFigure{"overtaken", "overtaken", TableUnit::share, Better::low},
+    KnownFigure{"completed", "ok", TableUnit::count, Better::high},
+    KnownFigure{"failed", "failed", TableUnit::count, Better::low},
+    KnownFigure{"request_throughput", "requests", TableUnit::per_second, Better::high},
+    KnownFigure{"output_throughput", "output", TableUnit::tokens_per_second, Better::high},
+    KnownFigure{"total_token_throughput", "input and output", TableUnit::tokens_per_second,
+                Better::high},
+    KnownFigure{"request_goodput", "goodput", TableUnit::per_second, Better::high},
+};
+
+std::string statistic_text(const Threshold& which) {
+    const std::size_t colon = which.text.find(':');
+    return colon == which.text.npos ? "" : " " + which.text.substr(colon + 1);
+}
+
+bool take_known(const Threshold& which, TableFigure& out) {
+    const auto found = std::find_if(known.begin(), known.end(), [&](const KnownFigure& one) {
+        return one.name == which.figure->name;
+    });
+    if (found == known.end()) {
+        return false;
+    }
+    out.which = which;
+    out.title = std::string(found->title) + statistic_text(which);
+    out.unit = found->unit;
+    out.better = found->better;
+    return true;
+}
+
+/// What thresholds do not know. False: nor do we.
+bool take_own(std::string_view name, TableFigure& out) {
+    if (name == "input_throughput") {
+        out.source = TableFigure::Source::input_rate;
+        out.title = "input";
+        out.unit = TableUnit::tokens_per_second;
+        out.better = Better::high;
+    } else if (name == "hits") {
+        out.source = TableFigure::Source::hits;
+        out.title = "cache hits";
+        out.unit = TableUnit::share;
+        out.better = Better::high;
+    } else if (name == "joules_per_token") {
+        out.source = TableFigure::Source::joules;
+        out.title = "energy per token";
+        out.unit = TableUnit::joules;
+        out.better = Better::low;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool is_rate(TableUnit unit) {
+    return unit == TableUnit::per_second || unit == TableUnit::tokens_per_second;
+}
+
+std::optional<double> ratio(std::optional<double> part, std::optional<double> whole) {
+    return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
+}
+
+/// 1000 / TPOT: of a low percentile of speed the high one of times is asked.
+std::optional<double> read_interactivity(const TableRun& run, const Threshold& tpot) {
+    const std::optional<double> ns = run.summary->figure(tpot);
+    return ns && *ns > 0 ? std::optional(ms_per_s * ns_per_ms / *ns) : std::nullopt;
+}
+
+std::optional<double> read(const TableRun& run, const TableFigure& figure) {
+    const JsonValue root = run.summary->root();
+    switch (figure.source) {
+        case TableFigure::Source::threshold: {
+            const std::optional<double> value = run.summary->figure(figure.which);
+            return value && figure.unit == TableUnit::ms ? std::optional(*value / ns_per_ms)
+                                                         : value;
+        }
+        case TableFigure::Source::interactivity:
+            return read_interactivity(run, figure.which);
+        case TableFigure::Source::input_rate:
+            return ratio(root.find("total_input_tokens").as_double(),
+                         root.find("duration").as_double());
+        case TableFigure::Source::hits:
+            return ratio(root.find("cache").find("cached_tokens").as_double(),
+                         root.find("cache").find("expected_cached_tokens_reported").as_double());
+        case TableFigure::Source::joules:
+            return root.find("server").find("energy").find("joules_per_token").as_double();
+    }
+    return {};
+}
+
+/// Values behind the percentiles of a time.
+std::optional<std::uint64_t> count_of(const TableRun& run, std::string_view name) {
+    const std::string key = "count_" + std::string(name == "e2e" ? "e2el" : name);
+    return run.summary->root().find(key).as_u64();
+}
+
+}  // namespace
+
+const char* name_of(TableUnit unit) {
+    switch (unit) {
+        case TableUnit::ms:
+            return "ms";
+        case TableUnit::per_second:
+            return "1/s";
+        case TableUnit::tokens_per_second:
+            return "tokens/s";
+        case TableUnit::joules:
+            return "J";
+        case TableUnit::share:
+        case TableUnit::count:
+            return "";
+    }
+    return "";
+}
+
+std::optional<double> gpus_of(const TableRun& run) {
+    const std::optional<std::string> text = run.label("gpus");
+    double value = 0;
+    if (!text) {
+        return {};
+    }
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    const bool whole = error == std::errc() && end == text->data() + text->size();
+    return whole && std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> TableFigure::of(const TableRun& run) const {
+    if (!run.summary) {
+        return {};
+    }
+    const std::optional<double> value = read(run, *this);
+    return per_gpu ? ratio(value, gpus_of(run)) : value;
+}
+
+std::uint64_t TableFigure::floor() const {
+    const bool is_time = which.figure != nullptr && which.figure->unit == FigureUnit::time;
+    return is_time && which.statistic == Statistic::percentile
+               ? percentile_floor(percentiles[which.percentile].per_mille)
+               : 0;
+}
+
+bool TableFigure::below_floor(const TableRun& run) const {
+    const std::uint64_t least = floor();
+    if (least == 0 || !run.summary) {
+        return false;
+    }
+    const std::optional<std::uint64_t> count = count_of(run, which.figure->name);
+    return count && *count < least;
+}
+
+Result<TableFigure> parse_table_figure(std::string_view text) {
+    TableFigure figure;
+    figure.name = std::string(text);
+    std::string_view name = text;
+    if (name.ends_with(gpu_suffix)) {
+        figure.per_gpu = true;
+        name.remove_suffix(gpu_suffix.size());
+    }
+    const bool inverse = name.starts_with(interactivity_name);
+    if (inverse || !take_own(name, figure)) {
+        const std::string asked =
+            inverse ? "tpot:" + std::string(name.substr(interactivity_name.size()))
+                    : std::string(name);
+        const Result<Threshold> which = parse_figure(asked);
+        if (!which || !take_known(which.value(), figure)) {
+            return remedy(
+                "names no figure; there are those of --fail-if (ttft:p99, output_throughput, "
+                "errors ..), interactivity:p90 and the like, input_throughput, hits and "
+                "joules_per_token; a rate may end in /gpu");
+        }
+    }
+    if (inverse) {
+        figure.source = TableFigure::Source::interactivity;
+        figure.title = "interactivity" + statistic_text(figure.which);
+        figure.unit = TableUnit::tokens_per_second;
+        figure.better = Better::high;
+    }
+    if (figure.per_gpu && (inverse || !is_rate(figure.unit))) {
+        return remedy("is not a rate: only those can be divided by GPUs");
+    }
+    figure.title += figure.per_gpu ? " per GPU" : "";
+    return figure;
+}
+
+}  // namespace driftless
