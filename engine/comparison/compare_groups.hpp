@@ -1,0 +1,161 @@
+/// compare_groups: whether B differs from A by more than chance explains. Two runs, two groups of
+/// repeats, or the two sides of a dual run: each is a group of runs. Pure: it is given the requests
+/// of the runs, and reads no file and no clock; the same input and seed give the same result.
+///
+/// The method, its reasons and its measured coverage are in README.md. In short:
+/// - requests are paired by key. Times (`ttft:p99`) are taken over the requests whose value is
+///   known in every run of both sides, so that both sides answer for the same work; how many that
+///   leaves out is told (`only_a_ok`, `only_b_ok`). Other metrics take all requests of a run;
+/// - units are resampled, the same ones on both sides: a unit is a tree, or a request that has
+///   none. Units stand in the order of their dues and are drawn in circular blocks, whose length
+///   comes from the data (1 where units are independent). Rates are drawn in blocks of requests in
+///   the order of their ends, because a rate belongs to a time and not to a tree;
+/// - with several runs on a side, what runs differ by among themselves is the outer level, with
+///   Student's t. With one run a side the interval says nothing about another run, and
+///   `evidence` says so.
+///
+/// Memory: about 200 bytes a request and run while it works, and 16 KiB a metric; nothing is kept.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/comparison/compared_metric.hpp"
+
+namespace driftless {
+
+inline constexpr double unknown_value = std::numeric_limits<double>::quiet_NaN();
+
+/// What a comparison needs to know of a request that is over.
+struct ComparedRequest {
+    /// Equal in runs that played the same work: row and pass, not the number of the sending. Of two
+    /// requests of one run with one key the first counts.
+    std::uint64_t key = 0;
+    std::int64_t due_ns = 0;
+    /// Its tree, equal in all runs (such as a digest of its name); 0: it is in none.
+    std::uint64_t tree = 0;
+    bool ok = false;
+    /// Counts as an error. Neither ok nor failed: abandoned by plan, or cut off with the run.
+    bool failed = false;
+    std::optional<bool> meets_slo;  ///< nothing: there is no SLO, or nobody knows
+    /// Complete or given up; nothing where it was never sent.
+    std::optional<std::int64_t> ended_ns;
+    double input_tokens = 0;
+    double output_tokens = 0;
+    /// [RowValue], ns, NaN where unknown. Values of requests that are not ok do not count.
+    std::array<double, row_value_count> values{unknown_value, unknown_value, unknown_value,
+                                               unknown_value};
+};
+
+struct ComparedRun {
+    std::vector<ComparedRequest> requests;  ///< in any order
+    std::int64_t duration_ns = 0;           ///< what the rates of this run are per; 0: unknown
+};
+
+struct ComparisonOptions {
+    /// A ratio from 1 / (1 + margin) to 1 + margin is called `same`. 0: only what is equal.
+    double margin = 0.02;
+    /// The same for differences of shares: 0.001 is 0.1 percentage points.
+    double share_margin = 0.001;
+    double confidence = 0.95;  ///< of the intervals; above 0.5 and below 1
+    std::uint64_t seed = 1;    ///< of the draws
+    /// Draws of each metric, from 200 to 100,000. At 2,000 the ends of an interval move by about
+    /// 3 % of its width from seed to seed.
+    std::uint32_t resamples = 2000;
+};
+
+/// What the interval of a comparison speaks for.
+enum class Evidence : std::uint8_t {
+    within_run,    ///< one run a side: other requests of these two runs; not another run
+    between_runs,  ///< another run of both sides. A side with one run is held to vary as the other
+};
+/// "within_run" or "between_runs".
+const char* name_of(Evidence evidence);
+
+enum class Word : std::uint8_t { better, worse, same, unsure };
+const char* name_of(Word word);
+
+/// Why there is no figure or no judgement.
+enum class Doubt : std::uint8_t {
+    none,         ///< there is a judgement
+    no_values,    ///< nobody measured it on both sides
+    below_floor,  ///< a percentile of too few independent values: a, b and the interval are unknown
+    few_units,    ///< too few independent trees or blocks for an interval
+    undefined,    ///< A is 0, so that a ratio says nothing
+    too_wide,     ///< the interval allows for better as well as for worse, or for more than `same`
+};
+/// A few words for a reader: "fewer than 8 independent units".
+const char* text_of(Doubt doubt);
+
+/// NaN where something is unknown.
+struct MetricComparison {
+    ComparedMetric metric;
+    double a = unknown_value;  ///< ns, a share, or per second; of several runs their mean
+    double b = unknown_value;
+    double ratio = unknown_value;  ///< b / a; infinite where only a is 0, 1 where both are
+    /// The change on the metric's scale, and its interval: of `ratio` the ratio b / a, of
+    /// `difference` b - a. `high` may be infinite.
+    double change = unknown_value;
+    double low = unknown_value;
+    double high = unknown_value;
+    /// Standard error of the change: of log(b / a), or of b - a.
+    double error = unknown_value;
+    /// The part of `error` that stays however many requests a run has: between runs. 0 within runs.
+    double error_between = 0;
+    double freedom = 0;  ///< degrees of freedom of Student's t behind the interval
+
+    std::uint64_t pairs = 0;  ///< requests behind the figures, of each run (rates: the lesser)
+    std::uint64_t units = 0;  ///< trees and requests without one
+    std::uint64_t block = 0;  ///< units that are drawn together
+    /// Independent requests that say as much about the change; at most `pairs`.
+    double n_eff = 0;
+    std::uint64_t floor = 0;  ///< of a percentile: the n_eff that it needs; 0 for others
+    /// The smallest change that this data would have shown in 80 of 100 cases: 0.03 is 3 %, of
+    /// shares 3 percentage points.
+    double smallest = unknown_value;
+
+    Word word = Word::unsure;
+    Doubt doubt = Doubt::no_values;
+};
+
+struct GroupComparison {
+    std::vector<MetricComparison> metrics;  ///< in the order in which they were wanted
+    Evidence evidence = Evidence::within_run;
+    std::uint64_t runs_a = 0;
+    std::uint64_t runs_b = 0;
+    std::uint64_t keys = 0;         ///< requests that are in every run
+    std::uint64_t only_a = 0;       ///< that some run of B lacks, and no run of A
+    std::uint64_t only_b = 0;       ///< the other way round
+    std::uint64_t twice = 0;        ///< requests whose key their run had before: left out
+    std::uint64_t dues_differ = 0;  ///< keys whose due is not one instant in all runs
+    std::uint64_t trees = 0;        ///< among the keys
+    /// Of the keys: ok in every run of one side, and not in every run of the other. Their times are
+    /// not compared: a side that fails its slowest requests would look fast.
+    std::uint64_t only_a_ok = 0;
+    std::uint64_t only_b_ok = 0;
+};
+
+/// No metric of a comparison without runs on both sides has figures.
+GroupComparison compare_groups(std::span<const ComparedRun> a, std::span<const ComparedRun> b,
+                               std::span<const ComparedMetric> metrics,
+                               const ComparisonOptions& options);
+
+/// How many requests a run needs so that a change of `difference` (0.03 is 3 %; of shares 3
+/// percentage points) is seen in `power` of all cases, judged by the spread of this comparison.
+/// Nothing: unknown, or no number of requests is enough, because runs differ too much among
+/// themselves: then `runs_needed` says more.
+std::optional<double> rows_needed(const MetricComparison& compared, double difference,
+                                  double confidence = 0.95, double power = 0.8);
+
+/// How many runs a side are needed for it, of as many requests as these, where this comparison has
+/// `runs` a side. Nothing: unknown, or the comparison is within runs.
+std::optional<double> runs_needed(const MetricComparison& compared, std::uint64_t runs,
+                                  double difference, double confidence = 0.95, double power = 0.8);
+
+}  // namespace driftless
