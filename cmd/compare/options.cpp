@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cmd/compare/options_table.hpp"
 #include "cmd/options_flags.hpp"
 
 namespace driftless {
@@ -81,6 +82,7 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
     flags.on_off("--table", "many runs in one table", table);
     flags.on_off("--anyway", "compare what both have, though it is not the same work",
                  line.command.anyway);
+    add_table_flags(flags, line.table);
     std::vector<std::string> given(arguments.rbegin(), arguments.rend());
     std::replace(given.begin(), given.end(), std::string("--"), separator);
     try {
@@ -93,9 +95,11 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
         return refused(error.what());
     }
     std::string why = unknown_argument(app);
+    why = why.empty() ? why_not_table(line.table, table) : why;
     if (!why.empty()) {
         return refused(why);
     }
+    line.table.anyway = line.command.anyway;
     line.kind = table ? CompareCommandLine::Kind::table : CompareCommandLine::Kind::run;
     why = table ? take_table(runs, line.table) : take_sides(runs, line.command);
     return why.empty() ? line : refused(why);

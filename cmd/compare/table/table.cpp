@@ -86,7 +86,10 @@ int write_text(const NewFile& file, const std::string& text) {
 
 int write_files(const TableCommand& command, const TableDocument& document) {
     int code = exit_done;
-    if (!command.csv.empty()) {
+    if (!command.json.empty() && command.json != "-") {
+        code = write_text({"--json", command.json}, table_json(document) + "\n");
+    }
+    if (code == exit_done && !command.csv.empty()) {
         code = write_text({"--csv", command.csv}, table_csv(document.table));
     }
     return code;
@@ -102,8 +105,9 @@ void print_table(const TableCommand& command, const TableDocument& document) {
 /// New files are refused before anything is read.
 int check_files(const TableCommand& command) {
     for (const NewFile& file :
-         {NewFile{"--csv", command.csv}, NewFile{"--html", command.html},
-          NewFile{"--inferencex", command.inferencex}, NewFile{"--llm-d", command.llmd}}) {
+         {NewFile{"--json", command.json}, NewFile{"--csv", command.csv},
+          NewFile{"--html", command.html}, NewFile{"--inferencex", command.inferencex},
+          NewFile{"--llm-d", command.llmd}}) {
         if (!file.path.empty()) {
             if (const int code = refuse_existing_file(file.flag, file.path); code != exit_done) {
                 return code;

@@ -15,10 +15,10 @@ struct TableCommand {
     std::vector<std::string> runs;    ///< folders as typed, of runs and of sweeps; at least one
     bool anyway = false;              ///< runs of different work, too
     bool each = false;                ///< repeats are lines of their own
-    bool json = false;                ///< on standard output, in the place of the table
     std::optional<TableFigure> sort;  ///< nothing: in the order given
     std::vector<ChartAxes> charts;    ///< empty: the standard ones
     std::string group;                ///< a label, an axis or a flag; empty: one group
+    std::string json;                 ///< a new file, or "-" in the place of the table; empty: none
     std::string csv;                  ///< new files; empty: none
     std::string html;
     std::string inferencex;
