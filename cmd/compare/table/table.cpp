@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "cmd/compare/table/corpus.hpp"
+#include "cmd/compare/table/inferencex_rows.hpp"
+#include "cmd/compare/table/llmd_reports.hpp"
 #include "cmd/compare/table/table_csv.hpp"
 #include "cmd/compare/table/table_json.hpp"
 #include "cmd/compare/table/table_screen.hpp"
@@ -84,6 +86,21 @@ int write_text(const NewFile& file, const std::string& text) {
     return done ? exit_done : fail_new_file(file.flag, file.path, done.error());
 }
 
+/// What is made of the records of the runs.
+int write_records(const NewFile& file, const RunTable& table,
+                  std::string (*make)(const RunTable& table, std::string& why)) {
+    if (file.path.empty()) {
+        return exit_done;
+    }
+    std::string why;
+    const std::string text = make(table, why);
+    if (!why.empty()) {
+        say(std::string(file.flag) + ": " + why);
+        return exit_input;
+    }
+    return write_text(file, text);
+}
+
 int write_files(const TableCommand& command, const TableDocument& document) {
     int code = exit_done;
     if (!command.json.empty() && command.json != "-") {
@@ -92,13 +109,35 @@ int write_files(const TableCommand& command, const TableDocument& document) {
     if (code == exit_done && !command.csv.empty()) {
         code = write_text({"--csv", command.csv}, table_csv(document.table));
     }
+    if (code == exit_done) {
+        code = write_records({"--inferencex", command.inferencex}, document.table, inferencex_rows);
+    }
+    if (code == exit_done) {
+        code = write_records({"--llm-d", command.llmd}, document.table, llmd_reports);
+    }
     return code;
 }
 
+/// Of the standard charts those at p90: sixteen are too many to read.
+std::string charts_text(const TableCommand& command, const TableDocument& document) {
+    if (!command.charts.empty()) {
+        return charts_screen(document.table, document.charts);
+    }
+    std::vector<ParetoChart> shown;
+    for (const ParetoChart& chart : document.charts) {
+        if (chart.axes.x.name.ends_with(":p90")) {
+            shown.push_back(chart);
+        }
+    }
+    return charts_screen(document.table, shown) +
+           "\np50, p99 and p99.9 of these, in --json and --html; other pairs by --pareto X:Y\n";
+}
+
 void print_table(const TableCommand& command, const TableDocument& document) {
-    const std::string text = command.json ? table_json(document) + "\n"
-                                          : table_screen(document.table) +
-                                                charts_screen(document.table, document.charts);
+    const std::string text =
+        command.json == "-"
+            ? table_json(document) + "\n"
+            : table_screen(document.table) + charts_text(command, document);
     std::fputs(text.c_str(), stdout);
 }
 

@@ -54,6 +54,12 @@ std::string text_of(const std::optional<CellFigure>& value, TableUnit unit, int 
                        share ? " %" : "", value->below_floor ? "*" : "", spread_of(*value));
 }
 
+/// Of a URL the host and port: the path is the same in all.
+std::string without_path(const std::string& url) {
+    const std::size_t at = url.find("://");
+    return at == url.npos ? url : url.substr(at + 3, url.find('/', at + 3) - at - 3);
+}
+
 std::string cut(std::string text) {
     text = printable(text);
     if (text.size() > text_columns_max) {
@@ -143,8 +149,9 @@ std::vector<std::string> head_of(const RunTable& table) {
 
 std::vector<std::string> row_of(const RunTable& table, const TableCell& cell) {
     std::vector<std::string> row{cut(short_name(table, cell))};
-    for (const std::string& value : cell.values) {
-        row.push_back(cut(value));
+    for (std::size_t i = 0; i < cell.values.size(); ++i) {
+        const std::string& value = cell.values[i];
+        row.push_back(cut(table.columns[i] == "url" ? without_path(value) : value));
     }
     row.push_back(std::to_string(cell.shown.size()));
     row.push_back(count_text(table, cell, "completed"));
