@@ -17,7 +17,9 @@ void write_keywords(JsonWriter& json, const TableRun& run) {
         json.string(name + "=" + value);
     }
     for (const CellValue& one : run.values) {
-        json.string(one.name + "=" + one.value);
+        if (!run.label(one.name)) {  // a sweep labels its runs with the values of its flags
+            json.string(one.name + "=" + one.value);
+        }
     }
     json.end_array();
 }

@@ -10,6 +10,7 @@
 #include "cmd/compare/table/llmd_reports.hpp"
 #include "cmd/compare/table/table_csv.hpp"
 #include "cmd/compare/table/table_json.hpp"
+#include "cmd/compare/table/table_page.hpp"
 #include "cmd/compare/table/table_screen.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
@@ -109,6 +110,9 @@ int write_files(const TableCommand& command, const TableDocument& document) {
     if (code == exit_done && !command.csv.empty()) {
         code = write_text({"--csv", command.csv}, table_csv(document.table));
     }
+    if (code == exit_done && !command.html.empty()) {
+        code = write_text({"--html", command.html}, table_page(document, command.html));
+    }
     if (code == exit_done) {
         code = write_records({"--inferencex", command.inferencex}, document.table, inferencex_rows);
     }
@@ -134,10 +138,9 @@ std::string charts_text(const TableCommand& command, const TableDocument& docume
 }
 
 void print_table(const TableCommand& command, const TableDocument& document) {
-    const std::string text =
-        command.json == "-"
-            ? table_json(document) + "\n"
-            : table_screen(document.table) + charts_text(command, document);
+    const std::string text = command.json == "-"
+                                 ? table_json(document) + "\n"
+                                 : table_screen(document.table) + charts_text(command, document);
     std::fputs(text.c_str(), stdout);
 }
 

@@ -113,16 +113,17 @@ RunTable table_of(std::vector<TableRun> runs, bool each) {
     for (std::size_t i = 0; i < table.runs.size(); ++i) {
         const TableRun& run = table.runs[i];
         const std::string key = key_of(run, i, each);
-        const auto found = std::find(keys.begin(), keys.end(), key);
-        const auto at = static_cast<std::size_t>(found - keys.begin());
-        if (found == keys.end()) {
+        const auto at =
+            static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
+        if (at < keys.size()) {
+            table.merged = table.merged || run.sweep.empty();
+        } else {
             keys.push_back(key);
             table.cells.push_back({run.name, {}, {}, {}, false});
             for (const std::string& column : table.columns) {
                 table.cells.back().values.push_back(text_of(run, column));
             }
         }
-        table.merged = table.merged || (found != keys.end() && run.sweep.empty());
         table.cells[at].runs.push_back(i);
     }
     for (TableCell& cell : table.cells) {

@@ -42,11 +42,11 @@ constexpr std::array known{
     KnownFigure{"overtaken", "overtaken", TableUnit::share, Better::low},
     KnownFigure{"completed", "ok", TableUnit::count, Better::high},
     KnownFigure{"failed", "failed", TableUnit::count, Better::low},
-    KnownFigure{"request_throughput", "requests", TableUnit::per_second, Better::high},
-    KnownFigure{"output_throughput", "output", TableUnit::tokens_per_second, Better::high},
-    KnownFigure{"total_token_throughput", "input and output", TableUnit::tokens_per_second,
+    KnownFigure{"request_throughput", "requests/s", TableUnit::per_second, Better::high},
+    KnownFigure{"output_throughput", "output tokens/s", TableUnit::tokens_per_second, Better::high},
+    KnownFigure{"total_token_throughput", "all tokens/s", TableUnit::tokens_per_second,
                 Better::high},
-    KnownFigure{"request_goodput", "goodput", TableUnit::per_second, Better::high},
+    KnownFigure{"request_goodput", "good requests/s", TableUnit::per_second, Better::high},
 };
 
 std::string statistic_text(const Threshold& which) {
@@ -72,7 +72,7 @@ bool take_known(const Threshold& which, TableFigure& out) {
 bool take_own(std::string_view name, TableFigure& out) {
     if (name == "input_throughput") {
         out.source = TableFigure::Source::input_rate;
-        out.title = "input";
+        out.title = "input tokens/s";
         out.unit = TableUnit::tokens_per_second;
         out.better = Better::high;
     } else if (name == "hits") {
@@ -146,6 +146,7 @@ const char* name_of(TableUnit unit) {
         case TableUnit::joules:
             return "J";
         case TableUnit::share:
+            return "share";
         case TableUnit::count:
             return "";
     }

@@ -24,7 +24,7 @@
 namespace driftless {
 
 enum class TableUnit : std::uint8_t { ms, share, per_second, tokens_per_second, joules, count };
-/// "ms", "", "1/s", "tokens/s", "J".
+/// "ms", "share", "1/s", "tokens/s", "J"; of a count "".
 const char* name_of(TableUnit unit);
 
 struct TableFigure {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -172,6 +173,22 @@ std::string read_sweep_folder(const std::string& folder, std::vector<TableRun>& 
     return "";
 }
 
+/// Runs of several folders may have one name: those get the folder above, too.
+void tell_names_apart(std::vector<TableRun>& runs) {
+    std::map<std::string, std::size_t> uses;
+    for (const TableRun& run : runs) {
+        ++uses[run.name];
+    }
+    for (TableRun& run : runs) {
+        if (run.sweep.empty() && uses[run.name] > 1) {
+            const std::size_t last = run.folder.rfind('/');
+            const std::size_t above =
+                last == run.folder.npos || last == 0 ? last : run.folder.rfind('/', last - 1);
+            run.name = above == run.folder.npos ? run.folder : run.folder.substr(above + 1);
+        }
+    }
+}
+
 }  // namespace
 
 std::optional<std::string> TableRun::label(std::string_view key) const {
@@ -216,6 +233,7 @@ std::string read_table_runs(const std::vector<std::string>& folders, std::vector
             return "more than " + std::to_string(table_runs_max) + " runs; name fewer";
         }
     }
+    tell_names_apart(out);
     return "";
 }
 

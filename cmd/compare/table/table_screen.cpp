@@ -235,7 +235,11 @@ std::string chart_lines(const RunTable& table, const ParetoChart& chart) {
         text += fmt::format("  all, {}: {}\n", area_text(chart.hypervolume, chart.axes),
                             printable(names_of(table, chart, chart.frontier)));
     }
-    return text;
+    std::string missing;
+    for (const std::size_t index : chart.missing) {
+        missing += (missing.empty() ? "" : ", ") + short_name(table, table.cells[index]);
+    }
+    return missing.empty() ? text : text + "  without these figures: " + printable(missing) + "\n";
 }
 
 }  // namespace
