@@ -1,8 +1,9 @@
-/// A run of a table as another tool sees it: its requests, from its records. The only reader of
-/// records here: for --inferencex and --llm-d, whose definitions no summary has.
+/// What is made of the records of a run: its requests as another tool sees them, for --inferencex
+/// and --llm-d, and the one figure that no summary has. Nothing else here reads records.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cmd/compare/table/table_run.hpp"
 #include "engine/views/view.hpp"
@@ -12,5 +13,9 @@ namespace driftless {
 /// Returns why the run cannot be read, or the empty text. Memory: as read_viewed_run
 /// (cmd/report/viewed_run.hpp), of one run at a time.
 std::string view_run(const TableRun& run, ViewedRun& out);
+
+/// Of every run that counts: what e2e_interactivity is made of. Returns why a run cannot be read,
+/// or the empty text.
+std::string read_e2e_per_token(std::vector<TableRun>& runs);
 
 }  // namespace driftless

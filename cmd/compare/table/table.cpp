@@ -8,6 +8,7 @@
 #include "cmd/compare/table/corpus.hpp"
 #include "cmd/compare/table/inferencex_rows.hpp"
 #include "cmd/compare/table/llmd_reports.hpp"
+#include "cmd/compare/table/run_views.hpp"
 #include "cmd/compare/table/table_csv.hpp"
 #include "cmd/compare/table/table_json.hpp"
 #include "cmd/compare/table/table_page.hpp"
@@ -48,6 +49,14 @@ std::string first_folder(const std::vector<TableRun>& runs) {
         }
     }
     return "";
+}
+
+bool needs_records(const TableCommand& command) {
+    bool needs = command.sort && command.sort->needs_records();
+    for (const ChartAxes& axes : command.charts) {
+        needs = needs || axes.x.needs_records() || axes.y.needs_records();
+    }
+    return needs;
 }
 
 std::vector<ParetoChart> charts_of(const TableCommand& command, const RunTable& table) {
@@ -177,6 +186,12 @@ int compare_table(const TableCommand& command) {
     const std::vector<std::string> differences = corpus_differences(runs);
     if (!accept_corpus(differences, command.anyway)) {
         return exit_input;
+    }
+    if (needs_records(command)) {
+        if (const std::string why = read_e2e_per_token(runs); !why.empty()) {
+            say(why);
+            return exit_input;
+        }
     }
     RunTable table = table_of(std::move(runs), command.each);
     if (command.sort) {

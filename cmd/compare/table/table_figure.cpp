@@ -15,7 +15,25 @@ namespace {
 constexpr double ns_per_ms = 1e6;
 constexpr double ms_per_s = 1000;
 constexpr std::string_view gpu_suffix = "/gpu";
-constexpr std::string_view interactivity_name = "interactivity:";
+
+/// Names that are an inverse of a time, statistic by statistic.
+struct Inverse {
+    std::string_view prefix;
+    std::string_view time;
+    std::string_view title;
+    TableFigure::Source source;
+};
+constexpr std::array inverses{
+    Inverse{"interactivity:", "tpot:", "interactivity", TableFigure::Source::interactivity},
+    Inverse{"e2e_interactivity:", "e2e:", "E2E interactivity",
+            TableFigure::Source::e2e_interactivity},
+};
+const Inverse* find_inverse(std::string_view name) {
+    const auto* const found =
+        std::find_if(inverses.begin(), inverses.end(),
+                     [name](const Inverse& one) { return name.starts_with(one.prefix); });
+    return found == inverses.end() ? nullptr : found;
+}
 
 Error remedy(const char* doing) {
     return {ErrorCode::invalid, 0, doing};
@@ -99,6 +117,15 @@ std::optional<double> ratio(std::optional<double> part, std::optional<double> wh
     return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
 }
 
+/// 1000 / E2E by token.
+std::optional<double> read_e2e_interactivity(const TableRun& run, const Threshold& e2e) {
+    if (!run.e2e_per_token || run.e2e_per_token->count == 0) {
+        return {};
+    }
+    const double ms = statistic_of(e2e, *run.e2e_per_token);
+    return ms > 0 ? std::optional(ms_per_s / ms) : std::nullopt;
+}
+
 /// 1000 / TPOT: of a low percentile of speed the high one of times is asked.
 std::optional<double> read_interactivity(const TableRun& run, const Threshold& tpot) {
     const std::optional<double> ns = run.summary->figure(tpot);
@@ -115,6 +142,8 @@ std::optional<double> read(const TableRun& run, const TableFigure& figure) {
         }
         case TableFigure::Source::interactivity:
             return read_interactivity(run, figure.which);
+        case TableFigure::Source::e2e_interactivity:
+            return read_e2e_interactivity(run, figure.which);
         case TableFigure::Source::input_rate:
             return ratio(root.find("total_input_tokens").as_double(),
                          root.find("duration").as_double());
@@ -184,7 +213,9 @@ bool TableFigure::below_floor(const TableRun& run) const {
     if (least == 0 || !run.summary) {
         return false;
     }
-    const std::optional<std::uint64_t> count = count_of(run, which.figure->name);
+    const std::optional<std::uint64_t> count =
+        needs_records() ? run.e2e_per_token ? std::optional(run.e2e_per_token->count) : std::nullopt
+                        : count_of(run, which.figure->name);
     return count && *count < least;
 }
 
@@ -196,26 +227,27 @@ Result<TableFigure> parse_table_figure(std::string_view text) {
         figure.per_gpu = true;
         name.remove_suffix(gpu_suffix.size());
     }
-    const bool inverse = name.starts_with(interactivity_name);
-    if (inverse || !take_own(name, figure)) {
-        const std::string asked =
-            inverse ? "tpot:" + std::string(name.substr(interactivity_name.size()))
-                    : std::string(name);
+    const Inverse* const inverse = find_inverse(name);
+    if (inverse != nullptr || !take_own(name, figure)) {
+        std::string asked(name);
+        if (inverse != nullptr) {
+            asked.replace(0, inverse->prefix.size(), inverse->time);
+        }
         const Result<Threshold> which = parse_figure(asked);
         if (!which || !take_known(which.value(), figure)) {
             return remedy(
                 "names no figure; there are those of --fail-if (ttft:p99, output_throughput, "
-                "errors ..), interactivity:p90 and the like, input_throughput, hits and "
-                "joules_per_token; a rate may end in /gpu");
+                "errors ..), interactivity:p90, e2e_interactivity:p90 and the like, "
+                "input_throughput, hits and joules_per_token; a rate may end in /gpu");
         }
     }
-    if (inverse) {
-        figure.source = TableFigure::Source::interactivity;
-        figure.title = "interactivity" + statistic_text(figure.which);
+    if (inverse != nullptr) {
+        figure.source = inverse->source;
+        figure.title = std::string(inverse->title) + statistic_text(figure.which);
         figure.unit = TableUnit::tokens_per_second;
         figure.better = Better::high;
     }
-    if (figure.per_gpu && (inverse || !is_rate(figure.unit))) {
+    if (figure.per_gpu && (inverse != nullptr || !is_rate(figure.unit))) {
         return remedy("is not a rate: only those can be divided by GPUs");
     }
     figure.title += figure.per_gpu ? " per GPU" : "";

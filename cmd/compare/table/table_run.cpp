@@ -123,9 +123,12 @@ void judge_by_ledger(const LedgerCell& cell, TableRun& run) {
         run.outcome = cell.state == CellState::pending ? "pending" : "cut off";
         run.left_out = cell.state == CellState::pending ? "not played yet"
                                                         : "still runs, or its sweep was killed";
-    } else if (!is_averaged(cell) && run.left_out.empty()) {
+    } else if (cell.outcome != CellOutcome::completed && cell.outcome != CellOutcome::threshold) {
         run.outcome = name_of(cell.outcome);
         run.left_out = cell.why.empty() ? run.outcome : cell.why;
+    } else if (!is_averaged(cell) && run.left_out.empty()) {
+        run.outcome = cell.warm.value_or(false) ? "warm" : name_of(cell.outcome);
+        run.left_out = "its sweep left it out of the averages";
     } else if (run.left_out.empty() && cell.outcome == CellOutcome::threshold) {
         run.outcome = name_of(cell.outcome);
     }

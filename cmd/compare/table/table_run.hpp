@@ -10,6 +10,7 @@
 
 #include "cmd/cells/cell.hpp"
 #include "cmd/cells/cell_summary.hpp"
+#include "engine/stats/distribution.hpp"
 
 namespace driftless {
 
@@ -26,8 +27,10 @@ struct TableRun {
     std::vector<CellValue> corpus;  ///< what may not
     std::vector<std::pair<std::string, std::string>> labels;
     std::optional<CellSummary> summary;  ///< nothing: it has none
-    std::string prompts_digest;          ///< of run.json; empty: not known
-    std::string outcome;                 ///< "completed", "spoiled", "stopped", "killed", ..
+    /// E2E by output token, ms, of requests that are ok; nothing until read_e2e_per_token.
+    std::optional<Distribution> e2e_per_token;
+    std::string prompts_digest;  ///< of run.json; empty: not known
+    std::string outcome;         ///< "completed", "spoiled", "stopped", "killed", ..
     /// Why its figures are in no mean and on no frontier: one line; empty: they are.
     std::string left_out;
 

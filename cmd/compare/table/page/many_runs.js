@@ -34,6 +34,12 @@ function pointLabel(one, i) {
   return values.length > 0 ? values.join(", ") : cells[point.cell].name;
 }
 
+function valueOf(cell, name) {
+  const value = cell.values[name];
+  if (value === null) return "-";
+  return name === "url" ? make("span", {}, shownValue(name, value)) : value;
+}
+
 const groupName = (group) =>
   data.table.group === null ? "all cells" : `${data.table.group} ${group.name === "" ? "none" : group.name}`;
 
@@ -179,7 +185,7 @@ function drawReach() {
         mine.filter((point) => point.on_frontier_of_all).length,
         mine.length,
         `${figureText(one.x, one.reference[0])}, ${figureText(one.y, one.reference[1])}`,
-        group.frontier.map((i) => cells[one.points[i].cell].name).join(", "),
+        make("span", {}, group.frontier.map((i) => cells[one.points[i].cell].name).join(", ")),
       ];
     }),
   );
@@ -226,7 +232,7 @@ function addTable() {
   const sum = (value) => (value === null ? "-" : whole(value.mean * value.runs));
   const rows = cells.map((cell, index) => [
     runLinks(cell, index),
-    ...columns.map((name) => (cell.values[name] === null ? "-" : shownValue(name, cell.values[name]))),
+    ...columns.map((name) => valueOf(cell, name)),
     cell.shown,
     sum(cell.figures.completed),
     sum(cell.figures.failed),

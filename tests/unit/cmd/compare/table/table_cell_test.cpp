@@ -118,6 +118,22 @@ TEST(TableFigure, Values) {
     EXPECT_FALSE(figure("itl:p50").of(run));
 }
 
+TEST(TableFigure, InteractivityOfWholeRequestsNeedsTheirRecords) {
+    TableRun run = made_run("a");
+    const TableFigure asked = figure("e2e_interactivity:p90");
+    EXPECT_TRUE(asked.needs_records());
+    EXPECT_FALSE(figure("interactivity:p90").needs_records());
+    EXPECT_FALSE(asked.of(run));
+    Sample sample;
+    for (int ms = 1; ms <= 100; ++ms) {
+        sample.add(ms);
+    }
+    run.e2e_per_token = sample.distribution();
+    EXPECT_DOUBLE_EQ(*asked.of(run), 1000.0 / 90);
+    EXPECT_FALSE(asked.below_floor(run));
+    EXPECT_TRUE(figure("e2e_interactivity:p99").below_floor(run));
+}
+
 TEST(TableFigure, KnowsWhenAPercentileHasTooFewValues) {
     MadeSummary made;
     made.count = 661;
