@@ -8,7 +8,7 @@ namespace driftless {
 namespace {
 
 /// The ends of intervals by group move a little more with the seed; there are twenty of them.
-constexpr std::uint32_t group_resamples = 1000;
+constexpr std::uint32_t group_resamples = 500;
 
 std::vector<ComparedRun> compared_of(std::vector<PlayedRun>& runs) {
     std::vector<ComparedRun> out;
@@ -62,6 +62,12 @@ const char* name_of(RowValue value) {
     return names[static_cast<std::size_t>(value)];
 }
 
+std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value) {
+    ComparisonOptions options = comparison.options;
+    options.resamples = std::min(options.resamples, group_resamples);
+    return where_it_changed(comparison.requests, value, options);
+}
+
 void compare_rows(Comparison& comparison, const ComparisonWish& wish) {
     const std::vector<ComparedRun> a = compared_of(comparison.a);
     const std::vector<ComparedRun> b = compared_of(comparison.b);
@@ -71,10 +77,8 @@ void compare_rows(Comparison& comparison, const ComparisonWish& wish) {
     comparison.options = wish.options;
     comparison.groups = compare_groups(a, b, metrics, wish.options);
     comparison.value = looked_at(metrics);
-    comparison.rows = row_changes(comparison.a, comparison.b, comparison.value);
-    ComparisonOptions options = wish.options;
-    options.resamples = std::min(options.resamples, group_resamples);
-    comparison.where = where_it_changed(comparison.rows, options);
+    comparison.requests = paired_requests(comparison.a, comparison.b);
+    comparison.where = where_of(comparison, comparison.value);
     comparison.outputs = output_changes(comparison.a.front(), comparison.b.front());
     comparison.thresholds = judge_changes(wish.thresholds, {a, b}, wish.options);
 }

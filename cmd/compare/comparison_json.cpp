@@ -100,11 +100,28 @@ void write_pairs(JsonWriter& json, const Comparison& comparison) {
     json.end_object();
 }
 
-void write_where(JsonWriter& json, const Comparison& comparison) {
-    json.key("where").begin_array();
-    for (const ChangeView& view : comparison.where) {
+void write_thresholds(JsonWriter& json, const std::vector<JudgedThreshold>& thresholds) {
+    json.key("thresholds").begin_array();
+    for (const JudgedThreshold& one : thresholds) {
         json.begin_object();
-        json.key("value").string(name_of(comparison.value));
+        json.key("fail_if").string(one.threshold.text);
+        json.key("of").string(one.threshold.relative ? "change" : "b");
+        json.key("value").number(one.value);
+        json.key("low").number(one.low);
+        json.key("high").number(one.high);
+        json.key("judged").string(name_of(one.judged));
+        json.end_object();
+    }
+    json.end_array();
+}
+
+}  // namespace
+
+void write_where(JsonWriter& json, const std::vector<ChangeView>& views, RowValue value) {
+    json.begin_array();
+    for (const ChangeView& view : views) {
+        json.begin_object();
+        json.key("value").string(name_of(value));
         json.key("by").string(view.by);
         json.key("groups").begin_array();
         for (const ChangeGroup& group : view.groups) {
@@ -123,23 +140,6 @@ void write_where(JsonWriter& json, const Comparison& comparison) {
     json.end_array();
 }
 
-void write_thresholds(JsonWriter& json, const std::vector<JudgedThreshold>& thresholds) {
-    json.key("thresholds").begin_array();
-    for (const JudgedThreshold& one : thresholds) {
-        json.begin_object();
-        json.key("fail_if").string(one.threshold.text);
-        json.key("of").string(one.threshold.relative ? "change" : "b");
-        json.key("value").number(one.value);
-        json.key("low").number(one.low);
-        json.key("high").number(one.high);
-        json.key("judged").string(name_of(one.judged));
-        json.end_object();
-    }
-    json.end_array();
-}
-
-}  // namespace
-
 std::string comparison_json(const Comparison& comparison) {
     std::string text;
     JsonWriter json(text);
@@ -157,7 +157,8 @@ std::string comparison_json(const Comparison& comparison) {
     write_pairs(json, comparison);
     write_runs(json, "a", comparison.a);
     write_runs(json, "b", comparison.b);
-    write_where(json, comparison);
+    json.key("where");
+    write_where(json, comparison.where, comparison.value);
     write_thresholds(json, comparison.thresholds);
     json.end_object();
     return text + "\n";

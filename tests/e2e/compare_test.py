@@ -186,6 +186,18 @@ class Compare(Case):
         other = self.play("20ms", *QUICK, "--cache-salt", "pepper")
         self.refused(other, "cache salt: ", "has none", "has pepper", "only the words differ")
 
+    def test_repeats_may_have_salts_of_their_own(self):
+        """Where each side has the same ones: no repeat finds the prompts of another in the cache."""
+        a, b = ([self.play(ttft, *QUICK, "--cache-salt", salt) for salt in ("one", "two")]
+                for ttft in ("20ms", "24ms"))  # fmt: skip
+        found = compared(*a, "--", *reversed(b))
+        self.assertTrue(found["same_work"], found["differences"])
+        self.assertEqual(found["pairs"]["requests"], 240)
+        done = compare(*a, "--", b[0])
+        self.assertEqual(done.returncode, INPUT)
+        self.assertIn("cache salt: ", done.stderr)
+        self.assertIn("one, two", done.stderr)
+
     def test_another_window_is_refused(self):
         """With --anyway the rows that both have are paired."""
         other = self.play("20ms", *QUICK, "--limit", 100)
