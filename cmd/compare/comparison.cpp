@@ -31,19 +31,19 @@ std::vector<ComparedMetric> shown_metrics(bool with_slo) {
     std::vector<ComparedMetric> metrics;
     for (std::size_t i = 0; i < row_value_count; ++i) {
         const auto value = static_cast<RowValue>(i);
-        metrics.push_back({Figure::value_mean, value, 0});
+        metrics.push_back({ComparedFigure::value_mean, value, 0});
         for (const std::uint32_t per_mille : {500U, 900U, 950U, 990U}) {
-            metrics.push_back({Figure::value_percentile, value, per_mille});
+            metrics.push_back({ComparedFigure::value_percentile, value, per_mille});
         }
     }
-    const auto add = [&metrics](Figure figure) { metrics.push_back({figure, RowValue::ttft, 0}); };
-    add(Figure::errors);
+    const auto add = [&metrics](ComparedFigure figure) { metrics.push_back({figure, RowValue::ttft, 0}); };
+    add(ComparedFigure::errors);
     if (with_slo) {
-        add(Figure::good);
-        add(Figure::goodput);
+        add(ComparedFigure::good);
+        add(ComparedFigure::goodput);
     }
-    add(Figure::request_throughput);
-    add(Figure::output_throughput);
+    add(ComparedFigure::request_throughput);
+    add(ComparedFigure::output_throughput);
     return metrics;
 }
 

@@ -1,16 +1,13 @@
 #include "cmd/compare/comparison_page.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
-#include <cmath>
-#include <cstdint>
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
 #include "cmd/compare/comparison_json.hpp"
 #include "cmd/compare/screen.hpp"
-#include "cmd/report/page_column.hpp"
+#include "cmd/compare/whole_columns.hpp"
 #include "cmd/report/page_shell.hpp"
 #include "cmd/version.hpp"
 
@@ -22,52 +19,29 @@ constexpr std::array<std::string_view, 1> scripts{"two_sides"};
 /// More would make the page too large to be fluid: it has every second request then, or third.
 constexpr std::size_t requests_max = 25'000;
 
-PageColumn whole_column(const std::string& name, const char* unit) {
-    Figure figure;
-    figure.path = {name};
-    figure.name = name;
-    figure.unit = unit;
-    figure.holds_numbers = true;
-    return PageColumn(figure);
-}
-
-void add(PageColumn& column, double value) {
-    TableCell cell;
-    if (std::isfinite(value)) {
-        cell.kind = CellKind::number;
-        cell.text = fmt::format("{:.0f}", value);
-    }
-    column.add(cell);
-}
-
-/// What a request is, and its value on both sides for each of the four times, whole ns.
-std::vector<PageColumn> request_columns(const Comparison& comparison, std::size_t stride) {
-    std::vector<PageColumn> columns{
-        whole_column("row", ""),         whole_column("pass", ""),
-        whole_column("turn", ""),        whole_column("due_ns", "ns"),
-        whole_column("input", "tokens"), whole_column("hit_per_mille", ""),
-    };
+/// What a request is, and its value on both sides for each of the four times.
+std::vector<WholeColumn> request_columns(const Comparison& comparison, std::size_t stride) {
+    std::vector<WholeColumn> columns{{"row", "", {}},
+                                     {"pass", "", {}},
+                                     {"turn", "", {}},
+                                     {"due_ns", "ns", {}},
+                                     {"input", "tokens", {}}};
     const std::size_t facts = columns.size();
     for (std::size_t i = 0; i < row_value_count; ++i) {
         const std::string name = name_of(static_cast<RowValue>(i));
-        columns.push_back(whole_column(name + "_a", "ns"));
-        columns.push_back(whole_column(name + "_b", "ns"));
+        columns.push_back({name + "_a", "ns", {}});
+        columns.push_back({name + "_b", "ns", {}});
     }
     for (std::size_t at = 0; at < comparison.requests.size(); at += stride) {
         const PairedRequest& one = comparison.requests[at];
-        const double turn = one.turn > 0 ? one.turn : unknown_value;
-        const std::array<double, 6> values{static_cast<double>(one.row),
-                                           static_cast<double>(one.pass),
-                                           turn,
-                                           static_cast<double>(one.due_ns),
-                                           one.input_tokens,
-                                           1000 * one.expected_hit};
-        for (std::size_t i = 0; i < facts; ++i) {
-            add(columns[i], values[i]);
-        }
+        columns[0].values.push_back(one.row);
+        columns[1].values.push_back(one.pass);
+        columns[2].values.push_back(one.turn > 0 ? one.turn : unknown_value);
+        columns[3].values.push_back(static_cast<double>(one.due_ns));
+        columns[4].values.push_back(one.input_tokens);
         for (std::size_t i = 0; i < row_value_count; ++i) {
-            add(columns[facts + 2 * i], one.a[i]);
-            add(columns[facts + 2 * i + 1], one.b[i]);
+            columns[facts + 2 * i].values.push_back(one.a[i]);
+            columns[facts + 2 * i + 1].values.push_back(one.b[i]);
         }
     }
     return columns;
@@ -75,12 +49,12 @@ std::vector<PageColumn> request_columns(const Comparison& comparison, std::size_
 
 void write_requests(JsonWriter& json, const Comparison& comparison) {
     const std::size_t all = comparison.requests.size();
-    const std::size_t stride = all / requests_max + 1;
-    const std::vector<PageColumn> columns = request_columns(comparison, stride);
+    const std::vector<WholeColumn> columns = request_columns(comparison, all / requests_max + 1);
     json.key("requests").begin_object();
-    json.key("rows").unsigned_integer(columns.front().rows()).key("of").unsigned_integer(all);
+    json.key("rows").unsigned_integer(columns.front().values.size());
+    json.key("of").unsigned_integer(all);
     json.key("columns");
-    write_page_columns(json, columns);
+    write_whole_columns(json, columns);
     json.end_object();
 }
 

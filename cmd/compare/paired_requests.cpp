@@ -175,7 +175,7 @@ ChangeGroup change_of(const Group& group, RowValue value, const ComparisonOption
         ratios.requests.push_back(one);
         ratios.requests.back().values[static_cast<std::size_t>(RowValue::ttft)] = row->ratio(value);
     }
-    const ComparedMetric median{Figure::value_percentile, RowValue::ttft, 500};
+    const ComparedMetric median{ComparedFigure::value_percentile, RowValue::ttft, 500};
     const GroupComparison compared =
         compare_groups({&ones, 1}, {&ratios, 1}, {&median, 1}, options);
     const MetricComparison& found = compared.metrics.front();
