@@ -36,7 +36,9 @@ std::vector<ComparedMetric> shown_metrics(bool with_slo) {
             metrics.push_back({ComparedFigure::value_percentile, value, per_mille});
         }
     }
-    const auto add = [&metrics](ComparedFigure figure) { metrics.push_back({figure, RowValue::ttft, 0}); };
+    const auto add = [&metrics](ComparedFigure figure) {
+        metrics.push_back({figure, RowValue::ttft, 0});
+    };
     add(ComparedFigure::errors);
     if (with_slo) {
         add(ComparedFigure::good);
@@ -75,6 +77,7 @@ void compare_rows(Comparison& comparison, const ComparisonWish& wish) {
         wish.metrics.empty() ? shown_metrics(has_slo(comparison.a) && has_slo(comparison.b))
                              : wish.metrics;
     comparison.options = wish.options;
+    comparison.detect = wish.detect;
     comparison.groups = compare_groups(a, b, metrics, wish.options);
     comparison.value = looked_at(metrics);
     comparison.requests = paired_requests(comparison.a, comparison.b);

@@ -23,6 +23,7 @@ struct ComparisonWish {
     /// from seed to seed, and a comparison of two hours takes half the time.
     ComparisonOptions options{.resamples = 1000};
     bool unsure_fails = false;
+    std::optional<double> detect;  ///< `--detect`: a change, of which is asked how much shows it
 };
 
 struct Comparison {
@@ -33,6 +34,7 @@ struct Comparison {
 
     // Nothing below where the comparison is refused.
     ComparisonOptions options;
+    std::optional<double> detect;
     GroupComparison groups;
     RowValue value = RowValue::ttft;  ///< whose rows are looked at one by one
     std::vector<PairedRequest> requests;
