@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cmd/calibrate/calibrate.hpp"
+#include "cmd/compare/compare.hpp"
 #include "cmd/convert/convert.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/find/find.hpp"
@@ -44,6 +45,8 @@ constexpr Command command_list[] = {
      &driftless::run_sweep},
     {"report", "rebuild the summary of a run, also of one that was killed", &driftless::run_report,
      true},
+    {"compare", "say whether one run is better than another, or whether it is chance",
+     &driftless::run_compare, true},
     {"find", "find the highest load at which a server meets an SLO", &driftless::run_find},
     {"inspect", "say what is in a trace, what is wrong with it, what a cache could hit",
      &driftless::run_inspect, true},

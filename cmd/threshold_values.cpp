@@ -99,7 +99,35 @@ Result<double> read_bound(FigureUnit unit, std::string_view text) {
     return percent ? *value / 100 : *value;
 }
 
+/// "ttft:p99", "errors": figure and statistic of a threshold.
+Result<void> read_figure(std::string_view left, Threshold& out) {
+    const std::size_t colon = left.find(':');
+    const std::string_view name = left.substr(0, colon);
+    out.figure = find_figure(name == "e2el" ? "e2e" : name);
+    if (out.figure == nullptr) {
+        return remedy(
+            "names no figure; there are ttft, ttft_due, tpot, itl, e2e, chunk_gap and drift (each "
+            "with :p99 or the like), errors, good, tainted, overtaken, completed, failed, "
+            "request_throughput, output_throughput, total_token_throughput and request_goodput");
+    }
+    if (out.figure->unit == FigureUnit::time
+            ? colon == left.npos || !read_statistic(left.substr(colon + 1), out)
+            : colon != left.npos) {
+        return remedy(
+            "needs a statistic for a time, and none for anything else: p25, p50, p75, "
+            "p90, p95, p99, p99.9, mean, min or max, as in \"ttft:p99 > 2s\"");
+    }
+    return {};
+}
+
 }  // namespace
+
+Result<Threshold> parse_figure(std::string_view text) {
+    Threshold out;
+    out.text = std::string(text);
+    const Result<void> read = read_figure(text, out);
+    return read ? Result<Threshold>(out) : Result<Threshold>(read.error());
+}
 
 Result<Threshold> parse_threshold(std::string_view text) {
     const std::string condition = without_blanks(text);
@@ -120,22 +148,8 @@ Result<Threshold> parse_threshold(std::string_view text) {
             break;
         }
     }
-    const std::string_view left = all.substr(0, at);
-    const std::size_t colon = left.find(':');
-    const std::string_view name = left.substr(0, colon);
-    out.figure = find_figure(name == "e2el" ? "e2e" : name);
-    if (out.figure == nullptr) {
-        return remedy(
-            "names no figure; there are ttft, ttft_due, tpot, itl, e2e, chunk_gap and drift (each "
-            "with :p99 or the like), errors, good, tainted, overtaken, completed, failed, "
-            "request_throughput, output_throughput, total_token_throughput and request_goodput");
-    }
-    if (out.figure->unit == FigureUnit::time
-            ? colon == left.npos || !read_statistic(left.substr(colon + 1), out)
-            : colon != left.npos) {
-        return remedy(
-            "needs a statistic for a time, and none for anything else: p25, p50, p75, "
-            "p90, p95, p99, p99.9, mean, min or max, as in \"ttft:p99 > 2s\"");
+    if (const Result<void> read = read_figure(all.substr(0, at), out); !read) {
+        return read.error();
     }
     const Result<double> value = read_bound(out.figure->unit, bound);
     if (!value) {

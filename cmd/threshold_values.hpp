@@ -13,6 +13,9 @@ namespace driftless {
 /// statistic and a unit. Errors: invalid; the `doing` is a clause with the remedy.
 Result<Threshold> parse_threshold(std::string_view text);
 
+/// "ttft:p99", "errors": what a threshold measures, without a bound. Errors as above.
+Result<Threshold> parse_figure(std::string_view text);
+
 /// "errors > 5 %", "ttft:p99 > 10s for 30s": a threshold of a figure that is known while a run goes
 /// on, and how long it has to hold. Errors as above.
 Result<StopRule> parse_stop_rule(std::string_view text);

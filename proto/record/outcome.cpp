@@ -57,10 +57,12 @@ constexpr std::array<const char*, phase_count> phase_names = {
     "profile",
     "drain",
 };
+constexpr std::array<const char*, side_count> side_names = {"none", "a", "b"};
 static_assert(static_cast<unsigned>(Phase::drain) + 1 == phase_count);
 static_assert(static_cast<unsigned>(Outcome::not_sent) + 1 == outcome_count);
 static_assert(static_cast<unsigned>(LateCause::writer) + 1 == late_cause_count);
 static_assert(static_cast<unsigned>(TokensSource::chunks) + 1 == tokens_source_count);
+static_assert(static_cast<unsigned>(Side::b) + 1 == side_count);
 static_assert(static_cast<unsigned>(ConnectionState::moved) + 1 == connection_state_count);
 
 template <typename Enum, std::size_t count>
@@ -94,6 +96,9 @@ const char* name_of(ConnectionState state) {
 const char* name_of(Phase phase) {
     return name_in(phase_names, phase);
 }
+const char* name_of(Side side) {
+    return name_in(side_names, side);
+}
 const char* name_of(TokensSource source) {
     return name_in(tokens_source_names, source);
 }
@@ -109,6 +114,10 @@ std::optional<ConnectionState> connection_state_from_name(std::string_view name)
 }
 std::optional<Phase> phase_from_name(std::string_view name) {
     return find_in<Phase>(phase_names, name);
+}
+std::optional<Side> side_from_name(std::string_view name) {
+    const std::optional<Side> side = find_in<Side>(side_names, name);
+    return side == Side::none ? std::nullopt : side;
 }
 std::optional<TokensSource> tokens_source_from_name(std::string_view name) {
     return find_in<TokensSource>(tokens_source_names, name);

@@ -99,6 +99,19 @@ inline constexpr unsigned phase_count = 3;
 const char* name_of(Phase phase);
 std::optional<Phase> phase_from_name(std::string_view name);
 
+/// Which of the two servers of a dual-fire run a request is for; each row goes to both.
+enum class Side : std::uint8_t {
+    none,  ///< the run has no sides
+    a,     ///< `--url`
+    b,     ///< `--against`
+};
+inline constexpr unsigned side_count = 3;
+
+/// "a", "b"; of none, "none", which no file holds: there it is null.
+const char* name_of(Side side);
+/// "a" or "b".
+std::optional<Side> side_from_name(std::string_view name);
+
 /// Where `output_tokens` comes from, best first.
 enum class TokensSource : std::uint8_t {
     usage,       ///< the server's final usage

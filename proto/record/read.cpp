@@ -160,6 +160,19 @@ void read_phase(Fields& fields, Record& record) {
     }
 }
 
+/// It came with schema 14: none where a line does not have it.
+void read_side(Fields& fields, Record& record) {
+    const JsonValue value = fields.get_later("side");
+    if (!value.present() || value.is(JsonType::null)) {
+        return;
+    }
+    const std::optional<Side> side = side_from_name(value.as_string().value_or(""));
+    record.side = side.value_or(Side::none);
+    if (!side) {
+        fields.fail(ErrorCode::out_of_range, "side");
+    }
+}
+
 void read_digest(Fields& fields, Record& record) {
     std::optional<std::string> text;
     fields.read("output_digest", text);
@@ -206,6 +219,7 @@ void read_origin(Fields& fields, Record& record) {
     fields.read_later("pass", record.pass);
     read_phase(fields, record);
     fields.read_later("attempt", record.attempt);
+    read_side(fields, record);
     fields.read_later("user", record.user);
     fields.read("session", record.session);
     fields.read_later("tree", record.tree);

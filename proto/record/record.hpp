@@ -27,8 +27,8 @@ class JsonDocument;
 /// 8: `request`, `pass`, `phase`, `user`, `tree`, `parent_end_ns`; `error` of rows not sent.
 /// 9: `overtaken`. 10: `attempt`, `censored`, the phase `warmup`. 11: `live_turns`,
 /// `padded_tokens`. 12: the outcome `abandoned`. 13: `first_event_ns`, `finish_event_ns`,
-/// `usage_event_ns`, `error_event_ns`, `end_marker_ns`, `chunk_kinds`.
-inline constexpr int record_schema = 13;
+/// `usage_event_ns`, `error_event_ns`, `end_marker_ns`, `chunk_kinds`. 14: `side`.
+inline constexpr int record_schema = 14;
 
 using OptionalNs = std::optional<std::int64_t>;
 
@@ -63,6 +63,7 @@ struct Record {
     std::uint32_t pass = 0;     ///< how often the trace had been gone through before
     Phase phase = Phase::profile;
     std::uint32_t attempt = 0;  ///< how often it was sent before in this pass, and failed
+    Side side = Side::none;     ///< of the two servers of dual fire; none is written as null
     std::optional<std::uint32_t> user;
     std::optional<std::string> session;
     std::optional<std::string> tree;  ///< the root session; of a session without one, itself

@@ -94,6 +94,8 @@ void write_origin(JsonWriter& json, const Record& record) {
     write_field(json, "pass", record.pass);
     json.key("phase").string(name_of(record.phase));
     write_field(json, "attempt", record.attempt);
+    json.key("side");
+    record.side == Side::none ? json.null() : json.string(name_of(record.side));
     write_field(json, "user", record.user);
     write_field(json, "session", record.session);
     write_field(json, "tree", record.tree);

@@ -25,6 +25,7 @@ Record full_record() {
     record.kept = R"({"type":"text","n":1.50})";
     record.segment = 2;
     record.attempt = 3;
+    record.side = Side::b;
     record.url = "http://127.0.0.1:8000/v1/completions";
     record.api = "openai-completions";
     record.model = "m";
@@ -108,7 +109,7 @@ std::string line_of(const Record& record) {
 TEST(RecordJsonl, WritesEveryKeyInOrder) {
     EXPECT_EQ(
         line_of(full_record()),
-        R"({"row":17,"request":19,"pass":1,"phase":"drain","attempt":3,"user":4,"session":"chat \"7\"",)"
+        R"({"row":17,"request":19,"pass":1,"phase":"drain","attempt":3,"side":"b","user":4,"session":"chat \"7\"",)"
         R"("tree":"chat","turn":3,"kept":{"type":"text","n":1.50},)"
         R"("segment":2,"url":"http://127.0.0.1:8000/v1/completions","api":"openai-completions","model":"m","connection":5,)"
         R"("reused":true,"connection_state":"moved","connection_age_ns":1100000750,"stale_retries":1,"due_ns":1000000000,"parent_end_ns":999000000,"overtaken":true,"armed_ns":-200000000,)"
@@ -267,6 +268,8 @@ TEST(RecordJsonl, RefusesWhatIsNoRecord) {
     EXPECT_EQ(error_with("stream_error", "strange").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("\"moved\"", "\"gone\"").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("\"drain\"", "\"rain\"").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"side\":\"b\"", "\"side\":\"none\"").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"side\":\"b\"", "\"side\":1").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("\"moved\"", "1").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("\"continuous\"", "7").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("00abcdef01234567", "xyz").code, ErrorCode::out_of_range);
@@ -291,11 +294,12 @@ TEST(RecordJsonl, IgnoresKeysOfALaterSchema) {
 TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     std::string line = line_of(full_record());
     for (const std::string_view later :
-         {R"("request":19,"pass":1,"phase":"drain","attempt":3,"user":4,)", R"("tree":"chat",)",
-          R"("parent_end_ns":999000000,"overtaken":true,)", R"("connection_state":"moved",)",
-          R"("connection_age_ns":1100000750,)", R"("submit_ns":6500,)",
-          R"("ended_ns":1014000100,"censored":true,)", R"("prompt_tokens_off":-4294967295,)",
-          R"("segment":2,)", R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)",
+         {R"("request":19,"pass":1,"phase":"drain","attempt":3,"side":"b","user":4,)",
+          R"("tree":"chat",)", R"("parent_end_ns":999000000,"overtaken":true,)",
+          R"("connection_state":"moved",)", R"("connection_age_ns":1100000750,)",
+          R"("submit_ns":6500,)", R"("ended_ns":1014000100,"censored":true,)",
+          R"("prompt_tokens_off":-4294967295,)", R"("segment":2,)",
+          R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)",
           R"("headers":{"X-Pod":"a\"b","x-none":null},)",
           R"(,"wire_delay_bound_ns":2250,"request_delay_ns":800)"}) {
         const std::size_t at = line.find(later);
@@ -311,6 +315,7 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
     EXPECT_EQ(back.value().pass, 0u);
     EXPECT_EQ(back.value().phase, Phase::profile);
     EXPECT_EQ(back.value().attempt, 0u);
+    EXPECT_EQ(back.value().side, Side::none);
     EXPECT_FALSE(back.value().censored);
     EXPECT_FALSE(back.value().user.has_value());
     EXPECT_FALSE(back.value().tree.has_value());

@@ -1,0 +1,55 @@
+/// Comparison: all that `compare` finds out about two groups of runs. Every output (screen, JSON,
+/// Markdown, JUnit, page) is made of it. Values; it reads nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/compare/change_threshold.hpp"
+#include "cmd/compare/paired_requests.hpp"
+#include "cmd/compare/played_run.hpp"
+#include "cmd/compare/same_work.hpp"
+#include "engine/comparison/compare_groups.hpp"
+
+namespace driftless {
+
+/// What is asked of a comparison.
+struct ComparisonWish {
+    std::vector<ComparedMetric> metrics;      ///< empty: the usual ones
+    std::vector<ChangeThreshold> thresholds;  ///< `--fail-if`
+    /// Half the draws of the room's default: the ends of an interval move by some 4 % of its width
+    /// from seed to seed, and a comparison of two hours takes half the time.
+    ComparisonOptions options{.resamples = 1000};
+    bool unsure_fails = false;
+    std::optional<double> detect;  ///< `--detect`: a change, of which is asked how much shows it
+};
+
+struct Comparison {
+    std::vector<PlayedRun> a;
+    std::vector<PlayedRun> b;
+    std::vector<WorkDifference> differences;
+    bool same_work = false;
+
+    // Nothing below where the comparison is refused.
+    ComparisonOptions options;
+    std::optional<double> detect;
+    GroupComparison groups;
+    RowValue value = RowValue::ttft;  ///< whose rows are looked at one by one
+    std::vector<PairedRequest> requests;
+    std::vector<ChangeView> where;
+    OutputChanges outputs;
+    std::vector<JudgedThreshold> thresholds;
+};
+
+/// "ttft", "ttft_due", "tpot" or "e2e".
+const char* name_of(RowValue value);
+
+/// Of the requests that all runs have; by group for that value.
+std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value);
+
+/// Fills all below `same_work`; the runs and differences are there.
+void compare_rows(Comparison& comparison, const ComparisonWish& wish);
+
+}  // namespace driftless

@@ -1,0 +1,257 @@
+#include "cmd/compare/table/table_figure.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "cmd/threshold_values.hpp"
+#include "engine/knee/floors.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr double ns_per_ms = 1e6;
+constexpr double ms_per_s = 1000;
+constexpr std::string_view gpu_suffix = "/gpu";
+
+/// Names that are an inverse of a time, statistic by statistic.
+struct Inverse {
+    std::string_view prefix;
+    std::string_view time;
+    std::string_view title;
+    TableFigure::Source source;
+};
+constexpr std::array inverses{
+    Inverse{"interactivity:", "tpot:", "interactivity", TableFigure::Source::interactivity},
+    Inverse{"e2e_interactivity:", "e2e:", "E2E interactivity",
+            TableFigure::Source::e2e_interactivity},
+};
+const Inverse* find_inverse(std::string_view name) {
+    const auto* const found =
+        std::find_if(inverses.begin(), inverses.end(),
+                     [name](const Inverse& one) { return name.starts_with(one.prefix); });
+    return found == inverses.end() ? nullptr : found;
+}
+
+Error remedy(const char* doing) {
+    return {ErrorCode::invalid, 0, doing};
+}
+
+/// What thresholds name, and how people see it.
+struct KnownFigure {
+    std::string_view name;
+    std::string_view title;
+    TableUnit unit;
+    Better better;
+};
+constexpr std::array known{
+    KnownFigure{"ttft", "TTFT", TableUnit::ms, Better::low},
+    KnownFigure{"ttft_due", "TTFT from due", TableUnit::ms, Better::low},
+    KnownFigure{"tpot", "TPOT", TableUnit::ms, Better::low},
+    KnownFigure{"itl", "ITL", TableUnit::ms, Better::low},
+    KnownFigure{"e2e", "E2E", TableUnit::ms, Better::low},
+    KnownFigure{"chunk_gap", "chunk gap", TableUnit::ms, Better::low},
+    KnownFigure{"drift", "drift", TableUnit::ms, Better::low},
+    KnownFigure{"errors", "errors", TableUnit::share, Better::low},
+    KnownFigure{"good", "good", TableUnit::share, Better::high},
+    KnownFigure{"tainted", "tainted", TableUnit::share, Better::low},
+    KnownFigure{"overtaken", "overtaken", TableUnit::share, Better::low},
+    KnownFigure{"completed", "ok", TableUnit::count, Better::high},
+    KnownFigure{"failed", "failed", TableUnit::count, Better::low},
+    KnownFigure{"request_throughput", "requests/s", TableUnit::per_second, Better::high},
+    KnownFigure{"output_throughput", "output tokens/s", TableUnit::tokens_per_second, Better::high},
+    KnownFigure{"total_token_throughput", "all tokens/s", TableUnit::tokens_per_second,
+                Better::high},
+    KnownFigure{"request_goodput", "good requests/s", TableUnit::per_second, Better::high},
+};
+
+std::string statistic_text(const Threshold& which) {
+    const std::size_t colon = which.text.find(':');
+    return colon == which.text.npos ? "" : " " + which.text.substr(colon + 1);
+}
+
+bool take_known(const Threshold& which, TableFigure& out) {
+    const auto found = std::find_if(known.begin(), known.end(), [&](const KnownFigure& one) {
+        return one.name == which.figure->name;
+    });
+    if (found == known.end()) {
+        return false;
+    }
+    out.which = which;
+    out.title = std::string(found->title) + statistic_text(which);
+    out.unit = found->unit;
+    out.better = found->better;
+    return true;
+}
+
+/// What thresholds do not know. False: nor do we.
+bool take_own(std::string_view name, TableFigure& out) {
+    if (name == "input_throughput") {
+        out.source = TableFigure::Source::input_rate;
+        out.title = "input tokens/s";
+        out.unit = TableUnit::tokens_per_second;
+        out.better = Better::high;
+    } else if (name == "hits") {
+        out.source = TableFigure::Source::hits;
+        out.title = "cache hits";
+        out.unit = TableUnit::share;
+        out.better = Better::high;
+    } else if (name == "joules_per_token") {
+        out.source = TableFigure::Source::joules;
+        out.title = "energy per token";
+        out.unit = TableUnit::joules;
+        out.better = Better::low;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool is_rate(TableUnit unit) {
+    return unit == TableUnit::per_second || unit == TableUnit::tokens_per_second;
+}
+
+std::optional<double> ratio(std::optional<double> part, std::optional<double> whole) {
+    return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
+}
+
+/// 1000 / E2E by token.
+std::optional<double> read_e2e_interactivity(const TableRun& run, const Threshold& e2e) {
+    if (!run.e2e_per_token || run.e2e_per_token->count == 0) {
+        return {};
+    }
+    const double ms = statistic_of(e2e, *run.e2e_per_token);
+    return ms > 0 ? std::optional(ms_per_s / ms) : std::nullopt;
+}
+
+/// 1000 / TPOT: of a low percentile of speed the high one of times is asked.
+std::optional<double> read_interactivity(const TableRun& run, const Threshold& tpot) {
+    const std::optional<double> ns = run.summary->figure(tpot);
+    return ns && *ns > 0 ? std::optional(ms_per_s * ns_per_ms / *ns) : std::nullopt;
+}
+
+std::optional<double> read(const TableRun& run, const TableFigure& figure) {
+    const JsonValue root = run.summary->root();
+    switch (figure.source) {
+        case TableFigure::Source::threshold: {
+            const std::optional<double> value = run.summary->figure(figure.which);
+            return value && figure.unit == TableUnit::ms ? std::optional(*value / ns_per_ms)
+                                                         : value;
+        }
+        case TableFigure::Source::interactivity:
+            return read_interactivity(run, figure.which);
+        case TableFigure::Source::e2e_interactivity:
+            return read_e2e_interactivity(run, figure.which);
+        case TableFigure::Source::input_rate:
+            return ratio(root.find("total_input_tokens").as_double(),
+                         root.find("duration").as_double());
+        case TableFigure::Source::hits:
+            return ratio(root.find("cache").find("cached_tokens").as_double(),
+                         root.find("cache").find("expected_cached_tokens_reported").as_double());
+        case TableFigure::Source::joules:
+            return root.find("server").find("energy").find("joules_per_token").as_double();
+    }
+    return {};
+}
+
+/// Values behind the percentiles of a time.
+std::optional<std::uint64_t> count_of(const TableRun& run, std::string_view name) {
+    const std::string key = "count_" + std::string(name == "e2e" ? "e2el" : name);
+    return run.summary->root().find(key).as_u64();
+}
+
+}  // namespace
+
+const char* name_of(TableUnit unit) {
+    switch (unit) {
+        case TableUnit::ms:
+            return "ms";
+        case TableUnit::per_second:
+            return "1/s";
+        case TableUnit::tokens_per_second:
+            return "tokens/s";
+        case TableUnit::joules:
+            return "J";
+        case TableUnit::share:
+            return "share";
+        case TableUnit::count:
+            return "";
+    }
+    return "";
+}
+
+std::optional<double> gpus_of(const TableRun& run) {
+    const std::optional<std::string> text = run.label("gpus");
+    double value = 0;
+    if (!text) {
+        return {};
+    }
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    const bool whole = error == std::errc() && end == text->data() + text->size();
+    return whole && std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> TableFigure::of(const TableRun& run) const {
+    if (!run.summary) {
+        return {};
+    }
+    const std::optional<double> value = read(run, *this);
+    return per_gpu ? ratio(value, gpus_of(run)) : value;
+}
+
+std::uint64_t TableFigure::floor() const {
+    const bool is_time = which.figure != nullptr && which.figure->unit == FigureUnit::time;
+    return is_time && which.statistic == Statistic::percentile
+               ? percentile_floor(percentiles[which.percentile].per_mille)
+               : 0;
+}
+
+bool TableFigure::below_floor(const TableRun& run) const {
+    const std::uint64_t least = floor();
+    if (least == 0 || !run.summary) {
+        return false;
+    }
+    const std::optional<std::uint64_t> count =
+        needs_records() ? run.e2e_per_token ? std::optional(run.e2e_per_token->count) : std::nullopt
+                        : count_of(run, which.figure->name);
+    return count && *count < least;
+}
+
+Result<TableFigure> parse_table_figure(std::string_view text) {
+    TableFigure figure;
+    figure.name = std::string(text);
+    std::string_view name = text;
+    if (name.ends_with(gpu_suffix)) {
+        figure.per_gpu = true;
+        name.remove_suffix(gpu_suffix.size());
+    }
+    const Inverse* const inverse = find_inverse(name);
+    if (inverse != nullptr || !take_own(name, figure)) {
+        std::string asked(name);
+        if (inverse != nullptr) {
+            asked.replace(0, inverse->prefix.size(), inverse->time);
+        }
+        const Result<Threshold> which = parse_figure(asked);
+        if (!which || !take_known(which.value(), figure)) {
+            return remedy(
+                "names no figure; there are those of --fail-if (ttft:p99, output_throughput, "
+                "errors ..), interactivity:p90, e2e_interactivity:p90 and the like, "
+                "input_throughput, hits and joules_per_token; a rate may end in /gpu");
+        }
+    }
+    if (inverse != nullptr) {
+        figure.source = inverse->source;
+        figure.title = std::string(inverse->title) + statistic_text(figure.which);
+        figure.unit = TableUnit::tokens_per_second;
+        figure.better = Better::high;
+    }
+    if (figure.per_gpu && (inverse != nullptr || !is_rate(figure.unit))) {
+        return remedy("is not a rate: only those can be divided by GPUs");
+    }
+    figure.title += figure.per_gpu ? " per GPU" : "";
+    return figure;
+}
+
+}  // namespace driftless

@@ -1,0 +1,277 @@
+#include "cmd/compare/table/table_screen.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "proto/core/check.hpp"
+#include "proto/core/counted.hpp"
+#include "proto/json/printable.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::size_t text_columns_max = 28;  ///< of a name or a value; files have the whole
+
+struct Column {
+    const char* head;
+    const char* figure;
+    int digits;  ///< behind the point
+};
+constexpr std::array columns{
+    Column{"req/s", "request_throughput", 2},
+    Column{"TTFT p50", "ttft:p50", 2},
+    Column{"p99 ms", "ttft:p99", 2},
+    Column{"TPOT p50", "tpot:p50", 2},
+    Column{"E2E p99", "e2e:p99", 1},
+    Column{"out tok/s", "output_throughput", 1},
+    Column{"tok/s", "total_token_throughput", 1},
+    Column{"hits", "hits", 1},
+};
+
+TableFigure figure(const char* name) {
+    const Result<TableFigure> parsed = parse_table_figure(name);
+    CHECK(parsed);
+    return parsed.value();
+}
+
+/// The farthest repeat from the mean, in percent of it.
+std::string spread_of(const CellFigure& value) {
+    const double far = std::max(value.high - value.mean, value.mean - value.low);
+    return value.runs < 2 || value.mean == 0 ? ""
+                                             : fmt::format(" ±{:.0f}%", 100 * far / value.mean);
+}
+
+std::string text_of(const std::optional<CellFigure>& value, TableUnit unit, int digits) {
+    if (!value) {
+        return "-";
+    }
+    const bool share = unit == TableUnit::share;
+    return fmt::format("{:.{}f}{}{}{}", share ? 100 * value->mean : value->mean, digits,
+                       share ? " %" : "", value->below_floor ? "*" : "", spread_of(*value));
+}
+
+/// Of a URL the host and port: the path is the same in all.
+std::string without_path(const std::string& url) {
+    const std::size_t at = url.find("://");
+    return at == url.npos ? url : url.substr(at + 3, url.find('/', at + 3) - at - 3);
+}
+
+std::string cut(std::string text) {
+    text = printable(text);
+    if (text.size() > text_columns_max) {
+        text.resize(text_columns_max - 2);
+        text = printable(text + "..");  // a character may have been cut
+    }
+    return text.empty() ? "-" : text;
+}
+
+/// Cells of text, each column as wide as its widest.
+class Grid {
+  public:
+    void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+    /// The first `left` columns begin at the left.
+    std::string text(std::size_t left) const {
+        std::vector<std::size_t> widths;
+        for (const auto& row : rows_) {
+            widths.resize(std::max(widths.size(), row.size()));
+            for (std::size_t i = 0; i < row.size(); ++i) {
+                widths[i] = std::max(widths[i], width_of(row[i]));
+            }
+        }
+        std::string out;
+        for (const auto& row : rows_) {
+            std::string line;
+            for (std::size_t i = 0; i < row.size(); ++i) {
+                const std::string gap(widths[i] - width_of(row[i]), ' ');
+                const bool at_left = i < left || i + 1 == row.size();
+                line += (i == 0 ? "" : "  ") + (at_left ? row[i] + gap : gap + row[i]);
+            }
+            line.resize(line.find_last_not_of(' ') + 1);
+            out += line + "\n";
+        }
+        return out;
+    }
+
+  private:
+    /// Code points: continuation bytes have no width.
+    static std::size_t width_of(const std::string& text) {
+        return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+            return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+        }));
+    }
+    std::vector<std::vector<std::string>> rows_;
+};
+
+std::size_t sweeps_in(const RunTable& table) {
+    std::set<std::string> sweeps;
+    for (const TableRun& run : table.runs) {
+        sweeps.insert(run.sweep);
+    }
+    return sweeps.size();
+}
+
+/// Sum over the shown runs.
+std::string count_text(const RunTable& table, const TableCell& cell, const char* name) {
+    const std::optional<CellFigure> value = figure_of(table, cell, figure(name));
+    return value ? fmt::format("{:.0f}", value->mean * static_cast<double>(value->runs)) : "-";
+}
+
+/// The verdicts of the shown runs, or what became of the cell.
+std::string verdict_text(const RunTable& table, const TableCell& cell) {
+    std::set<std::string> words;
+    for (const std::size_t index : cell.counts ? cell.shown : cell.runs) {
+        const TableRun& run = table.runs[index];
+        words.insert(run.counts() ? run.summary->verdict() : run.outcome);
+    }
+    std::string text;
+    for (const std::string& word : words) {
+        text += (text.empty() ? "" : ", ") + word;
+    }
+    return text;
+}
+
+std::vector<std::string> head_of(const RunTable& table) {
+    std::vector<std::string> row{"run"};
+    for (const std::string& column : table.columns) {
+        row.push_back(cut(column));
+    }
+    row.insert(row.end(), {"runs", "ok", "failed"});
+    for (const Column& column : columns) {
+        row.emplace_back(column.head);
+    }
+    row.emplace_back("verdict");
+    return row;
+}
+
+std::vector<std::string> row_of(const RunTable& table, const TableCell& cell) {
+    std::vector<std::string> row{cut(short_name(table, cell))};
+    for (std::size_t i = 0; i < cell.values.size(); ++i) {
+        const std::string& value = cell.values[i];
+        row.push_back(cut(table.columns[i] == "url" ? without_path(value) : value));
+    }
+    row.push_back(std::to_string(cell.shown.size()));
+    row.push_back(count_text(table, cell, "completed"));
+    row.push_back(count_text(table, cell, "failed"));
+    for (const Column& column : columns) {
+        const TableFigure shown = figure(column.figure);
+        row.push_back(text_of(figure_of(table, cell, shown), shown.unit, column.digits));
+    }
+    row.push_back(printable(verdict_text(table, cell)));
+    return row;
+}
+
+bool any_below_floor(const RunTable& table) {
+    return std::any_of(table.cells.begin(), table.cells.end(), [&](const TableCell& cell) {
+        return std::any_of(columns.begin(), columns.end(), [&](const Column& column) {
+            const std::optional<CellFigure> value = figure_of(table, cell, figure(column.figure));
+            return value && value->below_floor;
+        });
+    });
+}
+
+std::string notes_of(const RunTable& table) {
+    std::string text;
+    const bool repeats = std::any_of(table.cells.begin(), table.cells.end(),
+                                     [](const TableCell& one) { return one.shown.size() > 1; });
+    if (repeats) {
+        text +=
+            "Of several runs: sums of requests, else means; ± is the run farthest from the mean.\n";
+    }
+    if (table.merged) {
+        text += "Runs of the same server, load and labels are one line; --each lists them apart.\n";
+    }
+    if (any_below_floor(table)) {
+        text += fmt::format("* fewer requests than the percentile needs (p50: {}, p99: {}).\n",
+                            figure("ttft:p50").floor(), figure("ttft:p99").floor());
+    }
+    for (const TableRun& run : table.runs) {
+        if (!run.counts()) {
+            text +=
+                printable(run.folder + ": left out of means and frontiers: " + run.left_out) + "\n";
+        }
+    }
+    return text;
+}
+
+std::string area_text(double area, const ChartAxes& axes) {
+    const auto unit = [](const TableFigure& one) {
+        return std::string(*name_of(one.unit) == '\0' ? "1" : name_of(one.unit));
+    };
+    return fmt::format("{:.4g} {} x {}", area, unit(axes.x), unit(axes.y));
+}
+
+std::string arrow(const TableFigure& figure) {
+    return figure.title + (figure.better == Better::low ? " (low)" : " (high)");
+}
+
+std::string names_of(const RunTable& table, const ParetoChart& chart,
+                     const std::vector<std::size_t>& frontier) {
+    std::string text;
+    for (const std::size_t index : frontier) {
+        const ChartPoint& point = chart.points[index];
+        text += (text.empty() ? "" : ", ") + short_name(table, table.cells[point.cell]) +
+                (point.below_floor() ? "*" : "");
+    }
+    return text.empty() ? "none" : text;
+}
+
+std::string chart_lines(const RunTable& table, const ParetoChart& chart) {
+    std::string text =
+        fmt::format("{} against {}; hypervolume up to {:.6g}, {:.6g}\n", arrow(chart.axes.x),
+                    arrow(chart.axes.y), chart.reference.x, chart.reference.y);
+    for (const ChartGroup& group : chart.groups) {
+        const double part = chart.hypervolume > 0 ? group.hypervolume / chart.hypervolume : 0;
+        text +=
+            fmt::format("  {}{}: {}\n", group.name.empty() ? "frontier" : printable(group.name),
+                        chart.groups.size() > 1 ? fmt::format(", {} of all", percent_text(part))
+                                                : ", " + area_text(group.hypervolume, chart.axes),
+                        printable(names_of(table, chart, group.frontier)));
+    }
+    if (chart.groups.size() > 1) {
+        text += fmt::format("  all, {}: {}\n", area_text(chart.hypervolume, chart.axes),
+                            printable(names_of(table, chart, chart.frontier)));
+    }
+    std::string missing;
+    for (const std::size_t index : chart.missing) {
+        missing += (missing.empty() ? "" : ", ") + short_name(table, table.cells[index]);
+    }
+    return missing.empty() ? text : text + "  without these figures: " + printable(missing) + "\n";
+}
+
+}  // namespace
+
+std::string short_name(const RunTable& table, const TableCell& cell) {
+    const TableRun& run = table.runs[cell.runs.front()];
+    if (run.sweep.empty()) {
+        return run.name + (cell.runs.size() > 1 ? fmt::format(" +{}", cell.runs.size() - 1) : "");
+    }
+    // "03-speed=2": the values have columns of their own.
+    const std::string number = run.name.substr(0, run.name.find('-'));
+    return sweeps_in(table) > 1 ? run.sweep.substr(run.sweep.rfind('/') + 1) + "/" + number
+                                : number;
+}
+
+std::string table_screen(const RunTable& table) {
+    Grid grid;
+    grid.add(head_of(table));
+    for (const TableCell& cell : table.cells) {
+        grid.add(row_of(table, cell));
+    }
+    return grid.text(1 + table.columns.size()) + notes_of(table);
+}
+
+std::string charts_screen(const RunTable& table, const std::vector<ParetoChart>& charts) {
+    std::string text;
+    for (const ParetoChart& chart : charts) {
+        if (!chart.points.empty()) {
+            text += "\n" + chart_lines(table, chart);
+        }
+    }
+    return text;
+}
+
+}  // namespace driftless
