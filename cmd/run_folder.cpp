@@ -38,6 +38,11 @@ Result<FolderLock> FolderLock::take(const std::string& folder) {
     return lock;
 }
 
+bool is_being_written(const std::string& folder) {
+    const Result<FolderLock> lock = FolderLock::take(folder);
+    return !lock && lock.error().code == ErrorCode::exists;
+}
+
 namespace {
 
 // What a run makes before its run.json; data comes into them afterwards.

@@ -30,6 +30,9 @@ class FolderLock {
     bool locked_ = false;
 };
 
+/// Whether another process writes the run in that folder at this moment.
+bool is_being_written(const std::string& folder);
+
 /// What stands at a place where a run is to write.
 enum class Place : std::uint8_t {
     free,      ///< nothing

@@ -49,6 +49,7 @@ endfunction()
 # unit: one file per source file, same path. golden: bytes, then what they mean.
 file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS tests/unit/*.cpp tests/golden/*.cpp tests/tls/*.cpp)
 tell_data_paths(${unit_sources})
+list(APPEND unit_sources ${PROJECT_SOURCE_DIR}/tests/comparison/made_runs.cpp)
 # Under the race detector only those of what two threads, or a thread and the kernel, share.
 if(MODE STREQUAL "thread")
   list(FILTER unit_sources INCLUDE REGEX
@@ -64,6 +65,12 @@ set_source_files_properties(
   tests/unit/engine/prompt/tokenizer/digest_test.cpp tests/unit/engine/prompt/tokenizer/golden.cpp
   PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
 add_gtests(unit_tests 16)
+
+# comparison_truth: comparisons whose truth is known, as many as it is told; minutes.
+add_executable(comparison_truth tests/comparison/comparison_truth.cpp tests/comparison/made_runs.cpp)
+target_compile_options(comparison_truth PRIVATE ${warnings})
+target_link_libraries(comparison_truth PRIVATE driftless_engine Threads::Threads)
+add_test(NAME comparison_truth_at_toy_size COMMAND comparison_truth 2 200 "1,000 rows")
 
 # sim: the product's replay in virtual time, a seed per run.
 # sim_swarm runs as many seeds as it is told, on as many CPUs.

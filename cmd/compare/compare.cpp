@@ -1,13 +1,19 @@
 #include "cmd/compare/compare.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cmd/compare/comparison.hpp"
+#include "cmd/compare/exports.hpp"
 #include "cmd/compare/options.hpp"
+#include "cmd/compare/screen.hpp"
 #include "cmd/compare/table/table.hpp"
 #include "cmd/exit_codes.hpp"
-#include "cmd/run_folder.hpp"
+#include "proto/json/printable.hpp"
 
 namespace driftless {
 
@@ -18,16 +24,87 @@ int refuse(const std::string& why, int code) {
     return code;
 }
 
-int compare(const CompareCommand& command) {
-    for (const std::vector<std::string>* side : {&command.a, &command.b}) {
-        for (const std::string& folder : *side) {
-            RunFacts facts;
-            if (const std::string why = read_run(folder, facts); !why.empty()) {
-                return refuse(why, exit_usage);
-            }
+int read_group(const std::vector<std::string>& folders, const CompareCommand& command,
+               std::vector<PlayedRun>& out) {
+    for (const std::string& folder : folders) {
+        std::string why;
+        if (const int code = read_played(folder, command.slo, out, why); code != exit_done) {
+            return refuse(why, code);
         }
     }
     return exit_done;
+}
+
+/// Runs with sides are compared by themselves, runs without with others.
+std::string why_not_sides(const CompareCommand& command, const Comparison& comparison) {
+    const bool alone = command.b.empty();
+    for (const PlayedRun* run : all_runs(comparison.a, comparison.b)) {
+        if (alone && run->side.empty()) {
+            return run->folder +
+                   ": was sent to one server; name the run to compare it with, or replay with "
+                   "--against";
+        }
+        if (!alone && !run->side.empty()) {
+            return run->folder + ": has two sides of its own; compare it alone";
+        }
+    }
+    return "";
+}
+
+int read_runs(const CompareCommand& command, Comparison& out) {
+    int code = read_group(command.a, command, out.a);
+    if (code == exit_done) {
+        code = read_group(command.b, command, out.b);
+    }
+    if (code != exit_done) {
+        return code;
+    }
+    if (const std::string why = why_not_sides(command, out); !why.empty()) {
+        return refuse(why, exit_usage);
+    }
+    if (command.b.empty()) {
+        if (out.a.size() < 2) {
+            return refuse(out.a.front().name() + ": the other side has no request", exit_input);
+        }
+        out.b.push_back(std::move(out.a.back()));
+        out.a.pop_back();
+    }
+    return exit_done;
+}
+
+bool fails(const Comparison& comparison, bool unsure_fails) {
+    return std::any_of(comparison.thresholds.begin(), comparison.thresholds.end(),
+                       [unsure_fails](const JudgedThreshold& one) {
+                           return one.judged == Judged::fails ||
+                                  (one.judged == Judged::unsure && unsure_fails);
+                       });
+}
+
+int compare(const CompareCommand& command) {
+    if (const int code = check_exports(command.exports); code != exit_done) {
+        return code;
+    }
+    Comparison comparison;
+    if (const int code = read_runs(command, comparison); code != exit_done) {
+        return code;
+    }
+    comparison.differences = work_differences(comparison.a, comparison.b);
+    const Weight weight = heaviest(comparison.differences);
+    comparison.same_work = weight == Weight::told;
+    const bool refused = weight == Weight::never || (weight == Weight::refused && !command.anyway);
+    if (!refused) {
+        compare_rows(comparison, command.wish);
+        if (!command.exports.take_stdout()) {
+            std::fputs(comparison_screen(comparison, command.parts).c_str(), stdout);
+        }
+    } else {
+        std::fputs(printable_lines(refusal_text(comparison)).c_str(), stderr);
+    }
+    const int code = write_exports(command.exports, comparison, command.wish.unsure_fails);
+    if (code != exit_done || refused) {
+        return code != exit_done ? code : exit_input;
+    }
+    return fails(comparison, command.wish.unsure_fails) ? exit_threshold : exit_done;
 }
 
 }  // namespace

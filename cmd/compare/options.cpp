@@ -1,9 +1,13 @@
 #include "cmd/compare/options.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "cmd/compare/option_values.hpp"
 #include "cmd/compare/options_table.hpp"
 #include "cmd/options_flags.hpp"
+#include "cmd/replay/flags/option_values.hpp"
+#include "cmd/values.hpp"
 
 namespace driftless {
 
@@ -12,20 +16,26 @@ namespace {
 constexpr const char* description =
     R"(Says whether B is better than A, or whether it is chance. Both must have played the same work.
 
-  driftless compare [FLAGS] A B                 two runs
+  driftless compare [FLAGS] A B                   two runs
   driftless compare [FLAGS] A1 A2 A3 -- B1 B2 B3  two groups of repeats
-  driftless compare [FLAGS] RUN                 the two servers of one run (replay --against)
-  driftless compare --table [FLAGS] RUN..       many runs in one table
+  driftless compare [FLAGS] RUN                   the two servers of one run (replay --against)
+  driftless compare --table [FLAGS] RUN..         many runs in one table
 )";
 
 constexpr const char* footer =
     R"(Examples:
   driftless compare runs/old runs/new
+  driftless compare runs/old runs/new --where --rows 10 --metric ttft:p50 --metric errors
   driftless compare runs/old-1 runs/old-2 runs/old-3 -- runs/new-1 runs/new-2 runs/new-3
+  driftless compare old new --fail-if "ttft:p99 > +5 %" --fail-if "errors > 0.1 %" --unsure fail
+  driftless compare old new --markdown - >> "$GITHUB_STEP_SUMMARY"
+  driftless compare old new --json - | jq '.metrics[] | select(.word == "worse").name'
   driftless compare --table runs/*
+  driftless compare --table sweeps/a sweeps/b --group tp --html frontiers.html
+  driftless compare --table sweeps/a --sort ttft:p99 --pareto ttft:p99:output_throughput
 
-Exit codes: 0 done, 2 usage (no folder of a run, too), 3 not the same work, or a file of a run
-cannot be read.)";
+Exit codes: 0 done, 2 usage (no folder of a run, or a file that is there already, too), 3 not the
+same work, or a file of a run cannot be read, 7 a file cannot be written, 8 a --fail-if holds.)";
 
 /// Stands for "--" among the arguments; nobody can type it.
 const std::string separator("\0--", 3);
@@ -66,6 +76,50 @@ std::string take_table(const std::vector<std::string>& runs, TableCommand& table
     return runs.empty() ? "no run is given: name the folders for the table" : "";
 }
 
+Result<std::string> parse_path(std::string_view text) {
+    if (text.empty() || text == separator) {
+        return Error{ErrorCode::invalid, 0, "names no file"};
+    }
+    return std::string(text);
+}
+
+void add_flags(Flags& flags, CompareCommand& command) {
+    ComparisonWish& wish = command.wish;
+    flags.group("Comparison");
+    flags.on_off("--anyway", "compare what both have, though it is not the same work",
+                 command.anyway);
+    flags.values("--metric", "NAME", "ttft:p99, tpot:mean, errors, .. [all]", parse_metric,
+                 wish.metrics);
+    flags.value("--margin", "SHARE", "changes up to this are called same", "1 %", parse_margin,
+                wish.options.margin);
+    flags.value("--goodput", "LIMITS", "\"ttft:200 tpot:50\" in ms [each run's own]", nullptr,
+                parse_goodput, command.slo);
+    flags.value("--seed", "N", "of the draws behind the intervals", "1", parse_count,
+                wish.options.seed);
+    flags.values("--fail-if", "COND",
+                 "exit 8 where it holds: \"ttft:p99 > +5 %\", \"errors > 0.1 %\"",
+                 parse_change_threshold, wish.thresholds);
+    flags.value("--unsure", "pass|fail", "a --fail-if whose bound is inside the interval", "pass",
+                parse_unsure, wish.unsure_fails);
+    flags.group("Output");
+    flags.on_off("--where", "by input size, turn, expected hit and time", command.parts.where);
+    flags.value("--rows", "N", "list the requests that changed most", "0", parse_count,
+                command.parts.rows_listed);
+    flags.group("Files, which must not be there yet (-: on standard output)");
+    CompareExports& files = command.exports;
+    flags.value("--json", "FILE", "all figures (compare.schema.json)", nullptr, parse_path,
+                files.json);
+    flags.value("--markdown", "FILE", "one page, as for a GitHub job summary", nullptr, parse_path,
+                files.markdown);
+    flags.value("--junit", "FILE", "a test case for the work and each --fail-if", nullptr,
+                parse_path, files.junit);
+}
+
+std::string why_not_together(const CompareExports& files) {
+    const int on_stdout = (files.json == "-") + (files.markdown == "-") + (files.junit == "-");
+    return on_stdout > 1 ? "--json, --markdown and --junit: only one of them can be -" : "";
+}
+
 }  // namespace
 
 CompareCommandLine parse_compare_options(const std::vector<std::string>& arguments) {
@@ -80,8 +134,7 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
     app.add_option("RUN", runs, "folders of runs");
     Flags flags(app);
     flags.on_off("--table", "many runs in one table", table);
-    flags.on_off("--anyway", "compare what both have, though it is not the same work",
-                 line.command.anyway);
+    add_flags(flags, line.command);
     add_table_flags(flags, line.table);
     std::vector<std::string> given(arguments.rbegin(), arguments.rend());
     std::replace(given.begin(), given.end(), std::string("--"), separator);
@@ -95,13 +148,15 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
         return refused(error.what());
     }
     std::string why = unknown_argument(app);
-    why = why.empty() ? why_not_table(line.table, table) : why;
+    why = why.empty() ? why_not_table(line.table, line.command, table) : why;
     if (!why.empty()) {
         return refused(why);
     }
     line.table.anyway = line.command.anyway;
+    line.table.json = line.command.exports.json;
     line.kind = table ? CompareCommandLine::Kind::table : CompareCommandLine::Kind::run;
     why = table ? take_table(runs, line.table) : take_sides(runs, line.command);
+    why = why.empty() ? why_not_together(line.command.exports) : why;
     return why.empty() ? line : refused(why);
 }
 

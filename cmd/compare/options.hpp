@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cmd/compare/comparison.hpp"
+#include "cmd/compare/exports.hpp"
+#include "cmd/compare/screen.hpp"
 #include "cmd/compare/table/table.hpp"
 
 namespace driftless {
@@ -13,6 +17,10 @@ struct CompareCommand {
     std::vector<std::string> a;  ///< folders as typed: one run, or repeats of it
     std::vector<std::string> b;  ///< empty: the one run of `a` was sent to two servers
     bool anyway = false;
+    std::optional<GoodputLimits> slo;  ///< instead of each run's own
+    ComparisonWish wish;
+    ComparisonParts parts;
+    CompareExports exports;
 };
 
 struct CompareCommandLine {

@@ -3,6 +3,7 @@
 /// Included by the options file only, like the flags that it adds to.
 #pragma once
 
+#include "cmd/compare/options.hpp"
 #include "cmd/compare/table/table.hpp"
 #include "cmd/options_flags.hpp"
 
@@ -16,7 +17,7 @@ inline Result<std::string> parse_table_path(std::string_view text) {
 }
 
 inline void add_table_flags(Flags& flags, TableCommand& table) {
-    flags.group("Of --table");
+    flags.group("Of --table, which also takes --json and --anyway");
     flags.value("--sort", "FIGURE", "the best first: ttft:p99, output_throughput .. [as given]",
                 nullptr, parse_table_figure, table.sort);
     flags.on_off("--each", "repeats are lines of their own", table.each);
@@ -26,8 +27,6 @@ inline void add_table_flags(Flags& flags, TableCommand& table) {
                  parse_chart_axes, table.charts);
     flags.value("--group", "NAME", "a frontier for each value of a label, an axis or a flag [one]",
                 nullptr, parse_table_path, table.group);
-    flags.value("--json", "FILE", "the table and its charts (table.schema.json; -: on stdout)",
-                nullptr, parse_table_path, table.json);
     flags.value("--csv", "FILE", "a line per cell, with the columns of InferenceX's sweeps",
                 nullptr, parse_table_path, table.csv);
     flags.value("--html", "FILE", "a page with the frontiers and the table", nullptr,
@@ -38,14 +37,24 @@ inline void add_table_flags(Flags& flags, TableCommand& table) {
                 parse_table_path, table.llmd);
 }
 
-/// Why flags of --table do not go together, or were given without it; empty: all is well.
-inline std::string why_not_table(const TableCommand& table, bool is_table) {
+/// Why flags of --table were given without it, or those of a comparison with it; empty: all is
+/// well.
+inline std::string why_not_table(const TableCommand& table, const CompareCommand& compared,
+                                 bool is_table) {
     const bool any = table.sort || table.each || !table.charts.empty() || !table.group.empty() ||
-                     !table.json.empty() || !table.csv.empty() || !table.html.empty() ||
-                     !table.inferencex.empty() || !table.llmd.empty();
+                     !table.csv.empty() || !table.html.empty() || !table.inferencex.empty() ||
+                     !table.llmd.empty();
     if (any && !is_table) {
-        return "--sort, --each, --pareto, --group, --json, --csv, --html, --inferencex and --llm-d "
-               "need --table";
+        return "--sort, --each, --pareto, --group, --csv, --html, --inferencex and --llm-d need "
+               "--table";
+    }
+    const bool two_sides = !compared.wish.metrics.empty() || !compared.wish.thresholds.empty() ||
+                           compared.parts.where || compared.parts.rows_listed > 0 ||
+                           !compared.exports.markdown.empty() || !compared.exports.junit.empty();
+    if (two_sides && is_table) {
+        return "--metric, --fail-if, --where, --rows, --markdown and --junit compare two sides, "
+               "and "
+               "--table has none";
     }
     return "";
 }

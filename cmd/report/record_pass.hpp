@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "cmd/report/reported_run.hpp"
 #include "engine/history/run_lines.hpp"
@@ -11,12 +12,11 @@
 
 namespace driftless {
 
-/// Gives every record of the run to `take`, in the order of the file. Returns why it cannot be
+/// Gives every record of the file to `take`, in the order of the file. Returns why it cannot be
 /// read on, or the empty text.
 template <typename Take>
-std::string each_record(const ReportedRun& run, Take take) {
+std::string each_record_in(const std::string& path, Take take) {
     std::string why;
-    const std::string path = run.records_path();
     Result<RunLines> lines = RunLines::open(path, why);
     if (!lines) {
         return why;
@@ -30,6 +30,11 @@ std::string each_record(const ReportedRun& run, Take take) {
         take(record.value());
     }
     return lines.value().why();
+}
+
+template <typename Take>
+std::string each_record(const ReportedRun& run, Take take) {
+    return each_record_in(run.records_path(), std::move(take));
 }
 
 }  // namespace driftless

@@ -36,12 +36,6 @@ int refuse(const std::string& why, int code) {
     return code;
 }
 
-/// Whether another process writes the run at this moment.
-bool goes_on(const std::string& folder) {
-    const Result<FolderLock> lock = FolderLock::take(folder);
-    return !lock && lock.error().code == ErrorCode::exists;
-}
-
 /// What left and has no record. Of a run that goes on, as far as its files tell: those may get
 /// theirs.
 Unrecorded what_is_lost(const RunFacts& facts, const Past& past, bool live) {
@@ -192,7 +186,7 @@ int report(const ReportCommand& command) {
         return refuse(why, exit_input);
     }
     SummaryFigures figures = past.summary().figures();
-    const bool live = goes_on(folder);
+    const bool live = is_being_written(folder);
     const Unrecorded lost = what_is_lost(facts, past, live);
     figures.unrecorded = live ? 0 : lost.rows;
     figures.more_unrecorded = !lost.all_known;

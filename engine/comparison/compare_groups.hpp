@@ -90,7 +90,7 @@ enum class Doubt : std::uint8_t {
     undefined,    ///< A is 0, so that a ratio says nothing
     too_wide,     ///< the interval allows for better as well as for worse, or for more than `same`
 };
-/// A few words for a reader: "fewer than 8 independent units".
+/// A few words for a reader: "fewer than 5 independent trees or blocks".
 const char* text_of(Doubt doubt);
 
 /// NaN where something is unknown.

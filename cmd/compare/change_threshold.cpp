@@ -1,0 +1,203 @@
+#include "cmd/compare/change_threshold.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+
+#include "cmd/values.hpp"
+#include "engine/views/view_text.hpp"
+
+namespace driftless {
+
+namespace {
+
+Error remedy(const char* doing) {
+    return {ErrorCode::invalid, 0, doing};
+}
+
+std::string without_blanks(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c != ' ' && c != '\t') {
+            out += c;
+        }
+    }
+    return out;
+}
+
+/// "5 %": 0.05; a plain decimal number from 0 on.
+std::optional<double> read_percent(std::string_view text) {
+    if (!text.ends_with('%')) {
+        return std::nullopt;
+    }
+    text.remove_suffix(1);
+    double value = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    const bool whole = error == std::errc() && end == text.data() + text.size() && !text.empty();
+    return whole && std::isfinite(value) && value >= 0 && text[0] != '-'
+               ? std::optional(value / 100)
+               : std::nullopt;
+}
+
+Result<double> read_own_bound(MetricUnit unit, std::string_view text) {
+    if (unit == MetricUnit::per_second) {
+        return remedy(
+            "has no bound of its own here: compare B with A, as in "
+            "\"request_throughput < -5 %\"");
+    }
+    if (unit == MetricUnit::share) {
+        const std::optional<double> share = read_percent(text);
+        return share && *share <= 1
+                   ? Result<double>(*share)
+                   : remedy(
+                         "needs a share from 0 to 100 % for B, as in \"errors > 0.1 %\", or a "
+                         "change in percentage points, as in \"errors > +0.1 %\"");
+    }
+    const bool bare = text.find_first_not_of("0123456789.") == text.npos;
+    const Result<std::int64_t> ns =
+        bare ? Result<std::int64_t>(remedy("")) : parse_duration_ns(text);
+    return ns && ns.value() > 0
+               ? Result<double>(static_cast<double>(ns.value()))
+               : remedy(
+                     "needs a change, as in \"ttft:p99 > +5 %\", or a time with its unit for B, "
+                     "as in \"ttft:p99 > 2s\"");
+}
+
+/// B's own value with its interval: A is made of requests that have the bound everywhere, so that
+/// B / A - 1 and B - A say how far B lies from it.
+std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
+                                      std::span<const ComparedRun> b) {
+    std::vector<ComparedRun> out(b.begin(), b.end());
+    for (ComparedRun& run : out) {
+        for (ComparedRequest& one : run.requests) {
+            one.ok = true;
+            one.failed = false;
+            one.meets_slo = one.meets_slo ? std::optional(false) : std::nullopt;
+            one.values[static_cast<std::size_t>(threshold.metric.value)] = threshold.bound;
+        }
+    }
+    return out;
+}
+
+Judged judge(const ChangeThreshold& threshold, const JudgedThreshold& found) {
+    if (found.doubt == Doubt::no_values) {
+        return Judged::fails;  // a server without answers is not a good one
+    }
+    if (std::isnan(found.low) || std::isnan(found.high)) {
+        return Judged::unsure;
+    }
+    const bool beyond =
+        threshold.above ? found.low > threshold.bound : found.high < threshold.bound;
+    const bool within =
+        threshold.above ? found.high <= threshold.bound : found.low >= threshold.bound;
+    return beyond ? Judged::fails : within ? Judged::passes : Judged::unsure;
+}
+
+JudgedThreshold judge_one(const ChangeThreshold& threshold, const ComparedSides& sides,
+                          const ComparisonOptions& options) {
+    JudgedThreshold out{threshold,     Judged::unsure, unknown_value,
+                        unknown_value, unknown_value,  Doubt::none};
+    std::vector<ComparedRun> made;
+    std::span<const ComparedRun> a = sides.a;
+    if (!threshold.relative) {
+        made = at_the_bound(threshold, sides.b);
+        a = made;
+    }
+    const GroupComparison compared = compare_groups(a, sides.b, {&threshold.metric, 1}, options);
+    const MetricComparison& found = compared.metrics.front();
+    const bool is_ratio = threshold.metric.scale() == Scale::ratio;
+    const auto put = [&](double change) {
+        return !is_ratio ? change : threshold.relative ? change - 1 : change * threshold.bound;
+    };
+    out.value = put(found.change);
+    out.low = put(found.low);
+    out.high = put(found.high);
+    out.doubt = std::isnan(found.low) ? found.doubt : Doubt::none;
+    out.judged = judge(threshold, out);
+    return out;
+}
+
+}  // namespace
+
+Result<ChangeThreshold> parse_change_threshold(std::string_view text) {
+    const std::string condition = without_blanks(text);
+    const std::string_view all = condition;
+    const std::size_t at = all.find_first_of("<>");
+    if (at == all.npos) {
+        return remedy(
+            "compares nothing; say when it fails, as in \"ttft:p99 > +5 %\" or "
+            "\"errors > 0.1 %\"");
+    }
+    ChangeThreshold out;
+    out.text = std::string(text);
+    const std::optional<ComparedMetric> metric = read_metric(all.substr(0, at));
+    if (!metric) {
+        return remedy(
+            "names no metric that is compared; there are ttft, ttft_due, tpot and e2e "
+            "(each with :mean, :p99 or the like), errors, good, goodput, "
+            "request_throughput, output_throughput and total_token_throughput");
+    }
+    out.metric = *metric;
+    out.above = all[at] == '>';
+    std::string_view bound = all.substr(at + 1);
+    bound.remove_prefix(bound.starts_with('=') ? 1 : 0);
+    out.relative = bound.starts_with('+') || bound.starts_with('-');
+    if (!out.relative) {
+        const Result<double> own = read_own_bound(out.metric.unit(), bound);
+        if (!own) {
+            return own.error();
+        }
+        out.bound = own.value();
+        return out;
+    }
+    const std::optional<double> change = read_percent(bound.substr(1));
+    if (!change) {
+        return remedy("needs a change in percent, as in \"ttft:p99 > +5 %\"");
+    }
+    out.bound = bound[0] == '-' ? -*change : *change;
+    return out;
+}
+
+const char* name_of(Judged judged) {
+    switch (judged) {
+        case Judged::passes:
+            return "passes";
+        case Judged::fails:
+            return "fails";
+        case Judged::unsure:
+            return "unsure";
+    }
+    return "";
+}
+
+std::vector<JudgedThreshold> judge_changes(std::span<const ChangeThreshold> thresholds,
+                                           const ComparedSides& sides,
+                                           const ComparisonOptions& options) {
+    std::vector<JudgedThreshold> out;
+    for (const ChangeThreshold& threshold : thresholds) {
+        out.push_back(judge_one(threshold, sides, options));
+    }
+    return out;
+}
+
+std::string found_text(const JudgedThreshold& one) {
+    const ChangeThreshold& asked = one.threshold;
+    if (std::isnan(one.low)) {
+        return text_of(one.doubt);
+    }
+    const bool is_time = !asked.relative && asked.metric.unit() == MetricUnit::ns;
+    const bool is_points = asked.relative && asked.metric.scale() == Scale::difference;
+    const char* unit = is_time ? "ms" : is_points ? "points" : "%";
+    const auto text = [&](double value) {
+        return is_time          ? with_commas(value / ns_per_ms, 2)
+               : asked.relative ? fmt::format("{:+.2f}", 100 * value)
+                                : fmt::format("{:.2f}", 100 * value);
+    };
+    return fmt::format("{} {} ({} to {})", text(one.value), unit, text(one.low), text(one.high));
+}
+
+}  // namespace driftless

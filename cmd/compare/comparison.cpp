@@ -1,0 +1,82 @@
+#include "cmd/compare/comparison.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace driftless {
+
+namespace {
+
+/// The ends of intervals by group move a little more with the seed; there are twenty of them.
+constexpr std::uint32_t group_resamples = 1000;
+
+std::vector<ComparedRun> compared_of(std::vector<PlayedRun>& runs) {
+    std::vector<ComparedRun> out;
+    for (PlayedRun& run : runs) {
+        out.push_back(run.compared);
+    }
+    return out;
+}
+
+bool has_slo(const std::vector<PlayedRun>& runs) {
+    return std::any_of(runs.begin(), runs.end(), [](const PlayedRun& run) {
+        const auto& requests = run.compared.requests;
+        return std::any_of(requests.begin(), requests.end(),
+                           [](const ComparedRequest& one) { return one.meets_slo.has_value(); });
+    });
+}
+
+/// For each time its mean, p50, p90, p95 and p99; errors, rates, and goodput where there is an SLO.
+std::vector<ComparedMetric> shown_metrics(bool with_slo) {
+    std::vector<ComparedMetric> metrics;
+    for (std::size_t i = 0; i < row_value_count; ++i) {
+        const auto value = static_cast<RowValue>(i);
+        metrics.push_back({Figure::value_mean, value, 0});
+        for (const std::uint32_t per_mille : {500U, 900U, 950U, 990U}) {
+            metrics.push_back({Figure::value_percentile, value, per_mille});
+        }
+    }
+    const auto add = [&metrics](Figure figure) { metrics.push_back({figure, RowValue::ttft, 0}); };
+    add(Figure::errors);
+    if (with_slo) {
+        add(Figure::good);
+        add(Figure::goodput);
+    }
+    add(Figure::request_throughput);
+    add(Figure::output_throughput);
+    return metrics;
+}
+
+/// The first time that is asked for.
+RowValue looked_at(const std::vector<ComparedMetric>& metrics) {
+    const auto found = std::find_if(metrics.begin(), metrics.end(), [](const ComparedMetric& one) {
+        return one.unit() == MetricUnit::ns;
+    });
+    return found == metrics.end() ? RowValue::ttft : found->value;
+}
+
+}  // namespace
+
+const char* name_of(RowValue value) {
+    constexpr std::array<const char*, row_value_count> names{"ttft", "ttft_due", "tpot", "e2e"};
+    return names[static_cast<std::size_t>(value)];
+}
+
+void compare_rows(Comparison& comparison, const ComparisonWish& wish) {
+    const std::vector<ComparedRun> a = compared_of(comparison.a);
+    const std::vector<ComparedRun> b = compared_of(comparison.b);
+    const std::vector<ComparedMetric> metrics =
+        wish.metrics.empty() ? shown_metrics(has_slo(comparison.a) && has_slo(comparison.b))
+                             : wish.metrics;
+    comparison.options = wish.options;
+    comparison.groups = compare_groups(a, b, metrics, wish.options);
+    comparison.value = looked_at(metrics);
+    comparison.rows = row_changes(comparison.a, comparison.b, comparison.value);
+    ComparisonOptions options = wish.options;
+    options.resamples = std::min(options.resamples, group_resamples);
+    comparison.where = where_it_changed(comparison.rows, options);
+    comparison.outputs = output_changes(comparison.a.front(), comparison.b.front());
+    comparison.thresholds = judge_changes(wish.thresholds, {a, b}, wish.options);
+}
+
+}  // namespace driftless

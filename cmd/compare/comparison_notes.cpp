@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cmd/compare/screen.hpp"
+#include "engine/views/view_text.hpp"
+#include "proto/core/counted.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// "240 ok, 3 failed, 1 tainted": what is 0 is not said, but ok.
+std::string counts_text(const PlayedCounts& counts) {
+    struct Kind {
+        std::uint64_t count;
+        const char* words;
+    };
+    std::string text = counted(counts.ok, "request ok", "requests ok");
+    for (const Kind& one : {
+             Kind{counts.failed, "failed"},
+             Kind{counts.other_length, "of another length than asked (in no figure)"},
+             Kind{counts.abandoned, "abandoned by plan"},
+             Kind{counts.censored, "cut off at the end, by plan"},
+             Kind{counts.dropped, "not sent behind a failed one"},
+             Kind{counts.unplayed, "not played to the end"},
+             Kind{counts.interrupted, "in flight when the run was killed"},
+             Kind{counts.again, "sent again (the last try counts)"},
+             Kind{counts.tainted, "tainted"},
+         }) {
+        if (one.count > 0) {
+            text += fmt::format(", {} {}", one.count, one.words);
+        }
+    }
+    return text;
+}
+
+std::string run_text(const PlayedRun& run) {
+    std::string text = run.name() + ": ";
+    text += run.verdict.empty() ? "no verdict, it did not end" : run.verdict;
+    if (!run.verdict.empty() && run.verdict != "certified" && !run.verdict_reasons.empty()) {
+        text += " (" + run.verdict_reasons.front() + ")";
+    }
+    return text + "; " + counts_text(run.counts);
+}
+
+void add_runs(const char* label, const std::vector<PlayedRun>& runs,
+              std::vector<ComparisonNote>& out) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const std::string number = runs.size() > 1 ? std::to_string(i + 1) : "";
+        out.push_back({label + number, run_text(runs[i])});
+    }
+}
+
+void add_work(const Comparison& comparison, std::vector<ComparisonNote>& out) {
+    const RunFacts& facts = comparison.a.front().facts;
+    if (comparison.same_work) {
+        out.push_back(
+            {"Same work", fmt::format("{}, {}, schedule {:016x}", facts.info.trace,
+                                      counted(facts.rows, "row", "rows"), facts.schedule_digest)});
+    }
+    for (const WorkDifference& one : comparison.differences) {
+        const bool told = one.weight == Weight::told;
+        out.push_back({told ? "Differs" : "NOT THE SAME",
+                       fmt::format("{}: A {}, B {}", one.what, one.a, one.b)});
+    }
+}
+
+void add_pairs(const Comparison& comparison, std::vector<ComparisonNote>& out) {
+    const GroupComparison& groups = comparison.groups;
+    std::string text = fmt::format("{} in all runs", counted(groups.keys, "request", "requests"));
+    if (groups.only_a + groups.only_b > 0) {
+        text += fmt::format("; {} only in A and {} only in B are left out", groups.only_a,
+                            groups.only_b);
+    }
+    if (groups.only_a_ok + groups.only_b_ok > 0) {
+        text += fmt::format("; {} ok in A alone and {} in B alone are in no time", groups.only_a_ok,
+                            groups.only_b_ok);
+    }
+    if (groups.trees > 0) {
+        text += fmt::format("; {}, drawn whole", counted(groups.trees, "session", "sessions"));
+    }
+    if (comparison.outputs.known > 0) {
+        text += fmt::format("; {} of {} answers differ", comparison.outputs.changed,
+                            comparison.outputs.known);
+    }
+    out.push_back({"Pairs", text});
+}
+
+/// Hits are shares of sums: no interval is given.
+void add_hits(const Comparison& comparison, std::vector<ComparisonNote>& out) {
+    const auto share = [](const std::vector<PlayedRun>& runs) {
+        double cached = 0;
+        double prompts = 0;
+        for (const PlayedRun& run : runs) {
+            for (const PlayedRow& row : run.rows) {
+                const bool known = !std::isnan(row.cached_tokens);
+                cached += known ? row.cached_tokens : 0;
+                prompts += known ? row.prompt_tokens : 0;
+            }
+        }
+        return prompts > 0 ? fmt::format("{:.2f} %", 100 * cached / prompts) : "not reported";
+    };
+    out.push_back({"Cache hits", fmt::format("A {}, B {} of the prompt tokens", share(comparison.a),
+                                             share(comparison.b))});
+}
+
+void add_evidence(const Comparison& comparison, std::vector<ComparisonNote>& out) {
+    const GroupComparison& groups = comparison.groups;
+    if (groups.evidence == Evidence::within_run) {
+        out.push_back({"Evidence",
+                       "within these runs: other requests would give such values. It is no "
+                       "evidence that other runs would: repeat both, and compare A.. -- B.."});
+        return;
+    }
+    out.push_back(
+        {"Evidence", fmt::format("between runs: {} of A, {} of B", groups.runs_a, groups.runs_b)});
+}
+
+}  // namespace
+
+std::vector<ComparisonNote> comparison_notes(const Comparison& comparison) {
+    std::vector<ComparisonNote> out;
+    add_runs("A", comparison.a, out);
+    add_runs("B", comparison.b, out);
+    add_work(comparison, out);
+    add_pairs(comparison, out);
+    add_hits(comparison, out);
+    add_evidence(comparison, out);
+    return out;
+}
+
+std::string refusal_text(const Comparison& comparison) {
+    std::string text = "driftless compare: not the same work\n";
+    for (const WorkDifference& one : comparison.differences) {
+        if (one.weight != Weight::told) {
+            text += fmt::format("  {}: {} has {}; {} has {}\n    {}\n", one.what,
+                                comparison.a.front().name(), one.a, one.run, one.b, one.remedy);
+        }
+    }
+    if (heaviest(comparison.differences) == Weight::refused) {
+        text += "  --anyway compares the requests that all runs have\n";
+    }
+    return text;
+}
+
+}  // namespace driftless

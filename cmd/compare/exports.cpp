@@ -1,0 +1,54 @@
+#include "cmd/compare/exports.hpp"
+
+#include "cmd/compare/comparison_json.hpp"
+#include "cmd/compare/comparison_texts.hpp"
+#include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
+#include "engine/input/sink.hpp"
+
+namespace driftless {
+
+namespace {
+
+int write_text(const char* flag, const std::string& path, const std::string& text) {
+    Result<OutputSink> sink = OutputSink::create(path);
+    if (!sink) {
+        return fail_new_file(flag, path, sink.error());
+    }
+    Result<void> done = sink.value().write(text);
+    if (done) {
+        done = sink.value().finish();
+    }
+    return done ? exit_done : fail_new_file(flag, path, done.error());
+}
+
+}  // namespace
+
+int check_exports(const CompareExports& exports) {
+    int code = exit_done;
+    const auto check = [&code](const char* flag, const std::string& path) {
+        if (code == exit_done && !path.empty()) {
+            code = refuse_existing_file(flag, path);
+        }
+    };
+    check("--json", exports.json);
+    check("--markdown", exports.markdown);
+    check("--junit", exports.junit);
+    return code;
+}
+
+int write_exports(const CompareExports& exports, const Comparison& comparison, bool unsure_fails) {
+    int code = exit_done;
+    if (!exports.json.empty()) {
+        code = write_text("--json", exports.json, comparison_json(comparison));
+    }
+    if (code == exit_done && !exports.markdown.empty()) {
+        code = write_text("--markdown", exports.markdown, comparison_markdown(comparison));
+    }
+    if (code == exit_done && !exports.junit.empty()) {
+        code = write_text("--junit", exports.junit, comparison_junit(comparison, unsure_fails));
+    }
+    return code;
+}
+
+}  // namespace driftless

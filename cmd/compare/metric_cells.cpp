@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "cmd/compare/screen.hpp"
+#include "engine/views/view_text.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* nothing = "-";
+
+/// Four figures or more, and three decimals at most.
+std::string value_text(double value) {
+    const double size = std::fabs(value);
+    return with_commas(value, size >= 1000 ? 1 : size >= 10 ? 2 : 3);
+}
+
+std::string shown(const ComparedMetric& metric, double value) {
+    if (std::isnan(value)) {
+        return nothing;
+    }
+    switch (metric.unit()) {
+        case MetricUnit::ns:
+            return value_text(value / ns_per_ms);
+        case MetricUnit::share:
+            return fixed(100 * value, 2);
+        case MetricUnit::per_second:
+            return value_text(value);
+    }
+    return nothing;
+}
+
+const char* unit_of(const ComparedMetric& metric) {
+    switch (metric.unit()) {
+        case MetricUnit::ns:
+            return "ms";
+        case MetricUnit::share:
+            return "%";
+        case MetricUnit::per_second:
+            return "1/s";
+    }
+    return "";
+}
+
+/// A ratio, or a difference in percentage points.
+std::string change_text(const ComparedMetric& metric, double change) {
+    if (std::isnan(change)) {
+        return nothing;
+    }
+    if (metric.scale() == Scale::difference) {
+        return fmt::format("{:+.2f}", 100 * change);
+    }
+    return std::isinf(change) || change >= 1000 ? "> 1000" : fixed(change, change < 10 ? 3 : 1);
+}
+
+std::string smallest_text(const MetricComparison& metric) {
+    if (std::isnan(metric.smallest)) {
+        return nothing;
+    }
+    const double percent = 100 * metric.smallest;
+    const std::string text = percent < 1000 ? fixed(percent, percent < 10 ? 2 : 1) : "> 1000";
+    return text + (metric.metric.scale() == Scale::difference ? " pt" : " %");
+}
+
+std::string interval_text(const MetricComparison& metric) {
+    if (metric.doubt == Doubt::below_floor) {
+        return fmt::format("needs {} values", metric.floor);
+    }
+    if (std::isnan(metric.low) || std::isnan(metric.high)) {
+        return metric.doubt == Doubt::none ? nothing : text_of(metric.doubt);
+    }
+    return change_text(metric.metric, metric.low) + " to " +
+           change_text(metric.metric, metric.high);
+}
+
+}  // namespace
+
+std::vector<std::string> metric_titles() {
+    return {"", "", "A", "B", "B / A", "95 % interval", "n_eff", "smallest", ""};
+}
+
+std::vector<std::string> metric_cells(const MetricComparison& metric) {
+    const ComparedMetric& what = metric.metric;
+    return {what.name(),
+            unit_of(what),
+            shown(what, metric.a),
+            shown(what, metric.b),
+            change_text(what, metric.change),
+            interval_text(metric),
+            metric.n_eff > 0 ? with_commas(metric.n_eff, 0) : nothing,
+            smallest_text(metric),
+            name_of(metric.word)};
+}
+
+}  // namespace driftless

@@ -1,0 +1,42 @@
+#include "cmd/compare/option_values.hpp"
+
+#include <charconv>
+#include <optional>
+
+namespace driftless {
+
+Result<double> parse_margin(std::string_view text) {
+    constexpr double percent_max = 50;
+    const Error wrong{ErrorCode::invalid, 0, "is not a margin from 0 to 50 %; use \"1 %\""};
+    if (!text.ends_with('%')) {
+        return wrong;
+    }
+    text.remove_suffix(1);
+    while (text.ends_with(' ')) {
+        text.remove_suffix(1);
+    }
+    double percent = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), percent, std::chars_format::fixed);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    return whole && percent >= 0 && percent <= percent_max ? Result<double>(percent / 100) : wrong;
+}
+
+Result<ComparedMetric> parse_metric(std::string_view text) {
+    if (const std::optional<ComparedMetric> metric = read_metric(text)) {
+        return *metric;
+    }
+    return Error{ErrorCode::invalid, 0,
+                 "is not compared; there are ttft, ttft_due, tpot and e2e (each with :mean, :p99 "
+                 "or the like), errors, good, goodput, request_throughput, output_throughput and "
+                 "total_token_throughput"};
+}
+
+Result<bool> parse_unsure(std::string_view text) {
+    if (text == "pass" || text == "fail") {
+        return text == "fail";
+    }
+    return Error{ErrorCode::invalid, 0, "is neither pass nor fail"};
+}
+
+}  // namespace driftless

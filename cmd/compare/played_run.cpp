@@ -1,0 +1,223 @@
+#include "cmd/compare/played_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/report/record_pass.hpp"
+#include "cmd/run_folder.hpp"
+#include "cmd/whole_file.hpp"
+#include "engine/schedule/due.hpp"
+#include "engine/stats/run_timeline.hpp"
+#include "proto/core/hash.hpp"
+
+namespace driftless {
+
+namespace {
+
+struct ReadRow {
+    ComparedRequest request;
+    PlayedRow row;
+    std::uint32_t attempt = 0;
+    bool tainted = false;
+    bool censored = false;
+    bool waits_in_vain = false;  ///< not sent, for a row that it waited for failed
+};
+
+/// One side while its records are read.
+struct SideRead {
+    std::vector<ReadRow> rows;
+    RunTimeline timeline;
+};
+
+double known(const OptionalNs& value) {
+    return value ? static_cast<double>(*value) : unknown_value;
+}
+
+/// Whether the server is to blame: what the end of the client cut off says nothing of it.
+bool is_servers_failure(const Record& record) {
+    return is_failure(record.outcome) && record.outcome != Outcome::not_sent &&
+           record.outcome != Outcome::interrupted && record.outcome != Outcome::cancelled;
+}
+
+std::optional<bool> meets_slo(const GoodputLimits& slo, const Record& record) {
+    const bool cut_off = record.censored || record.outcome == Outcome::interrupted;
+    const bool undecided = record.outcome == Outcome::abandoned && is_undecided(slo, record);
+    if (!slo.set() || cut_off || undecided) {
+        return std::nullopt;
+    }
+    return record.outcome == Outcome::ok && meets(slo, record);
+}
+
+/// The same in each run; another one in each pass.
+std::uint64_t tree_of(const Record& record) {
+    const std::optional<std::string>& name = record.tree ? record.tree : record.session;
+    if (!name) {
+        return 0;
+    }
+    Digest digest;
+    digest.add(*name);
+    digest.add_u64(record.pass);
+    return std::max<std::uint64_t>(digest.value(), 1);
+}
+
+ReadRow read_row(const Record& record, const GoodputLimits& slo) {
+    ReadRow out;
+    ComparedRequest& request = out.request;
+    request.key = number_in_pass(record.row, record.pass);
+    request.due_ns = record.due_ns;
+    request.tree = tree_of(record);
+    request.ok = record.outcome == Outcome::ok;
+    request.failed = is_servers_failure(record);
+    request.meets_slo = meets_slo(slo, record);
+    request.ended_ns = record.ended_ns ? record.ended_ns : record.done_ns;
+    const double length = static_cast<double>(record.input_length.value_or(0));
+    PlayedRow& row = out.row;
+    row.row = record.row;
+    row.pass = record.pass;
+    row.turn = record.turn.value_or(0);
+    row.outcome = record.outcome;
+    row.prompt_tokens = record.prompt_tokens ? static_cast<double>(*record.prompt_tokens) : length;
+    row.cached_tokens = known(record.cached_tokens);
+    row.expected_tokens = known(record.expected_cached_tokens);
+    row.output_digest = record.output_digest;
+    request.input_tokens = record.input_length ? length : row.prompt_tokens;
+    request.output_tokens = static_cast<double>(record.output_tokens.value_or(0));
+    const auto put = [&request](RowValue value, double of) {
+        request.values[static_cast<std::size_t>(value)] = of;
+    };
+    put(RowValue::ttft, known(record.ttft_ns));
+    put(RowValue::ttft_due, known(record.ttft_due_ns));
+    put(RowValue::tpot, record.tpot_ns.value_or(unknown_value));
+    put(RowValue::e2e, known(record.e2e_ns));
+    out.attempt = record.attempt;
+    out.tainted = !record.tainted.empty();
+    out.censored = record.censored;
+    out.waits_in_vain = record.outcome == Outcome::not_sent && record.error.has_value();
+    return out;
+}
+
+void count(const ReadRow& one, PlayedCounts& counts) {
+    const Outcome outcome = one.row.outcome;
+    counts.ok += one.request.ok ? 1 : 0;
+    counts.failed += one.request.failed ? 1 : 0;
+    counts.other_length += is_whole(outcome) && !one.request.ok ? 1 : 0;
+    counts.abandoned += outcome == Outcome::abandoned ? 1 : 0;
+    counts.censored += one.censored ? 1 : 0;
+    counts.dropped += one.waits_in_vain ? 1 : 0;
+    counts.interrupted += outcome == Outcome::interrupted ? 1 : 0;
+    const bool ended_by_user = outcome == Outcome::cancelled && !one.censored;
+    counts.unplayed += ended_by_user || (outcome == Outcome::not_sent && !one.waits_in_vain);
+    counts.again += one.attempt > 0 ? 1 : 0;
+    counts.tainted += one.tainted ? 1 : 0;
+}
+
+/// The rows in the order of their keys, of each the last try.
+void settle(SideRead& read, PlayedRun& run) {
+    std::stable_sort(read.rows.begin(), read.rows.end(), [](const ReadRow& a, const ReadRow& b) {
+        return a.request.key != b.request.key ? a.request.key < b.request.key
+                                              : a.attempt < b.attempt;
+    });
+    run.compared.requests.reserve(read.rows.size());
+    run.rows.reserve(read.rows.size());
+    for (std::size_t i = 0; i < read.rows.size(); ++i) {
+        const ReadRow& one = read.rows[i];
+        if (i + 1 < read.rows.size() && read.rows[i + 1].request.key == one.request.key) {
+            ++run.counts.tries_left_out;
+            continue;
+        }
+        count(one, run.counts);
+        run.compared.requests.push_back(one.request);
+        run.rows.push_back(one.row);
+    }
+    run.compared.duration_ns = read.timeline.figures().duration_ns;
+}
+
+/// As its summary.json has it; empty where there is none, because it did not end.
+void read_verdict(const std::string& folder, PlayedRun& run) {
+    const Result<std::string> text = read_whole_file(folder + "/summary.json");
+    if (!text) {
+        return;
+    }
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(text.value());
+    if (!root) {
+        return;
+    }
+    const JsonValue verdict = root.value().find("verdict");
+    run.verdict = verdict.find("name").as_string().value_or("");
+    const JsonValue reasons = verdict.find("reasons");
+    for (JsonValue one = reasons.first(); one.present(); one = one.next()) {
+        run.verdict_reasons.emplace_back(one.as_string().value_or(""));
+    }
+}
+
+/// Of no side, of a, of b.
+constexpr std::array<const char*, 3> side_names{"", "a", "b"};
+using Sides = std::array<SideRead, side_names.size()>;
+
+std::string read_sides(const std::string& path, const GoodputLimits& slo, Sides& sides) {
+    return each_record_in(path, [&](const Record& record) {
+        SideRead& side = sides[0];
+        if (record.phase == Phase::warmup) {
+            side.timeline.add_warm_up(record.segment);
+        } else if (record.phase == Phase::profile) {
+            side.timeline.add(record);
+            side.rows.push_back(read_row(record, slo));
+        }
+    });
+}
+
+}  // namespace
+
+std::string PlayedRun::name() const {
+    return side.empty() ? folder : folder + ", side " + side;
+}
+
+std::vector<const PlayedRun*> all_runs(const std::vector<PlayedRun>& a,
+                                       const std::vector<PlayedRun>& b) {
+    std::vector<const PlayedRun*> runs;
+    for (const std::vector<PlayedRun>* group : {&a, &b}) {
+        for (const PlayedRun& run : *group) {
+            runs.push_back(&run);
+        }
+    }
+    return runs;
+}
+
+int read_played(const std::string& folder, const std::optional<GoodputLimits>& slo,
+                std::vector<PlayedRun>& out, std::string& why) {
+    PlayedRun run;
+    run.folder = folder;
+    while (run.folder.size() > 1 && run.folder.back() == '/') {
+        run.folder.pop_back();
+    }
+    if (why = read_run(run.folder, run.facts); !why.empty()) {
+        return exit_usage;
+    }
+    run.killed = !run.facts.ended;
+    run.goes_on = is_being_written(run.folder);
+    read_verdict(run.folder, run);
+    const std::string path =
+        run.facts.records_path.empty() ? run.folder + "/requests.jsonl" : run.facts.records_path;
+    Sides sides;
+    if (why = read_sides(path, slo.value_or(run.facts.goodput), sides); !why.empty()) {
+        return exit_input;
+    }
+    std::uint64_t records = 0;
+    const std::size_t before = out.size();
+    const bool is_dual = !sides[1].rows.empty() || !sides[2].rows.empty();
+    for (std::size_t side = is_dual ? 1 : 0; side < (is_dual ? sides.size() : 1); ++side) {
+        PlayedRun& one = out.emplace_back(run);
+        one.side = side_names[side];
+        settle(sides[side], one);
+        records += one.rows.size();
+    }
+    if (!run.facts.has_users && records < run.facts.rows) {  // how many users send nobody knows
+        out[before].counts.unplayed += run.facts.rows - records;
+    }
+    return exit_done;
+}
+
+}  // namespace driftless

@@ -1,0 +1,237 @@
+#include "cmd/compare/row_changes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "cmd/report/group_key.hpp"
+#include "cmd/values.hpp"
+#include "engine/views/view_text.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::uint32_t size_groups = 5;
+constexpr int time_groups = 6;
+
+/// Walks all runs at once, in the order of their keys.
+class Walk {
+  public:
+    explicit Walk(std::vector<const PlayedRun*> runs)
+        : runs_(std::move(runs)), at_(runs_.size(), 0) {}
+
+    /// To the next key that every run has; false at the end.
+    bool next() {
+        const std::size_t rows = runs_.front()->rows.size();
+        for (at_.front() = started_ ? at_.front() + 1 : 0; at_.front() < rows; ++at_.front()) {
+            started_ = true;
+            if (all_have(runs_.front()->compared.requests[at_.front()].key)) {
+                return true;
+            }
+        }
+        return false;
+    }
+    const ComparedRequest& request(std::size_t run) const {
+        return runs_[run]->compared.requests[at_[run]];
+    }
+    const PlayedRow& row(std::size_t run) const { return runs_[run]->rows[at_[run]]; }
+
+  private:
+    bool all_have(std::uint64_t key) {
+        for (std::size_t run = 1; run < runs_.size(); ++run) {
+            const std::vector<ComparedRequest>& requests = runs_[run]->compared.requests;
+            while (at_[run] < requests.size() && requests[at_[run]].key < key) {
+                ++at_[run];
+            }
+            if (at_[run] == requests.size() || requests[at_[run]].key != key) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    std::vector<const PlayedRun*> runs_;
+    std::vector<std::size_t> at_;  ///< [runs]
+    bool started_ = false;
+};
+
+/// The mean over runs `from` to `to`; NaN where one does not know it.
+double mean_of(const Walk& walk, std::size_t from, std::size_t to, RowValue value) {
+    double sum = 0;
+    for (std::size_t run = from; run < to; ++run) {
+        const ComparedRequest& request = walk.request(run);
+        const double one = request.values[static_cast<std::size_t>(value)];
+        sum += request.ok && one > 0 ? one : unknown_value;
+    }
+    return sum / static_cast<double>(to - from);
+}
+
+/// A group's name and rows; sorted by `order`.
+struct Group {
+    std::string name;
+    std::vector<const RowChange*> rows;
+};
+using Groups = std::map<std::int64_t, Group>;
+
+Groups by_size(const std::vector<RowChange>& rows) {
+    std::vector<std::uint32_t> lengths;
+    for (const RowChange& row : rows) {
+        lengths.push_back(static_cast<std::uint32_t>(row.input_tokens));
+    }
+    const std::vector<std::uint32_t> bounds = length_bounds(lengths, size_groups);
+    Groups groups;
+    for (const RowChange& row : rows) {
+        const auto found = std::lower_bound(bounds.begin(), bounds.end(), row.input_tokens);
+        Group& group = groups[found - bounds.begin()];
+        group.name = "to " + with_commas(*found, 0);
+        group.rows.push_back(&row);
+    }
+    return groups;
+}
+
+Groups by_turn(const std::vector<RowChange>& rows) {
+    struct Turns {
+        std::uint32_t last;
+        const char* name;
+    };
+    constexpr std::array turns{Turns{0, "none"},
+                               Turns{1, "1"},
+                               Turns{2, "2"},
+                               Turns{4, "3 to 4"},
+                               Turns{8, "5 to 8"},
+                               Turns{16, "9 to 16"},
+                               Turns{UINT32_MAX, "from 17"}};
+    Groups groups;
+    for (const RowChange& row : rows) {
+        const auto* const found = std::find_if(
+            turns.begin(), turns.end(), [&row](const Turns& one) { return row.turn <= one.last; });
+        Group& group = groups[found - turns.begin()];
+        group.name = found->name;
+        group.rows.push_back(&row);
+    }
+    return groups;
+}
+
+Groups by_hit(const std::vector<RowChange>& rows) {
+    constexpr std::array names{"none", "to 25 %", "to 50 %", "to 75 %", "to 100 %"};
+    Groups groups;
+    for (const RowChange& row : rows) {
+        if (std::isnan(row.expected_hit)) {
+            continue;
+        }
+        const double quarters = std::ceil(std::clamp(row.expected_hit, 0.0, 1.0) * 4);
+        Group& group = groups[static_cast<std::int64_t>(quarters)];
+        group.name = names[static_cast<std::size_t>(quarters)];
+        group.rows.push_back(&row);
+    }
+    return groups;
+}
+
+Groups by_time(const std::vector<RowChange>& rows) {
+    const auto order = [](const RowChange& x, const RowChange& y) { return x.due_ns < y.due_ns; };
+    const auto [first, last] = std::minmax_element(rows.begin(), rows.end(), order);
+    const std::int64_t from = first->due_ns;
+    const std::int64_t part = std::max<std::int64_t>((last->due_ns - from) / time_groups + 1, 1);
+    Groups groups;
+    for (const RowChange& row : rows) {
+        const std::int64_t number = (row.due_ns - from) / part;
+        Group& group = groups[number];
+        group.name = fmt::format("{:.1f} to {:.1f} s", in_s(from + number * part),
+                                 in_s(from + (number + 1) * part));
+        group.rows.push_back(&row);
+    }
+    return groups;
+}
+
+/// A's side of a group is 1 everywhere, so that the ratio of the two medians is the median of the
+/// ratios, with the interval of the room that all others come from.
+ChangeGroup change_of(const Group& group, const ComparisonOptions& options) {
+    ComparedRun ones;
+    ComparedRun ratios;
+    for (const RowChange* row : group.rows) {
+        ComparedRequest& one = ones.requests.emplace_back();
+        one.key = std::uint64_t{row->pass} << 32 | row->row;
+        one.due_ns = row->due_ns;
+        one.tree = row->tree;
+        one.ok = true;
+        one.values[static_cast<std::size_t>(RowValue::ttft)] = 1;
+        ratios.requests.push_back(one);
+        ratios.requests.back().values[static_cast<std::size_t>(RowValue::ttft)] = row->ratio();
+    }
+    const ComparedMetric median{Figure::value_percentile, RowValue::ttft, 500};
+    const GroupComparison compared =
+        compare_groups({&ones, 1}, {&ratios, 1}, {&median, 1}, options);
+    const MetricComparison& found = compared.metrics.front();
+    ChangeGroup out{group.name, group.rows.size(), found.ratio, found.low, found.high, found.word};
+    if (std::isnan(out.ratio)) {  // few rows have a median, and no interval
+        std::vector<double> values;
+        for (const RowChange* row : group.rows) {
+            values.push_back(row->ratio());
+        }
+        std::nth_element(values.begin(), values.begin() + (values.size() - 1) / 2, values.end());
+        out.ratio = values[(values.size() - 1) / 2];
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<RowChange> row_changes(const std::vector<PlayedRun>& a, const std::vector<PlayedRun>& b,
+                                   RowValue value) {
+    std::vector<RowChange> rows;
+    Walk walk(all_runs(a, b));
+    while (walk.next()) {
+        const double of_a = mean_of(walk, 0, a.size(), value);
+        const double of_b = mean_of(walk, a.size(), a.size() + b.size(), value);
+        if (std::isnan(of_a) || std::isnan(of_b)) {
+            continue;
+        }
+        const PlayedRow& row = walk.row(0);
+        const ComparedRequest& request = walk.request(0);
+        rows.push_back({row.row, row.pass, row.turn, request.due_ns, request.tree,
+                        request.input_tokens, row.expected_tokens / row.prompt_tokens, of_a, of_b});
+    }
+    return rows;
+}
+
+std::vector<ChangeView> where_it_changed(const std::vector<RowChange>& rows,
+                                         const ComparisonOptions& options) {
+    std::vector<ChangeView> views;
+    if (rows.empty()) {
+        return views;
+    }
+    const auto add = [&](const char* by, const Groups& groups) {
+        if (groups.size() < 2) {
+            return;
+        }
+        ChangeView& view = views.emplace_back();
+        view.by = by;
+        for (const auto& [order, group] : groups) {
+            view.groups.push_back(change_of(group, options));
+        }
+    };
+    add("input tokens", by_size(rows));
+    add("turn", by_turn(rows));
+    add("expected hit", by_hit(rows));
+    add("due", by_time(rows));
+    return views;
+}
+
+OutputChanges output_changes(const PlayedRun& a, const PlayedRun& b) {
+    OutputChanges out;
+    Walk walk({&a, &b});
+    while (walk.next()) {
+        const bool known = walk.request(0).ok && walk.request(1).ok && walk.row(0).output_digest &&
+                           walk.row(1).output_digest;
+        out.known += known ? 1 : 0;
+        out.changed += known && walk.row(0).output_digest != walk.row(1).output_digest ? 1 : 0;
+    }
+    return out;
+}
+
+}  // namespace driftless

@@ -1,0 +1,221 @@
+#include "cmd/compare/same_work.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cmd/compare/settings.hpp"
+#include "cmd/values.hpp"
+#include "proto/core/counted.hpp"
+
+namespace driftless {
+
+namespace {
+
+std::string hex(std::uint64_t digest) {
+    return fmt::format("{:016x}", digest);
+}
+
+std::string or_none(const std::string& text) {
+    return text.empty() ? "none" : text;
+}
+
+std::string time_or(const OptionalNs& ns, const char* nothing) {
+    return ns ? duration_to_text(*ns) : nothing;
+}
+
+std::string trace_of(const PlayedRun& run) {
+    return run.facts.info.trace + " (" + hex(run.facts.trace_digest) + ")";
+}
+
+std::string window_of(const PlayedRun& run) {
+    const RunDescription& how = run.facts.info.run;
+    return fmt::format("{} to {}, due within {}, limit {}: {}", time_or(how.start_ns, "start"),
+                       time_or(how.end_ns, "end"), time_or(how.duration_ns, "any time"),
+                       how.limit ? std::to_string(*how.limit) : "none",
+                       counted(run.facts.rows, "row", "rows"));
+}
+
+std::string load_of(const PlayedRun& run) {
+    const RunDescription& how = run.facts.info.run;
+    std::string text = "sessions " + how.sessions;
+    if (how.users > 0) {
+        text += fmt::format(", {} users for {}", how.users, time_or(how.for_ns, "the whole trace"));
+    }
+    if (!how.rate.empty()) {
+        text += fmt::format(", rate {} of {}, {}", how.rate, or_none(how.arriving),
+                            or_none(how.arrivals));
+    }
+    return text + (how.spread ? ", spread" : "");
+}
+
+std::string prompt_kind_of(const PlayedRun& run) {
+    return run.facts.prompt + (run.facts.is_live ? ", with answers of the run" : "");
+}
+
+std::string words_of(const PlayedRun& run) {
+    const RunFacts& facts = run.facts;
+    return fmt::format("{}, dataset {}, template {}", hex(facts.words_digest),
+                       facts.dataset_digest ? hex(*facts.dataset_digest) : "none",
+                       facts.template_digest ? hex(*facts.template_digest) : "none");
+}
+
+std::string overhead_of(const PlayedRun& run) {
+    const Overhead& overhead = run.facts.overhead;
+    return fmt::format("{}+{} tokens", overhead.pre, overhead.post);
+}
+
+/// Something that run.json says, by which two runs can differ. `explains`: instants or prompts
+/// differ because of it.
+struct WorkPart {
+    const char* what;
+    Weight weight;
+    std::string (*value)(const PlayedRun& run);
+    const char* remedy;
+    bool explains_dues = false;
+    bool explains_prompts = false;
+};
+
+constexpr const char* repeat = "play B with driftless replay --from A, which repeats A's work";
+constexpr std::array work_parts{
+    WorkPart{"trace", Weight::never, trace_of,
+             "give both the same TRACE; rows of two traces cannot be paired, so that --anyway "
+             "does not help",
+             true, true},
+    WorkPart{"load", Weight::refused, load_of, repeat, true, true},
+    WorkPart{"speed", Weight::refused,
+             [](const PlayedRun& run) { return run.facts.info.run.speed; }, repeat, true, false},
+    WorkPart{"window", Weight::refused, window_of, repeat, true, true},
+    WorkPart{"seed", Weight::refused,
+             [](const PlayedRun& run) { return std::to_string(run.facts.seed); }, repeat, true,
+             true},
+    WorkPart{"cache salt", Weight::refused,
+             [](const PlayedRun& run) { return run.facts.cache_salt.value_or("none"); },
+             "lengths and sharing are equal, only the words differ; where that is what you want, "
+             "as for two runs against one warm server, give --anyway",
+             false, true},
+    WorkPart{"prompts", Weight::refused, prompt_kind_of, repeat, false, true},
+    WorkPart{"words", Weight::refused, words_of,
+             "give both the same --tokenizer, --dataset and --template", false, true},
+    WorkPart{"tokens around prompts", Weight::refused, overhead_of,
+             "the servers' templates differ, and prompts were cut to fit them; give both the same "
+             "--overhead",
+             false, true},
+    WorkPart{"output mode", Weight::refused,
+             [](const PlayedRun& run) { return or_none(run.facts.info.run.output); }, repeat},
+    WorkPart{"api", Weight::told, [](const PlayedRun& run) { return run.facts.info.backend; }, ""},
+    WorkPart{"model", Weight::told, [](const PlayedRun& run) { return run.facts.info.model_id; },
+             ""},
+};
+
+class Differences {
+  public:
+    explicit Differences(std::vector<const PlayedRun*> runs) : runs_(std::move(runs)) {}
+
+    void add_part(const WorkPart& part) {
+        const std::string first = part.value(*runs_.front());
+        for (const PlayedRun* run : runs_) {
+            const std::string value = part.value(*run);
+            if (value != first) {
+                found_.push_back({part.weight, part.what, first, value, run->name(), part.remedy});
+                dues_explained_ = dues_explained_ || part.explains_dues;
+                prompts_explained_ = prompts_explained_ || part.explains_prompts;
+                return;
+            }
+        }
+    }
+    /// What digests tell, where nothing that is known explains it.
+    void add_digests() {
+        if (!dues_explained_) {
+            add_part({"due instants", Weight::refused,
+                      [](const PlayedRun& run) { return hex(run.facts.schedule_digest); }, repeat});
+        }
+        const bool all_known = std::all_of(runs_.begin(), runs_.end(), [](const PlayedRun* run) {
+            return run->facts.prompts_digest.has_value() && !run->facts.is_live;
+        });
+        if (!prompts_explained_ && all_known) {
+            add_part({"prompt digests", Weight::refused,
+                      [](const PlayedRun& run) { return hex(*run.facts.prompts_digest); }, repeat});
+        }
+    }
+    void add_unplayed() {
+        for (const PlayedRun* run : runs_) {
+            const std::string name = run->name();
+            const std::string resume =
+                run->facts.is_live || run->facts.has_users
+                    ? "driftless replay --from " + run->folder + " plays it anew"
+                    : "driftless replay --resume " + run->folder + " goes on with it";
+            if (run->goes_on) {
+                add_state(name, "still goes on", "wait for its end");
+            } else if (run->counts.unplayed > 0) {
+                add_state(name,
+                          fmt::format("{} of {} were not played to their end", run->counts.unplayed,
+                                      counted(run->facts.rows, "row", "rows")),
+                          resume);
+            } else if (run->facts.has_users && run->killed) {
+                add_state(name, "was killed while its users played", resume);
+            }
+        }
+    }
+    void add_settings() {
+        for (const PlayedRun* run : runs_) {
+            const auto [first, value] =
+                differing_settings(runs_.front()->facts.arguments, run->facts.arguments);
+            if (first != value) {
+                found_.push_back(
+                    {Weight::told, "settings", or_none(first), or_none(value), run->name(), ""});
+                return;
+            }
+        }
+    }
+    std::vector<WorkDifference> take() {
+        std::stable_sort(found_.begin(), found_.end(),
+                         [](const auto& x, const auto& y) { return x.weight > y.weight; });
+        return std::move(found_);
+    }
+
+  private:
+    void add_state(const std::string& name, const std::string& what, const std::string& remedy) {
+        found_.push_back({Weight::refused, "completeness", "complete", what, name,
+                          remedy + ", and --anyway compares the requests that all runs have"});
+    }
+
+    std::vector<const PlayedRun*> runs_;
+    std::vector<WorkDifference> found_;
+    bool dues_explained_ = false;
+    bool prompts_explained_ = false;
+};
+
+}  // namespace
+
+const char* name_of(Weight weight) {
+    switch (weight) {
+        case Weight::told:
+            return "told";
+        case Weight::refused:
+            return "refused";
+        case Weight::never:
+            return "never";
+    }
+    return "";
+}
+
+std::vector<WorkDifference> work_differences(const std::vector<PlayedRun>& a,
+                                             const std::vector<PlayedRun>& b) {
+    Differences differences(all_runs(a, b));
+    for (const WorkPart& part : work_parts) {
+        differences.add_part(part);
+    }
+    differences.add_digests();
+    differences.add_unplayed();
+    differences.add_settings();
+    return differences.take();
+}
+
+Weight heaviest(const std::vector<WorkDifference>& differences) {
+    return differences.empty() ? Weight::told : differences.front().weight;
+}
+
+}  // namespace driftless

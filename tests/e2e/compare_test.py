@@ -1,0 +1,296 @@
+"""driftless compare: what differs is found, what is equal is not called better, and runs that did not
+play the same work are refused, with the values of both and the remedy."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree
+
+from find_test import check
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
+
+SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "cmd/compare/compare.schema.json"
+USAGE, INPUT, BEYOND = 2, 3, 8
+QUICK = ("--speed", 40)
+
+
+def compare(*arguments):
+    return subprocess.run(
+        [DRIFTLESS, "compare", *[str(one) for one in arguments]],
+        capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
+    )  # fmt: skip
+
+
+def compared(*arguments):
+    """The object of --json -, checked against its schema."""
+    done = compare(*arguments, "--json", "-")
+    found = json.loads(done.stdout)
+    check(unittest.TestCase(), found, json.loads(SCHEMA.read_text()), "compare")
+    return found
+
+
+def metric(found, name):
+    return next(one for one in found["metrics"] if one["name"] == name)
+
+
+def median(values):
+    return sorted(values)[(len(values) - 1) // 2]  # nearest rank
+
+
+class Compare(Case):
+    """Runs that several tests read are played once: 240 rows, 20 and 24 ms to the first token."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = tempfile.TemporaryDirectory(prefix="driftless-e2e-compare-")
+        cls.addClassCleanup(cls.shared.cleanup)
+        play = cls()
+        play.scratch = pathlib.Path(cls.shared.name)
+        play.runs = 0
+        cls.fast = [play.play("20ms") for _ in range(2)]
+        cls.slow = [play.play("24ms") for _ in range(2)]
+
+    def runTest(self):
+        """For setUpClass, which plays runs by the means of a case."""
+
+    def play(self, ttft, *flags, trace=SAMPLE, server_flags=()):
+        with mock("--ttft", ttft, "--itl", "1ms", *server_flags) as server:
+            run = self.replay(trace, "--url", server.url, *(flags or QUICK))
+        self.assertEqual(run.code, 0, run.said + run.complained)
+        return run.folder
+
+    def test_what_is_slower_is_worse(self):
+        """The figures are those of the records, by other arithmetic."""
+        found = compared(self.fast[0], self.slow[0])
+        self.assertTrue(found["same_work"])
+        self.assertEqual(found["differences"], [])
+        one = metric(found, "ttft:p50")
+        self.assertEqual(one["word"], "worse")
+        times = [
+            [record["ttft_ns"] for record in read_jsonl(folder / "requests.jsonl")]
+            for folder in (self.fast[0], self.slow[0])
+        ]
+        self.assertEqual((one["a"], one["b"]), (median(times[0]), median(times[1])))
+        self.assertAlmostEqual(one["ratio"], one["b"] / one["a"])
+        self.assertLess(one["low"], one["ratio"])
+        self.assertGreater(one["high"], one["ratio"])
+        self.assertEqual(metric(compared(self.slow[0], self.fast[0]), "ttft:p50")["word"], "better")
+        self.assertEqual(found["evidence"], "within_run")
+
+    def test_a_run_is_the_same_as_itself(self):
+        found = compared(self.fast[0], self.fast[0])
+        for one in found["metrics"]:
+            self.assertNotIn(one["word"], ("better", "worse"), one)
+            if one["ratio"] is not None and one["scale"] == "ratio":
+                self.assertEqual(one["ratio"], 1, one)
+        self.assertEqual(metric(found, "ttft:p50")["word"], "same")
+        self.assertEqual(found["pairs"]["answers_changed"], 0)
+
+    def test_groups_of_repeats(self):
+        """Two repeats a side speak for other runs, too; -- may stand before or behind flags."""
+        found = compared("--metric", "ttft:p50", *self.fast, "--", *self.slow)
+        self.assertEqual(found["evidence"], "between_runs")
+        self.assertEqual([one["name"] for one in found["metrics"]], ["ttft:p50"])
+        self.assertEqual((len(found["a"]), len(found["b"])), (2, 2))
+        self.assertGreater(metric(found, "ttft:p50")["ratio"], 1.05)
+
+    def test_the_screen(self):
+        """It fits a terminal, and says what the interval speaks for and what has too few values."""
+        done = compare(self.fast[0], self.slow[0])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        lines = done.stdout.splitlines()
+        self.assertLessEqual(len(lines), 40)
+        self.assertLessEqual(max(len(line) for line in lines), 100)
+        self.assertIn("no evidence that other runs would", " ".join(done.stdout.split()))
+        p99 = next(line for line in lines if line.startswith("ttft:p99"))
+        self.assertIn("needs 662 values", p99)
+        self.assertTrue(p99.endswith("unsure"), p99)
+
+    def test_where_and_rows(self):
+        done = compare(self.fast[0], self.slow[0], "--where", "--rows", 3)
+        for by in ("ttft by input tokens", "ttft by expected hit", "ttft by due"):
+            self.assertIn(by, done.stdout)
+        listed = done.stdout[done.stdout.index("Changed most") :].splitlines()[1:]
+        self.assertEqual(len(listed), 3)
+        records = [
+            {record["row"]: record["ttft_ns"] for record in read_jsonl(folder / "requests.jsonl")}
+            for folder in (self.fast[0], self.slow[0])
+        ]
+        ratios = {row: records[1][row] / records[0][row] for row in records[0]}
+        most = sorted(ratios, key=lambda row: -max(ratios[row], 1 / ratios[row]))[:3]
+        self.assertEqual([int(line.split()[0]) for line in listed], most)
+        groups = compared(self.fast[0], self.slow[0])["where"]
+        for view in groups:
+            self.assertEqual(sum(group["requests"] for group in view["groups"]), 240, view["by"])
+
+    def test_fail_if(self):
+        """The interval must lie beyond, not the point; what is unsure passes unless it must not."""
+        sides = (self.fast[0], self.slow[0])
+        self.assertEqual(compare(*sides, "--fail-if", "ttft:p50 > +5 %").returncode, BEYOND)
+        self.assertEqual(compare(*sides, "--fail-if", "ttft:p50 > +50 %").returncode, 0)
+        self.assertEqual(compare(*sides, "--fail-if", "ttft:p50 > 10ms").returncode, BEYOND)
+        self.assertEqual(compare(*sides, "--fail-if", "ttft:p50 > 10s").returncode, 0)
+        # 240 answers without a failure cannot rule out 0.1 %.
+        self.assertEqual(compare(*sides, "--fail-if", "errors > 0.1 %").returncode, 0)
+        unsure = compare(*sides, "--fail-if", "errors > 0.1 %", "--unsure", "fail")
+        self.assertEqual(unsure.returncode, BEYOND)
+        self.assertIn("errors > 0.1 %: 0.00 %", unsure.stdout)
+        self.assertEqual(compare(*sides, "--fail-if", "errors > 50 %", "--unsure", "fail").returncode, 0)
+        faster = compare(*reversed(sides), "--fail-if", "ttft:p50 < -5 %")
+        self.assertEqual(faster.returncode, BEYOND, faster.stdout)
+
+    def test_files(self):
+        """Markdown, JUnit and JSON are written beside the screen, never over a file."""
+        paths = {name: self.scratch / f"out.{name}" for name in ("json", "markdown", "junit")}
+        flags = [word for name, path in paths.items() for word in (f"--{name}", path)]
+        bounds = ("--fail-if", "ttft:p50 > +5 %", "--fail-if", "errors > 0.1 %")
+        done = compare(self.fast[0], self.slow[0], *flags, *bounds)
+        self.assertEqual(done.returncode, BEYOND, done.stderr)
+        self.assertIn("ttft:p50", done.stdout)
+        self.assertIn("| ttft:p50 | ms |", paths["markdown"].read_text())
+        suite = xml.etree.ElementTree.parse(paths["junit"]).getroot()[0]
+        ends = [[child.tag for child in case] for case in suite]
+        self.assertEqual(ends, [["system-out"], ["failure", "system-out"], ["skipped", "system-out"]])
+        again = compare(self.fast[0], self.slow[0], *flags)
+        self.assertEqual(again.returncode, USAGE)
+        self.assertIn("--json", again.stderr)
+
+    def refused(self, other, *words, anyway=True):
+        """Refused with the values of both; with --anyway compared, and it is said."""
+        done = compare(self.fast[0], other)
+        self.assertEqual((done.returncode, done.stdout), (INPUT, ""), done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+        self.assertEqual("--anyway compares" in done.stderr, anyway, done.stderr)
+        found = compared(self.fast[0], other)
+        self.assertEqual((found["same_work"], found["metrics"]), (False, []))
+        again = compare(self.fast[0], other, "--anyway")
+        self.assertEqual(again.returncode, 0 if anyway else INPUT, again.stderr)
+        self.assertEqual("NOT THE SAME" in again.stdout, anyway, again.stdout)
+        return again
+
+    def test_another_trace_is_refused(self):
+        rows = SAMPLE.read_text().splitlines()
+        trace = self.write("other.jsonl", "\n".join(rows[:-1]) + "\n")
+        self.refused(self.play("20ms", trace=trace), "trace: ", "sample (", "other (", "same TRACE",
+                     anyway=False)  # fmt: skip
+
+    def test_another_seed_is_refused(self):
+        other = self.play("20ms", *QUICK, "--seed", 7)
+        self.refused(other, "seed: ", " has 0; ", " has 7", "--from A")
+
+    def test_another_salt_is_refused(self):
+        other = self.play("20ms", *QUICK, "--cache-salt", "pepper")
+        self.refused(other, "cache salt: ", "has none", "has pepper", "only the words differ")
+
+    def test_another_window_is_refused(self):
+        """With --anyway the rows that both have are paired."""
+        other = self.play("20ms", *QUICK, "--limit", 100)
+        again = self.refused(other, "window: ", "limit none: 240 rows", "limit 100: 100 rows")
+        self.assertIn("100 requests in all runs; 140 only in A", again.stdout)
+
+    def test_another_speed_is_refused(self):
+        self.refused(self.play("20ms", "--speed", 80), "speed: ", "has 40;", "has 80")
+
+    def test_another_schedule_is_refused(self):
+        other = self.play("20ms", "--rate", 400)
+        self.refused(other, "load: ", "rate 400")
+
+    def test_another_output_mode_is_refused(self):
+        other = self.play("20ms", *QUICK, "--output", "cap")
+        self.refused(other, "output mode: ", "has exact;", "has cap")
+
+    def test_other_prompts_are_refused(self):
+        other = self.play("20ms", *QUICK, "--overhead", "3,2")
+        self.refused(other, "tokens around prompts: ", "0+0", "3+2")
+
+    def test_a_run_that_was_killed_is_refused(self):
+        with mock("--ttft", "20ms", "--itl", "1ms") as server:
+            process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 10)
+            time.sleep(0.8)  # a flush of the records
+            process.kill()
+            process.communicate()
+        records = len(read_jsonl(folder / "requests.jsonl", whole=False))
+        self.assertGreater(records, 10)
+        # Its speed is another one, which is told as well.
+        again = self.refused(folder, "completeness: ", f"{240 - records} of 240 rows", "--resume")
+        self.assertIn(f"{records} requests in all runs", again.stdout)
+
+    def test_a_run_that_goes_on_is_refused(self):
+        with mock("--ttft", "20ms", "--itl", "1ms") as server:
+            process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 1)
+            done = compare(self.fast[0], folder)
+            process.kill()
+            process.communicate()
+        self.assertEqual(done.returncode, INPUT)
+        self.assertIn("still goes on", done.stderr)
+        self.assertIn("wait for its end", done.stderr)
+
+    def test_records_at_another_place(self):
+        """--output-path, and a goodput that was not asked for before."""
+        path = self.scratch / "records.jsonl"
+        other = self.play("24ms", *QUICK, "--output-path", path)
+        found = compared(self.fast[0], other, "--goodput", "ttft:22")
+        self.assertTrue(found["same_work"])
+        good = metric(found, "good")
+        self.assertEqual(good["word"], "worse")
+        self.assertEqual(good["b"], 0)
+        self.assertEqual(metric(found, "goodput")["b"], 0)
+
+    def test_failures_are_no_times(self):
+        """Rows that fail on one side are in no time of either, and are errors."""
+        faults = [word for row in range(0, 240, 4) for word in ("--fault-row", f"500:{row}")]
+        other = self.play("20ms", *QUICK, "--no-preflight", "--model", "mock-model",
+                          server_flags=faults)  # fmt: skip
+        found = compared(self.fast[0], other, "--fail-if", "errors > +5 %")
+        self.assertEqual(found["pairs"]["only_a_ok"], 60)
+        errors = metric(found, "errors")
+        self.assertEqual((errors["a"], errors["b"], errors["word"]), (0, 0.25, "worse"))
+        self.assertEqual(metric(found, "ttft:p50")["pairs"], 180)
+        self.assertEqual(found["thresholds"][0]["judged"], "fails")
+
+    def test_users_are_paired_by_row_and_pass(self):
+        """Dues are decided at run time there; the rules and the corpus are the work."""
+        flags = ("--users", 4, "--seed", 3, "--speed", 500)
+        trace = self.scratch / "chat.jsonl"
+        subprocess.run([DRIFTLESS, "synth", "chat", "--sessions", "12", "--turns", "3", "-o", trace],
+                       capture_output=True, check=True)  # fmt: skip
+        a = self.play("10ms", *flags, trace=trace)
+        b = self.play("14ms", *flags, trace=trace)
+        found = compared(a, b)
+        self.assertTrue(found["same_work"], found["differences"])
+        self.assertGreater(found["pairs"]["requests"], 30)
+        self.assertGreater(found["pairs"]["sessions"], 0)
+        self.assertGreater(metric(found, "ttft:p50")["ratio"], 1.2)
+        other = self.play("10ms", "--users", 2, "--seed", 3, "--speed", 500, trace=trace)
+        done = compare(a, other)
+        self.assertEqual(done.returncode, INPUT)
+        self.assertIn("4 users", done.stderr)
+        self.assertIn("2 users", done.stderr)
+
+    def test_bad_arguments(self):
+        for arguments, word in (
+            ((), "no run is given"),
+            (("a", "b", "c"), "Put -- between them"),
+            (("a", "--"), "name a run on each side"),
+            (("a", "b", "--metric", "ttft"), "is not compared"),
+            (("a", "b", "--margin", "90 %"), "is not a margin"),
+            (("a", "b", "--fail-if", "ttft:p99"), "compares nothing"),
+            (("a", "b", "--fail-if", "ttft:p99 > 2"), "a time with its unit"),
+            (("a", "b", "--fail-if", "output_throughput < 5"), "no bound of its own"),
+            (("a", "b", "--unsure", "maybe"), "neither pass nor fail"),
+            (("a", "b", "--json", "-", "--junit", "-"), "only one of them"),
+            ((self.scratch, self.fast[0]), "is not the folder of a run"),
+            ((self.fast[0],), "--against"),
+        ):
+            done = compare(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (USAGE, ""), arguments)
+            self.assertIn(word, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
