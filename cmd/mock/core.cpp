@@ -8,6 +8,10 @@ namespace driftless::mock {
 MockCore::MockCore(const CoreOptions& options)
     : options_(options), cache_(options.cache_blocks_max) {
     CHECK(options_.pace.tokens_per_chunk > 0);
+    if (options_.cache_block_tokens > 0) {
+        metrics_.cache_blocks = options_.cache_blocks_max;
+        metrics_.cache_block_tokens = options_.cache_block_tokens;
+    }
     if (options_.pace.in_steps()) {
         batch_.emplace(options_.pace, options_.slots, options_.seed);
     }

@@ -241,6 +241,12 @@ void append_vllm_metrics(std::string& out, const std::string& model, const Metri
     page.counter("prefix_cache_queries_total", metrics.cache_queries);
     page.counter("prefix_cache_hits_total", metrics.cache_hits);
     page.counter("request_success_total", metrics.requests_ok);
+    if (metrics.cache_blocks > 0) {  // as vLLM does: the labels say it
+        const std::string config = "{block_size=\"" + std::to_string(metrics.cache_block_tokens) +
+                                   "\",engine=\"0\",num_gpu_blocks=\"" +
+                                   std::to_string(metrics.cache_blocks) + "\"}";
+        MetricsPage(out, "vllm:", config).gauge("cache_config_info", std::uint64_t{1});
+    }
 }
 
 // SGLang's rate is that of its latest batches, ours that of all prompts so far. How full a memory
@@ -257,6 +263,9 @@ void append_sglang_metrics(std::string& out, const std::string& model, const Met
                                      : static_cast<double>(metrics.cache_hits) /
                                            static_cast<double>(metrics.cache_queries));
     page.counter("num_requests_total", metrics.requests_ok);
+    if (metrics.cache_blocks > 0) {
+        page.gauge("max_total_num_tokens", metrics.cache_blocks * metrics.cache_block_tokens);
+    }
 }
 
 }  // namespace

@@ -26,8 +26,10 @@ struct Metrics {
     std::uint64_t cache_hits = 0;     ///< of these, found
     std::uint64_t requests_ok = 0;
     std::uint64_t requests_failed = 0;
-    std::uint64_t running = 0;  ///< now
-    std::uint64_t waiting = 0;  ///< now
+    std::uint64_t running = 0;             ///< now
+    std::uint64_t waiting = 0;             ///< now
+    std::uint64_t cache_blocks = 0;        ///< that the cache holds at most; 0: without limit
+    std::uint64_t cache_block_tokens = 0;  ///< of each
 };
 
 /// What every response of a connection needs to know.

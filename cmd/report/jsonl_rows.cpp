@@ -38,6 +38,7 @@ const TableRow* JsonlRows::next() {
         why_ = describe_line(path_, lines_.number(), Error{root.error().code, 0, "read a line"});
         return nullptr;
     }
+    line_ = root.value();
     row_.clear();
     // Lines have the order of the columns, so that each column is looked for behind the one before.
     JsonValue at = root.value().first();

@@ -22,6 +22,9 @@ class JsonlRows {
     /// The next row, a cell for each column, valid until the next call; null at the end, and where
     /// the file cannot be read on: `why` says so then.
     const TableRow* next();
+    /// The line of that row, parsed.
+    const JsonValue& line() const { return line_; }
+    std::uint64_t number() const { return lines_.number(); }
     /// Empty: nothing is wrong.
     const std::string& why() const { return why_; }
 
@@ -33,6 +36,7 @@ class JsonlRows {
     RunLines lines_;
     std::vector<Figure> columns_;
     JsonDocument document_;
+    JsonValue line_;
     TableRow row_;
     std::string why_;
 };

@@ -1,48 +1,33 @@
 #include "cmd/report/page.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cmd/report/jsonl_rows.hpp"
 #include "cmd/report/page_column.hpp"
+#include "cmd/report/page_readings.hpp"
+#include "cmd/report/page_shell.hpp"
 #include "cmd/report/prefix_forecast.hpp"
 #include "cmd/report/server_table.hpp"
-#include "cmd/report/shipped_page.hpp"
 #include "cmd/version.hpp"
-#include "proto/core/check.hpp"
-#include "proto/core/hash.hpp"
-#include "proto/export/html.hpp"
-#include "proto/export/xml.hpp"
+#include "engine/history/run_lines.hpp"
+#include "proto/record/parsed_record.hpp"
 
 namespace driftless {
 
 namespace {
 
-/// In the order in which they need each other.
-constexpr std::array<std::string_view, 6> libraries{"d3-array",  "d3-collection",  "d3-color",
-                                                    "d3-format", "d3-interpolate", "d3-scale"};
-constexpr std::array<std::string_view, 18> scripts{
-    "columns", "statistics", "words",    "run",      "draw",        "pointer",
-    "chart",   "record",     "load",     "latency",  "forecast",    "cache",
-    "server",  "client",     "sessions", "outcomes", "definitions", "page",
+/// Of this page alone, in the order in which they need each other.
+constexpr std::array<std::string_view, 14> run_scripts{
+    "run",   "record", "load",   "steady",   "latency",  "why",         "forecast",
+    "cache", "server", "client", "sessions", "outcomes", "definitions", "page",
 };
 constexpr std::array page_tables{RunTable::requests, RunTable::periods, RunTable::client,
                                  RunTable::events};
-
-std::string_view part(std::string_view name) {
-    const auto all = shipped_page();
-    const auto found = std::find_if(
-        all.begin(), all.end(), [name](const ShippedPagePart& one) { return one.name == name; });
-    CHECK(found != all.end());
-    return found->text;
-}
 
 std::string path_of(const ReportedRun& run, RunTable table) {
     return table == RunTable::requests ? run.records_path()
@@ -63,10 +48,11 @@ struct PageTable {
     }
 };
 
-/// `stride`: every so many rows.
+/// `stride`: every so many rows. `readings`, or null, get every record.
 std::optional<PageTable> read_table(const ReportedRun& run, RunTable which, std::uint64_t stride,
-                                    std::string& why) {
-    Result<JsonlRows> rows = JsonlRows::open(path_of(run, which), figures_of(which), why);
+                                    PageReadings* readings, std::string& why) {
+    const std::string path = path_of(run, which);
+    Result<JsonlRows> rows = JsonlRows::open(path, figures_of(which), why);
     if (!rows) {
         return {};
     }
@@ -75,6 +61,14 @@ std::optional<PageTable> read_table(const ReportedRun& run, RunTable which, std:
         table.columns.emplace_back(figure);
     }
     while (const TableRow* row = rows.value().next()) {
+        if (readings != nullptr) {
+            const Result<Record> record = record_of(rows.value().line());
+            if (!record) {
+                why = describe_line(path, rows.value().number(), record.error());
+                return {};
+            }
+            readings->add(record.value());
+        }
         if (table.read++ % stride == 0) {
             for (std::size_t i = 0; i < table.columns.size(); ++i) {
                 table.columns[i].add((*row)[i]);
@@ -146,7 +140,9 @@ void add_run(JsonWriter& json, const ReportedRun& run) {
     json.key("zero_utc_ms").integer(facts.segments.front().clock.zero_utc_ns / 1'000'000);
     json.key("segments").unsigned_integer(facts.segments.size());
     json.key("ended").boolean(facts.ended);
-    json.key("calibration").string(how_calibrated(facts.calibration));
+    json.key("calibration");
+    json.string(facts.calibration.why_not.empty() ? how_calibrated(facts.calibration)
+                                                  : "not calibrated: " + facts.calibration.why_not);
     json.end_object();
 }
 
@@ -162,10 +158,19 @@ void add_definitions(JsonWriter& json) {
     json.end_array();
 }
 
+/// Of so many records the page has every so many-th.
+std::uint64_t stride_of(std::uint64_t records, std::uint64_t records_max) {
+    return records > records_max ? (records + records_max - 1) / records_max : 1;
+}
+
 /// All that the page shows, as one JSON object; nothing where a file cannot be read.
 std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records_max,
                                    std::string& why) {
     const std::uint64_t records = run.figures.rows + run.figures.warmup_rows;
+    PageReadings readings;
+    if (why = readings.begin(run); !why.empty()) {
+        return {};
+    }
     std::string text;
     JsonWriter json(text);
     json.begin_object().key("format").integer(1);
@@ -175,14 +180,15 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
     json.key("tables").begin_object();
     PrefixForecast forecast;
     for (const RunTable which : page_tables) {
-        const bool many = which == RunTable::requests && records > records_max;
-        const std::uint64_t stride = many ? (records + records_max - 1) / records_max : 1;
-        const std::optional<PageTable> table = read_table(run, which, stride, why);
+        const bool is_requests = which == RunTable::requests;
+        const std::optional<PageTable> table =
+            read_table(run, which, is_requests ? stride_of(records, records_max) : 1,
+                       is_requests ? &readings : nullptr, why);
         if (!table) {
             return {};
         }
         add_table(json, name_of(which), *table);
-        if (which == RunTable::requests) {
+        if (is_requests) {
             forecast = forecast_of(run, *table);
         }
     }
@@ -191,34 +197,12 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
     }
     json.end_object().key("forecast");
     write_forecast(json, forecast);
+    if (why = readings.end(run); !why.empty()) {
+        return {};
+    }
+    readings.write(json, stride_of(records, records_max));
     json.end_object();
     return text;
-}
-
-/// What stands in the page for a word between two @ in its shell.
-struct Filling {
-    std::string_view mark;
-    std::string_view text;
-};
-
-/// In one pass, so that no mark is looked for in what was filled in.
-std::string filled(std::string_view shell, std::span<const Filling> fillings) {
-    std::string page;
-    for (std::size_t from = 0;;) {
-        const std::size_t at = shell.find('@', from);
-        page += shell.substr(from, at - from);
-        if (at == shell.npos) {
-            return page;
-        }
-        const std::size_t end = shell.find('@', at + 1);
-        CHECK(end != shell.npos);
-        const std::string_view mark = shell.substr(at + 1, end - at - 1);
-        const auto found = std::find_if(fillings.begin(), fillings.end(),
-                                        [mark](const Filling& one) { return one.mark == mark; });
-        CHECK(found != fillings.end());
-        page += found->text;
-        from = end + 1;
-    }
 }
 
 }  // namespace
@@ -228,28 +212,7 @@ Result<std::string> page_of(const ReportedRun& run, std::string& why, std::uint6
     if (!data) {
         return Error{ErrorCode::invalid, 0, "read the run"};
     }
-    std::string title;
-    append_xml_text(title, run.info.trace + " " + run.info.date);
-    std::string code;
-    for (const std::string_view name : libraries) {
-        code.append(part(name)).append("\n");
-    }
-    for (const std::string_view name : scripts) {
-        code.append(part(name)).append("\n");
-    }
-    // Only what has this word runs. Nobody can know it who does not know every stamp of the run.
-    Digest digest;
-    digest.add(*data);
-    const std::string nonce =
-        fmt::format("{:016x}{:016x}", digest.value(), mix64(digest.value() ^ data->size()));
-    std::string json;
-    append_script_json(json, *data);
-    const std::array fillings{
-        Filling{"nonce", nonce},         Filling{"title", title},
-        Filling{"style", part("style")}, Filling{"licence", part("licence")},
-        Filling{"code", code},           Filling{"data", json},
-    };
-    return filled(part("shell"), fillings);
+    return page_text(run.info.trace + " " + run.info.date, run_scripts, *data);
 }
 
 }  // namespace driftless

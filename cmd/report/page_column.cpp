@@ -129,6 +129,10 @@ void PageColumn::add(const TableCell& cell) {
     }
 }
 
+void PageColumn::add_integer(std::int64_t value) {
+    has_fractions_ ? fractions_.push_back(static_cast<double>(value)) : integers_.push_back(value);
+}
+
 void PageColumn::add_number(const std::string& digits) {
     const char* const end = digits.data() + digits.size();
     if (!has_fractions_) {

@@ -27,6 +27,8 @@ class PageColumn {
 
     /// The cell of the next row. In a column of numbers, what is not one is null.
     void add(const TableCell& cell);
+    /// The same of a column of numbers.
+    void add_integer(std::int64_t value);
     const std::string& name() const { return figure_.name; }
     std::size_t rows() const { return std::max(integers_.size(), fractions_.size()); }
     /// Null where it is unknown, or the column is one of fractions. Of a text: its number, from 1.

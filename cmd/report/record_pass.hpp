@@ -2,6 +2,8 @@
 /// forward; a record is gone with the next.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -35,6 +37,36 @@ std::string each_record_in(const std::string& path, Take take) {
 template <typename Take>
 std::string each_record(const ReportedRun& run, Take take) {
     return each_record_in(run.records_path(), std::move(take));
+}
+
+/// Gives only the records at these places of the file, which ascend from 0; others are not parsed.
+template <typename Take>
+std::string each_record_at(const ReportedRun& run, std::span<const std::uint32_t> places,
+                           Take take) {
+    std::string why;
+    const std::string path = run.records_path();
+    Result<RunLines> lines = RunLines::open(path, why);
+    if (!lines) {
+        return why;
+    }
+    JsonDocument document;
+    std::uint32_t place = 0;
+    while (!places.empty()) {  // ends: with the file at the latest
+        const auto line = lines.value().next();
+        if (!line) {
+            break;
+        }
+        if (place++ != places.front()) {
+            continue;
+        }
+        places = places.subspan(1);
+        const Result<Record> record = read_record(document, *line);
+        if (!record) {
+            return describe_line(path, lines.value().number(), record.error());
+        }
+        take(record.value());
+    }
+    return lines.value().why();
 }
 
 }  // namespace driftless

@@ -13,61 +13,6 @@ namespace driftless {
 
 namespace {
 
-/// Output tokens of which the stamps lie in [begin, end): by chunk where their tokens are known,
-/// else each chunk has an equal part of the answer's.
-double tokens_within(const Record& record, std::int64_t begin, std::int64_t end) {
-    if (!record.fired_ns || record.chunk_ns.empty()) {
-        const bool inside =
-            record.last_token_ns && *record.last_token_ns >= begin && *record.last_token_ns < end;
-        return inside ? static_cast<double>(record.output_tokens.value_or(0)) : 0;
-    }
-    const double each = static_cast<double>(record.output_tokens.value_or(0)) /
-                        static_cast<double>(record.chunk_ns.size());
-    double tokens = 0;
-    for (std::size_t i = 0; i < record.chunk_ns.size(); ++i) {
-        const std::int64_t at = *record.fired_ns + record.chunk_ns[i];
-        if (at >= begin && at < end) {
-            tokens += record.chunk_tokens_known ? record.chunk_tokens[i] : each;
-        }
-    }
-    return tokens;
-}
-
-/// Gathers one side.
-class SideSums {
-  public:
-    SideSums(std::int64_t begin, std::int64_t end, const ReportedRun& run)
-        : begin_(begin), end_(end), summary_(run.figures.goodput_limits, run.facts.overhead) {}
-
-    void add(const Record& record) {
-        const bool left = record.fired_ns && *record.fired_ns >= begin_ && *record.fired_ns < end_;
-        requests_ += left ? 1 : 0;
-        if (left) {
-            summary_.add(record);
-        }
-        const bool ended = record.ended_ns && *record.ended_ns >= begin_ && *record.ended_ns < end_;
-        answered_ += ended && is_whole(record.outcome) ? 1 : 0;
-        tokens_ += is_whole(record.outcome) ? tokens_within(record, begin_, end_) : 0;
-    }
-    SteadySide side() const {
-        SteadySide side;
-        side.requests = requests_;
-        side.seconds = in_s(end_ - begin_);
-        side.requests_per_s = ratio(static_cast<double>(answered_), side.seconds);
-        side.tokens_per_s = ratio(tokens_, side.seconds);
-        side.figures = summary_.figures();
-        return side;
-    }
-
-  private:
-    std::int64_t begin_;
-    std::int64_t end_;
-    Summary summary_;
-    std::uint64_t requests_ = 0;
-    std::uint64_t answered_ = 0;
-    double tokens_ = 0;
-};
-
 std::string trend_text(const char* what, const TrendFinding& trend) {
     if (!trend.known) {
         return fmt::format("{}: too few to tell", what);
@@ -113,10 +58,10 @@ void write_side(JsonWriter& json, const char* name, const SteadySide& side) {
     json.key("seconds").number(side.seconds);
     json.key("request_throughput").number(side.requests_per_s);
     json.key("output_throughput").number(side.tokens_per_s);
-    write_distribution(json, "ttft_ms", side.figures.ttft);
-    write_distribution(json, "ttft_due_ms", side.figures.ttft_due);
-    write_distribution(json, "tpot_ms", side.figures.tpot);
-    write_distribution(json, "e2e_ms", side.figures.e2e);
+    write_distribution(json, "ttft_ms", side.ttft);
+    write_distribution(json, "ttft_due_ms", side.ttft_due);
+    write_distribution(json, "tpot_ms", side.tpot);
+    write_distribution(json, "e2e_ms", side.e2e);
     json.end_object();
 }
 
@@ -132,26 +77,14 @@ void write_trend(JsonWriter& json, const char* name, const TrendFinding& trend) 
 }  // namespace
 
 std::string read_steady(const ReportedRun& run, SteadyReading& out) {
-    std::vector<SteadyRow> rows;
-    std::string why = each_record(run, [&rows](const Record& record) {
-        if (record.phase == Phase::profile && record.fired_ns && record.ended_ns) {
-            rows.push_back({*record.fired_ns, *record.ended_ns, record.ttft_ns});
-        }
-    });
+    SteadyRun steady;
+    std::string why = each_record(run, [&steady](const Record& record) { steady.add(record); });
     if (!why.empty()) {
         return why;
     }
-    out.state = find_steady_state(std::move(rows));
-    SideSums whole(out.state.first_ns, out.state.last_ns + 1, run);
-    SideSums window(out.state.begin_ns, out.state.end_ns, run);
-    why = each_record(run, [&](const Record& record) {
-        if (record.phase == Phase::profile) {
-            whole.add(record);
-            window.add(record);
-        }
-    });
-    out.whole = whole.side();
-    out.window = window.side();
+    why = each_record_at(run, steady.find(),
+                         [&steady](const Record& record) { steady.add_again(record); });
+    out = steady.reading();
     return why;
 }
 
@@ -183,9 +116,9 @@ std::string steady_screen(const SteadyReading& reading) {
     both("requests", [](const SteadySide& side) { return std::to_string(side.requests); });
     both("requests/s", [](const SteadySide& side) { return fixed(side.requests_per_s, 2); });
     both("output tokens/s", [](const SteadySide& side) { return fixed(side.tokens_per_s, 1); });
-    add_lines(table, "TTFT", reading.whole.figures.ttft, reading.window.figures.ttft);
-    add_lines(table, "TPOT", reading.whole.figures.tpot, reading.window.figures.tpot);
-    add_lines(table, "E2E", reading.whole.figures.e2e, reading.window.figures.e2e);
+    add_lines(table, "TTFT", reading.whole.ttft, reading.window.ttft);
+    add_lines(table, "TPOT", reading.whole.tpot, reading.window.tpot);
+    add_lines(table, "E2E", reading.whole.e2e, reading.window.e2e);
     return lines.take() + table.text();
 }
 

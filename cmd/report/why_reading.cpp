@@ -8,7 +8,6 @@
 #include "cmd/report/record_pass.hpp"
 #include "cmd/report/server_table.hpp"
 #include "cmd/screen/lines.hpp"
-#include "engine/stats/why_records.hpp"
 #include "engine/views/view_text.hpp"
 
 namespace driftless {
@@ -43,15 +42,22 @@ std::vector<WhyServer> servers_of(const std::vector<ServerInstant>& instants) {
 
 }  // namespace
 
-std::string read_why(const ReportedRun& run, WhyFinding& out) {
-    WhyRecords records;
+std::string set_servers(const ReportedRun& run, WhyRecords& records) {
     std::string why;
     const Result<std::vector<ServerInstant>> instants =
         read_server_instants(run.folder + "/server.jsonl", why);
-    if (!instants) {
+    if (instants) {
+        records.set_servers(servers_of(instants.value()));
+    }
+    return why;
+}
+
+std::string read_why(const ReportedRun& run, WhyFinding& out) {
+    WhyRecords records;
+    std::string why = set_servers(run, records);
+    if (!why.empty()) {
         return why;
     }
-    records.set_servers(servers_of(instants.value()));
     why = each_record(run, [&records](const Record& record) { records.add(record); });
     out = records.finding();
     return why;

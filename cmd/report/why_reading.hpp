@@ -5,10 +5,14 @@
 
 #include "cmd/report/reported_run.hpp"
 #include "engine/stats/why.hpp"
+#include "engine/stats/why_records.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
 
+/// Gives `records` what the servers of the run said of themselves. Returns why their file cannot be
+/// read, or the empty text.
+std::string set_servers(const ReportedRun& run, WhyRecords& records);
 /// Returns why the records cannot be read, or the empty text.
 std::string read_why(const ReportedRun& run, WhyFinding& out);
 std::string why_screen(const WhyFinding& finding);

@@ -82,6 +82,8 @@ WhyFinding ask_why(const std::vector<double>& values, const std::vector<WhyQuest
     const std::vector<std::uint32_t> order = slowest(values, finding.slow);
     finding.slow_from = values[order.back()];
     const std::vector<char> slow = flags_of(values.size(), order);
+    finding.slow_rows = order;
+    std::sort(finding.slow_rows.begin(), finding.slow_rows.end());
     std::vector<Candidate> candidates;
     for (const WhyQuestion& question : questions) {
         if (question.rows.size() < marked_min || question.rows.size() >= values.size()) {
@@ -92,7 +94,7 @@ WhyFinding ask_why(const std::vector<double>& values, const std::vector<WhyQuest
             std::count_if(question.rows.begin(), question.rows.end(),
                           [&slow](std::uint32_t row) { return slow[row] != 0; }));
         const Overlap overlap{values.size(), question.rows.size(), finding.slow, hits};
-        candidates.push_back({&question, {question.mark, overlap, log10_tail(overlap), false}});
+        candidates.push_back({&question, {question.mark, overlap, log10_tail(overlap), false, {}}});
     }
     std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
         return a.statement.log10_chance < b.statement.log10_chance;
@@ -115,6 +117,7 @@ WhyFinding ask_why(const std::vector<double>& values, const std::vector<WhyQuest
         if (first.empty()) {
             first = marked;
         }
+        statement.rows = candidate.question->rows;
         finding.statements.push_back(std::move(statement));
     }
     return finding;

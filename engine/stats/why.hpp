@@ -27,6 +27,7 @@ struct WhyStatement {
     /// It says nothing beyond the statements before it: among rows that are alike in the first one,
     /// the mark makes no difference.
     bool is_echo = false;
+    std::vector<std::uint32_t> rows;  ///< places of the rows that have the mark, ascending
 };
 
 struct WhyFinding {
@@ -35,6 +36,7 @@ struct WhyFinding {
     double slow_from = 0;                  ///< value of the least slow of them
     std::uint64_t questions = 0;           ///< that were asked
     std::vector<WhyStatement> statements;  ///< least likely by chance first
+    std::vector<std::uint32_t> slow_rows;  ///< places of the slowest, ascending
 };
 
 /// Fewer rows have no slowest 1 % to speak of.

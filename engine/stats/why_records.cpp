@@ -26,9 +26,11 @@ std::string tenth_mark(std::size_t tenth) {
 }  // namespace
 
 void WhyRecords::add(const Record& record) {
+    const std::uint32_t place = added_++;
     if (record.phase != Phase::profile || !record.ttft_ns || !record.fired_ns) {
         return;
     }
+    place_.push_back(place);
     const auto row = static_cast<std::uint32_t>(ttft_ns_.size());
     ttft_ns_.push_back(static_cast<double>(*record.ttft_ns));
     due_ns_.push_back(record.due_ns);
@@ -184,7 +186,17 @@ std::vector<WhyQuestion> WhyRecords::questions() const {
 }
 
 WhyFinding WhyRecords::finding() {
-    return ask_why(ttft_ns_, questions());
+    WhyFinding finding = ask_why(ttft_ns_, questions());
+    const auto among_all = [this](std::vector<std::uint32_t>& rows) {
+        for (std::uint32_t& row : rows) {
+            row = place_[row];
+        }
+    };
+    among_all(finding.slow_rows);
+    for (WhyStatement& statement : finding.statements) {
+        among_all(statement.rows);
+    }
+    return finding;
 }
 
 }  // namespace driftless

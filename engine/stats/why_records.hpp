@@ -33,7 +33,8 @@ class WhyRecords {
     /// By time. A row is asked about the last one before its fire, at most 5 s old.
     void set_servers(std::vector<WhyServer> servers) { servers_ = std::move(servers); }
     std::size_t rows() const { return ttft_ns_.size(); }
-    /// About the TTFT. Asks once.
+    /// About the TTFT. Asks once. Its places are those of the records in the order in which they
+    /// were added, from 0, whether or not they were asked about.
     WhyFinding finding();
 
   private:
@@ -45,6 +46,8 @@ class WhyRecords {
     std::vector<double> burst_places() const;
 
     std::vector<WhyServer> servers_;
+    std::uint32_t added_ = 0;
+    std::vector<std::uint32_t> place_;  ///< among all that were added
     std::vector<double> ttft_ns_;
     std::vector<std::int64_t> due_ns_;
     std::vector<double> fired_ns_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "proto/json/document.hpp"
+#include "proto/record/parsed_record.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
@@ -319,10 +320,14 @@ Result<Record> read_record(JsonDocument& document, std::string_view line) {
     if (!root) {
         return Error{ErrorCode::bad_json, 0, "read a record"};
     }
-    if (!root.value().is(JsonType::object)) {
+    return record_of(root.value());
+}
+
+Result<Record> record_of(const JsonValue& line) {
+    if (!line.is(JsonType::object)) {
         return Error{ErrorCode::bad_json, 0, "read a record"};
     }
-    Fields fields(root.value());
+    Fields fields(line);
     Record record;
     read_origin(fields, record);
     read_times(fields, record);

@@ -125,6 +125,29 @@ class Chromium:
             self.mouse("mouseMoved", from_x + (to_x - from_x) * part / 4, y, button="left")
         self.mouse("mouseReleased", to_x, y, button="left", clickCount=1)
 
+    def have_fingers(self):
+        self.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=5)
+
+    def touch(self, kind, *places):
+        """touchStart, touchMove with all fingers that are down, touchEnd with those that stay."""
+        points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(places)]
+        self.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+
+    def move_fingers(self, begin, end, steps=6):
+        """All fingers from their places to others, each in a straight line."""
+        self.touch("touchStart", *begin)
+        for part in range(1, steps + 1):
+            self.touch("touchMove", *[(x + (to_x - x) * part / steps, y + (to_y - y) * part / steps)
+                                      for (x, y), (to_x, to_y) in zip(begin, end)])
+            self.settle()
+        self.touch("touchEnd")
+
+    def press(self, key, times=1, modifiers=0):
+        for _ in range(times):
+            text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
+            self.call("Input.dispatchKeyEvent", type="keyDown", key=key, modifiers=modifiers, **text)
+            self.call("Input.dispatchKeyEvent", type="keyUp", key=key, modifiers=modifiers)
+
     def settle(self):
         """Two frames: what was asked for has been drawn."""
         self.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -135,3 +158,7 @@ class Chromium:
         clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
         picture = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
         path.write_bytes(base64.b64decode(picture["data"]))
+
+    def printed(self):
+        """The page as a PDF, on the paper that it asks for."""
+        return base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"])

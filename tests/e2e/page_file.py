@@ -57,7 +57,13 @@ class Page(html.parser.HTMLParser):
 
     def rows(self, table):
         """The rows of a table as the page has them, each a dictionary."""
-        packed = self.data["tables"][table]
+        return self.unpacked(self.data["tables"][table])
+
+    def column(self, packed, name):
+        """One column of a table that stands by itself."""
+        return [row[name] for row in self.unpacked(packed)]
+
+    def unpacked(self, packed):
         columns = {}
         for column in packed["columns"]:
             columns[column["name"]] = values_of(column, packed["rows"], columns)

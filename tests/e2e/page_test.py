@@ -3,6 +3,7 @@ other file, and runs nothing but its own script, whatever the server said."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -50,6 +51,7 @@ class PageOfARun(Case):
         self.assertEqual(page.rows("events"), [shown(line) for line in read_jsonl(run.folder / "events.jsonl")])
         self.assertEqual(page.data["summary"], run.json("summary.json"))
         self.assertEqual(page.data["run"]["ended"], True)
+        self.assertIsNone(page.data["cache_size"])  # the mock has no limit
         self.expect_sealed(page)
         self.assertTrue(page.title.startswith("sample "), page.title)
         path = run.folder / "again.html"
@@ -59,6 +61,29 @@ class PageOfARun(Case):
         again = report(run.folder, "--html", path)  # never over what is there
         self.assertEqual(again.returncode, 2)
         self.assertIn("again.html: exists already", again.stderr)
+
+    def test_it_has_why_and_the_steady_state(self):
+        """As `report` says them; the rows of each statement are those that its words are true of."""
+        with mock("--ttft", "10ms", "--itl", "2ms", "--ttft-per-token", "20us", "--cache-capacity", "64") as server:
+            run = self.replay(SAMPLE, "--url", server.url, "--speed", 8, "--no-preflight", "--model", "mock-model")
+        page = Page(run.folder / "report.html")
+        told = json.loads(report(run.folder, "--json", "--why", "--steady").stdout)
+        self.assertEqual(page.data["why"], told["why"])
+        self.assertEqual(page.data["steady_state"], told["steady_state"])
+        self.assertTrue(told["steady_state"]["found"])
+        records = read_jsonl(run.folder / "requests.jsonl")
+        slowest, *marked = [page.column(packed, "row") for packed in page.data["why_rows"]]
+        ttfts = sorted((record["ttft_ns"] for record in records), reverse=True)
+        self.assertEqual(sorted((records[row]["ttft_ns"] for row in slowest), reverse=True), ttfts[:told["why"]["slow"]])
+        self.assertGreater(len(marked), 0)
+        for rows, statement in zip(marked, told["why"]["statements"], strict=True):
+            self.assertEqual(len(rows), statement["rows_with_mark"], statement["mark"])
+            self.assertEqual(len(set(rows) & set(slowest)), statement["slow_with_mark"])
+            prompt = re.fullmatch(r"had a prompt of (\d+) tokens or more", statement["mark"])
+            if prompt:
+                least = int(prompt.group(1))
+                self.assertEqual(set(rows), {i for i, one in enumerate(records) if one["prompt_tokens"] >= least})
+        self.assertEqual(page.data["cache_size"], {"tokens": 64 * 512, "caches": 1, "metric": "vllm:cache_config_info"})
 
     def test_words_of_others_do_nothing(self):
         """In an error, in a header, in the name of the model, in a label and in the name of the trace."""

@@ -2,9 +2,9 @@
 // of time that is shown. d3 gives scales, ticks and formats; everything else is drawn here.
 //
 // Layers: dots {x, y, rows}, line and steps {x, y, name}, bars {x0, x1, y}, spans {x0, x1, lane, rows},
-// rule {x or y, name}. `rows` are rows of the table of requests: what a click opens.
+// rule {at or level, name}, ring {x, y}, tiles. A layer with a `reach` {x, y} says itself what its axes must hold. `rows` are what a click opens: `pointed` says what they are.
 
-const margin = { left: 62, right: 14, top: 10, bottom: 40 };
+const margin = { left: 70, right: 14, top: 10, bottom: 40 };
 const charts = [];
 
 // The stretch of time that all time charts show, in seconds from time 0, and the one cursor.
@@ -13,9 +13,9 @@ const clock = { full: [0, 1], from: 0, to: 1, cursor: null };
 function showTime(from, to) {
   const [first, last] = clock.full;
   const least = (last - first) / 1e6;
-  if (to - from < least) return;
-  clock.from = Math.max(first, from);
-  clock.to = Math.min(last, to);
+  const [low, high] = [Math.max(first, from), Math.min(last, to)];
+  if (!(high - low >= least)) return;
+  [clock.from, clock.to] = [low, high];
   for (const chart of charts) chart.refreshSoon();
   document.dispatchEvent(new Event("zoom"));
 }
@@ -25,6 +25,7 @@ function showCursor(at) {
   for (const chart of charts) if (chart.x.kind === "time" && chart.isNear) chart.drawCursor();
 }
 
+const isOnPaper = () => document.documentElement.classList.contains("paper");
 const isZoomed = () => clock.from > clock.full[0] || clock.to < clock.full[1];
 const inWindow = (at) => at >= clock.from && at <= clock.to;
 
@@ -53,12 +54,19 @@ function logTicks([low, high], wanted) {
 
 class Chart {
   // spec: {title, note, x, y, layers, height}; axes {label, kind, tick, text, from, to}: kind is time,
-  // linear, log, root (of squares) or tail (percentiles); `tick` writes ticks, `text` a value under the pointer.
+  // linear, log, root (of squares) or tail (percentiles); `tick` writes ticks, `text` a value under the pointer;
+  // `isWhole`: of things that are counted.
   constructor(host, spec) {
     Object.assign(this, spec);
     this.legend = make("div", { class: "legend" });
-    this.canvas = make("canvas", { role: "img", "aria-label": `${spec.title}: ${spec.note || ""}` });
-    this.over = make("canvas", { class: "over" });
+    this.canvas = make("canvas", { "aria-hidden": "true" });
+    this.over = make("canvas", {
+      class: spec.x.kind === "time" ? "over time" : "over",
+      tabindex: "0",
+      role: "group",
+      "aria-roledescription": "chart",
+      "aria-label": `${spec.title}: ${spec.note || ""}`,
+    });
     this.box = make("div", { class: "box" }, this.canvas, this.over);
     this.box.style.height = `${spec.height || 220}px`;
     this.figure = make(
@@ -71,12 +79,16 @@ class Chart {
     host.append(this.figure);
     charts.push(this);
     followPointer(this);
+    followFingers(this);
+    followKeys(this);
     new ResizeObserver(() => {
-      if (this.current && this.box.clientWidth !== this.width) this.draw();
+      // On paper it stays as it is, and is made narrower as a whole: what is drawn now comes too late for it.
+      if (this.current && this.box.clientWidth !== this.width && !isOnPaper()) this.draw();
     }).observe(this.box);
     // Only what can be seen follows the zoom at once.
     this.isNear = true;
     this.isStale = false;
+    this.near = null; // the dot under the pointer: a place in `hits`
     new IntersectionObserver(
       ([entry]) => {
         this.isNear = entry.isIntersecting;
@@ -118,7 +130,11 @@ class Chart {
       }
     };
     for (const layer of this.current) {
-      if (layer.kind === "dots" || layer.kind === "line" || layer.kind === "steps") {
+      if (layer.kind === "rule" && side === "x" && layer.at !== undefined) {
+        take([layer.at]);
+      } else if (layer.reach) {
+        take(layer.reach[side]);
+      } else if (["dots", "line", "steps", "ring"].includes(layer.kind)) {
         take(side === "y" && this.x.kind === "time" ? this.shown(layer) : layer[side]);
       } else if (layer.kind === "bars") {
         for (const values of side === "y" ? [layer.y] : [layer.x0, layer.x1]) take(values);
@@ -170,15 +186,12 @@ class Chart {
       return [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999].filter((value) => value <= this.xDomain[1]);
     }
     const wanted = Math.max(2, Math.floor(pixels / (side === "x" ? 84 : 42)));
-    if (axis.kind === "root")
-      return [
-        0,
-        ...d3
-          .ticks(0, Math.sqrt(Math.max(...scale.domain())), wanted)
-          .slice(1)
-          .map((root) => +(root * root).toPrecision(1)),
-      ];
-    if (axis.kind !== "log") return scale.ticks(wanted);
+    if (axis.kind === "root") {
+      const roots = d3.ticks(0, Math.sqrt(Math.max(...scale.domain())), wanted).slice(1);
+      return [0, ...new Set(roots.map((root) => +(root * root).toPrecision(1)))];
+    }
+    if (axis.kind !== "log")
+      return scale.ticks(wanted).filter((value) => !axis.isWhole || Number.isInteger(value));
     return logTicks(scale.domain(), wanted);
   }
 
@@ -213,9 +226,13 @@ class Chart {
     );
     pen.clip();
     if (this.x.kind === "time") drawMarks(this, pen);
+    const nearRow = this.near === null ? -1 : this.hits.rows[this.near];
     this.hits = { x: [], y: [], rows: [], layers: [] };
+    this.hitOrder = null;
     for (const layer of this.current) drawers[layer.kind](this, pen, layer);
     pen.restore();
+    const near = this.hits.rows.indexOf(nearRow);
+    this.near = near < 0 ? null : near;
     this.canvas.dataset.points = this.hits.x.length;
     this.drawCursor();
   }
@@ -240,13 +257,17 @@ class Chart {
     pen.textBaseline = "top";
     pen.textAlign = "center";
     pen.beginPath();
+    let end = -Infinity; // of the last text
     for (const value of this.ticks("x", this.toX, right - left)) {
       const x = Math.round(this.toX(value)) + 0.5;
       pen.moveTo(x, top);
       pen.lineTo(x, bottom + 4);
       const text = this.x.tick(value);
       const half = pen.measureText(text).width / 2;
-      pen.fillText(text, Math.min(Math.max(x, half + 2), right + margin.right - half - 1), bottom + 8);
+      const middle = Math.min(Math.max(x, half + 2), right + margin.right - half - 1);
+      if (middle - half < end + 6) continue;
+      pen.fillText(text, middle, bottom + 8);
+      end = middle + half;
     }
     pen.stroke();
     pen.strokeStyle = colour("axis");
@@ -312,7 +333,7 @@ class Chart {
       pen.fillStyle = colour("select");
       pen.fillRect(low, this.area.top, high - low, this.area.bottom - this.area.top);
     }
-    if (this.near !== undefined && this.near !== null) {
+    if (this.near !== null) {
       pen.strokeStyle = colour("ink");
       pen.lineWidth = 2;
       pen.beginPath();
@@ -320,6 +341,13 @@ class Chart {
       pen.stroke();
       pen.lineWidth = 1;
     }
+  }
+
+  // Places of `hits`, left to right.
+  hitsInOrder() {
+    const { x, y } = this.hits;
+    this.hitOrder ??= [...x.keys()].sort((a, b) => x[a] - x[b] || y[b] - y[a]);
+    return this.hitOrder;
   }
 
   reading(value) {

@@ -64,7 +64,7 @@ function addPlaces(part, known, shownDrift) {
   new Chart(part.grid, {
     title: "Drift, by place in the instant",
     note: "requests due at one instant leave one after the other",
-    x: countAxis("linear", "place among those due at the same instant"),
+    x: countAxis("linear", "place among those due at the same instant", { isWhole: true }),
     y: durationAxis("log", "drift"),
     layers() {
       const rows = known.filter((row) => inWindow(moment[row]));

@@ -1,26 +1,43 @@
 // How the layers of a chart look, and the marks that all time charts have.
 
 const dotSize = 3;
+const paleShare = 0.15; // of the ink of dots that are not marked, where some are
+
+// Rows that stand out in all charts, until others do: `has[row]` is 1. Null: none.
+const marked = { has: null, name: "" };
+
+function markRows(name, has) {
+  Object.assign(marked, { name, has });
+  for (const chart of charts) chart.refreshSoon();
+  document.dispatchEvent(new Event("mark"));
+}
 
 const drawers = {
   dots(chart, pen, layer) {
     pen.fillStyle = colour(layer.color);
-    pen.globalAlpha = layer.x.length > 2000 ? 0.45 : 0.75;
+    pen.globalAlpha = marked.has ? paleShare : layer.x.length > 2000 ? 0.45 : 0.75;
     const size = layer.size || dotSize;
     const floor = chart.area.bottom - 4;
+    const above = [];
+    const dot = (x, y, size) => {
+      if (layer.foot) pen.fillRect(x - 1, floor - 3, 2, 7);
+      else pen.fillRect(x - size / 2, y - size / 2, size, size);
+    };
     for (let i = 0; i < layer.x.length; i++) {
       // Without a value, at the foot: every record has its dot.
       const x = chart.toX(layer.x[i]);
       const y = layer.foot ? floor : chart.toY(layer.y[i]);
       if (Number.isNaN(x) || Number.isNaN(y)) continue;
-      if (layer.foot) pen.fillRect(x - 1, floor - 3, 2, 7);
-      else pen.fillRect(x - size / 2, y - size / 2, size, size);
+      if (marked.has && marked.has[layer.rows[i]]) above.push([x, y]);
+      else dot(x, y, size);
       chart.hits.x.push(x);
       chart.hits.y.push(y);
       chart.hits.rows.push(layer.rows[i]);
       chart.hits.layers.push(layer);
     }
     pen.globalAlpha = 1;
+    pen.fillStyle = colour("mark");
+    for (const [x, y] of above) dot(x, y, size + 2);
   },
 
   line(chart, pen, layer) {
@@ -95,6 +112,7 @@ const drawers = {
       const x1 = chart.toX(layer.x1[i]);
       const y = chart.toY(layer.lane[i] + 0.5);
       if (Number.isNaN(x1) || x1 < chart.area.left || x0 > chart.area.right) continue;
+      pen.globalAlpha = !marked.has || marked.has[layer.rows[i]] ? 1 : 2 * paleShare;
       pen.fillRect(x0, y - height / 2, Math.max(1.5, x1 - x0), height);
       const middle = (Math.max(x0, chart.area.left) + Math.min(x1, chart.area.right)) / 2;
       chart.hits.x.push(middle);
@@ -102,6 +120,7 @@ const drawers = {
       chart.hits.rows.push(layer.rows[i]);
       chart.hits.layers.push(layer);
     }
+    pen.globalAlpha = 1;
   },
 
   // Rectangles, each filled as far as its share says; `describe` says what one is.
@@ -124,7 +143,19 @@ const drawers = {
     });
   },
 
-  // A straight line over the whole chart, with its name beside it.
+  // Places that are no rows.
+  ring(chart, pen, layer) {
+    pen.strokeStyle = colour(layer.color);
+    pen.lineWidth = 2.5;
+    for (let i = 0; i < layer.x.length; i++) {
+      pen.beginPath();
+      pen.arc(chart.toX(layer.x[i]), chart.toY(layer.y[i]), 5, 0, 2 * Math.PI);
+      pen.stroke();
+    }
+    pen.lineWidth = 1;
+  },
+
+  // A straight line over the whole chart.
   rule(chart, pen, layer) {
     pen.strokeStyle = colour(layer.color);
     pen.setLineDash(layer.color === "grid" ? [] : [4, 4]);
@@ -151,20 +182,25 @@ const drawers = {
   },
 };
 
-// Stretches (the warm-up, the drain) and instants (events, resumed segments): {from, to, name} or
-// {at, name}, in seconds.
+// Stretches (the warm-up, the steady part) and instants (events, resumed segments): {from, to, name} or
+// {at, name}, in seconds; `color` of a stretch, or "shade".
 const timeMarks = [];
+const labelLines = 3; // of names that would lie over each other; more are left out
 
 function drawMarks(chart, pen) {
-  const { top, bottom } = chart.area;
+  const { left, right, top, bottom } = chart.area;
+  const ends = []; // of the last name in each line
   pen.font = `10px ${getComputedStyle(document.body).fontFamily}`;
   pen.textAlign = "left";
   pen.textBaseline = "top";
-  for (const mark of timeMarks) {
-    const x = chart.toX(mark.at === undefined ? mark.from : mark.at);
+  const begins = (mark) => (mark.at === undefined ? mark.from : mark.at);
+  for (const mark of [...timeMarks].sort((a, b) => begins(a) - begins(b))) {
+    const x = chart.toX(begins(mark));
+    const end = mark.at === undefined ? chart.toX(mark.to) : x;
+    if (end < left || x > right) continue;
     if (mark.at === undefined) {
-      pen.fillStyle = colour("shade");
-      pen.fillRect(x, top, chart.toX(mark.to) - x, bottom - top);
+      pen.fillStyle = colour(mark.color || "shade");
+      pen.fillRect(x, top, end - x, bottom - top);
     } else {
       pen.strokeStyle = colour("purple");
       pen.beginPath();
@@ -172,7 +208,21 @@ function drawMarks(chart, pen) {
       pen.lineTo(Math.round(x) + 0.5, bottom);
       pen.stroke();
     }
+    const from = Math.max(x, left) + 3;
+    const name = shortened(pen, mark.name, 150);
+    let line = 0;
+    while (line < ends.length && ends[line] > from) line++;
+    if (line >= labelLines) continue;
+    ends[line] = from + pen.measureText(name).width + 6;
     pen.fillStyle = colour("soft");
-    pen.fillText(mark.name, Math.max(x, chart.area.left) + 3, top + 1);
+    pen.fillText(name, from, top + 1 + 12 * line);
   }
+}
+
+// As much of a text as fits into so many pixels.
+function shortened(pen, text, pixels) {
+  if (pen.measureText(text).width <= pixels) return text;
+  let kept = text.slice(0, 200);
+  while (kept.length > 1 && pen.measureText(`${kept}..`).width > pixels) kept = kept.slice(0, -1);
+  return `${kept}..`;
 }

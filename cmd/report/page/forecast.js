@@ -2,29 +2,70 @@
 
 const forecast = data.forecast;
 
+// What the servers say that their caches hold, in tokens; null where none says it.
+const cacheSize = data.cache_size;
+
+// The shares of prompt tokens that a cache of that size hits by the trace: at least, at most.
+function sharesAt(tokens, rates, size) {
+  const above = tokens.findIndex((one) => one >= size);
+  if (above < 0) return [rates[rates.length - 1], rates[rates.length - 1]];
+  return [tokens[above] === size ? rates[above] : above > 0 ? rates[above - 1] : 0, rates[above]];
+}
+
+function sizeSentence(tokens, rates, observed) {
+  const [low, high] = sharesAt(tokens, rates, cacheSize.tokens).map((rate) => `${(100 * rate).toFixed(1)} %`);
+  const holders =
+    cacheSize.caches === null
+      ? "the cache of each worker holds"
+      : cacheSize.caches === 1
+        ? "its cache holds"
+        : `${whole(cacheSize.caches)} caches, each for itself, hold`;
+  const hit = observed === null ? "" : `; ${(100 * observed).toFixed(1)} % were hit`;
+  return (
+    `The server says that ${holders} ${whole(cacheSize.tokens)} tokens (${cacheSize.metric}). One cache of that ` +
+    `size could hit ${low === high ? low : `${low} to ${high}`} of the prompt tokens by the trace${hit}. ` +
+    "Requests that run take places of it, too."
+  );
+}
+
 function addCapacityCurve(part) {
   const tokens = forecast.curve.map(([blocks]) => blocks * forecast.block_size);
   const rates = forecast.curve.map(([, hits]) => hits / forecast.input_tokens);
-  const observed = forecast.cached_tokens / forecast.input_tokens;
+  const observed = summary.cache.rows_reported > 0 ? forecast.cached_tokens / forecast.input_tokens : null;
+  const curve = { x: [...tokens], y: [...rates] };
+  if (cacheSize) {
+    part.insertBefore(make("p", { class: "lead" }, sizeSentence(tokens, rates, observed)), part.grid);
+    if (cacheSize.tokens > tokens[tokens.length - 1]) {
+      // Beyond the size that hits all that can be hit.
+      curve.x.push(cacheSize.tokens);
+      curve.y.push(rates[rates.length - 1]);
+    }
+  }
   new Chart(part.grid, {
     title: "Hit rate by cache size",
-    note:
-      `by the trace, in blocks of ${whole(forecast.block_size)} tokens, the least recently used out first; ` +
-      "dashed: what this server hit",
+    note: `by the trace, in blocks of ${whole(forecast.block_size)} tokens, the least recently used out first`,
     x: countAxis("log", "tokens that the cache holds"),
-    y: percentAxis("share of prompt tokens", { to: Math.min(1, 1.15 * Math.max(...rates, observed)) }),
+    y: percentAxis("share of prompt tokens", { to: Math.min(1, 1.15 * Math.max(...rates, observed || 0)) }),
     layers: () => [
-      { kind: "line", name: "by the trace", color: "blue", x: tokens, y: rates },
-      summary.cache.rows_reported > 0 ? { kind: "rule", color: "orange", level: observed } : null,
-      summary.cache.rows_reported > 0
-        ? {
-            kind: "line",
-            name: `hit by this server ${(100 * observed).toFixed(1)} %`,
+      { kind: "line", name: "by the trace", color: "blue", ...curve },
+      observed === null
+        ? null
+        : {
+            kind: "rule",
             color: "orange",
+            level: observed,
             dash: true,
-            x: [],
-            y: [],
-          }
+            name: `hit by this server ${(100 * observed).toFixed(1)} %`,
+          },
+      cacheSize && {
+        kind: "rule",
+        color: "purple",
+        at: cacheSize.tokens,
+        dash: true,
+        name: `size that the server says ${short(cacheSize.tokens)}`,
+      },
+      cacheSize && observed !== null
+        ? { kind: "ring", color: "orange", x: [cacheSize.tokens], y: [observed] }
         : null,
     ],
   });

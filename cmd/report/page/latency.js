@@ -149,7 +149,7 @@ function addDistributions(part) {
     note: "rows that are ok, in the time that is shown; a log axis",
     isLatency: true,
     x: latencyAxis(),
-    y: countAxis("linear", "requests"),
+    y: countAxis("linear", "requests", { isWhole: true }),
     layers() {
       const { edges, counts } = logHistogram(sorted());
       return [{ kind: "bars", color: "blue", x0: edges.slice(0, -1), x1: edges.slice(1), y: counts }];
@@ -170,13 +170,14 @@ function addDistributions(part) {
     layers() {
       const values = sorted();
       const places = thinned(values.length, 2000);
+      const [first, last] = [values.slice(0, 1), values.slice(-1)];
       return [
         {
           kind: "steps",
           name: "share",
           color: "blue",
-          x: places.map((i) => values[i]),
-          y: places.map((i) => (i + 1) / values.length),
+          x: [...first, ...places.map((i) => values[i]), ...last],
+          y: [...first.map(() => 0), ...places.map((i) => (i + 1) / values.length), ...last.map(() => 1)],
         },
       ];
     },
@@ -204,8 +205,8 @@ function addDistributions(part) {
           kind: "line",
           name: metric.name,
           color: "blue",
-          x: places.map((i) => i / values.length),
-          y: places.map((i) => values[i]),
+          x: [...places.map((i) => i / values.length), this.x.to],
+          y: [...places.map((i) => values[i]), values[values.length - 1] ?? NaN],
         },
       ];
     },
@@ -246,7 +247,7 @@ function addAgainst(part) {
       title: one.title,
       note: "rows that are ok, in the time that is shown",
       isLatency: true,
-      x: countAxis(one.kind, one.label),
+      x: countAxis(one.kind, one.label, { isWhole: true }),
       y: latencyAxis(),
       layers() {
         const values = requests.numbers(metric.key);

@@ -6,8 +6,8 @@ function addLoad() {
   const part = addPart(
     "load",
     "Load",
-    "What the server was asked for, and what it gave. Drag over any time chart to zoom " +
-      "into all of them; a double click shows the whole run again.",
+    "What the server was asked for, and what it gave. A drag over any time chart zooms into all of them, two " +
+      "fingers do so, too; a double click shows the whole run again.",
   );
   const sent = indexes(requests.rows, (row) => !Number.isNaN(stamps.fired[row]));
   const fired = column(stamps.fired, sent);
@@ -48,7 +48,7 @@ function addLoad() {
     title: "In flight",
     note: `requests that were sent and not over${trees ? "; trees from their first request to their last end" : ""}`,
     x: timeAxis,
-    y: countAxis("linear", "open"),
+    y: countAxis("linear", "open", { isWhole: true }),
     layers: () => [
       { kind: "steps", name: "requests", color: "blue", ...open },
       trees && { kind: "steps", name: "trees", color: "purple", ...trees },

@@ -35,7 +35,7 @@ function addFailures(part) {
     note: "by the instant at which they were over",
     wide: true,
     x: timeAxis,
-    y: countAxis("linear", "requests"),
+    y: countAxis("linear", "requests", { isWhole: true }),
     layers(from, to) {
       const bins = timeBins(from, to, 60);
       const base = new Float64Array(bins.count);
@@ -116,7 +116,7 @@ function addSlowest(part) {
         count(cachedTokens[row]),
         count(requests.value("output_tokens", row)),
         count(requests.value("inflight", row)),
-        requests.value("tainted", row) ?? "",
+        (requests.value("tainted", row) ?? "").replace(/[[\]"]/g, "").replaceAll(",", ", "),
       ]),
     ),
   );

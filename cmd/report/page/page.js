@@ -121,9 +121,27 @@ function addBar() {
     shown.textContent = `${clockText(clock.from, clock.to - clock.from)} to ${clockText(clock.to, clock.to - clock.from)}`;
     whole.disabled = !isZoomed();
   };
-  bar.append(make("div", { class: "links" }, links), make("div", { class: "zoom" }, shown, whole));
+  bar.append(
+    make("div", { class: "links" }, links),
+    make("div", { class: "zoom" }, shown, whole),
+    markedChip(),
+  );
   document.addEventListener("zoom", say);
   say();
+}
+
+// Which rows stand out, and how to have none.
+function markedChip() {
+  const said = make("span", { class: "key dot" });
+  const name = make("span", {});
+  const clear = make("button", { type: "button", onclick: () => markRows("", null) }, "no mark");
+  const chip = make("div", { class: "marked", hidden: true }, said, name, clear);
+  document.addEventListener("mark", () => {
+    chip.hidden = marked.has === null;
+    if (!chip.hidden)
+      name.textContent = `${whole(marked.has.reduce((sum, one) => sum + one, 0))} marked: ${marked.name}`;
+  });
+  return chip;
 }
 
 function addFoot() {
@@ -134,7 +152,7 @@ function addFoot() {
       make(
         "p",
         {},
-        [data.run.calibration, data.run.cpu, data.run.kernel && `Linux ${data.run.kernel}`]
+        [data.run.calibration, data.run.cpu, data.run.kernel]
           .filter(Boolean)
           .join(" · "),
       ),
@@ -167,7 +185,9 @@ async function showParts() {
   const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   for (const add of [
     addLoad,
+    addSteady,
     addLatency,
+    addWhy,
     addCache,
     addServer,
     addClient,
@@ -187,6 +207,7 @@ async function showParts() {
 }
 
 settleTime();
+markSteady();
 addHead();
 showParts();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);

@@ -54,6 +54,7 @@ function stageBar(row) {
 
 function openRecord(row) {
   const dialog = document.getElementById("record");
+  const pressed = dialog.open && document.activeElement ? document.activeElement.textContent : "";
   const step = (by) => openRecord(Math.min(requests.rows - 1, Math.max(0, openedRow + by)));
   openedRow = row;
   const fields = requests.names.map((name) =>
@@ -84,8 +85,11 @@ function openRecord(row) {
   );
   document.getElementById("tip").hidden = true;
   if (!dialog.open) dialog.showModal();
+  for (const button of dialog.querySelectorAll("button")) if (button.textContent === pressed) button.focus();
   dialog.scrollTop = 0;
 }
+
+pointed.open = openRecord;
 
 // A button that says the number of a row and opens its record.
 const rowButton = (row) =>

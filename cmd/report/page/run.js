@@ -45,6 +45,9 @@ const failedRows = indexes(
 
 const column = (values, rows) => Float64Array.from(rows, (row) => values[row]);
 
+// What a row is called under the pointer.
+pointed.describe = (row) => [recordName(row), ...(outcomes[row] === "ok" ? [] : [outcomes[row]])];
+
 function recordName(row) {
   const parts = [`row ${requests.value("row", row)}`];
   const turn = requests.value("turn", row);
@@ -82,38 +85,3 @@ function settleTime() {
       timeMarks.push({ at: extent(column(moment, rows))[0], name: `resumed (${segment})` });
   }
 }
-
-const timeAxis = {
-  kind: "time",
-  label: "time from the beginning (s)",
-  tick: (value) => `${+value.toPrecision(7)}`,
-  text: (value) => clockText(value, clock.to - clock.from),
-};
-const axis = (kind, label, tick, text, more) => ({ kind, label, tick, text: text || tick, ...more });
-const durationAxis = (kind, label, more) => axis(kind, label, roundDuration, duration, more);
-const percentAxis = (label, more) =>
-  axis(
-    "linear",
-    label,
-    (value) => `${+(100 * value).toFixed(1)} %`,
-    (value) => `${(100 * value).toFixed(1)} %`,
-    { from: 0, ...more },
-  );
-const countAxis = (kind, label, more) => axis(kind, label, short, digits, more);
-
-// A part of the page: its heading and a place for its charts. `why` stands where it has nothing to show.
-function addPart(name, title, lead) {
-  const part = make(
-    "section",
-    { id: name },
-    make("h2", {}, title),
-    lead ? make("p", { class: "lead" }, lead) : null,
-  );
-  const grid = make("div", { class: "charts" });
-  part.append(grid);
-  document.getElementById("parts").append(part);
-  part.grid = grid;
-  return part;
-}
-
-const addLine = (part, text) => part.append(make("p", { class: "none" }, text));

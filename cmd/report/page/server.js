@@ -42,7 +42,7 @@ const serverCharts = [
   {
     title: "Running and waiting",
     note: "requests in the batch and in the queue, of all servers",
-    y: countAxis("linear", "requests"),
+    y: countAxis("linear", "requests", { isWhole: true }),
     gauges: [
       ["running", "running", "blue"],
       ["waiting", "waiting", "orange"],

@@ -59,11 +59,15 @@ const count = (value) => (value === null || Number.isNaN(value) ? "-" : whole(va
 const share = (part, all) => (all > 0 ? `${((100 * part) / all).toFixed(part === all ? 0 : 2)} %` : "-");
 const plural = (count, one, many) => `${whole(count)} ${count === 1 ? one : many}`;
 
+// Columns of numbers stand to the right, all others to the left.
 function table(heads, rows, attributes = {}) {
+  const isNumber = (cell) => typeof cell === "number" || (typeof cell === "string" && /^[-+]?\d|^-$/.test(cell));
+  const isNumeric = (_, i) => i > 0 && rows.every((cells) => isNumber(cells[i]));
+  const sides = heads.map((head, i) => (isNumeric(head, i) ? "n" : ""));
   const head = make(
     "tr",
     {},
-    heads.map((text, i) => make("th", { scope: "col", class: i === 0 ? "" : "n" }, text)),
+    heads.map((text, i) => make("th", { scope: "col", class: sides[i] }, text)),
   );
   const body = rows.map((cells) =>
     make(
@@ -74,9 +78,7 @@ function table(heads, rows, attributes = {}) {
           ? make("td", {}, cell)
           : make(
               i === 0 ? "th" : "td",
-              i === 0
-                ? { scope: "row" }
-                : { class: typeof cell === "number" || /^[-\d]/.test(cell) ? "n" : "" },
+              i === 0 ? { scope: "row" } : { class: sides[i] },
               String(cell),
             ),
       ),

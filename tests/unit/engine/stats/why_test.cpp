@@ -233,6 +233,36 @@ TEST(Why, AsksNothingOfFewRows) {
 }
 
 // A row that was not measured is in nothing.
+// The rows behind each count, by their place in the file: also behind records that are not asked
+// about.
+TEST(Why, SaysWhichRowsItCounts) {
+    std::vector<Record> records = made_records(7);
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        if (records[i].headers.front().value == "pod-3") {
+            records[i].ttft_ns = *records[i].ttft_ns * 20;
+        }
+    }
+    std::vector<Record> warm(5, records.front());
+    for (Record& record : warm) {
+        record.phase = Phase::warmup;
+    }
+    records.insert(records.begin() + 100, warm.begin(), warm.end());
+    const WhyFinding finding = finding_of(records);
+    ASSERT_FALSE(finding.statements.empty());
+    const WhyStatement& first = finding.statements.front();
+    EXPECT_NE(first.mark.find("pod-3"), first.mark.npos) << first.mark;
+    EXPECT_EQ(first.rows.size(), first.overlap.marked);
+    EXPECT_GT(first.rows.back(), 100U);
+    for (const std::uint32_t row : first.rows) {
+        EXPECT_EQ(records[row].phase, Phase::profile);
+        EXPECT_EQ(records[row].headers.front().value, "pod-3");
+    }
+    ASSERT_EQ(finding.slow_rows.size(), finding.slow);
+    for (const std::uint32_t row : finding.slow_rows) {
+        EXPECT_GE(static_cast<double>(*records[row].ttft_ns), finding.slow_from);
+    }
+}
+
 TEST(Why, LeavesOutWarmUpsAndFailures) {
     std::vector<Record> records = made_records(3);
     records[0].phase = Phase::warmup;

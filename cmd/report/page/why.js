@@ -1,0 +1,75 @@
+// Why slow: what sets the slowest rows apart from the rest, as why_reading.cpp found it (as for
+// `report --why`). Each statement can be marked: its rows then stand out in all charts.
+
+const why = data.why;
+
+// A column of rows of the page as a flag for each of them.
+function flagged(packed) {
+  const has = new Uint8Array(requests.rows);
+  for (const row of new Table(packed).numbers("row")) has[row] = 1;
+  return has;
+}
+
+function addWhy() {
+  const part = addPart(
+    "why",
+    "Why slow",
+    "What goes with the slowest 1 % of first tokens, least likely by chance first. A statement says what slow " +
+      "rows have in common; it proves no cause.",
+  );
+  if (why.slow === 0) {
+    addLine(part, `Not asked: ${plural(why.rows, "row has", "rows have")} a TTFT, and 200 are needed.`);
+    return;
+  }
+  part.insertBefore(
+    make(
+      "p",
+      { class: "lead" },
+      `The ${whole(why.slow)} slowest of ${whole(why.rows)} rows had a TTFT of ${duration(why.slow_from_ms * 1e6)} ` +
+        `or more. ${plural(why.questions, "question was", "questions were")} asked; what is said has a chance ` +
+        "below 1 in 100 after all of them.",
+    ),
+    part.grid,
+  );
+  const slowest = markButton("the slowest", data.why_rows[0]);
+  const box = make("div", { class: "choice" }, slowest);
+  part.insertBefore(box, part.grid);
+  if (why.statements.length === 0) {
+    addLine(part, "Nothing sets them apart: no mark that the records carry goes with them.");
+    return;
+  }
+  part.append(whyTable());
+}
+
+function whyTable() {
+  const rows = why.statements.map((one, i) => [
+    make(
+      "span",
+      {},
+      markButton(`rows that ${one.mark}`, data.why_rows[i + 1], `${i + 1}. ${one.mark}`),
+      one.echo ? make("small", {}, "says nothing beyond the first") : null,
+    ),
+    sharePair(`${whole(one.slow_with_mark)} of the ${whole(why.slow)} slowest`, one.slow_with_mark / why.slow, "slow"),
+    sharePair(`${whole(one.rows_with_mark)} of all ${whole(why.rows)} rows`, one.rows_with_mark / why.rows, "all"),
+    make("span", {}, "by chance 1 in 10", make("sup", {}, String(Math.round(-one.log10_chance)))),
+  ]);
+  return table(["what they have in common: press to mark these rows in all charts", "", "", ""], rows, { class: "why" });
+}
+
+// A count with its share, and a bar as long as that.
+function sharePair(said, part, kind) {
+  const bar = make("i", { class: kind });
+  bar.style.width = `${100 * part}%`;
+  return make("div", { class: "pair" }, `${said} (${share(part, 1)})`, bar);
+}
+
+// A button that is pressed while its rows stand out.
+function markButton(name, packed, said = `mark ${name}`) {
+  const button = make("button", { type: "button", "aria-pressed": "false" }, said);
+  button.addEventListener("click", () => {
+    const isOn = marked.name !== name;
+    markRows(isOn ? name : "", isOn ? flagged(packed) : null);
+  });
+  document.addEventListener("mark", () => button.setAttribute("aria-pressed", String(marked.name === name)));
+  return button;
+}
