@@ -2,7 +2,8 @@
 // of time that is shown. d3 gives scales, ticks and formats; everything else is drawn here.
 //
 // Layers: dots {x, y, rows}, line and steps {x, y, name}, bars {x0, x1, y}, spans {x0, x1, lane, rows},
-// rule {at or level, name}, ring {x, y}, tiles. A layer with a `reach` {x, y} says itself what its axes must hold. `rows` are what a click opens: `pointed` says what they are.
+// rule {at or level, name}, ring {x, y}, tiles. `rows` are what a click opens: `pointed` says what they are.
+// A layer with a `reach` {x, y} says itself what its axes must hold.
 
 const margin = { left: 70, right: 14, top: 10, bottom: 40 };
 const charts = [];
