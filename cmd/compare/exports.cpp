@@ -34,6 +34,7 @@ int check_exports(const CompareExports& exports) {
     check("--json", exports.json);
     check("--markdown", exports.markdown);
     check("--junit", exports.junit);
+    check("--html", exports.html);
     return code;
 }
 

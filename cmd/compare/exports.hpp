@@ -12,6 +12,7 @@ struct CompareExports {
     std::string json;
     std::string markdown;
     std::string junit;
+    std::string html;  ///< a file, never "-"
 
     /// One of them has standard output for itself.
     bool take_stdout() const { return json == "-" || markdown == "-" || junit == "-"; }

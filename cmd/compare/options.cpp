@@ -31,8 +31,6 @@ constexpr const char* footer =
   driftless compare old new --markdown - >> "$GITHUB_STEP_SUMMARY"
   driftless compare old new --json - | jq '.metrics[] | select(.word == "worse").name'
   driftless compare --table runs/*
-  driftless compare --table sweeps/a sweeps/b --group tp --html frontiers.html
-  driftless compare --table sweeps/a --sort ttft:p99 --pareto ttft:p99:output_throughput
 
 Exit codes: 0 done, 2 usage (no folder of a run, or a file that is there already, too), 3 not the
 same work, or a file of a run cannot be read, 7 a file cannot be written, 8 a --fail-if holds.)";
@@ -86,8 +84,6 @@ Result<std::string> parse_path(std::string_view text) {
 void add_flags(Flags& flags, CompareCommand& command) {
     ComparisonWish& wish = command.wish;
     flags.group("Comparison");
-    flags.on_off("--anyway", "compare what both have, though it is not the same work",
-                 command.anyway);
     flags.values("--metric", "NAME", "ttft:p99, tpot:mean, errors, .. [all]", parse_metric,
                  wish.metrics);
     flags.value("--margin", "SHARE", "changes up to this are called same", "1 %", parse_margin,
@@ -107,12 +103,25 @@ void add_flags(Flags& flags, CompareCommand& command) {
                 command.parts.rows_listed);
     flags.group("Files, which must not be there yet (-: on standard output)");
     CompareExports& files = command.exports;
-    flags.value("--json", "FILE", "all figures (compare.schema.json)", nullptr, parse_path,
-                files.json);
+    flags.value("--json", "FILE", "all figures (compare.schema.json; of --table table.schema.json)",
+                nullptr, parse_path, files.json);
+    flags.value("--html", "FILE", "a page with charts, for a browser", nullptr, parse_path,
+                files.html);
     flags.value("--markdown", "FILE", "one page, as for a GitHub job summary", nullptr, parse_path,
                 files.markdown);
     flags.value("--junit", "FILE", "a test case for the work and each --fail-if", nullptr,
                 parse_path, files.junit);
+}
+
+std::string why_not_in_table(const CompareCommand& command) {
+    const ComparisonWish& wish = command.wish;
+    const bool any = !wish.metrics.empty() || !wish.thresholds.empty() || command.slo ||
+                     command.parts.where || command.parts.rows_listed > 0 ||
+                     !command.exports.markdown.empty() || !command.exports.junit.empty();
+    return any ? "--metric, --fail-if, --goodput, --where, --rows, --markdown and --junit compare "
+                 "A "
+                 "with B, and --table has no sides"
+               : "";
 }
 
 std::string why_not_together(const CompareExports& files) {
@@ -134,6 +143,8 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
     app.add_option("RUN", runs, "folders of runs");
     Flags flags(app);
     flags.on_off("--table", "many runs in one table", table);
+    flags.on_off("--anyway", "compare what both have, though it is not the same work",
+                 line.command.anyway);
     add_flags(flags, line.command);
     add_table_flags(flags, line.table);
     std::vector<std::string> given(arguments.rbegin(), arguments.rend());
@@ -148,14 +159,16 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
         return refused(error.what());
     }
     std::string why = unknown_argument(app);
-    why = why.empty() ? why_not_table(line.table, line.command, table) : why;
+    why = why.empty() ? why_not_table(line.table, table) : why;
     if (!why.empty()) {
         return refused(why);
     }
     line.table.anyway = line.command.anyway;
     line.table.json = line.command.exports.json;
+    line.table.html = line.command.exports.html;
     line.kind = table ? CompareCommandLine::Kind::table : CompareCommandLine::Kind::run;
     why = table ? take_table(runs, line.table) : take_sides(runs, line.command);
+    why = why.empty() && table ? why_not_in_table(line.command) : why;
     why = why.empty() ? why_not_together(line.command.exports) : why;
     return why.empty() ? line : refused(why);
 }
