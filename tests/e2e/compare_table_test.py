@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import unittest
@@ -77,7 +78,7 @@ class Tables(Case):
         self.assertEqual(len(table["cells"]), 4)
         self.assertEqual(table["columns"][0], "speed")
         for cell in table["cells"]:
-            files = [json.loads(open(run["folder"] + "/summary.json").read()) for run in cell["runs"]]
+            files = [json.loads(pathlib.Path(run["folder"], "summary.json").read_text()) for run in cell["runs"]]
             self.assertEqual(len(files), 2)
             for name, key in (("ttft:p99", "p99_ttft_ms"), ("e2e:p50", "p50_e2el_ms"), ("completed", "completed"),
                               ("output_throughput", "output_throughput")):  # fmt: skip
