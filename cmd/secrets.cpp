@@ -186,8 +186,9 @@ std::string mask_value(std::string_view flag, std::string_view value) {
         const std::size_t url = posted_url_at(value);
         return std::string(value.substr(0, url)) + mask_url(value.substr(url));
     }
-    constexpr std::array<std::string_view, 7> of_urls{
-        "--url", "--base-url", "--target", "--endpoint", "--host", "--connect-to", "--metrics"};
+    constexpr std::array<std::string_view, 8> of_urls{"--url",        "--against",  "--base-url",
+                                                      "--target",     "--endpoint", "--host",
+                                                      "--connect-to", "--metrics"};
     const bool is_url = std::find(of_urls.begin(), of_urls.end(), flag) != of_urls.end();
     return is_url ? mask_url(value) : std::string(value);
 }

@@ -43,7 +43,8 @@ Unrecorded what_is_lost(const RunFacts& facts, const Past& past, bool live) {
         return {past.left_open(), true};
     }
     const Result<FiredMarks> marks =
-        FiredMarks::open(facts.segments.back().run_id, facts.info.run.trace_rows);
+        FiredMarks::open(facts.segments.back().run_id,
+                         marks_for(facts.info.run.trace_rows, facts.against.has_value()));
     return unrecorded_rows(facts, past,
                            fired_in_all(facts, past, marks ? &marks.value() : nullptr));
 }
