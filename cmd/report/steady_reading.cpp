@@ -37,7 +37,7 @@ double tokens_within(const Record& record, std::int64_t begin, std::int64_t end)
 class SideSums {
   public:
     SideSums(std::int64_t begin, std::int64_t end, const ReportedRun& run)
-        : begin_(begin), end_(end), summary_(run.figures.goodput_limits, run.facts.overhead) {}
+        : begin_(begin), end_(end), summary_(run.figures.goodput_rules, run.facts.overhead) {}
 
     void add(const Record& record) {
         const bool left = record.fired_ns && *record.fired_ns >= begin_ && *record.fired_ns < end_;

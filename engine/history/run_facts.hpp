@@ -78,7 +78,7 @@ struct RunFacts {
     std::optional<std::uint64_t> template_digest;  ///< of `--api template`
     Overhead overhead;
 
-    GoodputLimits goodput;
+    GoodputRules goodput;
     CalibrationFacts calibration;
     std::string kernel;  ///< of the host that it began on; empty: not known
     std::string cpu_model;
