@@ -16,6 +16,7 @@
 #include "cmd/scrape/read_totals.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "cmd/threshold_values.hpp"
+#include "engine/history/finished_trees.hpp"
 #include "engine/history/past.hpp"
 #include "engine/history/unrecorded.hpp"
 #include "engine/record/fired_marks.hpp"
@@ -197,6 +198,10 @@ int report(const ReportCommand& command) {
     }
     SummaryInfo info = facts.info;
     info.server = totals_of(folder, facts, figures);
+    if (info.server && info.server->joules) {
+        info.finished_trees = count_finished_trees(
+            facts.records_path.empty() ? folder + "/requests.jsonl" : facts.records_path);
+    }
     figures.warnings = warnings_of(figures, info);
     const Judgement judged = judge_run(facts.calibration, figures, past.client(), info.cache_probe);
     info.verdict = name_of(judged.verdict);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cmd/screen/full_table.hpp"
+#include "cmd/screen/goodput_lines.hpp"
 #include "cmd/screen/judged_table.hpp"
 #include "cmd/screen/lines.hpp"
 #include "cmd/screen/plots.hpp"
@@ -159,19 +160,6 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     }
 }
 
-std::string bounds(const GoodputLimits& limits) {
-    std::string text;
-    const auto bound = [&text](std::string_view name, const OptionalNs& value) {
-        if (value) {
-            text += fmt::format(" {}:{:g}", name, static_cast<double>(*value) / ns_per_ms);
-        }
-    };
-    bound("ttft", limits.ttft_ns);
-    bound("tpot", limits.tpot_ns);
-    bound("e2e", limits.e2e_ns);
-    return text.substr(1);
-}
-
 /// Asked, planned and sent, where rows arrive at a rate.
 void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
     if (run.rate.empty()) {
@@ -211,12 +199,7 @@ void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
                                          grouped(f.outputs_exact), grouped(f.outputs_short),
                                          grouped(f.outputs_long), grouped(f.outputs_unknown)));
     }
-    if (f.goodput_limits.set()) {
-        lines.add("Goodput",
-                  fmt::format("{:.2f}/s: {} of {} rows ({}) within {} ms",
-                              f.request_goodput.value_or(0), grouped(f.good), grouped(f.decided()),
-                              share(f.good, f.decided()), bounds(f.goodput_limits)));
-    }
+    lines.list("Goodput", goodput_lines(f));
 }
 
 void add_latency(Lines& lines, std::string_view name, const Distribution& d) {

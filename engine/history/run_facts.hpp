@@ -90,7 +90,7 @@ struct RunFacts {
         return is_first ? overhead : against->overhead;
     }
 
-    GoodputLimits goodput;
+    GoodputRules goodput;
     CalibrationFacts calibration;
     std::string kernel;  ///< of the host that it began on; empty: not known
     std::string cpu_model;

@@ -226,7 +226,7 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     config.periods.grow.users_max = options.users.users;
     config.periods.stop_when = options.stop_when;
     config.periods.for_ns = options.users.for_ns;
-    config.periods.goodput.ttft_ns = milliseconds(20).ns;
+    config.periods.goodput = {{{}, "", {milliseconds(20).ns, std::nullopt, std::nullopt}}};
     if (const std::uint32_t users = options.users.users; users > 0) {  // an upper bound
         config.requests_end =
             static_cast<std::uint32_t>(plan.rows.size()) * (options.users.recycle ? users + 3 : 1);

@@ -172,7 +172,7 @@ struct ResultFlags {
     std::string records_path;  ///< `--output-path`; empty: requests.jsonl in the folder
     bool chunks = true;        ///< chunk arrays in the records
     std::uint64_t save_responses = 0;
-    GoodputLimits goodput;
+    GoodputRules goodput;  ///< in the order in which they were given
     std::vector<Threshold> fail_if;
     std::vector<StopRule> stop_when;
     std::int64_t period_ns = 0;  ///< of periods.jsonl; 0: there is none

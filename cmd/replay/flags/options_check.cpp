@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cmd/goodput_values.hpp"
 #include "cmd/replay/flags/dual_flags.hpp"
 #include "cmd/replay/flags/extra_body.hpp"
 #include "cmd/replay/flags/model_option.hpp"
@@ -228,9 +229,13 @@ std::string host_contradiction(const ReplayOptions& options) {
 
 /// Figures that count good requests.
 std::string goodput_contradiction(const ReplayOptions& options) {
+    const std::string why = goodput_refusal(options.results.goodput, options.workload.files.keep);
+    if (!why.empty()) {
+        return why;
+    }
     for (const Threshold& one : options.results.fail_if) {
         const std::string_view name = one.figure->name;
-        if (!options.results.goodput.set() && (name == "good" || name == "request_goodput")) {
+        if (options.results.goodput.empty() && (name == "good" || name == "request_goodput")) {
             return "--fail-if \"" + one.text +
                    "\" counts good requests, and nothing says which are: give --goodput "
                    "\"ttft:200 tpot:50\", too";

@@ -346,7 +346,7 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
         read_written(folder_, figures, info.unfinished);
     }
     end.records = figures.rows + figures.warmup_rows;
-    info.server = sides_.totals(folder_, figures.timeline.spans);
+    sides_.sum_up(folder_, figures, info);
     figures.warnings = warnings_of(figures, info);
     if (prepared_.resumed != nullptr) {  // of all rows, not of the last segment's
         end.prompts_digest = prepared_.prompts.digest;

@@ -201,9 +201,31 @@ void write_budget(JsonWriter& json, const char* key, const std::optional<TypedBu
     budget ? json.string(text_of(budget->rate, budget->uncached)) : json.null();
 }
 
+void write_bounds(JsonWriter& json, const GoodputLimits& limits) {
+    json.key("ttft_ns").optional_integer(limits.ttft_ns);
+    json.key("tpot_ns").optional_integer(limits.tpot_ns);
+    json.key("e2e_ns").optional_integer(limits.e2e_ns);
+}
+
+/// Of the rows of no group, and of each group.
+void write_goodput(JsonWriter& json, const GoodputRules& rules) {
+    json.key("goodput").begin_object();
+    write_bounds(json, common_limits(rules));
+    json.key("groups").begin_array();
+    for (const GoodputRule& rule : rules) {
+        if (rule.key) {
+            json.begin_object();
+            json.key("key").string(rule.key->text);
+            json.key("value").string(rule.value);
+            write_bounds(json, rule.limits);
+            json.end_object();
+        }
+    }
+    json.end_array().end_object();
+}
+
 void write_limits(JsonWriter& json, const ReplayOptions& options, std::uint32_t inflight_max) {
     const SendingFlags& sending = options.sending;
-    const GoodputLimits& goodput = options.results.goodput;
     json.key("timeout_connect_ns").integer(sending.timeouts.connect.ns);
     json.key("timeout_first_byte_ns").integer(sending.timeouts.first_byte.ns);
     json.key("timeout_idle_ns").integer(sending.timeouts.idle.ns);
@@ -215,11 +237,7 @@ void write_limits(JsonWriter& json, const ReplayOptions& options, std::uint32_t 
     write_budget(json, "budget_input", sending.budget_input);
     write_budget(json, "budget_output", sending.budget_output);
     write_abandon(json, sending.abandon, options.workload.plan.seed);
-    json.key("goodput").begin_object();
-    json.key("ttft_ns").optional_integer(goodput.ttft_ns);
-    json.key("tpot_ns").optional_integer(goodput.tpot_ns);
-    json.key("e2e_ns").optional_integer(goodput.e2e_ns);
-    json.end_object();
+    write_goodput(json, options.results.goodput);
     json.key("connections");
     sending.connections ? json.unsigned_integer(*sending.connections) : json.null();
     json.key("balance").string(name_of(sending.balance));

@@ -1,9 +1,8 @@
-#include "cmd/report/group_key.hpp"
+#include "engine/stats/group_key.hpp"
 
 #include <algorithm>
 #include <array>
-
-#include "cmd/values.hpp"
+#include <charconv>
 
 namespace driftless {
 
@@ -13,7 +12,8 @@ constexpr const char* remedy =
     "is not a key to group by; use phase, turn, api, url, side, model, outcome, kept.NAME, "
     "header.NAME or input:PARTS";
 constexpr std::string_view nothing = "-";
-constexpr std::uint64_t parts_max = 20;
+constexpr std::uint32_t parts_min = 2;
+constexpr std::uint32_t parts_max = 20;
 
 struct PlainKey {
     std::string_view name;
@@ -64,10 +64,11 @@ Result<GroupKey> parse_group_key(std::string_view text) {
         }
     }
     if (text.starts_with("input:")) {
-        const Result<std::uint64_t> parts = parse_positive_count(text.substr(6));
-        if (parts && parts.value() >= 2 && parts.value() <= parts_max) {
+        const auto [end, error] =
+            std::from_chars(text.data() + 6, text.data() + text.size(), key.parts);
+        if (error == std::errc() && end == text.data() + text.size() && key.parts >= parts_min &&
+            key.parts <= parts_max) {
             key.kind = GroupKey::Kind::input;
-            key.parts = static_cast<std::uint32_t>(parts.value());
             return key;
         }
     }

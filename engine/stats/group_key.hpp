@@ -1,4 +1,5 @@
-/// GroupKey: what `report --by` sorts rows by. A plain value; reading one touches nothing.
+/// GroupKey: what rows are told apart by (`report --by`, `--goodput "tier=gold ttft:200"`). A plain
+/// value; reading one touches nothing.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,7 @@
-// Keys of --by and limits of --goodput: what each finds in a row, and what is refused.
-#include "cmd/report/group_key.hpp"
+// Keys that rows are told apart by: what each finds in a row, and what is refused.
+#include "engine/stats/group_key.hpp"
 
 #include <gtest/gtest.h>
-
-#include "cmd/report/groups.hpp"
 
 namespace driftless {
 namespace {
@@ -58,19 +56,6 @@ TEST(GroupKey, CutsLengthsIntoEqualParts) {
     EXPECT_EQ(length_bounds(equal, 4), (std::vector<std::uint32_t>{512}));
     std::vector<std::uint32_t> none;
     EXPECT_TRUE(length_bounds(none, 4).empty());
-}
-
-TEST(GroupSlo, ReadsAKeyAValueAndLimits) {
-    const Result<GroupSlo> slo = parse_group_slo("tier=gold ttft:200 tpot:50");
-    ASSERT_TRUE(slo);
-    EXPECT_EQ(slo.value().key.text, "kept.tier");
-    EXPECT_EQ(slo.value().value, "gold");
-    EXPECT_EQ(slo.value().limits.ttft_ns, 200'000'000);
-    EXPECT_EQ(slo.value().limits.tpot_ns, 50'000'000);
-    EXPECT_EQ(parse_group_slo("turn=1 ttft:200").value().key.text, "turn");
-    for (const char* text : {"ttft:200", "tier=gold", "=gold ttft:200", "tier=gold foo:1", ""}) {
-        EXPECT_FALSE(parse_group_slo(text)) << text;
-    }
 }
 
 }  // namespace
