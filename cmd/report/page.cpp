@@ -62,7 +62,7 @@ std::optional<PageTable> read_table(const ReportedRun& run, RunTable which, std:
     }
     while (const TableRow* row = rows.value().next()) {
         if (readings != nullptr) {
-            const Result<Record> record = record_of(rows.value().line());
+            const Result<Record> record = record_of(rows.value().line(), RecordChunks::skipped);
             if (!record) {
                 why = describe_line(path, rows.value().number(), record.error());
                 return {};
