@@ -3,9 +3,10 @@
 
 Each row goes to two mocks of one kind in one instant, 20 ms after the row before it; both mocks are on CPU 0,
 the client is on CPU 1. Two equal servers differ by nothing: what is left is the instrument's. For each pass,
-over all rows: the difference of TTFT b - a (p50), its mean by who went first with a 95 % interval, the same by
-the servers' own logs (from the first byte of the request to the first token), what the client adds to that, and
-the drift of both sides. Standard library only.
+the difference of TTFT b - a, p50 and mean with its 95 % interval: of all rows, of those that went to a first, of
+those that went to b first, and second place less first place. Measured by the client; by the servers' own logs,
+from the first byte of a request to its first token; and the former less the latter, which is what the client adds.
+And the drift of both sides. Standard library only.
 """
 import json
 import math
@@ -30,7 +31,7 @@ def write_trace(path, rows):
     draw = random.Random(1)
     with open(path, "w", encoding="utf-8") as out:
         for number in range(rows):
-            at_ms = round(number * APART_MS + draw.uniform(0, APART_MS / 4), 3)
+            at_ms = number * APART_MS + draw.randrange(APART_MS // 4)
             line = {"timestamp": at_ms, "input_length": 512, "output_length": 2, "hash_ids": [number]}
             out.write(json.dumps(line) + "\n")
 
@@ -75,8 +76,9 @@ def by_order(name, differences, a_first):
     second = [value for row, value in differences.items() if row not in a_first]
     # A place in the pair is worth half of what separates the two orders.
     order = [value * (1 if row in a_first else -1) for row, value in differences.items()]
-    print("  %-9s us p50 %+7.1f | mean a first %s, b first %s | second place costs %s" % (
-        name, percentile(list(differences.values()), 500) / 1e3, mean_text(first), mean_text(second),
+    p50 = [percentile(values, 500) / 1e3 for values in (list(differences.values()), first, second, order)]
+    print("  %-9s us p50 %+6.1f, a first %+6.1f, b first %+6.1f, second place %+6.1f | mean %s, %s, %s, %s" % (
+        name, *p50, mean_text(list(differences.values())), mean_text(first), mean_text(second),
         mean_text(order)), flush=True)
 
 

@@ -258,8 +258,8 @@ class Simulation {
     /// What others have seen of a row is told of none of its records where it has several.
     void forget_several_tries() {
         const bool repeats = rows_repeat(options_.users);
-        if (result_.disk_failed && repeats) {
-            result_.truth.clear();  // records of several tries may be lost
+        if ((result_.disk_failed && repeats) || options_.dual) {
+            result_.truth.clear();  // records of several tries may be lost, or are of two sides
             result_.waited.clear();
             result_.parts_ns.clear();
             result_.last_reads.clear();

@@ -58,7 +58,6 @@ TEST(Past, TellsTheSidesOfARowApart) {
     }
     EXPECT_EQ(past.records(), 2u);
     EXPECT_TRUE(past.has_record(3, Side::a) && past.has_record(3, Side::b));
-    EXPECT_FALSE(past.has_record(3));
     EXPECT_TRUE(past.add_fired(R"({"row":3,"side":"a","fired_ns":5})"));
     EXPECT_TRUE(past.add_fired(R"({"row":4,"side":"b","fired_ns":7})"));
     ASSERT_EQ(past.open().size(), 1u);
