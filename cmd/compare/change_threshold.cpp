@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -116,6 +117,10 @@ JudgedThreshold judge_one(const ChangeThreshold& threshold, const ComparedSides&
     out.value = put(found.change);
     out.low = put(found.low);
     out.high = put(found.high);
+    if (!is_ratio && !threshold.relative) {  // a share of B alone
+        out.low = std::max(out.low, 0.0);
+        out.high = std::max(out.high, 0.0);
+    }
     out.doubt = std::isnan(found.low) ? found.doubt : Doubt::none;
     out.judged = judge(threshold, out);
     return out;

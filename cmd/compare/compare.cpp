@@ -63,9 +63,6 @@ int read_runs(const CompareCommand& command, Comparison& out) {
         return refuse(why, exit_usage);
     }
     if (command.b.empty()) {
-        if (out.a.size() < 2) {
-            return refuse(out.a.front().name() + ": the other side has no request", exit_input);
-        }
         out.b.push_back(std::move(out.a.back()));
         out.a.pop_back();
     }

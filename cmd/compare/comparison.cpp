@@ -8,7 +8,7 @@ namespace driftless {
 namespace {
 
 /// The ends of intervals by group move a little more with the seed; there are twenty of them.
-constexpr std::uint32_t group_resamples = 1000;
+constexpr std::uint32_t group_resamples = 500;
 
 std::vector<ComparedRun> compared_of(std::vector<PlayedRun>& runs) {
     std::vector<ComparedRun> out;
@@ -31,19 +31,21 @@ std::vector<ComparedMetric> shown_metrics(bool with_slo) {
     std::vector<ComparedMetric> metrics;
     for (std::size_t i = 0; i < row_value_count; ++i) {
         const auto value = static_cast<RowValue>(i);
-        metrics.push_back({Figure::value_mean, value, 0});
+        metrics.push_back({ComparedFigure::value_mean, value, 0});
         for (const std::uint32_t per_mille : {500U, 900U, 950U, 990U}) {
-            metrics.push_back({Figure::value_percentile, value, per_mille});
+            metrics.push_back({ComparedFigure::value_percentile, value, per_mille});
         }
     }
-    const auto add = [&metrics](Figure figure) { metrics.push_back({figure, RowValue::ttft, 0}); };
-    add(Figure::errors);
+    const auto add = [&metrics](ComparedFigure figure) {
+        metrics.push_back({figure, RowValue::ttft, 0});
+    };
+    add(ComparedFigure::errors);
     if (with_slo) {
-        add(Figure::good);
-        add(Figure::goodput);
+        add(ComparedFigure::good);
+        add(ComparedFigure::goodput);
     }
-    add(Figure::request_throughput);
-    add(Figure::output_throughput);
+    add(ComparedFigure::request_throughput);
+    add(ComparedFigure::output_throughput);
     return metrics;
 }
 
@@ -62,6 +64,12 @@ const char* name_of(RowValue value) {
     return names[static_cast<std::size_t>(value)];
 }
 
+std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value) {
+    ComparisonOptions options = comparison.options;
+    options.resamples = std::min(options.resamples, group_resamples);
+    return where_it_changed(comparison.requests, value, options);
+}
+
 void compare_rows(Comparison& comparison, const ComparisonWish& wish) {
     const std::vector<ComparedRun> a = compared_of(comparison.a);
     const std::vector<ComparedRun> b = compared_of(comparison.b);
@@ -69,12 +77,11 @@ void compare_rows(Comparison& comparison, const ComparisonWish& wish) {
         wish.metrics.empty() ? shown_metrics(has_slo(comparison.a) && has_slo(comparison.b))
                              : wish.metrics;
     comparison.options = wish.options;
+    comparison.detect = wish.detect;
     comparison.groups = compare_groups(a, b, metrics, wish.options);
     comparison.value = looked_at(metrics);
-    comparison.rows = row_changes(comparison.a, comparison.b, comparison.value);
-    ComparisonOptions options = wish.options;
-    options.resamples = std::min(options.resamples, group_resamples);
-    comparison.where = where_it_changed(comparison.rows, options);
+    comparison.requests = paired_requests(comparison.a, comparison.b);
+    comparison.where = where_of(comparison, comparison.value);
     comparison.outputs = output_changes(comparison.a.front(), comparison.b.front());
     comparison.thresholds = judge_changes(wish.thresholds, {a, b}, wish.options);
 }

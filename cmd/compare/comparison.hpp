@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cmd/compare/change_threshold.hpp"
+#include "cmd/compare/paired_requests.hpp"
 #include "cmd/compare/played_run.hpp"
-#include "cmd/compare/row_changes.hpp"
 #include "cmd/compare/same_work.hpp"
 #include "engine/comparison/compare_groups.hpp"
 
@@ -19,8 +19,11 @@ namespace driftless {
 struct ComparisonWish {
     std::vector<ComparedMetric> metrics;      ///< empty: the usual ones
     std::vector<ChangeThreshold> thresholds;  ///< `--fail-if`
-    ComparisonOptions options;
+    /// Half the draws of the room's default: the ends of an interval move by some 4 % of its width
+    /// from seed to seed, and a comparison of two hours takes half the time.
+    ComparisonOptions options{.resamples = 1000};
     bool unsure_fails = false;
+    std::optional<double> detect;  ///< `--detect`: a change, of which is asked how much shows it
 };
 
 struct Comparison {
@@ -31,9 +34,10 @@ struct Comparison {
 
     // Nothing below where the comparison is refused.
     ComparisonOptions options;
+    std::optional<double> detect;
     GroupComparison groups;
     RowValue value = RowValue::ttft;  ///< whose rows are looked at one by one
-    std::vector<RowChange> rows;
+    std::vector<PairedRequest> requests;
     std::vector<ChangeView> where;
     OutputChanges outputs;
     std::vector<JudgedThreshold> thresholds;
@@ -41,6 +45,9 @@ struct Comparison {
 
 /// "ttft", "ttft_due", "tpot" or "e2e".
 const char* name_of(RowValue value);
+
+/// Of the requests that all runs have; by group for that value.
+std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value);
 
 /// Fills all below `same_work`; the runs and differences are there.
 void compare_rows(Comparison& comparison, const ComparisonWish& wish);

@@ -1,6 +1,7 @@
 #include "cmd/compare/comparison_json.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <optional>
 
 #include "proto/json/write.hpp"
 
@@ -25,9 +26,14 @@ void write_differences(JsonWriter& json, const std::vector<WorkDifference>& diff
     json.end_array();
 }
 
-void write_metrics(JsonWriter& json, const std::vector<MetricComparison>& metrics) {
+void write_metrics(JsonWriter& json, const Comparison& comparison) {
+    const std::uint64_t runs = std::max(comparison.a.size(), comparison.b.size());
+    const auto known = [&json](const char* key, const std::optional<double>& value) {
+        json.key(key);
+        value ? json.number(*value) : json.null();
+    };
     json.key("metrics").begin_array();
-    for (const MetricComparison& one : metrics) {
+    for (const MetricComparison& one : comparison.groups.metrics) {
         json.begin_object();
         json.key("name").string(one.metric.name());
         json.key("unit").string(name_of(one.metric.unit()));
@@ -48,6 +54,9 @@ void write_metrics(JsonWriter& json, const std::vector<MetricComparison>& metric
         json.key("units").unsigned_integer(one.units);
         json.key("block").unsigned_integer(one.block);
         json.key("floor").unsigned_integer(one.floor);
+        const std::optional<double>& detect = comparison.detect;
+        known("rows_needed", detect ? rows_needed(one, *detect) : std::nullopt);
+        known("runs_needed", detect ? runs_needed(one, runs, *detect) : std::nullopt);
         json.end_object();
     }
     json.end_array();
@@ -100,11 +109,28 @@ void write_pairs(JsonWriter& json, const Comparison& comparison) {
     json.end_object();
 }
 
-void write_where(JsonWriter& json, const Comparison& comparison) {
-    json.key("where").begin_array();
-    for (const ChangeView& view : comparison.where) {
+void write_thresholds(JsonWriter& json, const std::vector<JudgedThreshold>& thresholds) {
+    json.key("thresholds").begin_array();
+    for (const JudgedThreshold& one : thresholds) {
         json.begin_object();
-        json.key("value").string(name_of(comparison.value));
+        json.key("fail_if").string(one.threshold.text);
+        json.key("of").string(one.threshold.relative ? "change" : "b");
+        json.key("value").number(one.value);
+        json.key("low").number(one.low);
+        json.key("high").number(one.high);
+        json.key("judged").string(name_of(one.judged));
+        json.end_object();
+    }
+    json.end_array();
+}
+
+}  // namespace
+
+void write_where(JsonWriter& json, const std::vector<ChangeView>& views, RowValue value) {
+    json.begin_array();
+    for (const ChangeView& view : views) {
+        json.begin_object();
+        json.key("value").string(name_of(value));
         json.key("by").string(view.by);
         json.key("groups").begin_array();
         for (const ChangeGroup& group : view.groups) {
@@ -123,23 +149,6 @@ void write_where(JsonWriter& json, const Comparison& comparison) {
     json.end_array();
 }
 
-void write_thresholds(JsonWriter& json, const std::vector<JudgedThreshold>& thresholds) {
-    json.key("thresholds").begin_array();
-    for (const JudgedThreshold& one : thresholds) {
-        json.begin_object();
-        json.key("fail_if").string(one.threshold.text);
-        json.key("of").string(one.threshold.relative ? "change" : "b");
-        json.key("value").number(one.value);
-        json.key("low").number(one.low);
-        json.key("high").number(one.high);
-        json.key("judged").string(name_of(one.judged));
-        json.end_object();
-    }
-    json.end_array();
-}
-
-}  // namespace
-
 std::string comparison_json(const Comparison& comparison) {
     std::string text;
     JsonWriter json(text);
@@ -147,17 +156,20 @@ std::string comparison_json(const Comparison& comparison) {
     json.key("schema").integer(compare_schema);
     json.key("same_work").boolean(comparison.same_work);
     write_differences(json, comparison.differences);
-    write_metrics(json, comparison.groups.metrics);
+    write_metrics(json, comparison);
     json.key("evidence");
     comparison.groups.metrics.empty() ? json.null()
                                       : json.string(name_of(comparison.groups.evidence));
+    json.key("detect");
+    comparison.detect ? json.number(*comparison.detect) : json.null();
     json.key("margin").number(comparison.options.margin);
     json.key("share_margin").number(comparison.options.share_margin);
     json.key("confidence").number(comparison.options.confidence);
     write_pairs(json, comparison);
     write_runs(json, "a", comparison.a);
     write_runs(json, "b", comparison.b);
-    write_where(json, comparison);
+    json.key("where");
+    write_where(json, comparison.where, comparison.value);
     write_thresholds(json, comparison.thresholds);
     json.end_object();
     return text + "\n";

@@ -118,6 +118,25 @@ void add_evidence(const Comparison& comparison, std::vector<ComparisonNote>& out
         {"Evidence", fmt::format("between runs: {} of A, {} of B", groups.runs_a, groups.runs_b)});
 }
 
+/// Of the metrics whose spread is known.
+void add_needed(const Comparison& comparison, std::vector<ComparisonNote>& out) {
+    if (!comparison.detect) {
+        return;
+    }
+    std::string text;
+    for (const MetricComparison& one : comparison.groups.metrics) {
+        if (const std::optional<double> rows = rows_needed(one, *comparison.detect)) {
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", one.metric.name(),
+                                with_commas(std::ceil(*rows), 0));
+        }
+    }
+    const double percent = 100 * *comparison.detect;
+    out.push_back(
+        {"Needed",
+         fmt::format("requests a run, to show a change of {:.2f} % in 80 of 100 cases: {}", percent,
+                     text.empty() ? "unknown, or more runs" : text)});
+}
+
 }  // namespace
 
 std::vector<ComparisonNote> comparison_notes(const Comparison& comparison) {
@@ -128,6 +147,7 @@ std::vector<ComparisonNote> comparison_notes(const Comparison& comparison) {
     add_pairs(comparison, out);
     add_hits(comparison, out);
     add_evidence(comparison, out);
+    add_needed(comparison, out);
     return out;
 }
 

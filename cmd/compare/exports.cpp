@@ -1,6 +1,7 @@
 #include "cmd/compare/exports.hpp"
 
 #include "cmd/compare/comparison_json.hpp"
+#include "cmd/compare/comparison_page.hpp"
 #include "cmd/compare/comparison_texts.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
@@ -48,6 +49,9 @@ int write_exports(const CompareExports& exports, const Comparison& comparison, b
     }
     if (code == exit_done && !exports.junit.empty()) {
         code = write_text("--junit", exports.junit, comparison_junit(comparison, unsure_fails));
+    }
+    if (code == exit_done && !exports.html.empty() && !comparison.groups.metrics.empty()) {
+        code = write_text("--html", exports.html, comparison_page(comparison));
     }
     return code;
 }

@@ -21,8 +21,8 @@ struct CompareExports {
 /// `exit_done` where no file is there yet that would be written; prints which one is.
 int check_exports(const CompareExports& exports);
 
-/// Writes what was asked for, also of a refused comparison. Returns the exit code; what failed is
-/// printed.
+/// Writes what was asked for; of a refused comparison all but the page. Returns the exit code; what
+/// failed is printed.
 int write_exports(const CompareExports& exports, const Comparison& comparison, bool unsure_fails);
 
 }  // namespace driftless

@@ -88,6 +88,9 @@ void add_flags(Flags& flags, CompareCommand& command) {
                  wish.metrics);
     flags.value("--margin", "SHARE", "changes up to this are called same", "1 %", parse_margin,
                 wish.options.margin);
+    flags.value("--detect", "SHARE",
+                "say how many requests would show such a change, as in \"3 %\"", nullptr,
+                parse_margin, wish.detect);
     flags.value("--goodput", "LIMITS", "\"ttft:200 tpot:50\" in ms [each run's own]", nullptr,
                 parse_goodput, command.slo);
     flags.value("--seed", "N", "of the draws behind the intervals", "1", parse_count,

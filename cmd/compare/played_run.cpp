@@ -153,13 +153,11 @@ void read_verdict(const std::string& folder, PlayedRun& run) {
     }
 }
 
-/// Of no side, of a, of b.
-constexpr std::array<const char*, 3> side_names{"", "a", "b"};
-using Sides = std::array<SideRead, side_names.size()>;
+using Sides = std::array<SideRead, side_count>;
 
 std::string read_sides(const std::string& path, const GoodputLimits& slo, Sides& sides) {
     return each_record_in(path, [&](const Record& record) {
-        SideRead& side = sides[0];
+        SideRead& side = sides[static_cast<std::size_t>(record.side)];
         if (record.phase == Phase::warmup) {
             side.timeline.add_warm_up(record.segment);
         } else if (record.phase == Phase::profile) {
@@ -207,11 +205,14 @@ int read_played(const std::string& folder, const std::optional<GoodputLimits>& s
     }
     std::uint64_t records = 0;
     const std::size_t before = out.size();
-    const bool is_dual = !sides[1].rows.empty() || !sides[2].rows.empty();
-    for (std::size_t side = is_dual ? 1 : 0; side < (is_dual ? sides.size() : 1); ++side) {
+    const auto rows_of = [&sides](Side side) -> SideRead& {
+        return sides[static_cast<std::size_t>(side)];
+    };
+    const bool is_dual = !rows_of(Side::a).rows.empty() || !rows_of(Side::b).rows.empty();
+    for (const Side side : is_dual ? std::vector{Side::a, Side::b} : std::vector{Side::none}) {
         PlayedRun& one = out.emplace_back(run);
-        one.side = side_names[side];
-        settle(sides[side], one);
+        one.side = side == Side::none ? "" : name_of(side);
+        settle(rows_of(side), one);
         records += one.rows.size();
     }
     if (!run.facts.has_users && records < run.facts.rows) {  // how many users send nobody knows

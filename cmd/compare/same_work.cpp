@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "cmd/compare/settings.hpp"
@@ -67,6 +68,20 @@ std::string overhead_of(const PlayedRun& run) {
     return fmt::format("{}+{} tokens", overhead.pre, overhead.post);
 }
 
+/// Of all runs of a group, each once: repeats may have salts of their own, so that none finds the
+/// prompts of another in the cache, where A and B have the same ones.
+std::string salts_of(const std::vector<PlayedRun>& runs) {
+    std::set<std::string> salts;
+    for (const PlayedRun& run : runs) {
+        salts.insert(run.facts.cache_salt.value_or("none"));
+    }
+    std::string text;
+    for (const std::string& salt : salts) {
+        text += (text.empty() ? "" : ", ") + salt;
+    }
+    return text;
+}
+
 /// Something that run.json says, by which two runs can differ. `explains`: instants or prompts
 /// differ because of it.
 struct WorkPart {
@@ -91,11 +106,6 @@ constexpr std::array work_parts{
     WorkPart{"seed", Weight::refused,
              [](const PlayedRun& run) { return std::to_string(run.facts.seed); }, repeat, true,
              true},
-    WorkPart{"cache salt", Weight::refused,
-             [](const PlayedRun& run) { return run.facts.cache_salt.value_or("none"); },
-             "lengths and sharing are equal, only the words differ; where that is what you want, "
-             "as for two runs against one warm server, give --anyway",
-             false, true},
     WorkPart{"prompts", Weight::refused, prompt_kind_of, repeat, false, true},
     WorkPart{"words", Weight::refused, words_of,
              "give both the same --tokenizer, --dataset and --template", false, true},
@@ -125,6 +135,18 @@ class Differences {
                 return;
             }
         }
+    }
+    void add_salts(const std::vector<PlayedRun>& a, const std::vector<PlayedRun>& b) {
+        const std::string of_a = salts_of(a);
+        const std::string of_b = salts_of(b);
+        if (of_a != of_b) {
+            found_.push_back(
+                {Weight::refused, "cache salt", of_a, of_b, b.front().name(),
+                 "lengths and sharing are equal, only the words differ. Give both the same "
+                 "--cache-salt; where one warm server played both, --anyway is what you want"});
+        }
+        // Then their digests differ, and must.
+        prompts_explained_ = prompts_explained_ || of_a != of_b || of_a.find(", ") != of_a.npos;
     }
     /// What digests tell, where nothing that is known explains it.
     void add_digests() {
@@ -208,6 +230,7 @@ std::vector<WorkDifference> work_differences(const std::vector<PlayedRun>& a,
     for (const WorkPart& part : work_parts) {
         differences.add_part(part);
     }
+    differences.add_salts(a, b);
     differences.add_digests();
     differences.add_unplayed();
     differences.add_settings();

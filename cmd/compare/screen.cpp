@@ -53,21 +53,16 @@ void add_where(const Comparison& comparison, Lines& lines) {
 }
 
 void add_rows(const Comparison& comparison, std::uint64_t wanted, Lines& lines) {
-    std::vector<RowChange> rows = comparison.rows;
-    const std::size_t listed = std::min<std::size_t>(wanted, rows.size());
-    const auto size = [](const RowChange& row) { return std::fabs(std::log(row.ratio())); };
-    std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(listed), rows.end(),
-                      [&](const RowChange& x, const RowChange& y) { return size(x) > size(y); });
-    rows.resize(listed);
+    const auto at = static_cast<std::size_t>(comparison.value);
     const std::string value = name_of(comparison.value);
     ViewTable table({"Changed most: row", "pass", "due, s", "input", "turn", value + " A, ms",
                      value + " B, ms", "B / A"});
-    for (const RowChange& row : rows) {
+    for (const PairedRequest& row : most_changed(comparison.requests, comparison.value, wanted)) {
         table.add({std::to_string(row.row), std::to_string(row.pass), fixed(in_s(row.due_ns), 3),
                    with_commas(row.input_tokens, 0),
                    row.turn > 0 ? std::to_string(row.turn) : std::string("-"),
-                   with_commas(row.a / ns_per_ms, 2), with_commas(row.b / ns_per_ms, 2),
-                   fixed(row.ratio(), 3)});
+                   with_commas(row.a[at] / ns_per_ms, 2), with_commas(row.b[at] / ns_per_ms, 2),
+                   fixed(row.ratio(comparison.value), 3)});
     }
     lines.blank();
     std::string text = table.text();

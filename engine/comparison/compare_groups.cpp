@@ -111,7 +111,7 @@ MetricComparison compare_metric(const ComparedMetric& metric, const PairedRows& 
                                 const ComparisonOptions& options) {
     MetricComparison compared;
     compared.metric = metric;
-    if (metric.figure == Figure::value_percentile) {
+    if (metric.figure == ComparedFigure::value_percentile) {
         compared.floor = percentile_floor(metric.per_mille);
     }
     const MetricTerms terms = terms_of(metric, paired);

@@ -8,18 +8,18 @@ namespace {
 
 struct Named {
     std::string_view name;
-    Figure figure;
+    ComparedFigure figure;
 };
 /// The first name of a figure is the one that it is printed with.
 constexpr std::array<Named, 8> figures{{
-    {"errors", Figure::errors},
-    {"good", Figure::good},
-    {"goodput", Figure::goodput},
-    {"request_goodput", Figure::goodput},
-    {"request_throughput", Figure::request_throughput},
-    {"throughput", Figure::request_throughput},
-    {"output_throughput", Figure::output_throughput},
-    {"total_token_throughput", Figure::total_throughput},
+    {"errors", ComparedFigure::errors},
+    {"good", ComparedFigure::good},
+    {"goodput", ComparedFigure::goodput},
+    {"request_goodput", ComparedFigure::goodput},
+    {"request_throughput", ComparedFigure::request_throughput},
+    {"throughput", ComparedFigure::request_throughput},
+    {"output_throughput", ComparedFigure::output_throughput},
+    {"total_token_throughput", ComparedFigure::total_throughput},
 }};
 constexpr std::array<std::string_view, row_value_count> value_names{"ttft", "ttft_due", "tpot",
                                                                     "e2e"};
@@ -42,7 +42,7 @@ std::optional<std::uint32_t> read_percentile(std::string_view text) {
 
 std::optional<ComparedMetric> read_value_metric(RowValue value, std::string_view statistic) {
     if (statistic == "mean") {
-        return ComparedMetric{Figure::value_mean, value, 0};
+        return ComparedMetric{ComparedFigure::value_mean, value, 0};
     }
     if (!statistic.starts_with('p')) {
         return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<ComparedMetric> read_value_metric(RowValue value, std::string_view
     if (!per_mille) {
         return std::nullopt;
     }
-    return ComparedMetric{Figure::value_percentile, value, *per_mille};
+    return ComparedMetric{ComparedFigure::value_percentile, value, *per_mille};
 }
 
 }  // namespace
@@ -70,11 +70,11 @@ const char* name_of(MetricUnit unit) {
 
 MetricUnit ComparedMetric::unit() const {
     switch (figure) {
-        case Figure::value_mean:
-        case Figure::value_percentile:
+        case ComparedFigure::value_mean:
+        case ComparedFigure::value_percentile:
             return MetricUnit::ns;
-        case Figure::errors:
-        case Figure::good:
+        case ComparedFigure::errors:
+        case ComparedFigure::good:
             return MetricUnit::share;
         default:
             return MetricUnit::per_second;
@@ -82,13 +82,13 @@ MetricUnit ComparedMetric::unit() const {
 }
 
 bool ComparedMetric::lower_is_better() const {
-    return unit() == MetricUnit::ns || figure == Figure::errors;
+    return unit() == MetricUnit::ns || figure == ComparedFigure::errors;
 }
 
 std::string ComparedMetric::name() const {
     if (unit() == MetricUnit::ns) {
         std::string text(value_names[static_cast<std::size_t>(value)]);
-        if (figure == Figure::value_mean) {
+        if (figure == ComparedFigure::value_mean) {
             return text + ":mean";
         }
         text += ":p" + std::to_string(per_mille / 10);
@@ -124,18 +124,19 @@ std::vector<ComparedMetric> usual_metrics(bool with_slo) {
     std::vector<ComparedMetric> metrics;
     for (std::size_t i = 0; i < row_value_count; ++i) {
         const auto value = static_cast<RowValue>(i);
-        metrics.push_back({Figure::value_mean, value, 0});
+        metrics.push_back({ComparedFigure::value_mean, value, 0});
         for (const std::uint32_t per_mille : {500U, 900U, 990U}) {
-            metrics.push_back({Figure::value_percentile, value, per_mille});
+            metrics.push_back({ComparedFigure::value_percentile, value, per_mille});
         }
     }
-    metrics.push_back({Figure::errors, RowValue::ttft, 0});
+    metrics.push_back({ComparedFigure::errors, RowValue::ttft, 0});
     if (with_slo) {
-        metrics.push_back({Figure::good, RowValue::ttft, 0});
-        metrics.push_back({Figure::goodput, RowValue::ttft, 0});
+        metrics.push_back({ComparedFigure::good, RowValue::ttft, 0});
+        metrics.push_back({ComparedFigure::goodput, RowValue::ttft, 0});
     }
-    for (const Figure figure :
-         {Figure::request_throughput, Figure::output_throughput, Figure::total_throughput}) {
+    for (const ComparedFigure figure :
+         {ComparedFigure::request_throughput, ComparedFigure::output_throughput,
+          ComparedFigure::total_throughput}) {
         metrics.push_back({figure, RowValue::ttft, 0});
     }
     return metrics;

@@ -17,7 +17,7 @@ namespace driftless {
 enum class RowValue : std::uint8_t { ttft, ttft_due, tpot, e2e };
 inline constexpr std::size_t row_value_count = 4;
 
-enum class Figure : std::uint8_t {
+enum class ComparedFigure : std::uint8_t {
     value_mean,          ///< of a RowValue
     value_percentile,    ///< of a RowValue, nearest rank
     errors,              ///< failed / (failed + ok)
@@ -40,7 +40,7 @@ enum class Scale : std::uint8_t {
 };
 
 struct ComparedMetric {
-    Figure figure = Figure::value_mean;
+    ComparedFigure figure = ComparedFigure::value_mean;
     RowValue value = RowValue::ttft;  ///< of value_mean and value_percentile
     std::uint32_t per_mille = 0;      ///< of value_percentile, 1 to 999
 

@@ -38,11 +38,11 @@ void add_values(MetricTerms& terms, const PairedRows& paired) {
 }
 
 /// Whether it counts for a share; nothing where it could not.
-std::optional<bool> mark_of(const ComparedRequest* request, Figure figure) {
+std::optional<bool> mark_of(const ComparedRequest* request, ComparedFigure figure) {
     if (request == nullptr || (!request->ok && !request->failed)) {
         return std::nullopt;
     }
-    if (figure == Figure::errors) {
+    if (figure == ComparedFigure::errors) {
         return request->failed;
     }
     return request->failed ? std::optional(false) : request->meets_slo;
@@ -63,16 +63,16 @@ void add_shares(MetricTerms& terms, const PairedRows& paired) {
 }
 
 /// What an ended request adds to a rate.
-double count_of(const ComparedRequest& request, Figure figure) {
+double count_of(const ComparedRequest& request, ComparedFigure figure) {
     if (!request.ok) {
         return 0;
     }
     switch (figure) {
-        case Figure::goodput:
+        case ComparedFigure::goodput:
             return request.meets_slo.value_or(false) ? 1 : 0;
-        case Figure::output_throughput:
+        case ComparedFigure::output_throughput:
             return request.output_tokens;
-        case Figure::total_throughput:
+        case ComparedFigure::total_throughput:
             return request.input_tokens + request.output_tokens;
         default:
             return 1;
@@ -95,7 +95,8 @@ std::vector<std::uint32_t> ended_rows(const Requests& requests) {
 
 /// The terms of one run's rate, in the order of its own ends.
 void add_rate(std::vector<RowTerm>& terms, const Requests& requests,
-              const std::vector<std::uint32_t>& rows, std::int64_t duration_ns, Figure figure) {
+              const std::vector<std::uint32_t>& rows, std::int64_t duration_ns,
+              ComparedFigure figure) {
     if (rows.empty()) {
         return;
     }
@@ -125,7 +126,8 @@ bool has_slo(const PairedRows& paired) {
 }
 
 void add_rates(MetricTerms& terms, const PairedRows& paired) {
-    if (paired.runs.empty() || (terms.metric.figure == Figure::goodput && !has_slo(paired))) {
+    if (paired.runs.empty() ||
+        (terms.metric.figure == ComparedFigure::goodput && !has_slo(paired))) {
         return;
     }
     terms.units.count = paired.rows;
@@ -149,12 +151,12 @@ MetricTerms terms_of(const ComparedMetric& metric, const PairedRows& paired) {
     terms.runs.assign(paired.runs.size(), std::vector<RowTerm>(paired.rows));
     terms.units = paired.trees;
     switch (metric.figure) {
-        case Figure::value_mean:
-        case Figure::value_percentile:
+        case ComparedFigure::value_mean:
+        case ComparedFigure::value_percentile:
             add_values(terms, paired);
             break;
-        case Figure::errors:
-        case Figure::good:
+        case ComparedFigure::errors:
+        case ComparedFigure::good:
             add_shares(terms, paired);
             break;
         default:

@@ -17,7 +17,8 @@ constexpr std::uint32_t all_per_mille = 1000;
 }  // namespace
 
 WeightedFigure::WeightedFigure(const MetricTerms& terms, std::size_t run)
-    : per_mille_(terms.metric.figure == Figure::value_percentile ? terms.metric.per_mille : 0),
+    : per_mille_(terms.metric.figure == ComparedFigure::value_percentile ? terms.metric.per_mille
+                                                                         : 0),
       tops_(terms.units.count, 0),
       bottoms_(terms.units.count, 0) {
     const std::vector<RowTerm>& rows = terms.runs[run];

@@ -2,6 +2,7 @@
 play the same work are refused, with the values of both and the remedy."""
 
 import json
+import math
 import pathlib
 import subprocess
 import tempfile
@@ -186,6 +187,18 @@ class Compare(Case):
         other = self.play("20ms", *QUICK, "--cache-salt", "pepper")
         self.refused(other, "cache salt: ", "has none", "has pepper", "only the words differ")
 
+    def test_repeats_may_have_salts_of_their_own(self):
+        """Where each side has the same ones: no repeat finds the prompts of another in the cache."""
+        a, b = ([self.play(ttft, *QUICK, "--cache-salt", salt) for salt in ("one", "two")]
+                for ttft in ("20ms", "24ms"))  # fmt: skip
+        found = compared(*a, "--", *reversed(b))
+        self.assertTrue(found["same_work"], found["differences"])
+        self.assertEqual(found["pairs"]["requests"], 240)
+        done = compare(*a, "--", b[0])
+        self.assertEqual(done.returncode, INPUT)
+        self.assertIn("cache salt: ", done.stderr)
+        self.assertIn("one, two", done.stderr)
+
     def test_another_window_is_refused(self):
         """With --anyway the rows that both have are paired."""
         other = self.play("20ms", *QUICK, "--limit", 100)
@@ -239,6 +252,26 @@ class Compare(Case):
         self.assertEqual(good["word"], "worse")
         self.assertEqual(good["b"], 0)
         self.assertEqual(metric(found, "goodput")["b"], 0)
+
+    def test_the_power_calculation_holds(self):
+        """As many requests as --detect names show a TTFT that is 3 % better, on mocks that differ by it;
+        equal mocks are not called better."""
+        pilot = compared(self.fast[0], self.fast[1], "--detect", "3 %")
+        self.assertNotIn(metric(pilot, "ttft:p50")["word"], ("better", "worse"))
+        needed = metric(pilot, "ttft:p50")["rows_needed"]
+        self.assertGreater(needed, 1)
+        self.assertIsNone(metric(compared(self.fast[0], self.fast[1]), "ttft:p50")["rows_needed"])
+        # Twice as many: the pilot does not know its own spread exactly, and 20 of 100 would miss.
+        rows = max(40, 2 * math.ceil(needed))
+        trace = self.scratch / "enough.jsonl"
+        copies = math.ceil(rows / 240)
+        subprocess.run([DRIFTLESS, "convert", SAMPLE, "-o", trace, "--replicate", str(copies)],
+                       capture_output=True, check=True)  # fmt: skip
+        flags = (*QUICK, "--limit", rows)
+        old = self.play("20.6ms", *flags, trace=trace)
+        new = self.play("20ms", *flags, trace=trace)
+        one = metric(compared(old, new), "ttft:p50")
+        self.assertEqual(one["word"], "better", (needed, rows, one))
 
     def test_failures_are_no_times(self):
         """Rows that fail on one side are in no time of either, and are errors."""

@@ -250,7 +250,8 @@ std::string short_name(const RunTable& table, const TableCell& cell) {
         return run.name + (cell.runs.size() > 1 ? fmt::format(" +{}", cell.runs.size() - 1) : "");
     }
     // "03-speed=2": the values have columns of their own.
-    const std::string number = run.name.substr(0, run.name.find('-'));
+    const std::string part = run.folder.substr(run.folder.rfind('/') + 1);
+    const std::string number = part.substr(0, part.find('-'));
     return sweeps_in(table) > 1 ? run.sweep.substr(run.sweep.rfind('/') + 1) + "/" + number
                                 : number;
 }

@@ -1,7 +1,8 @@
-/// RowChange: one request in all runs of a comparison: how long it took on each side. And where
+/// PairedRequest: one request in all runs of a comparison: how long it took on each side. And where
 /// requests changed: by input size, turn, expected hit and time. Pure.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,7 +12,11 @@
 
 namespace driftless {
 
-struct RowChange {
+/// [RowValue] ns; of several runs their mean. NaN where it is not ok in every run of both sides, or
+/// a run does not know the value.
+using PairedValues = std::array<double, row_value_count>;
+
+struct PairedRequest {
     std::uint32_t row = 0;
     std::uint32_t pass = 0;
     std::uint32_t turn = 0;  ///< from 1; 0: not known
@@ -19,15 +24,23 @@ struct RowChange {
     std::uint64_t tree = 0;
     double input_tokens = 0;
     double expected_hit = unknown_value;  ///< share of the prompt
-    double a = 0;                         ///< ns; of several runs their mean
-    double b = 0;
+    PairedValues a{};
+    PairedValues b{};
 
-    double ratio() const { return b / a; }
+    /// B / A.
+    double ratio(RowValue value) const {
+        const auto at = static_cast<std::size_t>(value);
+        return b[at] / a[at];
+    }
 };
 
-/// The requests that are ok in every run, and whose value is known and above 0 there; by key.
-std::vector<RowChange> row_changes(const std::vector<PlayedRun>& a, const std::vector<PlayedRun>& b,
-                                   RowValue value);
+/// The requests that every run has, by key.
+std::vector<PairedRequest> paired_requests(const std::vector<PlayedRun>& a,
+                                           const std::vector<PlayedRun>& b);
+
+/// Those whose value is known, the one that changed most first; at most `most` of them.
+std::vector<PairedRequest> most_changed(const std::vector<PairedRequest>& requests, RowValue value,
+                                        std::size_t most);
 
 /// The median of B / A over the requests of a group. NaN where unknown.
 struct ChangeGroup {
@@ -43,8 +56,8 @@ struct ChangeView {
     std::vector<ChangeGroup> groups;
 };
 
-/// A view each, but where all requests are in one group of it.
-std::vector<ChangeView> where_it_changed(const std::vector<RowChange>& rows,
+/// Over the requests whose value is known. A view each, but where all are in one group of it.
+std::vector<ChangeView> where_it_changed(const std::vector<PairedRequest>& requests, RowValue value,
                                          const ComparisonOptions& options);
 
 /// Answers of the first run of each side, told apart by their digests.

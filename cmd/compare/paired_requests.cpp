@@ -1,4 +1,4 @@
-#include "cmd/compare/row_changes.hpp"
+#include "cmd/compare/paired_requests.hpp"
 
 #include <fmt/format.h>
 
@@ -61,31 +61,41 @@ class Walk {
 };
 
 /// The mean over runs `from` to `to`; NaN where one does not know it.
-double mean_of(const Walk& walk, std::size_t from, std::size_t to, RowValue value) {
+double mean_of(const Walk& walk, std::size_t from, std::size_t to, std::size_t value) {
     double sum = 0;
     for (std::size_t run = from; run < to; ++run) {
         const ComparedRequest& request = walk.request(run);
-        const double one = request.values[static_cast<std::size_t>(value)];
+        const double one = request.values[value];
         sum += request.ok && one > 0 ? one : unknown_value;
     }
     return sum / static_cast<double>(to - from);
 }
 
+std::vector<PairedRequest> known_of(const std::vector<PairedRequest>& requests, RowValue value) {
+    std::vector<PairedRequest> known;
+    for (const PairedRequest& one : requests) {
+        if (!std::isnan(one.ratio(value))) {
+            known.push_back(one);
+        }
+    }
+    return known;
+}
+
 /// A group's name and rows; sorted by `order`.
 struct Group {
     std::string name;
-    std::vector<const RowChange*> rows;
+    std::vector<const PairedRequest*> rows;
 };
 using Groups = std::map<std::int64_t, Group>;
 
-Groups by_size(const std::vector<RowChange>& rows) {
+Groups by_size(const std::vector<PairedRequest>& rows) {
     std::vector<std::uint32_t> lengths;
-    for (const RowChange& row : rows) {
+    for (const PairedRequest& row : rows) {
         lengths.push_back(static_cast<std::uint32_t>(row.input_tokens));
     }
     const std::vector<std::uint32_t> bounds = length_bounds(lengths, size_groups);
     Groups groups;
-    for (const RowChange& row : rows) {
+    for (const PairedRequest& row : rows) {
         const auto found = std::lower_bound(bounds.begin(), bounds.end(), row.input_tokens);
         Group& group = groups[found - bounds.begin()];
         group.name = "to " + with_commas(*found, 0);
@@ -94,7 +104,7 @@ Groups by_size(const std::vector<RowChange>& rows) {
     return groups;
 }
 
-Groups by_turn(const std::vector<RowChange>& rows) {
+Groups by_turn(const std::vector<PairedRequest>& rows) {
     struct Turns {
         std::uint32_t last;
         const char* name;
@@ -107,7 +117,7 @@ Groups by_turn(const std::vector<RowChange>& rows) {
                                Turns{16, "9 to 16"},
                                Turns{UINT32_MAX, "from 17"}};
     Groups groups;
-    for (const RowChange& row : rows) {
+    for (const PairedRequest& row : rows) {
         const auto* const found = std::find_if(
             turns.begin(), turns.end(), [&row](const Turns& one) { return row.turn <= one.last; });
         Group& group = groups[found - turns.begin()];
@@ -117,10 +127,10 @@ Groups by_turn(const std::vector<RowChange>& rows) {
     return groups;
 }
 
-Groups by_hit(const std::vector<RowChange>& rows) {
+Groups by_hit(const std::vector<PairedRequest>& rows) {
     constexpr std::array names{"none", "to 25 %", "to 50 %", "to 75 %", "to 100 %"};
     Groups groups;
-    for (const RowChange& row : rows) {
+    for (const PairedRequest& row : rows) {
         if (std::isnan(row.expected_hit)) {
             continue;
         }
@@ -132,13 +142,15 @@ Groups by_hit(const std::vector<RowChange>& rows) {
     return groups;
 }
 
-Groups by_time(const std::vector<RowChange>& rows) {
-    const auto order = [](const RowChange& x, const RowChange& y) { return x.due_ns < y.due_ns; };
+Groups by_time(const std::vector<PairedRequest>& rows) {
+    const auto order = [](const PairedRequest& x, const PairedRequest& y) {
+        return x.due_ns < y.due_ns;
+    };
     const auto [first, last] = std::minmax_element(rows.begin(), rows.end(), order);
     const std::int64_t from = first->due_ns;
     const std::int64_t part = std::max<std::int64_t>((last->due_ns - from) / time_groups + 1, 1);
     Groups groups;
-    for (const RowChange& row : rows) {
+    for (const PairedRequest& row : rows) {
         const std::int64_t number = (row.due_ns - from) / part;
         Group& group = groups[number];
         group.name = fmt::format("{:.1f} to {:.1f} s", in_s(from + number * part),
@@ -150,10 +162,10 @@ Groups by_time(const std::vector<RowChange>& rows) {
 
 /// A's side of a group is 1 everywhere, so that the ratio of the two medians is the median of the
 /// ratios, with the interval of the room that all others come from.
-ChangeGroup change_of(const Group& group, const ComparisonOptions& options) {
+ChangeGroup change_of(const Group& group, RowValue value, const ComparisonOptions& options) {
     ComparedRun ones;
     ComparedRun ratios;
-    for (const RowChange* row : group.rows) {
+    for (const PairedRequest* row : group.rows) {
         ComparedRequest& one = ones.requests.emplace_back();
         one.key = std::uint64_t{row->pass} << 32 | row->row;
         one.due_ns = row->due_ns;
@@ -161,17 +173,17 @@ ChangeGroup change_of(const Group& group, const ComparisonOptions& options) {
         one.ok = true;
         one.values[static_cast<std::size_t>(RowValue::ttft)] = 1;
         ratios.requests.push_back(one);
-        ratios.requests.back().values[static_cast<std::size_t>(RowValue::ttft)] = row->ratio();
+        ratios.requests.back().values[static_cast<std::size_t>(RowValue::ttft)] = row->ratio(value);
     }
-    const ComparedMetric median{Figure::value_percentile, RowValue::ttft, 500};
+    const ComparedMetric median{ComparedFigure::value_percentile, RowValue::ttft, 500};
     const GroupComparison compared =
         compare_groups({&ones, 1}, {&ratios, 1}, {&median, 1}, options);
     const MetricComparison& found = compared.metrics.front();
     ChangeGroup out{group.name, group.rows.size(), found.ratio, found.low, found.high, found.word};
     if (std::isnan(out.ratio)) {  // few rows have a median, and no interval
         std::vector<double> values;
-        for (const RowChange* row : group.rows) {
-            values.push_back(row->ratio());
+        for (const PairedRequest* row : group.rows) {
+            values.push_back(row->ratio(value));
         }
         std::nth_element(values.begin(), values.begin() + (values.size() - 1) / 2, values.end());
         out.ratio = values[(values.size() - 1) / 2];
@@ -181,27 +193,50 @@ ChangeGroup change_of(const Group& group, const ComparisonOptions& options) {
 
 }  // namespace
 
-std::vector<RowChange> row_changes(const std::vector<PlayedRun>& a, const std::vector<PlayedRun>& b,
-                                   RowValue value) {
-    std::vector<RowChange> rows;
+std::vector<PairedRequest> paired_requests(const std::vector<PlayedRun>& a,
+                                           const std::vector<PlayedRun>& b) {
+    std::vector<PairedRequest> requests;
     Walk walk(all_runs(a, b));
     while (walk.next()) {
-        const double of_a = mean_of(walk, 0, a.size(), value);
-        const double of_b = mean_of(walk, a.size(), a.size() + b.size(), value);
-        if (std::isnan(of_a) || std::isnan(of_b)) {
-            continue;
-        }
         const PlayedRow& row = walk.row(0);
         const ComparedRequest& request = walk.request(0);
-        rows.push_back({row.row, row.pass, row.turn, request.due_ns, request.tree,
-                        request.input_tokens, row.expected_tokens / row.prompt_tokens, of_a, of_b});
+        PairedRequest& one = requests.emplace_back();
+        one.row = row.row;
+        one.pass = row.pass;
+        one.turn = row.turn;
+        one.due_ns = request.due_ns;
+        one.tree = request.tree;
+        one.input_tokens = request.input_tokens;
+        one.expected_hit = row.expected_tokens / row.prompt_tokens;
+        for (std::size_t i = 0; i < row_value_count; ++i) {
+            one.a[i] = mean_of(walk, 0, a.size(), i);
+            one.b[i] = mean_of(walk, a.size(), a.size() + b.size(), i);
+            if (std::isnan(one.ratio(static_cast<RowValue>(i)))) {
+                one.a[i] = one.b[i] = unknown_value;
+            }
+        }
     }
-    return rows;
+    return requests;
 }
 
-std::vector<ChangeView> where_it_changed(const std::vector<RowChange>& rows,
+std::vector<PairedRequest> most_changed(const std::vector<PairedRequest>& requests, RowValue value,
+                                        std::size_t most) {
+    std::vector<PairedRequest> known = known_of(requests, value);
+    const auto size = [value](const PairedRequest& one) {
+        return std::fabs(std::log(one.ratio(value)));
+    };
+    const std::size_t listed = std::min(most, known.size());
+    std::partial_sort(
+        known.begin(), known.begin() + static_cast<std::ptrdiff_t>(listed), known.end(),
+        [&](const PairedRequest& x, const PairedRequest& y) { return size(x) > size(y); });
+    known.resize(listed);
+    return known;
+}
+
+std::vector<ChangeView> where_it_changed(const std::vector<PairedRequest>& requests, RowValue value,
                                          const ComparisonOptions& options) {
     std::vector<ChangeView> views;
+    const std::vector<PairedRequest> rows = known_of(requests, value);
     if (rows.empty()) {
         return views;
     }
@@ -212,7 +247,7 @@ std::vector<ChangeView> where_it_changed(const std::vector<RowChange>& rows,
         ChangeView& view = views.emplace_back();
         view.by = by;
         for (const auto& [order, group] : groups) {
-            view.groups.push_back(change_of(group, options));
+            view.groups.push_back(change_of(group, value, options));
         }
     };
     add("input tokens", by_size(rows));

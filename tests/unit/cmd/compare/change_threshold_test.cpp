@@ -1,0 +1,88 @@
+// --fail-if of a comparison: what people type, and that the interval decides, not the point.
+#include "cmd/compare/change_threshold.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/cmd/compare/made_sides.hpp"
+
+namespace driftless {
+namespace {
+
+ChangeThreshold parsed(const char* text) {
+    const Result<ChangeThreshold> read = parse_change_threshold(text);
+    EXPECT_TRUE(read) << text;
+    return read ? read.value() : ChangeThreshold();
+}
+
+TEST(ChangeThreshold, ReadsChangesAndBoundsOfB) {
+    const ChangeThreshold change = parsed("ttft:p99 > +5 %");
+    EXPECT_EQ(change.metric.name(), "ttft:p99");
+    EXPECT_TRUE(change.above && change.relative);
+    EXPECT_DOUBLE_EQ(change.bound, 0.05);
+    const ChangeThreshold less = parsed("request_throughput<-2.5%");
+    EXPECT_FALSE(less.above);
+    EXPECT_DOUBLE_EQ(less.bound, -0.025);
+    const ChangeThreshold own = parsed("ttft:p99 >= 2s");
+    EXPECT_FALSE(own.relative);
+    EXPECT_DOUBLE_EQ(own.bound, 2e9);
+    const ChangeThreshold share = parsed("errors > 0.1 %");
+    EXPECT_FALSE(share.relative);
+    EXPECT_DOUBLE_EQ(share.bound, 0.001);
+    EXPECT_TRUE(parsed("errors > +0.1 %").relative);
+}
+
+TEST(ChangeThreshold, SaysWhatIsWrong) {
+    const auto remedy = [](const char* text) -> std::string {
+        const Result<ChangeThreshold> read = parse_change_threshold(text);
+        return read ? "" : read.error().doing;
+    };
+    EXPECT_NE(remedy("ttft:p99").find("compares nothing"), std::string::npos);
+    EXPECT_NE(remedy("speed > 5 %").find("names no metric"), std::string::npos);
+    EXPECT_NE(remedy("itl:p99 > 5ms").find("names no metric"), std::string::npos);
+    EXPECT_NE(remedy("ttft:p99 > 5").find("a time with its unit"), std::string::npos);
+    EXPECT_NE(remedy("ttft:p99 > +5").find("a change in percent"), std::string::npos);
+    EXPECT_NE(remedy("ttft:p99 > +-5 %").find("a change in percent"), std::string::npos);
+    EXPECT_NE(remedy("ttft:p99 > + %").find("a change in percent"), std::string::npos);
+    EXPECT_NE(remedy("errors > 101 %").find("from 0 to 100 %"), std::string::npos);
+    EXPECT_NE(remedy("goodput < 3").find("no bound of its own"), std::string::npos);
+}
+
+/// B is exactly 1.1 times A, so that the interval is narrow around 10 %.
+class Judging : public testing::Test {
+  protected:
+    Judged judged(const char* text) const {
+        const ChangeThreshold threshold = parsed(text);
+        ComparisonOptions options;
+        options.resamples = 400;
+        return judge_changes({&threshold, 1}, {{&a_, 1}, {&b_, 1}}, options).front().judged;
+    }
+
+    ComparedRun a_ = made_side(1).compared;
+    ComparedRun b_ = made_side(1.1).compared;
+};
+
+TEST_F(Judging, OfAChange) {
+    EXPECT_EQ(judged("ttft:mean > +5 %"), Judged::fails);
+    EXPECT_EQ(judged("ttft:mean > +15 %"), Judged::passes);
+    EXPECT_EQ(judged("ttft:mean < -5 %"), Judged::passes);
+    EXPECT_EQ(judged("ttft:mean < +15 %"), Judged::fails);
+}
+
+TEST_F(Judging, OfBAlone) {
+    EXPECT_EQ(judged("ttft:mean > 15ms"), Judged::fails);
+    EXPECT_EQ(judged("ttft:mean > 40ms"), Judged::passes);
+    EXPECT_EQ(judged("ttft:mean > 23.09ms"), Judged::unsure);  // its mean is 22 x 1.0495 ms
+    EXPECT_EQ(judged("errors > 20 %"), Judged::passes);
+    EXPECT_EQ(judged("errors > 0.1 %"), Judged::unsure);  // 200 without a failure
+}
+
+TEST_F(Judging, WhatNobodyMeasuredFails) {
+    EXPECT_EQ(judged("tpot:p50 > +5 %"), Judged::fails);
+    EXPECT_EQ(judged("ttft:p99.9 > +5 %"), Judged::unsure);  // too few values
+}
+
+}  // namespace
+}  // namespace driftless
