@@ -10,8 +10,8 @@ namespace driftless {
 namespace {
 
 constexpr const char* remedy =
-    "is not a key to group by; use phase, turn, api, url, model, outcome, kept.NAME, header.NAME "
-    "or input:PARTS";
+    "is not a key to group by; use phase, turn, api, url, side, model, outcome, kept.NAME, "
+    "header.NAME or input:PARTS";
 constexpr std::string_view nothing = "-";
 constexpr std::uint64_t parts_max = 20;
 
@@ -23,6 +23,7 @@ constexpr std::array plain_keys{
     PlainKey{"phase", GroupKey::Kind::phase}, PlainKey{"turn", GroupKey::Kind::turn},
     PlainKey{"api", GroupKey::Kind::api},     PlainKey{"url", GroupKey::Kind::url},
     PlainKey{"model", GroupKey::Kind::model}, PlainKey{"outcome", GroupKey::Kind::outcome},
+    PlainKey{"side", GroupKey::Kind::side},
 };
 
 std::string kept_value(const std::string& kept, const std::string& member, JsonDocument& document) {
@@ -87,6 +88,8 @@ std::string group_value(const GroupKey& key, const Record& record, JsonDocument&
             return record.model.value_or(std::string(nothing));
         case GroupKey::Kind::outcome:
             return name_of(record.outcome);
+        case GroupKey::Kind::side:
+            return record.side == Side::none ? std::string(nothing) : name_of(record.side);
         case GroupKey::Kind::kept:
             return kept_value(record.kept, key.member, document);
         case GroupKey::Kind::header:

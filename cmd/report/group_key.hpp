@@ -13,7 +13,18 @@
 namespace driftless {
 
 struct GroupKey {
-    enum class Kind : std::uint8_t { phase, turn, api, url, model, outcome, kept, header, input };
+    enum class Kind : std::uint8_t {
+        phase,
+        turn,
+        api,
+        url,
+        model,
+        outcome,
+        side,
+        kept,
+        header,
+        input,
+    };
     Kind kind = Kind::phase;
     std::string text;         ///< as typed
     std::string member;       ///< of `kept` and `header`

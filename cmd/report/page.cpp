@@ -108,6 +108,10 @@ PrefixForecast forecast_of(const ReportedRun& run, const PageTable& requests) {
                 "times, or they held answers of this run.";
             return none;
         }
+        if (of("side")) {
+            none.why_not = "Each row went to two servers, each with a cache of its own.";
+            return none;
+        }
         if (const OptionalNs at = of("fired_ns")) {
             const auto index = static_cast<std::uint32_t>(of("row").value_or(0));
             fired.push_back({*at, {index, of("input_length"), of("cached_tokens")}});

@@ -43,7 +43,8 @@ Unrecorded what_is_lost(const RunFacts& facts, const Past& past, bool live) {
         return {past.left_open(), true};
     }
     const Result<FiredMarks> marks =
-        FiredMarks::open(facts.segments.back().run_id, facts.info.run.trace_rows);
+        FiredMarks::open(facts.segments.back().run_id,
+                         marks_for(facts.info.run.trace_rows, facts.against.has_value()));
     return unrecorded_rows(facts, past,
                            fired_in_all(facts, past, marks ? &marks.value() : nullptr));
 }
@@ -212,6 +213,8 @@ int report(const ReportCommand& command) {
     info.thresholds = judge_thresholds(thresholds, figures);
     if (past.records() < facts.rows && !facts.has_users) {
         info.unfinished = Unfinished{facts.rows - past.records(), lost.rows, lost.all_known};
+    } else if (facts.has_users && !facts.ended && lost.rows > 0) {
+        info.unfinished = Unfinished{lost.rows, lost.rows, lost.all_known};
     }
     const ReportedRun run{folder, facts, figures, info, summary_json(figures, info)};
     ReadingTexts readings;

@@ -15,6 +15,7 @@
 #include "cmd/screen/lines.hpp"
 #include "cmd/screen/plots.hpp"
 #include "cmd/screen/server_lines.hpp"
+#include "cmd/screen/sides_table.hpp"
 #include "cmd/screen/words.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/json/printable.hpp"
@@ -256,20 +257,18 @@ void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& inf
     lines.blank();
 }
 
-/// Which server had which rows, where there are several.
-void add_urls(Lines& lines, const std::vector<UrlFigures>& urls) {
-    if (urls.size() < 2) {
-        return;
-    }
+/// Which server had which rows, where several share them out.
+void add_urls(Lines& lines, const SummaryFigures& f) {
+    const bool shared = f.urls.size() > 1 && !f.sides;
     std::vector<std::string> texts;
-    for (const UrlFigures& one : urls) {
-        std::string text = fmt::format("{}: {}, {} ok, {} failed", one.url, rows_text(one.rows),
-                                       grouped(one.completed), grouped(one.failed));
+    for (const UrlFigures& one : shared ? f.urls : std::vector<UrlFigures>()) {
+        std::string& text = texts.emplace_back();
+        text = fmt::format("{}: {}, {} ok, {} failed", one.url, rows_text(one.rows),
+                           grouped(one.completed), grouped(one.failed));
         if (one.ttft.count > 0) {
             text += fmt::format(", TTFT p50 {:.2f} p99 {:.2f} ms", one.ttft.median() / ns_per_ms,
                                 one.ttft.at[p99_index] / ns_per_ms);
         }
-        texts.push_back(std::move(text));
     }
     lines.list("Servers", texts);
 }
@@ -378,7 +377,7 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
     add_verdict(lines, f, info);
     add_load(lines, f, info.run);
     add_latencies(lines, f, info);
-    add_urls(lines, f.urls);
+    add_urls(lines, f);
     add_prompts(lines, f, info);
     const std::vector<std::string> server = server_lines(f, info);
     for (std::size_t i = 0; i < server.size(); ++i) {
@@ -392,9 +391,9 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
 }  // namespace
 
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info, TableKind kind) {
-    const std::string table =
-        kind == TableKind::full ? full_table(figures, info) : compact_table(figures, info);
-    return table + judged_table(info.rules, info.thresholds, info.stopped_when);
+    return (kind == TableKind::full ? full_table(figures, info) : compact_table(figures, info)) +
+           sides_table(figures.sides) +
+           judged_table(info.rules, info.thresholds, info.stopped_when);
 }
 
 }  // namespace driftless

@@ -214,6 +214,7 @@ void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     if (facts.known("max_concurrency")) {
         facts.count("max_concurrency", out.info.max_concurrency.emplace());
     }
+    const JsonValue against = request.find("against");  // absent as well
     const JsonValue tokenizer = facts.get("tokenizer");
     const JsonValue form = request.find("template");    // absent in runs of before it was there
     const JsonValue dataset = request.find("dataset");  // as well
@@ -224,6 +225,13 @@ void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     if (tokenizer.is(JsonType::object)) {
         facts.enter(tokenizer);
         facts.text("file", out.info.tokenizer_id);
+    }
+    if (against.is(JsonType::object)) {
+        AgainstFacts& second = out.against.emplace();
+        facts.enter(against);
+        facts.text("model", second.model);
+        facts.count("overhead_pre", second.overhead.pre);
+        facts.count("overhead_post", second.overhead.post);
     }
     if (form.is(JsonType::object)) {
         facts.enter(form);

@@ -219,6 +219,9 @@ void RecordWriter::write_fired(const Event& event) {
     if (config_.has_users()) {
         json.key("pass").unsigned_integer(due->pass);
     }
+    if (due->side != Side::none) {
+        json.key("side").string(name_of(due->side));
+    }
     json.key("due_ns").integer(due->due_ns);
     json.key("fired_ns").integer(event.stamp_ns - time_zero_ns_);
     json.key("held_ns").integer(event.fired.held_ns);  // why it was late: should it have no record

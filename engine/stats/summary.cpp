@@ -87,6 +87,7 @@ void Summary::add(const Record& record) {
     add_output(record);
     errors_.add(record);
     by_url_.add(record);
+    by_side_.add(record);
     if (counts_ttft(record.outcome)) {
         add_known(ttft_, record.ttft_ns);
         add_known(ttft_due_, record.ttft_due_ns);
@@ -172,7 +173,7 @@ void Summary::add_prompt(const Record& record) {
     SummaryFigures& f = figures_;
     const std::uint64_t expected = count_of(record.expected_cached_tokens.value_or(0));
     f.expected_cached_tokens += expected;
-    cache_excess_.add(record, f.template_pre);
+    (record.side == Side::b ? against_excess_ : cache_excess_).add(record, f.template_pre);
     if (record.cached_tokens.has_value()) {
         ++f.cache_rows_reported;
         f.cached_tokens += count_of(*record.cached_tokens);
@@ -279,10 +280,12 @@ SummaryFigures Summary::figures() const {
         f.request_goodput = rate(f.good);
     }
     f.urls = by_url_.figures();
+    f.sides = by_side_.figures();
     if (std::string where = explain_by_url(f.urls); !where.empty()) {
         f.prompts.explanation = std::move(where);
     }
-    f.cache_excess = f.cache_rows_reported > 0 ? cache_excess_.tokens() : 0;
+    f.cache_excess =
+        f.cache_rows_reported > 0 ? cache_excess_.tokens() + against_excess_.tokens() : 0;
     return f;
 }
 

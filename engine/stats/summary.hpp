@@ -36,6 +36,7 @@
 #include "engine/stats/run_description.hpp"
 #include "engine/stats/run_timeline.hpp"
 #include "engine/stats/sending.hpp"
+#include "engine/stats/side_figures.hpp"
 #include "engine/stats/taint.hpp"
 #include "engine/stats/tainted.hpp"
 #include "engine/stats/threshold_finding.hpp"
@@ -63,7 +64,8 @@ namespace driftless {
 ///     `run.arriving`, `run.planned_rate`;
 ///     `abandoned` (not among `failed`); `stopped_when`.
 /// 18: `server`.
-inline constexpr int summary_schema = 18;
+/// 20: `sides`.
+inline constexpr int summary_schema = 20;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -199,8 +201,9 @@ struct SummaryFigures {
     std::uint64_t coalesced_chunks = 0;
     OptionalNs receive_delay_max_ns;
 
-    PhaseFigures phase;            ///< what rules ask for
-    std::vector<UrlFigures> urls;  ///< by the server that a row was sent to
+    PhaseFigures phase;                ///< what rules ask for
+    std::vector<UrlFigures> urls;      ///< by the server that a row was sent to
+    std::optional<SideFigures> sides;  ///< of dual fire alone
     std::vector<std::string>
         warnings;  ///< warnings.hpp; set by who knows how the run was asked for
 
@@ -249,10 +252,12 @@ class Summary {
     Histogram chunk_gap_;
     PromptCounts prompts_;
     ByUrl by_url_;
+    BySide by_side_;
     RunTimeline timeline_;
     ErrorTexts errors_;
     PhaseMarks phase_;
     CacheExcess cache_excess_;
+    CacheExcess against_excess_;  ///< of side b: another server's
 };
 
 /// Of a run that was killed, or goes on: rows without a record.

@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "engine/stats/server_json.hpp"
+#include "engine/stats/side_json.hpp"
 #include "engine/stats/summary.hpp"
 #include "engine/stats/warm_cache.hpp"
 #include "proto/json/printable.hpp"
@@ -307,6 +308,7 @@ void write_info(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
         json.null();
     }
     write_urls(json, f.urls);
+    write_sides(json, f.sides);
     write_run(json, info.run);
     json.key("trace").string(info.trace);
     json.key("labels").begin_object();

@@ -50,6 +50,10 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
                  server.urls);
     flags.value("--balance", "RULE", "several --url: turn (row by row), or session (each to one)",
                 "turn", parse_balance, options.sending.balance);
+    flags.value("--against", "URL", "second server, which gets each row in the same instant [none]",
+                nullptr, parse_url, server.against);
+    flags.value("--against-model", "NAME", "its model [--model, else the first that it lists]",
+                nullptr, parse_text, options.request.against_model);
     flags.value("--connect-to", "PLACE",
                 "HOST:PORT or unix:PATH instead; Host and SNI stay the URL's", nullptr,
                 parse_connect_to, options.server.connect_to);

@@ -79,6 +79,20 @@ void write_load(JsonWriter& json, const LoadFigures& load) {
     json.end_object();
 }
 
+/// Of the prompts to each side; equal ones got the same bytes. Null without --against, and where
+/// not all were built.
+void write_side_digests(JsonWriter& json, const Plan& plan, const std::optional<RunEnd>& end) {
+    json.key("side_digests");
+    if (!plan.dual || !end || !end->prompts_digest || !end->against_digest) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("a").string(hex_text(*end->prompts_digest - *end->against_digest));
+    json.key("b").string(hex_text(*end->against_digest));
+    json.end_object();
+}
+
 void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEnd>& end) {
     const Invocation& invocation = file.parts.invocation();
     const WorkloadFlags& flags = invocation.options.workload;
@@ -117,6 +131,7 @@ void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEn
     json.key("schedule_digest").string(hex_text(plan.schedule_digest));
     json.key("prompts_digest");
     end && end->prompts_digest ? json.string(hex_text(*end->prompts_digest)) : json.null();
+    write_side_digests(json, plan, end);
     json.key("clamped_rows");
     end ? json.unsigned_integer(end->clamped_rows) : json.null();
     json.end_object();
@@ -211,6 +226,25 @@ void write_limits(JsonWriter& json, const ReplayOptions& options, std::uint32_t 
     json.key("connection").string(name_of(sending.connection));
 }
 
+/// The second server of dual fire; null where there is none.
+void write_against(JsonWriter& json, const ReplayOptions& options, const Server& server,
+                   bool sends) {
+    json.key("against");
+    if (!server.against) {
+        json.null();
+        return;
+    }
+    const PreflightFindings& found = server.against->findings;
+    json.begin_object();
+    json.key("url").string(shown_url(options.server.targets.back()));
+    json.key("model").string(found.model);
+    json.key("overhead_pre").unsigned_integer(found.overhead.pre);
+    json.key("overhead_post").unsigned_integer(found.overhead.post);
+    json.key("overhead_source").string(found.overhead_source);
+    json.key("split_unknown").boolean(sends && split_unknown(found));
+    json.end_object();
+}
+
 void write_request(JsonWriter& json, const RunFile& file) {
     const ReplayOptions& options = file.parts.invocation().options;
     const RequestFlags& request = options.request;
@@ -229,6 +263,7 @@ void write_request(JsonWriter& json, const RunFile& file) {
     json.key("api").string(request.dialect->name);
     write_template(json, request);
     json.key("model").string(server.findings.model);
+    write_against(json, options, server, sends);
     json.key("prompt").string(name_of(server.prompt));
     json.key("words").unsigned_integer(file.parts.words().size());
     json.key("words_digest").string(hex_text(file.parts.words().digest()));

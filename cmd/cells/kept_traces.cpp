@@ -1,4 +1,4 @@
-#include "cmd/sweep/kept_traces.hpp"
+#include "cmd/cells/kept_traces.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "cmd/cells/json_texts.hpp"
 #include "engine/input/paths.hpp"
 #include "proto/core/hex.hpp"
 #include "proto/core/sys_error.hpp"
@@ -83,6 +84,25 @@ std::string changed_trace(const std::vector<KeptTrace>& kept) {
         }
     }
     return "";
+}
+
+void write_kept_traces(JsonWriter& json, const std::vector<KeptTrace>& kept) {
+    json.key("traces").begin_array();
+    for (const KeptTrace& one : kept) {
+        json.begin_object();
+        json.key("path").string(one.path);
+        json.key("digest").string(one.digest);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+std::vector<KeptTrace> read_kept_traces(JsonValue array) {
+    std::vector<KeptTrace> kept;
+    for (JsonValue one = array.first(); one.present(); one = one.next()) {
+        kept.push_back({text_of(one.find("path")), text_of(one.find("digest"))});
+    }
+    return kept;
 }
 
 }  // namespace driftless

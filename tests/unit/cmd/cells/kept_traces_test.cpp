@@ -1,5 +1,5 @@
 // A sweep goes on only with the traces that it began with.
-#include "cmd/sweep/kept_traces.hpp"
+#include "cmd/cells/kept_traces.hpp"
 
 #include <gtest/gtest.h>
 
