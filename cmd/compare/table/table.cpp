@@ -62,7 +62,7 @@ bool needs_records(const TableCommand& command) {
     return needs;
 }
 
-std::vector<ParetoChart> charts_of(const TableCommand& command, const RunTable& table) {
+std::vector<ParetoChart> charts_of(const TableCommand& command, const ManyRuns& table) {
     const std::vector<ChartAxes> axes =
         command.charts.empty() ? standard_charts(knows_gpus(table)) : command.charts;
     std::vector<ParetoChart> charts;
@@ -73,8 +73,8 @@ std::vector<ParetoChart> charts_of(const TableCommand& command, const RunTable& 
 }
 
 /// Whether some cell has a value for the groups.
-bool has_group(const RunTable& table, const std::string& group) {
-    for (const TableCell& cell : table.cells) {
+bool has_group(const ManyRuns& table, const std::string& group) {
+    for (const RunCell& cell : table.cells) {
         if (!value_of(table, cell, group).empty()) {
             return true;
         }
@@ -100,8 +100,8 @@ int write_text(const NewFile& file, const std::string& text) {
 }
 
 /// What is made of the records of the runs.
-int write_records(const NewFile& file, const RunTable& table,
-                  std::string (*make)(const RunTable& table, std::string& why)) {
+int write_records(const NewFile& file, const ManyRuns& table,
+                  std::string (*make)(const ManyRuns& table, std::string& why)) {
     if (file.path.empty()) {
         return exit_done;
     }
@@ -205,7 +205,7 @@ int compare_table(const TableCommand& command) {
             return exit_input;
         }
     }
-    RunTable table = table_of(std::move(runs), command.each);
+    ManyRuns table = table_of(std::move(runs), command.each);
     if (command.sort) {
         sort_cells(table, *command.sort);
     }

@@ -1,4 +1,4 @@
-#include "cmd/compare/table/table_cell.hpp"
+#include "cmd/compare/table/run_cell.hpp"
 
 #include <algorithm>
 #include <set>
@@ -91,7 +91,7 @@ std::string key_of(const TableRun& run, std::size_t index, bool each) {
     return key;
 }
 
-void choose_shown(const std::vector<TableRun>& runs, TableCell& cell) {
+void choose_shown(const std::vector<TableRun>& runs, RunCell& cell) {
     const auto take = [&](auto wanted) {
         std::copy_if(cell.runs.begin(), cell.runs.end(), std::back_inserter(cell.shown),
                      [&](std::size_t index) { return wanted(runs[index]); });
@@ -105,8 +105,8 @@ void choose_shown(const std::vector<TableRun>& runs, TableCell& cell) {
 
 }  // namespace
 
-RunTable table_of(std::vector<TableRun> runs, bool each) {
-    RunTable table;
+ManyRuns table_of(std::vector<TableRun> runs, bool each) {
+    ManyRuns table;
     table.runs = std::move(runs);
     table.columns = columns_of(table.runs);
     std::vector<std::string> keys;
@@ -126,13 +126,13 @@ RunTable table_of(std::vector<TableRun> runs, bool each) {
         }
         table.cells[at].runs.push_back(i);
     }
-    for (TableCell& cell : table.cells) {
+    for (RunCell& cell : table.cells) {
         choose_shown(table.runs, cell);
     }
     return table;
 }
 
-std::optional<CellFigure> figure_of(const RunTable& table, const TableCell& cell,
+std::optional<CellFigure> figure_of(const ManyRuns& table, const RunCell& cell,
                                     const TableFigure& figure) {
     CellFigure out;
     double sum = 0;
@@ -155,18 +155,18 @@ std::optional<CellFigure> figure_of(const RunTable& table, const TableCell& cell
     return out;
 }
 
-std::string value_of(const RunTable& table, const TableCell& cell, std::string_view column) {
+std::string value_of(const ManyRuns& table, const RunCell& cell, std::string_view column) {
     return text_of(table.runs[cell.runs.front()], column);
 }
 
-void sort_cells(RunTable& table, const TableFigure& by) {
-    const auto place = [&](const TableCell& cell) {
+void sort_cells(ManyRuns& table, const TableFigure& by) {
+    const auto place = [&](const RunCell& cell) {
         const std::optional<CellFigure> value = figure_of(table, cell, by);
         const double sign = by.better == Better::low ? 1 : -1;
         return std::pair(!value, value ? sign * value->mean : 0);
     };
     std::stable_sort(table.cells.begin(), table.cells.end(),
-                     [&](const TableCell& a, const TableCell& b) { return place(a) < place(b); });
+                     [&](const RunCell& a, const RunCell& b) { return place(a) < place(b); });
 }
 
 }  // namespace driftless

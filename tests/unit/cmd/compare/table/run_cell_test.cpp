@@ -1,6 +1,6 @@
 // Cells of a table: what becomes one line, what its columns are, means and ranges of repeats, what
 // is left out, and the order by a figure.
-#include "cmd/compare/table/table_cell.hpp"
+#include "cmd/compare/table/run_cell.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,8 +26,8 @@ MadeSummary with_ttft(double ms, const std::string& run = "", const std::string&
     return made;
 }
 
-TEST(TableCell, RepeatsOfASweepAreOneLine) {
-    const RunTable table =
+TEST(RunCell, RepeatsOfASweepAreOneLine) {
+    const ManyRuns table =
         table_of(list_of(made_cell("01-speed=1", {{"speed", "1"}}, with_ttft(10)),
                          made_cell("02-speed=2", {{"speed", "2"}}, with_ttft(30)),
                          made_cell("03-speed=2", {{"speed", "2"}}, with_ttft(36)),
@@ -46,26 +46,26 @@ TEST(TableCell, RepeatsOfASweepAreOneLine) {
     EXPECT_EQ(ttft->runs, 2U);
 }
 
-TEST(TableCell, RunsOfEqualLoadAndLabelsAreOneLineUnlessEachIsWanted) {
+TEST(RunCell, RunsOfEqualLoadAndLabelsAreOneLineUnlessEachIsWanted) {
     MadeSummary labelled;
     labelled.labels = R"("tp":"4")";
     const auto runs = [&labelled] {
         return list_of(made_run("a"), made_run("b", labelled), made_run("c"),
                        made_run("d", with_ttft(9, R"("speed":"2",)")));
     };
-    const RunTable table = table_of(runs(), false);
+    const ManyRuns table = table_of(runs(), false);
     EXPECT_EQ(table.columns, (Texts{"tp", "speed"}));
     ASSERT_EQ(table.cells.size(), 3U);
     EXPECT_EQ(table.cells[0].runs, (Indices{0, 2}));
     EXPECT_EQ(table.cells[1].values, (Texts{"4", "1"}));
     EXPECT_TRUE(table.merged);
-    const RunTable apart = table_of(runs(), true);
+    const ManyRuns apart = table_of(runs(), true);
     EXPECT_EQ(apart.cells.size(), 4U);
     EXPECT_FALSE(apart.merged);
 }
 
-TEST(TableCell, WarmSpoiledAndFailedRunsAreInNoMean) {
-    RunTable table = table_of(
+TEST(RunCell, WarmSpoiledAndFailedRunsAreInNoMean) {
+    ManyRuns table = table_of(
         list_of(
             made_run("good", with_ttft(10)),
             made_run("warm", with_ttft(1, "", R"("warm_cache":{"warm":true},)")),
@@ -82,18 +82,18 @@ TEST(TableCell, WarmSpoiledAndFailedRunsAreInNoMean) {
     EXPECT_EQ(table.runs[3].left_out, "stopped early: errors > 5 %");
 }
 
-TEST(TableCell, WhereNoRunCountsFiguresAreShownAndTheCellIsInNoChart) {
-    const RunTable table = table_of(
+TEST(RunCell, WhereNoRunCountsFiguresAreShownAndTheCellIsInNoChart) {
+    const ManyRuns table = table_of(
         list_of(made_run("warm", with_ttft(1, "", R"("warm_cache":{"warm":true},)"))), false);
     EXPECT_EQ(table.cells[0].shown, Indices{0});
     EXPECT_FALSE(table.cells[0].counts);
 }
 
-TEST(TableCell, BestFirstAndUnknownLast) {
+TEST(RunCell, BestFirstAndUnknownLast) {
     TableRun killed;
     killed.folder = killed.name = "killed";
     killed.left_out = "no summary.json";
-    RunTable table = table_of(list_of(std::move(killed), made_run("slow", with_ttft(30)),
+    ManyRuns table = table_of(list_of(std::move(killed), made_run("slow", with_ttft(30)),
                                       made_run("fast", with_ttft(10, R"("speed":"2",)"))),
                               false);
     sort_cells(table, figure("ttft:p99"));
