@@ -34,16 +34,27 @@ function(add_gtests target shards)
   endforeach()
 endfunction()
 
+# Only the sources that read test data are told where it lies: a compiler cache can share all others
+# between checkouts.
+function(tell_data_paths)
+  foreach(source ${ARGN})
+    file(STRINGS ${source} uses REGEX "TEST_DATA|SHARED_DATA|make_trace.hpp" LIMIT_COUNT 1)
+    if(uses)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS
+                   TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared")
+    endif()
+  endforeach()
+endfunction()
+
 # unit: one file per source file, same path. golden: bytes, then what they mean.
 file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS tests/unit/*.cpp tests/golden/*.cpp tests/tls/*.cpp)
+tell_data_paths(${unit_sources})
 # Under the race detector only those of what two threads, or a thread and the kernel, share.
 if(MODE STREQUAL "thread")
   list(FILTER unit_sources INCLUDE REGEX
        "tests/unit/(engine/(record|io|scraper)/.*|cmd/mock/server_test|cmd/replay/run/live_page_test|[a-z_]*)\\.cpp$")
 endif()
 add_executable(unit_tests ${unit_sources})
-target_compile_definitions(unit_tests PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
-                           SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared")
 target_link_libraries(unit_tests PRIVATE driftless_cmd GTest::gtest_main OpenSSL::SSL LibArchive::LibArchive
                       PkgConfig::XLSXWRITER)
 # Speed is half of what a test costs to compile.
@@ -60,7 +71,6 @@ file(GLOB sim_sources CONFIGURE_DEPENDS tests/sim/*.cpp)
 file(GLOB sim_tests_sources CONFIGURE_DEPENDS tests/sim/*_test.cpp)
 list(REMOVE_ITEM sim_sources ${sim_tests_sources})
 add_library(sim STATIC ${sim_sources} tests/golden/cases.cpp tests/tls/certificates.cpp)
-target_compile_definitions(sim PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
 target_link_libraries(sim PUBLIC driftless_cmd PRIVATE OpenSSL::SSL)
 target_link_options(sim INTERFACE -Wl,--wrap=write)  # sim_disk.hpp stands between
 add_executable(sim_tests ${sim_tests_sources})
