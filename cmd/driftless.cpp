@@ -10,6 +10,7 @@
 #include "cmd/build_facts.hpp"
 #include "cmd/calibrate/calibrate.hpp"
 #include "cmd/convert/convert.hpp"
+#include "cmd/doctor/doctor.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/find/find.hpp"
 #include "cmd/help/help.hpp"
@@ -45,6 +46,8 @@ constexpr Command command_list[] = {
      &driftless::run_synth, false, &driftless::synth_kinds},
     {"calibrate", "measure what this host can promise, for the verdict of a replay",
      &driftless::run_calibrate},
+    {"doctor", "say what a replay needs of this host, what is missing, and the remedy",
+     &driftless::run_doctor, true},
     {"mock", "serve as an inference server to rehearse against", &driftless::run_mock},
 };
 std::span<const Command> commands() {

@@ -89,7 +89,7 @@ class Screen:
 class Help(Case):
     def test_the_commands_are_there(self):
         """What the tests below go over is not nothing."""
-        self.assertLessEqual({"replay", "inspect", "mock", "synth stress reuse"}, set(ALL))
+        self.assertLessEqual({"replay", "inspect", "mock", "doctor", "synth stress reuse"}, set(ALL))
         self.assertLessEqual({"--url", "--api", "--resume"}, ALL["replay"])
         self.assertLessEqual({"-o", "--out"}, ALL["convert"])
         for form, flags in ALL.items():
