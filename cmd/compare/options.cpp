@@ -15,7 +15,7 @@ namespace driftless {
 namespace {
 
 constexpr const char* description =
-    R"(Says whether B is better than A, or whether it is chance. Both must have played the same work.
+    R"(Is B better than A, or is it chance? Both must have played the same work.
 
   driftless compare [FLAGS] A B                   two runs
   driftless compare [FLAGS] A1 A2 A3 -- B1 B2 B3  two groups of repeats

@@ -3,6 +3,7 @@
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/user_values.hpp"
+#include "cmd/replay/run_json/goodput_facts.hpp"
 #include "cmd/replay/run_json/json_strings.hpp"
 #include "cmd/replay/run_json/run_file_end.hpp"
 #include "cmd/replay/run_json/run_file_preflight.hpp"
@@ -199,29 +200,6 @@ void write_template(JsonWriter& json, const RequestFlags& request) {
 void write_budget(JsonWriter& json, const char* key, const std::optional<TypedBudget>& budget) {
     json.key(key);
     budget ? json.string(text_of(budget->rate, budget->uncached)) : json.null();
-}
-
-void write_bounds(JsonWriter& json, const GoodputLimits& limits) {
-    json.key("ttft_ns").optional_integer(limits.ttft_ns);
-    json.key("tpot_ns").optional_integer(limits.tpot_ns);
-    json.key("e2e_ns").optional_integer(limits.e2e_ns);
-}
-
-/// Of the rows of no group, and of each group.
-void write_goodput(JsonWriter& json, const GoodputRules& rules) {
-    json.key("goodput").begin_object();
-    write_bounds(json, common_limits(rules));
-    json.key("groups").begin_array();
-    for (const GoodputRule& rule : rules) {
-        if (rule.key) {
-            json.begin_object();
-            json.key("key").string(rule.key->text);
-            json.key("value").string(rule.value);
-            write_bounds(json, rule.limits);
-            json.end_object();
-        }
-    }
-    json.end_array().end_object();
 }
 
 void write_limits(JsonWriter& json, const ReplayOptions& options, std::uint32_t inflight_max) {
