@@ -30,7 +30,9 @@ TEST(NearestName, FinishesWhatWasBegun) {
     EXPECT_EQ(nearest_name("--token", names), "--tokenizer");
     EXPECT_EQ(nearest_name("--to", names), "") << "too short to say what was meant";
     EXPECT_EQ(nearest_name("calib", {"calibrate", "convert"}), "calibrate");
-    EXPECT_EQ(nearest_name("--tim", {"--tim-a", "--tim-b", "--tim-c", "--tim-d", "--tim-e"}), "")
+    EXPECT_EQ(nearest_name("--tim",
+                           {"--tim-aaaa", "--tim-bbbb", "--tim-cccc", "--tim-dddd", "--tim-eeee"}),
+              "")
         << "five are no answer";
     EXPECT_EQ(nearest_name("--tim", {"--tim-eins", "--tim-zwei", "--tim-drei"}),
               "--tim-eins, --tim-zwei or --tim-drei");
