@@ -205,7 +205,7 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--save-responses", "N|all", "answers kept in responses.jsonl", "0",
                 parse_save_responses, options.results.save_responses);
     flags.values("--goodput", "LIMITS",
-                 "in ms, \"ttft:200 tpot:50\"; of some rows: \"tier=gold ttft:99\" [none]",
+                 "ms: \"ttft:200 tpot:50\"; of some rows: \"tier=gold ttft:99\"",
                  parse_goodput_rule, options.results.goodput);
     flags.value("--period", "T|none", "a line of sums in periods.jsonl every T", "10s",
                 parse_period, options.results.period_ns);
