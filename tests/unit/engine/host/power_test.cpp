@@ -11,7 +11,7 @@
 namespace driftless {
 namespace {
 
-class Power : public testing::Test {
+class CpuPower : public testing::Test {
   protected:
     void put(const std::string& path, const std::string& text) {
         const std::filesystem::path file = root() + "/devices/system/cpu/" + path;
@@ -23,14 +23,14 @@ class Power : public testing::Test {
     ScratchFolder scratch_;
 };
 
-TEST_F(Power, IsUnknownInAVirtualMachine) {
+TEST_F(CpuPower, IsUnknownInAVirtualMachine) {
     const PowerSettings settings = read_power_settings(1, root());
     EXPECT_EQ(settings.governor, "");
     EXPECT_EQ(settings.idle_state, "");
     EXPECT_FALSE(settings.turbo);
 }
 
-TEST_F(Power, TakesTheDeepestStateThatIsNotDisabled) {
+TEST_F(CpuPower, TakesTheDeepestStateThatIsNotDisabled) {
     for (const auto& [state, name, latency, off] : {std::tuple{"state0", "POLL", "0", "0"},
                                                     {"state1", "C1", "2", "0"},
                                                     {"state2", "C6", "133", "0"},
@@ -47,14 +47,14 @@ TEST_F(Power, TakesTheDeepestStateThatIsNotDisabled) {
     EXPECT_EQ(read_power_settings(0, root()).idle_state, "") << "another CPU";
 }
 
-TEST_F(Power, ReadsTurboOfBothDrivers) {
+TEST_F(CpuPower, ReadsTurboOfBothDrivers) {
     put("cpufreq/boost", "1");
     EXPECT_EQ(read_power_settings(0, root()).turbo, true);
     put("intel_pstate/no_turbo", "1");
     EXPECT_EQ(read_power_settings(0, root()).turbo, false);
 }
 
-TEST_F(Power, ReadsTheClockInNanoseconds) {
+TEST_F(CpuPower, ReadsTheClockInNanoseconds) {
     const ClockSource clock = read_clock_source();
     EXPECT_GT(clock.reading_ns, 0);
     EXPECT_LT(clock.reading_ns, 100'000);
