@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "proto/json/printable.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -172,6 +173,7 @@ std::string comparison_json(const Comparison& comparison) {
     write_where(json, comparison.where, comparison.value);
     write_thresholds(json, comparison.thresholds);
     json.end_object();
+    escape_unprintable_json(text, 0);
     return text + "\n";
 }
 

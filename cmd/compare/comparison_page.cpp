@@ -10,6 +10,7 @@
 #include "cmd/compare/whole_columns.hpp"
 #include "cmd/report/page_shell.hpp"
 #include "cmd/version.hpp"
+#include "proto/json/printable.hpp"
 
 namespace driftless {
 
@@ -58,10 +59,19 @@ void write_requests(JsonWriter& json, const Comparison& comparison) {
     json.end_object();
 }
 
+/// As they can be shown: a folder's name may hold anything.
+void write_names(JsonWriter& json, const char* key, const std::vector<PlayedRun>& runs) {
+    std::string names;
+    for (const PlayedRun& run : runs) {
+        names += (names.empty() ? "" : "; ") + printable(run.name());
+    }
+    json.key(key).string(names);
+}
+
 void write_notes(JsonWriter& json, const Comparison& comparison) {
     json.key("notes").begin_array();
     for (const ComparisonNote& one : comparison_notes(comparison)) {
-        json.begin_array().string(one.label).string(one.text).end_array();
+        json.begin_array().string(one.label).string(printable(one.text)).end_array();
     }
     json.end_array();
 }
@@ -87,6 +97,8 @@ std::string comparison_page(const Comparison& comparison) {
     json.begin_object();
     json.key("program").string(std::string("driftless ") + version());
     json.key("comparison").raw(comparison_json(comparison));
+    write_names(json, "a", comparison.a);
+    write_names(json, "b", comparison.b);
     write_notes(json, comparison);
     write_cells(json, comparison);
     json.key("where").begin_array();
@@ -97,8 +109,9 @@ std::string comparison_page(const Comparison& comparison) {
     json.end_array();
     write_requests(json, comparison);
     json.end_object();
-    return page_text(comparison.a.front().name() + " against " + comparison.b.front().name(),
-                     scripts, data);
+    return page_text(
+        printable(comparison.a.front().name() + " against " + comparison.b.front().name()), scripts,
+        data);
 }
 
 }  // namespace driftless

@@ -58,7 +58,7 @@ function addHead() {
   document.getElementById("top").append(
     make("p", { class: "kicker" }, `${data.program} compare`),
     make("h1", {}, "A against B"),
-    make("p", { class: "what" }, `A: ${namesOf(found.a)} · B: ${namesOf(found.b)}`),
+    make("p", { class: "what" }, `A: ${data.a} · B: ${data.b}`),
     make(
       "div",
       { class: `verdict ${mood}` },
@@ -82,8 +82,6 @@ function addHead() {
     );
   }
 }
-
-const namesOf = (runs) => runs.map((run) => run.folder + (run.side ? `, side ${run.side}` : "")).join("; ");
 
 function boundText(one) {
   const metric = found.metrics.find((other) => one.fail_if.replaceAll(" ", "").startsWith(other.name));
