@@ -85,8 +85,8 @@ std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
 }
 
 Judged judge(const ChangeThreshold& threshold, const JudgedThreshold& found) {
-    if (found.doubt == Doubt::no_values) {
-        return Judged::fails;  // a server without answers is not a good one
+    if (found.doubt == Doubt::no_values || found.doubt == Doubt::below_floor) {
+        return Judged::fails;  // no figure: a server that nobody measured is not a good one
     }
     if (std::isnan(found.low) || std::isnan(found.high)) {
         return Judged::unsure;

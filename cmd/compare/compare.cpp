@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,20 @@ std::string why_not_sides(const CompareCommand& command, const Comparison& compa
     return "";
 }
 
+/// A run that is given twice is no repeat: it would make chance look smaller than it is.
+std::string why_not_twice(const Comparison& comparison) {
+    std::map<std::string, std::string> folders;  // by id and side
+    for (const PlayedRun* run : all_runs(comparison.a, comparison.b)) {
+        const std::string& id = run->facts.segments.front().run_id;
+        const auto [known, is_new] = folders.try_emplace(id + run->side, run->folder);
+        if (!id.empty() && !is_new) {
+            return run->folder + ": is the same run as " + known->second + " (run_id " + id +
+                   "); give each run once";
+        }
+    }
+    return "";
+}
+
 int read_runs(const CompareCommand& command, Comparison& out) {
     int code = read_group(command.a, command, out.a);
     if (code == exit_done) {
@@ -59,8 +74,10 @@ int read_runs(const CompareCommand& command, Comparison& out) {
     if (code != exit_done) {
         return code;
     }
-    if (const std::string why = why_not_sides(command, out); !why.empty()) {
-        return refuse(why, exit_usage);
+    for (const std::string& why : {why_not_sides(command, out), why_not_twice(out)}) {
+        if (!why.empty()) {
+            return refuse(why, exit_usage);
+        }
     }
     if (command.b.empty()) {
         out.b.push_back(std::move(out.a.back()));

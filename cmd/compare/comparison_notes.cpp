@@ -155,8 +155,11 @@ std::string refusal_text(const Comparison& comparison) {
     std::string text = "driftless compare: not the same work\n";
     for (const WorkDifference& one : comparison.differences) {
         if (one.weight != Weight::told) {
-            text += fmt::format("  {}: {} has {}; {} has {}\n    {}\n", one.what,
-                                comparison.a.front().name(), one.a, one.run, one.b, one.remedy);
+            const std::string first = comparison.a.front().name();
+            const std::string other =
+                first == one.run ? "" : fmt::format("{} has {}; ", first, one.a);
+            text += fmt::format("  {}: {}{} has {}\n    {}\n", one.what, other, one.run, one.b,
+                                one.remedy);
         }
     }
     if (heaviest(comparison.differences) == Weight::refused) {

@@ -206,20 +206,19 @@ int read_played(const std::string& folder, const GoodputRules& slo, std::vector<
     if (why = read_sides(path, slo.empty() ? run.facts.goodput : slo, sides); !why.empty()) {
         return exit_input;
     }
-    std::uint64_t records = 0;
-    const std::size_t before = out.size();
     const auto rows_of = [&sides](Side side) -> SideRead& {
         return sides[static_cast<std::size_t>(side)];
     };
     const bool is_dual = !rows_of(Side::a).rows.empty() || !rows_of(Side::b).rows.empty();
+    const std::uint64_t planned = is_dual ? run.facts.rows / 2 : run.facts.rows;  // of each side
     for (const Side side : is_dual ? std::vector{Side::a, Side::b} : std::vector{Side::none}) {
         PlayedRun& one = out.emplace_back(run);
         one.side = side == Side::none ? "" : name_of(side);
         settle(rows_of(side), one);
-        records += one.rows.size();
-    }
-    if (!run.facts.has_users && records < run.facts.rows) {  // how many users send nobody knows
-        out[before].counts.unplayed += run.facts.rows - records;
+        if (!run.facts.has_users &&
+            one.rows.size() < planned) {  // how many users send nobody knows
+            one.counts.unplayed += planned - one.rows.size();
+        }
     }
     return exit_done;
 }

@@ -91,14 +91,16 @@ struct WorkPart {
     const char* remedy;
     bool explains_dues = false;
     bool explains_prompts = false;
+    std::string (*shown)(const PlayedRun& run) = nullptr;  ///< instead of `value`
 };
 
 constexpr const char* repeat = "play B with driftless replay --from A, which repeats A's work";
 constexpr std::array work_parts{
-    WorkPart{"trace", Weight::never, trace_of,
+    WorkPart{"trace", Weight::never,
+             [](const PlayedRun& run) { return hex(run.facts.trace_digest); },
              "give both the same TRACE; rows of two traces cannot be paired, so that --anyway "
              "does not help",
-             true, true},
+             true, true, trace_of},
     WorkPart{"load", Weight::refused, load_of, repeat, true, true},
     WorkPart{"speed", Weight::refused,
              [](const PlayedRun& run) { return run.facts.info.run.speed; }, repeat, true, false},
@@ -129,7 +131,9 @@ class Differences {
         for (const PlayedRun* run : runs_) {
             const std::string value = part.value(*run);
             if (value != first) {
-                found_.push_back({part.weight, part.what, first, value, run->name(), part.remedy});
+                const auto shown = part.shown != nullptr ? part.shown : part.value;
+                found_.push_back({part.weight, part.what, shown(*runs_.front()), shown(*run),
+                                  run->name(), part.remedy});
                 dues_explained_ = dues_explained_ || part.explains_dues;
                 prompts_explained_ = prompts_explained_ || part.explains_prompts;
                 return;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "proto/core/check.hpp"
+#include "proto/export/xml.hpp"
 
 namespace driftless {
 
@@ -23,7 +24,14 @@ std::string cut(std::string_view text) {
            (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) {
         --size;  // never inside a character
     }
-    return std::string(text.substr(0, size));
+    std::string out(text.substr(0, size));
+    // A workbook is XML, which has no U+FFFE and U+FFFF; U+FFFD stands for them.
+    for (std::size_t at = out.find('\xEF'); at != out.npos; at = out.find('\xEF', at + 1)) {
+        if (begins_noncharacter(std::string_view(out).substr(at))) {
+            out[at + 2] = '\xBD';
+        }
+    }
+    return out;
 }
 
 void write_text(lxw_worksheet* sheet, lxw_row_t row, lxw_col_t column, std::string_view text) {

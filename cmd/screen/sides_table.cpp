@@ -14,7 +14,7 @@ constexpr double ns_per_us = 1e3;
 constexpr double ns_per_ms = 1e6;
 
 std::string cell(const Distribution& d, double value, double unit) {
-    return d.count == 0 ? fmt::format("{:>9}", "-") : fmt::format("{:>9.2f}", value / unit);
+    return d.count == 0 ? fmt::format(" {:>8}", "-") : fmt::format(" {:>8.2f}", value / unit);
 }
 
 void add_side(Lines& lines, const char* name, const OneSideFigures& side) {

@@ -75,7 +75,6 @@ void EndpointFigures::add(const Exposition& page) {
     if (mapping_ == nullptr) {
         return;
     }
-    fell_ = false;
     for (const MetricSample& sample : page.samples) {
         for (std::size_t i = 0; i < found_.size(); ++i) {
             const FigureSource& source = mapping_->sources[i];
@@ -89,7 +88,7 @@ void EndpointFigures::add(const Exposition& page) {
             }
         }
     }
-    restarts_ += fell_ ? 1 : 0;
+    restarts_ += some_counter_fell() ? 1 : 0;
 }
 
 /// Of the same series twice on one page the higher one holds: with several API servers vLLM gives
@@ -111,19 +110,28 @@ void EndpointFigures::take(const Exposition& page, const FigureSource& source,
     Series& one = place->second;
     if (is_new) {
         one.group = name + '\0' + text_of(labels, mapping_->ranks);
-        one.grown = pages_ > 1 ? sample.value : 0;
-    } else if (one.page == pages_) {
-        const double higher = std::max(0.0, sample.value - one.latest);
-        one.grown += pages_ > 1 ? higher : 0;
-        one.latest += higher;
+    } else if (one.page == pages_ && sample.value <= one.latest) {
         return;
-    } else {
-        const bool fell = counts && sample.value < one.latest;
-        one.grown += fell ? sample.value : sample.value - one.latest;
-        fell_ = fell_ || fell;
     }
+    if (one.page != pages_) {
+        one.before = is_new ? std::nullopt : std::optional(one.latest);
+        one.grown_before = one.grown;
+        one.page = pages_;
+    }
+    const double since = one.before.value_or(pages_ > 1 ? 0 : sample.value);
+    one.fell = counts && sample.value < since;
+    one.grown = one.grown_before + (one.fell ? sample.value : sample.value - since);
     one.latest = sample.value;
-    one.page = pages_;
+}
+
+bool EndpointFigures::some_counter_fell() const {
+    const auto fell = [this](const auto& one) {
+        return one.second.page == pages_ && one.second.fell;
+    };
+    return std::any_of(found_.begin(), found_.end(), [&fell](const Found& found) {
+        return std::any_of(found.series.begin(), found.series.end(), fell) ||
+               std::any_of(found.over.begin(), found.over.end(), fell);
+    });
 }
 
 double EndpointFigures::sum(const std::map<std::string, Series>& series,

@@ -45,6 +45,10 @@ class EndpointFigures {
         double latest = 0;
         double grown = 0;
         std::uint64_t page = 0;  ///< the latest that had it
+        // What the pages before it had come to.
+        std::optional<double> before;
+        double grown_before = 0;
+        bool fell = false;  ///< a counter, on that page
     };
     /// What a source has found; by the text of the series.
     struct Found {
@@ -53,6 +57,8 @@ class EndpointFigures {
     };
 
     void choose(const Exposition& page);
+    /// On the latest page.
+    bool some_counter_fell() const;
     void take(const Exposition& page, const FigureSource& source, const MetricSample& sample,
               std::map<std::string, Series>& series);
     double sum(const std::map<std::string, Series>& series, ServerFigure figure) const;
@@ -62,7 +68,6 @@ class EndpointFigures {
     std::vector<Found> found_;  ///< [sources]
     std::uint64_t pages_ = 0;
     std::uint64_t restarts_ = 0;
-    bool fell_ = false;  ///< a counter of this page
 };
 
 /// One figure of several addresses: usages take the highest, all else is added up. Nothing where

@@ -4,14 +4,9 @@
 
 namespace driftless {
 
-namespace {
-
-/// Code points that are valid UTF-8 and no XML character: U+FFFE and U+FFFF (section 2.2).
 bool begins_noncharacter(std::string_view text) {
     return text.starts_with("\xEF\xBF\xBE") || text.starts_with("\xEF\xBF\xBF");
 }
-
-}  // namespace
 
 void append_xml_text(std::string& out, std::string_view text) {
     const std::string shown = printable(text);

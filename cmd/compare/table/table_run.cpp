@@ -75,7 +75,10 @@ void judge_by_summary(TableRun& run) {
     const JsonValue root = summary.root();
     const JsonValue stopped = root.find("stopped_when");
     const std::uint64_t cut = count_of(root, "cancelled") + count_of(root, "interrupted");
-    if (is_spoiled(summary.verdict())) {
+    if (root.find("sides").is(JsonType::object)) {
+        run.outcome = "dual";
+        run.left_out = "sent to two servers at once: driftless compare " + run.folder;
+    } else if (is_spoiled(summary.verdict())) {
         run.outcome = "spoiled";
         run.left_out = "spoiled by the client: " + summary.verdict_reasons();
     } else if (stopped.is(JsonType::object)) {
@@ -107,6 +110,9 @@ std::string read_run_folder(const std::string& folder, std::vector<TableRun>& ou
                              ? ": not the folder of a run or of a sweep: it has neither "
                                "run.json nor sweep.json"
                              : ": no such folder");
+    }
+    if (!run.summary && is_there(folder + "/summary.json")) {
+        return why;
     }
     describe_run(run);
     if (!run.summary) {

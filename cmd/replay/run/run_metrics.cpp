@@ -166,7 +166,8 @@ void RunMetrics::stop() {
     if (thread_ == nullptr) {
         return;
     }
-    thread_->stop(stop_requests().load() > 0);
+    // After one interrupt the rows have ended on their own, and so the last pages are read, too.
+    thread_->stop(stop_requests().load() > 1);
     for (std::size_t at = 0; at < targets_.size(); ++at) {
         const ScrapeThread::Outcome& outcome = thread_->outcomes()[at];
         if (outcome.kept && outcome.failures > 0) {

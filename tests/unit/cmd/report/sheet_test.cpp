@@ -62,6 +62,20 @@ TEST_F(Workbook, CellsHaveTheirKinds) {
 }
 
 // One row less than a sheet holds, as many, and one more.
+// U+FFFE and U+FFFF are valid UTF-8 and may not stand in XML 1.0 (section 2.2).
+TEST_F(Workbook, HasOnlyCharactersOfXml) {
+    const std::string zip = with({{text_cell("a\xEF\xBF\xBE"
+                                             "b\xEF\xBF\xBF"
+                                             "\xEF\xBF\xBC")}},
+                                 100);
+    const std::string sheet = unzipped(zip, "xl/worksheets/sheet1.xml");
+    EXPECT_TRUE(holds(sheet,
+                      "<t>a\xEF\xBF\xBD"
+                      "b\xEF\xBF\xBD"
+                      "\xEF\xBF\xBC</t>"))
+        << sheet;
+}
+
 TEST_F(Workbook, GoesOnInAnotherSheet) {
     const TableRow row{number("7"), {}, {}};
     EXPECT_EQ(unzipped(with({row, row}, 4), "xl/worksheets/sheet2.xml"), "");

@@ -146,6 +146,23 @@ TEST(EndpointFigures, AServerThatWasRestartedCountsOn) {
     EXPECT_EQ(got.figures.restarts(), 1U);
 }
 
+// Of a series that a page has twice the higher value holds, in whatever order they stand.
+TEST(EndpointFigures, ASeriesThatStandsTwiceIsNoRestart) {
+    const std::string type = "# TYPE vllm:request_success_total counter\n";
+    const std::string line = "vllm:request_success_total{finish_reason=\"length\"} ";
+    for (const bool higher_first : {false, true}) {
+        Scraped got;
+        for (const int page : {1, 2, 3}) {
+            const std::string low = line + std::to_string(10 * page) + "\n";
+            const std::string high = line + std::to_string(1000 * page) + "\n";
+            got.page(type + (higher_first ? high + low : low + high) +
+                     "vllm:num_requests_running 0\n");
+        }
+        EXPECT_EQ(got.of(requests), 2000);
+        EXPECT_EQ(got.figures.restarts(), 0U);
+    }
+}
+
 TEST(EndpointFigures, RanksSayTheSameAndDataParallelOnesAddUp) {
     Scraped got;
     for (const char* count : {"10", "15"}) {
