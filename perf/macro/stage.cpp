@@ -240,8 +240,10 @@ StageResult play(const std::vector<Line>& lines, const MockProcess& mock, const 
     StageResult result;
     {
         Schedule schedule(parts.plan.value());
+        ArmerOptions naming;
+        naming.run_id = "stage";
         Armer armer(parts.trace, schedule, parts.prompts, parts.bodies, parts.heads,
-                    parts.frame.value(), {"stage", 1});
+                    parts.frame.value(), naming);
         Run run(*driver.value(),
                 {parts.trace,
                  schedule,
