@@ -7,19 +7,25 @@ namespace driftless {
 
 namespace {
 
-/// Levenshtein distance; flag names are short, so one row of the matrix is enough.
+/// Letters that are replaced, missing, too many, or swapped with their neighbour (the optimal
+/// string alignment distance). Names are short: three rows of the matrix are enough.
 std::size_t edits_between(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> before(b.size() + 1);
+    std::vector<std::size_t> above(b.size() + 1);
     std::vector<std::size_t> row(b.size() + 1);
     for (std::size_t j = 0; j <= b.size(); ++j) {
         row[j] = j;
     }
     for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
+        before.swap(above);
+        above.swap(row);
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+            const std::size_t replaced = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+            row[j] = std::min({replaced, above[j] + 1, row[j - 1] + 1});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                row[j] = std::min(row[j], before[j - 2] + 1);
+            }
         }
     }
     return row[b.size()];
@@ -31,6 +37,26 @@ std::size_t shared_beginning(std::string_view a, std::string_view b) {
         ++bytes;
     }
     return bytes;
+}
+
+/// Names that were begun but not ended: "--timeout" of "--timeout-idle"; joined for people. Empty
+/// where there is none, or too many to choose from.
+std::string names_begun(std::string_view typed, std::size_t dashes,
+                        const std::vector<std::string>& names) {
+    constexpr std::size_t letters_min = 3;
+    constexpr std::size_t names_max = 4;
+    std::vector<std::string_view> begun;
+    for (const std::string& name : names) {
+        if (typed.size() >= dashes + letters_min && std::string_view(name).starts_with(typed)) {
+            begun.push_back(name);
+        }
+    }
+    std::string text;
+    for (std::size_t i = 0; i < begun.size() && begun.size() <= names_max; ++i) {
+        text += i == 0 ? "" : i + 1 == begun.size() ? " or " : ", ";
+        text += begun[i];
+    }
+    return text;
 }
 
 }  // namespace
@@ -55,7 +81,7 @@ std::string nearest_name(std::string_view typed, const std::vector<std::string>&
             nearest = name;
         }
     }
-    return nearest;
+    return nearest.empty() ? names_begun(typed, dashes, names) : nearest;
 }
 
 }  // namespace driftless

@@ -1,6 +1,8 @@
 #include "cmd/options_flags.hpp"
 
+#include "cmd/help/asked_tables.hpp"
 #include "cmd/nearest_name.hpp"
+#include "cmd/options_table.hpp"
 
 namespace driftless {
 
@@ -12,15 +14,25 @@ std::string unknown_argument(const CLI::App& app) {
     if (!extras[0].starts_with("-")) {
         return "unexpected argument " + extras[0];
     }
+    const std::string typed = extras[0].substr(0, extras[0].find('='));  // the value may be a key
+    if (typed == "--version" || typed == "-V") {
+        return "unknown flag " + typed + "; driftless --version says it";
+    }
     std::vector<std::string> names;
     for (const CLI::Option* option : app.get_options()) {
-        names.push_back(option->get_name());
+        if (!option->get_group().empty()) {
+            names.push_back(option->get_name());
+        }
     }
-    const std::string nearest = nearest_name(extras[0], names);
-    return "unknown flag " + extras[0] + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+    const std::string nearest = nearest_name(typed, names);
+    return "unknown flag " + typed + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
 }
 
-std::string help_of(const CLI::App& app) {
+std::string help_of(CLI::App& app) {
+    if (AskedTables* asked = AskedTables::current(); asked != nullptr) {
+        asked->add(table_of(app));
+        return "";
+    }
     std::string text = app.help();
     for (std::size_t at = text.find("\n\n\n"); at != text.npos; at = text.find("\n\n\n", at)) {
         text.erase(at, 1);

@@ -96,7 +96,9 @@ class Flags {
 /// may have been meant; or the empty text.
 std::string unknown_argument(const CLI::App& app);
 
-/// CLI11's help, with one empty line between groups instead of two.
-std::string help_of(const CLI::App& app);
+/// CLI11's help, with one empty line between groups instead of two. Where tables are asked for
+/// (AskedTables) the flags go there, and the text is empty. Each parser gives its help through
+/// here: that is what puts its flags into man pages and completions.
+std::string help_of(CLI::App& app);
 
 }  // namespace driftless

@@ -147,6 +147,16 @@ bool is_plain(std::string_view member) {
     return std::find(plain.begin(), plain.end(), member) != plain.end();
 }
 
+/// Where the URL of an event begins, the third word of "+T post URL"; the end, where it is another.
+std::size_t posted_url_at(std::string_view event) {
+    constexpr std::string_view blanks = " \t";
+    std::size_t at = event.find_first_not_of(blanks);
+    at = event.find_first_not_of(blanks, event.find_first_of(blanks, at));
+    const std::size_t end = event.find_first_of(blanks, at);
+    const bool posts = at < event.size() && event.substr(at, end - at) == "post";
+    return posts ? std::min(event.find_first_not_of(blanks, end), event.size()) : event.size();
+}
+
 }  // namespace
 
 std::string_view environment_name(std::string_view value) {
@@ -173,13 +183,12 @@ std::string mask_value(std::string_view flag, std::string_view value) {
         return mask_backend(value);
     }
     if (flag == "--event") {
-        const std::size_t url = value.find(" post ");
-        return url == value.npos
-                   ? std::string(value)
-                   : std::string(value.substr(0, url + 6)) + mask_url(value.substr(url + 6));
+        const std::size_t url = posted_url_at(value);
+        return std::string(value.substr(0, url)) + mask_url(value.substr(url));
     }
-    constexpr std::array<std::string_view, 7> of_urls{
-        "--url", "--base-url", "--target", "--endpoint", "--host", "--connect-to", "--metrics"};
+    constexpr std::array<std::string_view, 8> of_urls{"--url",        "--against",  "--base-url",
+                                                      "--target",     "--endpoint", "--host",
+                                                      "--connect-to", "--metrics"};
     const bool is_url = std::find(of_urls.begin(), of_urls.end(), flag) != of_urls.end();
     return is_url ? mask_url(value) : std::string(value);
 }

@@ -1,9 +1,24 @@
 #include "cmd/toml_reader.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <sstream>
 
 namespace driftless {
+
+namespace {
+
+/// The fewest digits that read back to the same number, without an exponent: "0.123456789", "inf".
+std::string decimal_text(double value) {
+    std::string text(400, '\0');  // 309 digits before the point, or 324 zeros and 17 digits
+    const auto [end, error] =
+        std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    text.resize(error == std::errc() ? static_cast<std::size_t>(end - text.data()) : 0);
+    return text;
+}
+
+}  // namespace
 
 /// The library throws; nothing else here does.
 std::string parse_toml(std::string_view text, toml::table& out) {
@@ -67,7 +82,7 @@ void TomlReader::scalar(const toml::node& node, const char* key, std::vector<std
     } else if (const auto* const whole = node.as_integer(); whole != nullptr) {
         text << whole->get();
     } else if (const auto* const real = node.as_floating_point(); real != nullptr) {
-        text << real->get();
+        text << decimal_text(real->get());
     } else if (const auto* const either = node.as_boolean(); either != nullptr) {
         text << (either->get() ? "true" : "false");
     } else {

@@ -2,49 +2,96 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "engine/host/host.hpp"
+#include "engine/host/kernel_files.hpp"
 
 namespace driftless {
 
 namespace {
 
-// The first line of a small file of the kernel; empty where it is not there.
-std::string first_line(const std::string& path) {
-    std::ifstream file(path);
-    std::string line;
-    (void)std::getline(file, line);
-    return line;
-}
-
-// The first number of a small file of the kernel; 0 where it is not there.
-std::uint32_t first_number(const std::string& path) {
-    std::ifstream file(path);
-    std::uint32_t number = 0;
-    (void)(file >> number);
-    return number;
-}
-
 constexpr std::size_t cpus_enough = 3;
 constexpr std::uint64_t files_enough = 4096;
 constexpr std::uint32_t backlog_enough = 1024;
+constexpr std::int64_t idle_latency_noticed_us = 50;
 constexpr double share_noticed = 0.01;
+
+HostFinding judged(bool well, const char* topic, std::string found, std::string remedy) {
+    return {well ? Grade::ok : Grade::warning, topic, std::move(found),
+            well ? "" : std::move(remedy)};
+}
+
+HostFinding judge_cpus(const HostSettings& s) {
+    return judged(s.cpus_allowed >= cpus_enough, "CPUs",
+                  fmt::format("{} CPUs are allowed", s.cpus_allowed),
+                  "the engine and the writer need one each, and the rest of the machine needs a "
+                  "third");
+}
+
+HostFinding judge_governor(const HostSettings& s) {
+    const std::string& governor = s.power.governor;
+    return judged(governor.empty() || governor == "performance", "governor",
+                  governor.empty()
+                      ? "the host does not say how it scales its clock rate"
+                      : fmt::format("CPU {} runs under the governor {}", s.engine_cpu, governor),
+                  "cpupower frequency-set -g performance");
+}
+
+HostFinding judge_idle(const HostSettings& s) {
+    const PowerSettings& power = s.power;
+    if (power.idle_state.empty()) {
+        return {Grade::ok, "idle states", "the host does not say how deep its CPUs sleep", ""};
+    }
+    return judged(power.idle_latency_us <= idle_latency_noticed_us, "idle states",
+                  fmt::format("a sleeping CPU needs up to {} us to wake ({})",
+                              power.idle_latency_us, power.idle_state),
+                  "cpupower idle-set -D 50, or replay with --wait spin");
+}
+
+HostFinding judge_files(const HostSettings& s) {
+    return judged(s.file_limit >= files_enough, "open files",
+                  fmt::format("at most {} files may be open", s.file_limit),
+                  "ulimit -n 65536 for more connections");
+}
+
+HostFinding judge_backlog(const HostSettings& s) {
+    if (s.backlog_max == 0) {
+        return {Grade::ok, "backlog", "the host does not say how many connections a server queues",
+                ""};
+    }
+    return judged(s.backlog_max >= backlog_enough, "backlog",
+                  fmt::format("a server on this host queues at most {} connections", s.backlog_max),
+                  "sysctl -w net.core.somaxconn=4096");
+}
+
+HostFinding judge_slow_start(const HostSettings& s) {
+    return judged(!s.slow_start_after_idle, "slow start",
+                  s.slow_start_after_idle
+                      ? "a connection that was idle starts slowly again, which delays long prompts "
+                        "over a network"
+                      : "a connection that was idle goes on at its rate",
+                  "sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
+}
 
 }  // namespace
 
 HostSettings read_host_settings(std::uint32_t engine_cpu, std::size_t cpus_allowed) {
     HostSettings settings;
-    const std::string cpu = "/sys/devices/system/cpu/cpu" + std::to_string(engine_cpu);
-    settings.governor = first_line(cpu + "/cpufreq/scaling_governor");
-    settings.isolated = first_line("/sys/devices/system/cpu/isolated");
+    settings.engine_cpu = engine_cpu;
+    settings.power = read_power_settings(engine_cpu);
+    settings.isolated = kernel_line("/sys/devices/system/cpu/isolated");
     settings.cpus_allowed = cpus_allowed;
     settings.file_limit = raise_file_limit();
-    settings.backlog_max = first_number("/proc/sys/net/core/somaxconn");
+    settings.backlog_max =
+        static_cast<std::uint32_t>(kernel_number("/proc/sys/net/core/somaxconn").value_or(0));
     settings.ports = ephemeral_ports();
     settings.slow_start_after_idle =
-        first_number("/proc/sys/net/ipv4/tcp_slow_start_after_idle") == 1;
+        kernel_number("/proc/sys/net/ipv4/tcp_slow_start_after_idle") == 1;
     return settings;
+}
+
+std::vector<HostFinding> judge_settings(const HostSettings& settings) {
+    return {judge_cpus(settings),  judge_governor(settings), judge_idle(settings),
+            judge_files(settings), judge_backlog(settings),  judge_slow_start(settings)};
 }
 
 std::vector<std::string> advice_of(const Calibration& c, const HostSettings& s) {
@@ -62,16 +109,6 @@ std::vector<std::string> advice_of(const Calibration& c, const HostSettings& s) 
                         "or name another core with --cpu",
                         100 * c.run_delay_share));
     }
-    if (s.cpus_allowed < cpus_enough) {
-        say(fmt::format(
-            "{} CPUs are allowed: the engine and the writer need one each, and the rest of "
-            "the machine needs a third",
-            s.cpus_allowed));
-    }
-    if (!s.governor.empty() && s.governor != "performance") {
-        say(fmt::format("CPU {} runs under the governor {}: cpupower frequency-set -g performance",
-                        c.engine_cpu, s.governor));
-    }
     if (s.isolated.empty() && c.spin_lost_share > share_noticed) {
         say(fmt::format(
             "a spinning thread lost {:.1f} % of its time: isolate a core (isolcpus=, "
@@ -79,19 +116,10 @@ std::vector<std::string> advice_of(const Calibration& c, const HostSettings& s) 
             100 * c.spin_lost_share,
             c.realtime ? "" : ", or replay with --realtime (and calibrate with it first)"));
     }
-    if (s.file_limit < files_enough) {
-        say(fmt::format("at most {} files may be open: ulimit -n 65536 for more connections",
-                        s.file_limit));
-    }
-    if (s.backlog_max > 0 && s.backlog_max < backlog_enough) {
-        say(
-            fmt::format("a server on this host queues at most {} connections: "
-                        "sysctl -w net.core.somaxconn=4096",
-                        s.backlog_max));
-    }
-    if (s.slow_start_after_idle) {
-        say("a connection that was idle starts slowly again, which delays long prompts over a "
-            "network: sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
+    for (const HostFinding& finding : judge_settings(s)) {
+        if (finding.grade != Grade::ok) {
+            say(finding.found + ": " + finding.remedy);
+        }
     }
     return advice;
 }

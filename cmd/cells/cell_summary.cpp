@@ -80,8 +80,11 @@ std::optional<double> CellSummary::figure(const Threshold& which) const {
         return read_errors(root_);
     }
     if (name == "good") {
-        return share(root_.find("goodput").find("good").as_double(),
-                     root_.find("num_prompts").as_double());
+        const JsonValue goodput = root_.find("goodput");
+        const JsonValue decided = goodput.find("decided");  // absent before schema 19
+        return share(goodput.find("good").as_double(), decided.present()
+                                                           ? decided.as_double()
+                                                           : root_.find("num_prompts").as_double());
     }
     if (name == "tainted") {
         return share(root_.find("tainted_rows").as_double(), root_.find("num_prompts").as_double());

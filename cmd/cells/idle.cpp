@@ -29,15 +29,6 @@ std::int64_t now_ns() {
     return HostClocks::now().ns;
 }
 
-/// One question at a time needs little.
-UringOptions small_ring() {
-    UringOptions options;
-    options.ops_max = 64;
-    options.submit_entries = 64;
-    options.buffers = 64;
-    return options;
-}
-
 /// Requests of all targets.
 struct Polled {
     std::optional<double> busy;  ///< nothing: a target does not say
@@ -95,7 +86,7 @@ IdleEnd quiet_time(const std::string& why, int stops) {
 
 IdleEnd wait_until_idle(const ReplayOptions& options, std::int64_t limit_ns, int stops) {
     const std::int64_t end = now_ns() + limit_ns;
-    Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(small_ring());
+    Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(UringOptions::small());
     if (!driver) {
         return quiet_time("io_uring: " + reason_of(driver.error()), stops);
     }

@@ -5,6 +5,7 @@
 
 #include "cmd/compare/option_values.hpp"
 #include "cmd/compare/options_table.hpp"
+#include "cmd/goodput_values.hpp"
 #include "cmd/options_flags.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/values.hpp"
@@ -14,7 +15,7 @@ namespace driftless {
 namespace {
 
 constexpr const char* description =
-    R"(Says whether B is better than A, or whether it is chance. Both must have played the same work.
+    R"(Is B better than A, or is it chance? Both must have played the same work.
 
   driftless compare [FLAGS] A B                   two runs
   driftless compare [FLAGS] A1 A2 A3 -- B1 B2 B3  two groups of repeats
@@ -91,8 +92,8 @@ void add_flags(Flags& flags, CompareCommand& command) {
     flags.value("--detect", "SHARE",
                 "say how many requests would show such a change, as in \"3 %\"", nullptr,
                 parse_margin, wish.detect);
-    flags.value("--goodput", "LIMITS", "\"ttft:200 tpot:50\" in ms [each run's own]", nullptr,
-                parse_goodput, command.slo);
+    flags.values("--goodput", "LIMITS", "\"ttft:200 tpot:50\" in ms [each run's own]",
+                 parse_goodput_rule, command.slo);
     flags.value("--seed", "N", "of the draws behind the intervals", "1", parse_count,
                 wish.options.seed);
     flags.values("--fail-if", "COND",
@@ -118,7 +119,7 @@ void add_flags(Flags& flags, CompareCommand& command) {
 
 std::string why_not_in_table(const CompareCommand& command) {
     const ComparisonWish& wish = command.wish;
-    const bool any = !wish.metrics.empty() || !wish.thresholds.empty() || command.slo ||
+    const bool any = !wish.metrics.empty() || !wish.thresholds.empty() || !command.slo.empty() ||
                      command.parts.where || command.parts.rows_listed > 0 ||
                      !command.exports.markdown.empty() || !command.exports.junit.empty();
     return any ? "--metric, --fail-if, --goodput, --where, --rows, --markdown and --junit compare "

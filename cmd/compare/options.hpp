@@ -10,6 +10,7 @@
 #include "cmd/compare/exports.hpp"
 #include "cmd/compare/screen.hpp"
 #include "cmd/compare/table/table.hpp"
+#include "engine/stats/goodput.hpp"
 
 namespace driftless {
 
@@ -17,7 +18,7 @@ struct CompareCommand {
     std::vector<std::string> a;  ///< folders as typed: one run, or repeats of it
     std::vector<std::string> b;  ///< empty: the one run of `a` was sent to two servers
     bool anyway = false;
-    std::optional<GoodputLimits> slo;  ///< instead of each run's own
+    GoodputRules slo;  ///< instead of each run's own
     ComparisonWish wish;
     ComparisonParts parts;
     CompareExports exports;

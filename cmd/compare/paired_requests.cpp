@@ -8,8 +8,8 @@
 #include <map>
 #include <utility>
 
-#include "cmd/report/group_key.hpp"
 #include "cmd/values.hpp"
+#include "engine/stats/group_key.hpp"
 #include "engine/views/view_text.hpp"
 
 namespace driftless {

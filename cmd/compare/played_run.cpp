@@ -41,13 +41,16 @@ bool is_servers_failure(const Record& record) {
            record.outcome != Outcome::interrupted && record.outcome != Outcome::cancelled;
 }
 
-std::optional<bool> meets_slo(const GoodputLimits& slo, const Record& record) {
-    const bool cut_off = record.censored || record.outcome == Outcome::interrupted;
-    const bool undecided = record.outcome == Outcome::abandoned && is_undecided(slo, record);
-    if (!slo.set() || cut_off || undecided) {
+std::optional<bool> meets_slo(const GoodputRules& slo, const Record& record) {
+    const std::optional<std::size_t> rule = rule_of(slo, record);
+    if (!rule || record.censored || record.outcome == Outcome::interrupted) {
         return std::nullopt;
     }
-    return record.outcome == Outcome::ok && meets(slo, record);
+    const GoodputLimits& limits = slo[*rule].limits;
+    if (record.outcome == Outcome::abandoned && is_undecided(limits, record)) {
+        return std::nullopt;
+    }
+    return record.outcome == Outcome::ok && meets(limits, record);
 }
 
 /// The same in each run; another one in each pass.
@@ -62,7 +65,7 @@ std::uint64_t tree_of(const Record& record) {
     return std::max<std::uint64_t>(digest.value(), 1);
 }
 
-ReadRow read_row(const Record& record, const GoodputLimits& slo) {
+ReadRow read_row(const Record& record, const GoodputRules& slo) {
     ReadRow out;
     ComparedRequest& request = out.request;
     request.key = number_in_pass(record.row, record.pass);
@@ -155,7 +158,7 @@ void read_verdict(const std::string& folder, PlayedRun& run) {
 
 using Sides = std::array<SideRead, side_count>;
 
-std::string read_sides(const std::string& path, const GoodputLimits& slo, Sides& sides) {
+std::string read_sides(const std::string& path, const GoodputRules& slo, Sides& sides) {
     return each_record_in(path, [&](const Record& record) {
         SideRead& side = sides[static_cast<std::size_t>(record.side)];
         if (record.phase == Phase::warmup) {
@@ -184,8 +187,8 @@ std::vector<const PlayedRun*> all_runs(const std::vector<PlayedRun>& a,
     return runs;
 }
 
-int read_played(const std::string& folder, const std::optional<GoodputLimits>& slo,
-                std::vector<PlayedRun>& out, std::string& why) {
+int read_played(const std::string& folder, const GoodputRules& slo, std::vector<PlayedRun>& out,
+                std::string& why) {
     PlayedRun run;
     run.folder = folder;
     while (run.folder.size() > 1 && run.folder.back() == '/') {
@@ -200,7 +203,7 @@ int read_played(const std::string& folder, const std::optional<GoodputLimits>& s
     const std::string path =
         run.facts.records_path.empty() ? run.folder + "/requests.jsonl" : run.facts.records_path;
     Sides sides;
-    if (why = read_sides(path, slo.value_or(run.facts.goodput), sides); !why.empty()) {
+    if (why = read_sides(path, slo.empty() ? run.facts.goodput : slo, sides); !why.empty()) {
         return exit_input;
     }
     std::uint64_t records = 0;

@@ -12,6 +12,7 @@
 
 #include "engine/comparison/compare_groups.hpp"
 #include "engine/history/run_facts.hpp"
+#include "engine/stats/goodput.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
@@ -63,9 +64,10 @@ struct PlayedRun {
 std::vector<const PlayedRun*> all_runs(const std::vector<PlayedRun>& a,
                                        const std::vector<PlayedRun>& b);
 
-/// Reads a run: one element, or two of a dual run. `slo`: instead of the run's own --goodput.
+/// Reads a run: one element, or two of a dual run. `slo`: instead of the run's own
+/// --goodput, where there is any.
 /// Returns the exit code; `why` says what cannot be read where that is none of `exit_done`.
-int read_played(const std::string& folder, const std::optional<GoodputLimits>& slo,
-                std::vector<PlayedRun>& out, std::string& why);
+int read_played(const std::string& folder, const GoodputRules& slo, std::vector<PlayedRun>& out,
+                std::string& why);
 
 }  // namespace driftless

@@ -85,7 +85,8 @@ std::string read_sent(const std::string& path, std::vector<SentRow>& out, std::u
         if (!record) {
             return describe_line(path, lines.value().number(), record.error());
         }
-        if (record.value().phase != Phase::profile) {
+        const bool is_copy = record.value().side == Side::b;  // of what side a was sent
+        if (record.value().phase != Phase::profile || is_copy) {
             continue;
         }
         if (!record.value().fired_ns) {

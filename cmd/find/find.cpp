@@ -1,264 +1,79 @@
 #include "cmd/find/find.hpp"
 
-#include <sys/random.h>
+#include <sys/stat.h>
 
-#include <chrono>
-#include <cstdint>
 #include <cstdio>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cmd/cells/cell.hpp"
+#include "cmd/cells/cut_off.hpp"
 #include "cmd/exit_codes.hpp"
-#include "cmd/find/judged_probe.hpp"
+#include "cmd/find/finder.hpp"
 #include "cmd/find/options.hpp"
-#include "cmd/find/search_report.hpp"
-#include "cmd/find/window.hpp"
 #include "cmd/folders.hpp"
-#include "cmd/or_exit.hpp"
 #include "cmd/replay/places.hpp"
 #include "cmd/run_folder.hpp"
-#include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/whole_file.hpp"
-#include "proto/json/document.hpp"
-#include "proto/json/printable.hpp"
 
 namespace driftless {
 
 namespace {
 
-constexpr const char* dry_run_folder = "00-dry-run";
-
-int refuse(const std::string& why, int code) {
-    std::fprintf(stderr, "driftless find: %s\n", printable(why).c_str());
-    return code;
+int begin(const FindOptions& options, const std::vector<std::string>& command) {
+    const bool named = !options.out.empty();
+    std::string folder = named ? options.out : default_folder("find");
+    const Result<NewFolder> taken = named ? take_new_folder(folder) : take_numbered_folder(folder);
+    if (!taken) {
+        return fail_folder(folder, taken.error());
+    }
+    count_stop_requests();
+    return Finder(options, command, folder).begin();
 }
 
-/// Eight hex digits that no other search has: equal seeds mean equal prompts, and the server's
-/// cache must not know them from the probe before.
-std::string draw_name() {
-    std::uint32_t drawn = 0;
-    (void)::getrandom(&drawn, sizeof drawn, 0);
-    char text[16];
-    (void)std::snprintf(text, sizeof text, "%08x", drawn);
-    return text;
+/// All that a search is to do is in its command, which find.json has.
+int go_on(const std::string& shown, const std::string& folder, KeptSearch kept) {
+    const FindCommandLine line = parse_find_options(kept.command);
+    if (line.kind != FindCommandLine::Kind::run || !line.options.resume.empty()) {
+        return refuse_find(shown + "/find.json has a command that is not valid: " + line.text,
+                           exit_input);
+    }
+    if (const std::string why = go_home(kept.home, kept.traces); !why.empty()) {
+        return refuse_find("--resume " + shown + ": " + why, exit_input);
+    }
+    count_stop_requests();
+    const std::vector<std::string> command = kept.command;
+    return Finder(line.options, command, folder).resume(std::move(kept));
 }
 
-/// A search from its first probe to its last: plays what `next_step` asks for, and keeps find.json.
-class Finder {
-  public:
-    Finder(const FindOptions& options, std::vector<std::string> command, std::string folder)
-        : options_(options),
-          folder_(std::move(folder)),
-          window_(options.replay_flags),
-          name_(draw_name()),
-          began_(std::chrono::steady_clock::now()) {
-        report_.options = &options_;
-        report_.command = std::move(command);
+int resume(std::string folder) {
+    while (folder.size() > 1 && folder.back() == '/') {
+        folder.pop_back();
     }
-
-    /// Returns the exit code.
-    int run();
-
-  private:
-    int check_input();
-    OrExit<std::optional<std::uint64_t>> count_rows(const std::string& folder);
-    int play(const KneeProbe& probe);
-    int judge(JudgedProbe judged, const CellEnd& end, const std::string& folder);
-    int lengthen(double value, std::uint64_t rows);
-    int end_with(const char* state, const std::string& why, int code);
-    int keep();
-    std::vector<std::string> arguments(const KneeProbe& probe) const;
-    double seconds() const {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+    const std::string path = folder + "/find.json";
+    struct stat facts{};
+    if (::stat(path.c_str(), &facts) != 0) {
+        return refuse_find("--resume " + folder + ": has no find.json; name the folder of a search",
+                           exit_usage);
     }
-
-    const FindOptions& options_;
-    std::string folder_;
-    Window window_;
-    std::string name_;
-    std::chrono::steady_clock::time_point began_;
-    SearchReport report_;
-    double short_at_ = 0;           ///< load of the last probe that was too short
-    std::uint64_t short_rows_ = 0;  ///< its rows
-    std::vector<ProbeDone> done_;   ///< those that count, and those that were spoiled
-};
-
-std::vector<std::string> Finder::arguments(const KneeProbe& probe) const {
-    std::vector<std::string> out = options_.traces;
-    for (const std::string& url : options_.urls) {
-        out.push_back("--url=" + url);
+    const Result<FolderLock> lock = FolderLock::take(folder);
+    if (!lock) {
+        return lock.error().code == ErrorCode::exists
+                   ? refuse_find(
+                         folder + ": another driftless find goes on there; wait for its end",
+                         exit_usage)
+                   : fail_host(folder.c_str(), lock.error());
     }
-    const std::vector<std::string> flags = window_.flags();
-    out.insert(out.end(), flags.begin(), flags.end());
-    out.push_back("--" + std::string(options_.over->name) + "=" + load_text(probe.value));
-    out.push_back("--seed=" + std::to_string(options_.seed + probe.seed));
-    if (!options_.salted) {
-        out.push_back("--cache-salt=find-" + name_ + "-" + std::to_string(report_.probes.size()));
+    const Result<std::string> text = read_whole_file(path);
+    if (!text) {
+        return refuse_find(path + " cannot be read: " + reason_of(text.error()), exit_input);
     }
-    for (const Slo& slo : options_.slos.list) {
-        out.push_back("--fail-if=" + slo.fail_if);
+    KeptSearch kept;
+    if (const std::string why = read_search(text.value(), kept); !why.empty()) {
+        return refuse_find(path + " " + why, exit_input);
     }
-    return out;
-}
-
-/// Writes find.json anew.
-int Finder::keep() {
-    report_.seconds = seconds();
-    const std::string path = folder_ + "/find.json";
-    const Result<void> written = write_whole_file(path, find_json(report_));
-    return written ? exit_done : fail_host(path.c_str(), written.error());
-}
-
-int Finder::end_with(const char* state, const std::string& why, int code) {
-    report_.state = state;
-    report_.why = why;
-    const int kept = keep();
-    std::fputs(printable_lines(result_lines(report_)).c_str(), stdout);
-    std::printf("find: %s/find.json\n", printable(folder_).c_str());
-    return kept == exit_done ? code : kept;
-}
-
-/// A window in which a run would have as many rows as its percentile needs; or the end of the
-/// search, where there is none: `rows` did not grow with it.
-int Finder::lengthen(double value, std::uint64_t rows) {
-    const std::uint64_t wanted = options_.slos.rows_min;
-    const bool grew = value != short_at_ || rows > short_rows_;
-    short_at_ = value;
-    short_rows_ = rows;
-    if (grew && window_.can_grow()) {
-        window_.grow(rows, wanted);
-        std::printf(
-            "find: %llu requests are too few for a percentile of the SLO (%llu); probes last %s "
-            "from here on (a higher --low keeps them short)\n",
-            static_cast<unsigned long long>(rows), static_cast<unsigned long long>(wanted),
-            window_.text().c_str());
-        return exit_done;
-    }
-    const std::string why =
-        "a percentile of the SLO needs " + std::to_string(wanted) + " requests, and the probe at " +
-        load_text(value) + " has " + std::to_string(rows) +
-        ": play a longer part of the trace, give --recycle --for T behind -- with users and "
-        "concurrency, or ask for a lower percentile";
-    (void)refuse(why, exit_usage);
-    return end_with("stopped", why, exit_usage);
-}
-
-/// Rows of the first probe, without a server; nothing where only a run can tell.
-OrExit<std::optional<std::uint64_t>> Finder::count_rows(const std::string& folder) {
-    Cell cell{arguments({options_.rules.start, 0, 0, Purpose::bracket}), folder};
-    cell.arguments.emplace_back("--dry-run");
-    const CellEnd end = run_cell(cell);
-    if (end.outcome == CellOutcome::interrupted || stop_requests().load() > 0) {
-        return end_with("interrupted", "interrupted before the first probe", exit_interrupted);
-    }
-    if (end.exit_code != exit_done) {
-        const std::string why = "the first probe cannot be played: " + end.why;
-        const int code = end.exit_code > 0 ? end.exit_code : exit_host;
-        (void)refuse(why, code);
-        return end_with("stopped", why, code);
-    }
-    const Result<std::string> text = read_whole_file(folder + "/run.json");
-    JsonDocument document;
-    const Result<JsonValue> root = document.parse(text ? text.value() : "");
-    const bool recycles = has_flag(options_.replay_flags, "--recycle");
-    return root && !recycles ? root.value().find("plan").find("rows").as_u64() : std::nullopt;
-}
-
-/// Reads the flags and the trace as the first probe will, and sees that it is long enough, before
-/// anything is sent.
-int Finder::check_input() {
-    int code = exit_done;
-    // Bounded: each turn lengthens the window, which has a bound.
-    for (int turn = 1; code == exit_done; ++turn) {
-        const std::string folder =
-            folder_ + "/" + dry_run_folder + (turn > 1 ? "-" + std::to_string(turn) : "");
-        const OrExit<std::optional<std::uint64_t>> rows = count_rows(folder);
-        if (!rows) {
-            return rows.exit_code();
-        }
-        if (!rows.value() || *rows.value() >= options_.slos.rows_min) {
-            break;
-        }
-        code = lengthen(options_.rules.start, *rows.value());
-    }
-    return code;
-}
-
-int Finder::judge(JudgedProbe judged, const CellEnd& end, const std::string& folder) {
-    if (const Result<void> read = judge_probe(end, folder, options_.slos, judged); !read) {
-        const std::string why =
-            folder + ": " + read.error().doing + " is " + reason_of(read.error());
-        (void)refuse(why, exit_host);
-        return end_with("stopped", why, exit_host);
-    }
-    if (judged.outcome != ProbeOutcome::too_short) {
-        const ProbeResult result = judged.outcome == ProbeOutcome::meets   ? ProbeResult::meets
-                                   : judged.outcome == ProbeOutcome::fails ? ProbeResult::fails
-                                                                           : ProbeResult::spoiled;
-        done_.push_back({judged.probe, result});
-    }
-    const std::uint64_t rows = judged.rows;
-    const double value = judged.probe.value;
-    const bool too_short = judged.outcome == ProbeOutcome::too_short;
-    report_.probes.push_back(std::move(judged));
-    report_.knee = next_step(options_.rules, done_).knee;
-    std::fputs(printable_lines(probe_line(report_, report_.probes.back())).c_str(), stdout);
-    const int kept = keep();
-    return kept == exit_done && too_short ? lengthen(value, rows) : kept;
-}
-
-int Finder::play(const KneeProbe& probe) {
-    JudgedProbe judged;
-    judged.probe = probe;
-    char number[16];
-    (void)std::snprintf(number, sizeof number, "%02zu", report_.probes.size() + 1);
-    judged.run =
-        std::string(number) + "-" + std::string(options_.over->name) + "-" + load_text(probe.value);
-    const std::string folder = folder_ + "/" + judged.run;
-    std::fprintf(stderr, "find: probe %s of %s %s (%s)\n", number,
-                 std::string(options_.over->name).c_str(), load_text(probe.value).c_str(),
-                 name_of(probe.purpose));
-    const double before = seconds();
-    const CellEnd end = run_cell({arguments(probe), folder});
-    judged.seconds = seconds() - before;
-    if (end.outcome == CellOutcome::interrupted || stop_requests().load() > 0) {
-        return end_with("interrupted", "interrupted in the probe of " + judged.run,
-                        exit_interrupted);
-    }
-    if (!can_be_judged(end)) {
-        const std::string why = "the probe of " + judged.run + " ended: " + end.why;
-        const int code = end.exit_code > 0 ? end.exit_code : exit_host;
-        (void)refuse(why, code);
-        return end_with("stopped", why, code);
-    }
-    return judge(std::move(judged), end, folder);
-}
-
-int Finder::run() {
-    report_.state = name_of(SearchState::searching);
-    int code = keep();
-    code = code == exit_done ? check_input() : code;
-    // Bounded by `probes_max`, and by how often a window can grow.
-    while (code == exit_done && report_.state == name_of(SearchState::searching)) {
-        const SearchStep step = next_step(options_.rules, done_);
-        report_.knee = step.knee;
-        if (step.next && stop_requests().load() > 0) {
-            return end_with("interrupted", "interrupted between two probes", exit_interrupted);
-        }
-        if (step.next) {
-            code = play(*step.next);
-            continue;
-        }
-        const int ends = step.knee.state == SearchState::lowest_fails ? exit_threshold
-                         : step.knee.state == SearchState::spoiled    ? exit_not_certified
-                                                                      : exit_done;
-        return end_with(name_of(step.knee.state), "", ends);
-    }
-    return code;
+    return go_on(folder, absolute_path(folder), std::move(kept));
 }
 
 }  // namespace
@@ -276,14 +91,8 @@ int run_find(int argc, char** argv) {
     }
     catch_stop_signals();
     (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
-    const bool named = !line.options.out.empty();
-    std::string folder = named ? line.options.out : default_folder("find");
-    const Result<NewFolder> taken = named ? take_new_folder(folder) : take_numbered_folder(folder);
-    if (!taken) {
-        return fail_folder(folder, taken.error());
-    }
-    count_stop_requests();
-    return Finder(line.options, mask_command(arguments), folder).run();
+    return line.options.resume.empty() ? begin(line.options, arguments)
+                                       : resume(line.options.resume);
 }
 
 }  // namespace driftless

@@ -148,6 +148,20 @@ void decide(const CellEnd& end, const Slos& slos, JudgedProbe& probe) {
 
 }  // namespace
 
+const char* name_of(ProbeOutcome outcome) {
+    switch (outcome) {
+        case ProbeOutcome::meets:
+            return "meets";
+        case ProbeOutcome::fails:
+            return "fails";
+        case ProbeOutcome::spoiled:
+            return "spoiled";
+        case ProbeOutcome::too_short:
+            return "too short";
+    }
+    return "";
+}
+
 bool can_be_judged(const CellEnd& end) {
     const bool ended = end.exit_code == exit_done || end.exit_code == exit_threshold ||
                        end.exit_code == exit_not_certified || end.exit_code == exit_no_success;

@@ -23,6 +23,8 @@ enum class ProbeOutcome : std::uint8_t {
     spoiled,    ///< the verdict blames the client, the host or the network: thrown away
     too_short,  ///< fewer rows than a percentile needs: thrown away
 };
+/// "meets", "fails", "spoiled", "too short"
+const char* name_of(ProbeOutcome outcome);
 
 struct JudgedProbe {
     KneeProbe probe;
@@ -35,6 +37,7 @@ struct JudgedProbe {
     std::uint64_t rows = 0;  ///< that were sent and are not of a warm-up
     std::vector<ThresholdFinding> findings;  ///< one per SLO, in their order
     StabilityFinding stability;
+    std::vector<std::string> cut_folders;  ///< of earlier tries that were cut off
 };
 
 /// Of "stability" as a condition that binds.

@@ -42,6 +42,7 @@ Examples:
     -- --duration 2m --calibration none
   driftless find chats/ --url http://a:8000 --slo "tpot:p50<30ms" --over users --high 512 \
     -- --recycle --for 5m
+  driftless find --resume runs/20261121T062957Z-find
 
 Exit codes: 0 done, 2 usage, 6 a probe was spoiled each time, 8 the lowest load fails,
 130 interrupted; 3, 4 and 7 as of the replay that ended so.)";
@@ -69,7 +70,7 @@ Result<std::optional<double>> parse_load(std::string_view text) {
     const auto [end, error] =
         std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
     const bool whole = error == std::errc() && end == text.data() + text.size();
-    if (!whole || !std::isfinite(value) || value <= 0 || value > 1e6) {
+    if (!whole || !(value >= load_min && value <= load_max)) {
         return Error{ErrorCode::invalid, 0, "is not a load; use a number above 0, up to 1000000"};
     }
     return std::optional(value);
@@ -174,7 +175,7 @@ std::string complete_rules(const Typed& typed, const LoadAxis& axis, SearchRules
         rules.start = typed.low.value_or(std::min(1.0, typed.high.value_or(1.0)));
     }
     rules.low = typed.low.value_or(axis.whole ? 1 : std::min(1.0, rules.start) / reach);
-    rules.high = typed.high.value_or(std::min(1e6, std::max(1.0, rules.start) * reach));
+    rules.high = typed.high.value_or(std::min(load_max, std::max(1.0, rules.start) * reach));
     const Result<void> checked = check_rules(rules);
     return checked
                ? ""
@@ -201,10 +202,6 @@ std::string complete(FindOptions& options, const Typed& typed) {
     }
     if (std::string why = check_replay_flags(options); !why.empty()) {
         return why;
-    }
-    if (mask_command(options.replay_flags) != options.replay_flags) {
-        return "a key behind -- would stand in the list of processes as long as the search takes; "
-               "use OPENAI_API_KEY, --api-key env:NAME or --header K:env:NAME";
     }
     options.salted = has_flag(options.replay_flags, "--cache-salt");
     return complete_rules(typed, *options.over, options.rules);
@@ -241,6 +238,8 @@ void add_flags(Flags& flags, FindOptions& options, Typed& typed) {
     flags.group("Output");
     flags.value("--out", "DIR", "new folder of find.json and the runs [runs/<UTC time>-find]",
                 nullptr, parse_text, options.out);
+    flags.value("--resume", "DIR", "go on with a search that was cut off", nullptr, parse_text,
+                options.resume);
     flags.group("Server");
     flags.values("--url", "URL", "as of replay", parse_text, options.urls);
 }
@@ -300,6 +299,16 @@ FindCommandLine parse_find_options(const std::vector<std::string>& arguments) {
     }
     if (!why.empty()) {
         return refused(why + "; flags of replay stand behind --");
+    }
+    if (!options.resume.empty()) {
+        return arguments.size() <= 2
+                   ? line
+                   : refused("--resume goes on with the original command; remove everything else");
+    }
+    if (mask_command(arguments) != arguments) {
+        return refused(
+            "a key in a flag would stand in find.json, and in the list of processes as long as the "
+            "search takes; use OPENAI_API_KEY, --api-key env:NAME or --header K:env:NAME");
     }
     why = complete(options, typed);
     return why.empty() ? line : refused(why);

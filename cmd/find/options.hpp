@@ -14,6 +14,10 @@
 
 namespace driftless {
 
+/// Loads that can be typed. A search that is given no --low goes 1,024 times as far down.
+inline constexpr double load_min = 1e-9;
+inline constexpr double load_max = 1e6;
+
 /// What a load is made of. The flag of replay has the same name.
 struct LoadAxis {
     std::string_view name;
@@ -26,7 +30,8 @@ struct FindOptions {
     Slos slos;
     SearchRules rules;
     std::uint64_t seed = 0;
-    std::string out;                  ///< empty: a folder of its own below runs/
+    std::string out;     ///< empty: a folder of its own below runs/
+    std::string resume;  ///< folder of a search that was cut off; then nothing else is set
     std::vector<std::string> traces;  ///< as they were typed
     std::vector<std::string> urls;
     std::vector<std::string> replay_flags;  ///< what stands behind `--`

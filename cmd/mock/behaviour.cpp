@@ -109,7 +109,8 @@ std::optional<std::uint64_t> row_of_request_id(std::string_view id) {
     std::uint64_t row = 0;
     const char* const end = id.data() + id.size();
     const auto [stop, failure] = std::from_chars(id.data() + dash + 1, end, row);
-    const std::string_view behind(stop, static_cast<std::size_t>(end - stop));
+    std::string_view behind(stop, static_cast<std::size_t>(end - stop));
+    behind.remove_suffix(behind.ends_with(".b") ? 2 : 0);  // dual fire: of side b
     const bool is_number = failure == std::errc() && stop != id.data() + dash + 1;
     const bool is_again = behind.starts_with('.') &&  // of a later pass, or sent once more
                           behind.find_first_not_of(".0123456789") == std::string_view::npos;

@@ -170,8 +170,9 @@ std::string shown_url(const ReplayTarget& target) {
 
 void hide_secrets(const Credentials& credentials, const TlsClientOptions& tls, int argc,
                   char** argv) {
-    constexpr std::array<std::string_view, 7> carriers{
-        "--api-key", "--header", "--extra-body", "--url", "--endpoint", "--base-url", "--backend"};
+    constexpr std::array<std::string_view, 8> carriers{"--api-key",  "--header",  "--extra-body",
+                                                       "--url",      "--against", "--endpoint",
+                                                       "--base-url", "--backend"};
     const bool assigned = wipe_assigned(argc, argv);
     if (!assigned && credentials.all.empty() && tls.key_file.empty()) {
         return;

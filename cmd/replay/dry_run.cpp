@@ -25,6 +25,7 @@ std::string json_of(const ReplayParts& parts, const HostFacts& host, const Promp
     RunProgress progress;
     progress.end.emplace();
     progress.end->prompts_digest = sums.digest;
+    progress.end->against_digest = sums.against_digest;
     progress.end->clamped_rows = sums.clamped_rows;
     return to_json({parts, host, {}, {}, {}, {}}, progress);
 }

@@ -68,8 +68,7 @@ int check_workload(const ReplayOptions& options, const Workload& workload,
 }
 
 OrExit<Loaded> load(const ReplayOptions& options, const std::optional<EarlierRun>& earlier) {
-    OrExit<Workload> workload =
-        load_workload(options.workload, options.sending, options.request.row_model);
+    OrExit<Workload> workload = load_workload(options);
     if (!workload) {
         return workload.exit_code();
     }
@@ -121,11 +120,18 @@ int dry_run(const Invocation& invocation, const std::optional<EarlierRun>& earli
 
 /// Of rows that this server may not take as they are meant: printed, and for run.json.
 std::vector<std::string> warn_of_rows(const ReplayOptions& options, const Workload& workload,
-                                      const PreflightFindings& found) {
+                                      const Server& server) {
+    const PreflightFindings& found = server.findings;
     std::vector<std::string> warnings;
-    if (split_unknown(found)) {
-        warnings.push_back(
-            split_warning(workload, found.overhead, options.request.dialect->templated));
+    const auto warn_of_split = [&](const PreflightFindings& of, const char* where) {
+        if (split_unknown(of)) {
+            warnings.push_back(
+                where + split_warning(workload, of.overhead, options.request.dialect->templated));
+        }
+    };
+    warn_of_split(found, "");
+    if (server.against) {
+        warn_of_split(server.against->findings, "--against: ");
     }
     warnings.push_back(short_answers_warning(options.request.output, workload, found.least_answer));
     std::erase(warnings, "");
@@ -156,7 +162,7 @@ OrExit<MetServer> meet(const Invocation& invocation, Driver& driver, Server desc
         code != exit_done) {
         return code;
     }
-    std::vector<std::string> warnings = warn_of_rows(invocation.options, workload, found);
+    std::vector<std::string> warnings = warn_of_rows(invocation.options, workload, met.value());
     return MetServer{std::move(met).value(), std::move(warnings)};
 }
 
@@ -166,7 +172,7 @@ OrExit<ServedWorkload> serve_forecast(Workload workload, const ReplayOptions& op
     if (!served) {
         return served.exit_code();
     }
-    return forecast(std::move(served).value(), options.server, server);
+    return forecast(std::move(served).value(), options, server);
 }
 
 /// The part of this host that the run has.

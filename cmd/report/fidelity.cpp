@@ -21,8 +21,9 @@ namespace driftless {
 
 namespace {
 
-/// One side: what is compared of its requests, in the order in which they came.
-struct Side {
+/// What was recorded, or replayed: what is compared of its requests, in the order in which they
+/// came.
+struct Half {
     struct Request {
         std::int64_t at_ns = 0;
         std::uint32_t row = 0;
@@ -52,11 +53,11 @@ struct SideLists {
     std::vector<double> output;
 };
 
-SideLists lists_of(const Side& side, double speed) {
+SideLists lists_of(const Half& side, double speed) {
     SideLists lists;
     std::unordered_map<std::string, std::int64_t> before;
     for (std::size_t i = 0; i < side.requests.size(); ++i) {
-        const Side::Request& one = side.requests[i];
+        const Half::Request& one = side.requests[i];
         if (i > 0) {
             lists.gaps.push_back(in_s(one.at_ns - side.requests[i - 1].at_ns) / speed);
         }
@@ -108,14 +109,15 @@ std::optional<double> variation(const std::vector<double>& gaps) {
     return of.count == 0 || of.mean == 0 ? std::nullopt : std::optional(of.std / of.mean);
 }
 
-std::string read_side(const ReportedRun& run, Side& side) {
+std::string read_side(const ReportedRun& run, Half& side) {
     double prompts = 0;
     double expected = 0;
     double reported = 0;
     double cached = 0;
     std::string why = each_record(run, [&](const Record& record) {
         const bool first_try = record.pass == 0 && record.attempt == 0;
-        if (record.phase != Phase::profile || !record.fired_ns || !first_try) {
+        const bool is_copy = record.side == Side::b;  // of what side a got
+        if (record.phase != Phase::profile || !record.fired_ns || !first_try || is_copy) {
             return;
         }
         const double input =
@@ -139,8 +141,8 @@ std::string read_side(const ReportedRun& run, Side& side) {
     return why;
 }
 
-Side side_of(const Trace& trace) {
-    Side side;
+Half side_of(const Trace& trace) {
+    Half side;
     for (const TraceRow& row : trace.rows) {
         side.requests.push_back(
             {row.at_ns, row.index, row.session == no_session ? "" : trace.sessions[row.session],
@@ -160,13 +162,13 @@ Side side_of(const Trace& trace) {
 
 /// The requests of `recorded` that were sent, by row, where every one that was sent is there with
 /// the length of its prompt. Else nothing.
-std::vector<Side::Request> matched(const Side& recorded, const Side& replayed) {
-    std::unordered_map<std::uint32_t, const Side::Request*> by_row;
-    for (const Side::Request& one : recorded.requests) {
+std::vector<Half::Request> matched(const Half& recorded, const Half& replayed) {
+    std::unordered_map<std::uint32_t, const Half::Request*> by_row;
+    for (const Half::Request& one : recorded.requests) {
         by_row.emplace(one.row, &one);
     }
-    std::vector<Side::Request> rows;
-    for (const Side::Request& one : replayed.requests) {
+    std::vector<Half::Request> rows;
+    for (const Half::Request& one : replayed.requests) {
         const auto found = by_row.find(one.row);
         if (found == by_row.end() || found->second->input != one.input) {
             return {};
@@ -176,17 +178,17 @@ std::vector<Side::Request> matched(const Side& recorded, const Side& replayed) {
     return rows;
 }
 
-void compare_rows(const std::vector<Side::Request>& recorded, const Side& replayed, double speed,
+void compare_rows(const std::vector<Half::Request>& recorded, const Half& replayed, double speed,
                   std::vector<FidelityLine>& out) {
     Sample off;
     std::uint64_t exact = 0;
     std::uint64_t outputs = 0;
     std::int64_t first = INT64_MAX;
-    for (const Side::Request& one : recorded) {
+    for (const Half::Request& one : recorded) {
         first = std::min(first, one.at_ns);
     }
     for (std::size_t i = 0; i < recorded.size(); ++i) {
-        const Side::Request& sent = replayed.requests[i];
+        const Half::Request& sent = replayed.requests[i];
         const double wanted = in_ms(recorded[i].at_ns - first) / speed;
         off.add(std::fabs(in_ms(sent.at_ns - replayed.requests.front().at_ns) - wanted));
         outputs += sent.output > 0 && recorded[i].output > 0 ? 1 : 0;
@@ -209,8 +211,8 @@ std::vector<double> to_ms(std::vector<double> seconds) {
 }
 
 /// The run's own where its rows left at recorded instants; else as the spans of time tell.
-double speed_of(const ReportedRun& run, bool rows_match, const Side& recorded,
-                const Side& replayed) {
+double speed_of(const ReportedRun& run, bool rows_match, const Half& recorded,
+                const Half& replayed) {
     const RunDescription& how = run.info.run;
     const double typed = std::strtod(how.speed.c_str(), nullptr);
     if (rows_match && how.rate.empty() && how.sessions == "recorded" && typed > 0) {
@@ -241,12 +243,12 @@ std::string read_fidelity(const ReportedRun& run, const std::string& path, Fidel
         const std::vector<std::string> lines = to_lines(errors);
         return "--against " + path + ": " + (lines.empty() ? "cannot be read" : lines.front());
     }
-    Side recorded = side_of(trace);
-    Side replayed;
+    Half recorded = side_of(trace);
+    Half replayed;
     if (std::string why = read_side(run, replayed); !why.empty()) {
         return why;
     }
-    const std::vector<Side::Request> rows = matched(recorded, replayed);
+    const std::vector<Half::Request> rows = matched(recorded, replayed);
     out.rows_match = !rows.empty();
     out.rows_sent = replayed.requests.size();
     const std::size_t in_trace = recorded.requests.size();

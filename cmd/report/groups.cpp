@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "cmd/replay/flags/option_values.hpp"
 #include "cmd/report/record_pass.hpp"
 #include "engine/views/view_text.hpp"
 #include "proto/core/check.hpp"
@@ -15,8 +14,6 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* slo_remedy =
-    "is not a limit for some rows; use KEY=VALUE and limits in ms, as in \"tier=gold ttft:200\"";
 constexpr const char* others = "(others)";
 
 struct Group {
@@ -51,14 +48,6 @@ struct Grouping {
         return std::to_string(from) + ".." + std::to_string(*end);
     }
 };
-
-const GoodputLimits& limits_of(const Record& record, const GoodputLimits& standard,
-                               const std::vector<GroupSlo>& slos, JsonDocument& document) {
-    const auto found = std::find_if(slos.begin(), slos.end(), [&](const GroupSlo& slo) {
-        return group_value(slo.key, record, document) == slo.value;
-    });
-    return found == slos.end() ? standard : found->limits;
-}
 
 /// Ascending where all are numbers or ranges of numbers; else the largest group first.
 void sort_rows(std::vector<GroupRow>& rows) {
@@ -140,25 +129,6 @@ std::string find_bounds(const ReportedRun& run, std::vector<Grouping>& groupings
 
 }  // namespace
 
-Result<GroupSlo> parse_group_slo(std::string_view text) {
-    const std::size_t equals = text.find('=');
-    const std::size_t space = text.find(' ', equals);
-    if (equals == text.npos || equals == 0 || space == text.npos) {
-        return Error{ErrorCode::invalid, 0, slo_remedy};
-    }
-    const std::string name(text.substr(0, equals));
-    Result<GroupKey> key = parse_group_key(name);
-    if (!key) {
-        key = parse_group_key("kept." + name);
-    }
-    const Result<GoodputLimits> limits = parse_goodput(text.substr(space + 1));
-    if (!key || !limits) {
-        return key ? limits.error() : key.error();
-    }
-    return GroupSlo{std::move(key).value(),
-                    std::string(text.substr(equals + 1, space - equals - 1)), limits.value()};
-}
-
 const std::vector<GroupColumn>& group_columns() {
     static const std::vector<GroupColumn> columns = {{"requests", "rows", 0},
                                                      {"completed", nullptr, 0},
@@ -200,7 +170,7 @@ const std::vector<GroupColumn>& group_columns() {
 }
 
 std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& keys,
-                         const std::vector<GroupSlo>& slos, std::vector<GroupTable>& out) {
+                         const GoodputRules& slos, std::vector<GroupTable>& out) {
     std::vector<Grouping> groupings;
     const auto add = [&groupings](const GroupKey& key) {
         const bool has =
@@ -211,19 +181,21 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
         }
     };
     std::for_each(keys.begin(), keys.end(), add);
-    for (const GroupSlo& slo : slos) {
+    for (const GoodputRule& slo : slos) {
         if (keys.empty()) {
-            add(slo.key);
+            add(*slo.key);
         }
     }
     std::string why = find_bounds(run, groupings);
     if (!why.empty()) {
         return why;
     }
-    const GoodputLimits& standard = run.figures.goodput_limits;
+    GoodputRules rules = slos;  // what is asked here goes before what the run was told
+    rules.insert(rules.end(), run.figures.goodput_rules.begin(), run.figures.goodput_rules.end());
     JsonDocument document;
     why = each_record(run, [&](const Record& record) {
-        const GoodputLimits& limits = limits_of(record, standard, slos, document);
+        const std::optional<std::size_t> rule = rule_of(rules, record);
+        const GoodputLimits limits = rule ? rules[*rule].limits : GoodputLimits();
         Record measured = record;
         measured.phase = Phase::profile;  // else a summary leaves it out
         for (Grouping& grouping : groupings) {

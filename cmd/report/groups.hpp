@@ -9,21 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "cmd/report/group_key.hpp"
 #include "cmd/report/reported_run.hpp"
 #include "engine/stats/summary.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
-
-/// Limits for the rows that have this value of this key.
-struct GroupSlo {
-    GroupKey key;
-    std::string value;
-    GoodputLimits limits;
-};
-/// "tier=gold ttft:200 tpot:50": KEY is one of `--by`, or a name of `kept`. Errors: invalid.
-Result<GroupSlo> parse_group_slo(std::string_view text);
 
 /// Groups that are told apart; rows of further ones are together in one, `others`.
 inline constexpr std::size_t groups_max = 100;
@@ -47,10 +37,10 @@ struct GroupTable {
 
 const std::vector<GroupColumn>& group_columns();
 
-/// A table for each key, and where none is given for each key of the limits. Returns why the
-/// records cannot be read, or the empty text.
+/// A table for each key, and where none is given for each key of the limits (`slos`: each has one).
+/// Returns why the records cannot be read, or the empty text.
 std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& keys,
-                         const std::vector<GroupSlo>& slos, std::vector<GroupTable>& out);
+                         const GoodputRules& slos, std::vector<GroupTable>& out);
 
 std::string group_screen(const std::vector<GroupTable>& tables);
 /// An array of objects: key, groups.

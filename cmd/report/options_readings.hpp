@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cmd/goodput_values.hpp"
 #include "cmd/options_flags.hpp"
 #include "cmd/report/readings.hpp"
 
@@ -22,7 +23,7 @@ inline void add_reading_flags(Flags& flags, ReportReadings& readings) {
     flags.values("--by", "KEY", "tables by group: phase, turn, url, kept.NAME, input:4, ..",
                  parse_group_key, readings.by);
     flags.values("--goodput", "LIMITS", "of some rows: \"tier=gold ttft:200\" (a name of kept)",
-                 parse_group_slo, readings.slos);
+                 parse_group_goodput, readings.slos);
     flags.on_off("--steady", "the steady part of the run beside the whole", readings.steady);
     flags.on_off("--why", "what sets the slowest 1 % apart from the rest", readings.why);
     flags.on_off("--trees", "sessions that wait for each other, as jobs", readings.trees);

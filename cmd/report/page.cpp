@@ -62,7 +62,7 @@ std::optional<PageTable> read_table(const ReportedRun& run, RunTable which, std:
     }
     while (const TableRow* row = rows.value().next()) {
         if (readings != nullptr) {
-            const Result<Record> record = record_of(rows.value().line());
+            const Result<Record> record = record_of(rows.value().line(), RecordChunks::skipped);
             if (!record) {
                 why = describe_line(path, rows.value().number(), record.error());
                 return {};
@@ -106,6 +106,10 @@ PrefixForecast forecast_of(const ReportedRun& run, const PageTable& requests) {
             none.why_not =
                 "Prompts were not those of the trace alone: it went through it several "
                 "times, or they held answers of this run.";
+            return none;
+        }
+        if (of("side")) {
+            none.why_not = "Each row went to two servers, each with a cache of its own.";
             return none;
         }
         if (const OptionalNs at = of("fired_ns")) {

@@ -20,6 +20,7 @@ class PageReadings {
   public:
     /// Before the first record. Returns why a file cannot be read, or the empty text.
     std::string begin(const ReportedRun& run);
+    /// Without its chunks, if one likes.
     void add(const Record& record);
     /// Behind the last one; as `begin`.
     std::string end(const ReportedRun& run);

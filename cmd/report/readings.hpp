@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cmd/report/group_key.hpp"
 #include "cmd/report/groups.hpp"
 #include "cmd/report/reported_run.hpp"
+#include "engine/stats/goodput.hpp"
 #include "engine/views/view.hpp"
 
 namespace driftless {
@@ -15,7 +15,7 @@ namespace driftless {
 struct ReportReadings {
     const View* view = nullptr;  ///< nullptr: none
     std::vector<GroupKey> by;
-    std::vector<GroupSlo> slos;
+    GoodputRules slos;  ///< each of some rows
     bool steady = false;
     bool why = false;
     bool trees = false;

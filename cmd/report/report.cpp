@@ -16,6 +16,7 @@
 #include "cmd/scrape/read_totals.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "cmd/threshold_values.hpp"
+#include "engine/history/finished_trees.hpp"
 #include "engine/history/past.hpp"
 #include "engine/history/unrecorded.hpp"
 #include "engine/record/fired_marks.hpp"
@@ -43,7 +44,8 @@ Unrecorded what_is_lost(const RunFacts& facts, const Past& past, bool live) {
         return {past.left_open(), true};
     }
     const Result<FiredMarks> marks =
-        FiredMarks::open(facts.segments.back().run_id, facts.info.run.trace_rows);
+        FiredMarks::open(facts.segments.back().run_id,
+                         marks_for(facts.info.run.trace_rows, facts.against.has_value()));
     return unrecorded_rows(facts, past,
                            fired_in_all(facts, past, marks ? &marks.value() : nullptr));
 }
@@ -196,6 +198,10 @@ int report(const ReportCommand& command) {
     }
     SummaryInfo info = facts.info;
     info.server = totals_of(folder, facts, figures);
+    if (info.server && info.server->joules) {
+        info.finished_trees = count_finished_trees(
+            facts.records_path.empty() ? folder + "/requests.jsonl" : facts.records_path);
+    }
     figures.warnings = warnings_of(figures, info);
     const Judgement judged = judge_run(facts.calibration, figures, past.client(), info.cache_probe);
     info.verdict = name_of(judged.verdict);
@@ -212,6 +218,8 @@ int report(const ReportCommand& command) {
     info.thresholds = judge_thresholds(thresholds, figures);
     if (past.records() < facts.rows && !facts.has_users) {
         info.unfinished = Unfinished{facts.rows - past.records(), lost.rows, lost.all_known};
+    } else if (facts.has_users && !facts.ended && lost.rows > 0) {
+        info.unfinished = Unfinished{lost.rows, lost.rows, lost.all_known};
     }
     const ReportedRun run{folder, facts, figures, info, summary_json(figures, info)};
     ReadingTexts readings;

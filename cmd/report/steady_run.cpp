@@ -96,8 +96,7 @@ void SteadyRun::add(const Record& record) {
     answer.ttft_due_ns = record.ttft_due_ns;
     answer.tpot_ns = record.tpot_ns;
     answer.e2e_ns = record.e2e_ns;
-    answer.tokens = tokens_within(record, std::numeric_limits<std::int64_t>::min(),
-                                  std::numeric_limits<std::int64_t>::max());
+    answer.tokens = static_cast<double>(record.output_tokens.value_or(0));
     answers_.push_back(answer);
 }
 

@@ -17,7 +17,7 @@ struct SteadySide {
     std::uint64_t requests = 0;  ///< that left in it
     double seconds = 0;
     double requests_per_s = 0;  ///< answered in it
-    double tokens_per_s = 0;    ///< whose chunks came in it
+    double tokens_per_s = 0;    ///< of answers within it; of those that it cuts, by their chunks
     // ns, of those that left in it
     Distribution ttft;
     Distribution ttft_due;
@@ -33,7 +33,7 @@ struct SteadyReading {
 
 class SteadyRun {
   public:
-    /// Every record, in the order of the file.
+    /// Every record, in the order of the file; its chunks do not matter.
     void add(const Record& record);
     /// Once all were added. Returns the places of those that `add_again` needs, ascending from 0:
     /// whose tokens came partly within the window, so that the stamps of their chunks decide.

@@ -34,6 +34,9 @@ std::string read_trees(const ReportedRun& run, TreeTotals& out) {
     TreeFigures trees;
     std::string why = each_record(run, [&trees](const Record& record) { trees.add(record); });
     out = trees.totals(run.figures.duration_ns);
+    if (run.info.server && run.info.server->joules && out.finished > 0) {
+        out.joules_per_tree = *run.info.server->joules / static_cast<double>(out.finished);
+    }
     return why;
 }
 
@@ -54,6 +57,9 @@ std::string tree_screen(const TreeTotals& totals) {
                                   ? fmt::format(", {:.2f} an hour and user of {}",
                                                 *totals.jobs_per_hour_per_user, totals.users)
                                   : ""));
+    }
+    if (totals.joules_per_tree) {
+        lines.add("Energy", fmt::format("{:.2f} J per finished tree", *totals.joules_per_tree));
     }
     ViewTable table({"finished trees", "mean", "p50", "p90", "p99", "max"});
     for (const TreeFigureName& name : tree_figure_names) {
@@ -82,6 +88,7 @@ void write_trees(JsonWriter& json, const TreeTotals& totals) {
     };
     optional("jobs_per_hour", totals.jobs_per_hour);
     optional("jobs_per_hour_per_user", totals.jobs_per_hour_per_user);
+    optional("joules_per_tree", totals.joules_per_tree);
     for (const TreeFigureName& name : tree_figure_names) {
         const Distribution& of = totals.*name.figure;
         json.key(name.key).begin_object();

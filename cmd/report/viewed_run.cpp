@@ -20,8 +20,8 @@ bool lacks_events(const Record& record) {
 std::string read_viewed_run(const ReportedRun& run, ViewedRun& out) {
     const SummaryFigures& figures = run.figures;
     out.duration_ns = figures.duration_ns;
-    out.limits = {figures.goodput_limits.ttft_ns, figures.goodput_limits.tpot_ns,
-                  figures.goodput_limits.e2e_ns};
+    const GoodputLimits limits = common_limits(figures.goodput_rules);
+    out.limits = {limits.ttft_ns, limits.tpot_ns, limits.e2e_ns};
     const RunSegment& first = run.facts.segments.front();
     out.zero_utc_ns = first.clock.zero_utc_ns;
     out.run_id = first.run_id;

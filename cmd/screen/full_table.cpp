@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cmd/screen/goodput_lines.hpp"
 #include "cmd/screen/server_lines.hpp"
 #include "cmd/screen/words.hpp"
 #include "proto/json/printable.hpp"
@@ -247,20 +248,23 @@ void add_urls(Table& table, const std::vector<UrlFigures>& urls) {
 }
 
 void add_goodput(Table& table, const SummaryFigures& f) {
-    if (!f.goodput_limits.set()) {
+    if (!f.judges_goodput()) {
         return;
     }
-    const auto bound = [](std::string_view name, const OptionalNs& value) {
-        return value.has_value()
-                   ? fmt::format(" {}:{:g}", name, static_cast<double>(*value) / ns_per_ms)
-                   : std::string();
-    };
     table.title("Goodput");
-    table.line("Bounds (ms):",
-               (bound("ttft", f.goodput_limits.ttft_ns) + bound("tpot", f.goodput_limits.tpot_ns) +
-                bound("e2e", f.goodput_limits.e2e_ns))
-                   .substr(1));
+    if (const GoodputLimits limits = common_limits(f.goodput_rules); limits.set()) {
+        table.line("Bounds (ms):", limits_text(limits));
+    }
     table.line("Good requests:", fmt::format("{} ({})", f.good, share(f.good, f.decided())));
+    for (std::size_t i = 0; i < f.goodput_rules.size(); ++i) {
+        const GoodputRule& rule = f.goodput_rules[i];
+        const GoodputCount& count = f.goodput_counts[i];
+        if (rule.key) {
+            table.line(fmt::format("{} ({}):", group_text(rule), limits_text(rule.limits)),
+                       fmt::format("{} of {} ({})", count.good, count.decided,
+                                   share(count.good, count.decided)));
+        }
+    }
 }
 
 void add_outcomes(Table& table, const SummaryFigures& f) {

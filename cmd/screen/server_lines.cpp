@@ -69,7 +69,7 @@ void add_reading(std::vector<std::string>& lines, const ServerTotals& totals) {
 }
 
 void add_energy(std::vector<std::string>& lines, const SummaryFigures& f,
-                const ServerTotals& totals) {
+                const ServerTotals& totals, std::uint64_t finished_trees) {
     if (!totals.joules) {
         return;
     }
@@ -85,6 +85,10 @@ void add_energy(std::vector<std::string>& lines, const SummaryFigures& f,
     if (f.output_tokens > 0) {
         parts.add(fmt::format("{:.3f} J per output token",
                               *totals.joules / static_cast<double>(f.output_tokens)));
+    }
+    if (finished_trees > 0) {
+        parts.add(fmt::format("{:.2f} J per finished tree",
+                              *totals.joules / static_cast<double>(finished_trees)));
     }
     parts.end(lines);
 }
@@ -128,7 +132,7 @@ std::vector<std::string> server_lines(const SummaryFigures& f, const SummaryInfo
         parts.add(fmt::format("prefill {:.2f} ms", 1e3 * *prefill));
     }
     parts.end(lines);
-    add_energy(lines, f, totals);
+    add_energy(lines, f, totals, info.finished_trees.value_or(0));
     return lines;
 }
 

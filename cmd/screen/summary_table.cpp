@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "cmd/screen/full_table.hpp"
+#include "cmd/screen/goodput_lines.hpp"
 #include "cmd/screen/judged_table.hpp"
 #include "cmd/screen/lines.hpp"
 #include "cmd/screen/plots.hpp"
 #include "cmd/screen/server_lines.hpp"
+#include "cmd/screen/sides_table.hpp"
 #include "cmd/screen/words.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/json/printable.hpp"
@@ -158,19 +160,6 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     }
 }
 
-std::string bounds(const GoodputLimits& limits) {
-    std::string text;
-    const auto bound = [&text](std::string_view name, const OptionalNs& value) {
-        if (value) {
-            text += fmt::format(" {}:{:g}", name, static_cast<double>(*value) / ns_per_ms);
-        }
-    };
-    bound("ttft", limits.ttft_ns);
-    bound("tpot", limits.tpot_ns);
-    bound("e2e", limits.e2e_ns);
-    return text.substr(1);
-}
-
 /// Asked, planned and sent, where rows arrive at a rate.
 void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
     if (run.rate.empty()) {
@@ -210,12 +199,7 @@ void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
                                          grouped(f.outputs_exact), grouped(f.outputs_short),
                                          grouped(f.outputs_long), grouped(f.outputs_unknown)));
     }
-    if (f.goodput_limits.set()) {
-        lines.add("Goodput",
-                  fmt::format("{:.2f}/s: {} of {} rows ({}) within {} ms",
-                              f.request_goodput.value_or(0), grouped(f.good), grouped(f.decided()),
-                              share(f.good, f.decided()), bounds(f.goodput_limits)));
-    }
+    lines.list("Goodput", goodput_lines(f));
 }
 
 void add_latency(Lines& lines, std::string_view name, const Distribution& d) {
@@ -256,20 +240,18 @@ void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& inf
     lines.blank();
 }
 
-/// Which server had which rows, where there are several.
-void add_urls(Lines& lines, const std::vector<UrlFigures>& urls) {
-    if (urls.size() < 2) {
-        return;
-    }
+/// Which server had which rows, where several share them out.
+void add_urls(Lines& lines, const SummaryFigures& f) {
+    const bool shared = f.urls.size() > 1 && !f.sides;
     std::vector<std::string> texts;
-    for (const UrlFigures& one : urls) {
-        std::string text = fmt::format("{}: {}, {} ok, {} failed", one.url, rows_text(one.rows),
-                                       grouped(one.completed), grouped(one.failed));
+    for (const UrlFigures& one : shared ? f.urls : std::vector<UrlFigures>()) {
+        std::string& text = texts.emplace_back();
+        text = fmt::format("{}: {}, {} ok, {} failed", one.url, rows_text(one.rows),
+                           grouped(one.completed), grouped(one.failed));
         if (one.ttft.count > 0) {
             text += fmt::format(", TTFT p50 {:.2f} p99 {:.2f} ms", one.ttft.median() / ns_per_ms,
                                 one.ttft.at[p99_index] / ns_per_ms);
         }
-        texts.push_back(std::move(text));
     }
     lines.list("Servers", texts);
 }
@@ -378,7 +360,7 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
     add_verdict(lines, f, info);
     add_load(lines, f, info.run);
     add_latencies(lines, f, info);
-    add_urls(lines, f.urls);
+    add_urls(lines, f);
     add_prompts(lines, f, info);
     const std::vector<std::string> server = server_lines(f, info);
     for (std::size_t i = 0; i < server.size(); ++i) {
@@ -392,9 +374,9 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
 }  // namespace
 
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info, TableKind kind) {
-    const std::string table =
-        kind == TableKind::full ? full_table(figures, info) : compact_table(figures, info);
-    return table + judged_table(info.rules, info.thresholds, info.stopped_when);
+    return (kind == TableKind::full ? full_table(figures, info) : compact_table(figures, info)) +
+           sides_table(figures.sides) +
+           judged_table(info.rules, info.thresholds, info.stopped_when);
 }
 
 }  // namespace driftless

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "cmd/cells/json_texts.hpp"
 #include "cmd/sweep/averages.hpp"
 #include "cmd/whole_file.hpp"
 #include "proto/json/printable.hpp"
@@ -56,19 +57,6 @@ constexpr std::array<std::string_view, 41> kept_keys{"num_prompts",
                                                      "thresholds",
                                                      "stopped_when"};
 
-void write_optional_text(JsonWriter& json, std::string_view key, const std::string& text) {
-    json.key(key);
-    text.empty() ? json.null() : json.string(text);
-}
-
-void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-    json.key(key).begin_array();
-    for (const std::string& text : texts) {
-        json.string(text);
-    }
-    json.end_array();
-}
-
 void write_hook(JsonWriter& json, std::string_view key, const SweepHook& hook) {
     json.key(key).begin_object();
     write_optional_text(json, "command", hook.command);
@@ -79,14 +67,7 @@ void write_hook(JsonWriter& json, std::string_view key, const SweepHook& hook) {
 void write_plan(JsonWriter& json, const SweepPlan& plan) {
     json.key("plan").begin_object();
     json.key("home").string(plan.home);
-    json.key("traces").begin_array();
-    for (const KeptTrace& trace : plan.traces) {
-        json.begin_object();
-        json.key("path").string(trace.path);
-        json.key("digest").string(trace.digest);
-        json.end_object();
-    }
-    json.end_array();
+    write_kept_traces(json, plan.traces);
     write_texts(json, "arguments", plan.arguments);
     json.key("over").begin_array();
     for (const SweepAxis& axis : plan.axes) {
@@ -144,18 +125,6 @@ void write_cell(JsonWriter& json, const LedgerCell& cell) {
     json.end_object();
 }
 
-std::string text_of(JsonValue value) {
-    return std::string(value.as_string().value_or(""));
-}
-
-std::vector<std::string> texts_of(JsonValue array) {
-    std::vector<std::string> texts;
-    for (JsonValue one = array.first(); one.present(); one = one.next()) {
-        texts.push_back(text_of(one));
-    }
-    return texts;
-}
-
 SweepHook read_hook(JsonValue hook) {
     return {text_of(hook.find("command")), hook.find("limit_ns").as_i64().value_or(0)};
 }
@@ -163,9 +132,7 @@ SweepHook read_hook(JsonValue hook) {
 SweepPlan read_plan(JsonValue json) {
     SweepPlan plan;
     plan.home = text_of(json.find("home"));
-    for (JsonValue one = json.find("traces").first(); one.present(); one = one.next()) {
-        plan.traces.push_back({text_of(one.find("path")), text_of(one.find("digest"))});
-    }
+    plan.traces = read_kept_traces(json.find("traces"));
     plan.arguments = texts_of(json.find("arguments"));
     for (JsonValue one = json.find("over").first(); one.present(); one = one.next()) {
         plan.axes.push_back({text_of(one.find("name")), texts_of(one.find("values")),

@@ -52,8 +52,36 @@ std::string check_arguments(const std::vector<std::string>& arguments) {
     return "";
 }
 
+/// TOML has texts that no command line has.
+bool has_nul(const std::string& text) {
+    return text.find('\0') != text.npos;
+}
+
+bool has_nul(const SweepPlan& plan) {
+    std::vector<std::string> texts = plan.arguments;
+    for (const SweepAxis& axis : plan.axes) {
+        texts.insert(texts.end(), axis.values.begin(), axis.values.end());
+    }
+    for (const auto& [key, value] : plan.labels) {
+        texts.insert(texts.end(), {key, value});
+    }
+    texts.insert(texts.end(), {plan.before.command, plan.ready.command, plan.after.command});
+    return std::any_of(texts.begin(), texts.end(),
+                       [](const std::string& text) { return has_nul(text); });
+}
+
+/// Of a flag, of a label and, with DRIFTLESS_ before it, of a variable.
+bool is_axis_name(std::string_view name) {
+    return !name.empty() &&
+           name.find_first_not_of(
+               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == name.npos;
+}
+
 std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
     const char* const flag = axis.of_server ? "--server " : "--over ";
+    if (!is_axis_name(axis.name)) {
+        return flag + ("\"" + axis.name) + "\" is not a name; use letters, digits, - and _";
+    }
     const auto same_name = [&axis](const auto& one) { return one.name == axis.name; };
     if (std::count_if(plan.axes.begin(), plan.axes.end(), same_name) > 1) {
         return flag + axis.name + ": the name is given twice; put all values into one list";
@@ -141,10 +169,7 @@ Result<SweepAxis> parse_axis(std::string_view text) {
     const std::size_t equals = text.find('=');
     std::string_view name = text.substr(0, equals);
     name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
-    const bool plain =
-        name.find_first_not_of(
-            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == name.npos;
-    if (equals == text.npos || name.empty() || !plain) {
+    if (equals == text.npos || !is_axis_name(name)) {
         return Error{ErrorCode::invalid, 0,
                      "is not a list of values; name a flag of replay: speed=1,2,4"};
     }
@@ -159,6 +184,13 @@ Result<SweepAxis> parse_axis(std::string_view text) {
 std::string check_plan(const SweepPlan& plan) {
     if (plan.axes.empty()) {
         return "nothing is varied; give --over speed=1,2,4, or --repeat and --over with one value";
+    }
+    if (plan.repeat == 0) {
+        return "the plan repeats each cell 0 times; give 1 or more";
+    }
+    if (has_nul(plan)) {
+        return "the plan has a text with the character U+0000, which no command line can hold; "
+               "remove it";
     }
     if (std::string why = check_arguments(plan.arguments); !why.empty()) {
         return why;

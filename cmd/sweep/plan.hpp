@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cmd/cells/cell.hpp"
+#include "cmd/cells/kept_traces.hpp"
 
 namespace driftless {
 
@@ -26,12 +27,6 @@ struct SweepAxis {
 struct SweepHook {
     std::string command;  ///< empty: none
     std::int64_t limit_ns = 0;
-};
-
-/// A trace as it was when the sweep began.
-struct KeptTrace {
-    std::string path;    ///< as it was typed
-    std::string digest;  ///< of its bytes, 16 hex digits
 };
 
 struct SweepPlan {

@@ -1,14 +1,13 @@
 #include "cmd/sweep/play.hpp"
 
-#include <sys/stat.h>
 #include <time.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cmd/cells/cut_off.hpp"
 #include "cmd/cells/hook.hpp"
 #include "cmd/cells/idle.hpp"
 #include "cmd/exit_codes.hpp"
@@ -28,11 +27,6 @@ std::string utc_now() {
     timespec now{};
     (void)::clock_gettime(CLOCK_REALTIME, &now);
     return utc_text(now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec);
-}
-
-bool is_there(const std::string& path) {
-    struct stat facts{};
-    return ::lstat(path.c_str(), &facts) == 0;
 }
 
 /// One cell: its hooks, the barrier and its run.
@@ -127,27 +121,6 @@ class CellPlay {
     int stops_;
 };
 
-/// What a try left that was cut off is kept under another name.
-Result<void> set_aside(LedgerCell& cell, const std::string& folder) {
-    const std::string place = folder + "/" + cell.planned.folder;
-    if (!is_there(place)) {
-        return {};
-    }
-    for (std::size_t number = 1; number <= cells_max; ++number) {
-        const std::string name = cell.planned.folder + ".cut-" + std::to_string(number);
-        if (is_there(folder + "/" + name)) {
-            continue;
-        }
-        if (std::rename(place.c_str(), (folder + "/" + name).c_str()) != 0) {
-            return error_from_errno(errno, "rename the folder of a cell that was cut off");
-        }
-        cell.cut_folders.push_back(name);
-        std::printf("cut off: %s is kept as %s\n", cell.planned.folder.c_str(), name.c_str());
-        return {};
-    }
-    return Error{ErrorCode::exists, 0, "rename the folder of a cell that was cut off"};
-}
-
 int exit_code_of(const Ledger& ledger, bool stopped) {
     bool any = false;
     bool crossed = false;
@@ -177,12 +150,30 @@ int write_or_fail(const Ledger& ledger, const std::string& folder) {
     return written ? exit_done : fail_host((folder + "/sweep.json").c_str(), written.error());
 }
 
+/// What sweep.json could not be told, and what standard output may have lost with it: both can be
+/// on a disk that is full.
+void tell_end(const LedgerCell& cell) {
+    std::fprintf(stderr, "driftless sweep: cell %s: %s%s%s; sweep.json does not say so\n",
+                 cell.planned.name.c_str(), name_of(cell.outcome), cell.why.empty() ? "" : ": ",
+                 cell.why.c_str());
+}
+
+bool has_ended(const LedgerCell& cell) {
+    return cell.state == CellState::ended && cell.outcome != CellOutcome::interrupted;
+}
+
 /// From its beginning to what is kept of it; what stops the whole sweep is an exit code.
 int play_cell(Ledger& ledger, std::size_t index, const std::string& folder,
               const std::string& key) {
     LedgerCell& cell = ledger.cells[index];
-    if (const Result<void> aside = set_aside(cell, folder); !aside) {
-        return fail_host(cell.planned.folder.c_str(), aside.error());
+    const Result<std::string> cut = set_aside(folder, cell.planned.folder);
+    if (!cut) {
+        return fail_host(cell.planned.folder.c_str(), cut.error());
+    }
+    if (!cut.value().empty()) {
+        cell.cut_folders.push_back(cut.value());
+        std::printf("cut off: %s is kept as %s\n", cell.planned.folder.c_str(),
+                    cut.value().c_str());
     }
     forget(cell);
     cell.state = CellState::running;
@@ -199,7 +190,11 @@ int play_cell(Ledger& ledger, std::size_t index, const std::string& folder,
     const int kept = write_or_fail(ledger, folder);  // before a hook that may hang
     play.clean_up();
     std::fputs(cell_ends(cell).c_str(), stdout);
-    return kept == exit_done ? write_or_fail(ledger, folder) : kept;
+    if (kept != exit_done) {
+        tell_end(cell);
+        return kept;
+    }
+    return write_or_fail(ledger, folder);
 }
 
 }  // namespace
@@ -207,12 +202,14 @@ int play_cell(Ledger& ledger, std::size_t index, const std::string& folder,
 int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key) {
     bool stopped = false;
     for (std::size_t i = 0; i < ledger.cells.size() && !stopped; ++i) {
-        LedgerCell& cell = ledger.cells[i];
-        if (cell.state == CellState::ended && cell.outcome != CellOutcome::interrupted) {
-            continue;
+        const LedgerCell& cell = ledger.cells[i];
+        if (!has_ended(cell)) {
+            if (const int code = play_cell(ledger, i, folder, key); code != exit_done) {
+                return code;
+            }
         }
-        if (const int code = play_cell(ledger, i, folder, key); code != exit_done) {
-            return code;
+        if (has_ended(cell)) {
+            forget_marks(folder, cell.cut_folders);
         }
         stopped = stop_requests().load() > 0;
     }

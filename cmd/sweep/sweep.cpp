@@ -2,17 +2,15 @@
 
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cmd/cells/hook.hpp"
+#include "cmd/cells/cut_off.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/or_exit.hpp"
@@ -20,7 +18,6 @@
 #include "cmd/replay/flags/options.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/sweep/dry_run.hpp"
-#include "cmd/sweep/kept_traces.hpp"
 #include "cmd/sweep/options.hpp"
 #include "cmd/sweep/play.hpp"
 #include "cmd/whole_file.hpp"
@@ -87,29 +84,6 @@ int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
     return exit_done;
 }
 
-/// Where the sweep began, with what it began: else its cells would not belong together.
-int go_home(const SweepPlan& plan, const std::string& folder) {
-    if (!plan.home.empty() && ::chdir(plan.home.c_str()) != 0) {
-        return refuse("--resume " + folder + ": the sweep began in " + plan.home + ": " +
-                          reason_of(error_from_errno(errno, "go there")),
-                      exit_input);
-    }
-    if (const std::string changed = changed_trace(plan.traces); !changed.empty()) {
-        return refuse("--resume " + folder + ": " + changed +
-                          " is not the trace that it was when the sweep began; put that back, or "
-                          "begin a new sweep",
-                      exit_input);
-    }
-    return exit_done;
-}
-
-/// Absolute; as it is where that cannot be known.
-std::string absolute_path(const std::string& path) {
-    const std::unique_ptr<char, void (*)(void*)> found(::realpath(path.c_str(), nullptr),
-                                                       &std::free);
-    return found != nullptr ? found.get() : path;
-}
-
 void print_plan(const Ledger& ledger, const std::string& folder) {
     std::printf("sweep: %zu cells in %s\n", ledger.cells.size(), folder.c_str());
     if (ledger.plan.salted) {
@@ -135,21 +109,23 @@ OrExit<FolderLock> take_folder(const std::string& folder, bool is_new) {
                : fail_host(folder.c_str(), lock.error());
 }
 
-/// The replay of a sweep that was killed dies with it, or drains for a while.
-int wait_for_orphan(const LedgerCell& cell, const std::string& folder) {
-    constexpr int tries = 50;
-    constexpr std::int64_t pause = 200'000'000;
-    const std::string run = folder + "/" + cell.planned.folder;
-    for (int i = 0; i < tries; ++i) {
-        const Result<FolderLock> lock = FolderLock::take(run);
-        if (lock || lock.error().code != ErrorCode::exists) {
-            return exit_done;
+/// Each cell that was cut off is nobody's any more.
+int wait_for_orphans(const Ledger& ledger, const std::string& folder) {
+    for (const LedgerCell& cell : ledger.cells) {
+        if (cell.state != CellState::running) {
+            continue;
         }
-        if (!pause_ns(pause, 0)) {
-            return exit_interrupted;
+        const std::string run = folder + "/" + cell.planned.folder;
+        switch (wait_for_orphan(run)) {
+            case OrphanEnd::gone:
+                break;
+            case OrphanEnd::runs:
+                return refuse(run + ": its replay still runs; end it, then resume the sweep");
+            case OrphanEnd::stopped:
+                return exit_interrupted;
         }
     }
-    return refuse(run + ": its replay still runs; end it, then resume the sweep");
+    return exit_done;
 }
 
 int begin(const SweepCommand& command, const std::string& key) {
@@ -200,21 +176,16 @@ int resume(std::string folder, const std::string& key) {
     }
     const std::string shown = folder;
     folder = absolute_path(folder);
-    if (const int code = go_home(ledger.plan, shown); code != exit_done) {
-        return code;
+    if (const std::string why = go_home(ledger.plan.home, ledger.plan.traces); !why.empty()) {
+        return refuse("--resume " + shown + ": " + why, exit_input);
     }
     std::vector<std::string> paths;
     if (const int code = check_cells(ledger, key, false, paths); code != exit_done) {
         return code;
     }
     print_plan(ledger, shown);
-    for (const LedgerCell& cell : ledger.cells) {
-        if (cell.state != CellState::running) {
-            continue;
-        }
-        if (const int code = wait_for_orphan(cell, folder); code != exit_done) {
-            return code;
-        }
+    if (const int code = wait_for_orphans(ledger, folder); code != exit_done) {
+        return code;
     }
     return play_sweep(ledger, folder, key);
 }

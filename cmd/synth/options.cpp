@@ -5,6 +5,7 @@
 #include "cmd/options_flags.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/synth/kinds.hpp"
+#include "cmd/synth/synth.hpp"
 #include "cmd/trace_values.hpp"
 #include "cmd/values.hpp"
 #include "proto/trace/fields.hpp"
@@ -74,6 +75,14 @@ constexpr std::array kinds{
     KindRow{"stress-fan-out", SynthKind::stress_fan_out,
             "Makes prompts that many rows continue at one instant.\n"},
 };
+
+/// A pattern of stress is a word of its own: "stress reuse".
+std::string typed_kind(std::string name) {
+    if (name.starts_with("stress-")) {
+        name[std::string_view("stress").size()] = ' ';
+    }
+    return name;
+}
 
 Result<std::uint32_t> parse_block_size(std::string_view text) {
     const Result<std::uint32_t> size = parse_positive_row_tokens(text);
@@ -289,7 +298,7 @@ SynthCommandLine parse_kind(const KindRow& row, std::vector<std::string> argumen
     options.name = row.name;
     KindValues values;
     std::uint32_t block_size = 0;
-    CLI::App app{row.description, "driftless synth " + options.name};
+    CLI::App app{row.description, "driftless synth " + typed_kind(row.name)};
     app.footer(footer);
     app.get_formatter()->column_width(30);
     app.allow_extras();
@@ -319,6 +328,15 @@ SynthCommandLine parse_kind(const KindRow& row, std::vector<std::string> argumen
 }
 
 }  // namespace
+
+std::vector<std::string> synth_kinds() {
+    std::vector<std::string> names;
+    for (const KindRow& row : kinds) {
+        names.push_back(typed_kind(row.name));
+    }
+    names.emplace_back("like");
+    return names;
+}
 
 SynthCommandLine parse_synth_options(const std::vector<std::string>& arguments) {
     SynthCommandLine help;

@@ -19,6 +19,8 @@ constexpr double blocks_wanted = 8;
 /// A unit that has more of the rows than this is not widened any further.
 constexpr double share_max = 0.5;
 constexpr double undefined_max = 0.05;
+/// Changes below this part are those of rounding.
+constexpr double rounding_most = 1e-10;
 /// A rate is drawn in blocks of at least this part of a run. A late end makes the next gap short:
 /// what short blocks see is only that jitter, and not what the rate does.
 constexpr double rate_blocks = 32;
@@ -161,7 +163,9 @@ Dependence dependence_of(const MetricTerms& terms, const MetricFigures& figures)
         whole = std::max(whole, long_run_of(widened).variance);
     }
     const auto pairs = static_cast<double>(terms.pairs);
-    if (drawn <= 0 || whole <= 0) {  // nothing moves
+    // A row moves the change by about 1 / pairs, and rounding by 1e-16.
+    const double rounding = rounding_most / pairs;
+    if (drawn <= rounding * rounding || whole <= 0) {
         found.n_eff = std::min(pairs, count);
         return found;
     }

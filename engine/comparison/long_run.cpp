@@ -14,12 +14,14 @@ constexpr double significant = 2;
 constexpr std::size_t quiet_lags_min = 5;
 constexpr double memory_max = 0.97;
 
+/// Around their mean; of equal values exactly 0.
 std::vector<double> centred(std::span<const double> series) {
+    std::vector<double> values(series.begin(), series.end());
     double mean = 0;
-    for (const double value : series) {
+    for (double& value : values) {
+        value -= series.front();
         mean += value / static_cast<double>(series.size());
     }
-    std::vector<double> values(series.begin(), series.end());
     for (double& value : values) {
         value -= mean;
     }

@@ -10,7 +10,7 @@ namespace driftless {
 namespace {
 
 /// More runs than anybody makes.
-constexpr double runs_most = 10'000;
+constexpr std::uint64_t runs_most = 8192;
 
 /// The change on the scale of errors.
 double effect_of(const MetricComparison& compared, double difference) {
@@ -47,15 +47,25 @@ std::optional<double> runs_needed(const MetricComparison& compared, std::uint64_
     const double effect = effect_of(compared, difference);
     const double one_run =
         compared.error_between * compared.error_between * static_cast<double>(runs);
-    for (double more = 2; more <= runs_most; ++more) {
+    const auto is_enough = [&](std::uint64_t count) {
+        const auto more = static_cast<double>(count);
         const double freedom = 2 * (more - 1);
         const double reach =
             student_quantile(0.5 + confidence / 2, freedom) + student_quantile(power, freedom);
-        if (reach * std::sqrt(rows_variance(compared) + one_run / more) <= effect) {
-            return more;
+        return reach * std::sqrt(rows_variance(compared) + one_run / more) <= effect;
+    };
+    std::uint64_t low = 1;  // too few
+    std::uint64_t high = 2;
+    for (; !is_enough(high); low = high, high *= 2) {
+        if (high >= runs_most) {
+            return std::nullopt;
         }
     }
-    return std::nullopt;
+    while (high - low > 1) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        (is_enough(middle) ? high : low) = middle;
+    }
+    return static_cast<double>(high);
 }
 
 }  // namespace driftless

@@ -1,6 +1,7 @@
 #include "engine/comparison/weighted_figure.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -13,6 +14,23 @@ namespace {
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uint32_t all_per_mille = 1000;
+
+/// Four sums side by side: one alone waits for each of its additions.
+double weighted_sum(std::span<const std::uint32_t> weights, const std::vector<double>& values) {
+    constexpr std::size_t lanes = 4;
+    std::array<double, lanes> sums{};
+    const std::size_t whole = weights.size() / lanes * lanes;
+    for (std::size_t unit = 0; unit < whole; unit += lanes) {
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            const auto weight = static_cast<std::int32_t>(weights[unit + lane]);
+            sums[lane] += static_cast<double>(weight) * values[unit + lane];
+        }
+    }
+    for (std::size_t unit = whole; unit < weights.size(); ++unit) {
+        sums[0] += static_cast<double>(weights[unit]) * values[unit];
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
 
 }  // namespace
 
@@ -41,6 +59,9 @@ WeightedFigure::WeightedFigure(const MetricTerms& terms, std::size_t run)
             unit_at_.push_back(unit_of[row]);
         }
     }
+    const bool has_equal = std::all_of(bottoms_.begin(), bottoms_.end(),
+                                       [&](double bottom) { return bottom == bottoms_.front(); });
+    equal_bottom_ = has_equal && !bottoms_.empty() ? bottoms_.front() : 0;
     value_ = at(std::vector<std::uint32_t>(terms.units.count, 1));
 }
 
@@ -48,24 +69,21 @@ double WeightedFigure::at(std::span<const std::uint32_t> weights) const {
     return per_mille_ > 0 ? percentile_at(weights) : sums_at(weights);
 }
 
-double WeightedFigure::sums_at(std::span<const std::uint32_t> weights) const {
-    double top = 0;
-    double bottom = 0;
-    for (std::size_t unit = 0; unit < weights.size(); ++unit) {
-        const auto weight = static_cast<double>(weights[unit]);
-        top += weight * tops_[unit];
-        bottom += weight * bottoms_[unit];
+double WeightedFigure::bottom_at(std::span<const std::uint32_t> weights) const {
+    if (equal_bottom_ > 0) {  // each draw has as many units as there are
+        return equal_bottom_ * static_cast<double>(weights.size());
     }
-    return bottom > 0 ? top / bottom : nothing;
+    return weighted_sum(weights, bottoms_);
+}
+
+double WeightedFigure::sums_at(std::span<const std::uint32_t> weights) const {
+    const double bottom = bottom_at(weights);
+    return bottom > 0 ? weighted_sum(weights, tops_) / bottom : nothing;
 }
 
 /// Nearest rank, as in engine/stats/distribution.hpp; counted from the nearer end.
 double WeightedFigure::percentile_at(std::span<const std::uint32_t> weights) const {
-    double sum = 0;
-    for (std::size_t unit = 0; unit < weights.size(); ++unit) {
-        sum += static_cast<double>(weights[unit]) * bottoms_[unit];
-    }
-    const auto count = static_cast<std::uint64_t>(sum);
+    const auto count = static_cast<std::uint64_t>(bottom_at(weights));
     if (count == 0) {
         return nothing;
     }

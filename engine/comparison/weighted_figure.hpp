@@ -16,7 +16,7 @@ class WeightedFigure {
     /// Of run `run` of `terms`.
     WeightedFigure(const MetricTerms& terms, std::size_t run);
 
-    /// [units] how often each counts. NaN where nothing counts.
+    /// [units] how often each counts, in sum as many as there are. NaN where nothing counts.
     double at(std::span<const std::uint32_t> weights) const;
     /// Each unit once.
     double value() const { return value_; }
@@ -27,12 +27,14 @@ class WeightedFigure {
     std::vector<double> influence(const MetricTerms& terms, std::size_t run) const;
 
   private:
+    double bottom_at(std::span<const std::uint32_t> weights) const;
     double sums_at(std::span<const std::uint32_t> weights) const;
     double percentile_at(std::span<const std::uint32_t> weights) const;
     double spacing() const;
 
     std::uint32_t per_mille_ = 0;  ///< 0: a sum over a sum
     double value_ = 0;
+    double equal_bottom_ = 0;  ///< that of every unit; 0: they differ
     // [units] of sums; of percentiles `bottoms_` alone: how many values a unit has.
     std::vector<double> tops_;
     std::vector<double> bottoms_;

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "engine/host/side_thread.hpp"
 #include "engine/io/host_clocks.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/sys_error.hpp"
@@ -24,15 +23,6 @@ constexpr Duration kill_pause = seconds(1);
 constexpr Duration look_pause = milliseconds(2);
 /// Nothing is due: the thread wakes all the same, to look whether the user wants to stop.
 constexpr Duration sleep_max = seconds(1);
-
-/// A POST needs few operations and reads little.
-UringOptions small_ring() {
-    UringOptions options;
-    options.ops_max = 256;
-    options.submit_entries = 64;
-    options.buffers = 64;
-    return options;
-}
 
 constexpr std::size_t timers_max = 256;
 
@@ -68,7 +58,7 @@ EventThread::~EventThread() {
 }
 
 Result<void> EventThread::start(Instant zero, std::int64_t from_ns, const cpu_set_t* cpus) {
-    CHECK(!has_thread_);
+    CHECK(!thread_.runs());
     zero_ = zero;
     for (; next_ < events_.size() && events_[next_].at_ns < from_ns; ++next_) {
         leave_out(events_[next_]);
@@ -78,34 +68,22 @@ Result<void> EventThread::start(Instant zero, std::int64_t from_ns, const cpu_se
     if (wake_fd_ < 0) {
         return error_from_errno(errno, "start a thread");
     }
-    const Result<pthread_t> started = start_side_thread("events", cpus, thread_main, this);
-    if (!started) {
-        return started.error();
-    }
-    thread_ = started.value();
-    has_thread_ = true;
-    return {};
+    return thread_.start<&EventThread::work>("events", cpus, *this);
 }
 
 void EventThread::stop(bool interrupted) {
-    if (!has_thread_) {
+    if (!thread_.runs()) {
         return;
     }
     ending_.store(interrupted ? Ending::interrupted : Ending::over, std::memory_order_release);
     const std::uint64_t one = 1;
     (void)!::write(wake_fd_, &one, sizeof one);
-    pthread_join(thread_, nullptr);
-    has_thread_ = false;
-}
-
-void* EventThread::thread_main(void* self) {
-    static_cast<EventThread*>(self)->work();
-    return nullptr;
+    thread_.join();
 }
 
 void EventThread::work() {
     if (has_posts(events_)) {
-        Result<std::unique_ptr<UringDriver>> made = UringDriver::make(small_ring());
+        Result<std::unique_ptr<UringDriver>> made = UringDriver::make(UringOptions::small());
         if (made) {
             driver_ = std::move(made).value();
             loop_ = std::make_unique<Loop>(*driver_, timers_max);

@@ -9,7 +9,6 @@
 /// It owns the events, their commands and connections, and the file.
 #pragma once
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
@@ -22,6 +21,7 @@
 #include "engine/events/event_command.hpp"
 #include "engine/events/planned_event.hpp"
 #include "engine/events/posting.hpp"
+#include "engine/host/side_thread.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/record/line_sink.hpp"
 #include "proto/record/timed_event.hpp"
@@ -70,7 +70,6 @@ class EventThread {
         EventStatus forced = EventStatus::ok;  ///< why it was; `ok`: it was not
     };
 
-    static void* thread_main(void* self);
     void work();
     bool ends() const;
     void leave_out(const PlannedEvent& event);
@@ -101,8 +100,7 @@ class EventThread {
     std::atomic<Ending> ending_{Ending::no};
     bool hurried_ = false;
     int wake_fd_ = -1;
-    pthread_t thread_{};
-    bool has_thread_ = false;
+    SideThread thread_;
 };
 
 }  // namespace driftless

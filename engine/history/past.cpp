@@ -39,13 +39,13 @@ Result<void> Past::add_record(std::string_view line) {
         return record.error();
     }
     const Record& known = record.value();
-    const std::uint64_t number = number_in_pass(known.row, known.pass);
+    const std::uint64_t number = sending_number(known.row, known.pass, known.side);
     // A row that was sent again has a record of each attempt.
     const bool is_first = ended_.insert_or_assign(number, known.ended_ns.has_value()).second;
     if (!is_first && known.attempt == 0) {
         return Error{ErrorCode::exists, 0, "the row has a record already"};
     }
-    open_.erase(known.row);
+    open_.erase(sending_number(known.row, 0, known.side));
     if (has_users_ && known.fired_ns) {
         std::int64_t& last_ns = last_left_ns_.try_emplace(number, *known.fired_ns).first->second;
         last_ns = std::max(last_ns, *known.fired_ns);
@@ -101,12 +101,20 @@ Result<void> Past::add_fired(std::string_view line) {
     known_ns_ = std::max(known_ns_, *fired_ns);
     const auto pass = root.value().find("pass").as_u64().value_or(0);
     const auto index = static_cast<std::uint32_t>(*row);
+    const JsonValue named = root.value().find("side");  // of dual fire alone
+    const std::optional<Side> side = side_from_name(named.as_string().value_or(""));
+    if (named.present() && !side) {
+        return Error{ErrorCode::out_of_range, 0, "side"};
+    }
     if (has_users_) {  // a row leaves again in the next pass, or when it has failed
         const auto last =
             last_left_ns_.find(number_in_pass(index, static_cast<std::uint32_t>(pass)));
         users_open_ += last == last_left_ns_.end() || *fired_ns > last->second ? 1 : 0;
-    } else if (!ended_.contains(index)) {
-        open_[index] = left;
+        return {};
+    }
+    const std::uint64_t number = sending_number(index, 0, side.value_or(Side::none));
+    if (!ended_.contains(number)) {
+        open_[number] = left;
     }
     return {};
 }

@@ -13,6 +13,7 @@
 
 #include "engine/history/run_facts.hpp"
 #include "engine/history/run_lines.hpp"
+#include "engine/schedule/due.hpp"
 #include "engine/schedule/earlier_rows.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/summary.hpp"
@@ -35,7 +36,7 @@ class Past {
     explicit Past(const RunFacts& facts)
         : closed_(facts.info.run.sessions == "closed"),
           has_users_(facts.has_users),
-          summary_(facts.goodput, facts.overhead) {}
+          summary_(facts.goodput, facts.largest_overhead()) {}
 
     // One line each, without its newline. Errors: bad_json, missing, out_of_range; exists, where
     // the row has a record already. `doing` is the key or says what is wrong.
@@ -49,11 +50,14 @@ class Past {
     /// Rows with a record that left, and those of them whose record is of a segment before this.
     std::uint64_t left() const { return left_before(UINT32_MAX); }
     std::uint64_t left_before(std::uint32_t segment) const;
-    bool has_record(std::uint32_t row) const { return ended_.contains(row); }
-    /// The rows with a record, by `number_in_pass`.
+    bool has_record(std::uint32_t row, Side side = Side::none) const {
+        return ended_.contains(sending_number(row, 0, side));
+    }
+    /// The rows with a record, by `sending_number`.
     const RowEnds& ends() const { return ended_; }
     /// Rows that left and have no record, where there are no users: how they left, the last time.
-    const std::map<std::uint32_t, Left>& open() const { return open_; }
+    /// By `sending_number`.
+    const std::map<std::uint64_t, Left>& open() const { return open_; }
     /// Requests that left and have no record, as far as fired.jsonl tells: with users, too.
     std::uint64_t left_open() const { return has_users_ ? users_open_ : open_.size(); }
     /// The latest instant that any line speaks of; 0 where nothing had happened yet.
@@ -70,7 +74,7 @@ class Past {
     Summary summary_;
     ClientTotals client_;
     RowEnds ended_;
-    std::map<std::uint32_t, Left> open_;  ///< without users
+    std::map<std::uint64_t, Left> open_;  ///< without users
     std::uint64_t users_open_ = 0;
     /// With users: when a row left for the last time, of its tries that have a record, by
     /// `number_in_pass`.

@@ -20,15 +20,15 @@ std::int64_t died_before_ns(const InterruptedRun& run) {
 bool may_have_left(const InterruptedRun& run, const Planned& planned, const Expectation& expected) {
     const std::uint32_t row = run.trace.rows[planned.row].index;
     const bool unseen = run.marks != nullptr
-                            ? run.marks->marked(planned.row)
+                            ? run.marks->marked(mark_of(planned.row, planned.side))
                             : expected.possible && expected.due_ns <= died_before_ns(run);
-    return unseen || run.past.open().contains(row);
+    return unseen || run.past.open().contains(sending_number(row, 0, planned.side));
 }
 
 void put(const InterruptedRun& run, bool resend, std::uint32_t position, TurnsLeft& waiting,
          std::vector<Fate>& fates) {
     const Planned& planned = run.plan.rows[position];
-    if (run.past.has_record(run.trace.rows[planned.row].index)) {
+    if (run.past.has_record(run.trace.rows[planned.row].index, planned.side)) {
         return;
     }
     const Expectation expected = waiting.expect(position);
@@ -77,7 +77,7 @@ Record interrupted_record(const InterruptedRun& run, const RemainingRows& remain
     record.segment = config.segment - 1;
     record.outcome = Outcome::interrupted;
     record.due_ns = run.closed ? remaining.earliest_ns[position] : record.due_ns;
-    const auto left = run.past.open().find(record.row);
+    const auto left = run.past.open().find(sending_number(record.row, 0, record.side));
     if (left != run.past.open().end()) {
         record.due_ns = left->second.due_ns.value_or(record.due_ns);
         record.fired_ns = left->second.fired_ns;
@@ -86,6 +86,8 @@ Record interrupted_record(const InterruptedRun& run, const RemainingRows& remain
         record.late_cause = left->second.late_cause;
         const std::uint32_t rank = run.closed ? 0 : due_at(run.plan, position).rank;
         add_taints(record, RowLosses{}, config.limits, rank);
+    } else {
+        record.error = "may have left; its instant is lost";
     }
     return record;
 }
@@ -104,7 +106,7 @@ RemainingRows remaining_rows(const InterruptedRun& run, bool resend) {
             remaining.dropped.push_back({position, fate.failed});
         } else if (fate.kind == Fate::sent) {
             if (fate.left) {
-                remaining.again.push_back(planned.row);
+                remaining.again.push_back(mark_of(planned.row, planned.side));
             }
             remaining.send.push_back(planned);
             remaining.positions.push_back(position);
@@ -114,8 +116,8 @@ RemainingRows remaining_rows(const InterruptedRun& run, bool resend) {
 }
 
 void mark_again(const RemainingRows& remaining, FiredMarks& marks) {
-    for (const std::uint32_t row : remaining.again) {
-        marks.mark(row);
+    for (const std::uint32_t mark : remaining.again) {
+        marks.mark(mark);
     }
 }
 

@@ -45,8 +45,8 @@ struct InterruptedRun {
 struct RemainingRows {
     std::vector<Planned> send;             ///< in the order of the plan
     std::vector<std::uint32_t> positions;  ///< those of `send` in the plan
-    std::vector<std::uint32_t> again;     ///< rows of the trace: those of `send` that may have left
-    std::vector<std::uint32_t> given_up;  ///< rows of the plan
+    std::vector<std::uint32_t> again;      ///< marks of those of `send` that may have left
+    std::vector<std::uint32_t> given_up;   ///< rows of the plan
 
     // Of closed sessions.
     struct Dropped {

@@ -197,6 +197,35 @@ void read_rules(JsonValue root, JsonValue plan, RunFacts& out, Facts& facts) {
     rules.ending = !out.ended ? Ending::none : cut_short ? Ending::interrupted : Ending::by_itself;
 }
 
+void read_bounds(Facts& facts, JsonValue from, GoodputLimits& out) {
+    facts.enter(from);
+    facts.optional_number("ttft_ns", out.ttft_ns);
+    facts.optional_number("tpot_ns", out.tpot_ns);
+    facts.optional_number("e2e_ns", out.e2e_ns);
+}
+
+/// Runs of before there were groups have none.
+void read_goodput(Facts& facts, JsonValue goodput, GoodputRules& out) {
+    GoodputLimits common;
+    read_bounds(facts, goodput, common);
+    const JsonValue groups = goodput.find("groups");
+    for (JsonValue one = groups.first(); one.present(); one = one.next()) {
+        GoodputRule& rule = out.emplace_back();
+        std::string key;
+        read_bounds(facts, one, rule.limits);
+        facts.text("key", key);
+        facts.text("value", rule.value);
+        if (Result<GroupKey> read = parse_group_key(key); read) {
+            rule.key = std::move(read).value();
+        } else {
+            facts.fail(ErrorCode::bad_json, "goodput");
+        }
+    }
+    if (common.set()) {
+        out.push_back({{}, "", common});
+    }
+}
+
 void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     facts.enter(request);
     facts.text("api", out.info.backend);
@@ -214,16 +243,21 @@ void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     if (facts.known("max_concurrency")) {
         facts.count("max_concurrency", out.info.max_concurrency.emplace());
     }
+    const JsonValue against = request.find("against");  // absent as well
     const JsonValue tokenizer = facts.get("tokenizer");
     const JsonValue form = request.find("template");    // absent in runs of before it was there
     const JsonValue dataset = request.find("dataset");  // as well
-    facts.enter(facts.get("goodput"));
-    facts.optional_number("ttft_ns", out.goodput.ttft_ns);
-    facts.optional_number("tpot_ns", out.goodput.tpot_ns);
-    facts.optional_number("e2e_ns", out.goodput.e2e_ns);
+    read_goodput(facts, facts.get("goodput"), out.goodput);
     if (tokenizer.is(JsonType::object)) {
         facts.enter(tokenizer);
         facts.text("file", out.info.tokenizer_id);
+    }
+    if (against.is(JsonType::object)) {
+        AgainstFacts& second = out.against.emplace();
+        facts.enter(against);
+        facts.text("model", second.model);
+        facts.count("overhead_pre", second.overhead.pre);
+        facts.count("overhead_post", second.overhead.post);
     }
     if (form.is(JsonType::object)) {
         facts.enter(form);

@@ -50,6 +50,12 @@ struct RunSegment {
     std::uint64_t rows_interrupted = 0;  ///< of the segments before it, found without an end
 };
 
+/// The second server of a dual-fire run.
+struct AgainstFacts {
+    std::string model;
+    Overhead overhead;
+};
+
 struct RunFacts {
     std::vector<std::string> arguments;       ///< of `replay`: TRACE.., then `--flag=value`
     std::string records_path;                 ///< empty: requests.jsonl in the folder
@@ -77,8 +83,14 @@ struct RunFacts {
     std::string prompt;                            ///< "text" or "ids"
     std::optional<std::uint64_t> template_digest;  ///< of `--api template`
     Overhead overhead;
+    std::optional<AgainstFacts> against;  ///< of dual fire alone
+    /// Of two servers, those of the one that puts more in front.
+    Overhead largest_overhead() const {
+        const bool is_first = !against || against->overhead.pre <= overhead.pre;
+        return is_first ? overhead : against->overhead;
+    }
 
-    GoodputLimits goodput;
+    GoodputRules goodput;
     CalibrationFacts calibration;
     std::string kernel;  ///< of the host that it began on; empty: not known
     std::string cpu_model;

@@ -4,10 +4,24 @@
 
 #include <cerrno>
 
+#include "proto/core/check.hpp"
+
 namespace driftless {
 
-Result<pthread_t> start_side_thread(const char* name, const cpu_set_t* cpus, void* (*body)(void*),
-                                    void* argument) {
+SideThread::~SideThread() {
+    CHECK(!runs_);
+}
+
+void SideThread::join() {
+    if (runs_) {
+        pthread_join(thread_, nullptr);
+        runs_ = false;
+    }
+}
+
+Result<void> SideThread::start_at(const char* name, const cpu_set_t* cpus, void* (*body)(void*),
+                                  void* argument) {
+    CHECK(!runs_);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     const sched_param normal{};
@@ -22,16 +36,16 @@ Result<pthread_t> start_side_thread(const char* name, const cpu_set_t* cpus, voi
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread{};
-    const int failure = pthread_create(&thread, &attributes, body, argument);
+    const int failure = pthread_create(&thread_, &attributes, body, argument);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
     if (failure != 0) {
         return Error{failure == EPERM ? ErrorCode::denied : ErrorCode::exhausted, failure,
                      "start a thread"};
     }
-    pthread_setname_np(thread, name);
-    return thread;
+    pthread_setname_np(thread_, name);
+    runs_ = true;
+    return {};
 }
 
 }  // namespace driftless

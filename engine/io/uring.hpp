@@ -33,6 +33,9 @@ struct UringOptions {
     StampSupport stamps;      ///< which kernel stamps sockets are to have, where they can
     bool warm_sends = false;  ///< `warm_send` does something
     bool stamp_ring = true;   ///< false: transmit stamps by the error queues on every kernel
+
+    /// Of a thread beside the run: a few requests at a time, small answers.
+    static UringOptions small();
 };
 
 class UringDriver final : public Driver {

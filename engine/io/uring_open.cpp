@@ -9,6 +9,14 @@
 
 namespace driftless {
 
+UringOptions UringOptions::small() {
+    UringOptions options;
+    options.ops_max = 256;
+    options.submit_entries = 64;
+    options.buffers = 64;
+    return options;
+}
+
 Result<std::unique_ptr<UringDriver>> UringDriver::make(const UringOptions& options) {
     std::unique_ptr<UringDriver> driver(new UringDriver());
     const Result<void> opened = driver->open(options);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "proto/core/result.hpp"
+#include "proto/record/outcome.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
@@ -41,7 +42,7 @@ struct PlanOptions {
     std::uint64_t seed = 0;
 };
 
-/// One selected row. 16 bytes.
+/// One selected row, for one server of dual fire where there are two. 24 bytes.
 struct Planned {
     std::int64_t due_ns = 0;  ///< from time 0; the first planned row is due at 0
     std::uint32_t row = 0;    ///< position in `Trace::rows`
@@ -49,6 +50,7 @@ struct Planned {
     /// blocks of the longest prefix seen in an earlier row of the trace (file order, selected rows
     /// only, full blocks only, never the row's last token).
     std::uint32_t expected_cached_tokens = 0;
+    Side side = Side::none;
 };
 
 struct Plan {
@@ -64,6 +66,8 @@ struct Plan {
     /// By position in `Trace::rows`: the same in the server's own blocks (server_forecast.hpp);
     /// empty where their size is not known.
     std::vector<std::uint32_t> server_cached;
+    bool dual = false;  ///< each row stands twice, once for each server (dual_fire.hpp)
+    std::vector<std::uint32_t> against_cached;  ///< `server_cached` of the second of them
 };
 
 /// The rows that are selected, by due, without their `expected_cached_tokens`; maybe none.

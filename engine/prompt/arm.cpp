@@ -87,7 +87,7 @@ void Armer::finish_job(Instant now) {
     job_->enter(RowStage::armed);
     rebuilt_ += job_is_again_ ? 1 : 0;
     if (job_is_new_) {
-        prompts_digest_ += writer_.prompt_digest();
+        (job_->due.side == Side::b ? against_digest_ : prompts_digest_) += writer_.prompt_digest();
         clamped_rows_ += writer_.is_clamped() ? 1 : 0;
     }
     job_ = nullptr;

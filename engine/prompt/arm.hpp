@@ -84,7 +84,9 @@ class Armer {
     std::uint32_t armed_count() const { return rows_.untaken() - (builds_next() ? 1 : 0); }
     /// As many are armed as may be.
     bool full() const { return armed_count() >= armed_max_; }
-    std::uint64_t prompts_digest() const { return prompts_digest_; }
+    std::uint64_t prompts_digest() const { return prompts_digest_ + against_digest_; }
+    /// The part of it that went to side b of dual fire; else 0.
+    std::uint64_t against_digest() const { return against_digest_; }
     std::uint64_t clamped_rows() const { return clamped_rows_; }
 
     /// The server that the request is armed for.
@@ -122,6 +124,7 @@ class Armer {
     std::uint32_t rebuilt_ = 0;  ///< of them: armed
 
     std::uint64_t prompts_digest_ = 0;
+    std::uint64_t against_digest_ = 0;
     std::uint64_t clamped_rows_ = 0;
 };
 

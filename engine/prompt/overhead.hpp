@@ -9,6 +9,7 @@ namespace driftless {
 struct Overhead {
     std::uint32_t pre = 0;
     std::uint32_t post = 0;
+    bool operator==(const Overhead&) const = default;
 };
 
 }  // namespace driftless

@@ -25,7 +25,7 @@ RequestWriter::RequestWriter(const Trace& trace, PromptBuilder& prompts,
         (options_.row_fields != nullptr ? options_.row_fields->bytes_max() : 0) +
         (options_.traceparent ? traceparent_bytes : 0);
     fields_scratch_.reserve(fields_max);
-    const std::size_t id_max = options_.run_id.size() + 3 + 3 * digits_max;
+    const std::size_t id_max = options_.run_id.size() + 5 + 3 * digits_max;
     id_scratch_.reserve(id_max);
     for (const RequestHead& head : heads) {
         head_room_ = std::max(head_room_, head.bytes_max(id_max, fields_max));
@@ -34,6 +34,9 @@ RequestWriter::RequestWriter(const Trace& trace, PromptBuilder& prompts,
 }
 
 std::uint32_t RequestWriter::target_of(const Due& due) const {
+    if (due.side != Side::none) {
+        return due.side == Side::b ? 1 : 0;
+    }
     return driftless::target_of(options_.balance, trace_.rows[due.row], due.request,
                                 static_cast<std::uint32_t>(options_.targets));
 }
@@ -43,12 +46,18 @@ std::size_t RequestWriter::room_of(std::uint32_t row, std::size_t added) const {
 }
 
 std::size_t RequestWriter::body_room_of(std::uint32_t row) const {
-    const std::size_t prompt = prompts_.room_of(trace_.rows[row]);
+    const bool is_dual = options_.against.prompts != nullptr;
+    return std::max(framed_room_of(row, Side::none), is_dual ? framed_room_of(row, Side::b) : 0);
+}
+
+std::size_t RequestWriter::framed_room_of(std::uint32_t row, Side side) const {
+    const std::size_t prompt = prompts_for(side).room_of(trace_.rows[row]);
     if (!trace_.body_of(trace_.rows[row]).empty()) {
         return prompt;
     }
-    return opening_of(row).size() + frame_.before.size() + prompt + frame_.between.size() +
-           digits_max + frame_.after.size();
+    const BodyFrame& frame = frame_for(side);
+    return opening_of(row).size() + frame.before.size() + prompt + frame.between.size() +
+           digits_max + frame.after.size();
 }
 
 /// What stands before the frame: the row's own model, where rows have one.
@@ -70,19 +79,20 @@ void RequestWriter::begin(const Due& due, char* storage) {
     body_ = storage + front_room_of(due.row, added_bytes(due));
     const TraceRow& row = trace_.rows[due.row];
     cursor_ = goes_on(due) ? PromptBuilder::begin(row, options_.replies->body_of(due))
-                           : prompts_.begin(row, due.pass);
+                           : prompts_for(due.side).begin(row, due.pass);
     is_recorded_ = !cursor_.recorded.empty();
     before_bytes_ = 0;
     if (!is_recorded_) {
         const std::string_view opening = opening_of(due.row);
         char* const behind = std::copy(opening.begin(), opening.end(), body_);
-        std::copy(frame_.before.begin(), frame_.before.end(), behind);
-        before_bytes_ = opening.size() + frame_.before.size();
+        const std::string& before = frame_for(due.side).before;
+        std::copy(before.begin(), before.end(), behind);
+        before_bytes_ = opening.size() + before.size();
     }
 }
 
 bool RequestWriter::fill(std::uint32_t tokens_max) {
-    return prompts_.fill(cursor_, body_ + before_bytes_, tokens_max);
+    return prompts_for(due_.side).fill(cursor_, body_ + before_bytes_, tokens_max);
 }
 
 // Into its scratch, which has room for it.
@@ -101,6 +111,9 @@ std::string_view RequestWriter::write_id(const TraceRow& row) {
     if (due_.attempt > 0) {
         append_number('.', due_.attempt);
     }
+    if (due_.side == Side::b) {
+        id_scratch_ += ".b";
+    }
     return id_scratch_;
 }
 
@@ -118,7 +131,7 @@ std::size_t RequestWriter::write_head(const TraceRow& row, std::size_t body_byte
         fields_scratch_.resize(before + traceparent_bytes);
         (void)write_traceparent(
             fields_scratch_.data() + before,
-            trace_context_of(options_.run_id, number_in_pass(row.index, due_.pass)));
+            trace_context_of(options_.run_id, sending_number(row.index, due_.pass, due_.side)));
     }
     const std::size_t bytes = heads_[target_of(due_)].write(head_scratch_.data(), request_id,
                                                             body_bytes, fields_scratch_);
@@ -134,11 +147,12 @@ std::string_view RequestWriter::finish() {
         at += text.size();
     };
     if (!is_recorded_) {
-        append(frame_.between);
-        if (frame_.has_length) {
+        const BodyFrame& frame = frame_for(due_.side);
+        append(frame.between);
+        if (frame.has_length) {
             at = std::to_chars(at, at + digits_max, asked_tokens(due_, row)).ptr;
         }
-        append(frame_.after);
+        append(frame.after);
     }
     const std::size_t head_bytes = write_head(row, static_cast<std::size_t>(at - body_));
     char* const begin = body_ - head_bytes;

@@ -22,10 +22,16 @@
 
 namespace driftless {
 
+/// What requests to the second server of dual fire are made of; both outlive the armer.
+struct AgainstForm {
+    PromptBuilder* prompts = nullptr;  ///< with that server's overhead
+    const BodyFrame* frame = nullptr;  ///< with its model
+};
+
 /// How requests look, beside their prompts.
 struct RequestOptions {
     /// Requests are named `<run_id>-<file index of the row>`, and of a later pass `.<pass>`
-    /// follows.
+    /// follows, to side b of dual fire `.b`.
     std::string run_id;
     std::size_t targets = 1;  ///< rows go to them as `balance` says
     Balance balance = Balance::turn;
@@ -40,6 +46,9 @@ struct RequestOptions {
     /// Words of answers that bodies hold; null: bodies are as they stand in the trace. Outlives the
     /// armer.
     const Replies* replies = nullptr;
+    /// Dual fire: a row goes to the target of its side, a or b, whatever `balance` says; null in
+    /// it: there is none.
+    AgainstForm against;
 };
 
 class RequestWriter {
@@ -66,7 +75,7 @@ class RequestWriter {
     /// Of the request at hand, once its prompt is complete.
     std::uint64_t prompt_digest() const { return PromptBuilder::digest_of(cursor_); }
     /// Its prompt is longer than recorded, since the server's template alone is.
-    bool is_clamped() const { return prompts_.clamped(trace_.rows[due_.row]); }
+    bool is_clamped() const { return prompts_for(due_.side).clamped(trace_.rows[due_.row]); }
 
   private:
     std::size_t room_of(std::uint32_t row, std::size_t added) const;
@@ -78,6 +87,13 @@ class RequestWriter {
     std::size_t added_bytes(const Due& due) const {
         return goes_on(due) ? options_.replies->added_bytes(due) : 0;
     }
+    PromptBuilder& prompts_for(Side side) const {
+        return side == Side::b ? *options_.against.prompts : prompts_;
+    }
+    const BodyFrame& frame_for(Side side) const {
+        return side == Side::b ? *options_.against.frame : frame_;
+    }
+    std::size_t framed_room_of(std::uint32_t row, Side side) const;
     std::string_view opening_of(std::uint32_t row) const;
     std::string_view write_id(const TraceRow& row);
     std::size_t write_head(const TraceRow& row, std::size_t body_bytes);

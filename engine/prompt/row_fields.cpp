@@ -168,6 +168,9 @@ RowFields::RowFields(const std::vector<FieldTemplate>& templates, const Trace& t
     Renderer renderer(templates, trace, errors);
     places_.resize(trace.rows.size());
     for (const Planned& planned : plan.rows) {
+        if (planned.side == Side::b) {
+            continue;  // those of side a
+        }
         const std::string_view lines = renderer.render(trace.rows[planned.row]);
         places_[planned.row] = {bytes_.size(), lines.size()};
         bytes_ += lines;

@@ -26,8 +26,12 @@ void mask(SavedText& saved, const std::vector<std::string>& secrets) {
 Assembler::Assembler(AssemblerConfig config, Periods* periods)
     : config_(std::move(config)), periods_(periods), saves_left_(config_.save_responses) {
     CHECK(config_.trace != nullptr && config_.plan != nullptr && config_.dialect != nullptr);
-    if (!config_.rows_repeat()) {
-        turns_.emplace(*config_.trace, *config_.plan, config_.earlier_ends);
+    if (config_.plan->dual) {
+        for (const Side side : {Side::a, Side::b}) {
+            turns_.emplace_back(*config_.trace, *config_.plan, config_.earlier_ends, side);
+        }
+    } else if (!config_.rows_repeat()) {
+        turns_.emplace_back(*config_.trace, *config_.plan, config_.earlier_ends);
     }
     if (config_.forecast.in_run_order) {
         forecast_.emplace(*config_.trace, *config_.plan, config_.forecast, config_.earlier_ends);
@@ -165,9 +169,10 @@ void Assembler::on_fired(RowState& state, const Event& event) {
 }
 
 /// Where rows repeat, those that wait for answers were not sent before these had ended.
-void Assembler::note_turn(const TraceRow& row) {
+void Assembler::note_turn(const Due& due) {
+    const TraceRow& row = config_.trace->rows[due.row];
     const bool was_sent = record_.fired_ns && record_.ended_ns;
-    if (!turns_) {
+    if (turns_.empty()) {
         const auto waits = config_.trace->dependencies_of(row);
         const bool follows = std::any_of(waits.begin(), waits.end(), [](const Dependency& one) {
             return one.trigger == Trigger::completion;
@@ -176,10 +181,11 @@ void Assembler::note_turn(const TraceRow& row) {
             was_sent && follows && record_.parent_end_ns ? std::optional(false) : std::nullopt;
         return;
     }
+    TurnEnds& turns = due.side == Side::b ? turns_.back() : turns_.front();
     if (was_sent) {
-        record_.overtaken = turns_->overtaken(row, *record_.fired_ns);
+        record_.overtaken = turns.overtaken(row, *record_.fired_ns);
     }
-    turns_->end(row, record_.ended_ns);
+    turns.end(row, record_.ended_ns);
 }
 
 const Record* Assembler::on_end(RowState& state, const Event& event) {
@@ -188,7 +194,7 @@ const Record* Assembler::on_end(RowState& state, const Event& event) {
     state.status = event.end.status != 0 ? event.end.status : state.status;
     finish_pending(state, event);
     fill_record(record_, state, event, config_, time_zero_ns_, document_);
-    note_turn(config_.trace->rows[state.due.row]);
+    note_turn(state.due);
     if (config_.histories != nullptr) {
         const SavedText& text = state.answer.text;
         const bool whole = is_whole(record_.outcome) && !text.cut && !state.lost_payload &&

@@ -81,12 +81,13 @@ class Assembler {
     void read_event(RowState& state, std::string_view block, std::int64_t stamp_ns, bool coalesced);
     void finish_pending(RowState& state, const Event& end);
     const Record* on_end(RowState& state, const Event& event);
-    void note_turn(const TraceRow& row);
+    void note_turn(const Due& due);
     void count_record(const RowState& state);
 
     AssemblerConfig config_;
     Periods* periods_;
-    std::optional<TurnEnds> turns_;        ///< nothing: rows repeat, and have several ends
+    /// Of the one server, or of both sides; none: rows repeat, and have several ends.
+    std::vector<TurnEnds> turns_;
     std::optional<RunForecast> forecast_;  ///< nothing: the plan has it
     Framing framing_ = Framing::sse;       ///< of answers that are what was asked for
     std::int64_t time_zero_ns_ = no_stamp;

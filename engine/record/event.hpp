@@ -103,7 +103,10 @@ inline constexpr std::uint16_t retransmits_unknown = 0xFFFF;  ///< no TCP, or no
 struct Event {
     EventKind kind = EventKind::skip;
     std::uint8_t flags = 0;
-    std::uint16_t status = 0;   ///< head: HTTP status
+    union {
+        std::uint16_t status = 0;  ///< head: HTTP status
+        Side side;                 ///< armed
+    };
     std::uint32_t request = 0;  ///< number of the sending (due.hpp)
     std::uint32_t lane = 0;
     std::uint32_t length = 0;  ///< payload bytes that follow
@@ -130,6 +133,7 @@ struct Event {
         event.request = due.request;
         event.stamp_ns = armed_ns;
         event.user = due.user;
+        event.side = due.side;
         event.flags = static_cast<std::uint8_t>(static_cast<unsigned>(due.phase) |
                                                 (due.one_token ? event_one_token : 0U) |
                                                 unsigned{due.attempt} << event_attempt_shift);
@@ -147,6 +151,7 @@ struct Event {
         armed.parent_end_ns = due.parent_end_ns;
         armed.pass = due.pass;
         armed.user = user;
+        armed.side = static_cast<unsigned>(side) < side_count ? side : Side::none;
         const unsigned phase = flags & event_phase_mask;
         armed.phase = phase < phase_count ? static_cast<Phase>(phase) : Phase::profile;
         armed.attempt = static_cast<std::uint8_t>(flags >> event_attempt_shift);

@@ -112,8 +112,8 @@ void fill_sending(Record& record, const RowState& state, const AssemblerConfig& 
     record.connection_state = state.fired.connection;
     record.connection_age_ns = *record.fired_ns - *record.connect_ns;
     if (!config.trace_run_id.empty()) {
-        record.trace_id = trace_id_text(
-            trace_context_of(config.trace_run_id, number_in_pass(record.row, record.pass)));
+        record.trace_id = trace_id_text(trace_context_of(
+            config.trace_run_id, sending_number(record.row, record.pass, record.side)));
     }
     if (state.fired.target < config.urls.size()) {
         record.url = config.urls[state.fired.target];

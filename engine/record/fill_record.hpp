@@ -38,6 +38,7 @@ struct AssemblerConfig {
     const Dialect* dialect = nullptr;
     std::vector<std::string> urls;          ///< [targets] as they stand in the records
     std::string model;                      ///< as it stands in the records; empty: none is named
+    std::string against_model;              ///< of side b (dual fire); as above
     const RowModels* row_models = nullptr;  ///< each row's own, where rows have one
     OutputRule output = OutputRule::exact;
     bool stream = true;                ///< false under `--no-stream`

@@ -1,6 +1,7 @@
 /// FiredMarks: which rows may have left, in memory that outlives the process: a bit per row of the
-/// trace, set before the first byte of the row is handed to the kernel. Whoever resumes a run that
-/// was killed reads it, and needs no guess about what its files had not been told yet.
+/// trace (two under dual fire), set before the first byte of the row is handed to the kernel.
+/// Whoever resumes a run that was killed reads it, and needs no guess about what its files had not
+/// been told yet.
 ///
 /// Users send a row once in each pass, and again where it has failed. So requests are counted, too:
 /// `report` then knows how many of them left and have no record.
@@ -20,8 +21,18 @@
 #include <string>
 
 #include "proto/core/result.hpp"
+#include "proto/record/outcome.hpp"
 
 namespace driftless {
+
+/// The mark of a row (its position in the trace) that is sent to that side.
+constexpr std::uint32_t mark_of(std::uint32_t row, Side side) {
+    return side == Side::none ? row : 2 * row + (side == Side::b ? 1 : 0);
+}
+/// How many marks a trace of so many rows needs; `dual`: each is sent to two sides.
+constexpr std::size_t marks_for(std::size_t rows, bool dual) {
+    return dual ? 2 * rows : rows;
+}
 
 class FiredMarks {
   public:

@@ -27,6 +27,7 @@ void fill_origin(Record& record, const Due& due, std::uint32_t number,
     record.pass = due.pass;
     record.phase = due.phase;
     record.attempt = due.attempt;
+    record.side = due.side;
     if (due.user != Due::no_user) {
         record.user = due.user;
     }
@@ -43,8 +44,9 @@ void fill_origin(Record& record, const Due& due, std::uint32_t number,
     record.api = config.dialect->name;
     if (config.row_models != nullptr) {
         record.model = masked(config.row_models->name_of(due.row), config.secrets, id_bytes_max);
-    } else if (!config.model.empty()) {
-        record.model = config.model;
+    } else if (const std::string& model = due.side == Side::b ? config.against_model : config.model;
+               !model.empty()) {
+        record.model = model;
     }
     record.due_ns = due.due_ns;
     if (due.parent_end_ns != Due::no_parent) {
@@ -62,12 +64,16 @@ void fill_origin(Record& record, const Due& due, std::uint32_t number,
     if (in_blocks && !config.forecast.in_run_order) {
         record.expected_cached_tokens =
             config.plan->rows[due.request % config.plan->rows.size()].expected_cached_tokens;
-        if (due.row < config.plan->server_cached.size()) {
-            record.expected_cached_server = config.plan->server_cached[due.row];
+        const std::vector<std::uint32_t>& by_server =
+            due.side == Side::b ? config.plan->against_cached : config.plan->server_cached;
+        if (due.row < by_server.size()) {
+            record.expected_cached_server = by_server[due.row];
         }
     }
     if (config.urls.size() == 1) {
         record.url = config.urls[0];
+    } else if (due.side != Side::none) {
+        record.url = config.urls[due.side == Side::b ? 1 : 0];
     }
     for (const std::string& name : config.record_headers) {
         record.headers.push_back({name, {}});

@@ -146,15 +146,21 @@ void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
     if (is_ok && record.tpot_ns) {
         open.tpot.add(std::llround(*record.tpot_ns));
     }
-    if (record.outcome == Outcome::abandoned && is_undecided(rules_.goodput, record)) {
-        ++open.undecided;
-    }
-    if (is_ok && rules_.goodput.set() && meets(rules_.goodput, record)) {
-        sums.good = sums.good.value_or(0) + 1;
-    }
+    add_goodput(open, record);
     add_cached(sums, record);
     if (stop_) {
         stop_->ended(record);
+    }
+}
+
+void Periods::add_goodput(Open& open, const Record& record) const {
+    const std::optional<std::size_t> rule = rule_of(rules_.goodput, record);
+    const GoodputLimits limits = rule ? rules_.goodput[*rule].limits : GoodputLimits();
+    const bool is_abandoned = record.outcome == Outcome::abandoned;
+    if (!rule || (is_abandoned && is_undecided(limits, record))) {
+        ++open.undecided;
+    } else if (record.outcome == Outcome::ok && meets(limits, record)) {
+        open.sums.good = open.sums.good.value_or(0) + 1;
     }
 }
 
@@ -208,7 +214,7 @@ void Periods::close_older(std::int64_t end_ns, bool is_last) {
     if (has_users_) {
         sums.users_added = sums.users_added.value_or(0);
     }
-    if (rules_.goodput.set()) {
+    if (!rules_.goodput.empty()) {
         sums.good = sums.good.value_or(0);
         if (sums.ended > open.undecided) {
             sums.goodput =

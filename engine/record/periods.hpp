@@ -76,7 +76,7 @@ class Periods {
         Histogram ttft_due;
         Histogram tpot;
         std::uint64_t landed = 0;     ///< ended, and had been fired
-        std::uint64_t undecided = 0;  ///< abandoned before a limit of `--goodput` was broken
+        std::uint64_t undecided = 0;  ///< no limit of `--goodput` says whether they are good
         std::int64_t live = 0;        ///< trees more, or less
         std::int64_t flying = 0;
         bool measures = false;  ///< requests of the measurement have left
@@ -94,6 +94,7 @@ class Periods {
     void close_until(std::int64_t now_ns);
     void close_older(std::int64_t end_ns, bool is_last);
     void add_cached(Period& sums, const Record& record) const;
+    void add_goodput(Open& open, const Record& record) const;
     bool is_drain(std::int64_t end_ns) const;
     void look_for_growth(const Open& open);
     void look_for_stop(const Open& open);

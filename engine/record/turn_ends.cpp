@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "engine/schedule/due.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
 
-TurnEnds::TurnEnds(const Trace& trace, const Plan& plan, const RowEnds* earlier) : trace_(trace) {
+TurnEnds::TurnEnds(const Trace& trace, const Plan& plan, const RowEnds* earlier, Side side)
+    : trace_(trace) {
     if (trace.rows.empty() || (trace.sessions.empty() && trace.dependencies.empty())) {
         return;  // no row comes after another
     }
@@ -16,11 +18,13 @@ TurnEnds::TurnEnds(const Trace& trace, const Plan& plan, const RowEnds* earlier)
     }
     ended_ns_.assign(std::size_t{index_max} + 1, unknown);
     for (const Planned& planned : plan.rows) {
-        ended_ns_[trace.rows[planned.row].index] = pending;
+        std::int64_t& ended_ns = ended_ns_[trace.rows[planned.row].index];
+        ended_ns = planned.side == side ? pending : ended_ns;
     }
     if (earlier != nullptr) {
-        for (const auto& [index, ended] : *earlier) {
-            if (index <= index_max && ended) {
+        for (const auto& [number, ended] : *earlier) {
+            const auto index = static_cast<std::uint32_t>(number);
+            if (index <= index_max && ended && number == sending_number(index, 0, side)) {
                 ended_ns_[index] = long_ago;
             }
         }

@@ -25,9 +25,10 @@ namespace driftless {
 
 class TurnEnds {
   public:
-    /// `plan`: the rows that are sent. `earlier`: of a run that is resumed, the rows that have a
-    /// record, whose turns are over; else null. The trace outlives this.
-    TurnEnds(const Trace& trace, const Plan& plan, const RowEnds* earlier);
+    /// `plan`: the rows that are sent; of dual fire, those to this side are meant. `earlier`: of a
+    /// run that is resumed, the rows that have a record, whose turns are over; else null. The trace
+    /// outlives this.
+    TurnEnds(const Trace& trace, const Plan& plan, const RowEnds* earlier, Side side = Side::none);
 
     /// Whether a row that was sent then and is over now was sent before one of the turns before it
     /// had ended; that turn may still be open. Nothing where it has none, or where the end of one

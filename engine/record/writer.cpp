@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "engine/host/probes.hpp"
-#include "engine/host/side_thread.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/printable.hpp"
 #include "proto/json/write.hpp"
@@ -116,7 +115,7 @@ RecordWriter::RecordWriter(AssemblerConfig config, Summary summary, RecordSinks 
       sinks_(std::move(sinks)) {}
 
 RecordWriter::~RecordWriter() {
-    CHECK(!has_thread_);
+    CHECK(!thread_.runs());
 }
 
 void RecordWriter::begin(Instant time_zero) {
@@ -219,6 +218,9 @@ void RecordWriter::write_fired(const Event& event) {
     if (config_.has_users()) {
         json.key("pass").unsigned_integer(due->pass);
     }
+    if (due->side != Side::none) {
+        json.key("side").string(name_of(due->side));
+    }
     json.key("due_ns").integer(due->due_ns);
     json.key("fired_ns").integer(event.stamp_ns - time_zero_ns_);
     json.key("held_ns").integer(event.fired.held_ns);  // why it was late: should it have no record
@@ -245,7 +247,7 @@ void RecordWriter::write_record(const Record& record) {
 }
 
 void RecordWriter::add(const std::vector<Record>& records) {
-    CHECK(!has_thread_ && stage_ == Stage::recording);
+    CHECK(!thread_.runs() && stage_ == Stage::recording);
     for (const Record& record : records) {
         write_record(record);
     }
@@ -287,31 +289,16 @@ void RecordWriter::finish() {
 
 Result<void> RecordWriter::start_thread(EventRing& ring, const cpu_set_t* cpus,
                                         ProgressCallback progress) {
-    CHECK(!has_thread_);
+    CHECK(!thread_.runs());
     ring_ = &ring;
     progress_ = progress;
     stopping_.store(false);
-    const Result<pthread_t> started = start_side_thread("writer", cpus, thread_main, this);
-    if (!started) {
-        return started.error();
-    }
-    thread_ = started.value();
-    has_thread_ = true;
-    return {};
+    return thread_.start<&RecordWriter::thread_loop>("writer", cpus, *this);
 }
 
 void RecordWriter::stop() {
-    if (!has_thread_) {
-        return;
-    }
     stopping_.store(true, std::memory_order_release);
-    pthread_join(thread_, nullptr);
-    has_thread_ = false;
-}
-
-void* RecordWriter::thread_main(void* self) {
-    static_cast<RecordWriter*>(self)->thread_loop();
-    return nullptr;
+    thread_.join();
 }
 
 void RecordWriter::thread_loop() {

@@ -7,7 +7,6 @@
 /// all the same, so that nobody ever waits for a disk.
 #pragma once
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "engine/host/host.hpp"
+#include "engine/host/side_thread.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/record/line_sink.hpp"
 #include "engine/record/progress.hpp"
@@ -98,7 +98,7 @@ class RecordWriter {
     // With a thread.
     /// Completes each sample by what the host did to that thread of this process (a ThreadProbe).
     void watch_thread(int thread_id) {
-        CHECK(thread_id > 0 && !has_thread_);
+        CHECK(thread_id > 0 && !thread_.runs());
         probe_.emplace(thread_id);
     }
     /// Starts it on those CPUs (null: where the process may run), signals blocked, normal priority.
@@ -118,7 +118,6 @@ class RecordWriter {
     const RecordSinks& sinks() const { return sinks_; }
 
   private:
-    static void* thread_main(void* self);
     void thread_loop();
     void take(const Event& event, std::string_view payload);
     void add_cost(ClientSample& sample);
@@ -146,8 +145,7 @@ class RecordWriter {
 
     EventRing* ring_ = nullptr;         ///< of the thread
     std::optional<ThreadProbe> probe_;  ///< of the engine's thread
-    pthread_t thread_{};
-    bool has_thread_ = false;
+    SideThread thread_;
     std::atomic<bool> stopping_{false};
     ProgressCallback progress_;
     std::int64_t progress_at_ns_ = 0;

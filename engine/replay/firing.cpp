@@ -25,7 +25,7 @@ FiredInfo Firing::prepare(Lane& lane, RowUnderway& row) {
     info.reused = lane.used;
     info.connection = lane.taken_as;
     if (marks_ != nullptr) {
-        marks_->mark(row.due.row);
+        marks_->mark(mark_of(row.due.row, row.due.side));
         if (row.tries == 0) {
             marks_->count_request();
         }

@@ -16,6 +16,7 @@ Due due_at(const Plan& plan, std::uint32_t position) {
     due.due_ns = row->due_ns;
     due.request = position;
     due.row = row->row;
+    due.side = row->side;
     due.rank = static_cast<std::uint32_t>(row - first);
     return due;
 }

@@ -25,6 +25,7 @@ struct Due {
     Phase phase = Phase::profile;  ///< what it is sent for
     std::uint8_t attempt = 0;      ///< how often the row was sent before in this pass, in vain
     bool one_token = false;        ///< of its answer no more is asked for
+    Side side = Side::none;        ///< which of two servers it is for (dual fire)
 
     static constexpr std::uint8_t attempts_max = 31;  ///< an event has room for no more
     static constexpr std::uint32_t no_user = UINT32_MAX;
@@ -41,6 +42,11 @@ inline std::uint32_t asked_tokens(const Due& due, const TraceRow& row) {
 /// A row or a namespace, in one pass through the corpus: passes have nothing in common.
 constexpr std::uint64_t number_in_pass(std::uint32_t number, std::uint32_t pass) {
     return std::uint64_t{pass} << 32 | number;
+}
+
+/// Tells the sendings of a run apart, but for attempts: by row, pass and side. `pass`: below 2^31.
+constexpr std::uint64_t sending_number(std::uint32_t row, std::uint32_t pass, Side side) {
+    return number_in_pass(row, pass) | std::uint64_t{side == Side::b ? 1U : 0U} << 63;
 }
 
 /// That of one row of a plan whose instants are all known, in O(log rows).

@@ -17,8 +17,9 @@ struct EarlierRow {
 /// By the `index` of the row.
 using EarlierRows = std::unordered_map<std::uint32_t, EarlierRow>;
 
-/// Rows with a record, by their `index` (`number_in_pass` where users play): whether it is known
-/// that they ended. Those that were not sent, or were lost, are not known to have.
+/// Sendings with a record, by their `sending_number` (the `index` of the row, where each is sent
+/// once, to one server): whether it is known that they ended. Those that were not sent, or were
+/// lost, are not known to have.
 using RowEnds = std::unordered_map<std::uint64_t, bool>;
 
 }  // namespace driftless

@@ -149,6 +149,7 @@ class Schedule {
             due.due_ns = rows[position].due_ns;
             due.request = position;
             due.row = rows[position].row;
+            due.side = rows[position].side;
             return due;
         }
     };

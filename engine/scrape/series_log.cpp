@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/scrape/growth.hpp"
 #include "proto/record/masked.hpp"
 
 namespace driftless {
@@ -57,8 +58,22 @@ SeriesLog::Kept* SeriesLog::find(Source& source, const Exposition& page, const M
     source.index.emplace(key_, source.kept.size());
     Kept& kept = source.kept.emplace_back();
     kept.series = line.series;
+    kept.counter = line.counter;
     kept.present = false;
     return &kept;
+}
+
+void SeriesLog::add_value(const Kept& kept, double value) {
+    if (kept.present && same(kept.value, value)) {
+        return;
+    }
+    const std::optional<double> by =
+        kept.present && kept.counter ? growth(kept.value, value) : std::nullopt;
+    if (by) {
+        scrape_.grown.push_back({kept.series, *by});
+    } else {
+        scrape_.changed.push_back({kept.series, value});
+    }
 }
 
 void SeriesLog::add(std::size_t url, std::int64_t t_ns, std::int64_t took_ns,
@@ -71,15 +86,14 @@ void SeriesLog::add(std::size_t url, std::int64_t t_ns, std::int64_t took_ns,
     scrape_.url = source.url;
     scrape_.left_out = 0;
     scrape_.changed.clear();
+    scrape_.grown.clear();
     for (const MetricSample& sample : page.samples) {
         Kept* const kept = find(source, page, sample, out);
         if (kept == nullptr) {
             ++scrape_.left_out;
             continue;
         }
-        if (!kept->present || !same(kept->value, sample.value)) {
-            scrape_.changed.push_back({kept->series, sample.value});
-        }
+        add_value(*kept, sample.value);
         kept->present = true;
         kept->value = sample.value;
         kept->page = source.pages;

@@ -40,6 +40,7 @@ class SeriesLog {
   private:
     struct Kept {
         std::uint32_t series = 0;
+        bool counter = false;
         bool present = true;  ///< on the latest page
         double value = 0;
         std::uint64_t page = 0;  ///< the latest that had it
@@ -54,6 +55,8 @@ class SeriesLog {
     /// Null: no room for it.
     Kept* find(Source& source, const Exposition& page, const MetricSample& sample,
                std::string& out);
+    /// Into the line of the page at hand, where it is not what it was.
+    void add_value(const Kept& kept, double value);
 
     std::uint32_t segment_;
     std::size_t series_max_;

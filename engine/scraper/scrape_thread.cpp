@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/host/side_thread.hpp"
 #include "engine/io/host_clocks.hpp"
 #include "proto/core/check.hpp"
 #include "proto/http/fields.hpp"
@@ -19,14 +18,6 @@ namespace {
 constexpr Duration look_pause = milliseconds(20);
 constexpr std::size_t words_bytes_max = 256;
 constexpr std::size_t timers_max = 64;
-
-UringOptions small_ring() {
-    UringOptions options;
-    options.ops_max = 256;
-    options.submit_entries = 64;
-    options.buffers = 64;
-    return options;
-}
 
 }  // namespace
 
@@ -51,14 +42,7 @@ ScrapeThread::~ScrapeThread() {
 }
 
 Result<void> ScrapeThread::start(const cpu_set_t* cpus) {
-    CHECK(!has_thread_);
-    const Result<pthread_t> started = start_side_thread("metrics", cpus, thread_main, this);
-    if (!started) {
-        return started.error();
-    }
-    thread_ = started.value();
-    has_thread_ = true;
-    return {};
+    return thread_.start<&ScrapeThread::work>("metrics", cpus, *this);
 }
 
 bool ScrapeThread::awaits_first(bool optional) const {
@@ -90,22 +74,15 @@ void ScrapeThread::begin(Instant zero, LineSink file) {
 }
 
 void ScrapeThread::stop(bool interrupted) {
-    if (!has_thread_) {
-        return;
+    if (thread_.runs()) {
+        stage_.store(interrupted ? Stage::interrupted : Stage::over, std::memory_order_release);
+        thread_.join();
     }
-    stage_.store(interrupted ? Stage::interrupted : Stage::over, std::memory_order_release);
-    pthread_join(thread_, nullptr);
-    has_thread_ = false;
-}
-
-void* ScrapeThread::thread_main(void* self) {
-    static_cast<ScrapeThread*>(self)->work();
-    return nullptr;
 }
 
 /// The driver is the thread's own: no other may use its ring.
 bool ScrapeThread::open() {
-    Result<std::unique_ptr<UringDriver>> made = UringDriver::make(small_ring());
+    Result<std::unique_ptr<UringDriver>> made = UringDriver::make(UringOptions::small());
     if (!made) {
         for (Outcome& outcome : outcomes_) {
             outcome.failures = 1;

@@ -8,7 +8,6 @@
 /// run. It owns its connections and the file.
 #pragma once
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
@@ -18,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/host/side_thread.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/preflight/inquiry.hpp"
 #include "engine/record/line_sink.hpp"
@@ -100,7 +100,6 @@ class ScrapeThread {
         std::uint32_t periods_to_wait = 0;
     };
 
-    static void* thread_main(void* self);
     void work();
     bool open();
     void read_first();
@@ -127,8 +126,7 @@ class ScrapeThread {
     std::vector<std::unique_ptr<ScrapedPage>> pages_;  ///< [targets]
     Instant zero_;
     std::atomic<Stage> stage_{Stage::first};
-    pthread_t thread_{};
-    bool has_thread_ = false;
+    SideThread thread_;
 };
 
 }  // namespace driftless

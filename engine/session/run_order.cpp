@@ -87,7 +87,8 @@ bool RunOrder::open_files() {
 }
 
 void RunOrder::open_marks() {
-    parts_.marks = host_.create_marks(parts_.segment.run_id, parts_.config.trace->rows.size());
+    parts_.marks = host_.create_marks(parts_.segment.run_id,
+                                      marks_for(parts_.config.trace->rows.size(), plan().dual));
     if (parts_.resumed != nullptr) {
         mark_again(parts_.resumed->remaining, parts_.marks);
     }

@@ -50,8 +50,9 @@ void HitLoss::add(const Record& record) {
     row.ended_ns = *record.ended_ns;
     row.server = number_of(servers_, server_of(record));
     const auto& family = record.tree ? record.tree : record.session;
-    row.family =
-        family ? number_of(families_, *family + '\n' + std::to_string(record.pass)) : no_family;
+    row.family = family ? number_of(families_, *family + '\n' + std::to_string(record.pass) + '\n' +
+                                                   name_of(record.side))
+                        : no_family;
     row.counts =
         record.phase == Phase::profile && record.cached_tokens && record.expected_cached_tokens;
     if (row.counts) {

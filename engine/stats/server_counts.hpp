@@ -1,4 +1,4 @@
-/// Whether the servers counted the requests of this run, and those alone. Pure.
+/// Whether the servers counted the requests and tokens of this run, and those alone. Pure.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@ namespace driftless {
 struct SummaryFigures;
 struct SummaryInfo;
 
-/// A sentence for people with the remedy; empty: nothing can be said, or all is well. It speaks
-/// only where every page is of a server of the run, was read each time, and the run is whole.
+/// A sentence for people with both figures and the likely cause; empty: nothing can be said, or all
+/// is well. It speaks only of what the servers count, where each page was read each time and the
+/// run is whole; of too few only where every page is of a server of the run.
 std::string server_counts_warning(const SummaryFigures& figures, const SummaryInfo& info);
 
 }  // namespace driftless

@@ -56,6 +56,28 @@ void write_energy(JsonWriter& json, const ServerTotals& totals, const EnergyDivi
     write_number(json, "joules_per_output_token", per(joules, divisors.output_tokens));
     write_number(json, "joules_per_token",
                  per(joules, divisors.input_tokens + divisors.output_tokens));
+    write_number(json, "joules_per_tree", per(joules, divisors.finished_trees));
+    json.end_object();
+}
+
+void write_bounds(JsonWriter& json, ServerFigure figure, const std::optional<CountBounds>& bounds) {
+    json.key(name_of(figure));
+    if (!bounds) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("least").number(bounds->least);
+    json.key("most").number(bounds->most);
+    json.end_object();
+}
+
+/// What the counters of the same names should have grown by.
+void write_explained(JsonWriter& json, const SentTokens& sent) {
+    json.key("explained").begin_object();
+    write_bounds(json, ServerFigure::requests, sent.requests());
+    write_bounds(json, ServerFigure::prompt_tokens, sent.prompt());
+    write_bounds(json, ServerFigure::generated_tokens, sent.generated());
     json.end_object();
 }
 
@@ -67,7 +89,7 @@ std::optional<double> mean_ms(const ServerTotals& totals, ServerFigure seconds) 
 }  // namespace
 
 void write_server(JsonWriter& json, const std::optional<ServerTotals>& totals,
-                  const EnergyDivisors& divisors) {
+                  const EnergyDivisors& divisors, const SentTokens& sent) {
     json.key("server");
     if (!totals) {
         json.null();
@@ -95,6 +117,7 @@ void write_server(JsonWriter& json, const std::optional<ServerTotals>& totals,
                  totals->share(ServerFigure::accepted_tokens, ServerFigure::draft_tokens));
     write_number(json, "mean_queue_ms", mean_ms(*totals, ServerFigure::queue_seconds));
     write_number(json, "mean_prefill_ms", mean_ms(*totals, ServerFigure::prefill_seconds));
+    write_explained(json, sent);
     write_energy(json, *totals, divisors);
     json.end_object();
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/scrape/server_totals.hpp"
+#include "engine/stats/sent_tokens.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -14,10 +15,11 @@ struct EnergyDivisors {
     std::uint64_t requests = 0;
     std::uint64_t input_tokens = 0;
     std::uint64_t output_tokens = 0;
+    std::uint64_t finished_trees = 0;
 };
 
 /// Writes the member `server`; null where no page was read.
 void write_server(JsonWriter& json, const std::optional<ServerTotals>& totals,
-                  const EnergyDivisors& divisors);
+                  const EnergyDivisors& divisors, const SentTokens& sent);
 
 }  // namespace driftless

@@ -20,27 +20,8 @@ void add_known(Sample& sample, const OptionalNs& value) {
 
 }  // namespace
 
-bool meets(const GoodputLimits& limits, const Record& record) {
-    const bool ttft = !limits.ttft_ns || (record.ttft_ns && *record.ttft_ns <= *limits.ttft_ns);
-    const bool tpot = !limits.tpot_ns || !record.tpot_ns ||
-                      *record.tpot_ns <= static_cast<double>(*limits.tpot_ns);
-    const bool e2e = !limits.e2e_ns || (record.e2e_ns && *record.e2e_ns <= *limits.e2e_ns);
-    return ttft && tpot && e2e;
-}
-
-bool is_undecided(const GoodputLimits& limits, const Record& record) {
-    const OptionalNs& left = record.fired_ns;
-    const std::int64_t waited_ns =
-        left && record.ended_ns ? *record.ended_ns - *left : std::int64_t{0};
-    const std::int64_t ttft_ns = record.ttft_ns.value_or(waited_ns);
-    const bool late = (limits.ttft_ns && ttft_ns > *limits.ttft_ns) ||
-                      (limits.e2e_ns && waited_ns > *limits.e2e_ns);
-    return !late;
-}
-
-void AbandonedSums::add(const GoodputLimits& limits, const Record& record) {
+void AbandonedSums::add(const Record& record) {
     ++requests;
-    undecided += is_undecided(limits, record) ? 1 : 0;
     output_tokens += count_of(record.output_tokens.value_or(0));
     if (record.first_token_ns) {
         input_tokens +=
@@ -54,6 +35,7 @@ void Summary::add(const Record& record) {
     SummaryFigures& f = figures_;
     CHECK(static_cast<std::size_t>(record.outcome) < f.outcomes.size());
     phase_.add(record);
+    f.sent.add(record);
     if (record.phase == Phase::warmup) {
         ++f.warmup_rows;
         f.warmup_fired += record.fired_ns ? 1 : 0;
@@ -87,6 +69,8 @@ void Summary::add(const Record& record) {
     add_output(record);
     errors_.add(record);
     by_url_.add(record);
+    by_side_.add(record);
+    add_goodput(record);
     if (counts_ttft(record.outcome)) {
         add_known(ttft_, record.ttft_ns);
         add_known(ttft_due_, record.ttft_due_ns);
@@ -98,7 +82,7 @@ void Summary::add(const Record& record) {
     } else if (record.outcome == Outcome::long_output) {
         ++f.long_output;
     } else if (record.outcome == Outcome::abandoned) {
-        f.abandoned.add(f.goodput_limits, record);
+        f.abandoned.add(record);
     } else if (record.censored) {
         ++f.censored;
     } else {
@@ -137,6 +121,29 @@ void Summary::add_taints(const Record& record) {
     f.tainted_lost += has(taint_payload_dropped) || has(taint_entries_dropped) ? 1 : 0;
 }
 
+/// A row that no rule is for is neither good nor bad.
+void Summary::add_goodput(const Record& record) {
+    SummaryFigures& f = figures_;
+    const bool is_ok = record.outcome == Outcome::ok;
+    const bool is_abandoned = record.outcome == Outcome::abandoned;
+    const std::optional<std::size_t> rule = rule_of(f.goodput_rules, record);
+    if (!rule) {
+        f.good += !f.judges_goodput() && is_ok ? 1 : 0;
+        f.abandoned.undecided += is_abandoned ? 1 : 0;
+        return;
+    }
+    const GoodputLimits& limits = f.goodput_rules[*rule].limits;
+    GoodputCount& count = f.goodput_counts[*rule];
+    if (is_abandoned && is_undecided(limits, record)) {
+        ++f.abandoned.undecided;
+        return;
+    }
+    const bool is_good = is_ok && meets(limits, record);
+    ++count.decided;
+    count.good += is_good ? 1 : 0;
+    f.good += is_good ? 1 : 0;
+}
+
 void LiveSums::add(const Record& record) {
     const std::int64_t padded = record.padded_tokens.value_or(0);
     turns += record.live_turns.has_value() ? 1 : 0;
@@ -172,7 +179,7 @@ void Summary::add_prompt(const Record& record) {
     SummaryFigures& f = figures_;
     const std::uint64_t expected = count_of(record.expected_cached_tokens.value_or(0));
     f.expected_cached_tokens += expected;
-    cache_excess_.add(record, f.template_pre);
+    (record.side == Side::b ? against_excess_ : cache_excess_).add(record, f.template_pre);
     if (record.cached_tokens.has_value()) {
         ++f.cache_rows_reported;
         f.cached_tokens += count_of(*record.cached_tokens);
@@ -216,8 +223,6 @@ void Summary::add_ok(const Record& record) {
     f.input_tokens +=
         count_of(record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
     f.output_tokens += count_of(record.output_tokens.value_or(0));
-    f.good += meets(f.goodput_limits, record) ? 1 : 0;
-    CHECK(f.good <= f.completed);
     add_known(e2e_, record.e2e_ns);
     if (record.tpot_ns.has_value()) {
         tpot_.add(*record.tpot_ns);
@@ -275,14 +280,16 @@ SummaryFigures Summary::figures() const {
     f.request_throughput = rate(f.completed);
     f.output_throughput = rate(f.output_tokens);
     f.total_token_throughput = rate(f.input_tokens + f.output_tokens);
-    if (f.goodput_limits.set()) {
+    if (f.judges_goodput()) {
         f.request_goodput = rate(f.good);
     }
     f.urls = by_url_.figures();
+    f.sides = by_side_.figures();
     if (std::string where = explain_by_url(f.urls); !where.empty()) {
         f.prompts.explanation = std::move(where);
     }
-    f.cache_excess = f.cache_rows_reported > 0 ? cache_excess_.tokens() : 0;
+    f.cache_excess =
+        f.cache_rows_reported > 0 ? cache_excess_.tokens() + against_excess_.tokens() : 0;
     return f;
 }
 

@@ -30,12 +30,15 @@
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/distribution.hpp"
 #include "engine/stats/error_texts.hpp"
+#include "engine/stats/goodput.hpp"
 #include "engine/stats/phase_marks.hpp"
 #include "engine/stats/prompt_counts.hpp"
 #include "engine/stats/rule_finding.hpp"
 #include "engine/stats/run_description.hpp"
 #include "engine/stats/run_timeline.hpp"
 #include "engine/stats/sending.hpp"
+#include "engine/stats/sent_tokens.hpp"
+#include "engine/stats/side_figures.hpp"
 #include "engine/stats/taint.hpp"
 #include "engine/stats/tainted.hpp"
 #include "engine/stats/threshold_finding.hpp"
@@ -63,22 +66,12 @@ namespace driftless {
 ///     `run.arriving`, `run.planned_rate`;
 ///     `abandoned` (not among `failed`); `stopped_when`.
 /// 18: `server`.
-inline constexpr int summary_schema = 18;
+/// 19: `goodput.decided`, `goodput.groups`; `server.explained`, `server.energy.joules_per_tree`.
+/// 20: `sides`.
+inline constexpr int summary_schema = 20;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
-
-/// `--goodput`: a request is good when it is ok and meets all that are set; a null tpot passes.
-struct GoodputLimits {
-    OptionalNs ttft_ns;
-    OptionalNs tpot_ns;
-    OptionalNs e2e_ns;
-    bool set() const { return ttft_ns.has_value() || tpot_ns.has_value() || e2e_ns.has_value(); }
-};
-/// Of a request that is ok.
-bool meets(const GoodputLimits& limits, const Record& record);
-/// Of a request that was abandoned: it had broken none of them by then, so that nobody knows.
-bool is_undecided(const GoodputLimits& limits, const Record& record);
 
 /// Requests that were abandoned.
 struct AbandonedSums {
@@ -87,7 +80,8 @@ struct AbandonedSums {
     std::uint64_t undecided = 0;       ///< before they had broken a limit of `--goodput`
     std::uint64_t input_tokens = 0;    ///< prompts of those that had their first token
     std::uint64_t output_tokens = 0;   ///< that had come
-    void add(const GoodputLimits& limits, const Record& record);
+    /// All but `undecided`, which rules decide.
+    void add(const Record& record);
 };
 
 /// Turns whose prompts held answers of the run.
@@ -133,9 +127,10 @@ struct SummaryFigures {
     double output_throughput = 0;
     double total_token_throughput = 0;
 
-    GoodputLimits goodput_limits;
-    std::uint64_t good = 0;
-    std::optional<double> request_goodput;  ///< null without `--goodput`
+    GoodputRules goodput_rules;
+    std::vector<GoodputCount> goodput_counts;  ///< [goodput_rules]
+    std::uint64_t good = 0;                    ///< of all of them; without rules, what is ok
+    std::optional<double> request_goodput;     ///< null without `--goodput`
 
     // ns
     Distribution ttft;
@@ -199,8 +194,10 @@ struct SummaryFigures {
     std::uint64_t coalesced_chunks = 0;
     OptionalNs receive_delay_max_ns;
 
-    PhaseFigures phase;            ///< what rules ask for
-    std::vector<UrlFigures> urls;  ///< by the server that a row was sent to
+    SentTokens sent;                   ///< what servers can have counted, the warm-up with it
+    PhaseFigures phase;                ///< what rules ask for
+    std::vector<UrlFigures> urls;      ///< by the server that a row was sent to
+    std::optional<SideFigures> sides;  ///< of dual fire alone
     std::vector<std::string>
         warnings;  ///< warnings.hpp; set by who knows how the run was asked for
 
@@ -213,17 +210,25 @@ struct SummaryFigures {
     }
     /// Those whose clients have waited for the end: of abandoned ones nobody knows it.
     std::uint64_t ended_sent() const { return answered() + failed_sent(); }
+    bool judges_goodput() const { return !goodput_rules.empty(); }
     /// Rows of which is known whether they are good (`--goodput`), or that had no chance to be.
-    std::uint64_t decided() const { return rows - abandoned.undecided; }
+    std::uint64_t decided() const {
+        std::uint64_t sum = 0;
+        for (const GoodputCount& one : goodput_counts) {
+            sum += one.decided;
+        }
+        return sum;
+    }
 };
 
 class Summary {
   public:
     Summary() = default;
     /// `overhead`: the tokens that were held to stand around every prompt.
-    explicit Summary(const GoodputLimits& limits, Overhead overhead = {})
+    explicit Summary(GoodputRules rules, Overhead overhead = {})
         : prompts_(overhead), by_url_(overhead) {
-        figures_.goodput_limits = limits;
+        figures_.goodput_counts.resize(rules.size());
+        figures_.goodput_rules = std::move(rules);
         figures_.template_pre = overhead.pre;
     }
 
@@ -233,6 +238,7 @@ class Summary {
 
   private:
     void add_sending(const Record& record);
+    void add_goodput(const Record& record);
     void add_taints(const Record& record);
     void add_prompt(const Record& record);
     void add_output(const Record& record);
@@ -249,10 +255,12 @@ class Summary {
     Histogram chunk_gap_;
     PromptCounts prompts_;
     ByUrl by_url_;
+    BySide by_side_;
     RunTimeline timeline_;
     ErrorTexts errors_;
     PhaseMarks phase_;
     CacheExcess cache_excess_;
+    CacheExcess against_excess_;  ///< of side b: another server's
 };
 
 /// Of a run that was killed, or goes on: rows without a record.
@@ -286,6 +294,8 @@ struct SummaryInfo {
     std::optional<StoppedWhen> stopped_when;   ///< `--stop-when`; nothing: it was not stopped so
     std::optional<Unfinished> unfinished;      ///< none: every row has its record
     std::optional<ServerTotals> server;        ///< nothing: no page of metrics was read
+    /// Sessions that were answered whole; nothing: nobody counted, as where no power is known.
+    std::optional<std::uint64_t> finished_trees;
 };
 
 /// `summary.json`: one object, newline at the end. Its schema is summary.schema.json.

@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "engine/stats/server_json.hpp"
+#include "engine/stats/side_json.hpp"
 #include "engine/stats/summary.hpp"
 #include "engine/stats/warm_cache.hpp"
 #include "proto/json/printable.hpp"
@@ -244,6 +245,35 @@ void write_server_cache(JsonWriter& json, const SummaryFigures& f, const Summary
     write_count(json, "server_expected_cached_tokens", f.server_cache_expected);
 }
 
+void write_limits(JsonWriter& json, const GoodputLimits& limits) {
+    write_limit(json, "ttft_ms", limits.ttft_ns);
+    write_limit(json, "tpot_ms", limits.tpot_ns);
+    write_limit(json, "e2el_ms", limits.e2e_ns);
+}
+
+void write_goodput(JsonWriter& json, const SummaryFigures& f) {
+    const auto known = [&f](std::uint64_t count) {
+        return f.judges_goodput() ? OptionalNs(static_cast<std::int64_t>(count)) : OptionalNs();
+    };
+    write_limits(json, common_limits(f.goodput_rules));
+    json.key("good").optional_integer(known(f.good));
+    json.key("decided").optional_integer(known(f.decided()));
+    json.key("groups").begin_array();
+    for (std::size_t i = 0; i < f.goodput_rules.size(); ++i) {
+        const GoodputRule& rule = f.goodput_rules[i];
+        json.begin_object();
+        json.key("key").optional_string(rule.key ? std::optional<std::string_view>(rule.key->text)
+                                                 : std::nullopt);
+        json.key("value").optional_string(rule.key ? std::optional<std::string_view>(rule.value)
+                                                   : std::nullopt);
+        write_limits(json, rule.limits);
+        write_count(json, "good", f.goodput_counts[i].good);
+        write_count(json, "decided", f.goodput_counts[i].decided);
+        json.end_object();
+    }
+    json.end_array();
+}
+
 void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
     write_ns(json, "drift_ns", f.sending.drift);
     write_count(json, "drift_left_out", f.drift_left_out);
@@ -268,11 +298,7 @@ void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     json.key("likely_cause").string(name_of(f.prompts.cause));
     write_text(json, "explanation", f.prompts.explanation);
     json.end_object().key("goodput").begin_object();
-    write_limit(json, "ttft_ms", f.goodput_limits.ttft_ns);
-    write_limit(json, "tpot_ms", f.goodput_limits.tpot_ns);
-    write_limit(json, "e2el_ms", f.goodput_limits.e2e_ns);
-    json.key("good").optional_integer(
-        f.goodput_limits.set() ? OptionalNs(static_cast<std::int64_t>(f.good)) : OptionalNs());
+    write_goodput(json, f);
     json.end_object();
 }
 
@@ -307,6 +333,7 @@ void write_info(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
         json.null();
     }
     write_urls(json, f.urls);
+    write_sides(json, f.sides);
     write_run(json, info.run);
     json.key("trace").string(info.trace);
     json.key("labels").begin_object();
@@ -348,7 +375,9 @@ std::string summary_json(const SummaryFigures& figures, const SummaryInfo& info)
     write_info(json, figures, info);
     write_client(json, info.client);
     write_server(json, info.server,
-                 {figures.completed, figures.input_tokens, figures.output_tokens});
+                 {figures.completed, figures.input_tokens, figures.output_tokens,
+                  info.finished_trees.value_or(0)},
+                 figures.sent);
     json.end_object();
     escape_unprintable_json(text, 0);
     text += '\n';

@@ -41,7 +41,7 @@ const auto& all_figures() {
             [](const Figures& f) { return share(f.failed_sent(), f.ended_sent()); }),
         one("good", part,
             [](const Figures& f) {
-                return f.goodput_limits.set() ? share(f.good, f.decided()) : std::nullopt;
+                return f.judges_goodput() ? share(f.good, f.decided()) : std::nullopt;
             }),
         one("tainted", part, [](const Figures& f) { return share(f.tainted_rows, f.rows); }),
         one("overtaken", part,

@@ -9,10 +9,10 @@ namespace {
 constexpr double second_ns = 1e9;
 constexpr double hour_ns = 3600 * second_ns;
 
-/// Of one user's pass; other passes are other trees.
+/// Of one user's pass, at one side; other passes are other trees.
 std::string key_of(const Record& record, const std::string& name) {
     return name + '\n' + std::to_string(record.pass) + '\n' +
-           (record.user ? std::to_string(*record.user) : "");
+           (record.user ? std::to_string(*record.user) : "") + '\n' + name_of(record.side);
 }
 
 /// Time that at least one of the intervals covers. Sorts them.

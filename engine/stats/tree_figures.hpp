@@ -34,6 +34,7 @@ struct TreeTotals {
     /// Finished trees per hour of the run; nothing where its time is 0.
     std::optional<double> jobs_per_hour;
     std::optional<double> jobs_per_hour_per_user;
+    std::optional<double> joules_per_tree;  ///< of finished ones; set by who knows the energy
 };
 
 class TreeFigures {

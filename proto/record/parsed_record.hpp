@@ -7,7 +7,10 @@
 
 namespace driftless {
 
-/// As `read_record`, and with its errors.
-Result<Record> record_of(const JsonValue& line);
+/// Chunks are most of a record: who needs none reads twice as fast.
+enum class RecordChunks { read, skipped };
+
+/// As `read_record`, and with its errors. Skipped chunks are as of a record that kept none.
+Result<Record> record_of(const JsonValue& line, RecordChunks chunks = RecordChunks::read);
 
 }  // namespace driftless

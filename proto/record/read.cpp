@@ -271,9 +271,11 @@ void read_times(Fields& fields, Record& record) {
     fields.read("e2e_ns", record.e2e_ns);
 }
 
-void read_tokens(Fields& fields, Record& record) {
-    record.has_chunks = fields.read_array("chunk_ns", record.chunk_ns);
-    record.chunk_tokens_known = fields.read_array("chunk_tokens", record.chunk_tokens);
+void read_tokens(Fields& fields, RecordChunks chunks, Record& record) {
+    if (chunks == RecordChunks::read) {
+        record.has_chunks = fields.read_array("chunk_ns", record.chunk_ns);
+        record.chunk_tokens_known = fields.read_array("chunk_tokens", record.chunk_tokens);
+    }
     std::optional<std::string> kinds;
     fields.read_later("chunk_kinds", kinds);
     record.chunk_kinds = kinds.value_or("");
@@ -323,7 +325,7 @@ Result<Record> read_record(JsonDocument& document, std::string_view line) {
     return record_of(root.value());
 }
 
-Result<Record> record_of(const JsonValue& line) {
+Result<Record> record_of(const JsonValue& line, RecordChunks chunks) {
     if (!line.is(JsonType::object)) {
         return Error{ErrorCode::bad_json, 0, "read a record"};
     }
@@ -331,7 +333,7 @@ Result<Record> record_of(const JsonValue& line) {
     Record record;
     read_origin(fields, record);
     read_times(fields, record);
-    read_tokens(fields, record);
+    read_tokens(fields, chunks, record);
     read_end(fields, record);
     if (fields.failed()) {
         return fields.error();

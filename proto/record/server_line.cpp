@@ -55,6 +55,78 @@ struct LineMembers {
     void text(const char* key, std::string& out) { take(key, out, line.find(key).as_string()); }
 };
 
+/// The numbers of a list of series, one after the other; runs are lists of their first and last.
+class SeriesNumbers {
+  public:
+    explicit SeriesNumbers(JsonValue list) : item_(list.first()) {}
+
+    bool at_end() const { return !item_.present(); }
+    /// Nothing where the item is neither a number nor a run.
+    std::optional<std::uint32_t> next() {
+        const bool is_run = item_.is(JsonType::array) && item_.size() == 2;
+        const JsonValue first = is_run ? item_.first() : item_;
+        const std::optional<std::uint64_t> from = first.as_u64();
+        const std::optional<std::uint64_t> to = is_run ? first.next().as_u64() : from;
+        if (!from || !to || *to > std::numeric_limits<std::uint32_t>::max() ||
+            *from + within_ > *to) {
+            return std::nullopt;
+        }
+        const auto number = static_cast<std::uint32_t>(*from + within_);
+        ++within_;
+        if (number == *to) {
+            item_ = item_.next();
+            within_ = 0;
+        }
+        return number;
+    }
+
+  private:
+    JsonValue item_;
+    std::uint32_t within_ = 0;  ///< a run
+};
+
+/// Hands each number of one list and its value in the other to `take`, until that says false.
+/// Bounded by the values that are there. False where the lists do not fit each other.
+template <typename Take>
+bool read_pairs(JsonValue line, const char* series, const char* values, Take take) {
+    const JsonValue list = line.find(values);
+    SeriesNumbers numbers(line.find(series));
+    for (JsonValue value = list.first(); value.present(); value = value.next()) {
+        const std::optional<std::uint32_t> number =
+            numbers.at_end() ? std::nullopt : numbers.next();
+        if (!number || !take(*number, value)) {
+            return false;
+        }
+    }
+    return numbers.at_end() && list.is(JsonType::array);
+}
+
+/// So many numbers are shorter as a list of the first and the last.
+constexpr std::size_t run_min = 3;
+
+/// Writes the numbers of what has a `series`.
+template <typename Entries>
+void write_numbers(JsonWriter& json, const char* key, const Entries& entries) {
+    json.key(key).begin_array();
+    for (std::size_t from = 0, to = 0; from < entries.size(); from = to) {
+        const std::uint64_t first = entries[from].series;
+        to = from + 1;
+        while (to < entries.size() && entries[to].series == first + (to - from)) {
+            ++to;
+        }
+        if (to - from >= run_min) {
+            json.begin_array();
+            json.unsigned_integer(first).unsigned_integer(entries[to - 1].series);
+            json.end_array();
+            continue;
+        }
+        for (std::size_t at = from; at < to; ++at) {
+            json.unsigned_integer(entries[at].series);
+        }
+    }
+    json.end_array();
+}
+
 Result<ServerLine> read_series(LineMembers members) {
     ServerSeries out;
     members.number("segment", out.segment);
@@ -85,21 +157,21 @@ Result<ServerLine> read_scrape(LineMembers members) {
         return Error{ErrorCode::missing, 0, members.missing};
     }
     out.error = members.line.find("error").as_string().value_or("");
-    const JsonValue series = members.line.find("series");
-    const JsonValue values = members.line.find("values");
-    JsonValue value = values.first();
-    for (JsonValue one = series.first(); one.present(); one = one.next()) {
-        ServerValue& changed = out.changed.emplace_back();
-        const std::optional<std::uint64_t> number = one.as_u64();
-        if (!number || *number > std::numeric_limits<std::uint32_t>::max() || !value.present() ||
-            !read_value(value, changed.value)) {
-            return Error{ErrorCode::invalid, 0, "values"};
-        }
-        changed.series = static_cast<std::uint32_t>(*number);
-        value = value.next();
-    }
-    if (series.size() != values.size() || !values.is(JsonType::array)) {
+    const bool has_values =
+        read_pairs(members.line, "series", "values", [&out](std::uint32_t series, JsonValue from) {
+            return read_value(from, out.changed.emplace_back(ServerValue{series, {}}).value);
+        });
+    if (!has_values) {
         return Error{ErrorCode::invalid, 0, "values"};
+    }
+    const auto read_growth = [&out](std::uint32_t series, JsonValue from) {
+        const std::optional<double> by = from.as_double();
+        out.grown.push_back({series, by.value_or(0)});
+        return by.has_value();
+    };
+    if (members.line.find("grown").present() &&
+        !read_pairs(members.line, "grown", "grown_by", read_growth)) {
+        return Error{ErrorCode::invalid, 0, "grown_by"};
     }
     return ServerLine(std::move(out));
 }
@@ -137,14 +209,16 @@ void append_server_scrape(std::string& out, const ServerScrape& scrape) {
     json.key("error");
     scrape.error.empty() ? json.null() : json.string(scrape.error);
     json.key("left_out").unsigned_integer(scrape.left_out);
-    json.key("series").begin_array();
-    for (const ServerValue& one : scrape.changed) {
-        json.unsigned_integer(one.series);
-    }
-    json.end_array();
+    write_numbers(json, "series", scrape.changed);
     json.key("values").begin_array();
     for (const ServerValue& one : scrape.changed) {
         write_value(json, one.value);
+    }
+    json.end_array();
+    write_numbers(json, "grown", scrape.grown);
+    json.key("grown_by").begin_array();
+    for (const ServerGrowth& one : scrape.grown) {
+        json.number(one.by);
     }
     json.end_array();
     json.end_object();

@@ -32,6 +32,12 @@ struct ServerValue {
     std::optional<double> value;  ///< nothing: the page does not have it any more
 };
 
+/// A counter that the page before had, too.
+struct ServerGrowth {
+    std::uint32_t series = 0;
+    double by = 0;  ///< added to the value before as doubles are, it gives the new one, bit for bit
+};
+
 struct ServerScrape {
     std::uint32_t segment = 0;
     std::int64_t t_ns = 0;     ///< when it was asked for, from time 0; before it: negative
@@ -40,16 +46,19 @@ struct ServerScrape {
     std::string error;           ///< why there are no values; empty: null
     std::uint64_t left_out = 0;  ///< samples beyond what is kept
     std::vector<ServerValue> changed;
+    std::vector<ServerGrowth> grown;  ///< in lines of older versions none
 };
 
 /// Appends one line, newline included, with every key in the order above; `changed` as the two
-/// lists `series` and `values`. NaN and infinities are the texts "NaN", "+Inf", "-Inf".
+/// lists `series` and `values`, `grown` as `grown` and `grown_by`. Three or more numbers of series
+/// that follow each other are a list of the first and the last. NaN and infinities are the texts
+/// "NaN", "+Inf", "-Inf".
 void append_server_series(std::string& out, const ServerSeries& series);
 void append_server_scrape(std::string& out, const ServerScrape& scrape);
 
 using ServerLine = std::variant<ServerSeries, ServerScrape>;
 /// Reads such a line back. Errors: bad_json, missing (`doing` is the key), invalid (the lists are
-/// not of one length).
+/// not of one length, or no lists).
 Result<ServerLine> read_server_line(JsonDocument& document, std::string_view line);
 
 }  // namespace driftless

@@ -179,6 +179,22 @@ class Containers(Case):
         )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    @unittest.skipIf(SANITIZED, "sanitizers make calls of their own")
+    def test_the_doctor_sees_the_container(self):
+        """Below our profile all runs; where a profile forbids io_uring, that is the only fault."""
+        if RUNC is None or self.contained(None, DRIFTLESS, "--version").returncode != 0:
+            self.skipTest("runc runs nothing here")
+        allowed = json.loads(PROFILE.read_text())
+        ours = self.contained(allowed, DRIFTLESS, "doctor", "--json", "--out", "/out/runs")
+        self.assertEqual(ours.returncode, 0, ours.stdout + ours.stderr)
+        calls = ["io_uring_setup", "io_uring_enter", "io_uring_register"]
+        denied = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [
+            {"names": calls, "action": "SCMP_ACT_ERRNO", "errnoRet": 1}]}  # fmt: skip
+        told = self.contained(denied, DRIFTLESS, "doctor", "--json", "--out", "/out/runs")
+        self.assertEqual(told.returncode, 7, told.stdout + told.stderr)
+        faults = [one["topic"] for one in json.loads(told.stdout)["findings"] if one["grade"] == "fault"]
+        self.assertEqual(faults, ["io_uring"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -11,7 +12,7 @@ from harness import Case, DRIFTLESS, SECONDS_MAX, mock, send_signal
 
 SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "cmd/find/find.schema.json"
 PLACES = 8
-USAGE, PREFLIGHT, SPOILED, THRESHOLD, INTERRUPTED = 2, 4, 6, 8, 130
+USAGE, INPUT, PREFLIGHT, SPOILED, HOST, THRESHOLD, INTERRUPTED = 2, 3, 4, 6, 7, 8, 130
 
 
 def check(test, value, schema, where="find.json"):
@@ -150,6 +151,95 @@ class Find(Case):
         run = json.loads((out / "01-concurrency-1" / "run.json").read_text())
         self.assertEqual(run["end"]["exit_code"], INTERRUPTED)
 
+    def marks(self, out):
+        """What the runs of a search hold in shared memory."""
+        ids = {one for path in out.glob("*/run.json")
+               for one in re.findall(r'"run_id":"([0-9a-f]{8})"', path.read_text())}  # fmt: skip
+        return [one for one in ids if pathlib.Path(f"/dev/shm/driftless-{one}").exists()]
+
+    def test_goes_on_after_a_kill(self):
+        """Killed in its third probe: the first two count as they were, the third is played anew, and the
+        search asks for what an unbroken one asks for. It goes to the folder in which it began."""
+        self.trace(30, output=10)
+        out = self.scratch / "killed"
+        with mock("--ttft", "1ms", "--itl", "50ms", "--slots", PLACES) as server:
+            command = self.find_command(
+                "trace.jsonl", "--url", server.url, "--slo", "ttft:max<220ms", "--over", "concurrency",
+                "--low", 4, "--high", 16, "--replicates", 1, "--out", "killed", "--",
+                "--calibration", "none")  # fmt: skip
+            process = self.launch(command, out / "03-concurrency-12", cwd=self.scratch)
+            process.kill()
+            process.wait()
+            before = self.found(out)
+            self.assertEqual(before["state"], "searching")
+            self.assertEqual([probe["value"] for probe in before["probes"]], [8, 16])
+            inodes = [(out / probe["run"] / "requests.jsonl").stat().st_ino for probe in before["probes"]]
+            self.assertEqual(len(self.marks(out)), 1)
+            busy = subprocess.run(self.find_command("--resume", out, "--seed", 1), capture_output=True, text=True)
+            self.assertEqual(busy.returncode, USAGE)
+            self.assertIn("remove everything else", busy.stderr)
+            done = subprocess.run(self.find_command("--resume", "killed"), capture_output=True, text=True,
+                                  timeout=SECONDS_MAX, cwd=self.scratch, check=False)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        after = self.found(out)
+        self.assertEqual(after["probes"][:2], before["probes"])
+        for probe, inode in zip(after["probes"], inodes):  # not played again
+            self.assertEqual((out / probe["run"] / "requests.jsonl").stat().st_ino, inode)
+        asked = [(probe["value"], probe["seed"], probe["meets"]) for probe in after["probes"]]
+        self.assertEqual(asked, [(8, 0, True), (16, 0, False), (12, 0, False), (10, 0, False), (9, 0, False),
+                                 (7, 0, True), (8, 1, True), (9, 1, False)])  # fmt: skip
+        self.assertEqual((after["pass"], after["fail"], after["low"], after["high"]), (8, 9, 8, 9))
+        self.assertEqual((after["state"], after["binds"], after["why"]), ("found", "ttft:max<220ms", None))
+        self.assertGreater(after["seconds"], before["seconds"])
+        cut = "03-concurrency-12.cut-1"
+        self.assertEqual([probe["cut"] for probe in after["probes"]], [[], [], [cut]] + [[]] * 5)
+        self.assertIsNone(json.loads((out / cut / "run.json").read_text())["end"])
+        self.assertEqual(self.marks(out), [])
+        salts = [json.loads((out / name / "run.json").read_text())["plan"]["cache_salt"]
+                 for name in (cut, "03-concurrency-12")]  # fmt: skip
+        self.assertNotEqual(*salts)  # the server has the prompts of the try that was cut off
+
+        again = self.find("--resume", out)  # all is found: nothing is played, no server is needed
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(self.found(out)["probes"], after["probes"])
+        text = (out / "find.json").read_text()
+        (out / "find.json").write_text(text.replace('"value":12,', '"value":13,', 1))
+        other = self.find("--resume", out)
+        self.assertEqual(other.returncode, INPUT)
+        self.assertIn("has other probes than its command asks for", other.stderr)
+        (out / "find.json").write_text(text)
+        self.trace(31, output=10)
+        changed = self.find("--resume", out)
+        self.assertEqual(changed.returncode, INPUT)
+        self.assertIn("trace.jsonl is not the trace that it was", changed.stderr)
+        self.assertEqual(self.found(out)["probes"], after["probes"])
+
+    def test_resume_refuses(self):
+        done = self.find("--resume", self.scratch)
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("has no find.json; name the folder of a search", done.stderr)
+        for text, said in (("{", "is not JSON"), ('{"schema":1}', "is of another version of driftless"),
+                           ('{"schema":2,"command":["-h"],"probes":[]}', "has a command that is not valid"),
+                           ('{"schema":2,"probes":[{}]}', "a probe that cannot be read: number 1")):  # fmt: skip
+            self.write("find.json", text)
+            done = self.find("--resume", self.scratch)
+            self.assertEqual(done.returncode, INPUT, done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_a_disk_that_is_full(self):
+        """What a probe said stands on standard error where find.json cannot have it."""
+        out = self.scratch / "full"
+        with mock("--ttft", "1ms", "--itl", "20ms") as server:
+            command = self.find_command(
+                self.trace(output=20), "--url", server.url, "--slo", "ttft:p90<5s", "--over", "concurrency",
+                "--out", out, "--", "--calibration", "none")  # fmt: skip
+            process = self.launch(command, out / "01-concurrency-1")
+            (out / "find.json.new").mkdir()  # it cannot be written any more
+            said, complained = process.communicate(timeout=SECONDS_MAX)
+        self.assertEqual(process.returncode, HOST, said + complained)
+        self.assertIn("find.json does not have this: probe 1   concurrency 1: meets (72 requests", complained)
+
     def test_bad_input(self):
         trace = self.trace()
         url = ("--url", "http://127.0.0.1:9")
@@ -167,6 +257,7 @@ class Find(Case):
             ((trace, *url, *slo, "--over", "rate", "--low", 5, "--high", 4), "--low 5 is above --high 4"),
             ((trace, *url, *slo, "--over", "users", "--high", 4.5), "--high 4.5 is not a whole number"),
             ((trace, *url, *slo, "--over", "rate", "--", "--rate", 4), "--rate behind --"),
+            ((trace, "--url", "http://me:word@a", *slo, "--over", "rate"), "a key in a flag would stand in find"),
         ):
             done = self.find(*flags)
             self.assertEqual(done.returncode, USAGE, flags)

@@ -35,10 +35,10 @@ def read_jsonl(path, whole=True):
 
 
 def row_of(request_id):
-    """Row index at the end of a request id, before its pass and try, or None for a probe."""
+    """Row index at the end of a request id, before its pass, try and side, or None for a probe."""
     if "preflight" in request_id:
         return None
-    found = re.search(r"-(\d+)(?:\.\d+)*$", request_id)
+    found = re.search(r"-(\d+)(?:\.\d+)*(?:\.b)?$", request_id)
     return int(found.group(1)) if found else None
 
 

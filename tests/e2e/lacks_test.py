@@ -9,7 +9,7 @@ import subprocess
 import unittest
 from urllib.parse import urlsplit
 
-from harness import SANITIZED, SECONDS_MAX, Case, Run, mock
+from harness import SAMPLE, SANITIZED, SECONDS_MAX, Case, Run, mock
 from own_network import allow_ports, keep_ports, leave_for_own_network
 
 FILES = 100
@@ -85,6 +85,23 @@ class Lacks(Case):
         summary = run.json("summary.json")
         self.assertEqual(summary["held"]["inflight"]["drift_ns"]["count"], len(held))
         self.assertEqual(summary["held"]["limit"]["held_ns"]["count"], 0)
+
+    def test_eight_descriptors(self):
+        """Too few for a run at all: said with the number that is enough, and of nobody else's run."""
+        def eight():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))
+
+        with mock("--ttft", "1ms", "--itl", "1ms") as server:
+            for flags, said in (((), "the limit of 8 open files is too low: ulimit -n 73"),
+                                (("--max-inflight", 1), "cannot make the folder ")):
+                command, folder = self.command(SAMPLE, "--url", server.url, "--speed", 50, *flags)
+                done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX,
+                                      check=False, preexec_fn=eight)
+                self.assertEqual(done.returncode, HOST, done.stdout + done.stderr)
+                self.assertIn(said, done.stderr)
+                self.assertNotIn("another run", done.stderr)
+                self.assertFalse(folder.exists() and list(folder.iterdir()))
+        self.assertIn("Too many open files", done.stderr)
 
     def test_one_more_than_there_is_room_for(self):
         trace = self.trace(100, 1, 20)

@@ -94,8 +94,8 @@ class Metrics(Case):
             (series if kind == "series" else scrapes).append(line)
         return series, scrapes
 
-    def report(self, folder):
-        done = subprocess.run([DRIFTLESS, "report", str(folder), "--json"], capture_output=True,
+    def report(self, folder, *flags):
+        done = subprocess.run([DRIFTLESS, "report", str(folder), "--json", *flags], capture_output=True,
                               text=True, timeout=SECONDS_MAX, check=True)  # fmt: skip
         return json.loads(done.stdout)
 
@@ -247,6 +247,25 @@ class Metrics(Case):
             ("token", summary["total_input_tokens"] + summary["total_output_tokens"]),
         ):
             self.assertAlmostEqual(energy[f"joules_per_{key}"], energy["joules"] / divisor)
+
+    def test_energy_per_finished_tree(self):
+        pages = self.pages()
+        trace = self.write("trees.jsonl", "".join(
+            json.dumps({"timestamp": 50 * i, "input_length": 64, "output_length": 3, "hash_ids": [i],
+                        "session_id": f"s{i % 6}"}) + "\n" for i in range(18)))  # fmt: skip
+        # Row 4 is of session s4, which is no finished tree then.
+        with mock(*FAST, "--metrics", "none", "--fault-row", "500:4") as server:
+            run = self.replay_well(trace, "--url", server.url, "--metrics", pages.url + "/gpu")
+        energy = run.json("summary.json")["server"]["energy"]
+        whole = {r["session"] for r in run.records().values()} - {
+            r["session"] for r in run.records().values() if r["outcome"] != "ok"
+        }
+        self.assertEqual(len(whole), 5)
+        self.assertAlmostEqual(energy["joules_per_tree"], energy["joules"] / 5)
+        self.assertIn("J per finished tree", run.said)
+        told = self.report(run.folder, "--trees")
+        self.assertAlmostEqual(told["trees"]["joules_per_tree"], energy["joules_per_tree"])
+        self.assertEqual(told["server"]["energy"], energy)
 
     def test_a_killed_run_has_its_figures_and_goes_on_with_them(self):
         with mock(*FAST, "--metrics", "vllm") as server:

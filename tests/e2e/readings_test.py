@@ -89,6 +89,29 @@ class Readings(Case):
         self.assertIn("by kept.tier", screen)
         self.assertIn("by input:4", screen)
         self.assertEqual(report(run.folder, "--by", "tier").returncode, 2)
+        self.hold_limits_of_a_replay(trace, records)
+
+    def hold_limits_of_a_replay(self, trace, records):
+        """The same limits given to the run: in its summary, its periods, its screen, and in `report`."""
+        limits = ("--goodput", "tier=gold ttft:10000", "--goodput", "tier=silver ttft:1")
+        with mock("--ttft", "20ms", "--itl", "1ms") as server:
+            run = self.play(server, "--keep", "tier", *limits, trace=trace)
+            refused = self.replay(trace, "--url", server.url, "--calibration", "none", *limits)
+        self.assertEqual(refused.code, 2)
+        self.assertIn("give --keep tier, too", refused.complained)
+        summary = run.json("summary.json")
+        self.assertEqual(summary["schema"], 19)
+        goodput = summary["goodput"]
+        self.assertEqual([(one["key"], one["value"], one["good"], one["decided"]) for one in goodput["groups"]],
+                         [("kept.tier", "gold", 20, 20), ("kept.tier", "silver", 0, 20)])
+        self.assertEqual((goodput["good"], goodput["decided"], goodput["ttft_ms"]), (20, 40, None))
+        self.assertAlmostEqual(summary["request_goodput"], 20 / summary["duration"])
+        self.assertIn("kept.tier=gold: 20 of 20 rows (100.00 %) within ttft:10000 ms", run.said)
+        self.assertEqual(sum(one["good"] for one in read_jsonl(f"{run.folder}/periods.jsonl")), 20)
+        self.assertEqual(reading(run.folder)["goodput"], goodput)
+        by_tier = {one["value"]: one["good"] for one in reading(run.folder, "--by", "kept.tier")["by"][0]["groups"]}
+        self.assertEqual(by_tier, {"gold": 20, "silver": 0, "bronze": None})
+        self.assertEqual(len(records), len(run.records()))
 
     def test_steady_why_trees_and_certificate(self):
         with mock("--ttft", "5ms", "--itl", "1ms") as server:

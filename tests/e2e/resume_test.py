@@ -357,6 +357,13 @@ class Resume(Case):
         self.assertLessEqual(lost, asked.keys(), "a row that had not left was given up")
         self.assertEqual(max(asked.values()), 1, "a row was sent twice")
         self.assertEqual(self.marks_of(folder), [])
+        # Rows whose instants are lost are not among the fired ones: the screen says how many.
+        unknown = sum(r["fired_ns"] is None for r in records)
+        summary = json.loads((folder / "summary.json").read_text())
+        self.assertEqual(summary["fired"] + unknown, 240)
+        text = "may have left; its instant is lost"
+        self.assertEqual([one["rows"] for one in summary["errors"] if one["error"] == text], [unknown])
+        self.assertIn(f"{unknown} rows, interrupted: {text}", " ".join(done.stdout.split()))
 
     def marks_of(self, folder):
         """The names of what the run has left in shared memory."""

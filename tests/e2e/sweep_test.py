@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -24,12 +25,12 @@ def free_port():
 
 
 class Sweep(Case):
-    def sweep(self, *flags):
-        return subprocess.run([DRIFTLESS, "sweep", *[str(flag) for flag in flags]],
+    def sweep(self, *flags, **how):
+        return subprocess.run([DRIFTLESS, "sweep", *[str(flag) for flag in flags]], **how,
                               capture_output=True, text=True, timeout=SECONDS_MAX, check=False)  # fmt: skip
 
-    def start_sweep(self, *flags):
-        process = subprocess.Popen([DRIFTLESS, "sweep", *[str(flag) for flag in flags]],
+    def start_sweep(self, *flags, **how):
+        process = subprocess.Popen([DRIFTLESS, "sweep", *[str(flag) for flag in flags]], **how,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
@@ -37,6 +38,12 @@ class Sweep(Case):
 
     def ledger(self, folder):
         return json.loads((folder / "sweep.json").read_text())
+
+    def marks(self, folder):
+        """What the runs of a sweep hold in shared memory."""
+        ids = {one for path in folder.glob("*/run.json")
+               for one in re.findall(r'"run_id":"([0-9a-f]{8})"', path.read_text())}  # fmt: skip
+        return [one for one in ids if pathlib.Path(f"/dev/shm/driftless-{one}").exists()]
 
     def outcomes(self, folder):
         return [cell["outcome"] for cell in self.ledger(folder)["cells"]]
@@ -75,6 +82,7 @@ class Sweep(Case):
         process.wait()
         before = self.ledger(out)
         self.assertEqual(self.outcomes(out), ["completed"] * 2 + ["running"] + ["pending"] * 3)
+        self.assertEqual(len(self.marks(out)), 1)
 
         done = self.sweep("--resume", out)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -87,6 +95,7 @@ class Sweep(Case):
         # The replay of the killed sweep died with it: its run never closed its books.
         self.assertIsNone(json.loads((out / cut[0] / "run.json").read_text())["end"])
         self.assertFalse((out / cut[0] / "summary.json").exists())
+        self.assertEqual(self.marks(out), [])  # nobody resumes what was played anew
         self.assertEqual(len(starts.read_text().splitlines()), 7)  # a mock for each try
         for cell in after["cells"]:
             run = json.loads((out / cell["run"] / "run.json").read_text())
@@ -109,6 +118,75 @@ class Sweep(Case):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertNotIn("cell 1 of 6", again.stdout)
         self.assertEqual(len(starts.read_text().splitlines()), 7)
+
+    def test_resume_goes_home(self):
+        """Paths and hooks go by the folder in which the sweep began; a trace that has changed is refused."""
+        home = self.scratch / "home"
+        home.mkdir()
+        trace = home / "trace.jsonl"
+        trace.write_bytes(SAMPLE.read_bytes())
+        (home / "hook.sh").write_text("echo $DRIFTLESS_CELL >> here\n")
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            process = self.start_sweep("trace.jsonl", "--url", server.url, "--over", "speed=2,50", "--out", "out",
+                                       "--before", "sh ./hook.sh", "--", *QUICK[:2], "--calibration", "none",
+                                       cwd=home)  # fmt: skip
+            fired = home / "out" / "01-speed=2" / "fired.jsonl"
+            self.wait_for(lambda: fired.exists() and fired.stat().st_size > 0, "the first cell does not begin")
+            process.kill()
+            process.wait()
+            trace.write_bytes(SAMPLE.read_bytes() + b"\n")
+            changed = self.sweep("--resume", home / "out")
+            self.assertEqual(changed.returncode, 3, changed.stderr)
+            self.assertIn("trace.jsonl is not the trace that it was", changed.stderr)
+            self.assertEqual(self.outcomes(home / "out"), ["running", "pending"])
+            trace.write_bytes(SAMPLE.read_bytes())
+            done = self.sweep("--resume", "home/out", cwd=self.scratch)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(self.outcomes(home / "out"), ["completed"] * 2)
+        self.assertEqual((home / "here").read_text(), "speed=2\nspeed=2\nspeed=50\n")
+        home.rename(self.scratch / "elsewhere")
+        gone = self.sweep("--resume", self.scratch / "elsewhere" / "out")
+        self.assertEqual(gone.returncode, 3)
+        self.assertIn(f"it began in {home}: ", gone.stderr)
+
+    def test_keys_are_found_before_the_first_cell(self):
+        """One that is missing, and one that stands in another flag, too: no hook has run."""
+        out, ran = self.scratch / "keys", self.scratch / "ran"
+        environment = {**os.environ, "THE_KEY": "sk-0123456789"}
+        for flags, said in (
+            (("--api-key", "env:NO_SUCH_KEY"), "NO_SUCH_KEY"),
+            (("--header", "X-Api-Key: env:NO_SUCH_KEY"), "NO_SUCH_KEY"),
+            (("--api-key", "env:THE_KEY", "--model", "sk-0123456789"), "--model"),
+        ):
+            done = self.sweep(SAMPLE, "--url", "http://127.0.0.1:9", "--over", "speed=1,2", "--out", out,
+                              "--before", f"touch {ran}", "--", *flags, env=environment)  # fmt: skip
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertNotIn("sk-0123456789", done.stderr)
+            self.assertFalse(out.exists() or ran.exists(), flags)
+
+    def test_a_disk_that_is_full(self):
+        """What became of a cell stands on standard error where sweep.json cannot have it."""
+        out = self.scratch / "full"
+        done = self.sweep(SAMPLE, "--url", "http://127.0.0.1:9", "--over", "speed=1", "--out", out,
+                          "--before", f"mkdir {out}/sweep.json.new; exit 3")  # fmt: skip
+        self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
+        self.assertIn("sweep.json: cannot ", done.stderr)
+        self.assertIn("driftless sweep: cell speed=1: failed: before: exit code 3", done.stderr)
+        self.assertIn("sweep.json does not say so", done.stderr)
+
+    def test_a_cell_that_is_started_warm(self):
+        """One salt and no restart: the second cell finds the prompts of the first, and is not averaged."""
+        out = self.scratch / "warm"
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            done = self.sweep(SAMPLE, "--url", server.url, "--over", "speed=50,60", "--out", out, "--", *QUICK[:2],
+                              "--calibration", "none", "--cache-salt", "same")  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        ledger = self.ledger(out)
+        self.assertEqual([cell["warm"] for cell in ledger["cells"]], [False, True])
+        self.assertEqual([(one["cells"], one["left_out_warm"]) for one in ledger["averages"]], [(1, 0), (0, 1)])
+        self.assertIn("began with a warm cache (not averaged)", done.stdout)
+        self.assertIn("1 of 2 cells began with a warm cache and are left out", done.stdout)
 
     def test_a_plan_in_a_file(self):
         out = self.scratch / "plan"
@@ -300,6 +378,8 @@ kind = "test"
             (("--resume", self.scratch), 2, "name the folder of a sweep"),
             (("--resume", self.scratch, "--repeat", "2"), 2, "remove everything else"),
             ((self.write("bad.toml", "repeat = 2\nover = 3\n"), *url), 2, "bad.toml: line 2: over"),
+            ((self.write("nul.toml", '[over]\nspeed = ["1\\u0000"]\n'), *url), 2, "U+0000"),
+            ((self.write("name.toml", '[over]\n"a b" = [1]\n'), *url), 2, '"a b" is not a name'),
             ((self.write("odd.toml", "reapeat = 2\n"), *url), 2, "line 1: reapeat is not known"),
         ]
         for flags, code, why in cases:

@@ -237,6 +237,10 @@ class Users(Case):
                           for name in ("requests.jsonl", "fired.jsonl"))
         self.assertGreaterEqual(lost, len(fired) - sum(one["fired_ns"] is not None for one in records))
         self.assertLessEqual(lost, 2 * 400)  # half a second of two users, at 400 turns a second each
+        summary = json.loads(subprocess.run([DRIFTLESS, "report", str(folder), "--json"], check=True,
+                                            capture_output=True, text=True, timeout=SECONDS_MAX).stdout)
+        self.assertEqual(summary["unfinished"], {"rows": lost, "rows_left": lost})
+        self.assertIn(f"{lost} rows without a record, {lost} of them had left", report.stdout)
         run_id = json.loads((folder / "run.json").read_text())["run_id"]
         pathlib.Path(f"/dev/shm/driftless-{run_id}").unlink()
         report = subprocess.run([DRIFTLESS, "report", str(folder)], check=True,

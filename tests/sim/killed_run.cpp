@@ -187,7 +187,7 @@ class KilledSimulation {
         if (found == machine_.marks.end()) {
             return std::nullopt;
         }
-        FiredMarks marks = marks_of(trace_);
+        FiredMarks marks = marks_of(trace_.rows.size());
         for (const std::uint32_t row : found->second) {
             CHECK(index_of(row) == row);
             marks.mark(row);

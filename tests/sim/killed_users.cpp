@@ -48,7 +48,7 @@ void look_back(const RunFacts& facts, const Trace& trace, const SimDisk& disk, K
     }
     run.torn_bytes =
         files.value().requests.torn + files.value().fired.torn + files.value().client.torn;
-    FiredMarks marks = marks_of(trace);
+    FiredMarks marks = marks_of(trace.rows.size());
     for (std::uint64_t i = 0; i < run.died.requests_marked; ++i) {
         marks.count_request();
     }

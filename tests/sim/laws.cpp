@@ -7,12 +7,14 @@
 #include <set>
 #include <tuple>
 
+#include "engine/schedule/due.hpp"
 #include "engine/session/run_order.hpp"
 #include "proto/json/document.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_abandonment.hpp"
 #include "tests/sim/laws_of_budgets.hpp"
 #include "tests/sim/laws_of_connections.hpp"
+#include "tests/sim/laws_of_dual_fire.hpp"
 #include "tests/sim/laws_of_forecast.hpp"
 #include "tests/sim/laws_of_leftovers.hpp"
 #include "tests/sim/laws_of_limits.hpp"
@@ -46,9 +48,11 @@ std::string time_zero_leaves_time(const SimResult& result) {
 // A disk that is full takes a part of the records; the writer counts all of them none the less.
 std::string one_record_per_row(const SimResult& result) {
     Breaches breaches;
-    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> seen;
+    std::set<std::tuple<std::uint64_t, std::uint32_t>> seen;
     for (const Record& record : result.records) {
-        const bool is_new = seen.emplace(record.pass, record.row, record.attempt).second;
+        const bool is_new =
+            seen.emplace(sending_number(record.row, record.pass, record.side), record.attempt)
+                .second;
         breaches.unless(is_new, record, "has two records");
     }
     breaches.unless(result.counts.ended == result.rows,
@@ -210,7 +214,8 @@ std::string rows_are_who_they_say(const SimResult& result) {
         const bool is_first = record.pass == 0 && record.attempt == 0;
         const std::string name = "sim-" + std::to_string(record.row) +
                                  (is_first ? "" : "." + std::to_string(record.pass)) +
-                                 (record.attempt == 0 ? "" : "." + std::to_string(record.attempt));
+                                 (record.attempt == 0 ? "" : "." + std::to_string(record.attempt)) +
+                                 (record.side == Side::b ? ".b" : "");
         for (const RecordedHeader& header : record.headers) {
             breaches.unless(!header.value || *header.value == name, record,
                             "has a header of another row's answer");
@@ -306,6 +311,10 @@ constexpr Law all_laws[] = {
     {"sleeps of the host are reported", sleeps_of_the_host_are_reported},
     {"losses are reported", losses_are_reported},
     {"our limits taint", our_limits_taint},
+    {"each row goes once to each side", each_row_once_to_each_side},
+    {"sides have the plan's order", sides_have_the_plans_order},
+    {"sides have lanes of their own", sides_have_lanes_of_their_own},
+    {"no side disturbs the other", no_side_disturbs_the_other},
     {"received bytes are accounted for", received_bytes_accounted_for},
     {"sent bytes were taken", sent_bytes_were_taken},
     {"servers can read what is sent", servers_can_read},
@@ -347,7 +356,9 @@ constexpr StampOrder all_orders[] = {
 
 std::string fired_line(const Record& record) {
     const std::string pass = record.user ? R"(,"pass":)" + std::to_string(record.pass) : "";
-    return R"({"row":)" + std::to_string(record.row) + pass + R"(,"due_ns":)" +
+    const std::string side =
+        record.side == Side::none ? "" : std::string(R"(,"side":")") + name_of(record.side) + '"';
+    return R"({"row":)" + std::to_string(record.row) + pass + side + R"(,"due_ns":)" +
            std::to_string(record.due_ns) + R"(,"fired_ns":)" +
            std::to_string(record.fired_ns.value_or(0)) + R"(,"held_ns":)" +
            std::to_string(record.held_ns) + R"(,"late_cause":")" + name_of(record.late_cause) +

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "engine/schedule/due.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/sim_parts.hpp"
@@ -29,8 +30,35 @@ std::string fired_says_who_left(const SimResult& result) {
     return breaches.text();
 }
 
+namespace {
+
+// Of dual fire, a mark for each side: a row that left to one of them alone has one.
+std::string marks_say_which_side_left(const SimResult& result) {
+    Breaches breaches;
+    std::set<std::uint64_t> left;
+    for (const Record& record : result.records) {
+        const std::uint64_t number = sending_number(record.row, 0, record.side);
+        breaches.unless(result.marks.contains(number) == record.fired_ns.has_value(), record,
+                        "has a mark, or was fired, but not both");
+        left.insert(number);
+    }
+    std::size_t unknown = 0;
+    for (const std::uint64_t number : result.marks) {
+        unknown += left.contains(number) ? 0 : 1;
+    }
+    breaches.unless(result.disk_failed || unknown == 0, "marks without a record");
+    breaches.unless(result.sent.size() == result.requests_marked,
+                    "requests by the marks: " + of(result.requests_marked, result.sent.size()));
+    return breaches.text();
+}
+
+}  // namespace
+
 // So are its marks: what a server has seen has one, and what has one was fired.
 std::string marks_say_who_left(const SimResult& result) {
+    if (result.dual) {
+        return marks_say_which_side_left(result);
+    }
     Breaches breaches;
     const std::set<std::uint32_t> marked(result.marked.begin(), result.marked.end());
     for (const auto& [row, truth] : result.truth) {

@@ -132,7 +132,16 @@ std::string overtaken_is_true(const SimResult& result) {
     if (result.users.recycle) {
         return overtaken_is_true_over_passes(result);
     }
-    return result.disk_failed ? "" : overtaken_is_true(result.records, result.turns_before);
+    if (result.disk_failed || !result.dual) {
+        return result.disk_failed ? "" : overtaken_is_true(result.records, result.turns_before);
+    }
+    std::string breaches;
+    for (const Side side : {Side::a, Side::b}) {  // a conversation with each
+        std::vector<Record> own = result.records;
+        std::erase_if(own, [side](const Record& record) { return record.side != side; });
+        breaches += overtaken_is_true(own, result.turns_before);
+    }
+    return breaches;
 }
 
 std::string overtaken_is_true_over_segments(const KilledRun& run) {

@@ -43,6 +43,7 @@ void lose_last_line(std::string& lines) {
 TEST(Laws, HoldWithoutABug) {
     EXPECT_EQ(broken_laws(run_with(Bug::none)), "");
     EXPECT_EQ(broken_laws(run_of_single_rows(Bug::none)), "");
+    EXPECT_EQ(broken_laws(run_of_sides(Bug::none)), "");
 }
 
 struct WorldBug {
@@ -99,6 +100,10 @@ constexpr WorldBug world_bugs[] = {
     {Bug::no_proof, "no false alarm of late reads"},
     {Bug::late_zero, "time 0 leaves time"},
     {Bug::fast_clock, "periods hold what came in them"},
+    {Bug::mixed_sides, "each row goes once to each side"},
+    {Bug::one_later, "each row goes once to each side"},
+    {Bug::fair_no_more, "sides have the plan's order"},
+    {Bug::shared_place, "no side disturbs the other"},
 };
 
 /// As if a budget had kept it from leaving.
@@ -115,6 +120,7 @@ struct OutputBug {
     void (*plant)(SimResult&);
     bool of_users = false;
     bool of_rows = false;  ///< that are kept open, each a tree of its own
+    bool of_sides = false;
 };
 // In what was written and counted.
 const OutputBug output_bugs[] = {
@@ -249,6 +255,21 @@ const OutputBug output_bugs[] = {
     {"our limits taint",
      [](SimResult& result) { ok_record(result).outcome = Outcome::client_failed; }},
     {"sent bytes were taken", [](SimResult& result) { ++ok_record(result).bytes_sent; }},
+    {"each row goes once to each side",
+     [](SimResult& result) { ok_record(result).side = Side::none; }, false, false, true},
+    {"each row goes once to each side",
+     [](SimResult& result) { ok_record(result).side = Side::a; }},
+    {"sides have the plan's order", [](SimResult& result) { ++result.seed; }, false, false, true},
+    {"sides have lanes of their own",
+     [](SimResult& result) {
+         for (Record& record : result.records) {
+             record.connection = 1;
+             record.connect_ns = 0;
+         }
+     },
+     false, false, true},
+    {"no side disturbs the other",
+     [](SimResult& result) { ok_record(result).outcome = Outcome::truncated; }, false, false, true},
     {"periods follow one another", [](SimResult& result) { ++result.period_ns; }},
     {"periods follow one another", [](SimResult& result) { result.periods_jsonl.pop_back(); }},
     {"periods sum up", [](SimResult& result) { lose_last_line(result.periods_jsonl); }},
@@ -301,7 +322,8 @@ TEST(Laws, CatchBugsOfTheWorld) {
 
 TEST(Laws, CatchBugsOfTheOutput) {
     for (const OutputBug& planted : output_bugs) {
-        SimResult result = planted.of_rows    ? run_of_single_rows(Bug::none)
+        SimResult result = planted.of_sides   ? run_of_sides(Bug::none)
+                           : planted.of_rows  ? run_of_single_rows(Bug::none)
                            : planted.of_users ? run_of_users(Bug::none)
                                               : run_with(Bug::none);
         planted.plant(result);

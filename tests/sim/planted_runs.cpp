@@ -33,6 +33,20 @@ SimResult run_of_single_rows(Bug bug) {
     return run(trace_with_a_gap(0), options);
 }
 
+SimResult run_of_sides(Bug bug) {
+    SimOptions options;
+    options.seed = 3;
+    options.dual = true;
+    options.targets = 2;
+    options.spared = 1;
+    options.own_fields = true;
+    options.weather.hang_connect = 0.3;
+    options.weather.refuse_connect = 0.3;
+    options.weather.cut = 0.3;
+    options.bug = bug;
+    return run(trace_with_a_gap(0), options);
+}
+
 Trace trace_with_a_gap(std::uint32_t seconds_apart) {
     Trace trace = make_trace(3, planted_rows);
     for (std::uint32_t i = planted_rows / 2; i < planted_rows; ++i) {
@@ -102,6 +116,9 @@ SimResult run_with(Bug bug) {
     }
     if (bug == Bug::extra_row || bug == Bug::shuffled_rows) {
         return run_of_single_rows(bug);
+    }
+    if (bug >= Bug::first_of_sides && bug <= Bug::last_of_sides) {
+        return run_of_sides(bug);
     }
     if (bug >= Bug::first_of_users && bug <= Bug::last_of_users) {
         return run_of_users(bug);

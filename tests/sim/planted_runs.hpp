@@ -22,6 +22,8 @@ inline constexpr std::uint32_t planted_rows = 40;
 SimResult run_of_users(Bug bug);
 /// Three rows are open at once, each a tree of its own.
 SimResult run_of_single_rows(Bug bug);
+/// Dual fire, where side a refuses, hangs and resets, and side b is well.
+SimResult run_of_sides(Bug bug);
 /// A run with the bug, of the kind that it needs.
 SimResult run_with(Bug bug);
 

@@ -108,6 +108,8 @@ class SimDriver final : public Driver {
     /// Sends on connections that had been idle for longer than their server had said.
     std::uint64_t overdue_sends() const { return overdue_sends_; }
     mock::MockCore& core() { return core_; }
+    /// Whoever connects here meets fair weather and no scripted server.
+    static Address spared_address();
     /// Connections whose TLS could not read what the client sent, though nobody had harmed it.
     std::uint64_t misread() const { return misread_; }
     /// Rows that a ScriptedServer has answered.
@@ -126,6 +128,7 @@ class SimDriver final : public Driver {
     struct Connection {
         bool client_open = false;
         bool connected = false;
+        bool spared = false;        ///< no fault strikes it
         bool shut = false;          ///< the client shut it down, or it was reset
         bool starved = false;       ///< its receive found no buffer and is armed again soon
         std::uint32_t receive = 0;  ///< operation number of the armed receive, 0: none
@@ -205,6 +208,9 @@ class SimDriver final : public Driver {
     Duration up_to(std::int64_t most_ns);
     Duration latency() { return up_to(weather_.latency_max.ns); }
     bool chance(double probability);
+    bool strikes(const Connection& connection, double probability) {
+        return !connection.spared && chance(probability);
+    }
     void at(Instant when, Happening happening);
     void happen_until(Instant until);
     void happen(Happening& happening);

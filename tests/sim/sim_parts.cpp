@@ -1,7 +1,5 @@
 #include "tests/sim/sim_parts.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -9,12 +7,13 @@
 #include "engine/plan/planned_rows.hpp"
 #include "engine/stats/verdict.hpp"
 #include "proto/core/check.hpp"
+#include "tests/sim/sim_driver.hpp"
 
 namespace driftless::sim {
 
 ReplaySettings settings_of(const SimOptions& options) {
     ReplaySettings settings;
-    settings.inflight_max = options.inflight_max;
+    settings.inflight_max = options.bug == Bug::shared_place ? 2 : options.inflight_max;
     settings.capped_by_host = options.capped_by_host;
     settings.budgets = options.budgets;
     if (options.bug == Bug::wide_budgets) {
@@ -38,39 +37,9 @@ ReplaySettings settings_of(const SimOptions& options) {
     return settings;
 }
 
-Plan plan_of(const Trace& trace, const SimOptions& options) {
-    PlanOptions plan_options;
-    plan_options.seed = options.seed;
-    Result<Plan> plan = make_plan(trace, plan_options);
-    CHECK(static_cast<bool>(plan));
-    if (options.arrivals) {
-        ArrivalRules rules = *options.arrivals;
-        if (options.bug == Bug::other_rate) {
-            rules.curve = RateCurve(rules.curve.last_rate() * 1.001);
-        }
-        plan = arrive(rules, trace, std::move(plan).value());
-        CHECK(static_cast<bool>(plan));
-    }
-    if (options.bug == Bug::planned_twice) {
-        plan.value().rows[1].row = plan.value().rows[0].row;
-    }
-    return std::move(plan).value();
-}
-
-Plan plan_in(const Segment& segment) {
-    return segment.resumed != nullptr ? segment.resumed->remaining_plan() : segment.whole;
-}
-
 std::uint64_t dice_of(const SimOptions& options, const Segment& segment) {
     const std::uint32_t number = segment.resumed != nullptr ? segment.resumed->segment() : 0;
     return number == 0 ? options.seed : mix64(options.seed + number);
-}
-
-Plan earlier(Plan plan) {
-    for (Planned& planned : plan.rows) {
-        planned.due_ns -= 1'000'000;
-    }
-    return plan;
 }
 
 Trace waits_of(const Trace& trace, Bug bug) {
@@ -218,14 +187,6 @@ PromptOptions prompts_of(const SimOptions& options) {
     return prompts;
 }
 
-FiredMarks marks_of(const Trace& trace) {
-    const std::string name = "sim-" + std::to_string(::getpid());
-    Result<FiredMarks> marks = FiredMarks::create(name, trace.rows.size());
-    CHECK(static_cast<bool>(marks));
-    FiredMarks::remove(name);
-    return std::move(marks).value();
-}
-
 RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& options) {
     const std::string longest(3'000, 'x');
     std::vector<FieldTemplate> templates;
@@ -265,7 +226,7 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     config.periods.grow.users_max = options.users.users;
     config.periods.stop_when = options.stop_when;
     config.periods.for_ns = options.users.for_ns;
-    config.periods.goodput.ttft_ns = milliseconds(20).ns;
+    config.periods.goodput = {{{}, "", {milliseconds(20).ns, std::nullopt, std::nullopt}}};
     if (const std::uint32_t users = options.users.users; users > 0) {  // an upper bound
         config.requests_end =
             static_cast<std::uint32_t>(plan.rows.size()) * (options.users.recycle ? users + 3 : 1);
@@ -277,18 +238,15 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     return config;
 }
 
-std::vector<std::uint32_t> marked_rows(const Trace& trace, const FiredMarks& marks) {
-    std::vector<std::uint32_t> marked;
-    for (std::uint32_t at = 0; at < trace.rows.size(); ++at) {
-        if (marks.marked(at)) {
-            marked.push_back(trace.rows[at].index);
-        }
-    }
-    return marked;
-}
-
 std::vector<Endpoint> endpoints_of(TlsWorld* tls, const SimOptions& options) {
-    return tls != nullptr ? tls->endpoints() : std::vector<Endpoint>(options.targets);
+    if (tls != nullptr) {
+        return tls->endpoints();
+    }
+    std::vector<Endpoint> endpoints(options.targets);
+    if (options.spared) {
+        endpoints[*options.spared].address = SimDriver::spared_address();
+    }
+    return endpoints;
 }
 
 RecordSinks sinks_of(SimDisk& disk, bool first, Bug bug) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,13 +35,13 @@ Plan plan_of(const Trace& trace, const SimOptions& options);
 Plan plan_in(const Segment& segment);
 /// The seed of a segment.
 std::uint64_t dice_of(const SimOptions& options, const Segment& segment);
-/// The same, each row due a ms earlier.
-Plan earlier(Plan plan);
+/// As the engine is told of it: the same, but for a bug.
+Plan engines_plan(Plan plan, Bug bug);
 BodyFrame frame_of(const Dialect& dialect, bool stream);
 std::vector<RequestHead> heads_of(const Dialect& dialect, std::uint32_t targets);
 PromptOptions prompts_of(const SimOptions& options);
 /// Marks without a name: simulations run side by side.
-FiredMarks marks_of(const Trace& trace);
+FiredMarks marks_of(std::size_t rows);
 /// Long enough that some heads outweigh their bodies.
 RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& options);
 AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
@@ -63,6 +64,9 @@ std::vector<Dependency> waits_within(const Trace& trace, const Plan& plan);
 std::vector<Endpoint> endpoints_of(TlsWorld* tls, const SimOptions& options);
 /// Rows that have a mark, by their indices.
 std::vector<std::uint32_t> marked_rows(const Trace& trace, const FiredMarks& marks);
+/// Of dual fire: by `sending_number`.
+std::set<std::uint64_t> marked_sendings(const Trace& trace, const Plan& plan,
+                                        const FiredMarks& marks);
 /// The files of a segment, begun or, where it is not the first, gone on with.
 RecordSinks sinks_of(SimDisk& disk, bool first, Bug bug);
 DriverBugs bugs_of(Bug bug);

@@ -35,7 +35,7 @@ class Simulation {
           row_fields_(fields_of(trace_, plan_, options)),
           prompts_(trace_, WordTable::built_in(), prompts_of(options)),
           ring_(options.ring_bytes, options.inflight_max),
-          engine_plan_(options.bug == Bug::early_engine ? earlier(plan_) : plan_),
+          engine_plan_(engines_plan(plan_, options.bug)),
           tls_(tls_of(options)),
           driver_(options.bug == Bug::other_dice ? ~dice_of(options, segment)
                                                  : dice_of(options, segment),
@@ -138,6 +138,9 @@ class Simulation {
             arm.traceparent = options_.own_fields;
             arm.for_tls = tls_ != nullptr;
             arm.replies = live_ ? &live_->replies : nullptr;
+            if (options_.dual) {
+                arm.against = {&prompts_, &frame_};
+            }
             const Trace waits = options_.closed ? waits_of(trace_, options_.bug) : Trace();
             const bool knows = segment_.resumed != nullptr && options_.bug != Bug::forgotten_past;
             const EarlierRows earlier = knows ? segment_.resumed->remaining.earlier : EarlierRows();
@@ -183,6 +186,11 @@ class Simulation {
     }
 
     void count_what_is_left(Run& replay, const RecordWriter& writer) {
+        result_.dual = options_.dual;
+        if (options_.spared) {
+            result_.spared = *options_.spared == 0 ? Side::a : Side::b;
+        }
+        result_.seed = options_.seed;
         result_.connection = options_.connection;
         result_.inflight_max = options_.inflight_max;
         result_.capped_by_host = options_.capped_by_host;
@@ -234,7 +242,11 @@ class Simulation {
         result_.frames_live = replay.frame_marks().live;
         result_.body_bytes_held = bodies_.used_bytes();
         if (!result_.in_turn) {
-            result_.marked = marked_rows(trace_, marks_);
+            if (options_.dual) {
+                result_.marks = marked_sendings(trace_, plan_, marks_);
+            } else {
+                result_.marked = marked_rows(trace_, marks_);
+            }
             result_.requests_marked = marks_.requests();
         }
         while (ring_.front() != nullptr) {
@@ -246,8 +258,8 @@ class Simulation {
     /// What others have seen of a row is told of none of its records where it has several.
     void forget_several_tries() {
         const bool repeats = rows_repeat(options_.users);
-        if (result_.disk_failed && repeats) {
-            result_.truth.clear();  // records of several tries may be lost
+        if ((result_.disk_failed && repeats) || options_.dual) {
+            result_.truth.clear();  // records of several tries may be lost, or are of two sides
             result_.waited.clear();
             result_.parts_ns.clear();
             result_.last_reads.clear();

@@ -74,9 +74,16 @@ enum class Bug : std::uint8_t {
     deaf_engine,       ///< the engine is not told that the run has to stop
     other_patience,    ///< clients give up other requests than were drawn
     lonely_rows,       ///< the writer is told of a trace in which no row comes after another
+    mixed_sides,       ///< dual fire: the engine swaps the sides of some rows
+    one_later,         ///< the engine sends the last request a ns later
+    fair_no_more,      ///< dual fire: side a always goes first
+    shared_place,      ///< dual fire: both sides' requests share few places in flight
     // Those that only users meet.
     first_of_users = extra_user,
     last_of_users = file_order,
+    // Those of dual fire.
+    first_of_sides = mixed_sides,
+    last_of_sides = shared_place,
 };
 
 /// When run.json cannot be written.
@@ -106,6 +113,9 @@ struct SimOptions {
     GrowRules grow;             ///< with users; its numbers of them follow from those
     std::int64_t drain_ns = 0;  ///< behind `users.for_ns`
     bool live = false;  ///< prompts hold the answers of the run; the trace is recorded words
+    bool dual = false;  ///< each row goes to both of two targets
+    /// Of dual fire: no fault of weather strikes the connections to this target.
+    std::optional<std::uint32_t> spared;
     std::int64_t period_ns = 50'000'000;
     bool warm_sends = false;
     std::size_t body_bytes = 4 << 20;
@@ -184,6 +194,7 @@ struct SentRequest {
     std::uint32_t pass = 0;
     std::uint32_t attempt = 0;
     std::int64_t fired_ns = 0;  ///< run time
+    Side side = Side::none;
 };
 
 struct SimResult {
@@ -194,6 +205,7 @@ struct SimResult {
     std::int64_t period_ns = 0;
     std::vector<std::uint32_t> marked;    ///< rows that a resumption would take to have left
     std::set<std::uint32_t> again;        ///< rows that may have left before, and are sent again
+    std::set<std::uint64_t> marks;        ///< `marked`, by row and side
     std::vector<Record> records;          ///< read back from `jsonl`
     std::vector<std::string> unreadable;  ///< lines that could not be read back
     bool disk_failed = false;
@@ -252,6 +264,9 @@ struct SimResult {
     SimPrompts prompts;
     TurnsBefore turns_before;  ///< of the whole trace
     bool live = false;         ///< prompts hold the answers of the run
+    bool dual = false;         ///< each row went to both sides
+    Side spared = Side::none;  ///< nothing that anybody did could disturb this one
+    std::uint64_t seed = 0;
     /// [row] of live conversations: the row whose answer comes before its messages.
     std::map<std::uint32_t, std::uint32_t> goes_on_behind;
     bool stopped = false;  ///< before all was sent: by the user, or for want of a disk

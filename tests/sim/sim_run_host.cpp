@@ -69,12 +69,13 @@ FiredMarks SimRunHost::create_marks(const std::string& name, std::size_t rows) {
     if (!lives()) {
         return {};
     }
-    CHECK(rows == trace_.rows.size() && !segment_.machine.marks.contains(name));
+    CHECK(rows == marks_for(trace_.rows.size(), plan_.dual) &&
+          !segment_.machine.marks.contains(name));
     if (options_.bug == Bug::early_forgetting) {
         segment_.machine.marks.clear();
     }
     segment_.machine.marks[name] = {};
-    return marks_of(trace_);
+    return marks_of(rows);
 }
 
 bool SimRunHost::name_segment(const RunSegment& segment, Instant zero) {
@@ -268,7 +269,7 @@ void SimRunHost::note_sent(const Event& event) {
         const Due& due = armed_.at(event.request);
         const std::uint32_t row = trace_.rows[due.row].index;
         result_.left.insert(row);
-        result_.sent.push_back({row, due.pass, due.attempt, event.stamp_ns - zero_.ns});
+        result_.sent.push_back({row, due.pass, due.attempt, event.stamp_ns - zero_.ns, due.side});
     }
 }
 

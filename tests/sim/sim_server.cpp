@@ -17,14 +17,14 @@ constexpr std::size_t buffer_bytes = 4096;
 void SimDriver::open_server(int number) {
     Connection& connection = connection_of(number);
     connection.cut = weather_.cut_at;
-    if (chance(weather_.cut)) {
+    if (strikes(connection, weather_.cut)) {
         connection.cut =
             Cut{random_.below(cut_bytes_max), static_cast<Cut::Kind>(random_.below(3))};
     }
     if (connection.secure) {
         open_tls(connection);
     }
-    if (script_.answers != nullptr && chance(script_.share)) {
+    if (script_.answers != nullptr && strikes(connection, script_.share)) {
         connection.scripted = std::make_unique<ScriptedServer>(script_);
         scripted_turn(number);
     } else {
@@ -108,7 +108,7 @@ void SimDriver::server_turn(int number) {
         } else if (action != mock::MockConnection::Action::keep) {
             const bool reset = action == mock::MockConnection::Action::reset;
             say(number, {}, reset ? End::reset : End::close);
-        } else if (weather_.idle_close.ns > 0 && !connection.asked) {
+        } else if (weather_.idle_close.ns > 0 && !connection.asked && !connection.spared) {
             at(now_ + weather_.idle_close,
                {Happening::Kind::idle, number, 0, 0, ++connection.idle_version, {}});
         }
@@ -211,7 +211,7 @@ void SimDriver::deliver_to_client(int number, std::string_view bytes, End end, b
         const std::size_t size = next_cut(bytes.size());
         const bool last = size == bytes.size();
         connection.to_client = std::max(connection.to_client, now_) + latency();
-        if (chance(weather_.stall)) {
+        if (strikes(connection, weather_.stall)) {
             connection.to_client = connection.to_client + up_to(stall_ns);
         }
         at(connection.to_client,

@@ -20,8 +20,15 @@ Result<Socket> SimDriver::open_socket(const Address& address) {
     connections_.push_back(std::make_unique<Connection>());
     connections_.back()->client_open = true;
     connections_.back()->secure = TlsWorld::is_secure(address);
+    connections_.back()->spared = address.family() == spared_address().family();
     ++sockets_open_;
     return Socket{static_cast<int>(connections_.size() - 1)};
+}
+
+Address SimDriver::spared_address() {
+    Address address;  // of another family than all others; one with a length speaks TLS here
+    address.storage.ss_family = AF_INET;
+    return address;
 }
 
 Result<Socket> SimDriver::listen(const Address&, int) {
@@ -65,7 +72,8 @@ void SimDriver::close(Socket socket) {
 
 // A lost SYN is sent again after 1 s, and after 2 s more.
 void SimDriver::start_connect(Op& op, std::uint32_t number) {
-    if (chance(weather_.hang_connect)) {
+    const Connection& connection = connection_of(op.spec.socket.number);
+    if (strikes(connection, weather_.hang_connect)) {
         return;
     }
     if (weather_.no_port > 0 && chance(weather_.no_port)) {
@@ -74,10 +82,10 @@ void SimDriver::start_connect(Op& op, std::uint32_t number) {
         return;
     }
     Duration delay = latency();
-    if (chance(weather_.slow_connect)) {
+    if (strikes(connection, weather_.slow_connect)) {
         delay = delay + (chance(0.5) ? second : seconds(3));
     }
-    const std::int32_t result = chance(weather_.refuse_connect) ? -ECONNREFUSED : 0;
+    const std::int32_t result = strikes(connection, weather_.refuse_connect) ? -ECONNREFUSED : 0;
     at(now_ + delay, {Happening::Kind::connect, op.spec.socket.number, number, result, 0, {}});
 }
 
@@ -103,7 +111,7 @@ void SimDriver::start_send(Op& op, std::uint32_t number) {
         at(now_ + latency(), {Happening::Kind::sent, socket, number, -EPIPE, 0, {}});
     } else if (weather_.no_memory > 0 && chance(weather_.no_memory)) {
         visible_.push_back({number, -ENOBUFS, false, {}});
-    } else if (chance(weather_.block_send)) {
+    } else if (strikes(connection, weather_.block_send)) {
         connection.blocked = number;
         at(now_ + up_to(blocked_ns), {Happening::Kind::unblock, socket, number, 0, 0, {}});
     } else {

@@ -39,6 +39,11 @@ Trace swarm_trace(std::uint64_t seed, std::uint32_t rows);
 /// says what they wait for.
 SimResult run_swarm(std::uint64_t seed, std::uint32_t rows);
 
+/// Dual fire: half as many rows, each to two servers, one of which is well in half of the runs
+/// (swarm_dual.cpp).
+SimOptions dual_options(std::uint64_t seed);
+SimResult run_dual_swarm(std::uint64_t seed, std::uint32_t rows);
+
 /// Makes rows wait for others: chains with branches and joins, most of them for answers, in trees
 /// of any size.
 void close_sessions(Trace& trace, std::uint64_t seed);

@@ -176,7 +176,7 @@ std::string inferencex_row(const TableRun& run, const std::string& view) {
     return text;
 }
 
-std::string inferencex_rows(const RunTable& table, std::string& why) {
+std::string inferencex_rows(const ManyRuns& table, std::string& why) {
     std::string text = "[";
     for (const TableRun& run : table.runs) {
         if (!run.counts()) {

@@ -8,12 +8,12 @@
 
 #include <string>
 
-#include "cmd/compare/table/table_cell.hpp"
+#include "cmd/compare/table/run_cell.hpp"
 
 namespace driftless {
 
 /// A JSON array, with a line feed at the end. Where a run cannot be read, the reason is in `why`.
-std::string inferencex_rows(const RunTable& table, std::string& why);
+std::string inferencex_rows(const ManyRuns& table, std::string& why);
 
 /// One row, of the JSON that the view `inferencex` makes of the run. Pure.
 std::string inferencex_row(const TableRun& run, const std::string& view);

@@ -57,7 +57,7 @@ std::string llmd_report(const TableRun& run, const std::string& view) {
     return text;
 }
 
-std::string llmd_reports(const RunTable& table, std::string& why) {
+std::string llmd_reports(const ManyRuns& table, std::string& why) {
     std::string text;
     std::size_t reports = 0;
     for (const TableRun& run : table.runs) {

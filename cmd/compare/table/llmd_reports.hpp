@@ -4,13 +4,13 @@
 
 #include <string>
 
-#include "cmd/compare/table/table_cell.hpp"
+#include "cmd/compare/table/run_cell.hpp"
 
 namespace driftless {
 
 /// One report where one run counts, else a JSON array of them; a line feed at the end. Where a run
 /// cannot be read, the reason is in `why`.
-std::string llmd_reports(const RunTable& table, std::string& why);
+std::string llmd_reports(const ManyRuns& table, std::string& why);
 
 /// One report, of the JSON of the view. Pure.
 std::string llmd_report(const TableRun& run, const std::string& view);

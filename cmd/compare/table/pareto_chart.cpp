@@ -106,9 +106,9 @@ std::size_t group_index(ParetoChart& chart, const std::string& name) {
     return at;
 }
 
-void add_points(const RunTable& table, std::string_view group, ParetoChart& chart) {
+void add_points(const ManyRuns& table, std::string_view group, ParetoChart& chart) {
     for (std::size_t i = 0; i < table.cells.size(); ++i) {
-        const TableCell& cell = table.cells[i];
+        const RunCell& cell = table.cells[i];
         if (!cell.counts) {
             continue;
         }
@@ -164,14 +164,14 @@ std::vector<ChartAxes> standard_charts(bool per_gpu) {
     return charts;
 }
 
-bool knows_gpus(const RunTable& table) {
+bool knows_gpus(const ManyRuns& table) {
     return !table.runs.empty() &&
            std::all_of(table.runs.begin(), table.runs.end(), [](const TableRun& run) {
                return !run.counts() || gpus_of(run).has_value();
            });
 }
 
-ParetoChart pareto_chart(const RunTable& table, const ChartAxes& axes, std::string_view group) {
+ParetoChart pareto_chart(const ManyRuns& table, const ChartAxes& axes, std::string_view group) {
     ParetoChart chart;
     chart.axes = axes;
     add_points(table, group, chart);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/compare/table/table_cell.hpp"
+#include "cmd/compare/table/run_cell.hpp"
 #include "engine/comparison/hypervolume.hpp"
 #include "engine/comparison/pareto.hpp"
 #include "proto/core/result.hpp"
@@ -31,7 +31,7 @@ Result<ChartAxes> parse_chart_axes(std::string_view text);
 std::vector<ChartAxes> standard_charts(bool per_gpu);
 
 /// Every run that counts has a label `gpus`.
-bool knows_gpus(const RunTable& table);
+bool knows_gpus(const ManyRuns& table);
 
 struct ChartPoint {
     std::size_t cell = 0;
@@ -61,6 +61,6 @@ struct ParetoChart {
 };
 
 /// Cells that count. `group`: an axis, a label or a flag; empty: all cells are one group.
-ParetoChart pareto_chart(const RunTable& table, const ChartAxes& axes, std::string_view group);
+ParetoChart pareto_chart(const ManyRuns& table, const ChartAxes& axes, std::string_view group);
 
 }  // namespace driftless

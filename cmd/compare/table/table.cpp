@@ -1,5 +1,8 @@
 #include "cmd/compare/table/table.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -59,7 +62,7 @@ bool needs_records(const TableCommand& command) {
     return needs;
 }
 
-std::vector<ParetoChart> charts_of(const TableCommand& command, const RunTable& table) {
+std::vector<ParetoChart> charts_of(const TableCommand& command, const ManyRuns& table) {
     const std::vector<ChartAxes> axes =
         command.charts.empty() ? standard_charts(knows_gpus(table)) : command.charts;
     std::vector<ParetoChart> charts;
@@ -70,8 +73,8 @@ std::vector<ParetoChart> charts_of(const TableCommand& command, const RunTable& 
 }
 
 /// Whether some cell has a value for the groups.
-bool has_group(const RunTable& table, const std::string& group) {
-    for (const TableCell& cell : table.cells) {
+bool has_group(const ManyRuns& table, const std::string& group) {
+    for (const RunCell& cell : table.cells) {
         if (!value_of(table, cell, group).empty()) {
             return true;
         }
@@ -97,8 +100,8 @@ int write_text(const NewFile& file, const std::string& text) {
 }
 
 /// What is made of the records of the runs.
-int write_records(const NewFile& file, const RunTable& table,
-                  std::string (*make)(const RunTable& table, std::string& why)) {
+int write_records(const NewFile& file, const ManyRuns& table,
+                  std::string (*make)(const ManyRuns& table, std::string& why)) {
     if (file.path.empty()) {
         return exit_done;
     }
@@ -113,7 +116,7 @@ int write_records(const NewFile& file, const RunTable& table,
 
 int write_files(const TableCommand& command, const TableDocument& document) {
     int code = exit_done;
-    if (!command.json.empty() && command.json != "-") {
+    if (!command.json.empty()) {
         code = write_text({"--json", command.json}, table_json(document) + "\n");
     }
     if (code == exit_done && !command.csv.empty()) {
@@ -146,19 +149,28 @@ std::string charts_text(const TableCommand& command, const TableDocument& docume
            "\np50, p99 and p99.9 of these, in --json and --html; other pairs by --pareto X:Y\n";
 }
 
-void print_table(const TableCommand& command, const TableDocument& document) {
-    const std::string text = command.json == "-"
-                                 ? table_json(document) + "\n"
-                                 : table_screen(document.table) + charts_text(command, document);
-    std::fputs(text.c_str(), stdout);
+std::array<NewFile, 5> files_of(const TableCommand& command) {
+    return {{{"--json", command.json},
+             {"--csv", command.csv},
+             {"--html", command.html},
+             {"--inferencex", command.inferencex},
+             {"--llm-d", command.llmd}}};
+}
+
+/// How many of the files are "-": standard output, which the table has otherwise.
+std::ptrdiff_t files_on_stdout(const TableCommand& command) {
+    const std::array<NewFile, 5> files = files_of(command);
+    return std::count_if(files.begin(), files.end(),
+                         [](const NewFile& one) { return one.path == "-"; });
 }
 
 /// New files are refused before anything is read.
 int check_files(const TableCommand& command) {
-    for (const NewFile& file :
-         {NewFile{"--json", command.json}, NewFile{"--csv", command.csv},
-          NewFile{"--html", command.html}, NewFile{"--inferencex", command.inferencex},
-          NewFile{"--llm-d", command.llmd}}) {
+    if (files_on_stdout(command) > 1) {
+        say("only one of --json, --csv, --html, --inferencex and --llm-d can be -");
+        return exit_usage;
+    }
+    for (const NewFile& file : files_of(command)) {
         if (!file.path.empty()) {
             if (const int code = refuse_existing_file(file.flag, file.path); code != exit_done) {
                 return code;
@@ -193,7 +205,7 @@ int compare_table(const TableCommand& command) {
             return exit_input;
         }
     }
-    RunTable table = table_of(std::move(runs), command.each);
+    ManyRuns table = table_of(std::move(runs), command.each);
     if (command.sort) {
         sort_cells(table, *command.sort);
     }
@@ -203,7 +215,9 @@ int compare_table(const TableCommand& command) {
     }
     const std::vector<ParetoChart> charts = charts_of(command, table);
     const TableDocument document{table, charts, command.group, differences};
-    print_table(command, document);
+    if (files_on_stdout(command) == 0) {
+        std::fputs((table_screen(table) + charts_text(command, document)).c_str(), stdout);
+    }
     return write_files(command, document);
 }
 

@@ -18,8 +18,9 @@ struct TableCommand {
     std::optional<TableFigure> sort;  ///< nothing: in the order given
     std::vector<ChartAxes> charts;    ///< empty: the standard ones
     std::string group;                ///< a label, an axis or a flag; empty: one group
-    std::string json;                 ///< a new file, or "-" in the place of the table; empty: none
-    std::string csv;                  ///< new files; empty: none
+    // New files; empty: none; "-": standard output, in the place of the table. One of them at most.
+    std::string json;
+    std::string csv;
     std::string html;
     std::string inferencex;
     std::string llmd;

@@ -52,8 +52,7 @@ constexpr std::array ours{
     Column{"joules_per_token", "joules_per_token"},
 };
 
-std::optional<CellFigure> figure_in(const RunTable& table, const TableCell& cell,
-                                    const char* name) {
+std::optional<CellFigure> figure_in(const ManyRuns& table, const RunCell& cell, const char* name) {
     const Result<TableFigure> figure = parse_table_figure(name);
     CHECK(figure);
     return figure_of(table, cell, figure.value());
@@ -79,7 +78,7 @@ class Line {
 };
 
 /// Percent of looked-up prompt tokens that the server's own counters say were hits of a tier.
-std::optional<double> tier_rate(const RunTable& table, const TableCell& cell, const char* hits) {
+std::optional<double> tier_rate(const ManyRuns& table, const RunCell& cell, const char* hits) {
     double sum = 0;
     std::size_t count = 0;
     for (const std::size_t index : cell.shown) {
@@ -95,11 +94,11 @@ std::optional<double> tier_rate(const RunTable& table, const TableCell& cell, co
 }
 
 /// One of InferenceX's names of a cell: an axis or label of that name, or `--users`.
-std::string theirs_of(const RunTable& table, const TableCell& cell, const char* name) {
+std::string theirs_of(const ManyRuns& table, const RunCell& cell, const char* name) {
     return value_of(table, cell, name);
 }
 
-std::string folders_of(const RunTable& table, const TableCell& cell) {
+std::string folders_of(const ManyRuns& table, const RunCell& cell) {
     std::string text;
     for (const std::size_t index : cell.shown) {
         text += (text.empty() ? "" : " ") + table.runs[index].folder;
@@ -107,7 +106,7 @@ std::string folders_of(const RunTable& table, const TableCell& cell) {
     return text;
 }
 
-std::string outcomes_of(const RunTable& table, const TableCell& cell) {
+std::string outcomes_of(const ManyRuns& table, const RunCell& cell) {
     std::string text;
     for (const std::size_t index : cell.counts ? cell.shown : cell.runs) {
         const std::string& outcome = table.runs[index].outcome;
@@ -118,7 +117,7 @@ std::string outcomes_of(const RunTable& table, const TableCell& cell) {
     return text;
 }
 
-std::string why_of(const RunTable& table, const TableCell& cell) {
+std::string why_of(const ManyRuns& table, const RunCell& cell) {
     std::string text;
     for (const std::size_t index : cell.runs) {
         const std::string& why = table.runs[index].left_out;
@@ -127,7 +126,7 @@ std::string why_of(const RunTable& table, const TableCell& cell) {
     return text;
 }
 
-void add_head(const RunTable& table, Line line) {
+void add_head(const ManyRuns& table, Line line) {
     for (const std::string& column : table.columns) {
         line.add(column);
     }
@@ -156,7 +155,7 @@ void add_head(const RunTable& table, Line line) {
     line.end();
 }
 
-void add_names(const RunTable& table, const TableCell& cell, Line& line) {
+void add_names(const ManyRuns& table, const RunCell& cell, Line& line) {
     const auto is_column = [&](const char* name) {
         return std::find(table.columns.begin(), table.columns.end(), name) != table.columns.end();
     };
@@ -176,7 +175,7 @@ void add_names(const RunTable& table, const TableCell& cell, Line& line) {
     }
 }
 
-void add_cell(const RunTable& table, const TableCell& cell, Line line) {
+void add_cell(const ManyRuns& table, const RunCell& cell, Line line) {
     add_names(table, cell, line);
     for (const Column& column : theirs) {
         const std::optional<CellFigure> value = figure_in(table, cell, column.figure);
@@ -203,10 +202,10 @@ void add_cell(const RunTable& table, const TableCell& cell, Line line) {
 
 }  // namespace
 
-std::string table_csv(const RunTable& table) {
+std::string table_csv(const ManyRuns& table) {
     std::string out;
     add_head(table, Line(out));
-    for (const TableCell& cell : table.cells) {
+    for (const RunCell& cell : table.cells) {
         add_cell(table, cell, Line(out));
     }
     return out;

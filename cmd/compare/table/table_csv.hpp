@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cmd/compare/table/table_cell.hpp"
+#include "cmd/compare/table/run_cell.hpp"
 
 namespace driftless {
 
@@ -12,6 +12,6 @@ namespace driftless {
 /// `users` and `offload` fill what a client cannot know; then ours. What is unknown is empty.
 /// Figures are means over the runs of a cell; `low_` and `high_` columns have the ends of the
 /// repeats.
-std::string table_csv(const RunTable& table);
+std::string table_csv(const ManyRuns& table);
 
 }  // namespace driftless

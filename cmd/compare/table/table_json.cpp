@@ -69,7 +69,7 @@ void write_value(JsonWriter& json, const CellFigure& value) {
     json.key("below_floor").boolean(value.below_floor);
 }
 
-void write_figures(JsonWriter& json, const RunTable& table, const TableCell& cell) {
+void write_figures(JsonWriter& json, const ManyRuns& table, const RunCell& cell) {
     json.key("figures").begin_object();
     for (const char* const name : figure_names) {
         const Result<TableFigure> figure = parse_table_figure(name);
@@ -102,7 +102,7 @@ void write_run(JsonWriter& json, const TableRun& run) {
     json.end_object();
 }
 
-void write_cell(JsonWriter& json, const RunTable& table, const TableCell& cell) {
+void write_cell(JsonWriter& json, const ManyRuns& table, const RunCell& cell) {
     json.begin_object();
     json.key("name").string(cell.name).key("values").begin_object();
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -181,7 +181,7 @@ std::string table_json(const TableDocument& document) {
     document.group.empty() ? json.null() : json.string(document.group);
     write_texts(json, "differences", document.differences);
     json.key("cells").begin_array();
-    for (const TableCell& cell : document.table.cells) {
+    for (const RunCell& cell : document.table.cells) {
         write_cell(json, document.table, cell);
     }
     json.end_array().key("charts").begin_array();

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "cmd/compare/table/pareto_chart.hpp"
-#include "cmd/compare/table/table_cell.hpp"
+#include "cmd/compare/table/run_cell.hpp"
 
 namespace driftless {
 
 inline constexpr int table_schema = 1;
 
 struct TableDocument {
-    const RunTable& table;
+    const ManyRuns& table;
     const std::vector<ParetoChart>& charts;
     const std::string& group;                     ///< what groups are made by; empty: one group
     const std::vector<std::string>& differences;  ///< with --anyway: what is not the same work

@@ -36,10 +36,10 @@ std::string link_to(const TableRun& run, const std::filesystem::path& page_folde
     return "";
 }
 
-void write_links(JsonWriter& json, const RunTable& table, const std::string& page_path) {
+void write_links(JsonWriter& json, const ManyRuns& table, const std::string& page_path) {
     const std::filesystem::path page_folder = absolute_path(page_path).parent_path();
     json.key("links").begin_array();
-    for (const TableCell& cell : table.cells) {
+    for (const RunCell& cell : table.cells) {
         json.begin_array();
         for (const std::size_t index : cell.runs) {
             const std::string link = link_to(table.runs[index], page_folder);

@@ -183,7 +183,7 @@ void tell_names_apart(std::vector<TableRun>& runs) {
         ++uses[run.name];
     }
     for (TableRun& run : runs) {
-        if (run.sweep.empty() && uses[run.name] > 1) {
+        if (uses[run.name] > 1) {
             const std::size_t last = run.folder.rfind('/');
             const std::size_t above =
                 last == run.folder.npos || last == 0 ? last : run.folder.rfind('/', last - 1);

@@ -106,7 +106,7 @@ class Grid {
     std::vector<std::vector<std::string>> rows_;
 };
 
-std::size_t sweeps_in(const RunTable& table) {
+std::size_t sweeps_in(const ManyRuns& table) {
     std::set<std::string> sweeps;
     for (const TableRun& run : table.runs) {
         sweeps.insert(run.sweep);
@@ -115,13 +115,13 @@ std::size_t sweeps_in(const RunTable& table) {
 }
 
 /// Sum over the shown runs.
-std::string count_text(const RunTable& table, const TableCell& cell, const char* name) {
+std::string count_text(const ManyRuns& table, const RunCell& cell, const char* name) {
     const std::optional<CellFigure> value = figure_of(table, cell, figure(name));
     return value ? fmt::format("{:.0f}", value->mean * static_cast<double>(value->runs)) : "-";
 }
 
 /// The verdicts of the shown runs, or what became of the cell.
-std::string verdict_text(const RunTable& table, const TableCell& cell) {
+std::string verdict_text(const ManyRuns& table, const RunCell& cell) {
     std::set<std::string> words;
     for (const std::size_t index : cell.counts ? cell.shown : cell.runs) {
         const TableRun& run = table.runs[index];
@@ -134,7 +134,7 @@ std::string verdict_text(const RunTable& table, const TableCell& cell) {
     return text;
 }
 
-std::vector<std::string> head_of(const RunTable& table) {
+std::vector<std::string> head_of(const ManyRuns& table) {
     std::vector<std::string> row{"run"};
     for (const std::string& column : table.columns) {
         row.push_back(cut(column));
@@ -147,7 +147,7 @@ std::vector<std::string> head_of(const RunTable& table) {
     return row;
 }
 
-std::vector<std::string> row_of(const RunTable& table, const TableCell& cell) {
+std::vector<std::string> row_of(const ManyRuns& table, const RunCell& cell) {
     std::vector<std::string> row{cut(short_name(table, cell))};
     for (std::size_t i = 0; i < cell.values.size(); ++i) {
         const std::string& value = cell.values[i];
@@ -164,8 +164,8 @@ std::vector<std::string> row_of(const RunTable& table, const TableCell& cell) {
     return row;
 }
 
-bool any_below_floor(const RunTable& table) {
-    return std::any_of(table.cells.begin(), table.cells.end(), [&](const TableCell& cell) {
+bool any_below_floor(const ManyRuns& table) {
+    return std::any_of(table.cells.begin(), table.cells.end(), [&](const RunCell& cell) {
         return std::any_of(columns.begin(), columns.end(), [&](const Column& column) {
             const std::optional<CellFigure> value = figure_of(table, cell, figure(column.figure));
             return value && value->below_floor;
@@ -173,10 +173,10 @@ bool any_below_floor(const RunTable& table) {
     });
 }
 
-std::string notes_of(const RunTable& table) {
+std::string notes_of(const ManyRuns& table) {
     std::string text;
     const bool repeats = std::any_of(table.cells.begin(), table.cells.end(),
-                                     [](const TableCell& one) { return one.shown.size() > 1; });
+                                     [](const RunCell& one) { return one.shown.size() > 1; });
     if (repeats) {
         text +=
             "Of several runs: sums of requests, else means; ± is the run farthest from the mean.\n";
@@ -208,7 +208,7 @@ std::string arrow(const TableFigure& figure) {
     return figure.title + (figure.better == Better::low ? " (low)" : " (high)");
 }
 
-std::string names_of(const RunTable& table, const ParetoChart& chart,
+std::string names_of(const ManyRuns& table, const ParetoChart& chart,
                      const std::vector<std::size_t>& frontier) {
     std::string text;
     for (const std::size_t index : frontier) {
@@ -219,7 +219,7 @@ std::string names_of(const RunTable& table, const ParetoChart& chart,
     return text.empty() ? "none" : text;
 }
 
-std::string chart_lines(const RunTable& table, const ParetoChart& chart) {
+std::string chart_lines(const ManyRuns& table, const ParetoChart& chart) {
     std::string text =
         fmt::format("{} against {}; hypervolume up to {:.6g}, {:.6g}\n", arrow(chart.axes.x),
                     arrow(chart.axes.y), chart.reference.x, chart.reference.y);
@@ -244,27 +244,28 @@ std::string chart_lines(const RunTable& table, const ParetoChart& chart) {
 
 }  // namespace
 
-std::string short_name(const RunTable& table, const TableCell& cell) {
+std::string short_name(const ManyRuns& table, const RunCell& cell) {
     const TableRun& run = table.runs[cell.runs.front()];
     if (run.sweep.empty()) {
         return run.name + (cell.runs.size() > 1 ? fmt::format(" +{}", cell.runs.size() - 1) : "");
     }
     // "03-speed=2": the values have columns of their own.
-    const std::string number = run.name.substr(0, run.name.find('-'));
+    const std::string part = run.folder.substr(run.folder.rfind('/') + 1);
+    const std::string number = part.substr(0, part.find('-'));
     return sweeps_in(table) > 1 ? run.sweep.substr(run.sweep.rfind('/') + 1) + "/" + number
                                 : number;
 }
 
-std::string table_screen(const RunTable& table) {
+std::string table_screen(const ManyRuns& table) {
     Grid grid;
     grid.add(head_of(table));
-    for (const TableCell& cell : table.cells) {
+    for (const RunCell& cell : table.cells) {
         grid.add(row_of(table, cell));
     }
     return grid.text(1 + table.columns.size()) + notes_of(table);
 }
 
-std::string charts_screen(const RunTable& table, const std::vector<ParetoChart>& charts) {
+std::string charts_screen(const ManyRuns& table, const std::vector<ParetoChart>& charts) {
     std::string text;
     for (const ParetoChart& chart : charts) {
         if (!chart.points.empty()) {

@@ -69,7 +69,12 @@ std::string read_events(const std::string& path, std::vector<TypedEvent>& out) {
     if (!text) {
         return "--events " + path + ": cannot be read: " + reason_of(text.error());
     }
-    std::string_view rest = text.value();
+    return parse_events("--events " + path, text.value(), out);
+}
+
+std::string parse_events(const std::string& where, std::string_view text,
+                         std::vector<TypedEvent>& out) {
+    std::string_view rest = text;
     for (std::size_t line = 1; !rest.empty(); ++line) {
         const std::size_t end = rest.find('\n');
         const std::string_view typed = trim(rest.substr(0, end), " \t\r");
@@ -79,8 +84,8 @@ std::string read_events(const std::string& path, std::vector<TypedEvent>& out) {
         }
         Result<TypedEvent> event = parse_event(typed);
         if (!event) {
-            return "--events " + path + ":" + std::to_string(line) + ": \"" +
-                   mask_value("--event", typed) + "\" " + event.error().doing;
+            return where + ":" + std::to_string(line) + ": \"" + mask_value("--event", typed) +
+                   "\" " + event.error().doing;
         }
         out.push_back(std::move(event).value());
     }

@@ -13,9 +13,6 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* goodput_remedy =
-    "is not a list of limits; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds)";
-
 constexpr const char* certify_remedy =
     "is not a limit; use one duration, or sent:5ms read:5ms, both above 0";
 
@@ -50,32 +47,6 @@ Result<Limits> read_parts(std::string_view text, Result<void> (*read)(std::strin
         text.remove_prefix(end == text.npos ? text.size() : end + 1);
     }
     return any ? Result<Limits>(limits) : Result<Limits>(Error{ErrorCode::invalid, 0, remedy});
-}
-
-Result<void> read_goodput_part(std::string_view part, GoodputLimits& limits) {
-    const std::size_t colon = part.find(':');
-    const std::string_view name = part.substr(0, colon);
-    if (colon == part.npos) {
-        return Error{ErrorCode::invalid, 0, goodput_remedy};
-    }
-    std::string value(part.substr(colon + 1));
-    if (value.find_first_not_of("0123456789.") == value.npos) {
-        value += "ms";
-    }
-    const Result<std::int64_t> limit = parse_positive_duration_ns(value);
-    if (!limit) {
-        return Error{ErrorCode::invalid, 0, goodput_remedy};
-    }
-    if (name == "ttft") {
-        limits.ttft_ns = limit.value();
-    } else if (name == "tpot") {
-        limits.tpot_ns = limit.value();
-    } else if (name == "e2e" || name == "e2el") {
-        limits.e2e_ns = limit.value();
-    } else {
-        return Error{ErrorCode::invalid, 0, goodput_remedy};
-    }
-    return {};
 }
 
 }  // namespace
@@ -232,10 +203,6 @@ Result<Overhead> parse_overhead(std::string_view text) {
         return Error{ErrorCode::invalid, 0, "is not PRE,POST: two numbers of tokens, as in 5,3"};
     }
     return Overhead{.pre = pre.value(), .post = post.value()};
-}
-
-Result<GoodputLimits> parse_goodput(std::string_view text) {
-    return read_parts<GoodputLimits>(text, read_goodput_part, goodput_remedy);
 }
 
 Result<CertifyWithin> parse_certify_within(std::string_view text) {

@@ -44,8 +44,6 @@ Result<std::int64_t> parse_period(std::string_view text);
 Result<std::uint64_t> parse_save_responses(std::string_view text);
 /// "PRE,POST" tokens.
 Result<Overhead> parse_overhead(std::string_view text);
-/// "ttft:200 tpot:50 e2e:3000", milliseconds, blanks or commas between; `e2el` means `e2e`.
-Result<GoodputLimits> parse_goodput(std::string_view text);
 /// "5ms", or "sent:5ms read:1ms": what is not named keeps its default.
 Result<CertifyWithin> parse_certify_within(std::string_view text);
 /// "KEY=VALUE".

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cmd/goodput_values.hpp"
 #include "cmd/options_flags.hpp"
 #include "cmd/options_load.hpp"
 #include "cmd/options_trace.hpp"
@@ -50,6 +51,10 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
                  server.urls);
     flags.value("--balance", "RULE", "several --url: turn (row by row), or session (each to one)",
                 "turn", parse_balance, options.sending.balance);
+    flags.value("--against", "URL", "second server, which gets each row in the same instant [none]",
+                nullptr, parse_url, server.against);
+    flags.value("--against-model", "NAME", "its model [--model, else the first that it lists]",
+                nullptr, parse_text, options.request.against_model);
     flags.value("--connect-to", "PLACE",
                 "HOST:PORT or unix:PATH instead; Host and SNI stay the URL's", nullptr,
                 parse_connect_to, options.server.connect_to);
@@ -199,8 +204,9 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
                 parse_chunks, options.results.chunks);
     flags.value("--save-responses", "N|all", "answers kept in responses.jsonl", "0",
                 parse_save_responses, options.results.save_responses);
-    flags.value("--goodput", "LIMITS", "limits in ms: \"ttft:200 tpot:50 e2e:3000\" [none]",
-                nullptr, parse_goodput, options.results.goodput);
+    flags.values("--goodput", "LIMITS",
+                 "ms: \"ttft:200 tpot:50\"; of some rows: \"tier=gold ttft:99\"",
+                 parse_goodput_rule, options.results.goodput);
     flags.value("--period", "T|none", "a line of sums in periods.jsonl every T", "10s",
                 parse_period, options.results.period_ns);
     flags.value("--report", "KIND", "html: a page of charts in report.html at the end; or none",

@@ -102,6 +102,7 @@ struct WorkloadFlags {
 /// Where the server is, and what it is asked before time 0.
 struct ServerFlags {
     std::vector<ReplayTarget> targets;  ///< at least one, but under `dry_run`
+    bool dual = false;                  ///< `--against`: two targets, which get each row both
     std::optional<Url> connect_to;      ///< where connections go to; empty: where the URLs say
     TlsClientOptions tls;               ///< of https targets
     bool preflight = true;
@@ -120,6 +121,7 @@ struct RequestFlags {
     std::unique_ptr<DescribedApi> described;  ///< what it says; null: another API
     std::string model;                        ///< empty: the first of /v1/models
     std::optional<FieldTemplate> row_model;   ///< `--model` with placeholders
+    std::string against_model;                ///< of `--against`; empty: as `model`
     /// `--header`, then Authorization where there is a key; values may be `env:NAME`.
     std::vector<Header> headers;
     /// `--header` with placeholders, then those of the family.
@@ -170,7 +172,7 @@ struct ResultFlags {
     std::string records_path;  ///< `--output-path`; empty: requests.jsonl in the folder
     bool chunks = true;        ///< chunk arrays in the records
     std::uint64_t save_responses = 0;
-    GoodputLimits goodput;
+    GoodputRules goodput;  ///< in the order in which they were given
     std::vector<Threshold> fail_if;
     std::vector<StopRule> stop_when;
     std::int64_t period_ns = 0;  ///< of periods.jsonl; 0: there is none

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cmd/goodput_values.hpp"
+#include "cmd/replay/flags/dual_flags.hpp"
 #include "cmd/replay/flags/extra_body.hpp"
 #include "cmd/replay/flags/model_option.hpp"
 #include "cmd/replay/flags/option_values.hpp"
@@ -68,6 +70,10 @@ std::string complete_targets(const TypedServer& server, ReplayOptions& options) 
             return "--host \"" + mask_url(server.host) + "\" " + url.error().doing;
         }
         add_target(url.value(), api_path, options);
+    }
+    if (server.against && options.server.targets.size() == 1) {  // else it is refused
+        add_target(*server.against, api_path, options);
+        options.server.dual = true;
     }
     if (options.server.targets.empty() && !options.dry_run) {
         return "--url is missing: give the server, as in --url http://127.0.0.1:8000";
@@ -223,9 +229,13 @@ std::string host_contradiction(const ReplayOptions& options) {
 
 /// Figures that count good requests.
 std::string goodput_contradiction(const ReplayOptions& options) {
+    const std::string why = goodput_refusal(options.results.goodput, options.workload.files.keep);
+    if (!why.empty()) {
+        return why;
+    }
     for (const Threshold& one : options.results.fail_if) {
         const std::string_view name = one.figure->name;
-        if (!options.results.goodput.set() && (name == "good" || name == "request_goodput")) {
+        if (options.results.goodput.empty() && (name == "good" || name == "request_goodput")) {
             return "--fail-if \"" + one.text +
                    "\" counts good requests, and nothing says which are: give --goodput "
                    "\"ttft:200 tpot:50\", too";
@@ -359,6 +369,9 @@ std::string complete(const TypedServer& server, const std::string& api_key_from_
     }
     if (why.empty()) {
         why = complete_targets(server, options);
+    }
+    if (why.empty()) {
+        why = dual_contradiction(server, options);
     }
     if (why.empty() && options.sending.connection == ConnectionRule::sticky &&
         options.sending.balance == Balance::turn && options.server.targets.size() > 1) {

@@ -12,6 +12,7 @@ namespace driftless {
 /// The server as it was typed, before it is a list of targets.
 struct TypedServer {
     std::vector<Url> urls;
+    std::optional<Url> against;
     std::string endpoint;  ///< a path, or a URL as other tools take it
     std::string host;
     std::uint32_t port = 0;

@@ -144,8 +144,12 @@ std::string read_shape(const std::string& path, RateCurve& curve) {
         return where + ": cannot be read (" + reason_of(text.error()) +
                "); name a file of lines SECONDS,RATE";
     }
+    return parse_shape(where, text.value(), curve);
+}
+
+std::string parse_shape(const std::string& where, std::string_view text, RateCurve& curve) {
     std::vector<Point> points;
-    if (const std::string why = read_points(where, text.value(), points); !why.empty()) {
+    if (const std::string why = read_points(where, text, points); !why.empty()) {
         return why;
     }
     if (points.size() < 2) {

@@ -24,9 +24,11 @@ constexpr std::array<std::string_view, 10> paths{
     "--cert",      "--key",     "--shape",       "--events",   "--metrics-table"};
 constexpr std::string_view extra_body = "--extra-body";
 constexpr std::string_view socket_scheme = "unix:";
+constexpr std::array<std::string_view, 3> places{"--against", "--connect-to", "--metrics"};
 constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
-constexpr std::array<std::string_view, 25> resumable{"",
+constexpr std::array<std::string_view, 26> resumable{"",
                                                      "--url",
+                                                     "--against",
                                                      "--host",
                                                      "--port",
                                                      "--connect-to",
@@ -99,7 +101,7 @@ bool is_masked(std::string_view argument) {
         return std::any_of(members.begin(), members.end(),
                            [](const SecretMember& member) { return member.value == mask_text; });
     }
-    if (name == "--endpoint" || name == "--url") {
+    if (name == "--endpoint" || name == "--url" || name == "--against") {
         return value.find(mask_text) != value.npos;
     }
     return (name == "--api-key" || name == "--header") && value.ends_with(mask_text);
@@ -152,7 +154,7 @@ std::vector<std::string> arguments_to_keep(const std::vector<std::string>& argum
             kept.push_back(name + "=" + absolute_rules(value, folder));
         } else if (holds(paths, name) && value != "none" && value != "auto") {
             kept.push_back(name + "=" + absolute_path(value, folder));
-        } else if ((is_server(argument) || name == "--connect-to" || name == "--metrics") &&
+        } else if ((is_server(argument) || holds(places, name)) &&
                    equal_ignoring_case(value.substr(0, socket_scheme.size()), socket_scheme)) {
             kept.push_back(name + "=" + absolute_socket(value, folder));
         } else {

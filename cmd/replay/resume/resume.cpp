@@ -17,6 +17,17 @@ double seconds_of(std::int64_t ns) {
     return static_cast<double>(ns) / 1e9;
 }
 
+int check_model(const std::string& was, const std::string& is) {
+    if (is == was) {
+        return exit_done;
+    }
+    std::fprintf(stderr,
+                 "driftless: --resume: the run asked for model \"%s\", this server offers "
+                 "\"%s\"; repeat the run there with --from\n",
+                 was.c_str(), is.c_str());
+    return exit_preflight;
+}
+
 }  // namespace
 
 OrExit<Resumption> Resumption::open(const std::string& folder, RunFacts facts) {
@@ -63,7 +74,7 @@ OrExit<Resumption> Resumption::open(const std::string& folder, RunFacts facts) {
 std::uint64_t Resumption::known_records(const Workload& workload) const {
     std::uint64_t known = 0;
     for (const Planned& planned : workload.plan.rows) {
-        known += past_->has_record(workload.trace.rows[planned.row].index) ? 1 : 0;
+        known += past_->has_record(workload.trace.rows[planned.row].index, planned.side) ? 1 : 0;
     }
     return known;
 }
@@ -71,12 +82,15 @@ std::uint64_t Resumption::known_records(const Workload& workload) const {
 OrExit<PromptSums> Resumption::check(ReplayParts& parts) const {
     const RequestFlags& request = parts.invocation().options.request;
     const Server& server = parts.server();
-    if (server.findings.model != facts_.info.model_id) {
-        std::fprintf(stderr,
-                     "driftless: --resume: the run asked for model \"%s\", this server offers "
-                     "\"%s\"; repeat the run there with --from\n",
-                     facts_.info.model_id.c_str(), server.findings.model.c_str());
-        return exit_preflight;
+    const bool dual = server.against && facts_.against;
+    if (const int code = check_model(facts_.info.model_id, server.findings.model);
+        code != exit_done) {
+        return code;
+    }
+    if (const int code =
+            dual ? check_model(facts_.against->model, server.against->findings.model) : exit_done;
+        code != exit_done) {
+        return code;
     }
     if (request.described && request.described->form.digest != facts_.template_digest) {
         std::fprintf(stderr,
@@ -102,8 +116,8 @@ OrExit<PromptSums> Resumption::check(ReplayParts& parts) const {
 }
 
 std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const {
-    Result<FiredMarks> marks =
-        FiredMarks::open(facts_.segments.back().run_id, workload.trace.rows.size());
+    Result<FiredMarks> marks = FiredMarks::open(
+        facts_.segments.back().run_id, marks_for(workload.trace.rows.size(), workload.plan.dual));
     if (!marks) {
         const bool foreign = marks.error().code == ErrorCode::denied;
         std::printf(

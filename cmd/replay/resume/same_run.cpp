@@ -47,6 +47,26 @@ int check_sources(const RunFacts& facts, const ReplayParts& parts, const char* f
     return exit_done;
 }
 
+int refuse_overhead(const char* flag, const char* which, const Overhead& is, const Overhead& was) {
+    std::fprintf(stderr,
+                 "driftless: %s: %s adds %u+%u tokens to a prompt, in the run it added %u+%u; "
+                 "--overhead %u,%u makes the same prompts\n",
+                 flag, which, is.pre, is.post, was.pre, was.post, was.pre, was.post);
+    return exit_input;
+}
+
+/// Of the second server of dual fire. That there is one is in the digest of the schedule.
+int check_against(const RunFacts& facts, const Server& server, const char* flag) {
+    if (!facts.against || !server.against) {
+        return exit_done;
+    }
+    const PreflightFindings& found = server.against->findings;
+    return found.overhead == facts.against->overhead
+               ? exit_done
+               : refuse_overhead(flag, "the server of --against", found.overhead,
+                                 facts.against->overhead);
+}
+
 }  // namespace
 
 OrExit<PromptSums> sum_prompts(ReplayParts& parts) {
@@ -70,6 +90,7 @@ OrExit<PromptSums> sum_prompts(ReplayParts& parts) {
     }
     CHECK(armer.all_armed());
     sums.digest = armer.prompts_digest();
+    sums.against_digest = armer.against_digest();
     sums.clamped_rows = armer.clamped_rows();
     return sums;
 }
@@ -78,6 +99,12 @@ int check_schedule(const RunFacts& facts, const Workload& workload, const char* 
     if (workload.trace.digest != facts.trace_digest) {
         return refuse_digest(flag, "rows in the trace", facts.trace_digest, workload.trace.digest,
                              "the file has changed; give the one that the run read as TRACE");
+    }
+    if (workload.plan.dual != facts.against.has_value()) {
+        std::fprintf(stderr, "driftless: %s: the run had %s; %s\n", flag,
+                     facts.against ? "two servers" : "one server, and --against is a second",
+                     facts.against ? "give --against" : "remove it");
+        return exit_usage;
     }
     if (workload.plan.schedule_digest != facts.schedule_digest) {
         return refuse_digest(flag, "due instants", facts.schedule_digest,
@@ -91,13 +118,11 @@ int check_words(const RunFacts& facts, const ReplayParts& parts, const char* fla
     const Server& server = parts.server();
     const Overhead& overhead = server.findings.overhead;
     const char* prompt = server.prompt == PromptKind::text ? "text" : "ids";
-    if (overhead.pre != facts.overhead.pre || overhead.post != facts.overhead.post) {
-        std::fprintf(stderr,
-                     "driftless: %s: the server adds %u+%u tokens to a prompt, in the run it added "
-                     "%u+%u; --overhead %u,%u makes the same prompts\n",
-                     flag, overhead.pre, overhead.post, facts.overhead.pre, facts.overhead.post,
-                     facts.overhead.pre, facts.overhead.post);
-        return exit_input;
+    if (overhead != facts.overhead) {
+        return refuse_overhead(flag, "the server", overhead, facts.overhead);
+    }
+    if (const int code = check_against(facts, server, flag); code != exit_done) {
+        return code;
     }
     if (facts.prompt != prompt || parts.words().digest() != facts.words_digest) {
         return refuse_digest(flag, "words", facts.words_digest, parts.words().digest(),

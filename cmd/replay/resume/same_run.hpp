@@ -15,6 +15,7 @@ namespace driftless {
 /// Sums over all rows of a plan, without sending any.
 struct PromptSums {
     std::uint64_t digest = 0;
+    std::uint64_t against_digest = 0;  ///< of those to --against, a part of it
     std::uint64_t clamped_rows = 0;
     std::uint64_t request_bytes = 0;
 };

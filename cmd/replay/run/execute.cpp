@@ -141,10 +141,8 @@ int Execution::go() {
     if (!pass_.shortage().empty()) {
         std::fprintf(stderr, "driftless: warning: %s\n", pass_.shortage().c_str());
     }
-    if (const int code = sides_.start(segment()); code != exit_done) {
-        return code;
-    }
-    return play();
+    const int code = sides_.start(segment());
+    return code == exit_done ? play() : code;
 }
 
 /// Of users: their requests have numbers below this; else 0.
@@ -196,7 +194,7 @@ OrderParts Execution::order_parts() {
     config.periods.users_wanted = &users_wanted_;
     config.periods.stop_wanted = &stop_wanted_;
     return {std::move(config),
-            Summary(options_.results.goodput, prepared_.parts.server().findings.overhead), segment,
+            Summary(options_.results.goodput, largest_overhead(prepared_.parts.server())), segment,
             marks_, prepared_.resumed};
 }
 
@@ -314,6 +312,7 @@ RunEnd Execution::end_of(Run& run) {
     end.interrupted = run.interrupted();
     if (workload_.users.users == 0 && !live_ && pass_.armer().all_armed()) {
         end.prompts_digest = pass_.armer().prompts_digest();
+        end.against_digest = pass_.armer().against_digest();
     }
     end.clamped_rows = pass_.armer().clamped_rows();
     end.connects = lanes.connects;
@@ -347,10 +346,11 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
         read_written(folder_, figures, info.unfinished);
     }
     end.records = figures.rows + figures.warmup_rows;
-    info.server = sides_.totals(folder_, figures.timeline.spans);
+    sides_.sum_up(folder_, figures, info);
     figures.warnings = warnings_of(figures, info);
     if (prepared_.resumed != nullptr) {  // of all rows, not of the last segment's
         end.prompts_digest = prepared_.prompts.digest;
+        end.against_digest = prepared_.prompts.against_digest;
         end.clamped_rows = prepared_.prompts.clamped_rows;
     }
     info.clamped_rows = end.clamped_rows;

@@ -11,7 +11,6 @@
 #include <iterator>
 #include <string_view>
 
-#include "engine/host/side_thread.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/sys_error.hpp"
 
@@ -149,33 +148,18 @@ Result<void> LivePage::listen(const Address& address) {
 }
 
 Result<void> LivePage::start(const cpu_set_t* cpus) {
-    CHECK(!has_thread_ && listener_ >= 0);
-    const Result<pthread_t> started = start_side_thread("live page", cpus, thread_main, this);
-    if (!started) {
-        return started.error();
-    }
-    thread_ = started.value();
-    has_thread_ = true;
-    return {};
+    CHECK(listener_ >= 0);
+    return thread_.start<&LivePage::work>("live page", cpus, *this);
 }
 
 void LivePage::stop() {
-    if (!has_thread_) {
-        return;
-    }
     stopping_.store(true, std::memory_order_release);
-    pthread_join(thread_, nullptr);
-    has_thread_ = false;
+    thread_.join();
 }
 
 void LivePage::show(const Progress& progress) {
     const std::lock_guard held(mutex_);
     latest_ = progress;
-}
-
-void* LivePage::thread_main(void* self) {
-    static_cast<LivePage*>(self)->work();
-    return nullptr;
 }
 
 void LivePage::work() {

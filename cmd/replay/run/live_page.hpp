@@ -6,13 +6,13 @@
 /// for a second at most: who is slow keeps others waiting, and nothing of the run.
 #pragma once
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
 #include <mutex>
 #include <string>
 
+#include "engine/host/side_thread.hpp"
 #include "engine/io/address.hpp"
 #include "engine/record/progress.hpp"
 #include "proto/core/result.hpp"
@@ -42,7 +42,6 @@ class LivePage {
     void show(const Progress& progress);
 
   private:
-    static void* thread_main(void* self);
     void work();
     void serve(int connection);
 
@@ -51,8 +50,7 @@ class LivePage {
     std::mutex mutex_;
     Progress latest_;  ///< under the mutex
     std::atomic<bool> stopping_{false};
-    pthread_t thread_{};
-    bool has_thread_ = false;
+    SideThread thread_;
 };
 
 }  // namespace driftless

@@ -11,13 +11,13 @@
 
 namespace driftless {
 
-PromptOptions prompt_options(const Invocation& invocation, const Server& server) {
+PromptOptions prompt_options(const Invocation& invocation, const Server& server, Side side) {
     const ReplayOptions& options = invocation.options;
     PromptOptions prompt;
     prompt.seed = options.workload.plan.seed;
     prompt.cache_salt = invocation.cache_salt;
     prompt.kind = server.prompt;
-    prompt.overhead = server.findings.overhead;
+    prompt.overhead = findings_of(server, side).overhead;
     prompt.ids_from = options.prompts.ids_from;
     prompt.block_cache_bytes = options.prompts.block_cache_bytes;
     prompt.corpus = server.words.text ? &server.words.text->corpus : nullptr;
@@ -78,15 +78,19 @@ OrExit<std::unique_ptr<ReplayParts>> ReplayParts::make(const Invocation& invocat
                                                        const Server& server) {
     Result<BodyFrame> frame =
         frame_of(*invocation.options.request.dialect, served.workload, server.body);
-    if (!frame) {
-        return fail_host("bodies", frame.error());
+    Result<BodyFrame> against = !server.against
+                                    ? Result<BodyFrame>(BodyFrame())
+                                    : frame_of(*invocation.options.request.dialect, served.workload,
+                                               body_of(server, Side::b));
+    if (!frame || !against) {
+        return fail_host("bodies", frame ? against.error() : frame.error());
     }
-    return std::unique_ptr<ReplayParts>(
-        new ReplayParts(invocation, served, server, std::move(frame).value()));
+    return std::unique_ptr<ReplayParts>(new ReplayParts(
+        invocation, served, server, std::move(frame).value(), std::move(against).value()));
 }
 
 ReplayParts::ReplayParts(const Invocation& invocation, const ServedWorkload& served,
-                         const Server& server, BodyFrame frame)
+                         const Server& server, BodyFrame frame, BodyFrame against_frame)
     : invocation_(invocation),
       served_(served),
       server_(server),
@@ -95,7 +99,21 @@ ReplayParts::ReplayParts(const Invocation& invocation, const ServedWorkload& ser
                prompts_of(served.workload, prompt_options(invocation, server))),
       heads_(heads_of(invocation)),
       frame_(std::move(frame)),
-      row_fields_(row_fields_of(invocation.options.request, served.workload)) {}
+      against_frame_(std::move(against_frame)),
+      row_fields_(row_fields_of(invocation.options.request, served.workload)) {
+    if (server.against && server.against->findings.overhead != server.findings.overhead) {
+        against_prompts_.emplace(
+            served.workload.trace, *words_,
+            prompts_of(served.workload, prompt_options(invocation, server, Side::b)));
+    }
+}
+
+AgainstForm ReplayParts::against() {
+    if (!server_.against) {
+        return {};
+    }
+    return {against_prompts_ ? &*against_prompts_ : &prompts_, &against_frame_};
+}
 
 Result<void> RequestPass::open(const Replies* replies) {
     const ReplayOptions& options = parts_.invocation().options;
@@ -108,6 +126,7 @@ Result<void> RequestPass::open(const Replies* replies) {
     arm.row_models = workload.models.empty() ? nullptr : &workload.models;
     arm.row_fields = &parts_.row_fields();
     arm.replies = replies;
+    arm.against = parts_.against();
     for (const ReplayTarget& target : options.server.targets) {
         arm.for_tls = arm.for_tls || target.url.tls;
     }

@@ -20,8 +20,9 @@
 
 namespace driftless {
 
-/// How the run builds its prompts.
-PromptOptions prompt_options(const Invocation& invocation, const Server& server);
+/// How the run builds its prompts for the server of a side.
+PromptOptions prompt_options(const Invocation& invocation, const Server& server,
+                             Side side = Side::none);
 
 class ReplayParts {
   public:
@@ -37,6 +38,8 @@ class ReplayParts {
     PromptBuilder& prompts() { return prompts_; }
     const std::vector<RequestHead>& heads() const { return heads_; }
     const BodyFrame& frame() const { return frame_; }
+    /// Nothing in it without `--against`.
+    AgainstForm against();
     const RowFields& row_fields() const { return row_fields_; }
     const Invocation& invocation() const { return invocation_; }
     const ServedWorkload& served() const { return served_; }
@@ -45,7 +48,7 @@ class ReplayParts {
 
   private:
     ReplayParts(const Invocation& invocation, const ServedWorkload& served, const Server& server,
-                BodyFrame frame);
+                BodyFrame frame, BodyFrame against_frame);
 
     const Invocation& invocation_;
     const ServedWorkload& served_;
@@ -53,8 +56,11 @@ class ReplayParts {
     std::optional<WordTable> ids_;
     const WordTable* words_;
     PromptBuilder prompts_;
+    /// For a second server that adds other tokens around a prompt; else both have one builder.
+    std::optional<PromptBuilder> against_prompts_;
     std::vector<RequestHead> heads_;
     BodyFrame frame_;
+    BodyFrame against_frame_;
     RowFields row_fields_;
 };
 

@@ -81,7 +81,9 @@ AssemblerConfig assembler_config(const RunFile& file, const Plan& plan,
     for (const ReplayTarget& target : options.server.targets) {
         config.urls.push_back(shown_url(target));
     }
-    config.model = file.parts.server().findings.model;
+    const Server& server = file.parts.server();
+    config.model = server.findings.model;
+    config.against_model = server.against ? server.against->findings.model : "";
     config.row_models = workload.models.empty() ? nullptr : &workload.models;
     config.output = options.request.output;
     config.stream = options.request.stream;

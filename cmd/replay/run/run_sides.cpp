@@ -5,6 +5,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "engine/history/finished_trees.hpp"
 
 namespace driftless {
 
@@ -65,6 +66,16 @@ void RunSides::stop() {
 void RunSides::discard() {
     events_.discard();
     metrics_.discard();
+}
+
+void RunSides::sum_up(const std::string& folder, const SummaryFigures& figures,
+                      SummaryInfo& info) const {
+    info.server = metrics_.totals(folder, figures.timeline.spans);
+    if (info.server && info.server->joules) {
+        const std::string& records = parts_.invocation().options.results.records_path;
+        info.finished_trees =
+            count_finished_trees(records.empty() ? folder + "/requests.jsonl" : records);
+    }
 }
 
 }  // namespace driftless

@@ -37,11 +37,9 @@ class RunSides {
     void stop();
     /// The run is given up before its first row.
     void discard();
-    /// What the servers measured of themselves, earlier segments included. Once it was stopped.
-    std::optional<ServerTotals> totals(const std::string& folder,
-                                       std::vector<MeasuredSpan> spans) const {
-        return metrics_.totals(folder, std::move(spans));
-    }
+    /// Says what the servers measured of themselves, earlier segments included, and where their
+    /// power is known, how many trees of the records it was for. Once it was stopped.
+    void sum_up(const std::string& folder, const SummaryFigures& figures, SummaryInfo& info) const;
     /// A file could not be written.
     bool failed() const { return events_.failed() || metrics_.failed(); }
 

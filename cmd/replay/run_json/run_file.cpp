@@ -3,6 +3,7 @@
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/user_values.hpp"
+#include "cmd/replay/run_json/goodput_facts.hpp"
 #include "cmd/replay/run_json/json_strings.hpp"
 #include "cmd/replay/run_json/run_file_end.hpp"
 #include "cmd/replay/run_json/run_file_preflight.hpp"
@@ -79,6 +80,20 @@ void write_load(JsonWriter& json, const LoadFigures& load) {
     json.end_object();
 }
 
+/// Of the prompts to each side; equal ones got the same bytes. Null without --against, and where
+/// not all were built.
+void write_side_digests(JsonWriter& json, const Plan& plan, const std::optional<RunEnd>& end) {
+    json.key("side_digests");
+    if (!plan.dual || !end || !end->prompts_digest || !end->against_digest) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("a").string(hex_text(*end->prompts_digest - *end->against_digest));
+    json.key("b").string(hex_text(*end->against_digest));
+    json.end_object();
+}
+
 void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEnd>& end) {
     const Invocation& invocation = file.parts.invocation();
     const WorkloadFlags& flags = invocation.options.workload;
@@ -117,6 +132,7 @@ void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEn
     json.key("schedule_digest").string(hex_text(plan.schedule_digest));
     json.key("prompts_digest");
     end && end->prompts_digest ? json.string(hex_text(*end->prompts_digest)) : json.null();
+    write_side_digests(json, plan, end);
     json.key("clamped_rows");
     end ? json.unsigned_integer(end->clamped_rows) : json.null();
     json.end_object();
@@ -188,7 +204,6 @@ void write_budget(JsonWriter& json, const char* key, const std::optional<TypedBu
 
 void write_limits(JsonWriter& json, const ReplayOptions& options, std::uint32_t inflight_max) {
     const SendingFlags& sending = options.sending;
-    const GoodputLimits& goodput = options.results.goodput;
     json.key("timeout_connect_ns").integer(sending.timeouts.connect.ns);
     json.key("timeout_first_byte_ns").integer(sending.timeouts.first_byte.ns);
     json.key("timeout_idle_ns").integer(sending.timeouts.idle.ns);
@@ -200,15 +215,30 @@ void write_limits(JsonWriter& json, const ReplayOptions& options, std::uint32_t 
     write_budget(json, "budget_input", sending.budget_input);
     write_budget(json, "budget_output", sending.budget_output);
     write_abandon(json, sending.abandon, options.workload.plan.seed);
-    json.key("goodput").begin_object();
-    json.key("ttft_ns").optional_integer(goodput.ttft_ns);
-    json.key("tpot_ns").optional_integer(goodput.tpot_ns);
-    json.key("e2e_ns").optional_integer(goodput.e2e_ns);
-    json.end_object();
+    write_goodput(json, options.results.goodput);
     json.key("connections");
     sending.connections ? json.unsigned_integer(*sending.connections) : json.null();
     json.key("balance").string(name_of(sending.balance));
     json.key("connection").string(name_of(sending.connection));
+}
+
+/// The second server of dual fire; null where there is none.
+void write_against(JsonWriter& json, const ReplayOptions& options, const Server& server,
+                   bool sends) {
+    json.key("against");
+    if (!server.against) {
+        json.null();
+        return;
+    }
+    const PreflightFindings& found = server.against->findings;
+    json.begin_object();
+    json.key("url").string(shown_url(options.server.targets.back()));
+    json.key("model").string(found.model);
+    json.key("overhead_pre").unsigned_integer(found.overhead.pre);
+    json.key("overhead_post").unsigned_integer(found.overhead.post);
+    json.key("overhead_source").string(found.overhead_source);
+    json.key("split_unknown").boolean(sends && split_unknown(found));
+    json.end_object();
 }
 
 void write_request(JsonWriter& json, const RunFile& file) {
@@ -229,6 +259,7 @@ void write_request(JsonWriter& json, const RunFile& file) {
     json.key("api").string(request.dialect->name);
     write_template(json, request);
     json.key("model").string(server.findings.model);
+    write_against(json, options, server, sends);
     json.key("prompt").string(name_of(server.prompt));
     json.key("words").unsigned_integer(file.parts.words().size());
     json.key("words_digest").string(hex_text(file.parts.words().digest()));

@@ -63,6 +63,7 @@ struct RunEnd {
     bool interrupted = false;
     std::optional<StoppedWhen> stopped_when;      ///< `--stop-when`
     std::optional<std::uint64_t> prompts_digest;  ///< of all rows; none where some were not built
+    std::optional<std::uint64_t> against_digest;  ///< of those to --against, a part of it
     std::uint64_t clamped_rows = 0;
     std::uint64_t connects = 0;
     std::uint64_t connect_failures = 0;

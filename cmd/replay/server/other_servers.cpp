@@ -16,6 +16,10 @@ namespace driftless {
 
 namespace {
 
+constexpr const char* both_sides_note =
+    "server: --against is --url: both sides share its prefix cache, and whoever comes second finds "
+    "the prompt of the first in it";
+
 std::string overhead_text(const Overhead& overhead) {
     return std::to_string(overhead.pre) + "+" + std::to_string(overhead.post);
 }
@@ -97,8 +101,9 @@ Server take_least(Server server, const PreflightFindings& found) {
 }
 
 /// Why rows cannot be bounded alike on both servers; empty: they can. One body goes to all.
+/// `shown`: flag and URL of the further one.
 std::string other_length(const ReplayOptions& options, const Server& server,
-                         const PreflightFindings& found, const std::string& url) {
+                         const PreflightFindings& found, const std::string& shown) {
     const std::string first_url = shown_url(options.server.targets.front());
     const auto field = [&options](const std::string& member) {
         return member.empty() ? std::string(options.request.dialect->length_member) : member;
@@ -107,27 +112,39 @@ std::string other_length(const ReplayOptions& options, const Server& server,
     const std::string own = field(found.length_member);
     const std::string apart = ", else replay against each of them by itself";
     if (own != first) {
-        return "--url " + url + " obeys " + own + " and not " + first + ", with which rows go to " +
+        return shown + " obeys " + own + " and not " + first + ", with which rows go to " +
                first_url + "; if that one obeys " + own + ", too, give --length-field " + own +
                apart;
     }
     const bool chosen = options.request.length_member.empty() && !server.body.length_member.empty();
     if (chosen && found.length_asked > 0 && found.length_made > found.length_asked) {
-        return "--url " + url + " does not obey " + first + ", which " + first_url +
+        return shown + " does not obey " + first + ", which " + first_url +
                " needs; if there is a field that both obey, give --length-field" + apart;
     }
     return "";
 }
 
-/// What is said of a further server, as printed.
+/// What is said of a further server, as printed. Prompts for --against are made for its overhead.
 std::vector<std::string> notes_of(const Server& server, const PreflightFindings& found) {
     std::vector<std::string> notes{"model " + found.model + ", overhead " +
                                    overhead_text(found.overhead) + " tokens"};
-    if (const std::string unlike = difference(server, found); !unlike.empty()) {
+    const std::string unlike = server.against ? "" : difference(server, found);
+    if (!unlike.empty()) {
         notes.push_back("warning: " + unlike);
     }
     notes.insert(notes.end(), found.notes.begin(), found.notes.end());
     return notes;
+}
+
+/// How a further server is asked: as the others, but for the model of --against.
+BodySpec asked_body(const ReplayOptions& options, const Server& server) {
+    BodySpec body = server.body;
+    if (options.server.dual && !options.request.against_model.empty()) {
+        body.model = options.request.against_model;
+    } else if (options.server.dual && !options.request.row_model) {
+        body.model = options.request.model;  // where none is named, the first that it lists
+    }
+    return body;
 }
 
 /// All servers so far, and this one.
@@ -135,11 +152,12 @@ OrExit<Server> meet(const Invocation& invocation, Driver& driver, std::size_t in
                     Server server) {
     const ReplayOptions& options = invocation.options;
     const std::string url = shown_url(options.server.targets[index]);
+    const std::string shown = (options.server.dual ? "--against " : "--url ") + url;
     std::optional<WordTable> storage;
     const WordTable& words = words_for(server, options.prompts.ids_from, storage);
-    const OrExit<AskedTarget> asked =
-        ask_target(driver, preflight_plan(invocation, server, server.body, words, index),
-                   "--url " + url + ": ", server.findings.requests + 1);
+    const OrExit<AskedTarget> asked = ask_target(
+        driver, preflight_plan(invocation, server, asked_body(options, server), words, index),
+        shown + ": ", server.findings.requests + 1);
     if (!asked) {
         return asked.exit_code();
     }
@@ -148,12 +166,12 @@ OrExit<Server> meet(const Invocation& invocation, Driver& driver, std::size_t in
     Narrowing narrowing = narrow_for_further_server(options, words, found, where, server.prompt);
     if (!narrowing.possible) {
         std::fprintf(stderr,
-                     "driftless: preflight: --url %s: %s, unlike the first server; serve the same "
-                     "model everywhere, or remove this --url\n",
-                     url.c_str(), describe_words(found, server.prompt).c_str());
+                     "driftless: preflight: %s: %s, unlike the first server; serve models with one "
+                     "tokenizer everywhere, or remove this flag\n",
+                     shown.c_str(), describe_words(found, server.prompt).c_str());
         return exit_preflight;
     }
-    if (const std::string why = other_length(options, server, found, url); !why.empty()) {
+    if (const std::string why = other_length(options, server, found, shown); !why.empty()) {
         std::fprintf(stderr, "driftless: preflight: %s\n", why.c_str());
         return exit_preflight;
     }
@@ -166,7 +184,17 @@ OrExit<Server> meet(const Invocation& invocation, Driver& driver, std::size_t in
         print_note(where, note);
         server.findings.notes.push_back(where + note);
     }
+    if (server.against) {
+        server.against->findings = found;
+        server.against->findings.model = asked.value().model;
+    }
     return take_least(std::move(server), found);
+}
+
+/// The first server is the second, too: there is nothing to be asked again.
+bool is_met(const ReplayOptions& options, const Server& server) {
+    return !server.against || options.request.against_model.empty() ||
+           options.request.against_model == server.body.model;
 }
 
 }  // namespace
@@ -176,7 +204,12 @@ OrExit<Server> meet_others(const Invocation& invocation, Driver& driver, Server 
     std::set<std::string> met{whole_url(targets.front())};
     Server server = std::move(first);
     for (std::size_t index = 1; index < targets.size(); ++index) {
-        if (!met.insert(whole_url(targets[index])).second) {
+        const bool is_new = met.insert(whole_url(targets[index])).second;
+        if (!is_new && is_met(invocation.options, server)) {
+            if (server.against) {
+                server.against->findings = server.findings;
+                std::puts(both_sides_note);
+            }
             continue;  // given twice: twice its share of the rows
         }
         OrExit<Server> next = meet(invocation, driver, index, std::move(server));

@@ -156,6 +156,26 @@ const WordTable& words_for(const Server& server, std::uint32_t ids_from,
     return *storage;
 }
 
+const PreflightFindings& findings_of(const Server& server, Side side) {
+    return side == Side::b ? server.against->findings : server.findings;
+}
+
+Overhead largest_overhead(const Server& server) {
+    const Overhead& first = server.findings.overhead;
+    const bool is_first = !server.against || server.against->findings.overhead.pre <= first.pre;
+    return is_first ? first : server.against->findings.overhead;
+}
+
+BodySpec body_of(const Server& server, Side side) {
+    BodySpec body = server.body;
+    body.model = side == Side::b ? server.against->findings.model : body.model;
+    return body;
+}
+
+Side side_of(const Server& server, std::size_t index) {
+    return !server.against ? Side::none : index == 0 ? Side::a : Side::b;
+}
+
 bool split_unknown(const PreflightFindings& found) {
     return !found.split_known && found.overhead.pre > 0;
 }
@@ -173,6 +193,12 @@ Server describe_server(const ReplayOptions& options, const std::string& first_mo
     server.findings.overhead_source = options.server.overhead ? "flag" : "none";
     server.findings.ignore_eos = server.body.ignore_eos;
     server.findings.stream_options = server.body.stream_options;
+    if (options.server.dual) {
+        server.against = AgainstServer{server.findings};
+        if (!options.request.against_model.empty()) {
+            server.against->findings.model = options.request.against_model;
+        }
+    }
     return server;
 }
 

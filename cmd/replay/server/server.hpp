@@ -17,6 +17,12 @@
 
 namespace driftless {
 
+/// The second server of dual fire: what differs from the first. Its bodies are those of the first,
+/// but for the model and the tokens that its own overhead displaces.
+struct AgainstServer {
+    PreflightFindings findings;  ///< its model among them, as rows name it
+};
+
 /// Where rows go, and how they speak. Made whole by `describe_server`; `meet_server` takes that
 /// description and returns what the servers themselves said.
 struct Server {
@@ -27,7 +33,17 @@ struct Server {
     PromptKind prompt = PromptKind::text;  ///< ids where the probe refused the words
     BodySpec body;
     std::optional<WordTable> kept;  ///< the words without those that the server does not know
+    std::optional<AgainstServer> against;  ///< `--against`
 };
+
+/// What was found of the server of a side; of none, of the first.
+const PreflightFindings& findings_of(const Server& server, Side side);
+/// Tokens around prompts: of two servers, those of the one that puts more in front.
+Overhead largest_overhead(const Server& server);
+/// How rows to it speak.
+BodySpec body_of(const Server& server, Side side);
+/// The side of a target.
+Side side_of(const Server& server, std::size_t index);
 
 /// What the flags alone say of the server. `first_model`: of the first row, where rows have models
 /// of their own; else empty.

@@ -1,10 +1,12 @@
 #include "cmd/replay/server/verify.hpp"
 
 #include <cstdio>
+#include <optional>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/stop.hpp"
 #include "engine/io/loop.hpp"
+#include "engine/plan/dual_fire.hpp"
 
 namespace driftless {
 
@@ -80,7 +82,10 @@ OrExit<std::optional<VerifyFindings>> verify_prompts(ReplayParts& parts, Driver&
     }
     plan.overhead = server.findings.overhead;
     plan.trace = &workload.trace;
-    plan.plan = &workload.plan;
+    const std::optional<Plan> own =  // of side a, the server that is asked
+        workload.plan.dual ? std::optional(plan_of_side(workload.trace, workload.plan, Side::a))
+                           : std::nullopt;
+    plan.plan = own ? &*own : &workload.plan;
     plan.words = &parts.words();
     plan.prompts = ids ? &others : &parts.prompts();
     plan.rows_max = rows;

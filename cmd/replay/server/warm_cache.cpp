@@ -99,11 +99,13 @@ OrExit<CacheProbe> probe_one(const ReplayParts& parts, Driver& driver, std::size
     const ReplayOptions& options = invocation.options;
     const Server& server = parts.server();
     const std::string url = shown_url(options.server.targets[index]);
+    const Side side = side_of(server, index);
     Loop loop(driver, probe_timers);
-    WarmProbe asker(loop, preflight_plan(invocation, server, server.body, parts.words(), index),
-                    server.findings,
+    WarmProbe asker(loop,
+                    preflight_plan(invocation, server, body_of(server, side), parts.words(), index),
+                    findings_of(server, side),
                     make_tell_tale(parts.workload().trace, parts.words(),
-                                   prompt_options(invocation, server), index, tokens),
+                                   prompt_options(invocation, server, side), index, tokens),
                     next_request);
     CacheProbe probe;
     bool good = true;

@@ -26,11 +26,11 @@ struct ServedWorkload {
 /// With the bodies of recorded requests. Prints notes, or what cannot be sent.
 OrExit<ServedWorkload> serve(Workload workload, const RequestFlags& request, const Server& server);
 
-/// What the server puts around a prompt, as its caches see it.
-Overhead served_overhead(const Server& server);
+/// What the server of a side puts around a prompt, as its caches see it.
+Overhead served_overhead(const Server& server, Side side = Side::none);
 
 /// With hits as the server's caches should have them: after its template, and in its own blocks
 /// where their size is known.
-ServedWorkload forecast(ServedWorkload served, const ServerFlags& flags, const Server& server);
+ServedWorkload forecast(ServedWorkload served, const ReplayOptions& options, const Server& server);
 
 }  // namespace driftless

@@ -8,6 +8,17 @@
 
 namespace driftless {
 
+namespace {
+
+/// Each row once, though two servers get it.
+std::vector<Planned> rows_once(const Plan& plan) {
+    std::vector<Planned> rows = plan.rows;
+    std::erase_if(rows, [](const Planned& planned) { return planned.side == Side::b; });
+    return rows;
+}
+
+}  // namespace
+
 std::int64_t longest_row(const Trace& trace, const Plan& plan) {
     std::int64_t longest = 0;
     for (const Planned& planned : plan.rows) {
@@ -25,7 +36,7 @@ int check_context(const Workload& workload, ModelRoom room) {
                 std::int64_t{row.input_length} + row.output_length > room.context) ||
                (room.input >= 0 && row.input_length > room.input);
     };
-    const auto& rows = workload.plan.rows;
+    const std::vector<Planned> rows = rows_once(workload.plan);
     const auto count = std::count_if(rows.begin(), rows.end(), too_long);
     if (count == 0) {
         const bool known = room.context >= 0 || room.input >= 0;
@@ -51,7 +62,7 @@ int check_context(const Workload& workload, ModelRoom room) {
 
 std::string short_answers_warning(OutputRule output, const Workload& workload,
                                   std::uint32_t least) {
-    const auto& rows = workload.plan.rows;
+    const std::vector<Planned> rows = rows_once(workload.plan);
     const auto asks_for_less = [&](const Planned& planned) {
         const std::uint32_t asked = workload.trace.rows[planned.row].output_length;
         return asked > 0 && asked < least;
@@ -66,7 +77,7 @@ std::string short_answers_warning(OutputRule output, const Workload& workload,
 }
 
 std::string split_warning(const Workload& workload, const Overhead& overhead, bool templated) {
-    const auto& rows = workload.plan.rows;
+    const std::vector<Planned> rows = rows_once(workload.plan);
     const auto sharing = std::count_if(rows.begin(), rows.end(), [](const Planned& planned) {
         return planned.expected_cached_tokens > 0;
     });

@@ -15,6 +15,7 @@
 #include "cmd/synth/made_trace.hpp"
 #include "cmd/trace_errors.hpp"
 #include "engine/plan/barriers.hpp"
+#include "engine/plan/dual_fire.hpp"
 #include "engine/plan/row_trees.hpp"
 #include "engine/plan/system_blocks.hpp"
 #include "engine/preflight/hints.hpp"
@@ -266,10 +267,34 @@ std::string selection_text(const Trace& trace, const Plan& plan,
            grouped(plan.output_tokens) + " output tokens";
 }
 
+/// `--against`: each row twice, for both servers.
+OrExit<Plan> for_both(const ReplayOptions& options, const Trace& trace, Plan plan,
+                      std::vector<std::string>& notes) {
+    if (!options.server.dual) {
+        return plan;
+    }
+    Result<Plan> dual = dual_plan(trace, plan, plan, options.workload.plan.seed);
+    if (!dual) {
+        std::fprintf(stderr, "driftless: --against: cannot %s\n", dual.error().doing);
+        return exit_input;
+    }
+    std::size_t a_first = 0;
+    const std::vector<Planned>& rows = dual.value().rows;
+    for (std::size_t i = 0; i < rows.size(); i += 2) {
+        a_first += rows[i].side == Side::a ? 1 : 0;
+    }
+    add_notes("dual",
+              {"each row goes to --url (a) and to --against (b) in one instant, " +
+               grouped(a_first) + " to a first and " + grouped(plan.rows.size() - a_first) +
+               " to b: " + counted(rows.size(), "request", "requests")},
+              notes);
+    return std::move(dual).value();
+}
+
 }  // namespace
 
-OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& sending,
-                               const std::optional<FieldTemplate>& row_model) {
+OrExit<Workload> load_workload(const ReplayOptions& options) {
+    const WorkloadFlags& flags = options.workload;
     OrExit<NotedTrace> read = read_noted(flags.files);
     if (!read) {
         return read.exit_code();
@@ -280,7 +305,7 @@ OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& s
         return load.exit_code();
     }
     add_notes("load", load_notes(load.value().figures), notes);
-    add_notes("trace", session_notes(sending, load.value().trace), notes);
+    add_notes("trace", session_notes(options.sending, load.value().trace), notes);
     OrExit<Plan> recorded = plan_of(flags, load.value().trace);
     if (!recorded) {
         return recorded.exit_code();
@@ -300,7 +325,7 @@ OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& s
         add_notes("users", user_notes(flags.users, waiting->trees, plan), notes);
     }
     (void)::malloc_trim(0);  // what planning used stays resident otherwise
-    OrExit<RowModels> models = named_models(row_model, trace, plan);
+    OrExit<RowModels> models = named_models(options.request.row_model, trace, plan);
     if (!models) {
         return models.exit_code();
     }
@@ -308,9 +333,18 @@ OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& s
     if (!shared) {
         return shared.exit_code();
     }
-    return Workload{
-        std::move(trace), load.value().figures,      std::move(plan),  std::move(waiting),
-        flags.users,      std::move(models).value(), std::move(notes), std::move(shared).value()};
+    OrExit<Plan> sent = for_both(options, trace, std::move(plan), notes);
+    if (!sent) {
+        return sent.exit_code();
+    }
+    return Workload{std::move(trace),
+                    load.value().figures,
+                    std::move(sent).value(),
+                    std::move(waiting),
+                    flags.users,
+                    std::move(models).value(),
+                    std::move(notes),
+                    std::move(shared).value()};
 }
 
 int check_row_headers(const std::vector<FieldTemplate>& row_headers, const Workload& workload) {

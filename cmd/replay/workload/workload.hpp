@@ -40,10 +40,8 @@ struct Workload {
     std::vector<std::uint32_t> shared_blocks;
 };
 
-/// Reads and plans; prints notes on standard output and refusals on standard error. `sending` is
-/// what goes by sessions; `row_model` the model of each row, where rows have their own.
-OrExit<Workload> load_workload(const WorkloadFlags& flags, const SendingFlags& sending,
-                               const std::optional<FieldTemplate>& row_model);
+/// Reads and plans; prints notes on standard output and refusals on standard error.
+OrExit<Workload> load_workload(const ReplayOptions& options);
 
 /// Rows whose values cannot stand in the headers that `--header` makes of them are refused, all of
 /// them listed.

@@ -3,6 +3,7 @@
 //
 // Layers: dots {x, y, rows}, line and steps {x, y, name}, bars {x0, x1, y}, spans {x0, x1, lane, rows},
 // rule {at or level, name}, ring {x, y}, tiles. `rows` are what a click opens: `pointed` says what they are.
+// A layer with a `reach` {x, y} says itself what its axes must hold.
 
 const margin = { left: 70, right: 14, top: 10, bottom: 40 };
 const charts = [];
@@ -132,6 +133,8 @@ class Chart {
     for (const layer of this.current) {
       if (layer.kind === "rule" && side === "x" && layer.at !== undefined) {
         take([layer.at]);
+      } else if (layer.reach) {
+        take(layer.reach[side]);
       } else if (["dots", "line", "steps", "ring"].includes(layer.kind)) {
         take(side === "y" && this.x.kind === "time" ? this.shown(layer) : layer[side]);
       } else if (layer.kind === "bars") {

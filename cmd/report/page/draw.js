@@ -209,7 +209,7 @@ function drawMarks(chart, pen) {
       pen.stroke();
     }
     const from = Math.max(x, left) + 3;
-    const name = shortened(pen, mark.name, 150);
+    const name = shortened(pen, visible(mark.name), 150);
     let line = 0;
     while (line < ends.length && ends[line] > from) line++;
     if (line >= labelLines) continue;

@@ -139,7 +139,7 @@ function markedChip() {
   document.addEventListener("mark", () => {
     chip.hidden = marked.has === null;
     if (!chip.hidden)
-      name.textContent = `${whole(marked.has.reduce((sum, one) => sum + one, 0))} marked: ${marked.name}`;
+      name.textContent = visible(`${whole(marked.has.reduce((sum, one) => sum + one, 0))} marked: ${marked.name}`);
   });
   return chip;
 }

@@ -71,6 +71,16 @@ TEST(Secrets, MaskCommandLines) {
 }
 
 // A pasted command may begin with variables of its shell; other assignments stay.
+// Words of an event stand behind whatever blanks.
+TEST(Secrets, MaskUrlsOfEvents) {
+    EXPECT_EQ(mask_value("--event", "+1s post http://u:w@a/b"), "+1s post http://***@a/b");
+    EXPECT_EQ(mask_value("--event", "\t+1s \tpost\t http://u:w@a/b"),
+              "\t+1s \tpost\t http://***@a/b");
+    EXPECT_EQ(mask_value("--event", "+1s label post a:b@c"), "+1s label post a:b@c");
+    EXPECT_EQ(mask_value("--event", "+1s post"), "+1s post");
+    EXPECT_EQ(mask_value("--event", ""), "");
+}
+
 TEST(Secrets, MaskAssignments) {
     EXPECT_EQ(mask_command({"OPENAI_API_KEY=sk-1", "CUDA_VISIBLE_DEVICES=0", "HF_TOKEN=", "vllm"}),
               (std::vector<std::string>{"OPENAI_API_KEY=***", "CUDA_VISIBLE_DEVICES=0",

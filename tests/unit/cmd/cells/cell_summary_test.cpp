@@ -35,7 +35,8 @@ SummaryFigures made_figures() {
     f.tainted_rows = 7;
     f.follow_up_turns = 50;
     f.overtaken_turns = 3;
-    f.goodput_limits.ttft_ns = 1'000'000;
+    f.goodput_rules = {{{}, "", {1'000'000, std::nullopt, std::nullopt}}};
+    f.goodput_counts = {{200, 90}};
     f.good = 90;
     f.request_goodput = 4.5;
     f.request_throughput = 12.5;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cmd/compare/played_run.hpp"
 
@@ -29,13 +31,26 @@ inline void add_request(PlayedRun& run, double ttft_ns, double input_tokens = 10
     run.rows.push_back(played);
 }
 
+/// 0 to 99, twice, in an order without a pattern (Fisher and Yates): values that follow one are not
+/// independent, and a comparison sees that.
+inline std::vector<int> shuffled_numbers() {
+    std::vector<int> numbers(200);
+    std::uint32_t random = 1;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        numbers[i] = static_cast<int>(i % 100);
+        random = random * 1664525 + 1013904223;
+        std::swap(numbers[i], numbers[(random >> 8) % (i + 1)]);
+    }
+    return numbers;
+}
+
 /// A run of 200 requests with TTFTs of about 20 ms times `factor`.
 inline PlayedRun made_side(double factor) {
     PlayedRun run;
     run.folder = "made";
-    for (int i = 0; i < 200; ++i) {
-        const double jitter = 1 + 0.001 * (i * 37 % 100);
-        add_request(run, 20e6 * factor * jitter, i < 100 ? 100 : 1000);
+    for (const int number : shuffled_numbers()) {
+        const double jitter = 1 + 0.001 * number;
+        add_request(run, 20e6 * factor * jitter, run.rows.size() < 100 ? 100 : 1000);
     }
     return run;
 }

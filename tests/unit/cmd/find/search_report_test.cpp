@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cmd/find/search_file.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/schema_check.hpp"
 
@@ -42,10 +43,13 @@ TEST(SearchReport, JsonHoldsAgainstItsSchema) {
     full.knee = {12.5, 13, 12, 14, false, SearchState::found};
     full.state = name_of(full.knee.state);
     full.command = {"trace.jsonl", "--slo", "ttft:p90<1s"};
+    full.home = "/home";
+    full.traces = {{"trace.jsonl", "00ff"}};
     full.why = "a \"reason\"";
     full.probes = {probe_at(12.5, ProbeOutcome::meets), probe_at(13, ProbeOutcome::fails),
                    probe_at(14, ProbeOutcome::spoiled, 2)};
     full.probes.back().findings[0].value.reset();
+    full.probes.back().cut_folders = {"03-rate-14.cut-1"};
     for (const SearchReport& report : {empty, full}) {
         JsonDocument document;
         const std::string text = find_json(report);

@@ -61,7 +61,9 @@ TEST(Behaviour, ReadsTheRowOfARequestId) {
     EXPECT_EQ(row_of_request_id("run7-preflight-3"), std::nullopt);
     EXPECT_EQ(row_of_request_id("run7-12.3"), 12u);
     EXPECT_EQ(row_of_request_id("run7-12.3.1"), 12u);
+    EXPECT_EQ(row_of_request_id("run7-12.b"), 12u);
     EXPECT_EQ(row_of_request_id("run7-12.x"), std::nullopt);
+    EXPECT_EQ(row_of_request_id("run7-.b"), std::nullopt);
     EXPECT_EQ(row_of_request_id("run7-.3"), std::nullopt);
     EXPECT_EQ(row_of_request_id("run7"), std::nullopt);
     EXPECT_EQ(row_of_request_id("run-"), std::nullopt);

@@ -61,7 +61,9 @@ TEST(Figures, OfPeriodsAndOfTheSummaryAreThere) {
     const ClientTotals client;
     info.client = &client;
     info.server.emplace().gauges.fill(GaugeTotals{});
-    const std::string text = summary_json(SummaryFigures(), info);
+    SummaryFigures sums;
+    sums.sides.emplace();
+    const std::string text = summary_json(sums, info);
     const JsonValue summary = document.parse(text).value();
     std::set<std::string> names;
     for (const Figure& figure : figures_of(RunTable::summary)) {

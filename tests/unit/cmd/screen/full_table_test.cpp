@@ -30,8 +30,8 @@ SummaryFigures figures() {
     f.cached_tokens = 512;
     f.cache_rows_reported = 3;
     f.cache_rows_equal = 2;
-    f.goodput_limits.ttft_ns = 200'000'000;
-    f.goodput_limits.e2e_ns = 1'500'000;
+    f.goodput_rules = {{{}, "", {200'000'000, std::nullopt, 1'500'000}}};
+    f.goodput_counts = {{3, 1}};
     f.good = 1;
     f.outputs_exact = 1;
     f.outputs_long = 1;

@@ -34,12 +34,15 @@ TEST(ServerLines, SayWhatIsKnown) {
     totals.gauges[static_cast<std::size_t>(ServerFigure::running)] = GaugeTotals{3.25, 8};
     totals.gauges[static_cast<std::size_t>(ServerFigure::watts)] = GaugeTotals{300, 310};
     totals.joules = 3000;
-    EXPECT_EQ(server_lines(figures, info),
-              (Texts{"18 pages of 2 URLs read, 2 could not be (vllm); counters began anew 1 time",
-                     "100 requests, 104,931 prompt tokens",
-                     "prefix hits 25.00 %, KV cache 25.0 % full (at most 50.0 %)",
-                     "running 3.2 (at most 8), queue 5.00 ms",
-                     "300 W on average, 3000 J, 30.00 J per request, 1.500 J per output token"}));
+    info.finished_trees = 12;
+    EXPECT_EQ(
+        server_lines(figures, info),
+        (Texts{"18 pages of 2 URLs read, 2 could not be (vllm); counters began anew 1 time",
+               "100 requests, 104,931 prompt tokens",
+               "prefix hits 25.00 %, KV cache 25.0 % full (at most 50.0 %)",
+               "running 3.2 (at most 8), queue 5.00 ms",
+               "300 W on average, 3000 J, 30.00 J per request, 1.500 J per output token, 250.00 J "
+               "per finished tree"}));
 }
 
 TEST(ServerLines, SayWherePagesAreOfNoKnownEngine) {

@@ -46,7 +46,8 @@ SummaryFigures figures() {
     f.cached_tokens = 77'156'352;
     f.cache_rows_reported = 12000;
     f.cache_rows_equal = 11999;
-    f.goodput_limits.ttft_ns = 200'000'000;
+    f.goodput_rules = {{{}, "", {200'000'000, std::nullopt, std::nullopt}}};
+    f.goodput_counts = {{12031, 6000}};
     f.good = 6000;
     f.errors = {{Outcome::http_5xx, 500,
                  "the server ran out of memory while it was computing this prompt", 89, 2}};

@@ -194,5 +194,40 @@ TEST(SweepPlanFile, IsRefusedByLineAndKey) {
     EXPECT_NE(why("repeat = \n").find("line 1: "), std::string::npos);
 }
 
+// What stands in the file is what replay is given, to the last digit.
+TEST(SweepPlanFile, KeepsNumbersAsTheyAre) {
+    SweepPlan plan;
+    EXPECT_EQ(read_plan_file("[over]\nrate = [1.23456789, 0.000001, 1e7, 2.0, inf, -1.5]\n", plan),
+              "");
+    EXPECT_EQ(plan.axes[0].values,
+              (std::vector<std::string>{"1.23456789", "0.000001", "10000000", "2", "inf", "-1.5"}));
+}
+
+TEST(SweepPlan, RefusesWhatNoCommandLineHolds) {
+    SweepPlan plan = made_plan();
+    plan.repeat = 0;
+    EXPECT_EQ(check_plan(plan), "the plan repeats each cell 0 times; give 1 or more");
+    plan = made_plan();
+    plan.axes[0].name = "a b";
+    EXPECT_EQ(check_plan(plan), "--over \"a b\" is not a name; use letters, digits, - and _");
+    const auto refused = [](SweepPlan one) {
+        return check_plan(one).find("U+0000") != std::string::npos;
+    };
+    const std::string nul("a\0b", 3);
+    plan = made_plan();
+    plan.axes[0].values.push_back(nul);
+    EXPECT_TRUE(refused(plan));
+    plan = made_plan();
+    plan.arguments.push_back(nul);
+    EXPECT_TRUE(refused(plan));
+    plan = made_plan();
+    plan.labels.emplace_back("gpu", nul);
+    EXPECT_TRUE(refused(plan));
+    plan = made_plan();
+    plan.after.command = nul;
+    EXPECT_TRUE(refused(plan));
+    EXPECT_FALSE(refused(made_plan()));
+}
+
 }  // namespace
 }  // namespace driftless

@@ -41,6 +41,31 @@ std::string sample_line(std::int64_t to_ns) {
     return line;
 }
 
+// Dual fire: a row has a record of each side, and may be open at one of them.
+TEST(Past, TellsTheSidesOfARowApart) {
+    Past past(RunFacts{});
+    for (const Side side : {Side::a, Side::b}) {
+        Record record;
+        record.row = 3;
+        record.side = side;
+        record.outcome = Outcome::ok;
+        record.fired_ns = 5;
+        record.ended_ns = 10;
+        std::string line;
+        append_jsonl(line, record);
+        EXPECT_TRUE(past.add_record(line));
+        EXPECT_EQ(past.add_record(line).error().code, ErrorCode::exists);
+    }
+    EXPECT_EQ(past.records(), 2u);
+    EXPECT_TRUE(past.has_record(3, Side::a) && past.has_record(3, Side::b));
+    EXPECT_TRUE(past.add_fired(R"({"row":3,"side":"a","fired_ns":5})"));
+    EXPECT_TRUE(past.add_fired(R"({"row":4,"side":"b","fired_ns":7})"));
+    ASSERT_EQ(past.open().size(), 1u);
+    EXPECT_EQ(past.open().at(sending_number(4, 0, Side::b)).fired_ns, 7);
+    EXPECT_EQ(past.add_fired(R"({"row":4,"side":"c","fired_ns":7})").error().code,
+              ErrorCode::out_of_range);
+}
+
 // A FIFO would make the reader wait for someone who writes.
 TEST(Past, RefusesWhatIsNotARegularFile) {
     const ScratchFolder folder;

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "engine/schedule/schedule.hpp"
 
@@ -39,8 +40,9 @@ struct DeadRun {
         marks = std::move(made).value();
     }
 
-    void record(std::uint32_t at, std::int64_t ended_ns) {
+    void record(std::uint32_t at, std::int64_t ended_ns, Side side = Side::none) {
         Record record;
+        record.side = side;
         record.row = trace.rows[at].index;
         record.ended_ns = ended_ns;
         record.outcome = Outcome::ok;
@@ -67,6 +69,51 @@ std::vector<std::uint32_t> sent(const RemainingRows& remaining) {
 }
 
 using Rows = std::vector<std::uint32_t>;
+
+// Dual fire: a row may have a record of one side, have left to the other, and not have left at all.
+TEST(RemainingRows, GoesByTheSidesOfARow) {
+    DeadRun run(5);
+    std::vector<Planned> both;
+    for (const Planned& planned : run.plan.rows) {
+        for (const Side side : {Side::a, Side::b}) {
+            both.push_back({planned.due_ns, planned.row, 0, side});
+        }
+    }
+    run.plan.rows = both;
+    run.plan.dual = true;
+    const std::string name = "remaining-sides-test-" + std::to_string(::getpid());
+    Result<FiredMarks> marks = FiredMarks::create(name, marks_for(5, true));
+    ASSERT_TRUE(marks);
+    FiredMarks::remove(name);
+    run.marks = std::move(marks).value();
+    run.record(0, 50 * ms, Side::a);
+    run.record(0, 60 * ms, Side::b);
+    run.record(1, 150 * ms, Side::b);
+    for (const auto& [row, side] :
+         {std::pair(0u, Side::a), std::pair(0u, Side::b), std::pair(1u, Side::a),
+          std::pair(1u, Side::b), std::pair(2u, Side::a)}) {
+        run.marks.mark(mark_of(row, side));
+    }
+    const RemainingRows remaining = remaining_rows(run.with_marks(), false);
+    EXPECT_EQ(remaining.given_up, (Rows{2, 4}));  // 1 at a, 2 at a
+    EXPECT_EQ(remaining.positions, (Rows{5, 6, 7}));
+    EXPECT_EQ(remaining.send[0].side, Side::b);
+    const RemainingRows resent = remaining_rows(run.with_marks(), true);
+    EXPECT_EQ(resent.positions, (Rows{2, 4, 5, 6, 7}));
+    EXPECT_EQ(resent.again, (Rows{mark_of(1, Side::a), mark_of(2, Side::a)}));
+}
+
+// Without marks the file of those that left tells of the side, too.
+TEST(RemainingRows, GivesUpTheSideThatLeft) {
+    DeadRun run(3);
+    run.plan.rows = {{0, 0, 0, Side::b}, {0, 0, 0, Side::a}};
+    run.plan.rows[0].due_ns = run.plan.rows[1].due_ns = 100'000 * ms;  // nobody guesses
+    run.plan.dual = true;
+    run.leave(0, 10 * ms, R"(,"side":"b")");
+    const RemainingRows remaining = remaining_rows(run.without_marks(), false);
+    EXPECT_EQ(remaining.given_up, (Rows{0}));
+    EXPECT_EQ(remaining.positions, (Rows{1}));
+}
 
 TEST(RemainingRows, GivesUpWhatIsMarked) {
     DeadRun run(6);
@@ -199,6 +246,9 @@ TEST(RemainingRows, RecordsWhatIsGivenUp) {
     EXPECT_EQ(records[1].row, 40u);
     EXPECT_EQ(records[1].due_ns, 300 * ms);
     EXPECT_FALSE(records[1].fired_ns);  // marked, and its line had not been written
+    // Rows that are not among the fired ones are counted by this text, on the screen as well.
+    EXPECT_EQ(records[0].error, std::nullopt);
+    EXPECT_EQ(records[1].error, "may have left; its instant is lost");
     for (const Record& record : records) {
         EXPECT_EQ(record.outcome, Outcome::interrupted);
         EXPECT_EQ(record.segment, 1u);

@@ -24,7 +24,8 @@ std::string run_json() {
       "request":{"api":"openai-chat","model":"m","prompt":"text","words_digest":"0000000000000001",
                  "overhead_pre":3,"overhead_post":1,"max_concurrency":8,
                  "tokenizer":{"file":"/k.json"},
-                 "goodput":{"ttft_ns":200,"tpot_ns":null,"e2e_ns":null}},
+                 "goodput":{"ttft_ns":200,"tpot_ns":null,"e2e_ns":null,
+                   "groups":[{"key":"kept.tier","value":"gold","ttft_ns":9,"tpot_ns":8,"e2e_ns":null}]}},
       "calibration":{"date":null,"why_not":"none","drift_ns":1,"rank_ns":2,"receive_delay_ns":3,
                      "wire_ns":4},
       "end":null})";
@@ -49,8 +50,13 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
     EXPECT_EQ(facts.cache_salt, "s");
     EXPECT_FALSE(facts.dataset_digest.has_value());
     EXPECT_EQ(facts.overhead.pre, 3u);
-    EXPECT_EQ(facts.goodput.ttft_ns, 200);
-    EXPECT_FALSE(facts.goodput.tpot_ns.has_value());
+    ASSERT_EQ(facts.goodput.size(), 2u);
+    EXPECT_EQ(facts.goodput[0].key->member, "tier");
+    EXPECT_EQ(facts.goodput[0].value, "gold");
+    EXPECT_EQ(facts.goodput[0].limits.tpot_ns, 8);
+    EXPECT_FALSE(facts.goodput[1].key);
+    EXPECT_EQ(facts.goodput[1].limits.ttft_ns, 200);
+    EXPECT_FALSE(facts.goodput[1].limits.tpot_ns.has_value());
     EXPECT_EQ(facts.info.tokenizer_id, "/k.json");
     EXPECT_EQ(facts.info.max_concurrency, 8u);
     EXPECT_EQ(facts.info.date, "20261121-105716");

@@ -150,7 +150,7 @@ TEST(Periods, EndWithTheRun) {
 TEST(Periods, ShareOfGoodRequests) {
     const ScriptTrace input(3);
     AssemblerConfig config = with_periods(input);
-    config.periods.goodput.ttft_ns = 50 * ms;
+    config.periods.goodput = {{{}, "", {50 * ms, std::nullopt, std::nullopt}}};
     Told told(config);
     for (const std::int64_t ttft : {10, 60}) {
         Script row(told.assembler, ttft == 10 ? 0 : 1);

@@ -131,6 +131,26 @@ TEST(TurnEnds, OverSegments) {
     EXPECT_EQ(bench.overtaken(3, 50), std::nullopt);
 }
 
+// Dual fire: a conversation with one server waits for none of the other's answers.
+TEST(TurnEnds, OfOneSide) {
+    ScriptTrace input = trace_of({0, 0});
+    for (Planned& planned : input.plan.rows) {
+        planned.side = Side::a;
+    }
+    const std::vector<Planned> of_a = input.plan.rows;
+    for (Planned planned : of_a) {
+        planned.side = Side::b;
+        input.plan.rows.push_back(planned);
+    }
+    const RowEnds earlier = {{sending_number(0, 0, Side::b), true}};
+    TurnEnds a(input.trace, input.plan, &earlier, Side::a);
+    TurnEnds b(input.trace, input.plan, &earlier, Side::b);
+    EXPECT_EQ(a.overtaken(input.trace.rows[1], 50), true);  // still open there
+    EXPECT_EQ(b.overtaken(input.trace.rows[1], 50), false);
+    a.end(input.trace.rows[0], 40);
+    EXPECT_EQ(a.overtaken(input.trace.rows[1], 50), false);
+}
+
 // A sampled trace keeps the indices of its file: they have gaps.
 TEST(TurnEnds, IndicesWithGaps) {
     ScriptTrace input = trace_of({0, 0});

@@ -22,6 +22,7 @@ Due due_of_user(Phase phase, unsigned attempt, bool one_token) {
     due.phase = phase;
     due.attempt = static_cast<std::uint8_t>(attempt);
     due.one_token = one_token;
+    due.side = attempt % 2 == 0 ? Side::b : Side::none;  // no run has both users and sides
     return due;
 }
 
@@ -37,6 +38,7 @@ void expect_same(const Due& got, const Due& wanted) {
     EXPECT_EQ(got.phase, wanted.phase);
     EXPECT_EQ(got.attempt, wanted.attempt);
     EXPECT_EQ(got.one_token, wanted.one_token);
+    EXPECT_EQ(got.side, wanted.side);
 }
 
 // Every phase, with every attempt that there may be, with and without one token alone.

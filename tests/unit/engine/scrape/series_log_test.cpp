@@ -3,17 +3,26 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <random>
+#include <set>
 
 #include "proto/metrics/exposition_reader.hpp"
 #include "tests/unit/schema_check.hpp"
 
 namespace driftless {
 namespace {
+
+/// Values are equal where these are.
+std::string bits_of(double value) {
+    return std::isnan(value) ? "NaN" : std::to_string(std::bit_cast<std::uint64_t>(value));
+}
 
 /// What a reader of the file knows after each line.
 struct Followed {
@@ -32,8 +41,15 @@ struct Followed {
                 EXPECT_TRUE(series.emplace(one->series, *one).second);
             } else {
                 latest = std::get<ServerScrape>(line.value());
+                std::set<std::uint32_t> listed;
+                for (const ServerGrowth& one : latest.grown) {
+                    ASSERT_TRUE(values.contains(one.series));
+                    EXPECT_TRUE(listed.insert(one.series).second) << one.series;
+                    values[one.series] += one.by;
+                }
                 for (const ServerValue& value : latest.changed) {
                     ASSERT_TRUE(series.contains(value.series));
+                    EXPECT_TRUE(listed.insert(value.series).second) << value.series;
                     value.value ? values[value.series] = *value.value
                                 : static_cast<double>(values.erase(value.series));
                 }
@@ -50,7 +66,7 @@ struct Followed {
             for (const auto& [name, text] : one.labels) {
                 key += "," + name + "=" + text;
             }
-            all.emplace(key, std::to_string(value));
+            all.emplace(key, bits_of(value));
         }
         return all;
     }
@@ -63,7 +79,7 @@ std::multimap<std::string, std::string> shown(const Exposition& page) {
         for (const MetricLabel& label : page.labels_of(one)) {
             key += "," + std::string(label.name) + "=" + std::string(label.value);
         }
-        all.emplace(key, std::to_string(one.value));
+        all.emplace(key, bits_of(one.value));
     }
     return all;
 }
@@ -98,11 +114,12 @@ TEST(SeriesLog, WritesNewSeriesOnceAndWhatChanges) {
         R"("counter":false,"labels":{}})"
         "\n"
         R"({"segment":0,"t_ns":-5,"took_ns":7,"url":"http://a/metrics","error":null,)"
-        R"("left_out":0,"series":[0,1],"values":[5,2]})"
+        R"("left_out":0,"series":[0,1],"values":[5,2],"grown":[],"grown_by":[]})"
         "\n");
     got.page("# TYPE a_total counter\na_total{x=\"1\"} 6\nb 2\n");
-    ASSERT_EQ(got.followed.latest.changed.size(), 1U);
-    EXPECT_EQ(got.followed.latest.changed[0].value, 6);
+    EXPECT_TRUE(got.followed.latest.changed.empty());
+    ASSERT_EQ(got.followed.latest.grown.size(), 1U);
+    EXPECT_EQ(got.followed.latest.grown[0].by, 1);
     got.page("b NaN\n");
     EXPECT_EQ(got.followed.latest.changed.size(), 2U);
     EXPECT_FALSE(got.followed.values.contains(0));
@@ -154,7 +171,13 @@ TEST(SeriesLog, RefusesLinesThatAreNone) {
     for (const char* rest :
          {R"("left_out":0,"series":[1],"values":[]})", R"("left_out":0,"series":[],"values":[1]})",
           R"("left_out":0,"series":[1],"values":["x"]})", R"("left_out":0,"series":[1]})",
-          R"("left_out":0,"series":[-1],"values":[2]})"}) {
+          R"("left_out":0,"series":[-1],"values":[2]})",
+          R"("left_out":0,"series":[[0,4294967295]],"values":[2]})",
+          R"("left_out":0,"series":[[2,1]],"values":[1,2]})",
+          R"("left_out":0,"series":[[1]],"values":[1]})",
+          R"("left_out":0,"series":[[1,2,3]],"values":[1,2,3]})",
+          R"("left_out":0,"series":[],"values":[],"grown":[1],"grown_by":[null]})",
+          R"("left_out":0,"series":[],"values":[],"grown":[1]})"}) {
         EXPECT_EQ(read_server_line(document, head + rest).error().code, ErrorCode::invalid) << rest;
     }
 }
@@ -208,25 +231,110 @@ TEST(SeriesLog, RealPagesReadBackWhole) {
     }
 }
 
-// 1,000 series each second for an hour, all of which change each second: none of a real server's
-// pages changes so much. Every tenth second is written, and counts for ten.
-TEST(SeriesLog, AnHourOfAThousandSeriesStaysBelow50Megabytes) {
+/// Pages of 1,000 series, all of which change each second, as those of a busy server do: 40
+/// histograms of 22 series, 60 counters, 60 gauges. It has been up for days.
+class BusyPages {
+  public:
+    std::string next() {
+        std::string page;
+        for (int i = 0; i < 40; ++i) {
+            add_histogram(page, i);
+        }
+        for (int i = 0; i < 60; ++i) {
+            const double more = i < 50 ? static_cast<double>(whole(1, 200'000)) : 3 * share();
+            add(page, "counter", "tokens_" + std::to_string(i) + "_total", counters_[i] += more);
+        }
+        for (int i = 0; i < 60; ++i) {
+            add(page, "gauge", "gauge_" + std::to_string(i), i < 30 ? share() : 1e5 * share());
+        }
+        return page;
+    }
+
+  private:
+    struct Histogram {
+        double buckets[20] = {1e6};  // the others are at least as high
+        double sum = 123'456.78;
+    };
+    int whole(int from, int to) { return std::uniform_int_distribution(from, to)(random_); }
+    double share() { return std::uniform_real_distribution(0.0, 1.0)(random_); }
+    static std::string text_of(double value) {
+        char text[32];
+        return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+    }
+    static void add(std::string& page, const char* type, const std::string& name, double value) {
+        page += "# TYPE " + name + " " + type + "\n" + name + "{model_name=\"a-model\"} " +
+                text_of(value) + "\n";
+    }
+    void add_histogram(std::string& page, int i) {
+        const std::string name = "seconds_" + std::to_string(i);
+        Histogram& one = histograms_[i];
+        page += "# TYPE " + name + " histogram\n";
+        for (int at = 0; at < 20; ++at) {
+            one.buckets[at] = std::max(one.buckets[at] + whole(1, 15 * (at + 1)),
+                                       at > 0 ? one.buckets[at - 1] : 0);
+            const std::string le = at < 19 ? text_of(0.005 * (at + 1)) : "+Inf";
+            page += name + "_bucket{le=\"" + le + "\"} " + text_of(one.buckets[at]) + "\n";
+        }
+        one.sum += 90 * share();
+        page += name + "_sum " + text_of(one.sum) + "\n" + name + "_count " +
+                text_of(one.buckets[19]) + "\n";
+    }
+
+    std::mt19937_64 random_{1};
+    Histogram histograms_[40];
+    std::vector<double> counters_ = std::vector<double>(60, 1e10);
+};
+
+/// Bytes of the lines of an hour, by 60 pairs of pages, a second apart, of which the second ones
+/// count.
+template <typename Page>
+std::size_t hour_of(Page page) {
     Logged got;
     std::size_t bytes = 0;
-    for (int second = 0; second < 3600; second += 10) {
-        std::string page = "# TYPE load_bucket counter\n";
-        for (int i = 0; i < 1000; ++i) {
-            page += "load_bucket{model_name=\"a-model\",engine=\"0\",le=\"" + std::to_string(i) +
-                    "\"} " + std::to_string(second * 250 + i) + "\n";
-        }
-        ASSERT_TRUE(got.reader.read(page)) << got.reader.problem();
-        got.lines.clear();
-        got.log.add(got.url, second * std::int64_t{1'000'000'000}, 5'000'000, got.reader.page(),
-                    got.lines);
-        bytes += 10 * got.lines.size();
+    for (int second = 0; second < 3600; second += 60) {
+        got.page(page(second));
+        got.page(page(second + 1));
+        EXPECT_TRUE(got.followed.shown() == shown(got.reader.page())) << second;
+        bytes += 60 * got.lines.size();
     }
+    return bytes;
+}
+
+// All of 1,000 series change each second: none of a real server's pages changes so much.
+TEST(SeriesLog, AnHourOfAThousandSeriesStaysBelow50Megabytes) {
+    BusyPages busy;
+    const std::size_t bytes = hour_of([&busy](int) { return busy.next(); });
     EXPECT_LT(bytes, 50'000'000U);
     RecordProperty("bytes", static_cast<int>(bytes));
+}
+
+// Counters of 13 digits, written out, would be 51 MB.
+TEST(SeriesLog, LongCountersStaySmall) {
+    const std::size_t bytes = hour_of([](int second) {
+        std::string page = "# TYPE load_bucket counter\n";
+        for (int i = 0; i < 1000; ++i) {
+            page += "load_bucket{le=\"" + std::to_string(i) + "\"} " +
+                    std::to_string(1'000'000'000'000 + second * 2'500'000LL + i) + "\n";
+        }
+        return page;
+    });
+    EXPECT_LT(bytes, 50'000'000U);
+    RecordProperty("bytes", static_cast<int>(bytes));
+}
+
+// As they were before counters were written as what they grew by: each number of a series stands by
+// itself, and nothing grows.
+TEST(SeriesLog, LinesOfOlderVersionsAreRead) {
+    JsonDocument document;
+    const Result<ServerLine> line = read_server_line(
+        document, R"({"segment":0,"t_ns":1,"took_ns":1,"url":"u","error":null,"left_out":0,)"
+                  R"("series":[0,1,2],"values":[5,null,"NaN"]})");
+    ASSERT_TRUE(line);
+    const auto& scrape = std::get<ServerScrape>(line.value());
+    ASSERT_EQ(scrape.changed.size(), 3U);
+    EXPECT_EQ(scrape.changed[1].series, 1U);
+    EXPECT_EQ(scrape.changed[1].value, std::nullopt);
+    EXPECT_TRUE(scrape.grown.empty());
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ Record with_tokens(Outcome outcome, std::int64_t ttft_ns) {
 
 // What clients give up has not failed: its first token counts, and nothing behind that.
 TEST(Abandoned, IsCountedApart) {
-    Summary summary(GoodputLimits{15 * ms, std::nullopt, std::nullopt});
+    Summary summary(GoodputRules{{{}, "", {15 * ms, std::nullopt, std::nullopt}}});
     summary.add(with_tokens(Outcome::ok, 10 * ms));
     summary.add(with_tokens(Outcome::abandoned, 14 * ms));
     Record silent;

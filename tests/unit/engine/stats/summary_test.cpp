@@ -203,7 +203,7 @@ TEST(Summary, GoodputMeetsAllBounds) {
     limits.ttft_ns = 10 * ms;
     limits.tpot_ns = 20 * ms;
     limits.e2e_ns = 30 * ms;
-    Summary summary(limits);
+    Summary summary(GoodputRules{{{}, "", limits}});
     summary.add(ok_record(0, 0, {20 * ms}, {1, 1}));      // all at their bounds
     summary.add(ok_record(1, 0, {20 * ms + 1}, {1, 1}));  // tpot and e2e above
     summary.add(ok_record(2, 0, {}, {1}));                // no tpot
@@ -262,7 +262,7 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     const JsonValue schema = schema_document.parse(text).value();
     GoodputLimits limits;
     limits.ttft_ns = 200 * ms;
-    Summary full(limits);
+    Summary full({{parse_group_key("turn").value(), "1", limits}, {{}, "", limits}});
     full.add(ok_record(0, 0, {20 * ms, 20 * ms}, {1, 1, 1}));
     SummaryInfo info;
     info.date = "20261121-034512";
@@ -294,6 +294,7 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     server.counters[static_cast<std::size_t>(ServerFigure::prefix_hit_tokens)] = 6;
     server.gauges.fill(GaugeTotals{2.5, 4});
     server.joules = 300;
+    info.finished_trees = 2;
     JsonDocument document;
     for (const std::string& json :
          {summary_json(full.figures(), info), summary_json(Summary().figures(), SummaryInfo())}) {
@@ -322,6 +323,7 @@ TEST(Summary, JsonHoldsAgainstItsSchema) {
     EXPECT_EQ(root.find("server").find("mean_queue_ms").as_double(), 1000.0);
     EXPECT_EQ(root.find("server").find("running").find("max").as_double(), 4.0);
     EXPECT_EQ(root.find("server").find("energy").find("joules_per_request").as_double(), 300.0);
+    EXPECT_EQ(root.find("server").find("energy").find("joules_per_tree").as_double(), 150.0);
     EXPECT_EQ(root.find("run").find("for_ns").as_i64(), 60'000 * ms);
     EXPECT_EQ(root.find("completed").as_u64(), 1u);
     EXPECT_TRUE(document.parse(summary_json(Summary().figures(), {}))

@@ -83,21 +83,49 @@ TEST(Warnings, TemplateTokensAreShared) {
     EXPECT_FALSE(warnings_of(f).empty());
 }
 
+/// A row with a prompt of 100 tokens and 10 to come.
+Record sent_row(Outcome outcome) {
+    Record record;
+    record.outcome = outcome;
+    record.fired_ns = 0;
+    record.input_length = 100;
+    record.output_length = 10;
+    if (is_whole(outcome)) {
+        record.prompt_tokens = 100;
+        record.output_tokens = 10;
+        record.tokens_source = TokensSource::usage;
+    }
+    return record;
+}
+
 /// A run of 1,000 requests at one server, and what that counted of them.
 struct Counted {
-    explicit Counted(double requests) {
-        f.fired = 1000;
-        f.completed = 1000;
+    explicit Counted(double requests, std::size_t whole = 1000) {
+        add(Outcome::ok, whole);
+        add(Outcome::timeout_total, 1000 - whole);
         f.timeline.spans = {{0, 0, 1}};
         info.run.urls = {"http://a:1/v1/chat/completions"};
         ServerTotals& server = info.server.emplace();
         server.urls = {{"http://a:1/metrics", "vllm", 9}};
-        server.counters[static_cast<std::size_t>(ServerFigure::requests)] = requests;
+        count(ServerFigure::requests, requests);
+    }
+    void add(Outcome outcome, std::size_t rows) {
+        for (std::size_t i = 0; i < rows; ++i) {
+            f.sent.add(sent_row(outcome));
+        }
+    }
+    void count(ServerFigure figure, std::optional<double> value) {
+        info.server->counters[static_cast<std::size_t>(figure)] = value;
+    }
+    void tokens(double prompt, double generated) {
+        count(ServerFigure::prompt_tokens, prompt);
+        count(ServerFigure::generated_tokens, generated);
     }
     std::string warning() const {
         const std::vector<std::string> all = driftless::warnings_of(f, info);
         return all.empty() ? "" : all.front();
     }
+    bool says(const char* part) const { return warning().find(part) != std::string::npos; }
     SummaryFigures f;
     SummaryInfo info;
 };
@@ -106,24 +134,83 @@ struct Counted {
 TEST(Warnings, OthersUsedTheServer) {
     EXPECT_EQ(Counted(1000).warning(), "");
     EXPECT_EQ(Counted(1025).warning(), "");
-    EXPECT_NE(Counted(1026).warning().find("this run sent 1000 requests"), std::string::npos);
-    Counted warm(1200);
-    warm.f.warmup_fired = 200;
-    EXPECT_EQ(warm.warning(), "");
+    EXPECT_TRUE(
+        Counted(1026).says("grew by 1026 requests and this run sent 1000 requests: others"));
+    Counted more(1200);
+    more.add(Outcome::ok, 200);
+    EXPECT_EQ(more.warning(), "");
 }
 
 TEST(Warnings, ThePageIsNotOfAllServers) {
     EXPECT_EQ(Counted(975).warning(), "");
-    EXPECT_NE(Counted(974).warning().find("--metrics URL"), std::string::npos);
-    Counted failed(700);
-    failed.f.completed = 700;
-    failed.f.failed = 300;
-    EXPECT_EQ(failed.warning(), "");
+    EXPECT_TRUE(Counted(974).says("--metrics URL"));
+    EXPECT_EQ(Counted(700, 700).warning(), "");
+}
+
+// Tokens have the same slack: of 1,000 requests, 2 % and those of 5.
+TEST(Warnings, TokensAreHeldAgainstTheRecords) {
+    Counted fits(1000);
+    fits.tokens(102'500, 10'250);
+    EXPECT_EQ(fits.warning(), "");
+    fits.tokens(97'500, 9'750);
+    EXPECT_EQ(fits.warning(), "");
+    Counted others(1500);
+    others.tokens(150'000, 15'000);
+    EXPECT_TRUE(
+        others.says("grew by 1500 requests, 150000 prompt tokens and 15000 generated "
+                    "tokens and this run sent 1000 requests, 100000 prompt tokens and "
+                    "10000 generated tokens: others used them"));
+    Counted no_requests(0);
+    no_requests.count(ServerFigure::requests, std::nullopt);
+    no_requests.tokens(102'501, 10'000);
+    EXPECT_TRUE(no_requests.says("102501 prompt tokens and this run sent 100000 prompt tokens: "));
+    no_requests.tokens(97'499, 10'000);
+    EXPECT_TRUE(no_requests.says("grew by 97499 prompt tokens and this run had answers of 100000"));
+    Counted otherwise(1000);
+    otherwise.tokens(100'000, 12'000);
+    EXPECT_TRUE(
+        otherwise.says("12000 generated tokens and this run sent 10000 generated tokens: "
+                       "the servers count tokens in another way"));
+}
+
+// What failed may have been counted whole, in part, or not at all.
+TEST(Warnings, TokensOfFailedRowsMayBeCounted) {
+    Counted part(1000, 500);
+    for (const double share : {0.5, 0.75, 1.0}) {
+        part.tokens(100'000 * share, 10'000 * share);
+        part.count(ServerFigure::requests, 1000 * share);
+        EXPECT_EQ(part.warning(), "") << share;
+    }
+    part.tokens(102'501, 10'000);
+    EXPECT_NE(part.warning(), "");
+}
+
+// Twice as much of everything: the page of a gateway beside those of its servers.
+TEST(Warnings, AGatewayCountsTwice) {
+    Counted twice(2000);
+    twice.tokens(200'000, 20'000);
+    EXPECT_TRUE(
+        twice.says("others sent as much at the same time, or the page counts each request"));
+    twice.info.server->urls.push_back({"http://worker:1/metrics", "vllm", 9});
+    EXPECT_TRUE(twice.says("count the same requests twice, as that of a gateway"));
+    twice.tokens(200'000, 23'000);
+    EXPECT_TRUE(twice.says("others used them at the same time"));
+}
+
+// A server whose usage is missing: nobody can tell.
+TEST(Warnings, TokensThatNobodyKnowsAreNotHeldAgainstAnything) {
+    Counted silent(1000);
+    Record row = sent_row(Outcome::ok);
+    row.prompt_tokens.reset();
+    row.tokens_source = TokensSource::chunks;
+    silent.f.sent.add(row);
+    silent.tokens(1e9, 1e9);
+    EXPECT_EQ(silent.warning(), "");
 }
 
 // Where it cannot be said soundly, nothing is said.
 TEST(Warnings, NothingIsSaidOfCountsThatMayBeParts) {
-    Counted elsewhere(2000);
+    Counted elsewhere(500);
     elsewhere.info.server->urls[0].url = "http://b:1/metrics";
     EXPECT_EQ(elsewhere.warning(), "");
     Counted gap(2000);

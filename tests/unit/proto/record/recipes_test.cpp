@@ -79,15 +79,22 @@ struct RunFolder {
         series.series = 1;
         series.name = "vllm:num_requests_running";
         append_server_series(server, series);
+        series.name = "vllm:generation_tokens_total";
+        series.counter = true;
+        for (series.series = 2; series.series < 5; ++series.series) {
+            append_server_series(server, series);  // the recipe takes the last
+        }
         ServerScrape scrape;
         scrape.t_ns = -500'000'000;
-        scrape.changed = {{0, 2}, {1, 0}};
+        scrape.changed = {{0, 2}, {1, 0}, {2, 7}, {3, 8}, {4, 900}};
         append_server_scrape(server, scrape);
         scrape.t_ns = 500'000'000;
         scrape.changed = {{0, 3}};
+        scrape.grown = {{2, 1}, {3, 1}, {4, 0.5}};
         append_server_scrape(server, scrape);
         scrape.t_ns = 1'500'000'000;
         scrape.changed = {{1, 7}};
+        scrape.grown.clear();
         append_server_scrape(server, scrape);
         std::ofstream(path / "server.jsonl") << server;
     }
@@ -178,7 +185,7 @@ TEST(RecordPage, JqRecipesRun) {
         GTEST_SKIP() << "no jq here";
     }
     const std::vector<std::string> blocks = blocks_of(source_file(page_path), "sh");
-    ASSERT_EQ(blocks.size(), 13u);
+    ASSERT_EQ(blocks.size(), 14u);
     EXPECT_EQ(run_in(folder, blocks[0]).output, "      4 ok\n      1 http_5xx\n");
     EXPECT_EQ(run_in(folder, blocks[1]).output,
               "{\"row\":4,\"outcome\":\"http_5xx\",\"status\":500,\"error\":\"overloaded\"}\n");
@@ -195,8 +202,9 @@ TEST(RecordPage, JqRecipesRun) {
     EXPECT_EQ(run_in(folder, blocks[9]).output,
               "{\"row\":2,\"span\":\"llm_request\",\"e2e_ms\":16,\"span_ms\":15}\n");
     EXPECT_EQ(run_in(folder, blocks[10]).output, "[-0.5,0]\n[1.5,7]\n");
-    EXPECT_EQ(run_in(folder, blocks[11]).output, "0\t250\t3\n");
-    EXPECT_EQ(run_in(folder, blocks[12]).output,
+    EXPECT_EQ(run_in(folder, blocks[11]).output, "[-0.5,900]\n[0.5,900.5]\n[1.5,900.5]\n");
+    EXPECT_EQ(run_in(folder, blocks[12]).output, "0\t250\t3\n");
+    EXPECT_EQ(run_in(folder, blocks[13]).output,
               "{\"s\":0,\"busy\":0.25,\"taken\":0.125,\"drift_us\":7}\n");
 }
 

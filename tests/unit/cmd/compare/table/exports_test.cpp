@@ -107,7 +107,7 @@ TEST(TableCsv, HasTheColumnsOfTheirSweeps) {
     MadeSummary made;
     made.labels = R"("offload":"on, host","tp":"4")";
     made.members = R"("server":{"prefix_hit_tokens":30,"prefix_query_tokens":40},)";
-    const RunTable table =
+    const ManyRuns table =
         table_of(list_of(made_cell("01-users=8", {{"users", "8"}}, made)), false);
     const std::string text = table_csv(table);
     // collect_sweep_results.py (495db32d)

@@ -28,7 +28,7 @@ MadeSummary made(double ttft_ms, double rate, const std::string& labels = "") {
 }
 
 /// Two servers, at three speeds each; one of the first's is dominated.
-RunTable two_servers() {
+ManyRuns two_servers() {
     const auto one = R"("server":"one","gpus":"2")";
     const auto two = R"("server":"two","gpus":"4")";
     return table_of(
@@ -60,7 +60,7 @@ TEST(ParetoChart, AxesAsPeopleTypeThem) {
 }
 
 TEST(ParetoChart, FrontierOfEachGroupAndOfAll) {
-    const RunTable table = two_servers();
+    const ManyRuns table = two_servers();
     const ParetoChart chart = pareto_chart(table, axes("ttft:p99:output_throughput"), "server");
     ASSERT_EQ(chart.groups.size(), 2U);
     EXPECT_EQ(chart.groups[0].name, "one");
@@ -80,7 +80,7 @@ TEST(ParetoChart, FrontierOfEachGroupAndOfAll) {
 }
 
 TEST(ParetoChart, RatesAreOfEachGpuWhereEveryRunSaysHowMany) {
-    const RunTable table = two_servers();
+    const ManyRuns table = two_servers();
     EXPECT_TRUE(knows_gpus(table));
     const ParetoChart chart = pareto_chart(table, axes("ttft:p99:output_throughput/gpu"), "server");
     EXPECT_DOUBLE_EQ(chart.points[0].y.mean, 50);
@@ -94,7 +94,7 @@ TEST(ParetoChart, RatesAreOfEachGpuWhereEveryRunSaysHowMany) {
 
 TEST(ParetoChart, CellsWithoutAFigureHaveNoPlace) {
     MadeSummary nothing = made(10, 0);
-    const RunTable table = table_of(
+    const ManyRuns table = table_of(
         list_of(made_run("a", made(10, 100)), made_cell("01", {{"speed", "2"}}, nothing)), false);
     EXPECT_EQ(pareto_chart(table, axes("ttft:p99:output_throughput"), "").missing, Indices{1});
     EXPECT_EQ(pareto_chart(table, axes("itl:p99:output_throughput"), "").missing, (Indices{0, 1}));
@@ -103,13 +103,13 @@ TEST(ParetoChart, CellsWithoutAFigureHaveNoPlace) {
 TEST(ParetoChart, TooFewValuesAreMarked) {
     MadeSummary few = made(10, 100);
     few.count = 100;
-    const RunTable table = table_of(list_of(made_run("a", few)), false);
+    const ManyRuns table = table_of(list_of(made_run("a", few)), false);
     EXPECT_TRUE(pareto_chart(table, axes("ttft:p99:hits"), "").points[0].below_floor());
     EXPECT_FALSE(pareto_chart(table, axes("ttft:p50:hits"), "").points[0].below_floor());
 }
 
 TEST(TableJson, KeepsToItsSchema) {
-    const RunTable table = two_servers();
+    const ManyRuns table = two_servers();
     std::vector<ParetoChart> charts;
     for (const ChartAxes& one : standard_charts(true)) {
         charts.push_back(pareto_chart(table, one, "server"));
@@ -132,7 +132,7 @@ TEST(TableScreen, OneLineACellAndWhatIsLeftOut) {
                                          made_cell("02-speed=2", {{"speed", "2"}}, made(20, 180)),
                                          made_cell("03-speed=2", {{"speed", "2"}}, made(30, 180)));
     runs[0].left_out = "warm";
-    const RunTable table = table_of(std::move(runs), false);
+    const ManyRuns table = table_of(std::move(runs), false);
     const std::string text = table_screen(table);
     EXPECT_NE(text.find("25.00 ±20%"), text.npos) << text;
     EXPECT_NE(text.find("sweeps/s/01-speed=1: left out of means and frontiers: warm"), text.npos);

@@ -121,7 +121,7 @@ TEST_F(TableRuns, ASweepGivesAllOfItsCells) {
 /// Everything that is made of a table.
 void use(std::vector<TableRun> runs) {
     (void)corpus_differences(runs);
-    const RunTable table = table_of(std::move(runs), false);
+    const ManyRuns table = table_of(std::move(runs), false);
     std::vector<ParetoChart> charts;
     for (const ChartAxes& axes : standard_charts(knows_gpus(table))) {
         charts.push_back(pareto_chart(table, axes, "gpus"));

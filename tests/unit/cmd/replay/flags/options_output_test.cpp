@@ -7,9 +7,30 @@ namespace {
 // Limits with units, as people write them.
 TEST(ReplayOptions, GoodputTakesUnits) {
     const ReplayOptions options = options_with({"--goodput", "ttft:2s", "tpot:50ms", "e2e:1m30s"});
-    EXPECT_EQ(options.results.goodput.ttft_ns, 2'000'000'000);
-    EXPECT_EQ(options.results.goodput.tpot_ns, 50'000'000);
-    EXPECT_EQ(options.results.goodput.e2e_ns, 90'000'000'000);
+    ASSERT_EQ(options.results.goodput.size(), 1U);
+    EXPECT_EQ(options.results.goodput[0].limits.ttft_ns, 2'000'000'000);
+    EXPECT_EQ(options.results.goodput[0].limits.tpot_ns, 50'000'000);
+    EXPECT_EQ(options.results.goodput[0].limits.e2e_ns, 90'000'000'000);
+}
+
+// Limits of some rows, quoted or not; of a kept column only where that is kept.
+TEST(ReplayOptions, GoodputHasGroups) {
+    const ReplayOptions options =
+        options_with({"--keep", "tier", "--goodput", "ttft:200", "--goodput",
+                      "tier=gold ttft:100 tpot:50", "--goodput", "url=http://a:1/v1", "e2e:3s"});
+    const GoodputRules& rules = options.results.goodput;
+    ASSERT_EQ(rules.size(), 3U);
+    EXPECT_FALSE(rules[0].key);
+    EXPECT_EQ(rules[1].key->text, "kept.tier");
+    EXPECT_EQ(rules[1].value, "gold");
+    EXPECT_EQ(rules[1].limits.tpot_ns, 50'000'000);
+    EXPECT_EQ(rules[2].value, "http://a:1/v1");
+    EXPECT_EQ(rules[2].limits.e2e_ns, 3'000'000'000);
+    EXPECT_TRUE(says(refusal_with({"--goodput", "tier=gold ttft:100"}), "give --keep tier, too"));
+    EXPECT_TRUE(says(refusal_with({"--goodput", "tier=gold"}), "KEY=VALUE and limits in ms"));
+    EXPECT_TRUE(says(refusal_with({"--goodput", "input:4=512 ttft:1"}), "a range of lengths"));
+    EXPECT_TRUE(says(refusal_with({"--goodput", "ttft:1", "--goodput", "tpot:1"}),
+                     "is given 2 times for all rows"));
 }
 
 // What is on the screen, and how much of it.

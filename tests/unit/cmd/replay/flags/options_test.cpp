@@ -206,9 +206,9 @@ TEST(ReplayOptions, TakeEveryFlag) {
     EXPECT_EQ(options.sending.grace_ns, 0);
     EXPECT_FALSE(options.results.chunks);
     EXPECT_EQ(options.results.save_responses, save_all_responses);
-    EXPECT_EQ(options.results.goodput.ttft_ns, 200'000'000);
-    EXPECT_FALSE(options.results.goodput.tpot_ns);
-    EXPECT_EQ(options.results.goodput.e2e_ns, 3'000'500'000);
+    EXPECT_EQ(options.results.goodput.at(0).limits.ttft_ns, 200'000'000);
+    EXPECT_FALSE(options.results.goodput.at(0).limits.tpot_ns);
+    EXPECT_EQ(options.results.goodput.at(0).limits.e2e_ns, 3'000'500'000);
     EXPECT_EQ(options.results.labels.size(), 2U);
     EXPECT_FALSE(options.results.progress);
     EXPECT_EQ(options.host.cpu, 1U);
@@ -230,7 +230,7 @@ TEST(ReplayOptions, TakeTheSpellingOfOtherTools) {
     EXPECT_EQ(options.workload.plan.limit, 5U);
     EXPECT_EQ(options.workload.plan.duration_ns, 60'000'000'000);
     EXPECT_EQ(options.results.out, "d");
-    EXPECT_EQ(options.results.goodput.e2e_ns, 1'000'000);
+    EXPECT_EQ(options.results.goodput.at(0).limits.e2e_ns, 1'000'000);
 }
 
 // `--endpoint` is a path, or the whole URL of the API; both end at the same request target.

@@ -42,7 +42,7 @@ TEST(Recall, KeptArgumentsParseToThemselves) {
     ASSERT_EQ(again.kind, ReplayCommandLine::Kind::run) << again.text;
     EXPECT_EQ(again.arguments, kept);
     EXPECT_EQ(again.options.results.labels, line.options.results.labels);
-    EXPECT_EQ(again.options.results.goodput.tpot_ns, 50'000'000);
+    EXPECT_EQ(again.options.results.goodput.at(0).limits.tpot_ns, 50'000'000);
     EXPECT_EQ(again.options.request.extra_body, line.options.request.extra_body);
     EXPECT_EQ(again.options.workload.plan.limit, 7u);
     EXPECT_TRUE(again.options.workload.plan.spread);

@@ -1,0 +1,279 @@
+#include "cmd/find/finder.hpp"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "cmd/cells/cut_off.hpp"
+#include "cmd/exit_codes.hpp"
+#include "cmd/find/judged_probe.hpp"
+#include "cmd/find/search_report.hpp"
+#include "cmd/folders.hpp"
+#include "cmd/replay/flags/options.hpp"
+#include "cmd/stop.hpp"
+#include "cmd/whole_file.hpp"
+#include "proto/core/counted.hpp"
+#include "proto/json/document.hpp"
+#include "proto/json/printable.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* dry_run_folder = "00-dry-run";
+
+/// Eight hex digits that no other search has: equal seeds mean equal prompts, and the server's
+/// cache must not know them from the probe before.
+std::string draw_name() {
+    std::uint32_t drawn = 0;
+    (void)::getrandom(&drawn, sizeof drawn, 0);
+    char text[16];
+    (void)std::snprintf(text, sizeof text, "%08x", drawn);
+    return text;
+}
+
+/// The traces of a probe, which has these arguments; none where replay refuses them, which the dry
+/// run will say.
+std::vector<KeptTrace> traces_of(const std::vector<std::string>& arguments) {
+    const char* const variable = std::getenv("OPENAI_API_KEY");
+    const ReplayCommandLine line =
+        parse_replay_options(arguments, variable != nullptr ? variable : "");
+    std::string unread;
+    Result<std::vector<KeptTrace>> kept = keep_traces(line.options.workload.files.paths, unread);
+    return kept ? std::move(kept).value() : std::vector<KeptTrace>();
+}
+
+KneeProbe first_probe(const FindOptions& options) {
+    return {options.rules.start, 0, 0, Purpose::bracket};
+}
+
+}  // namespace
+
+int refuse_find(const std::string& why, int code) {
+    std::fprintf(stderr, "driftless find: %s\n", printable(why).c_str());
+    return code;
+}
+
+Finder::Finder(const FindOptions& options, std::vector<std::string> command, std::string folder)
+    : options_(options),
+      folder_(std::move(folder)),
+      window_(options.replay_flags),
+      name_(draw_name()),
+      began_(std::chrono::steady_clock::now()) {
+    report_.options = &options_;
+    report_.command = std::move(command);
+}
+
+std::vector<std::string> Finder::arguments(const KneeProbe& probe) const {
+    std::vector<std::string> out = options_.traces;
+    for (const std::string& url : options_.urls) {
+        out.push_back("--url=" + url);
+    }
+    const std::vector<std::string> flags = window_.flags();
+    out.insert(out.end(), flags.begin(), flags.end());
+    out.push_back("--" + std::string(options_.over->name) + "=" + load_text(probe.value));
+    out.push_back("--seed=" + std::to_string(options_.seed + probe.seed));
+    if (!options_.salted) {
+        out.push_back("--cache-salt=find-" + name_ + "-" + std::to_string(report_.probes.size()));
+    }
+    for (const Slo& slo : options_.slos.list) {
+        out.push_back("--fail-if=" + slo.fail_if);
+    }
+    return out;
+}
+
+/// Writes find.json anew.
+int Finder::keep() {
+    report_.seconds = seconds_before_ + seconds();
+    const std::string path = folder_ + "/find.json";
+    const Result<void> written = write_whole_file(path, find_json(report_));
+    return written ? exit_done : fail_host(path.c_str(), written.error());
+}
+
+int Finder::end_with(const char* state, const std::string& why, int code) {
+    report_.state = state;
+    report_.why = why;
+    const int kept = keep();
+    std::fputs(printable_lines(result_lines(report_)).c_str(), stdout);
+    std::printf("find: %s/find.json\n", printable(folder_).c_str());
+    if (report_.state == "interrupted") {
+        std::printf("find: driftless find --resume %s goes on with it\n",
+                    printable(folder_).c_str());
+    }
+    return kept == exit_done ? code : kept;
+}
+
+/// A window in which a run would have as many rows as its percentile needs; or the end of the
+/// search, where there is none: `rows` did not grow with it.
+int Finder::lengthen(double value, std::uint64_t rows) {
+    const std::uint64_t wanted = options_.slos.rows_min;
+    const bool grew = value != short_at_ || rows > short_rows_;
+    short_at_ = value;
+    short_rows_ = rows;
+    if (grew && window_.can_grow()) {
+        window_.grow(rows, wanted);
+        std::printf(
+            "find: %llu requests are too few for a percentile of the SLO (%llu); probes last %s "
+            "from here on (a higher --low keeps them short)\n",
+            static_cast<unsigned long long>(rows), static_cast<unsigned long long>(wanted),
+            window_.text().c_str());
+        return exit_done;
+    }
+    const std::string why =
+        "a percentile of the SLO needs " + std::to_string(wanted) + " requests, and the probe at " +
+        load_text(value) + " has " + std::to_string(rows) +
+        ": play a longer part of the trace, give --recycle --for T behind -- with users and "
+        "concurrency, or ask for a lower percentile";
+    (void)refuse_find(why, exit_usage);
+    return end_with("stopped", why, exit_usage);
+}
+
+/// Rows of the first probe, without a server; nothing where only a run can tell.
+OrExit<std::optional<std::uint64_t>> Finder::count_rows(const std::string& folder) {
+    Cell cell{arguments(first_probe(options_)), folder};
+    cell.arguments.emplace_back("--dry-run");
+    const CellEnd end = run_cell(cell);
+    if (end.outcome == CellOutcome::interrupted || stop_requests().load() > 0) {
+        return end_with("interrupted", "interrupted before the first probe", exit_interrupted);
+    }
+    if (end.exit_code != exit_done) {
+        const std::string why = "the first probe cannot be played: " + end.why;
+        const int code = end.exit_code > 0 ? end.exit_code : exit_host;
+        (void)refuse_find(why, code);
+        return end_with("stopped", why, code);
+    }
+    const Result<std::string> text = read_whole_file(folder + "/run.json");
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(text ? text.value() : "");
+    const bool recycles = has_flag(options_.replay_flags, "--recycle");
+    return root && !recycles ? root.value().find("plan").find("rows").as_u64() : std::nullopt;
+}
+
+/// A search that is resumed counts again: the folder behind those that are there.
+std::string Finder::free_dry_run_folder() const {
+    std::string folder = folder_ + "/" + dry_run_folder;
+    struct stat facts{};
+    for (int number = 2; ::lstat(folder.c_str(), &facts) == 0; ++number) {
+        folder = folder_ + "/" + dry_run_folder + "-" + std::to_string(number);
+    }
+    return folder;
+}
+
+/// Reads the flags and the trace as the first probe will, and sees that it is long enough, before
+/// anything is sent.
+int Finder::check_input() {
+    int code = exit_done;
+    while (code == exit_done) {  // each turn lengthens the window, which has a bound
+        const std::string folder = free_dry_run_folder();
+        const OrExit<std::optional<std::uint64_t>> rows = count_rows(folder);
+        if (!rows) {
+            return rows.exit_code();
+        }
+        if (!rows.value() || *rows.value() >= options_.slos.rows_min) {
+            break;
+        }
+        code = lengthen(options_.rules.start, *rows.value());
+    }
+    return code;
+}
+
+int Finder::judge(JudgedProbe judged, const CellEnd& end, const std::string& folder) {
+    if (const Result<void> read = judge_probe(end, folder, options_.slos, judged); !read) {
+        const std::string why =
+            folder + ": " + read.error().doing + " is " + reason_of(read.error());
+        (void)refuse_find(why, exit_host);
+        return end_with("stopped", why, exit_host);
+    }
+    count(judged);
+    const std::uint64_t rows = judged.rows;
+    const double value = judged.probe.value;
+    const bool too_short = judged.outcome == ProbeOutcome::too_short;
+    report_.probes.push_back(std::move(judged));
+    report_.knee = next_step(options_.rules, done_).knee;
+    const std::string line = printable_lines(probe_line(report_, report_.probes.back()));
+    std::fputs(line.c_str(), stdout);
+    forget_marks(folder_, report_.probes.back().cut_folders);
+    const int kept = keep();
+    if (kept != exit_done) {  // standard output may be on the disk that is full
+        std::fprintf(stderr, "driftless find: find.json does not have this: %s", line.c_str());
+    }
+    return kept == exit_done && too_short ? lengthen(value, rows) : kept;
+}
+
+void Finder::count(const JudgedProbe& judged) {
+    if (judged.outcome != ProbeOutcome::too_short) {
+        const ProbeResult result = judged.outcome == ProbeOutcome::meets   ? ProbeResult::meets
+                                   : judged.outcome == ProbeOutcome::fails ? ProbeResult::fails
+                                                                           : ProbeResult::spoiled;
+        done_.push_back({judged.probe, result});
+    }
+}
+
+int Finder::play(const KneeProbe& probe) {
+    JudgedProbe judged;
+    judged.probe = probe;
+    char number[16];
+    (void)std::snprintf(number, sizeof number, "%02zu", report_.probes.size() + 1);
+    judged.run =
+        std::string(number) + "-" + std::string(options_.over->name) + "-" + load_text(probe.value);
+    const std::string folder = folder_ + "/" + judged.run;
+    std::fprintf(stderr, "find: probe %s of %s %s (%s)\n", number,
+                 std::string(options_.over->name).c_str(), load_text(probe.value).c_str(),
+                 name_of(probe.purpose));
+    if (const int code = clear_place(judged); code != exit_done) {
+        return code;
+    }
+    const double before = seconds();
+    const CellEnd end = run_cell({arguments(probe), folder});
+    judged.seconds = seconds() - before;
+    if (end.outcome == CellOutcome::interrupted || stop_requests().load() > 0) {
+        return end_with("interrupted", "interrupted in the probe of " + judged.run,
+                        exit_interrupted);
+    }
+    if (!can_be_judged(end)) {
+        const std::string why = "the probe of " + judged.run + " ended: " + end.why;
+        const int code = end.exit_code > 0 ? end.exit_code : exit_host;
+        (void)refuse_find(why, code);
+        return end_with("stopped", why, code);
+    }
+    return judge(std::move(judged), end, folder);
+}
+
+int Finder::begin() {
+    report_.home = absolute_path(".");
+    report_.traces = traces_of(arguments(first_probe(options_)));
+    return run();
+}
+
+int Finder::run() {
+    report_.state = name_of(SearchState::searching);
+    const SearchStep first = next_step(options_.rules, done_);
+    report_.knee = first.knee;
+    int code = keep();
+    if (first.next && code == exit_done) {
+        code = check_input();
+        code = code == exit_done ? lengthen_as_before() : code;
+    }
+    // Bounded by `probes_max`, and by how often a window can grow.
+    while (code == exit_done && report_.state == name_of(SearchState::searching)) {
+        const SearchStep step = next_step(options_.rules, done_);
+        report_.knee = step.knee;
+        if (step.next && stop_requests().load() > 0) {
+            return end_with("interrupted", "interrupted between two probes", exit_interrupted);
+        }
+        if (step.next) {
+            code = play(*step.next);
+            continue;
+        }
+        const int ends = step.knee.state == SearchState::lowest_fails ? exit_threshold
+                         : step.knee.state == SearchState::spoiled    ? exit_not_certified
+                                                                      : exit_done;
+        return end_with(name_of(step.knee.state), "", ends);
+    }
+    return code;
+}
+
+}  // namespace driftless

@@ -1,0 +1,115 @@
+#include "cmd/goodput_values.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cmd/values.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* limits_remedy =
+    "is not a list of limits; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds)";
+constexpr const char* group_remedy =
+    "is not a limit for some rows; use KEY=VALUE and limits in ms, as in \"tier=gold ttft:200\"";
+constexpr const char* range_remedy =
+    "has a range of lengths for a key, and one value cannot name it; use phase, turn, api, url, "
+    "model, header.NAME or a name of --keep";
+constexpr std::string_view between = " ,";
+
+Result<void> read_limit(std::string_view part, GoodputLimits& limits) {
+    const std::size_t colon = part.find(':');
+    const std::string_view name = part.substr(0, colon);
+    if (colon == part.npos) {
+        return Error{ErrorCode::invalid, 0, limits_remedy};
+    }
+    std::string value(part.substr(colon + 1));
+    if (value.find_first_not_of("0123456789.") == value.npos) {
+        value += "ms";
+    }
+    const Result<std::int64_t> limit = parse_duration_ns(value);
+    if (!limit || limit.value() <= 0) {
+        return Error{ErrorCode::invalid, 0, limits_remedy};
+    }
+    if (name == "ttft") {
+        limits.ttft_ns = limit.value();
+    } else if (name == "tpot") {
+        limits.tpot_ns = limit.value();
+    } else if (name == "e2e" || name == "e2el") {
+        limits.e2e_ns = limit.value();
+    } else {
+        return Error{ErrorCode::invalid, 0, limits_remedy};
+    }
+    return {};
+}
+
+bool is_kept(const GroupKey& key, const std::vector<std::string>& keep) {
+    return std::find(keep.begin(), keep.end(), key.member) != keep.end();
+}
+
+}  // namespace
+
+Result<GoodputLimits> parse_goodput(std::string_view text) {
+    GoodputLimits limits;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find_first_of(between), text.size());
+        if (end > 0) {
+            if (const Result<void> read = read_limit(text.substr(0, end), limits); !read) {
+                return read.error();
+            }
+        }
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return limits.set() ? Result<GoodputLimits>(limits)
+                        : Result<GoodputLimits>(Error{ErrorCode::invalid, 0, limits_remedy});
+}
+
+Result<GoodputRule> parse_group_goodput(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    const std::size_t end = text.find_first_of(between, equals);
+    if (equals == text.npos || equals == 0 || end == text.npos) {
+        return Error{ErrorCode::invalid, 0, group_remedy};
+    }
+    const std::string name(text.substr(0, equals));
+    Result<GroupKey> key = parse_group_key(name);
+    if (!key) {
+        key = parse_group_key("kept." + name);
+    }
+    const Result<GoodputLimits> limits = parse_goodput(text.substr(end + 1));
+    if (!key || !limits) {
+        return key ? limits.error() : key.error();
+    }
+    if (key.value().kind == GroupKey::Kind::input) {
+        return Error{ErrorCode::invalid, 0, range_remedy};
+    }
+    return GoodputRule{std::move(key).value(),
+                       std::string(text.substr(equals + 1, end - equals - 1)), limits.value()};
+}
+
+Result<GoodputRule> parse_goodput_rule(std::string_view text) {
+    if (text.find('=') != text.npos) {
+        return parse_group_goodput(text);
+    }
+    const Result<GoodputLimits> limits = parse_goodput(text);
+    return limits ? Result<GoodputRule>(GoodputRule{{}, "", limits.value()})
+                  : Result<GoodputRule>(limits.error());
+}
+
+std::string goodput_refusal(const GoodputRules& rules, const std::vector<std::string>& keep) {
+    std::size_t common = 0;
+    for (const GoodputRule& rule : rules) {
+        common += rule.key ? 0 : 1;
+        if (rule.key && rule.key->kind == GroupKey::Kind::kept && !is_kept(*rule.key, keep)) {
+            return "--goodput \"" + rule.key->member + "=" + rule.value +
+                   " ..\" goes by a column that no record has: give --keep " + rule.key->member +
+                   ", too";
+        }
+    }
+    return common > 1 ? "--goodput is given " + std::to_string(common) +
+                            " times for all rows; give it once, and for some rows as "
+                            "\"tier=gold ttft:200\""
+                      : "";
+}
+
+}  // namespace driftless

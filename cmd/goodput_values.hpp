@@ -1,0 +1,26 @@
+/// What `--goodput` takes, on every command that has it. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/stats/goodput.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+/// "ttft:200 tpot:50 e2e:3000", milliseconds, blanks or commas between; `e2el` means `e2e`. Errors:
+/// invalid.
+Result<GoodputLimits> parse_goodput(std::string_view text);
+/// Limits of some rows, "tier=gold ttft:200 tpot:50": a key of `--by`, or a name of `kept`, and
+/// its value. Errors: invalid.
+Result<GoodputRule> parse_group_goodput(std::string_view text);
+/// One or the other. Errors: invalid.
+Result<GoodputRule> parse_goodput_rule(std::string_view text);
+
+/// Why the rules cannot stand together in a run that keeps these columns of its trace, or the
+/// empty text.
+std::string goodput_refusal(const GoodputRules& rules, const std::vector<std::string>& keep);
+
+}  // namespace driftless

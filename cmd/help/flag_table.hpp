@@ -1,0 +1,44 @@
+/// FlagTable: the flags of one command as plain values. Man pages and completions are made of
+/// tables, so that a flag which the parser has cannot be missing in them. Knows no parser: tables
+/// are read from it by cmd/options_table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace driftless {
+
+/// A flag that the help shows, or an argument without a flag.
+struct Flag {
+    std::vector<std::string> names;    ///< "-o", "--out"; of an argument its name alone, "TRACE"
+    std::string unit;                  ///< of its value, "URL"; empty: it has none
+    std::string help;                  ///< without its default; lines may be broken
+    std::string standard;              ///< its default, as the help tells it; empty: none is told
+    std::string group;                 ///< heading in the help
+    std::vector<std::string> choices;  ///< words that it takes, where it does not take any word
+
+    bool takes_file() const;
+    bool is_repeatable() const { return help.ends_with("; repeatable"); }
+};
+
+/// A command, or one of its kinds that has flags of its own.
+struct FlagTable {
+    std::string command;  ///< as it is typed, without the program: "replay", "synth stress reuse"
+    std::string description;
+    std::vector<Flag> arguments;
+    std::vector<Flag> flags;
+    std::string footer;  ///< what the help says behind the flags
+};
+
+/// All names of all flags.
+std::vector<std::string> names_of(const std::vector<Flag>& flags);
+
+/// A flag with the texts of its parser: the default is split off the help.
+Flag make_flag(std::vector<std::string> names, std::string unit, std::string help,
+               std::string group);
+
+/// Words in the help of a flag, its unit and the indented lists of a footer that could be values of
+/// it: lower case, once each. Which of them are, only the flag's parser knows.
+std::vector<std::string> possible_choices(const Flag& flag, const std::string& footer);
+
+}  // namespace driftless

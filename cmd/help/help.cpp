@@ -1,0 +1,193 @@
+#include "cmd/help/help.hpp"
+
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/help/completion.hpp"
+#include "cmd/help/man_page.hpp"
+#include "cmd/nearest_name.hpp"
+#include "cmd/ring_probe.hpp"
+#include "cmd/secrets.hpp"
+#include "cmd/version.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Commands that are answered here. They come behind the others everywhere.
+const std::vector<CommandPages>& built_in() {
+    static const std::vector<CommandPages> pages{
+        {"help",
+         "say what a command does; --man COMMAND: its man page",
+         {{"help", "", {}, {make_flag({"--man"}, "", "a man page, for man -l -", "")}, ""}}},
+        {"completion",
+         "completions of commands and flags for a shell",
+         {{"completion bash", "for bash", {}, {}, ""},
+          {"completion zsh", "for zsh", {}, {}, ""},
+          {"completion fish", "for fish", {}, {}, ""}}},
+        {"version",
+         "say version, commit, compiler and what the kernel has",
+         {{"version", "", {}, {}, ""}}},
+    };
+    return pages;
+}
+
+bool is_built_in(std::string_view name) {
+    for (const CommandPages& one : built_in()) {
+        if (one.name == name) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int print_command_help(const Command& command) {
+    std::string name = command.name;
+    std::string flag = "--help";
+    char* arguments[] = {name.data(), flag.data(), nullptr};
+    return command.run(2, arguments);
+}
+
+int print_man_page(std::span<const Command> commands, const Command* command,
+                   const BuildFacts& build) {
+    const PageFacts facts{version(), build.date};
+    const std::string page = command != nullptr
+                                 ? man_page(read_pages({command, 1}).front(), facts)
+                                 : program_man_page(read_pages(commands), built_in(), facts);
+    std::fputs(page.c_str(), stdout);
+    return exit_done;
+}
+
+bool is_file(const std::string& path) {
+    struct stat found{};
+    return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+}
+
+/// A flag that is typed without a command is most often one of replay's.
+std::string why_not_flag(const std::string& typed) {
+    const std::string flag = typed.substr(0, typed.find('='));  // the value may be a key
+    const std::string nearest = flag == "-v" ? "-V" : nearest_name(flag, {"--help", "--version"});
+    if (!nearest.empty()) {
+        return "unknown flag '" + flag + "'; did you mean " + nearest + "?";
+    }
+    return "flag '" + flag + "' needs a command before it, as in driftless replay " + flag;
+}
+
+std::string why_not_command(std::span<const Command> commands, const std::string& typed) {
+    std::vector<std::string> names;
+    for (const Command& command : commands) {
+        names.emplace_back(command.name);
+    }
+    for (const CommandPages& one : built_in()) {
+        names.push_back(one.name);
+    }
+    const std::string shown = mask_command({typed}).front();
+    const std::string nearest = nearest_name(typed, names);
+    if (nearest.empty() && is_file(typed)) {
+        return "'" + shown + "' is a file, not a command; driftless inspect " + shown +
+               " says what is in it";
+    }
+    return "unknown command '" + shown + "'" +
+           (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+}  // namespace
+
+void print_help(std::span<const Command> commands, std::FILE* out) {
+    std::fputs(
+        "Replays the request traces of LLM services against an inference server, on time.\n\n"
+        "Usage: driftless COMMAND [FLAGS]\n\nCommands:\n",
+        out);
+    for (const Command& command : commands) {
+        std::fprintf(out, "  %-10s %s\n", command.name, command.help);
+    }
+    std::fputs("\n", out);
+    for (const CommandPages& one : built_in()) {
+        std::fprintf(out, "  %-10s %s\n", one.name.c_str(), one.summary.c_str());
+    }
+    std::fputs(
+        "\n  --version  the same as version (-V)\n"
+        "  --help     print this and exit (-h); `driftless COMMAND --help` lists its flags\n",
+        out);
+}
+
+int run_help(std::span<const Command> commands, const BuildFacts& facts, std::span<char*> behind) {
+    bool man = false;
+    std::string name;
+    for (const std::string argument : behind) {
+        if (argument == "--man") {
+            man = true;
+        } else if (argument == "--names") {  // for the build: one page each
+            for (const Command& command : commands) {
+                std::printf("%s\n", command.name);
+            }
+            return exit_done;
+        } else if (name.empty()) {
+            name = argument;
+        }
+    }
+    const Command* command = find_command(commands, name);
+    if (command == nullptr && !name.empty() && !is_built_in(name)) {
+        return refuse_command(commands, name);
+    }
+    if (man) {
+        return print_man_page(commands, command, facts);
+    }
+    if (command != nullptr) {
+        return print_command_help(*command);
+    }
+    print_help(commands, stdout);
+    return exit_done;
+}
+
+int run_completion(std::span<const Command> commands, std::span<char*> behind) {
+    constexpr const char* shells = "bash, zsh or fish";
+    const std::string_view shell = behind.empty() ? "" : behind[0];
+    if (shell == "--help" || shell == "-h") {
+        std::fputs(
+            "Prints completions of commands, flags and their values for a shell.\n\n"
+            "  bash: source <(driftless completion bash)            # in ~/.bashrc\n"
+            "  zsh:  source <(driftless completion zsh)             # in ~/.zshrc, behind "
+            "compinit\n"
+            "  fish: driftless completion fish | source             # in config.fish\n",
+            stdout);
+        return exit_done;
+    }
+    const std::vector<CommandPages> pages = read_pages(commands);
+    const std::vector<Completed> all = completed_words(pages, built_in());
+    if (shell == "bash" || shell == "zsh" || shell == "fish") {
+        const std::string script = shell == "bash"  ? bash_completion(all)
+                                   : shell == "zsh" ? zsh_completion(all)
+                                                    : fish_completion(all);
+        std::fputs(script.c_str(), stdout);
+        return exit_done;
+    }
+    std::fprintf(stderr, "driftless completion: %s%s; name %s\n", shell.empty() ? "" : "no shell ",
+                 shell.empty() ? "no shell is given" : std::string(shell).c_str(), shells);
+    return exit_usage;
+}
+
+int run_version(const BuildFacts& facts) {
+    utsname system{};
+    (void)::uname(&system);
+    std::printf("driftless %s\n", version());
+    std::printf("commit    %s\n", *facts.commit != '\0'
+                                      ? (std::string(facts.commit) + ", " + facts.date).c_str()
+                                      : "not known");
+    std::printf("compiler  %s, MODE=%s\n", facts.compiler, facts.mode);
+    const RingProbe ring = probe_ring();
+    std::printf("kernel    %s %s %s\n", system.sysname, system.release, system.machine);
+    std::printf("io_uring  %s\n",
+                ring.refusal.empty() ? ring.text().c_str() : ring.refusal.c_str());
+    return exit_done;
+}
+
+int refuse_command(std::span<const Command> commands, const std::string& typed) {
+    const std::string why =
+        typed.starts_with("-") ? why_not_flag(typed) : why_not_command(commands, typed);
+    std::fprintf(stderr, "driftless: %s (see driftless --help)\n", why.c_str());
+    return exit_usage;
+}
+
+}  // namespace driftless

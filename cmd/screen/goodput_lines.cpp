@@ -1,0 +1,56 @@
+#include "cmd/screen/goodput_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "cmd/screen/plots.hpp"
+#include "cmd/screen/words.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr double ns_per_ms = 1e6;
+
+std::string counts_text(const GoodputCount& count) {
+    return fmt::format("{} of {} rows ({})", grouped(count.good), grouped(count.decided),
+                       share(count.good, count.decided));
+}
+
+}  // namespace
+
+std::string limits_text(const GoodputLimits& limits) {
+    std::string text;
+    const auto add = [&text](std::string_view name, const OptionalNs& value) {
+        if (value) {
+            text += fmt::format("{}{}:{:g}", text.empty() ? "" : " ", name,
+                                static_cast<double>(*value) / ns_per_ms);
+        }
+    };
+    add("ttft", limits.ttft_ns);
+    add("tpot", limits.tpot_ns);
+    add("e2e", limits.e2e_ns);
+    return text;
+}
+
+std::vector<std::string> goodput_lines(const SummaryFigures& f) {
+    std::vector<std::string> lines;
+    if (!f.judges_goodput()) {
+        return lines;
+    }
+    const bool has_groups = std::any_of(f.goodput_rules.begin(), f.goodput_rules.end(),
+                                        [](const GoodputRule& one) { return one.key.has_value(); });
+    lines.push_back(fmt::format(
+        "{:.2f}/s: {}{}", f.request_goodput.value_or(0), counts_text({f.decided(), f.good}),
+        has_groups ? "" : " within " + limits_text(common_limits(f.goodput_rules)) + " ms"));
+    for (std::size_t i = 0; has_groups && i < f.goodput_rules.size(); ++i) {
+        lines.push_back(fmt::format("{}: {} within {} ms", group_text(f.goodput_rules[i]),
+                                    counts_text(f.goodput_counts[i]),
+                                    limits_text(f.goodput_rules[i].limits)));
+    }
+    return lines;
+}
+
+}  // namespace driftless

@@ -1,0 +1,50 @@
+/// What makes a request good (`--goodput`): limits for all rows, and for the rows of a group their
+/// own. Pure values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/stats/group_key.hpp"
+#include "proto/record/record.hpp"
+
+namespace driftless {
+
+/// A request is good when it is ok and meets all that are set; a null tpot passes.
+struct GoodputLimits {
+    OptionalNs ttft_ns;
+    OptionalNs tpot_ns;
+    OptionalNs e2e_ns;
+    bool set() const { return ttft_ns.has_value() || tpot_ns.has_value() || e2e_ns.has_value(); }
+};
+/// Of a request that is ok.
+bool meets(const GoodputLimits& limits, const Record& record);
+/// Of a request that was abandoned: it had broken none of them by then, so that nobody knows.
+bool is_undecided(const GoodputLimits& limits, const Record& record);
+
+/// Limits of some rows, or of all that no other rule fits.
+struct GoodputRule {
+    std::optional<GroupKey> key;  ///< nothing: all others
+    std::string value;            ///< .. else the rows that have this of it
+    GoodputLimits limits;
+};
+using GoodputRules = std::vector<GoodputRule>;
+
+/// The rule of a row: the first with a key that fits it, else the one without a key. Nothing: no
+/// limit says whether it is good.
+std::optional<std::size_t> rule_of(const GoodputRules& rules, const Record& record);
+/// Limits of the rows of no group; none are set where no rule has them.
+GoodputLimits common_limits(const GoodputRules& rules);
+/// "tier=gold"; "others" of a rule without a key.
+std::string group_text(const GoodputRule& rule);
+
+/// Rows of one rule.
+struct GoodputCount {
+    std::uint64_t decided = 0;  ///< it is known whether they are good, or they had no chance to be
+    std::uint64_t good = 0;
+};
+
+}  // namespace driftless

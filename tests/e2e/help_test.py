@@ -1,0 +1,292 @@
+"""Every flag of every command is in its help, its man page and the completions of all shells.
+
+The commands come from `driftless --help` and the flags from the help of each, read here by their
+layout. The shells are real where they are installed: bash, zsh and fish."""
+
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import subprocess
+import time
+import unittest
+
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def call(*command, code=0, **how):
+    done = subprocess.run([DRIFTLESS, *map(str, command)], capture_output=True, text=True,
+                          timeout=SECONDS_MAX, check=False, **how)  # fmt: skip
+    if done.returncode != code:
+        raise AssertionError(f"{command} ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return done
+
+
+def commands():
+    """As the help of the program lists them, without those that it answers itself."""
+    listed = call("--help").stdout.split("Commands:\n")[1].split("\n\n")[0]
+    return re.findall(r"^  (\w+) ", listed, re.MULTILINE)
+
+
+def forms():
+    """Words behind which flags may stand: a command, or a kind of it."""
+    for name in commands():
+        text = call(name, "--help").stdout
+        kinds = [""]
+        if "\nKinds:\n" in text:
+            listed = text.split("\nKinds:\n")[1].split("\n\n")[0]
+            kinds = re.findall(r"^  ([a-z-]+(?: [a-z-]+)?)(?: TRACE)?  ", listed, re.MULTILINE)
+        for kind in kinds:
+            yield f"{name} {kind}".strip()
+
+
+def flags_of(form):
+    """The flags that its help shows at the beginning of a line."""
+    text = call(*form.split(), "--help").stdout
+    found = set()
+    for line in re.findall(r"^  (-\S.*?)(?:  |$)", text, re.MULTILINE):
+        found.update(re.findall(r"(?:^|,)(--?[A-Za-z][\w-]*)", line.split()[0]))
+    return found
+
+
+ALL = {form: flags_of(form) for form in forms()}
+
+
+class Screen:
+    """A shell at a terminal, as a person has it."""
+
+    def __init__(self, *command, env):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execvpe(command[0], command, env)
+        self.seen = ""
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def read_until(self, pattern):
+        end = time.monotonic() + SECONDS_MAX
+        while not re.search(pattern, self.seen):
+            ready, _, _ = select.select([self.fd], [], [], end - time.monotonic())
+            if not ready:
+                raise AssertionError(f"{pattern} did not come: {self.seen!r}")
+            try:
+                self.seen += os.read(self.fd, 65536).decode(errors="replace")
+            except OSError:
+                raise AssertionError(f"the shell ended before {pattern}: {self.seen!r}") from None
+        return re.search(pattern, self.seen)
+
+    def close(self):
+        os.close(self.fd)
+        os.kill(self.pid, 9)
+        os.waitpid(self.pid, 0)
+
+
+class Help(Case):
+    def test_the_commands_are_there(self):
+        """What the tests below go over is not nothing."""
+        self.assertLessEqual({"replay", "inspect", "mock", "doctor", "synth stress reuse"}, set(ALL))
+        self.assertLessEqual({"--url", "--api", "--resume"}, ALL["replay"])
+        self.assertLessEqual({"-o", "--out"}, ALL["convert"])
+        for form, flags in ALL.items():
+            self.assertIn("--help", flags, form)
+
+    def script(self, shell):
+        path = self.scratch / f"driftless.{shell}"
+        path.write_text(call("completion", shell).stdout)
+        return path
+
+    def test_man_pages_have_every_flag(self):
+        for name in commands():
+            page = call("help", "--man", name).stdout.replace("\\-", "-")
+            for form in (one for one in ALL if one.split()[0] == name):
+                self.assertIn(f"driftless {form}", page)
+                for flag in ALL[form]:
+                    self.assertRegex(page, rf"\\fB{flag}\\fR", f"{form} {flag}")
+        first = call("help", "--man").stdout.replace("\\-", "-")
+        for name in commands():
+            self.assertIn(f"driftless-{name}\\fR(1)", first)
+
+    @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
+    def test_man_pages_are_clean_for_mandoc(self):
+        for words in ([], *[[name] for name in commands()]):
+            page = call("help", "--man", *words).stdout
+            done = subprocess.run(["mandoc", "-Tlint"], input=page, capture_output=True, text=True,
+                                  check=False)  # fmt: skip
+            # Pages of the other commands are not installed where this runs.
+            said = [line for line in done.stdout.splitlines() if "referenced manual not found" not in line]
+            self.assertEqual(said, [], words)
+
+    @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
+    def test_man_pages_are_clean_for_groff(self):
+        for words in ([], *[[name] for name in commands()]):
+            page = call("help", "--man", *words).stdout
+            done = subprocess.run(["groff", "-man", "-ww", "-z", "-Tutf8"], input=page, text=True,
+                                  capture_output=True, check=False)  # fmt: skip
+            self.assertEqual(done.stderr, "", words)
+
+    def bash_replies(self, script, *words):
+        """What bash completes of words of which the last is being typed."""
+        line = " ".join(f"'{word}'" for word in words)
+        ask = f"""source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}
+                  _driftless 2>/dev/null; printf '%s\\n' "${{COMPREPLY[@]}}" """
+        done = subprocess.run(["bash", "--norc", "-c", ask], capture_output=True, text=True, check=True,
+                              cwd=self.scratch)  # fmt: skip
+        self.assertEqual(done.stderr, "")
+        return set(done.stdout.split())
+
+    def test_bash(self):
+        script = self.script("bash")
+        first = self.bash_replies(script, "driftless", "")
+        self.assertEqual(first, {*commands(), "help", "version", "completion"})
+        for form, flags in ALL.items():
+            self.assertEqual(self.bash_replies(script, "driftless", *form.split(), "-"), flags)
+        self.assertEqual(self.bash_replies(script, "driftless", "synth", "stress", "re"),
+                         {"reuse", "reactivation"})  # fmt: skip
+        self.assertEqual(self.bash_replies(script, "driftless", "help", "rep"), {"replay", "report"})
+        self.assertEqual(self.bash_replies(script, "driftless", "replay", "--balance", ""),
+                         {"turn", "session"})  # fmt: skip
+        self.assertEqual(self.bash_replies(script, "driftless", "replay", "--balance", "=", "t"),
+                         {"turn"})  # fmt: skip
+        self.assertEqual(self.bash_replies(script, "driftless", "replay", "--speed", ""), set())
+        (self.scratch / "conversation.jsonl").touch()
+        for words in (("replay", "conv"), ("replay", "--tokenizer", "conv"), ("report", "conv")):
+            self.assertEqual(self.bash_replies(script, "driftless", *words), {"conversation.jsonl"})
+        self.assertEqual(self.bash_replies(script, "driftless", "sweep", "t", "--", "--require-c"),
+                         {"--require-certified"})  # fmt: skip
+
+    @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
+    def test_fish(self):
+        script = self.script("fish")
+
+        def replies(line):
+            ask = f"source {script}; complete -C '{line}'"
+            done = subprocess.run(["fish", "--no-config", "-c", ask], capture_output=True, text=True,
+                                  check=True, env={**os.environ, "HOME": str(self.scratch)},
+                                  cwd=self.scratch)  # fmt: skip
+            self.assertEqual(done.stderr, "")
+            return {line.split("\t")[0] for line in done.stdout.splitlines()}
+
+        self.assertEqual(replies("driftless "), {*commands(), "help", "version", "completion"})
+        for form, flags in ALL.items():
+            self.assertEqual(replies(f"driftless {form} -") & flags, flags, form)
+            self.assertEqual(replies(f"driftless {form} --"),
+                             {flag for flag in flags if flag.startswith("--")})  # fmt: skip
+        self.assertEqual(replies("driftless synth stress re"), {"reuse", "reactivation"})
+        self.assertEqual(replies("driftless replay --balance "), {"turn", "session"})
+        self.assertEqual(replies("driftless help rep"), {"replay", "report"})
+        (self.scratch / "conversation.jsonl").touch()
+        self.assertEqual(replies("driftless replay conv"), {"conversation.jsonl"})
+
+    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
+    def test_zsh(self):
+        """What _arguments is given, by the functions of the script in a real zsh."""
+        script = self.script("zsh")
+        for form, flags in ALL.items():
+            words = " ".join(["driftless", *form.split(), "--"])
+            ask = f"""compdef() {{ : }}; _arguments() {{ print -rl -- "$@" }}; source {script}
+                      words=({words}); CURRENT=$#words; PREFIX=--; _driftless"""
+            done = subprocess.run(["zsh", "-f", "-c", ask], capture_output=True, text=True, check=True)
+            self.assertEqual(done.stderr, "")
+            given = {found.rstrip("=+") for found in
+                     re.findall(r"^(?:\*|\([^)]*\))?(-[^\[]+)\[", done.stdout, re.MULTILINE)}  # fmt: skip
+            self.assertEqual(given, flags, form)
+
+    def at_terminal(self, shell, script, typed):
+        """The line that a shell makes of what is typed, Tab included, before Enter."""
+        env = {**os.environ, "PS1": "$ ", "TERM": "dumb", "HOME": str(self.scratch),
+               "ZDOTDIR": str(self.scratch)}  # fmt: skip
+        folder = pathlib.Path(DRIFTLESS).parent
+        env["PATH"] = f"{folder}:{env['PATH']}"
+        flags = {"bash": ["--norc", "--noprofile", "-i"], "zsh": ["-f", "-i"]}[shell]
+        screen = Screen(shell, *flags, env=env)
+        try:
+            before = "bindkey -e; autoload -U compinit; compinit -u -D; " if shell == "zsh" else ""
+            screen.type(f"{before}source {script}; shown() {{ echo \"<$*>\"; }}; echo ready''now\n")
+            screen.read_until("readynow")
+            # The line is completed as the program's, and then handed to a function that shows it.
+            screen.type(typed)
+            screen.type("\t")
+            screen.type("\x01shown \x05\n")
+            return screen.read_until(r"<(driftless[^>]*)>").group(1).strip()
+        finally:
+            screen.close()
+
+    def test_at_a_terminal(self):
+        for shell in ("bash", "zsh"):
+            if not shutil.which(shell):
+                continue
+            script = self.script(shell)
+            for typed, line in (
+                ("driftless insp", "driftless inspect"),
+                ("driftless replay --require-c", "driftless replay --require-certified"),
+                ("driftless replay --balance sess", "driftless replay --balance session"),
+                ("driftless synth stress fan", "driftless synth stress fan-out"),
+                ("driftless convert --replicate-w", "driftless convert --replicate-within"),
+            ):
+                with self.subTest(shell=shell, typed=typed):
+                    self.assertEqual(self.at_terminal(shell, script, typed).rstrip("="), line)
+
+    def test_choices_are_what_the_parser_takes(self):
+        """Each word that is offered for a value is taken, or refused for another reason."""
+        script = call("completion", "bash").stdout
+        offered = re.findall(r"^    'replay (--\S+)'\) reply='([^'/]+)' ;;$", script, re.MULTILINE)
+        self.assertGreater(len(offered), 15)
+        self.assertIn(("--balance", "turn session"), offered)
+        apis = dict(offered)["--api"].split()
+        self.assertLessEqual({"openai-chat", "anthropic", "triton", "ollama"}, set(apis))
+        for flag, words in offered:
+            for word in words.split():
+                said = subprocess.run([DRIFTLESS, "replay", SAMPLE, "--dry-run", "--url", "http://a",
+                                       flag, word, "--out", self.scratch / "no"],
+                                      capture_output=True, text=True, check=False,
+                                      timeout=SECONDS_MAX).stderr  # fmt: skip
+                self.assertNotIn(f'{flag} "{word}" is not', said)
+
+    def test_words_as_people_type_them(self):
+        for words in (("help",), ("-h",), ("--help",)):
+            self.assertEqual(call(*words).stdout, call("--help").stdout)
+        mock = call("mock", "--help").stdout
+        for words in (("help", "mock"), ("--help", "mock"), ("mock", "-h"), ("mock", "help")):
+            self.assertEqual(call(*words, cwd=self.scratch).stdout, mock, words)
+        for words in (("version",), ("-V",), ("--version",)):
+            self.assertEqual(call(*words).stdout.split("\n")[0], call("--version").stdout.split("\n")[0])
+        self.assertIn("name bash, zsh or fish", call("completion", code=2).stderr)
+        self.assertIn("no shell tcsh", call("completion", "tcsh", code=2).stderr)
+
+    def test_typos_are_answered(self):
+        for words, meant in (
+            (("replya",), "did you mean replay?"),
+            (("calib",), "did you mean calibrate?"),
+            (("vresion",), "did you mean version?"),
+            (("help", "inpsect"), "did you mean inspect?"),
+            (("--verison",), "did you mean --version?"),
+            (("-v",), "did you mean -V?"),
+            (("replay", "t", "--ulr", "http://a"), "did you mean --url?"),
+            (("replay", "t", "--ulr=http://a"), "did you mean --url?"),
+            (("mock", "--lisen=1"), "unknown flag --lisen; did you mean --listen?"),
+            (("mock", "--api-kye=geheim"), "unknown flag --api-kye"),
+            (("replay", "t", "--timeout", "1s"), "--timeout-idle or --timeout-total?"),
+            (("replay", "--version"), "driftless --version says it"),
+            ((str(SAMPLE),), "driftless inspect"),
+        ):
+            done = call(*words, code=2)
+            self.assertIn(meant, done.stderr, words)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertNotIn("geheim", done.stderr)
+
+    def test_the_version_says_what_it_is(self):
+        said = call("--version").stdout
+        self.assertRegex(said, r"\Adriftless \d+\.\d+\.\d+\n")
+        self.assertRegex(said, r"\ncommit    ([0-9a-f]{12}(-dirty)?, \d{4}-\d\d-\d\d|not known)\n")
+        self.assertRegex(said, r"\ncompiler  (GNU|Clang) \d+\S*, MODE=\w+\n")
+        self.assertIn(f"\nkernel    Linux {os.uname().release} ", said)
+        self.assertRegex(said, r"\nio_uring  .+\n")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,64 @@
+// Any lines as --event texts and as a file of them: refused with what is wrong, or events that,
+// typed anew, are the same; and whatever stands in the URL of one is masked where a password is.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cmd/replay/flags/event_values.hpp"
+#include "cmd/secrets.hpp"
+#include "cmd/values.hpp"
+#include "proto/core/check.hpp"
+
+namespace {
+
+using namespace driftless;
+
+constexpr std::string_view key = "planted-Key-0123456789";
+
+void check_same(const TypedEvent& event) {
+    const Result<TypedEvent> again = parse_event("+" + duration_to_text(event.at_ns) + " " +
+                                                 name_of(event.kind) + " " + event.what);
+    CHECK(static_cast<bool>(again));
+    CHECK(again.value().at_ns == event.at_ns && again.value().kind == event.kind);
+    CHECK(again.value().what == event.what);
+    CHECK(to_text(again.value().url) == to_text(event.url));
+}
+
+// The text with another URL, which has a secret. It is refused, and the message repeats it.
+void check_masking(std::string_view text, const TypedEvent& event) {
+    if (event.kind != TimedEventKind::post) {
+        return;
+    }
+    const std::size_t url = text.rfind(event.what);
+    CHECK(url != text.npos);
+    const std::string before(text.substr(0, url));
+    for (const char* const form : {"http://me:%s@host/v1", "http://host/v1?api_key=%s"}) {
+        std::string typed = before + form;
+        typed.replace(typed.rfind("%s"), 2, key);
+        CHECK(!parse_event(typed));
+        CHECK(mask_value("--event", typed).find(key) == std::string::npos);
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const std::string_view first = text.substr(0, text.find('\n'));
+    if (const Result<TypedEvent> event = parse_event(first); event) {
+        CHECK(event.value().at_ns >= 0 && !event.value().what.empty());
+        check_same(event.value());
+        check_masking(first, event.value());
+    } else {
+        CHECK(!std::string_view(event.error().doing).empty());
+    }
+    std::vector<TypedEvent> events;
+    const std::string why = parse_events("--events file", text, events);
+    CHECK(why.empty() || why.starts_with("--events file:"));
+    for (const TypedEvent& event : events) {
+        check_same(event);
+    }
+    return 0;
+}

@@ -1,0 +1,67 @@
+// Any bytes as a histogram file of synth, once as tokens and once as milliseconds: refused with the
+// number of a line that is there, or bins between the bounds, from which every draw comes.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "engine/synth/value_law.hpp"
+#include "proto/core/check.hpp"
+
+namespace {
+
+using namespace driftless;
+
+struct Bounds {
+    std::int64_t unit;
+    std::int64_t low;
+    std::int64_t high;
+};
+
+bool holds(const LawBin& bin, std::int64_t value) {
+    return value >= bin.low && value <= bin.high;
+}
+
+void check_bins(const std::vector<LawBin>& bins, const Bounds& bounds) {
+    CHECK(!bins.empty() && bins.size() <= law_bins_max);
+    std::uint64_t before = 0;
+    for (const LawBin& bin : bins) {
+        CHECK(bounds.low <= bin.low && bin.low <= bin.high && bin.high <= bounds.high);
+        CHECK(bin.low % bounds.unit == 0 && bin.high % bounds.unit == 0);
+        CHECK(bin.upto > before);
+        before = bin.upto;
+    }
+    ValueLaw law;
+    law.kind = LawKind::histogram;
+    law.low = bounds.low;
+    law.high = bounds.high;
+    law.bins = bins;
+    Random random(bins.size());
+    for (int i = 0; i < 16; ++i) {
+        const std::int64_t value = draw(law, random);
+        CHECK(std::any_of(bins.begin(), bins.end(),
+                          [value](const LawBin& bin) { return holds(bin, value); }));
+    }
+}
+
+void check_text(std::string_view text, const Bounds& bounds) {
+    std::uint64_t line = 0;
+    const Result<std::vector<LawBin>> bins =
+        read_law_bins(text, bounds.unit, bounds.low, bounds.high, line);
+    if (bins) {
+        check_bins(bins.value(), bounds);
+        return;
+    }
+    const auto lines = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+    CHECK(!std::string_view(bins.error().doing).empty());
+    CHECK(line <= lines && (line > 0 || bins.error().code == ErrorCode::missing));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    check_text(text, {1, 1, 10'000'000});
+    check_text(text, {1'000'000, 0, 3'153'600'000'000'000'000});
+    return 0;
+}

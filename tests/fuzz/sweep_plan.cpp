@@ -1,0 +1,54 @@
+// Any bytes as the plan of a sweep in TOML: refused with a line, or a plan whose cells have folders
+// of their own below that of the sweep, and arguments that a process can be given. What sweep.json
+// keeps of it is read back as it was.
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "cmd/sweep/ledger.hpp"
+#include "cmd/sweep/plan_file.hpp"
+#include "proto/core/check.hpp"
+
+namespace {
+
+using namespace driftless;
+
+void check_cell(const SweepPlan& plan, const PlannedCell& cell) {
+    CHECK(!cell.folder.empty() && cell.folder.find('/') == cell.folder.npos);
+    CHECK(cell.values.size() == plan.axes.size());
+    for (const std::string& argument : arguments_of(plan, cell)) {
+        CHECK(argument.find('\0') == argument.npos);  // a process would be given the text before it
+    }
+}
+
+void check_ledger(const SweepPlan& plan) {
+    Ledger ledger = new_ledger(plan);
+    std::set<std::string> folders;
+    for (const LedgerCell& cell : ledger.cells) {
+        check_cell(plan, cell.planned);
+        CHECK(folders.insert(cell.planned.folder).second);
+    }
+    CHECK(folders.size() <= cells_max);
+    const std::string written = sweep_json(ledger);
+    Ledger back;
+    CHECK(read_ledger(written, back).empty());
+    CHECK(sweep_json(back) == written);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    SweepPlan plan;
+    const std::string why =
+        read_plan_file(std::string_view(reinterpret_cast<const char*>(data), size), plan);
+    if (!why.empty()) {
+        CHECK(why.starts_with("line "));
+        return 0;
+    }
+    if (check_plan(plan).empty()) {
+        check_ledger(plan);
+    }
+    return 0;
+}

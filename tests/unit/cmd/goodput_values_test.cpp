@@ -1,0 +1,40 @@
+// Limits of --goodput for some rows: what is read, and what is refused.
+#include "cmd/goodput_values.hpp"
+
+#include <gtest/gtest.h>
+
+namespace driftless {
+namespace {
+
+TEST(GoodputValues, ReadAKeyAValueAndLimits) {
+    const Result<GoodputRule> rule = parse_group_goodput("tier=gold ttft:200 tpot:50");
+    ASSERT_TRUE(rule);
+    EXPECT_EQ(rule.value().key->text, "kept.tier");
+    EXPECT_EQ(rule.value().value, "gold");
+    EXPECT_EQ(rule.value().limits.ttft_ns, 200'000'000);
+    EXPECT_EQ(rule.value().limits.tpot_ns, 50'000'000);
+    EXPECT_EQ(parse_group_goodput("turn=1 ttft:200").value().key->text, "turn");
+    for (const char* text : {"ttft:200", "tier=gold", "=gold ttft:200", "tier=gold foo:1", "",
+                             "tier=gold ", "input:4=1 ttft:2"}) {
+        EXPECT_FALSE(parse_group_goodput(text)) << text;
+    }
+}
+
+TEST(GoodputValues, ReadLimitsOfAllRows) {
+    const Result<GoodputRule> rule = parse_goodput_rule("ttft:200, tpot:50");
+    ASSERT_TRUE(rule);
+    EXPECT_FALSE(rule.value().key);
+    EXPECT_EQ(rule.value().limits.tpot_ns, 50'000'000);
+    for (const char* text : {"", " ", "ttft", "ttft:0", "itl:5", "ttft:-1"}) {
+        EXPECT_FALSE(parse_goodput_rule(text)) << text;
+    }
+}
+
+TEST(GoodputValues, AKeptColumnMustBeKept) {
+    const GoodputRules rules{parse_goodput_rule("tier=gold ttft:1").value()};
+    EXPECT_EQ(goodput_refusal(rules, {"pod", "tier"}), "");
+    EXPECT_NE(goodput_refusal(rules, {"pod"}).find("--keep tier"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace driftless

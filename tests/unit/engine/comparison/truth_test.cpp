@@ -1,0 +1,83 @@
+// Of made runs whose truth is known, intervals cover it, and a difference is seldom called where
+// there is none. comparison_truth does the same over more laws and 1,000 runs each.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "engine/comparison/compare_groups.hpp"
+#include "tests/comparison/made_runs.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr int simulations = 100;
+/// Of 95 in 100, below this by chance in 1 of 10,000.
+constexpr int covered_min = 85;
+
+/// How many of the intervals hold the ratio that the runs were made with.
+int covered(const MadeLaw& law, const char* name, std::size_t runs = 1) {
+    const std::vector<ComparedMetric> metrics{*read_metric(name)};
+    ComparisonOptions options;
+    options.resamples = 200;
+    int count = 0;
+    for (std::uint64_t seed = 0; seed < simulations; ++seed) {
+        const MadeGroups made = make_groups(law, runs, runs, seed);
+        const MetricComparison found = compare_groups(made.a, made.b, metrics, options).metrics[0];
+        count += found.low <= law.ratio && law.ratio <= found.high ? 1 : 0;
+    }
+    return count;
+}
+
+MadeLaw of(Law law, std::size_t rows, double ratio) {
+    MadeLaw made;
+    made.law = law;
+    made.rows = rows;
+    made.ratio = ratio;
+    return made;
+}
+
+TEST(ComparisonTruth, IndependentRows) {
+    EXPECT_GE(covered(of(Law::independent, 300, 1), "ttft:mean"), covered_min);
+    EXPECT_GE(covered(of(Law::independent, 300, 1.05), "ttft:p90"), covered_min);
+}
+
+TEST(ComparisonTruth, HeavyTails) {
+    EXPECT_GE(covered(of(Law::heavy, 300, 1.05), "ttft:mean"), covered_min);
+}
+
+// Taken as independent values, 49 of 100 are covered.
+TEST(ComparisonTruth, DependentSeries) {
+    EXPECT_GE(covered(of(Law::series, 1000, 1.05), "ttft:mean"), covered_min);
+}
+
+TEST(ComparisonTruth, Trees) {
+    EXPECT_GE(covered(of(Law::trees, 3000, 1.05), "ttft:mean"), covered_min);
+}
+
+// Without the outer level 79 of 100 are covered.
+TEST(ComparisonTruth, RepeatsThatDifferAmongThemselves) {
+    MadeLaw law = of(Law::independent, 300, 1.05);
+    law.run_deviation = 0.05;
+    EXPECT_GE(covered(law, "ttft:mean", 5), covered_min);
+}
+
+// The noise of rows is in what runs differ by, too, and counts once: counted twice the error would
+// be 1.7 times as large.
+TEST(ComparisonTruth, RepeatsWithoutAnEffectOfTheirOwn) {
+    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
+    ComparisonOptions options;
+    options.resamples = 200;
+    double whole = 0;
+    double of_rows = 0;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        const MadeGroups made = make_groups(of(Law::independent, 300, 1), 5, 5, seed);
+        const MetricComparison found = compare_groups(made.a, made.b, metrics, options).metrics[0];
+        whole += found.error * found.error;
+        of_rows += found.error * found.error - found.error_between * found.error_between;
+    }
+    EXPECT_LT(std::sqrt(whole / of_rows), 1.3);
+}
+
+}  // namespace
+}  // namespace driftless

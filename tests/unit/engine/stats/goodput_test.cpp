@@ -1,0 +1,67 @@
+// Rows go by the limits of their group, by the common ones, or by none.
+#include "engine/stats/goodput.hpp"
+
+#include <gtest/gtest.h>
+
+#include "engine/stats/summary.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+/// Of the rows with this tier.
+GoodputRule of_tier(const char* tier, std::int64_t ttft_ns) {
+    return {parse_group_key("kept.tier").value(), tier, {ttft_ns, std::nullopt, std::nullopt}};
+}
+
+/// Of each tier, and of none, a row that is ok after 10 ms and one that failed.
+SummaryFigures figures_by(GoodputRules rules) {
+    Summary summary(std::move(rules));
+    Record record;
+    record.fired_ns = 0;
+    for (const char* kept : {R"({"tier":"gold"})", R"({"tier":"free"})", R"({"tier":null})", ""}) {
+        record.kept = kept;
+        for (const Outcome outcome : {Outcome::ok, Outcome::stream_error}) {
+            record.outcome = outcome;
+            record.ttft_ns = 10 * ms;
+            summary.add(record);
+            ++record.row;
+        }
+    }
+    return summary.figures();
+}
+
+TEST(Goodput, RowsThatNoRuleIsForAreNeitherGoodNorBad) {
+    const SummaryFigures f = figures_by({of_tier("gold", 10 * ms - 1), of_tier("free", 10 * ms)});
+    EXPECT_EQ(f.good, 1u);
+    EXPECT_EQ(f.decided(), 4u);
+    EXPECT_EQ(f.goodput_counts[0].good, 0u);
+    EXPECT_EQ(f.goodput_counts[1].good, 1u);
+    EXPECT_EQ(f.goodput_counts[1].decided, 2u);
+}
+
+TEST(Goodput, OthersGoByTheCommonLimits) {
+    const GoodputRule common{{}, "", {10 * ms, std::nullopt, std::nullopt}};
+    const SummaryFigures f = figures_by({common, of_tier("gold", 10 * ms - 1)});
+    EXPECT_EQ(f.good, 3u);
+    EXPECT_EQ(f.decided(), 8u);
+    EXPECT_EQ(f.goodput_counts[0].decided, 6u);
+    EXPECT_EQ(f.goodput_counts[1].good, 0u);
+}
+
+TEST(Goodput, TheFirstGroupThatFitsDecides) {
+    const SummaryFigures f = figures_by({of_tier("gold", 10 * ms), of_tier("gold", 1)});
+    EXPECT_EQ(f.goodput_counts[0].good, 1u);
+    EXPECT_EQ(f.goodput_counts[1].decided, 0u);
+}
+
+TEST(Goodput, WithoutRulesWhatIsOkIsGood) {
+    const SummaryFigures f = figures_by({});
+    EXPECT_FALSE(f.judges_goodput());
+    EXPECT_EQ(f.good, 4u);
+    EXPECT_FALSE(f.request_goodput);
+}
+
+}  // namespace
+}  // namespace driftless
