@@ -64,12 +64,23 @@ std::string smallest_text(const MetricComparison& metric) {
     return text + (metric.metric.scale() == Scale::difference ? " pt" : " %");
 }
 
+/// Where there is no interval, why; short enough for its column.
 std::string interval_text(const MetricComparison& metric) {
-    if (metric.doubt == Doubt::below_floor) {
-        return fmt::format("needs {} values", metric.floor);
+    switch (metric.doubt) {
+        case Doubt::below_floor:
+            return fmt::format("needs {} values", metric.floor);
+        case Doubt::no_values:
+            return "not measured";
+        case Doubt::few_units:
+            return "too few units";
+        case Doubt::undefined:
+            return "A is 0";
+        case Doubt::none:
+        case Doubt::too_wide:
+            break;
     }
     if (std::isnan(metric.low) || std::isnan(metric.high)) {
-        return metric.doubt == Doubt::none ? nothing : text_of(metric.doubt);
+        return nothing;
     }
     return change_text(metric.metric, metric.low) + " to " +
            change_text(metric.metric, metric.high);

@@ -42,8 +42,8 @@ def median(values):
 
 
 class Compare(Case):
-    """Runs that several tests read are played once: 240 rows, 100 and 150 ms to the first token. A busy
-    machine adds some ms to both."""
+    """Runs that several tests read are played once: 240 rows, 100 and 400 ms to the first token. A busy
+    machine adds some 100 ms to both."""
 
     @classmethod
     def setUpClass(cls):
@@ -53,7 +53,7 @@ class Compare(Case):
         play.scratch = pathlib.Path(cls.shared.name)
         play.runs = 0
         cls.fast = [play.play("100ms") for _ in range(2)]
-        cls.slow = [play.play("150ms") for _ in range(2)]
+        cls.slow = [play.play("400ms") for _ in range(2)]
 
     def runTest(self):
         """For setUpClass, which plays runs by the means of a case."""
@@ -191,7 +191,7 @@ class Compare(Case):
     def test_repeats_may_have_salts_of_their_own(self):
         """Where each side has the same ones: no repeat finds the prompts of another in the cache."""
         a, b = ([self.play(ttft, *QUICK, "--cache-salt", salt) for salt in ("one", "two")]
-                for ttft in ("100ms", "150ms"))  # fmt: skip
+                for ttft in ("100ms", "400ms"))  # fmt: skip
         found = compared(*a, "--", *reversed(b))
         self.assertTrue(found["same_work"], found["differences"])
         self.assertEqual(found["pairs"]["requests"], 240)
@@ -246,8 +246,8 @@ class Compare(Case):
     def test_records_at_another_place(self):
         """--output-path, and a goodput that was not asked for before."""
         path = self.scratch / "records.jsonl"
-        other = self.play("150ms", *QUICK, "--output-path", path)
-        found = compared(self.fast[0], other, "--goodput", "ttft:125")
+        other = self.play("400ms", *QUICK, "--output-path", path)
+        found = compared(self.fast[0], other, "--goodput", "ttft:300")
         self.assertTrue(found["same_work"])
         good = metric(found, "good")
         self.assertEqual(good["word"], "worse")
@@ -272,6 +272,8 @@ class Compare(Case):
                        capture_output=True, check=True)  # fmt: skip
         old, new = (self.play(ttft, *pace, "--limit", rows, trace=trace) for ttft in ("515ms", "500ms"))
         one = metric(compared(old, new), "ttft:p50")
+        if one["smallest"] > 0.03:
+            self.skipTest(f"this machine was busier than for the pilot: {one['smallest']:.3f} would be seen")
         self.assertEqual(one["word"], "better", (needed, rows, one))
 
     def test_failures_are_no_times(self):
