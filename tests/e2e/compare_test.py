@@ -4,6 +4,7 @@ play the same work are refused, with the values of both and the remedy."""
 import json
 import math
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import time
@@ -257,24 +258,47 @@ class Compare(Case):
     def test_the_power_calculation_holds(self):
         """As many requests as --detect names show a TTFT that is 3 % better, on mocks that differ by it;
         equal mocks are not called better."""
-        pace = ("--speed", 10)
-        equal = [self.play("500ms", *pace) for _ in range(2)]
-        pilot = compared(*equal, "--detect", "3 %")
-        self.assertNotEqual(metric(pilot, "ttft:p50")["word"], "better")
-        self.assertIsNone(metric(compared(*equal), "ttft:p50")["rows_needed"])
-        needed = metric(pilot, "ttft:p50")["rows_needed"]
-        self.assertGreater(needed, 0)
-        if needed > 1000:
-            self.skipTest(f"others keep this machine busy: {needed:.0f} requests would be needed")
-        rows = max(60, math.ceil(1.5 * needed))  # 20 of 100 would miss it with as many as needed
+
+        def play(ttft, seed, rows=240):
+            noise = ("--jitter", 0.1, "--seed", seed)
+            return self.play(ttft, "--speed", 6, "--limit", rows, trace=trace, server_flags=noise)
+
         trace = self.scratch / "enough.jsonl"
-        subprocess.run([DRIFTLESS, "convert", SAMPLE, "-o", trace, "--replicate", str(-(-rows // 240))],
+        subprocess.run([DRIFTLESS, "convert", SAMPLE, "-o", trace, "--replicate", "8"],
                        capture_output=True, check=True)  # fmt: skip
-        old, new = (self.play(ttft, *pace, "--limit", rows, trace=trace) for ttft in ("515ms", "500ms"))
-        one = metric(compared(old, new), "ttft:p50")
-        if one["smallest"] > 0.03:
-            self.skipTest(f"this machine was busier than for the pilot: {one['smallest']:.3f} would be seen")
-        self.assertEqual(one["word"], "better", (needed, rows, one))
+        equal = [play("200ms", seed) for seed in (1, 2)]
+        pilot = compared(*equal, "--detect", "3 %")
+        self.assertNotIn(metric(pilot, "ttft:mean")["word"], ("better", "worse"))
+        self.assertIsNone(metric(compared(*equal), "ttft:mean")["rows_needed"])
+        needed = metric(pilot, "ttft:mean")["rows_needed"]
+        if needed is None or needed > 800:
+            self.skipTest(f"others keep this machine busy: {needed} requests would be needed")
+        self.assertGreater(needed, 20)  # the jitter alone asks for some 60
+        rows = 2 * math.ceil(needed)  # as many as needed miss it 20 times of 100
+        for seed in range(3, 9, 2):
+            sides = play("206ms", seed, rows), play("200ms", seed + 1, rows)
+            one = metric(compared(*sides), "ttft:mean")
+            if one["smallest"] is not None and one["smallest"] <= 0.03:  # as quiet as for the pilot
+                self.assertEqual(one["word"], "better", (needed, rows, one))
+                return
+        self.skipTest(f"this machine is busier than it was for the pilot: {one['smallest']} would be seen")
+
+    def test_two_sides_of_one_run(self):
+        """Dual fire: each row went to both servers, and the run is compared with itself."""
+        with mock("--ttft", "100ms", "--itl", "1ms") as a, mock("--ttft", "400ms", "--itl", "1ms") as b:
+            run = self.replay_well(SAMPLE, "--url", a.url, "--against", b.url, *QUICK)
+        found = compared(run.folder)
+        self.assertTrue(found["same_work"], found["differences"])
+        self.assertEqual(found["pairs"]["requests"], 240)
+        self.assertEqual((found["a"][0]["side"], found["b"][0]["side"]), ("a", "b"))
+        one = metric(found, "ttft:p50")
+        self.assertEqual(one["word"], "worse")
+        times = [[record["ttft_ns"] for record in read_jsonl(run.folder / "requests.jsonl")
+                  if record["side"] == side] for side in ("a", "b")]  # fmt: skip
+        self.assertEqual((one["a"], one["b"]), (median(times[0]), median(times[1])))
+        beside = compare(run.folder, self.fast[0])
+        self.assertEqual(beside.returncode, USAGE)
+        self.assertIn("compare it alone", beside.stderr)
 
     def test_failures_are_no_times(self):
         """Rows that fail on one side are in no time of either, and are errors."""
@@ -287,6 +311,26 @@ class Compare(Case):
         self.assertEqual((errors["a"], errors["b"], errors["word"]), (0, 0.25, "worse"))
         self.assertEqual(metric(found, "ttft:p50")["pairs"], 180)
         self.assertEqual(found["thresholds"][0]["judged"], "fails")
+
+    def test_the_last_try_counts(self):
+        """Of a request that was sent again; records of the warm-up count for nothing."""
+        folder = self.scratch / "again"
+        shutil.copytree(self.fast[0], folder)
+        records = read_jsonl(folder / "requests.jsonl")
+        first, warm = dict(records[5]), dict(records[6])
+        first.update(outcome="http_5xx", ttft_ns=None, first_token_ns=None)
+        records[5].update(attempt=1, ttft_ns=7 * records[5]["ttft_ns"])
+        warm.update(phase="warmup", ttft_ns=1)
+        lines = [records[5], first, warm, *records[:5], *records[6:]]
+        (folder / "requests.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+        found = compared(self.fast[0], folder)
+        self.assertEqual(found["pairs"]["requests"], 240)
+        b = found["b"][0]
+        self.assertEqual((b["ok"], b["failed"], b["sent_again"]), (240, 0, 1))
+        done = compare(self.fast[0], folder, "--rows", 1)
+        listed = done.stdout[done.stdout.index("Changed most") :].splitlines()[1].split()
+        self.assertEqual((int(listed[0]), float(listed[-1])), (records[5]["row"], 7))
+        self.assertIn("1 sent again (the last try counts)", " ".join(done.stdout.split()))
 
     def test_users_are_paired_by_row_and_pass(self):
         """Dues are decided at run time there; the rules and the corpus are the work."""
