@@ -26,8 +26,8 @@ Result<Socket> SimDriver::open_socket(const Address& address) {
 }
 
 Address SimDriver::spared_address() {
-    Address address;  // of another family than all others; one with a length speaks TLS here
-    address.storage.ss_family = AF_INET;
+    Address address;  // of a family that no other has; one with a length speaks TLS here
+    address.storage.ss_family = AF_INET6;
     return address;
 }
 
