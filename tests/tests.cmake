@@ -178,8 +178,8 @@ target_link_libraries(hung_disk PRIVATE ${CMAKE_DL_LIBS})
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # What is measured in time runs alone. That, what waits for many seconds or rows, and what looks at words
 # says little under sanitizers, and costs the most there.
-set(measured_e2e client_test events_test losses_test network_test spoilers_test truth_test verdict_test wire_test)
-set(timed_e2e ${measured_e2e} backpressure_test calibration_test compare_test dataset_test durable_test exact_test
+set(measured_e2e client_test compare_test events_test losses_test network_test spoilers_test truth_test verdict_test wire_test)
+set(timed_e2e ${measured_e2e} backpressure_test calibration_test dataset_test durable_test exact_test
     figures_test find_test formats_test habits_test resume_test screen_test secrets_test)
 # These repeat, for the C++ code, what others do under sanitizers, too.
 list(APPEND timed_e2e barriers_test lacks_test overtaken_test repeat_test rules_test run_order_test

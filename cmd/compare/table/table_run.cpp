@@ -111,12 +111,9 @@ std::string read_run_folder(const std::string& folder, std::vector<TableRun>& ou
                                "run.json nor sweep.json"
                              : ": no such folder");
     }
-    if (!run.summary && is_there(folder + "/summary.json")) {
-        return why;
-    }
     describe_run(run);
     if (!run.summary) {
-        run.outcome = "killed";
+        run.outcome = is_there(folder + "/summary.json") ? "unreadable" : "killed";
         run.left_out = why;
     }
     out.push_back(std::move(run));

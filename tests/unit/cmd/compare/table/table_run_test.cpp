@@ -72,10 +72,13 @@ TEST_F(TableRuns, ARunWithoutSummarySaysWhy) {
                   at("killed"));
 }
 
-TEST_F(TableRuns, ADamagedSummaryIsRefused) {
+TEST_F(TableRuns, ADamagedSummaryIsTold) {
     put("broken/run.json", "{}");
     put("broken/summary.json", "[1");
-    EXPECT_EQ(read({"broken"}), at("broken/summary.json") + ": not a JSON object");
+    ASSERT_EQ(read({"broken"}), "");
+    EXPECT_FALSE(runs_[0].counts());
+    EXPECT_EQ(runs_[0].outcome, "unreadable");
+    EXPECT_EQ(runs_[0].left_out, at("broken/summary.json") + ": not a JSON object");
 }
 
 TEST_F(TableRuns, WhatIsNoRunIsRefused) {
