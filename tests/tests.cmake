@@ -184,7 +184,7 @@ set(timed_e2e ${measured_e2e} backpressure_test calibration_test dataset_test du
 # These repeat, for the C++ code, what others do under sanitizers, too.
 list(APPEND timed_e2e barriers_test lacks_test overtaken_test repeat_test rules_test run_order_test
      steps_test support_test)
-list(APPEND timed_e2e doctor_test help_test)
+list(APPEND timed_e2e compare_table_test doctor_test dual_test help_test server_counts_test)
 file(GLOB e2e_tests CONFIGURE_DEPENDS tests/e2e/*_test.py)
 foreach(test ${e2e_tests})
   get_filename_component(name ${test} NAME_WE)
