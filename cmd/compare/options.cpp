@@ -146,6 +146,7 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
     app.set_help_flag("-h,--help", "print this and exit");
     app.add_option("RUN", runs, "folders of runs");
     Flags flags(app);
+    flags.group("What is compared");
     flags.on_off("--table", "many runs in one table", table);
     flags.on_off("--anyway", "compare what both have, though it is not the same work",
                  line.command.anyway);

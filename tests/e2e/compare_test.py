@@ -135,7 +135,9 @@ class Compare(Case):
         sides = (self.fast[0], self.slow[0])
         self.assertEqual(compare(*sides, "--fail-if", "ttft:p50 > +5 %").returncode, BEYOND)
         self.assertEqual(compare(*sides, "--fail-if", "ttft:p50 > +500 %").returncode, 0)
-        self.assertEqual(compare(*sides, "--fail-if", "ttft:p50 > 90ms").returncode, BEYOND)
+        own = compared(*sides, "--fail-if", "ttft:p50 > 90ms")["thresholds"][0]
+        known = own["low"] is not None  # a busy machine leaves too few independent requests of one run
+        self.assertEqual(own["judged"], "fails" if known else "unsure", own)
         self.assertEqual(compare(*sides, "--fail-if", "ttft:p50 > 10s").returncode, 0)
         # 240 answers without a failure cannot rule out 0.1 %.
         self.assertEqual(compare(*sides, "--fail-if", "errors > 0.1 %").returncode, 0)
@@ -357,6 +359,12 @@ class Compare(Case):
         self.assertEqual(done.returncode, INPUT)
         self.assertIn("4 users", done.stderr)
         self.assertIn("2 users", done.stderr)
+
+    def test_the_help_names_every_flag(self):
+        done = compare("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for flag in ("--table", "--anyway", "--fail-if", "--html", "--detect"):
+            self.assertIn(f"  {flag}", done.stdout)
 
     def test_bad_arguments(self):
         for arguments, word in (

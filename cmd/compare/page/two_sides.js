@@ -310,16 +310,32 @@ if (requests.rows > 0) {
   clock.full = [Math.min(0, first), last > 0 ? last * 1.005 : 1];
   [clock.from, clock.to] = clock.full;
 }
+
+// Words and table are painted before the charts are made, and each part before the next.
+async function showParts() {
+  const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  for (const add of [addLatency, addWhere, addWords]) {
+    await painted();
+    const before = charts.length;
+    add();
+    for (const chart of charts.slice(before)) chart.refresh();
+  }
+  addBar();
+  document
+    .getElementById("foot")
+    .append(
+      make(
+        "p",
+        {},
+        "Scales and number formats by d3 (BSD-3-Clause; the licence stands in the source of this page).",
+      ),
+    );
+  document.documentElement.dataset.ready = "true";
+}
+
 addHead();
 addMetrics();
-addLatency();
-addWhere();
-addWords();
-addBar();
-document
-  .getElementById("foot")
-  .append(make("p", {}, "Scales and number formats by d3 (BSD-3-Clause; the licence stands in the source of this page)."));
-drawAll();
+showParts();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 // On paper it is light, whatever the screen is.
 for (const event of ["beforeprint", "afterprint"]) {
@@ -328,4 +344,3 @@ for (const event of ["beforeprint", "afterprint"]) {
     drawAll();
   });
 }
-document.documentElement.dataset.ready = "true";
