@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "engine/input/sink.hpp"
 #include "proto/core/sys_error.hpp"
 
 namespace driftless {
@@ -37,6 +38,18 @@ int refuse_existing_file(const char* flag, const std::string& path) {
 int fail_new_file(const char* flag, const std::string& path, const Error& error) {
     const int code = fail_host((flag + (" " + path)).c_str(), error);
     return error.code == ErrorCode::exists ? exit_usage : code;
+}
+
+int write_new_file(const char* flag, const std::string& path, const std::string& text) {
+    Result<OutputSink> sink = OutputSink::create(path);
+    if (!sink) {
+        return fail_new_file(flag, path, sink.error());
+    }
+    Result<void> done = sink.value().write(text);
+    if (done) {
+        done = sink.value().finish();
+    }
+    return done ? exit_done : fail_new_file(flag, path, done.error());
 }
 
 int fail_folder(const std::string& folder, const Error& error) {

@@ -17,9 +17,9 @@ int refuse_existing_file(const char* flag, const std::string& path);
 /// The same for a file that a flag names, which may be there already; returns `exit_usage` then.
 int fail_new_file(const char* flag, const std::string& path, const Error& error);
 
-/// For such a file before it is made: `exit_done` where nothing is at that path, or where it is
-/// "-"; else prints that a new file must be named, and returns `exit_usage`.
-int refuse_existing_file(const char* flag, const std::string& path);
+/// Makes such a file with this text; "-": standard output. Prints what it cannot do. Returns the
+/// exit code.
+int write_new_file(const char* flag, const std::string& path, const std::string& text);
 
 /// Prints that another run has the folder; returns `exit_usage`.
 int refuse_folder(const std::string& folder);

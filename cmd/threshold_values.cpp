@@ -17,16 +17,6 @@ Error remedy(const char* doing) {
     return {ErrorCode::invalid, 0, doing};
 }
 
-std::string without_blanks(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        if (c != ' ' && c != '\t') {
-            out += c;
-        }
-    }
-    return out;
-}
-
 struct CompareWord {
     std::string_view word;
     Compare compare;

@@ -186,6 +186,16 @@ Result<std::uint64_t> parse_positive_count(std::string_view text) {
     return value;
 }
 
+std::string without_blanks(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c != ' ' && c != '\t') {
+            out += c;
+        }
+    }
+    return out;
+}
+
 Result<std::vector<std::string>> parse_list(std::string_view text) {
     std::vector<std::string> parts;
     while (true) {  // bounded by the text: each turn consumes at least one byte of it

@@ -30,6 +30,9 @@ Result<std::uint64_t> parse_count(std::string_view text);
 /// The same, at least 1.
 Result<std::uint64_t> parse_positive_count(std::string_view text);
 
+/// The text without its blanks and tabs.
+std::string without_blanks(std::string_view text);
+
 /// The parts of a comma-separated list, blanks trimmed. Errors: invalid, for an empty part.
 Result<std::vector<std::string>> parse_list(std::string_view text);
 

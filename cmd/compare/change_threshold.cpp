@@ -19,16 +19,6 @@ Error remedy(const char* doing) {
     return {ErrorCode::invalid, 0, doing};
 }
 
-std::string without_blanks(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        if (c != ' ' && c != '\t') {
-            out += c;
-        }
-    }
-    return out;
-}
-
 /// "5 %": 0.05; a plain decimal number from 0 on.
 std::optional<double> read_percent(std::string_view text) {
     if (!text.ends_with('%')) {

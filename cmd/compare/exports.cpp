@@ -5,25 +5,8 @@
 #include "cmd/compare/comparison_texts.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
-#include "engine/input/sink.hpp"
 
 namespace driftless {
-
-namespace {
-
-int write_text(const char* flag, const std::string& path, const std::string& text) {
-    Result<OutputSink> sink = OutputSink::create(path);
-    if (!sink) {
-        return fail_new_file(flag, path, sink.error());
-    }
-    Result<void> done = sink.value().write(text);
-    if (done) {
-        done = sink.value().finish();
-    }
-    return done ? exit_done : fail_new_file(flag, path, done.error());
-}
-
-}  // namespace
 
 int check_exports(const CompareExports& exports) {
     int code = exit_done;
@@ -42,16 +25,16 @@ int check_exports(const CompareExports& exports) {
 int write_exports(const CompareExports& exports, const Comparison& comparison, bool unsure_fails) {
     int code = exit_done;
     if (!exports.json.empty()) {
-        code = write_text("--json", exports.json, comparison_json(comparison));
+        code = write_new_file("--json", exports.json, comparison_json(comparison));
     }
     if (code == exit_done && !exports.markdown.empty()) {
-        code = write_text("--markdown", exports.markdown, comparison_markdown(comparison));
+        code = write_new_file("--markdown", exports.markdown, comparison_markdown(comparison));
     }
     if (code == exit_done && !exports.junit.empty()) {
-        code = write_text("--junit", exports.junit, comparison_junit(comparison, unsure_fails));
+        code = write_new_file("--junit", exports.junit, comparison_junit(comparison, unsure_fails));
     }
     if (code == exit_done && !exports.html.empty() && !comparison.groups.metrics.empty()) {
-        code = write_text("--html", exports.html, comparison_page(comparison));
+        code = write_new_file("--html", exports.html, comparison_page(comparison));
     }
     return code;
 }

@@ -11,23 +11,10 @@
 #include "cmd/report/page.hpp"
 #include "cmd/report/perfetto.hpp"
 #include "cmd/report/workbook.hpp"
-#include "engine/input/sink.hpp"
 
 namespace driftless {
 
 namespace {
-
-int write_text(const char* flag, const std::string& path, const std::string& text) {
-    Result<OutputSink> sink = OutputSink::create(path);
-    if (!sink) {
-        return fail_new_file(flag, path, sink.error());
-    }
-    Result<void> done = sink.value().write(text);
-    if (done) {
-        done = sink.value().finish();
-    }
-    return done ? exit_done : fail_new_file(flag, path, done.error());
-}
 
 int write_page(const std::string& path, const ReportedRun& run) {
     if (const int code = refuse_existing_file("--html", path); code != exit_done) {
@@ -39,7 +26,7 @@ int write_page(const std::string& path, const ReportedRun& run) {
         std::fprintf(stderr, "driftless report: %s\n", why.c_str());
         return exit_input;
     }
-    return write_text("--html", path, page.value());
+    return write_new_file("--html", path, page.value());
 }
 
 }  // namespace
@@ -47,15 +34,15 @@ int write_page(const std::string& path, const ReportedRun& run) {
 int write_exports(const ReportExports& exports, const ReportedRun& run, const std::string& by_csv) {
     int code = exit_done;
     if (!exports.markdown.empty()) {
-        code = write_text("--markdown", exports.markdown, markdown_summary(run));
+        code = write_new_file("--markdown", exports.markdown, markdown_summary(run));
     }
     if (code == exit_done && !exports.junit.empty()) {
-        code = write_text("--junit", exports.junit, junit_report(run));
+        code = write_new_file("--junit", exports.junit, junit_report(run));
     }
     if (code == exit_done && !exports.csv.empty()) {
         code = write_csv_folder(run, exports.csv);
         if (code == exit_done && !by_csv.empty()) {
-            code = write_text("--csv", exports.csv + "/by.csv", by_csv);
+            code = write_new_file("--csv", exports.csv + "/by.csv", by_csv);
         }
     }
     if (code == exit_done && !exports.perfetto.empty()) {

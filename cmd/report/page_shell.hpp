@@ -10,7 +10,7 @@ namespace driftless {
 
 /// `scripts` are names of files of page/, in the order in which they need each other; before them
 /// stand d3 and the shared ones: columns, statistics, words, parts, draw, pointer, fingers, keys,
-/// chart. `data` is JSON, which they find as the text of the element `data`. What comes from
+/// chart, whole. `data` is JSON, which they find as the text of the element `data`. What comes from
 /// outside may be in `title` and `data`: both are escaped.
 std::string page_text(std::string_view title, std::span<const std::string_view> scripts,
                       std::string_view data);

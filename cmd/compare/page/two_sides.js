@@ -294,16 +294,9 @@ function addWords() {
 }
 
 function addBar() {
-  const links = [...document.querySelectorAll("main > section")].map((part) =>
-    make("a", { href: `#${part.id}` }, part.querySelector("h2").textContent),
-  );
   const all = make("button", { type: "button", onclick: () => showTime(...clock.full) }, "whole run");
-  document
-    .getElementById("bar")
-    .append(make("div", { class: "links" }, links), make("div", { class: "zoom" }, all));
+  document.getElementById("bar").append(partLinks(), make("div", { class: "zoom" }, all));
 }
-
-const drawAll = () => charts.forEach((chart) => chart.refresh());
 
 if (requests.rows > 0) {
   const [first, last] = extent(due);
@@ -311,36 +304,15 @@ if (requests.rows > 0) {
   [clock.from, clock.to] = clock.full;
 }
 
-// Words and table are painted before the charts are made, and each part before the next.
-async function showParts() {
-  const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  for (const add of [addLatency, addWhere, addWords]) {
-    await painted();
-    const before = charts.length;
-    add();
-    for (const chart of charts.slice(before)) chart.refresh();
-  }
+async function showAll() {
+  // Words and table stand before the first chart is made.
+  await showParts([addLatency, addWhere, addWords]);
   addBar();
-  document
-    .getElementById("foot")
-    .append(
-      make(
-        "p",
-        {},
-        "Scales and number formats by d3 (BSD-3-Clause; the licence stands in the source of this page).",
-      ),
-    );
+  addFoot();
   document.documentElement.dataset.ready = "true";
 }
 
 addHead();
 addMetrics();
-showParts();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
-// On paper it is light, whatever the screen is.
-for (const event of ["beforeprint", "afterprint"]) {
-  window.addEventListener(event, () => {
-    document.documentElement.classList.toggle("paper", event === "beforeprint");
-    drawAll();
-  });
-}
+showAll();
+followLooks();

@@ -18,7 +18,6 @@
 #include "cmd/compare/table/table_screen.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
-#include "engine/input/sink.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -87,18 +86,6 @@ struct NewFile {
     const std::string& path;
 };
 
-int write_text(const NewFile& file, const std::string& text) {
-    Result<OutputSink> sink = OutputSink::create(file.path);
-    if (!sink) {
-        return fail_new_file(file.flag, file.path, sink.error());
-    }
-    Result<void> done = sink.value().write(text);
-    if (done) {
-        done = sink.value().finish();
-    }
-    return done ? exit_done : fail_new_file(file.flag, file.path, done.error());
-}
-
 /// What is made of the records of the runs.
 int write_records(const NewFile& file, const ManyRuns& table,
                   std::string (*make)(const ManyRuns& table, std::string& why)) {
@@ -111,19 +98,19 @@ int write_records(const NewFile& file, const ManyRuns& table,
         say(std::string(file.flag) + ": " + why);
         return exit_input;
     }
-    return write_text(file, text);
+    return write_new_file(file.flag, file.path, text);
 }
 
 int write_files(const TableCommand& command, const TableDocument& document) {
     int code = exit_done;
     if (!command.json.empty()) {
-        code = write_text({"--json", command.json}, table_json(document) + "\n");
+        code = write_new_file("--json", command.json, table_json(document) + "\n");
     }
     if (code == exit_done && !command.csv.empty()) {
-        code = write_text({"--csv", command.csv}, table_csv(document.table));
+        code = write_new_file("--csv", command.csv, table_csv(document.table));
     }
     if (code == exit_done && !command.html.empty()) {
-        code = write_text({"--html", command.html}, table_page(document, command.html));
+        code = write_new_file("--html", command.html, table_page(document, command.html));
     }
     if (code == exit_done) {
         code = write_records({"--inferencex", command.inferencex}, document.table, inferencex_rows);

@@ -112,20 +112,13 @@ function five() {
 
 function addBar() {
   const bar = document.getElementById("bar");
-  const links = [...document.querySelectorAll("main > section")].map((part) =>
-    make("a", { href: `#${part.id}` }, part.querySelector("h2").textContent),
-  );
   const shown = make("span", { class: "shown" });
   const whole = make("button", { type: "button", onclick: () => showTime(...clock.full) }, "whole run");
   const say = () => {
     shown.textContent = `${clockText(clock.from, clock.to - clock.from)} to ${clockText(clock.to, clock.to - clock.from)}`;
     whole.disabled = !isZoomed();
   };
-  bar.append(
-    make("div", { class: "links" }, links),
-    make("div", { class: "zoom" }, shown, whole),
-    markedChip(),
-  );
+  bar.append(partLinks(), make("div", { class: "zoom" }, shown, whole), markedChip());
   document.addEventListener("zoom", say);
   say();
 }
@@ -144,29 +137,12 @@ function markedChip() {
   return chip;
 }
 
-function addFoot() {
+function addRunsFoot() {
   const run = summary.run || {};
-  document
-    .getElementById("foot")
-    .append(
-      make(
-        "p",
-        {},
-        [data.run.calibration, data.run.cpu, data.run.kernel]
-          .filter(Boolean)
-          .join(" · "),
-      ),
-      make(
-        "p",
-        {},
-        `trace ${run.trace_digest || "-"}, schedule ${run.schedule_digest || "-"}, seed ${run.seed ?? "-"}`,
-      ),
-      make(
-        "p",
-        {},
-        "Scales and number formats by d3 (BSD-3-Clause; the licence stands in the source of this page).",
-      ),
-    );
+  addFoot(
+    [data.run.calibration, data.run.cpu, data.run.kernel].filter(Boolean).join(" · "),
+    `trace ${run.trace_digest || "-"}, schedule ${run.schedule_digest || "-"}, seed ${run.seed ?? "-"}`,
+  );
 }
 
 // A link to a record: page.html#row-17.
@@ -176,14 +152,9 @@ function openWanted() {
   if (row >= 0) openRecord(row);
 }
 
-function drawAll() {
-  for (const chart of charts) chart.refresh();
-}
-
-// Verdict and figures are painted before the charts are made, and each part before the next.
-async function showParts() {
-  const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  for (const add of [
+async function showAll() {
+  // Verdict and figures stand before the first chart is made.
+  await showParts([
     addLoad,
     addSteady,
     addLatency,
@@ -194,14 +165,9 @@ async function showParts() {
     addSessions,
     addOutcomes,
     addDefinitions,
-  ]) {
-    await painted();
-    const before = charts.length;
-    add();
-    for (const chart of charts.slice(before)) chart.refresh();
-  }
+  ]);
   addBar();
-  addFoot();
+  addRunsFoot();
   openWanted();
   document.documentElement.dataset.ready = "true";
 }
@@ -209,12 +175,5 @@ async function showParts() {
 settleTime();
 markSteady();
 addHead();
-showParts();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
-// On paper it is light, whatever the screen is.
-for (const event of ["beforeprint", "afterprint"]) {
-  window.addEventListener(event, () => {
-    document.documentElement.classList.toggle("paper", event === "beforeprint");
-    drawAll();
-  });
-}
+showAll();
+followLooks();

@@ -274,35 +274,12 @@ function addWords() {
   );
 }
 
-function addBar() {
-  const links = [...document.querySelectorAll("main > section")].map((part) =>
-    make("a", { href: `#${part.id}` }, part.querySelector("h2").textContent),
-  );
-  document.getElementById("bar").append(make("div", { class: "links" }, links));
-}
-
 addHead();
 addFrontiers();
 addReach();
 addTable();
 addWords();
-addBar();
-document
-  .getElementById("foot")
-  .append(
-    make(
-      "p",
-      {},
-      "Scales and number formats by d3 (BSD-3-Clause; the licence stands in the source of this page).",
-    ),
-  );
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  for (const chart of charts) chart.refresh();
-});
-for (const event of ["beforeprint", "afterprint"]) {
-  window.addEventListener(event, () => {
-    document.documentElement.classList.toggle("paper", event === "beforeprint");
-    for (const chart of charts) chart.refresh();
-  });
-}
+document.getElementById("bar").append(partLinks());
+addFoot();
+followLooks();
 document.documentElement.dataset.ready = "true";
