@@ -70,6 +70,10 @@ Result<Slo> parse_slo(const std::string& condition) {
     if (condition.find_first_of("<>") == condition.npos) {
         return remedy("compares nothing; say what must hold, as in \"ttft:p99<2s tpot:p95<50ms\"");
     }
+    // In its own words first: "<==1s" is none, and its opposite would be.
+    if (const Result<Threshold> itself = parse_threshold(condition); !itself) {
+        return itself.error();
+    }
     Slo slo;
     slo.text = condition;
     slo.fail_if = opposite(condition);

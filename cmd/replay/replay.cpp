@@ -186,8 +186,8 @@ OrExit<Engine> take_host(const ReplayOptions& options, const Workload& workload)
     if (!host) {
         return host.exit_code();
     }
-    OrExit<std::unique_ptr<UringDriver>> driver = make_driver(
-        options.host, lanes_most(options.sending, workload.plan, workload.users, host.value()));
+    OrExit<std::unique_ptr<UringDriver>> driver =
+        make_driver(options.host, lanes_most(options, workload.plan, workload.users, host.value()));
     if (!driver) {
         return driver.exit_code();
     }

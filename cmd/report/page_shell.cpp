@@ -19,7 +19,8 @@ namespace {
 constexpr std::array<std::string_view, 6> libraries{"d3-array",  "d3-collection",  "d3-color",
                                                     "d3-format", "d3-interpolate", "d3-scale"};
 constexpr std::array<std::string_view, 10> shared_scripts{
-    "columns", "statistics", "words", "parts", "draw", "pointer", "fingers", "keys", "chart", "whole"};
+    "columns", "statistics", "words", "parts", "draw",
+    "pointer", "fingers",    "keys",  "chart", "whole"};
 
 std::string_view part(std::string_view name) {
     const auto all = shipped_page();

@@ -1,6 +1,7 @@
 #include "engine/replay/lane_supply.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "proto/core/check.hpp"
 
@@ -39,16 +40,21 @@ std::uint32_t LaneSupply::in_stock(std::uint32_t target) const {
                                            : shelf.young(target) + at.bound;
 }
 
+// To the server that has the fewest, so that a limit on connections leaves none without.
 bool LaneSupply::open_one(Instant now) {
+    std::optional<std::uint32_t> poorest;
+    std::uint32_t least = UINT32_MAX;
     for (std::uint32_t number = 0; number < lanes_.parts.targets.size(); ++number) {
         LaneTarget& target = lanes_.parts.targets[number];
         target.wanted = wanted(number);
-        const std::uint32_t there = in_stock(number) + target.connecting;
-        if (there < target.wanted && now >= target.quiet_until && lanes_.pool.open_one(number)) {
-            return true;
+        const std::uint32_t there = target.open + target.connecting;
+        if (in_stock(number) + target.connecting < target.wanted && now >= target.quiet_until &&
+            there < least) {
+            poorest = number;
+            least = there;
         }
     }
-    return false;
+    return poorest && lanes_.pool.open_one(*poorest);
 }
 
 // The successors of ageing lanes come first; then these go, at the latest when they may not be used

@@ -50,7 +50,7 @@ bool Preparing::open_lane(Instant now) {
     }
     pacer_.ahead().look_ahead_a_second(zero_ == never ? schedule_.first_due_ns()
                                                       : (now - zero_).ns);
-    return supply_.open_one(now);
+    return !pacer_.awaits_lane() && supply_.open_one(now);
 }
 
 bool Preparing::handshake_slice(Instant now, Instant due, Duration guard) {

@@ -1,5 +1,7 @@
 #include "engine/replay/waiting_rows.hpp"
 
+#include <tuple>
+
 #include "engine/io/own_lack.hpp"
 #include "proto/core/check.hpp"
 
@@ -22,6 +24,14 @@ WaitingRows::WaitingRows(Lanes& lanes, Armer& armer, EventRing& ring, const Rows
       ring_(ring),
       ahead_(ahead),
       queues_(lanes.parts.targets.size()) {}
+
+bool WaitingRows::Choice::before(const Choice& other) const {
+    const auto place = [](const Choice& choice) {
+        const Due& due = choice.rows->first->due;
+        return std::tuple(!choice.retry, due.due_ns, due.request);
+    };
+    return place(*this) < place(other);
+}
 
 void WaitingRows::add(RowUnderway& row) {
     CHECK(row.taken);
@@ -60,38 +70,38 @@ bool WaitingRows::finds_lane(const RowUnderway& row) const {
                                             lanes_.pool.has_idle(target, wish));
 }
 
-bool WaitingRows::can_leave() const {
+// Over all servers the row that was due first goes first: a cap on what is in flight, or a host
+// that stood still, must not favour one of them.
+std::optional<WaitingRows::Choice> WaitingRows::next() const {
+    std::optional<Choice> best;
     for (std::uint32_t target = 0; target < queues_.size(); ++target) {
         const Queue& queue = queues_[target];
-        if ((lanes_.in_flight.has_room() && has_lane(target, queue.rows)) ||
-            has_lane(target, queue.retries)) {
-            return true;
+        for (const RowList* rows : {&queue.retries, &queue.rows}) {
+            const Choice choice{target, is_retry(*rows, target), rows};
+            if ((choice.retry || lanes_.in_flight.has_room()) && has_lane(target, *rows) &&
+                (!best || choice.before(*best))) {
+                best = choice;
+            }
         }
     }
-    return false;
+    return best;
 }
 
 WaitingRows::Step WaitingRows::step() {
-    for (std::uint32_t target = 0; target < queues_.size(); ++target) {
-        for (RowList* rows : {&queues_[target].retries, &queues_[target].rows}) {
-            const bool retry = is_retry(*rows, target);
-            if (rows->empty() || !(retry || lanes_.in_flight.has_room())) {
-                continue;
-            }
-            RowUnderway& row = *rows->first;
-            CHECK(row.stage == RowStage::waiting && row.storage != nullptr);
-            const LaneWish wish = ahead_.wish_of(row.due, retry);
-            const bool tls = lanes_.parts.targets[target].tls != nullptr;
-            Lane* lane = tls ? lanes_.pool.bind(target, row, wish, true)
-                             : lanes_.pool.take_idle(target, wish);
-            if (lane == nullptr) {
-                continue;
-            }
-            rows->remove(row);
-            return tls ? Step{true, nullptr, nullptr} : Step{true, lane, &row};
-        }
+    const std::optional<Choice> choice = next();
+    if (!choice) {
+        return {};
     }
-    return {};
+    const std::uint32_t target = choice->target;
+    RowUnderway& row = *choice->rows->first;
+    CHECK(row.stage == RowStage::waiting && row.storage != nullptr);
+    const LaneWish wish = ahead_.wish_of(row.due, choice->retry);
+    const bool tls = lanes_.parts.targets[target].tls != nullptr;
+    Lane* lane =
+        tls ? lanes_.pool.bind(target, row, wish, true) : lanes_.pool.take_idle(target, wish);
+    CHECK(lane != nullptr);
+    (choice->retry ? queues_[target].retries : queues_[target].rows).remove(row);
+    return tls ? Step{true, nullptr, nullptr} : Step{true, lane, &row};
 }
 
 bool WaitingRows::answer_failures() {
@@ -111,15 +121,38 @@ bool WaitingRows::answer_failures() {
             end(*rows.pop_front(), outcome_of_failure(lanes), lanes.failure_errno);
             any = true;
         }
-        if (!stopped_ && wants_connection(target) && !lanes_.pool.open_one(target)) {
-            make_room(!queue.retries.empty());
-        }
+    }
+    if (!stopped_) {
+        open_wanted();
     }
     return any;
 }
 
+// What fails is that all connections that are allowed are in use: then the others fail, too.
+void WaitingRows::open_wanted() {
+    while (const std::optional<Choice> wanting = next_without_lane()) {
+        if (!lanes_.pool.open_one(wanting->target)) {
+            make_room(*wanting);
+            return;
+        }
+    }
+}
+
+std::optional<WaitingRows::Choice> WaitingRows::next_without_lane() const {
+    std::optional<Choice> best;
+    for (std::uint32_t target = 0; target < queues_.size(); ++target) {
+        const Queue& queue = queues_[target];
+        const bool retry = !queue.retries.empty();
+        const Choice choice{target, retry, retry ? &queue.retries : &queue.rows};
+        if (lacks_connection(target) && (!best || choice.before(*best))) {
+            best = choice;
+        }
+    }
+    return best;
+}
+
 // A row waits that may leave, and nothing that is there or under way can carry it.
-bool WaitingRows::wants_connection(std::uint32_t target) const {
+bool WaitingRows::lacks_connection(std::uint32_t target) const {
     const LaneTarget& lanes = lanes_.parts.targets[target];
     if (lanes.connecting > 0 || lanes.failures > 0) {
         return false;
@@ -130,15 +163,19 @@ bool WaitingRows::wants_connection(std::uint32_t target) const {
                : !has_lane(target, queue.retries);
 }
 
-// All connections that are allowed are in use: one that stands idle, and that no row waits for,
-// gives way. Where there is none, a busy one will come free. For a retry, which is in flight, one
-// gives way, too, that is kept for rows that may not leave before the retry has ended.
-void WaitingRows::make_room(bool retry) {
+// All connections that are allowed are in use: one that stands idle, and that no row waits for
+// which was due before, gives way. Where there is none, a busy one will come free. For a retry,
+// which is in flight, one gives way, too, that is kept for rows that may not leave before the retry
+// has ended.
+void WaitingRows::make_room(const Choice& wanting) {
     for (std::uint32_t target = 0; target < queues_.size(); ++target) {
         const Queue& queue = queues_[target];
-        const bool wanted = (!queue.rows.empty() && (lanes_.in_flight.has_room() || !retry)) ||
-                            has_lane(target, queue.retries);
-        if (!wanted && lanes_.pool.make_room(target)) {
+        const bool rows_want =
+            !queue.rows.empty() &&
+            (wanting.retry
+                 ? lanes_.in_flight.has_room()
+                 : target == wanting.target || Choice{target, false, &queue.rows}.before(wanting));
+        if (!rows_want && !has_lane(target, queue.retries) && lanes_.pool.make_room(target)) {
             return;
         }
     }

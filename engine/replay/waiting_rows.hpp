@@ -1,10 +1,11 @@
 /// WaitingRows: rows that are due, are built, and found no lane: first-in first-out for each
-/// server. Rows that are sent once more wait apart: they are in flight already, and want a
-/// connection that nobody has used. Sees to it that connections are opened for them, and ends those
-/// whose connect has failed. Owned by the pacer.
+/// server, and over the servers in the order of their dues. Rows that are sent once more wait
+/// apart: they are in flight already, and want a connection that nobody has used. Sees to it that
+/// connections are opened for them, and ends those whose connect has failed. Owned by the pacer.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/prompt/arm.hpp"
@@ -30,7 +31,9 @@ class WaitingRows {
     /// where its session keeps to one connection: that may be about to come free.
     bool finds_lane(const RowUnderway& row) const;
     /// A row has a lane that it may leave on now.
-    bool can_leave() const;
+    bool can_leave() const { return next().has_value(); }
+    /// A row may leave, and nothing that is there or under way can carry it.
+    bool wants_connection() const { return next_without_lane().has_value(); }
     struct Step {
         bool done = false;           ///< a row has got a lane; false: none could
         Lane* lane = nullptr;        ///< with an empty exchange; null: the row was bound to it
@@ -66,9 +69,21 @@ class WaitingRows {
         bool empty() const { return rows.empty() && retries.empty(); }
     };
 
+    struct Choice {
+        std::uint32_t target = 0;
+        bool retry = false;
+        const RowList* rows = nullptr;  ///< not empty
+        /// A retry goes first, else what was due first.
+        bool before(const Choice& other) const;
+    };
+    /// Whose first row leaves next; nothing where none may.
+    std::optional<Choice> next() const;
     bool has_lane(std::uint32_t target, const RowList& rows) const;
-    bool wants_connection(std::uint32_t target) const;
-    void make_room(bool retry);
+    bool lacks_connection(std::uint32_t target) const;
+    void open_wanted();
+    /// Whose first row gets the next connection; nothing where none wants one.
+    std::optional<Choice> next_without_lane() const;
+    void make_room(const Choice& wanting);
     void end(RowUnderway& row, Outcome outcome, std::int32_t sys_errno = 0);
     bool is_retry(const RowList& rows, std::uint32_t target) const {
         return &rows == &queues_[target].retries;

@@ -227,6 +227,20 @@ class Dual(Case):
         urls = {one["url"] for one in run.json("summary.json")["server"]["urls"]}
         self.assertEqual(urls, {a.url + "/metrics", b.url + "/metrics"})
 
+    def test_a_cap_favours_no_side(self):
+        """Both sides wait for the same places, and leave in the order of the coin."""
+        with mock(*FAST) as a, mock(*FAST) as b:
+            for cap in (("--max-inflight", 1), ("--max-inflight", 3), ("--connections", 2)):
+                run = self.replay_well(SAMPLE, "--url", a.url, "--against", b.url, "--limit", ROWS,
+                                       "--speed", 1000, *cap)
+                sides = sides_of(run.folder)
+                self.check_pairs(sides)
+                causes = {record["late_cause"] for record in sides["b"].values()}
+                self.assertTrue(causes - {"none"}, "nobody waited")
+                first_a = sum(a["sent_ns"] < sides["b"][row]["sent_ns"]
+                              for row, a in sides["a"].items())  # fmt: skip
+                self.assertAlmostEqual(first_a, ROWS / 2, delta=5)
+
     def test_refusals(self):
         """One clear line each, before anything is written."""
         url = ("--url", "http://127.0.0.1:9", "--against", "http://127.0.0.1:9")

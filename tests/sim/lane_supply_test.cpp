@@ -70,6 +70,16 @@ TEST(LaneSupply, OpensNoMoreThanThereMayBe) {
 }
 
 // After a failure none is opened ahead of need for a while.
+// ... and none of the servers goes without.
+TEST(LaneSupply, SharesWhatThereMayBe) {
+    Supply::Options options = servers(2);
+    options.settings.lanes_max = 2;
+    Supply lanes(6, options);
+    EXPECT_EQ(lanes.open_all(), 2u);
+    EXPECT_EQ(lanes.supply.in_stock(0), 1u);
+    EXPECT_EQ(lanes.supply.in_stock(1), 1u);
+}
+
 TEST(LaneSupply, LeavesAServerThatFailsInPeace) {
     Supply lanes(1);
     const Instant quiet = lanes.driver.now() + milliseconds(200);

@@ -103,6 +103,33 @@ TEST(WaitingRows, WaitForTheirOwnServer) {
     EXPECT_FALSE(waiting.rows.step().done);
 }
 
+// Rows go to two servers in turn, and one place in flight comes free at a time: whichever was due
+// first goes first, so that no server is favoured.
+TEST(WaitingRows, LeaveInTheOrderOfTheirDuesOverAllServers) {
+    Waiting::Options options = places(1);
+    options.armer.targets = 2;
+    Waiting waiting(4, options);
+    std::vector<RowUnderway*> rows;
+    for (const std::uint32_t target : {0U, 1U, 0U, 1U}) {
+        waiting.open(target);
+        rows.push_back(&waiting.add());
+    }
+    for (RowUnderway* row : rows) {
+        const WaitingRows::Step step = waiting.rows.step();
+        ASSERT_TRUE(step.done);
+        EXPECT_EQ(step.row, row);
+        step.lane->exchange.row = row;
+        row->enter(RowStage::in_flight);
+        waiting.lanes.in_flight.add(*row);
+        EXPECT_FALSE(waiting.rows.can_leave()) << "no place";
+        waiting.armer.give_back(*row);
+        step.lane->end(Outcome::cancelled);
+        while (row->stage != RowStage::ended) {
+            waiting.turn();
+        }
+    }
+}
+
 // All places in flight are taken: a row waits, though there is a lane; a retry, which has its
 // place, does not.
 TEST(WaitingRows, ARetryNeedsNoPlaceInFlight) {

@@ -26,10 +26,6 @@ std::string loop_flag(const ReplayOptions& options) {
 }
 
 std::string other_contradiction(const ReplayOptions& options) {
-    if (options.sending.inflight_max) {
-        return "--max-inflight holds one side of a row back while the other leaves, and --against "
-               "sends both in one instant: remove one";
-    }
     if (options.server.connect_to) {
         return "--connect-to leads the connections of both servers to one place: put that place "
                "into --url or --against";

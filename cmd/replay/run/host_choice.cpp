@@ -129,13 +129,15 @@ std::string why_too_many(std::uint64_t needed, const std::string& what,
            " open files is too low: ulimit -n " + std::to_string(needed + files_reserved) + held;
 }
 
-std::uint32_t lanes_most(const SendingFlags& sending, const Plan& plan, const UserRules& users,
+std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const UserRules& users,
                          const HostChoice& host) {
     // Where users recycle, several may play one tree.
     const std::size_t requests = plan.rows.size() * (users.recycle ? users.users : 1);
-    const auto open =
-        static_cast<std::uint32_t>(std::min<std::size_t>(requests, host.inflight_max));
-    return sending.connections.value_or(std::max(open, 1u));
+    // Each server may have all that is in flight.
+    const std::size_t wanted = std::size_t{host.inflight_max} * options.server.targets.size();
+    const std::size_t open = std::min({requests, wanted, std::size_t{host.connections_max}});
+    return options.sending.connections.value_or(
+        static_cast<std::uint32_t>(std::max<std::size_t>(open, 1)));
 }
 
 std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns) {
@@ -192,6 +194,7 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     warn_of_ports(options, plan_to_estimate(workload), room.ports);
     const std::uint32_t most = connections_most(room);
     host.capped_by_host = !options.sending.inflight_max || *options.sending.inflight_max > most;
+    host.connections_max = most;
     host.inflight_max = std::min(options.sending.inflight_max.value_or(most), most);
     warn_of_limits(options.sending, workload, room);
     const Result<void> pinned = pin_this_thread(host.engine_cpu.cpu);

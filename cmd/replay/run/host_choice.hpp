@@ -20,6 +20,7 @@ struct HostChoice {
     WaitPolicy wait = WaitPolicy::hybrid;
     std::uint64_t file_limit = 0;
     std::uint32_t inflight_max = 0;
+    std::uint32_t connections_max = 0;  ///< that there is room for
     bool capped_by_host = false;  ///< `inflight_max` is what there is room for, not what was asked
 };
 
@@ -28,7 +29,7 @@ struct HostChoice {
 OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload);
 
 /// Connections that may be in use at once.
-std::uint32_t lanes_most(const SendingFlags& sending, const Plan& plan, const UserRules& users,
+std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const UserRules& users,
                          const HostChoice& host);
 
 /// How many connections can be open, and what bounds them.

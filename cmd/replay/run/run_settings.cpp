@@ -43,7 +43,7 @@ ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const
     settings.abandon.seed = options.workload.plan.seed;
     settings.connections_fixed = options.sending.connections.value_or(0);
     settings.connection = options.sending.connection;
-    settings.lanes_max = lanes_most(options.sending, plan, options.workload.users, host);
+    settings.lanes_max = lanes_most(options, plan, options.workload.users, host);
     settings.arm_ahead = {options.sending.arm_ahead.window_ns};
     settings.arm_all = options.sending.arm_ahead.all;
     settings.grace = {options.sending.grace_ns};

@@ -43,6 +43,7 @@ TEST(Slo, RefusesWhatSaysNothing) {
     EXPECT_NE(refusal("ttft:p99<2").find("unit"), std::string::npos);
     EXPECT_NE(refusal("request_throughput>5").find("searched by"), std::string::npos)
         << refusal("request_throughput>5");
+    EXPECT_NE(refusal("ttft:p99 <= =2s").find("unit"), std::string::npos);
     EXPECT_NE(refusal("speed<2").find("names no figure"), std::string::npos);
 }
 
