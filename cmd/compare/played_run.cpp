@@ -158,8 +158,37 @@ void read_verdict(const std::string& folder, PlayedRun& run) {
 
 using Sides = std::array<SideRead, side_count>;
 
-std::string read_sides(const std::string& path, const GoodputRules& slo, Sides& sides) {
+/// Rules by a column that no record has had so far: such a rule would fit no row, without a word.
+class UnmetColumns {
+  public:
+    explicit UnmetColumns(const GoodputRules& slo) {
+        for (const GoodputRule& rule : slo) {
+            if (rule.key && rule.key->kind == GroupKey::Kind::kept) {
+                keys_.push_back(*rule.key);
+            }
+        }
+    }
+    void meet(const Record& record) {
+        std::erase_if(
+            keys_, [&](const GroupKey& key) { return group_value(key, record, scratch_) != "-"; });
+    }
+    std::string refusal(const std::string& folder) const {
+        return keys_.empty() ? ""
+                             : folder + ": --goodput goes by " + keys_.front().member +
+                                   ", and no record of this run has it: it is there where the run "
+                                   "was played with --keep " +
+                                   keys_.front().member;
+    }
+
+  private:
+    std::vector<GroupKey> keys_;
+    JsonDocument scratch_;
+};
+
+std::string read_sides(const std::string& path, const GoodputRules& slo, Sides& sides,
+                       UnmetColumns& unmet) {
     return each_record_in(path, [&](const Record& record) {
+        unmet.meet(record);
         SideRead& side = sides[static_cast<std::size_t>(record.side)];
         if (record.phase == Phase::warmup) {
             side.timeline.add_warm_up(record.segment);
@@ -203,8 +232,12 @@ int read_played(const std::string& folder, const GoodputRules& slo, std::vector<
     const std::string path =
         run.facts.records_path.empty() ? run.folder + "/requests.jsonl" : run.facts.records_path;
     Sides sides;
-    if (why = read_sides(path, slo.empty() ? run.facts.goodput : slo, sides); !why.empty()) {
+    UnmetColumns unmet(slo);
+    if (why = read_sides(path, slo.empty() ? run.facts.goodput : slo, sides, unmet); !why.empty()) {
         return exit_input;
+    }
+    if (why = unmet.refusal(run.folder); !why.empty()) {
+        return exit_usage;
     }
     const auto rows_of = [&sides](Side side) -> SideRead& {
         return sides[static_cast<std::size_t>(side)];
@@ -214,6 +247,7 @@ int read_played(const std::string& folder, const GoodputRules& slo, std::vector<
     for (const Side side : is_dual ? std::vector{Side::a, Side::b} : std::vector{Side::none}) {
         PlayedRun& one = out.emplace_back(run);
         one.side = side == Side::none ? "" : name_of(side);
+        one.facts.rows = planned;
         settle(rows_of(side), one);
         if (!run.facts.has_users &&
             one.rows.size() < planned) {  // how many users send nobody knows

@@ -96,7 +96,10 @@ PrefixForecast forecast_prefixes(const Trace& trace, const std::vector<SentPromp
         const PrefixTree::Path path = tree.enter(trace, *row);
         counter.add(*row, path);
         count(blocks, path, prompt, trace.block_size);
-        forecast.cached_tokens += static_cast<std::uint64_t>(prompt.cached_tokens.value_or(0));
+        if (prompt.cached_tokens) {
+            forecast.cached_tokens += static_cast<std::uint64_t>(*prompt.cached_tokens);
+            forecast.reported_tokens += row->input_length;
+        }
     }
     forecast.capacity = counter.figures();
     std::vector<std::uint32_t> order;
@@ -153,6 +156,7 @@ void write_forecast(JsonWriter& json, const PrefixForecast& forecast) {
     json.key("block_size").unsigned_integer(capacity.block_size);
     json.key("input_tokens").unsigned_integer(capacity.input_tokens);
     json.key("cached_tokens").unsigned_integer(forecast.cached_tokens);
+    json.key("reported_tokens").unsigned_integer(forecast.reported_tokens);
     json.key("shown_from").unsigned_integer(forecast.shown_from);
     json.key("curve").begin_array();
     for (const CapacityPoint& point : capacity.curve) {

@@ -34,8 +34,9 @@ struct SharedPrefix {
 struct PrefixForecast {
     std::string why_not;  ///< a sentence for people; empty: the rest holds
     CapacityFigures capacity;
-    std::uint64_t cached_tokens = 0;  ///< as reported
-    std::uint64_t shown_from = 2;     ///< prefixes of fewer prompts are left out
+    std::uint64_t cached_tokens = 0;    ///< as reported
+    std::uint64_t reported_tokens = 0;  ///< of the prompts whose server said what it had cached
+    std::uint64_t shown_from = 2;       ///< prefixes of fewer prompts are left out
     std::vector<SharedPrefix> prefixes;
 };
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""What reading the servers' metrics costs a run: scraped.py [PAIRS [SECONDS [DRIFTLESS]]]
+"""What reading the servers' metrics costs a run: scraped.py [TURNS [SECONDS [DRIFTLESS]]]
 
-Runs of one trace, one after the other, in turn with `--metrics none` and with a page of 1,000 series, all of which
-change each second, read each second. The page is served by a process of its own. For each run: drift, how many rows,
-bytes of server.jsonl, and the floor of the same run: how late this script's own sleeps end meanwhile on the writer's
-CPU. At the end the ratio of each pair, with / without. Standard library only.
+Runs of one trace, one after the other, in three ways that take turns: `none` (`--metrics none`), `other` (the same, and a
+process of its own reads a page of 1,000 series, all of which change, each second) and `scraped` (the run itself reads
+that page each second). The page is served by a process of its own. What `other` costs is the page and a busy CPU beside
+the engine; what `scraped` costs more than `other` is our own reading. For each run: drift, how many rows, bytes of
+server.jsonl, and the floor of the same run: how late this script's own sleeps end meanwhile on the writer's CPU. At the
+end the ratios of each pair. Standard library only.
 """
 import http.server
 import json
@@ -18,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 ROWS_PER_S = 100
 ENGINE_CPU, OTHER_CPU = "1", "0"
@@ -68,6 +71,13 @@ def serve(port):
     server.serve_forever()
 
 
+def read_each_second(url):
+    os.sched_setaffinity(0, {int(OTHER_CPU)})
+    while True:
+        urllib.request.urlopen(url).read()
+        time.sleep(1)
+
+
 def percentile(values, per_mille):
     values = sorted(values)
     return values[max(0, -(-len(values) * per_mille // 1000) - 1)]
@@ -87,7 +97,11 @@ class Floor(threading.Thread):
             self.late.append(time.monotonic_ns() - begin - 5_000_000)
 
 
-def play(driftless, trace, url, folder, metrics):
+def play(driftless, trace, url, folder, way, page):
+    metrics = page if way == "scraped" else "none"
+    reader = multiprocessing.Process(target=read_each_second, args=(page,), daemon=True)
+    if way == "other":
+        reader.start()
     floor = Floor()
     floor.start()
     try:
@@ -97,19 +111,21 @@ def play(driftless, trace, url, folder, metrics):
     finally:
         floor.ended.set()
         floor.join()
+        if way == "other":
+            reader.terminate()
     with open(folder + "/requests.jsonl", encoding="utf-8") as lines:
         drift = [json.loads(line)["drift_ns"] for line in lines]
     lines = folder + "/server.jsonl"
     size = os.path.getsize(lines) if os.path.exists(lines) else 0
     at = {per_mille: percentile(drift, per_mille) for per_mille in (500, 990)}
     print("%-8s %d rows | drift us p50 %.2f p99 %.2f worst %.1f | floor us p50 %.1f p99 %.1f | server.jsonl %d bytes" % (
-        "none" if metrics == "none" else "1,000", len(drift), at[500] / 1e3, at[990] / 1e3, max(drift) / 1e3,
+        way, len(drift), at[500] / 1e3, at[990] / 1e3, max(drift) / 1e3,
         percentile(floor.late, 500) / 1e3, percentile(floor.late, 990) / 1e3, size), flush=True)
     return at
 
 
 def main():
-    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    turns = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 30
     driftless = sys.argv[3] if len(sys.argv) > 3 else "build-release/driftless"
     os.sched_setaffinity(0, {int(OTHER_CPU)})
@@ -120,7 +136,8 @@ def main():
                              "none", "--cpu", OTHER_CPU], stdout=subprocess.PIPE, text=True)
     url = mock.stdout.readline().split()[-1]
     metrics = f"http://127.0.0.1:{ports.get()}/metrics"
-    ratios = {500: [], 990: []}
+    pairs_of = (("scraped", "none"), ("other", "none"), ("scraped", "other"))
+    ratios = {(pair, per_mille): [] for pair in pairs_of for per_mille in (500, 990)}
     try:
         with tempfile.TemporaryDirectory() as scratch:
             trace = scratch + "/rows.jsonl"
@@ -128,20 +145,20 @@ def main():
                 for i in range(seconds * ROWS_PER_S):
                     out.write(json.dumps({"timestamp": i * 1000 / ROWS_PER_S, "input_length": 64, "output_length": 8,
                                           "hash_ids": [i]}) + "\n")
-            for pair in range(pairs):
-                found = {}
-                # The first of a pair alternates: what grows over the pairs is in both.
-                for scraped in (False, True) if pair % 2 == 0 else (True, False):
-                    found[scraped] = play(driftless, trace, url, f"{scratch}/{pair}-{scraped}", metrics if scraped else "none")
-                for per_mille, list_of in ratios.items():
-                    list_of.append(found[True][per_mille] / max(1, found[False][per_mille]))
+            for turn in range(turns):
+                # The first of a turn alternates: what grows over the turns is in all.
+                ways = ["none", "other", "scraped"]
+                ways = ways[turn % 3:] + ways[:turn % 3]
+                found = {way: play(driftless, trace, url, f"{scratch}/{turn}-{way}", way, metrics) for way in ways}
+                for ((with_it, without), per_mille), list_of in ratios.items():
+                    list_of.append(found[with_it][per_mille] / max(1, found[without][per_mille]))
     finally:
         mock.send_signal(signal.SIGINT)
         mock.wait()
         page.terminate()
-    for per_mille, list_of in ratios.items():
-        print("with / without, p%d: %s, median %.2f" % (
-            per_mille // 10, ", ".join("%.2f" % one for one in list_of), statistics.median(list_of)))
+    for ((with_it, without), per_mille), list_of in ratios.items():
+        print("%s / %s, p%d: %s, median %.2f" % (
+            with_it, without, per_mille // 10, ", ".join("%.2f" % one for one in list_of), statistics.median(list_of)))
 
 
 if __name__ == "__main__":

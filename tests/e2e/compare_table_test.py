@@ -146,6 +146,17 @@ class Tables(Case):
         self.assertEqual(done.returncode, 3)
         self.assertIn("no summary.json", done.stderr)
 
+    def test_a_dual_run_is_no_single_server(self):
+        """Its figures are over both: it has a line and no place among the others."""
+        with mock("--ttft", "5ms", "--itl", "1ms") as a, mock("--ttft", "5ms", "--itl", "1ms") as b:
+            flags = ("--limit", 40, "--speed", 50, *QUICK)
+            one = self.replay_well(SAMPLE, "--url", a.url, *flags).folder
+            dual = self.replay_well(SAMPLE, "--url", a.url, "--against", b.url, *flags).folder
+        done = compare(one, dual, "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        outcomes = [run["outcome"] for cell in json.loads(done.stdout)["cells"] for run in cell["runs"]]
+        self.assertEqual(sorted(outcomes), ["completed", "dual"])
+
     def test_bad_input(self):
         (self.scratch / "empty").mkdir()
         for flags, words in (((self.scratch / "empty",), "not the folder of a run or of a sweep"),

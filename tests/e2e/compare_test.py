@@ -184,6 +184,14 @@ class Compare(Case):
         self.refused(self.play("20ms", trace=trace), "trace: ", "sample (", "other (", "same TRACE",
                      anyway=False)  # fmt: skip
 
+    def test_the_same_trace_under_another_name(self):
+        """A trace is told by what stands in it."""
+        trace = self.scratch / "renamed.jsonl"
+        shutil.copy(SAMPLE, trace)
+        found = compared(self.fast[0], self.play("100ms", trace=trace))
+        self.assertTrue(found["same_work"], found["differences"])
+        self.assertEqual(found["pairs"]["requests"], 240)
+
     def test_another_seed_is_refused(self):
         other = self.play("20ms", *QUICK, "--seed", 7)
         self.refused(other, "seed: ", " has 0; ", " has 7", "--from A")
@@ -306,6 +314,21 @@ class Compare(Case):
         self.assertEqual(beside.returncode, USAGE)
         self.assertIn("compare it alone", beside.stderr)
 
+    def test_two_sides_of_a_run_that_was_killed(self):
+        """What was not played is counted for each side by itself."""
+        with mock("--ttft", "20ms", "--itl", "1ms") as a, mock("--ttft", "20ms", "--itl", "1ms") as b:
+            process, folder = self.start(SAMPLE, "--url", a.url, "--against", b.url, "--speed", 10)
+            time.sleep(0.8)  # a flush of the records
+            process.kill()
+            process.communicate()
+        records = read_jsonl(folder / "requests.jsonl", whole=False)
+        self.assertGreater(len(records), 10)
+        done = compare(folder)
+        self.assertEqual(done.returncode, INPUT, done.stdout)
+        for side in ("a", "b"):
+            missing = 240 - sum(record["side"] == side for record in records)
+            self.assertIn(f"{missing} of 240", done.stderr)
+
     def test_failures_are_no_times(self):
         """Rows that fail on one side are in no time of either, and are errors."""
         faults = [word for row in range(0, 240, 4) for word in ("--fault-row", f"500:{row}")]
@@ -359,6 +382,12 @@ class Compare(Case):
         self.assertEqual(done.returncode, INPUT)
         self.assertIn("4 users", done.stderr)
         self.assertIn("2 users", done.stderr)
+
+    def test_a_goodput_by_a_column_that_no_record_has(self):
+        done = compare(self.fast[0], self.slow[0], "--goodput", "tier=gold ttft:200")
+        self.assertEqual((done.returncode, done.stdout), (USAGE, ""))
+        self.assertIn("--goodput goes by tier, and no record of this run has it", done.stderr)
+        self.assertIn("--keep tier", done.stderr)
 
     def test_the_help_names_every_flag(self):
         done = compare("--help")

@@ -52,7 +52,8 @@ class Losses(Case):
             sum(record["retransmits"] for record in records.values()),
         )
         self.assertEqual(summary["retransmits"]["rows_unknown"], 0)
-        self.assertIn("the network may have lost a part", " ".join(run.said.split()))
+        if summary["client"]["taken_share_max"] <= 0.1:  # else other lateness is told first
+            self.assertIn("the network may have lost a part", " ".join(run.said.split()))
         told = subprocess.run(
             [DRIFTLESS, "report", str(run.folder), "--json"],
             capture_output=True, text=True, timeout=SECONDS_MAX, check=False,

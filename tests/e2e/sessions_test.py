@@ -45,7 +45,7 @@ class Sessions(Case):
                 rows.append((f"{session}{turn}", before, 0))
         trace = self.write("agents.jsonl", agentic(rows))
         log = self.scratch / f"mock{self.runs}.jsonl"
-        with mock("--ttft", "3ms", "--itl", "1ms", "--batch-slowdown", "0.5", "--log", log) as server:
+        with mock("--ttft", "3ms", "--itl", "10ms", "--batch-slowdown", "0.5", "--log", log) as server:
             self.replay_well(trace, "--url", server.url, "--header", "X-Session-ID: {session}", *flags)
         sessions = {}
         for line in read_jsonl(log):

@@ -31,7 +31,7 @@ function sizeSentence(tokens, rates, observed) {
 function addCapacityCurve(part) {
   const tokens = forecast.curve.map(([blocks]) => blocks * forecast.block_size);
   const rates = forecast.curve.map(([, hits]) => hits / forecast.input_tokens);
-  const observed = summary.cache.rows_reported > 0 ? forecast.cached_tokens / forecast.input_tokens : null;
+  const observed = forecast.reported_tokens > 0 ? forecast.cached_tokens / forecast.reported_tokens : null;
   const curve = { x: [...tokens], y: [...rates] };
   if (cacheSize) {
     part.insertBefore(make("p", { class: "lead" }, sizeSentence(tokens, rates, observed)), part.grid);
