@@ -59,6 +59,18 @@ bool settle_stack() {
     return set;
 }
 
+/// No file of ours gets the number of one that is closed. /dev/null is opened for those alone: a
+/// root may have none.
+bool hold_standard_files() {
+    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        // open takes the lowest that is free
+        if (::fcntl(number, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != number) {
+            return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 bool settle_process() {
@@ -69,11 +81,7 @@ bool settle_process() {
     ignore.sa_handler = SIG_IGN;
     (void)sigaction(SIGXFSZ, &ignore, nullptr);
     std::set_new_handler(&end_without_memory);
-    int number = STDIN_FILENO;
-    while (number >= 0 && number <= STDERR_FILENO) {  // open takes the lowest that is free
-        number = ::open("/dev/null", O_RDWR);
-    }
-    return number >= 0 && ::close(number) == 0;
+    return hold_standard_files();
 }
 
 }  // namespace driftless

@@ -1,6 +1,7 @@
 #include "cmd/whole_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -79,6 +80,14 @@ Result<std::string> read_whole_file(const std::string& path) {
     }
     ::close(number);
     return Error{ErrorCode::too_large, 0, "read a file"};
+}
+
+Result<std::string> read_regular_file(const std::string& path) {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+        return Error{ErrorCode::invalid, 0, "is not a regular file"};
+    }
+    return read_whole_file(path);
 }
 
 }  // namespace driftless

@@ -20,6 +20,10 @@ Result<void> write_whole_file(const std::string& path, const std::string& text,
 /// Reads a file that is at most 64 MiB large. Errors: not_found, denied, too_large, io_failed.
 Result<std::string> read_whole_file(const std::string& path);
 
+/// The same, of a file of a run: what is no regular file is refused (`invalid`), because reading a
+/// FIFO would wait for a writer.
+Result<std::string> read_regular_file(const std::string& path);
+
 /// "2026-11-21T03:45:12.123456789Z".
 std::string utc_text(std::int64_t utc_ns);
 

@@ -38,7 +38,7 @@ std::string counts_text(const PlayedCounts& counts) {
 
 std::string run_text(const PlayedRun& run) {
     std::string text = run.name() + ": ";
-    text += run.verdict.empty() ? "no verdict, it did not end" : run.verdict;
+    text += run.verdict.empty() ? run.why_no_verdict : run.verdict;
     if (!run.verdict.empty() && run.verdict != "certified" && !run.verdict_reasons.empty()) {
         text += " (" + run.verdict_reasons.front() + ")";
     }
@@ -156,10 +156,12 @@ std::string refusal_text(const Comparison& comparison) {
     for (const WorkDifference& one : comparison.differences) {
         if (one.weight != Weight::told) {
             const std::string first = comparison.a.front().name();
-            const std::string other =
-                first == one.run ? "" : fmt::format("{} has {}; ", first, one.a);
-            text += fmt::format("  {}: {}{} has {}\n    {}\n", one.what, other, one.run, one.b,
-                                one.remedy);
+            // A state of one run is compared with nobody's.
+            text +=
+                one.what == "completeness"
+                    ? fmt::format("  {}: {}: {}\n    {}\n", one.what, one.run, one.b, one.remedy)
+                    : fmt::format("  {}: {} has {}; {} has {}\n    {}\n", one.what, first, one.a,
+                                  one.run, one.b, one.remedy);
         }
     }
     if (heaviest(comparison.differences) == Weight::refused) {

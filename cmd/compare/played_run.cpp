@@ -137,15 +137,18 @@ void settle(SideRead& read, PlayedRun& run) {
     run.compared.duration_ns = read.timeline.figures().duration_ns;
 }
 
-/// As its summary.json has it; empty where there is none, because it did not end.
+/// As its summary.json has it; empty where there is none.
 void read_verdict(const std::string& folder, PlayedRun& run) {
-    const Result<std::string> text = read_whole_file(folder + "/summary.json");
-    if (!text) {
+    const std::string path = folder + "/summary.json";
+    const Result<std::string> text = read_regular_file(path);
+    if (!text && text.error().code == ErrorCode::not_found) {
         return;
     }
     JsonDocument document;
-    const Result<JsonValue> root = document.parse(text.value());
+    const Result<JsonValue> root = document.parse(text ? text.value() : "");
     if (!root) {
+        run.why_no_verdict = "no verdict, " + path + " cannot be read (driftless report " + folder +
+                             " counts it anew)";
         return;
     }
     const JsonValue verdict = root.value().find("verdict");

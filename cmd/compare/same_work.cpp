@@ -169,19 +169,26 @@ class Differences {
     void add_unplayed() {
         for (const PlayedRun* run : runs_) {
             const std::string name = run->name();
+            const std::string anew = "driftless replay --from " + run->folder + " plays it anew";
             const std::string resume =
                 run->facts.is_live || run->facts.has_users
-                    ? "driftless replay --from " + run->folder + " plays it anew"
+                    ? anew
                     : "driftless replay --resume " + run->folder + " goes on with it";
             if (run->goes_on) {
                 add_state(name, "still goes on", "wait for its end");
             } else if (run->counts.unplayed > 0) {
                 add_state(name,
-                          fmt::format("{} of {} were not played to their end", run->counts.unplayed,
+                          fmt::format("{} of {} not played to their end", run->counts.unplayed,
                                       counted(run->facts.rows, "row", "rows")),
                           resume);
             } else if (run->facts.has_users && run->killed) {
                 add_state(name, "was killed while its users played", resume);
+            } else if (run->counts.interrupted > 0) {
+                add_state(
+                    name,
+                    fmt::format("{} of {} lost when it was killed, before it was resumed",
+                                run->counts.interrupted, counted(run->facts.rows, "row", "rows")),
+                    anew);
             }
         }
     }

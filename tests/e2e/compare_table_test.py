@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import unittest
@@ -156,6 +157,35 @@ class Tables(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         outcomes = [run["outcome"] for cell in json.loads(done.stdout)["cells"] for run in cell["runs"]]
         self.assertEqual(sorted(outcomes), ["completed", "dual"])
+
+    def test_one_run_is_no_repeat_of_itself(self):
+        """Neither as a copy, nor by another path, nor in its sweep and by itself."""
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            sweep = self.sweep("one", "--url", server.url, "--over", "speed=50", "--", "--limit", 10, *QUICK)
+        cell = next(path for path in sweep.iterdir() if path.is_dir())
+        copy, link = self.scratch / "copy", self.scratch / "link"
+        shutil.copytree(cell, copy)
+        link.symlink_to(cell)
+        for other in (copy, link, sweep):
+            done = compare(cell, other)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn("is the same run as", done.stderr)
+
+    def test_a_pipe_is_no_file_of_a_run(self):
+        """Reading it would wait for a writer for ever."""
+        with mock("--ttft", "5ms", "--itl", "1ms") as server:
+            runs = [self.replay_well(SAMPLE, "--url", server.url, "--limit", 10, "--speed", 50, *QUICK).folder
+                    for _ in range(2)]  # fmt: skip
+        for name in ("summary.json", "run.json"):
+            (runs[1] / name).unlink()
+            os.mkfifo(runs[1] / name)
+            done = compare(*runs)
+            self.assertIn("is not a regular file" if name == "summary.json" else "", done.stdout + done.stderr)
+        done = subprocess.run([DRIFTLESS, "compare", *map(str, runs)], capture_output=True, text=True,
+                              timeout=SECONDS_MAX, check=False)  # fmt: skip
+        self.assertIn("is not a regular file", done.stderr)
+        for name in ("summary.json", "run.json"):  # the harness reads what runs wrote
+            (runs[1] / name).unlink()
 
     def test_bad_input(self):
         (self.scratch / "empty").mkdir()

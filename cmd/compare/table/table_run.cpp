@@ -36,12 +36,13 @@ std::string without_slashes(std::string path) {
 /// The `summary.json` of a folder; where it cannot be read, the reason is in `why`.
 std::optional<CellSummary> summary_in(const std::string& folder, std::string& why) {
     const std::string path = folder + "/summary.json";
-    const Result<std::string> text = read_whole_file(path);
+    const Result<std::string> text = read_regular_file(path);
     if (!text) {
         why =
             text.error().code == ErrorCode::not_found
                 ? "no summary.json: it was killed or still goes on; see driftless report " + folder
-                : path + ": " + reason_of(text.error());
+            : text.error().code == ErrorCode::invalid ? path + ": " + text.error().doing
+                                                      : path + ": " + reason_of(text.error());
         return {};
     }
     Result<CellSummary> summary = CellSummary::read(text.value());
@@ -52,12 +53,16 @@ std::optional<CellSummary> summary_in(const std::string& folder, std::string& wh
     return std::move(summary).value();
 }
 
-/// The digest of all prompts that were sent, which only run.json has.
-std::string prompts_digest_in(const std::string& folder) {
-    const Result<std::string> text = read_whole_file(folder + "/run.json");
+/// What only run.json has: the digest of all prompts that were sent, and whose run it is.
+void add_run_json(TableRun& run) {
+    const Result<std::string> text = read_regular_file(run.folder + "/run.json");
     JsonDocument document;
     const Result<JsonValue> root = document.parse(text ? text.value() : "null");
-    return root ? std::string(root.value().find("prompts_digest").as_string().value_or("")) : "";
+    if (root) {
+        const JsonValue digest = root.value().find("plan").find("prompts_digest");
+        run.prompts_digest = digest.as_string().value_or("");
+        run.run_id = root.value().find("run_id").as_string().value_or("");
+    }
 }
 
 bool is_spoiled(const std::string& verdict) {
@@ -165,7 +170,7 @@ TableRun run_of_cell(const std::string& sweep, const LedgerCell& cell,
 
 std::string read_sweep_folder(const std::string& folder, std::vector<TableRun>& out) {
     const std::string path = folder + "/sweep.json";
-    const Result<std::string> text = read_whole_file(path);
+    const Result<std::string> text = read_regular_file(path);
     if (!text) {
         return path + ": " + reason_of(text.error());
     }
@@ -195,6 +200,19 @@ void tell_names_apart(std::vector<TableRun>& runs) {
     }
 }
 
+/// Under two paths, or in its sweep and by itself: it would count twice.
+std::string why_same_run(const std::vector<TableRun>& runs) {
+    std::map<std::string, std::string> folders;
+    for (const TableRun& run : runs) {
+        if (const auto [first, is_new] = folders.emplace(run.run_id, run.folder);
+            !is_new && !run.run_id.empty()) {
+            return run.folder + ": is the same run as " + first->second + " (run_id " + run.run_id +
+                   "); name each run once";
+        }
+    }
+    return "";
+}
+
 }  // namespace
 
 std::optional<std::string> TableRun::label(std::string_view key) const {
@@ -207,7 +225,7 @@ void describe_run(TableRun& run) {
     if (!run.summary) {
         return;
     }
-    run.prompts_digest = prompts_digest_in(run.folder);
+    add_run_json(run);
     const JsonValue root = run.summary->root();
     run.load = load_keys(root);
     if (root.find("run").is(JsonType::object)) {  // sweep.json keeps figures alone
@@ -240,7 +258,7 @@ std::string read_table_runs(const std::vector<std::string>& folders, std::vector
         }
     }
     tell_names_apart(out);
-    return "";
+    return why_same_run(out);
 }
 
 }  // namespace driftless

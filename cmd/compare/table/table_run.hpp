@@ -30,6 +30,7 @@ struct TableRun {
     /// E2E by output token, ms, of requests that are ok; nothing until read_e2e_per_token.
     std::optional<Distribution> e2e_per_token;
     std::string prompts_digest;  ///< of run.json; empty: not known
+    std::string run_id;          ///< of run.json; empty: not known
     std::string outcome;         ///< "completed", "spoiled", "stopped", "killed", ..
     /// Why its figures are in no mean and on no frontier: one line; empty: they are.
     std::string left_out;

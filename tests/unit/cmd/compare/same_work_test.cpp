@@ -78,6 +78,11 @@ TEST(SameWork, WhatWasNotPlayedToItsEnd) {
     other.facts.has_users = other.killed = true;
     EXPECT_EQ(names_of(work_differences({played("a")}, {other})), Names{"completeness"});
     other = played("b");
+    other.counts.interrupted = 3;  // resumed since, and complete but for these
+    const auto lost = work_differences({played("a")}, {other});
+    EXPECT_EQ(names_of(lost), Names{"completeness"});
+    EXPECT_NE(lost.front().remedy.find("--from"), std::string::npos);
+    other = played("b");
     other.goes_on = true;
     EXPECT_EQ(work_differences({played("a")}, {other}).front().b, "still goes on");
 }
