@@ -65,7 +65,9 @@ void Sheet::begin_sheet() {
     const std::string name = sheets_ == 0 ? name_ : name_ + " " + std::to_string(sheets_ + 1);
     ++sheets_;
     sheet_ = workbook_add_worksheet(workbook_, name.c_str());
-    CHECK(sheet_ != nullptr);  // the names are ours
+    if (sheet_ == nullptr) {  // the names are ours, so that it is the temporary file
+        return;
+    }
     lxw_format* const bold = workbook_add_format(workbook_);
     format_set_bold(bold);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -79,9 +81,12 @@ void Sheet::begin_sheet() {
 }
 
 void Sheet::add(const TableRow& row) {
-    if (next_row_ == rows_max_) {
+    if (sheet_ != nullptr && next_row_ == rows_max_) {
         finish();
         begin_sheet();
+    }
+    if (sheet_ == nullptr) {
+        return;
     }
     for (std::size_t i = 0; i < row.size(); ++i) {
         const auto column = static_cast<lxw_col_t>(i);
@@ -105,6 +110,9 @@ void Sheet::add(const TableRow& row) {
 }
 
 void Sheet::finish() {
+    if (sheet_ == nullptr) {
+        return;
+    }
     (void)worksheet_autofilter(sheet_, 0, 0, next_row_ - 1,
                                static_cast<lxw_col_t>(columns_.size() - 1));
 }

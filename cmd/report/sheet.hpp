@@ -24,6 +24,9 @@ class Sheet {
     Sheet(lxw_workbook* workbook, std::string name, std::span<const std::string_view> columns,
           std::uint32_t rows_max = sheet_rows_max);
 
+    /// The library had a temporary file for every sheet; where not, rows are left out.
+    bool made() const { return sheet_ != nullptr; }
+
     void add(const TableRow& row);
     /// After the last row: the filters know then how far they go.
     void finish();

@@ -89,8 +89,10 @@ class ChartSheet {
     explicit ChartSheet(lxw_workbook* workbook)
         : workbook_(workbook), sheet_(workbook_add_worksheet(workbook, "charts")) {}
 
+    bool made() const { return sheet_ != nullptr; }
+
     void add(const Sheet& table, const ChartSpec& spec) {
-        if (table.rows() == 0) {
+        if (!made() || table.rows() == 0) {
             return;
         }
         lxw_chart* const chart =
@@ -157,9 +159,10 @@ std::string fill(Sheet& sheet, JsonlRows& rows) {
     return rows.why();
 }
 
-/// Fills the workbook. Why it cannot be, or empty.
+/// Fills the workbook. Why it cannot be, or empty; `made` is false where the library had no
+/// temporary file for one of the sheets.
 std::string fill(lxw_workbook* workbook, const ReportedRun& run, JsonlRows& requests,
-                 JsonlRows& periods) {
+                 JsonlRows& periods, bool& made) {
     Sheet summary(workbook, name_of(RunTable::summary), summary_columns);
     fill(summary, summary_rows(run.summary));
     ChartSheet charts(workbook);
@@ -179,6 +182,8 @@ std::string fill(lxw_workbook* workbook, const ReportedRun& run, JsonlRows& requ
     }
     Sheet definitions(workbook, "definitions", definition_columns);
     fill(definitions, definition_rows());
+    made = summary.made() && charts.made() && request_sheet.made() && period_sheet.made() &&
+           definitions.made();
     return "";
 }
 
@@ -235,8 +240,12 @@ int write_workbook(const ReportedRun& run, const std::string& path) {
     if (workbook == nullptr) {
         return fail_new_file("--xlsx", path, Error{ErrorCode::io_failed, errno, "make the file"});
     }
-    why = fill(workbook, run, requests.value(), periods.value());
-    const Result<void> closed = close_workbook(workbook);
+    bool whole = true;
+    why = fill(workbook, run, requests.value(), periods.value(), whole);
+    Result<void> closed = close_workbook(workbook);
+    if (closed && !whole) {
+        closed = Error{ErrorCode::io_failed, 0, "make a temporary file beside the workbook"};
+    }
     if (!closed || !why.empty()) {
         (void)::unlink(path.c_str());
         return why.empty() ? fail_new_file("--xlsx", path, closed.error()) : refuse(why);
