@@ -170,15 +170,13 @@ FolderLock& FolderLock::operator=(FolderLock&& other) noexcept {
 
 std::string read_run(const std::string& folder, RunFacts& facts) {
     const std::string path = folder + "/run.json";
-    struct stat facts_of{};
-    if (::stat(path.c_str(), &facts_of) == 0 && !S_ISREG(facts_of.st_mode)) {
-        return path + ": is not a regular file";  // reading a FIFO would wait for a writer
-    }
-    const Result<std::string> text = read_whole_file(path);
+    const Result<std::string> text = read_regular_file(path);
     if (!text) {
-        return text.error().code == ErrorCode::not_found
+        const Error error = text.error();
+        return error.code == ErrorCode::not_found
                    ? folder + ": is not the folder of a run: it has no run.json"
-                   : path + ": cannot be read: " + reason_of(text.error());
+               : error.code == ErrorCode::invalid ? path + ": " + error.doing
+                                                  : path + ": cannot be read: " + reason_of(error);
     }
     JsonDocument document;
     Result<RunFacts> read = read_run_facts(document, text.value());
