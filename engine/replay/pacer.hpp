@@ -50,7 +50,7 @@ class Pacer {
     Instant next_due(Instant now) const;
     /// The next row is due and its bytes are not ready.
     bool needs_arm(Instant now) const;
-    /// A row that is due gets the next connection that there is room for.
+    /// A row that is due lacks a connection, and none is under way: it gets the next one.
     bool awaits_lane() const { return waiting_.wants_connection(); }
     /// Nothing is left to fire.
     bool done() const;

@@ -99,7 +99,9 @@ WaitingRows::Step WaitingRows::step() {
     const bool tls = lanes_.parts.targets[target].tls != nullptr;
     Lane* lane =
         tls ? lanes_.pool.bind(target, row, wish, true) : lanes_.pool.take_idle(target, wish);
-    CHECK(lane != nullptr);
+    if (lane == nullptr) {
+        return {};  // it has grown too old since `next` saw it
+    }
     (choice->retry ? queues_[target].retries : queues_[target].rows).remove(row);
     return tls ? Step{true, nullptr, nullptr} : Step{true, lane, &row};
 }
@@ -128,7 +130,7 @@ bool WaitingRows::answer_failures() {
     return any;
 }
 
-// What fails is that all connections that are allowed are in use: then the others fail, too.
+// Where one cannot be opened, all that are allowed are in use: the others cannot be, either.
 void WaitingRows::open_wanted() {
     while (const std::optional<Choice> wanting = next_without_lane()) {
         if (!lanes_.pool.open_one(wanting->target)) {
@@ -163,10 +165,9 @@ bool WaitingRows::lacks_connection(std::uint32_t target) const {
                : !has_lane(target, queue.retries);
 }
 
-// All connections that are allowed are in use: one that stands idle, and that no row waits for
-// which was due before, gives way. Where there is none, a busy one will come free. For a retry,
-// which is in flight, one gives way, too, that is kept for rows that may not leave before the retry
-// has ended.
+// All connections that are allowed are in use. An idle one gives way, unless a row waits for it
+// that was due earlier; where there is none, a busy one will come free. For a retry, which is in
+// flight, one gives way, too, that is kept for rows that may not leave before the retry has ended.
 void WaitingRows::make_room(const Choice& wanting) {
     for (std::uint32_t target = 0; target < queues_.size(); ++target) {
         const Queue& queue = queues_[target];

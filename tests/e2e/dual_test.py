@@ -228,7 +228,7 @@ class Dual(Case):
         self.assertEqual(urls, {a.url + "/metrics", b.url + "/metrics"})
 
     def test_a_cap_favours_no_side(self):
-        """Both sides wait for the same places, and leave in the order of the coin."""
+        """Both sides wait for the same places, and either goes first about as often."""
         with mock(*FAST) as a, mock(*FAST) as b:
             for cap in (("--max-inflight", 1), ("--max-inflight", 3), ("--connections", 2)):
                 run = self.replay_well(SAMPLE, "--url", a.url, "--against", b.url, "--limit", ROWS,

@@ -69,7 +69,6 @@ TEST(LaneSupply, OpensNoMoreThanThereMayBe) {
     EXPECT_TRUE(lanes.lanes.pool.full());
 }
 
-// After a failure none is opened ahead of need for a while.
 // ... and none of the servers goes without.
 TEST(LaneSupply, SharesWhatThereMayBe) {
     Supply::Options options = servers(2);
@@ -80,6 +79,7 @@ TEST(LaneSupply, SharesWhatThereMayBe) {
     EXPECT_EQ(lanes.supply.in_stock(1), 1u);
 }
 
+// After a failure none is opened ahead of need for a while.
 TEST(LaneSupply, LeavesAServerThatFailsInPeace) {
     Supply lanes(1);
     const Instant quiet = lanes.driver.now() + milliseconds(200);

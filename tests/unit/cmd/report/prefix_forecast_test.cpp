@@ -30,6 +30,7 @@ TEST(PrefixForecast, JoinsWhatTheSamePromptsHave) {
     const PrefixForecast forecast = forecast_prefixes(trace, sent);
     EXPECT_EQ(forecast.why_not, "");
     EXPECT_EQ(forecast.cached_tokens, 20U);
+    EXPECT_EQ(forecast.reported_tokens, 24U) << "two prompts of 12: the others' server did not say";
     ASSERT_EQ(forecast.prefixes.size(), 2U);
     const SharedPrefix& two = forecast.prefixes[0];
     EXPECT_EQ(two.parent, -1);
