@@ -96,20 +96,24 @@ Result<GoodputRule> parse_goodput_rule(std::string_view text) {
                   : Result<GoodputRule>(limits.error());
 }
 
+std::string repeated_goodput(const GoodputRules& rules) {
+    const auto common =
+        std::count_if(rules.begin(), rules.end(), [](const auto& rule) { return !rule.key; });
+    return common > 1 ? "--goodput is given " + std::to_string(common) +
+                            " times for all rows; give it once, and for some rows as "
+                            "\"tier=gold ttft:200\""
+                      : "";
+}
+
 std::string goodput_refusal(const GoodputRules& rules, const std::vector<std::string>& keep) {
-    std::size_t common = 0;
     for (const GoodputRule& rule : rules) {
-        common += rule.key ? 0 : 1;
         if (rule.key && rule.key->kind == GroupKey::Kind::kept && !is_kept(*rule.key, keep)) {
             return "--goodput \"" + rule.key->member + "=" + rule.value +
                    " ..\" goes by a column that no record has: give --keep " + rule.key->member +
                    ", too";
         }
     }
-    return common > 1 ? "--goodput is given " + std::to_string(common) +
-                            " times for all rows; give it once, and for some rows as "
-                            "\"tier=gold ttft:200\""
-                      : "";
+    return repeated_goodput(rules);
 }
 
 }  // namespace driftless

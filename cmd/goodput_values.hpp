@@ -19,6 +19,8 @@ Result<GoodputRule> parse_group_goodput(std::string_view text);
 /// One or the other. Errors: invalid.
 Result<GoodputRule> parse_goodput_rule(std::string_view text);
 
+/// Why rules for all rows that are given more than once cannot stand together, or the empty text.
+std::string repeated_goodput(const GoodputRules& rules);
 /// Why the rules cannot stand together in a run that keeps these columns of its trace, or the
 /// empty text.
 std::string goodput_refusal(const GoodputRules& rules, const std::vector<std::string>& keep);

@@ -172,11 +172,9 @@ std::string read_run(const std::string& folder, RunFacts& facts) {
     const std::string path = folder + "/run.json";
     const Result<std::string> text = read_regular_file(path);
     if (!text) {
-        const Error error = text.error();
-        return error.code == ErrorCode::not_found
+        return text.error().code == ErrorCode::not_found
                    ? folder + ": is not the folder of a run: it has no run.json"
-               : error.code == ErrorCode::invalid ? path + ": " + error.doing
-                                                  : path + ": cannot be read: " + reason_of(error);
+                   : path + ": " + why_unreadable(text.error());
     }
     JsonDocument document;
     Result<RunFacts> read = read_run_facts(document, text.value());

@@ -90,4 +90,8 @@ Result<std::string> read_regular_file(const std::string& path) {
     return read_whole_file(path);
 }
 
+std::string why_unreadable(const Error& error) {
+    return error.code == ErrorCode::invalid ? error.doing : "cannot be read: " + reason_of(error);
+}
+
 }  // namespace driftless

@@ -23,6 +23,8 @@ Result<std::string> read_whole_file(const std::string& path);
 /// The same, of a file of a run: what is no regular file is refused (`invalid`), because reading a
 /// FIFO would wait for a writer.
 Result<std::string> read_regular_file(const std::string& path);
+/// Why it could not be read: "is not a regular file", "cannot be read: Permission denied".
+std::string why_unreadable(const Error& error);
 
 /// "2026-11-21T03:45:12.123456789Z".
 std::string utc_text(std::int64_t utc_ns);

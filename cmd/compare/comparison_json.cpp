@@ -18,7 +18,8 @@ void write_differences(JsonWriter& json, const std::vector<WorkDifference>& diff
         json.begin_object();
         json.key("what").string(one.what);
         json.key("weight").string(name_of(one.weight));
-        json.key("a").string(one.a);
+        json.key("a");
+        one.a.empty() ? json.null() : json.string(one.a);
         json.key("b").string(one.b);
         json.key("run").string(one.run);
         json.key("remedy").string(one.remedy);

@@ -62,8 +62,7 @@ void add_work(const Comparison& comparison, std::vector<ComparisonNote>& out) {
     }
     for (const WorkDifference& one : comparison.differences) {
         const bool told = one.weight == Weight::told;
-        out.push_back({told ? "Differs" : "NOT THE SAME",
-                       fmt::format("{}: A {}, B {}", one.what, one.a, one.b)});
+        out.push_back({told ? "Differs" : "NOT THE SAME", text_of(one)});
     }
 }
 
@@ -156,12 +155,10 @@ std::string refusal_text(const Comparison& comparison) {
     for (const WorkDifference& one : comparison.differences) {
         if (one.weight != Weight::told) {
             const std::string first = comparison.a.front().name();
-            // A state of one run is compared with nobody's.
-            text +=
-                one.what == "completeness"
-                    ? fmt::format("  {}: {}: {}\n    {}\n", one.what, one.run, one.b, one.remedy)
-                    : fmt::format("  {}: {} has {}; {} has {}\n    {}\n", one.what, first, one.a,
-                                  one.run, one.b, one.remedy);
+            text += one.a.empty() ? "  " + text_of(one)
+                                  : fmt::format("  {}: {} has {}; {} has {}", one.what, first,
+                                                one.a, one.run, one.b);
+            text += fmt::format("\n    {}\n", one.remedy);
         }
     }
     if (heaviest(comparison.differences) == Weight::refused) {

@@ -59,8 +59,7 @@ std::string where_text(const Comparison& comparison) {
 TestCase work_case(const Comparison& comparison) {
     TestCase one{"compare", "both played the same work", CaseEnd::passed, "", ""};
     for (const WorkDifference& difference : comparison.differences) {
-        one.details += fmt::format("{}{}: A {}, {} {}", one.details.empty() ? "" : "; ",
-                                   difference.what, difference.a, difference.run, difference.b);
+        one.details += (one.details.empty() ? "" : "; ") + text_of(difference);
         if (difference.weight != Weight::told && one.end == CaseEnd::passed) {
             one.end = CaseEnd::failed;
             one.message = difference.what + " differs";

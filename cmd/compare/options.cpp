@@ -175,6 +175,7 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
     why = table ? take_table(runs, line.table) : take_sides(runs, line.command);
     why = why.empty() && table ? why_not_in_table(line.command) : why;
     why = why.empty() ? why_not_together(line.command.exports) : why;
+    why = why.empty() ? repeated_goodput(line.command.slo) : why;
     return why.empty() ? line : refused(why);
 }
 

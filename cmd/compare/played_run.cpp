@@ -144,11 +144,11 @@ void read_verdict(const std::string& folder, PlayedRun& run) {
     if (!text && text.error().code == ErrorCode::not_found) {
         return;
     }
+    run.why_no_verdict =
+        "no verdict, " + path + " has none (driftless report " + folder + " makes it anew)";
     JsonDocument document;
     const Result<JsonValue> root = document.parse(text ? text.value() : "");
     if (!root) {
-        run.why_no_verdict = "no verdict, " + path + " cannot be read (driftless report " + folder +
-                             " counts it anew)";
         return;
     }
     const JsonValue verdict = root.value().find("verdict");

@@ -211,7 +211,7 @@ class Differences {
 
   private:
     void add_state(const std::string& name, const std::string& what, const std::string& remedy) {
-        found_.push_back({Weight::refused, "completeness", "complete", what, name,
+        found_.push_back({Weight::refused, "completeness", "", what, name,
                           remedy + ", and --anyway compares the requests that all runs have"});
     }
 
@@ -222,6 +222,12 @@ class Differences {
 };
 
 }  // namespace
+
+std::string text_of(const WorkDifference& difference) {
+    const auto& [weight, what, a, b, run, remedy] = difference;
+    return a.empty() ? fmt::format("{}: {}: {}", what, run, b)
+                     : fmt::format("{}: A {}, {} {}", what, a, run, b);
+}
 
 const char* name_of(Weight weight) {
     switch (weight) {

@@ -25,7 +25,7 @@ const char* name_of(Weight weight);
 struct WorkDifference {
     Weight weight = Weight::told;
     std::string what;    ///< "trace", "seed", "window", ..
-    std::string a;       ///< of the first run of A
+    std::string a;       ///< of the first run of A; empty: `b` says something of `run` alone
     std::string b;       ///< of `run`
     std::string run;     ///< name of the first run that differs so
     std::string remedy;  ///< empty: there is none
@@ -34,6 +34,9 @@ struct WorkDifference {
 /// The most important first; none: the same work. Neither group is empty.
 std::vector<WorkDifference> work_differences(const std::vector<PlayedRun>& a,
                                              const std::vector<PlayedRun>& b);
+
+/// "seed: A 0, runs/b 7"; "completeness: runs/b: still goes on".
+std::string text_of(const WorkDifference& difference);
 
 /// The heaviest of them; told where there are none.
 Weight heaviest(const std::vector<WorkDifference>& differences);

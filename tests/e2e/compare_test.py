@@ -388,6 +388,9 @@ class Compare(Case):
         self.assertEqual((done.returncode, done.stdout), (USAGE, ""))
         self.assertIn("--goodput goes by tier, and no record of this run has it", done.stderr)
         self.assertIn("--keep tier", done.stderr)
+        twice = compare(self.fast[0], self.slow[0], "--goodput", "ttft:200", "--goodput", "ttft:300")
+        self.assertEqual((twice.returncode, twice.stdout), (USAGE, ""))
+        self.assertIn("--goodput is given 2 times", twice.stderr)
 
     def test_the_help_names_every_flag(self):
         done = compare("--help")

@@ -41,8 +41,7 @@ std::optional<CellSummary> summary_in(const std::string& folder, std::string& wh
         why =
             text.error().code == ErrorCode::not_found
                 ? "no summary.json: it was killed or still goes on; see driftless report " + folder
-            : text.error().code == ErrorCode::invalid ? path + ": " + text.error().doing
-                                                      : path + ": " + reason_of(text.error());
+                : path + ": " + why_unreadable(text.error());
         return {};
     }
     Result<CellSummary> summary = CellSummary::read(text.value());
@@ -172,7 +171,7 @@ std::string read_sweep_folder(const std::string& folder, std::vector<TableRun>& 
     const std::string path = folder + "/sweep.json";
     const Result<std::string> text = read_regular_file(path);
     if (!text) {
-        return path + ": " + reason_of(text.error());
+        return path + ": " + why_unreadable(text.error());
     }
     Ledger ledger;
     if (const std::string why = read_ledger(text.value(), ledger); !why.empty()) {
