@@ -187,22 +187,32 @@ std::string fill(lxw_workbook* workbook, const ReportedRun& run, JsonlRows& requ
     return "";
 }
 
-/// Writes the file, and frees the workbook. What the library says of an error on standard error is
-/// left out: our own line says it.
-Result<void> close_workbook(lxw_workbook* workbook) {
-    std::FILE* const said = stderr;
-    std::FILE* const nowhere = std::fopen("/dev/null", "w");
-    stderr = nowhere == nullptr ? said : nowhere;
-    errno = 0;
-    const lxw_error closed = workbook_close(workbook);
-    const int number = errno;
-    stderr = said;
-    if (nowhere != nullptr) {
-        (void)std::fclose(nowhere);
+/// What the library says of an error on standard error is left out: our own line says it.
+class Unsaid {
+  public:
+    Unsaid() : nowhere_(std::fopen("/dev/null", "w")) {
+        stderr = nowhere_ == nullptr ? said_ : nowhere_;
     }
-    return closed == LXW_NO_ERROR
+    ~Unsaid() {
+        stderr = said_;
+        if (nowhere_ != nullptr) {
+            (void)std::fclose(nowhere_);
+        }
+    }
+    Unsaid(const Unsaid&) = delete;
+    Unsaid& operator=(const Unsaid&) = delete;
+
+  private:
+    std::FILE* said_ = stderr;
+    std::FILE* nowhere_;
+};
+
+/// Writes the file, and frees the workbook.
+Result<void> close_workbook(lxw_workbook* workbook) {
+    errno = 0;
+    return workbook_close(workbook) == LXW_NO_ERROR
                ? Result<void>()
-               : Result<void>(Error{ErrorCode::io_failed, number, "write the workbook"});
+               : Result<void>(Error{ErrorCode::io_failed, errno, "write the workbook"});
 }
 
 int refuse(const std::string& why) {
@@ -227,11 +237,11 @@ int write_workbook(const ReportedRun& run, const std::string& path) {
         return refuse(why);
     }
     // Made here, because the library would write over what is there.
-    const int made = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-    if (made < 0) {
+    const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+    if (file < 0) {
         return fail_new_file("--xlsx", path, error_from_errno(errno, "create the file"));
     }
-    (void)::close(made);
+    (void)::close(file);
     std::string temporary = folder_of(path);
     lxw_workbook_options options{};
     options.constant_memory = LXW_TRUE;
@@ -240,11 +250,17 @@ int write_workbook(const ReportedRun& run, const std::string& path) {
     if (workbook == nullptr) {
         return fail_new_file("--xlsx", path, Error{ErrorCode::io_failed, errno, "make the file"});
     }
-    bool whole = true;
-    why = fill(workbook, run, requests.value(), periods.value(), whole);
-    Result<void> closed = close_workbook(workbook);
-    if (closed && !whole) {
-        closed = Error{ErrorCode::io_failed, 0, "make a temporary file beside the workbook"};
+    bool made = true;
+    Result<void> closed;
+    {
+        const Unsaid unsaid;
+        why = fill(workbook, run, requests.value(), periods.value(), made);
+        if (made) {
+            closed = close_workbook(workbook);
+        } else {  // the library would fall over a sheet that it could not make
+            lxw_workbook_free(workbook);
+            closed = Error{ErrorCode::exhausted, 0, "make temporary files beside it"};
+        }
     }
     if (!closed || !why.empty()) {
         (void)::unlink(path.c_str());
