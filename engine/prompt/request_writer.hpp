@@ -35,6 +35,9 @@ struct RequestOptions {
     std::string run_id;
     std::size_t targets = 1;  ///< rows go to them as `balance` says
     Balance balance = Balance::turn;
+    /// [requests of this engine] their positions in the plan, by which they are balanced; null:
+    /// they are the same. Outlives the armer.
+    const std::vector<std::uint32_t>* positions = nullptr;
     bool for_tls = false;  ///< leaves room in front, so that records fit in place
     /// Head fields of each row's own, by its position in the trace; outlives the armer. An
     /// X-Request-Id among them goes before ours.

@@ -18,8 +18,8 @@ namespace {
 
 constexpr mode_t others_may = 077;
 
-std::string name_for(const std::string& run_id) {
-    return "/driftless-" + run_id;
+std::string name_for(const std::string& run_id, std::uint32_t engine) {
+    return "/driftless-" + run_id + (engine == 0 ? "" : "." + std::to_string(engine));
 }
 
 Error closing(int fd, Error error) {
@@ -29,12 +29,12 @@ Error closing(int fd, Error error) {
 
 }  // namespace
 
-Result<FiredMarks> FiredMarks::map(int fd, std::size_t rows) {
+Result<FiredMarks> FiredMarks::map(int fd, std::size_t rows, int sharing) {
     CHECK(fd >= 0);
     FiredMarks marks;
     const std::size_t words = words_for(rows);
     void* const memory =
-        ::mmap(nullptr, bytes_for(words), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+        ::mmap(nullptr, bytes_for(words), PROT_READ | PROT_WRITE, sharing | MAP_POPULATE, fd, 0);
     if (memory == MAP_FAILED) {
         return closing(fd, error_from_errno(errno, "map the marks of a run"));
     }
@@ -44,9 +44,10 @@ Result<FiredMarks> FiredMarks::map(int fd, std::size_t rows) {
     return marks;
 }
 
-Result<FiredMarks> FiredMarks::create(const std::string& run_id, std::size_t rows) {
+Result<FiredMarks> FiredMarks::create(const std::string& run_id, std::size_t rows,
+                                      std::uint32_t engine) {
     CHECK(!run_id.empty() && run_id.find('/') == std::string::npos);
-    const std::string name = name_for(run_id);
+    const std::string name = name_for(run_id, engine);
     const int fd = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
     if (fd < 0) {
         return error_from_errno(errno, "create the marks of a run");
@@ -55,12 +56,12 @@ Result<FiredMarks> FiredMarks::create(const std::string& run_id, std::size_t row
     // Taken now: a page that the file system has no room for would kill us at the store.
     const int failure = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes_for(words)));
     if (failure != 0) {
-        remove(run_id);
+        (void)::shm_unlink(name.c_str());
         return closing(fd, error_from_errno(failure, "take memory for the marks of a run"));
     }
-    Result<FiredMarks> marks = map(fd, rows);
+    Result<FiredMarks> marks = map(fd, rows, MAP_SHARED);
     if (!marks) {
-        remove(run_id);
+        (void)::shm_unlink(name.c_str());
         return marks;
     }
     CHECK(marks.value().words_ == words);
@@ -69,7 +70,28 @@ Result<FiredMarks> FiredMarks::create(const std::string& run_id, std::size_t row
 }
 
 Result<FiredMarks> FiredMarks::open(const std::string& run_id, std::size_t rows) {
-    const int fd = ::shm_open(name_for(run_id).c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+    Result<FiredMarks> all = open_one(name_for(run_id, 0), rows);
+    for (std::uint32_t engine = 1; all; ++engine) {  // ends: at the first that is not there
+        const Result<FiredMarks> more = open_one(name_for(run_id, engine), rows);
+        if (!more) {
+            return more.error().code == ErrorCode::not_found ? std::move(all) : more.error();
+        }
+        all.value().add(more.value());
+    }
+    return all;
+}
+
+void FiredMarks::add(const FiredMarks& other) {
+    CHECK(words_ == other.words_);
+    for (std::size_t word = 0; word < words_; ++word) {
+        bits_[word].fetch_or(other.bits_[word].load(std::memory_order_relaxed),
+                             std::memory_order_relaxed);
+    }
+    bits_[words_ + 1].fetch_add(other.requests(), std::memory_order_relaxed);
+}
+
+Result<FiredMarks> FiredMarks::open_one(const std::string& name, std::size_t rows) {
+    const int fd = ::shm_open(name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0) {
         return error_from_errno(errno, "open the marks of a run");
     }
@@ -89,7 +111,7 @@ Result<FiredMarks> FiredMarks::open(const std::string& run_id, std::size_t rows)
     if (facts.st_size != static_cast<off_t>(bytes_for(words))) {
         return closing(fd, other);
     }
-    Result<FiredMarks> marks = map(fd, rows);
+    Result<FiredMarks> marks = map(fd, rows, MAP_PRIVATE);
     if (marks && marks.value().bits_[words].load() != rows) {
         return other;
     }
@@ -107,7 +129,11 @@ std::uint64_t FiredMarks::count() const {
 }
 
 void FiredMarks::remove(const std::string& run_id) {
-    (void)::shm_unlink(name_for(run_id).c_str());
+    std::uint32_t engine = 1;
+    while (::shm_unlink(name_for(run_id, engine).c_str()) == 0) {
+        ++engine;
+    }
+    (void)::shm_unlink(name_for(run_id, 0).c_str());  // last: by it the others are found
 }
 
 FiredMarks::~FiredMarks() {

@@ -12,7 +12,8 @@
 /// system: 16 us at p99 where it is synced every 20 ms, and without bound on a disk that hangs.
 ///
 /// Written by the engine thread without a system call; owned by the run, and removed with it
-/// (`remove`), not by the destructor. Move-only.
+/// (`remove`), not by the destructor. Of several engines each has marks of its own, so that none
+/// waits for another's cache line; `open` gives them as one. Move-only.
 #pragma once
 
 #include <atomic>
@@ -38,13 +39,16 @@ class FiredMarks {
   public:
     /// Marks nothing.
     FiredMarks() = default;
-    /// New marks, none of them set, for rows 0 to `rows` - 1; every page of them is there. Errors:
-    /// exists, denied, exhausted, io_failed.
-    static Result<FiredMarks> create(const std::string& run_id, std::size_t rows);
-    /// Those of a run that is over. Errors: not_found; invalid, where they are of another number of
-    /// rows; denied, also where they are another user's, or others may write to them; io_failed.
+    /// New marks of one engine of the run, none of them set, for rows 0 to `rows` - 1; every page
+    /// of them is there. Errors: exists, denied, exhausted, io_failed.
+    static Result<FiredMarks> create(const std::string& run_id, std::size_t rows,
+                                     std::uint32_t engine = 0);
+    /// Those of a run that is over: what any of its engines had marked. A copy: what is marked in
+    /// it nobody else sees. Errors: not_found; invalid, where they are of another number of rows;
+    /// denied, also where they are another user's, or others may write to them; io_failed.
     static Result<FiredMarks> open(const std::string& run_id, std::size_t rows);
-    /// Takes their name away, where there is one; who has them open keeps them.
+    /// Takes the names of all of its engines' marks away, where there are any; who has them open
+    /// keeps them.
     static void remove(const std::string& run_id);
 
     ~FiredMarks();
@@ -90,7 +94,9 @@ class FiredMarks {
     }
     /// Of the bits, and behind them the number of rows and the number of requests.
     static constexpr std::size_t bytes_for(std::size_t words) { return (words + 2) * sizeof(Word); }
-    static Result<FiredMarks> map(int fd, std::size_t rows);
+    static Result<FiredMarks> map(int fd, std::size_t rows, int sharing);
+    static Result<FiredMarks> open_one(const std::string& name, std::size_t rows);
+    void add(const FiredMarks& other);
 
     Word* bits_ = nullptr;  ///< [words_] and two more (`bytes_for`)
     std::size_t words_ = 0;

@@ -137,15 +137,45 @@ bool RecordWriter::begun() {
     return time_zero_ns_ != no_stamp;
 }
 
-std::size_t RecordWriter::drain(EventRing& ring, std::size_t events_max) {
+void RecordWriter::read_from(const std::vector<EventSource>& engines) {
+    CHECK(sources_.empty() && !engines.empty() && !thread_.runs());
+    for (const EventSource& engine : engines) {
+        CHECK(engine.ring != nullptr);
+        Source& source = sources_.emplace_back(Source{engine, std::nullopt});
+        if (engine.thread_id > 0) {
+            source.probe.emplace(engine.thread_id);
+        }
+    }
+}
+
+// Null where all rings are empty, or hold only what must wait for time 0.
+RecordWriter::Source* RecordWriter::next_source(bool all_kinds) {
+    Source* next = nullptr;
+    std::int64_t stamp_ns = 0;
+    for (Source& source : sources_) {
+        const Event* const event = source.engine.ring->front();
+        const bool may_be_taken =
+            event != nullptr && (all_kinds || event->kind == EventKind::armed);
+        if (may_be_taken && (next == nullptr || event->stamp_ns < stamp_ns)) {
+            next = &source;
+            stamp_ns = event->stamp_ns;
+        }
+    }
+    return next;
+}
+
+std::size_t RecordWriter::drain(std::size_t events_max) {
+    CHECK(!sources_.empty());
     const bool all_kinds = begun();
     std::size_t taken = 0;
     for (; taken < events_max; ++taken) {
-        const Event* event = ring.front();
-        if (event == nullptr || (!all_kinds && event->kind != EventKind::armed)) {
+        Source* const source = next_source(all_kinds);
+        if (source == nullptr) {
             break;
         }
-        take(*event, EventRing::payload_of(*event));
+        EventRing& ring = *source->engine.ring;
+        const Event& event = *ring.front();
+        take(event, EventRing::payload_of(event), *source);
         ring.pop();
     }
     if (config_.histories != nullptr) {
@@ -154,31 +184,54 @@ std::size_t RecordWriter::drain(EventRing& ring, std::size_t events_max) {
     return taken;
 }
 
-void RecordWriter::take(const Event& event, std::string_view payload) {
+// Requests by their positions in the plan, connections so that no two engines have one of a number.
+Event RecordWriter::numbered(const Event& event, const Source& source) const {
+    Event made = event;
+    if (source.engine.positions != nullptr) {
+        const std::vector<std::uint32_t>& positions = *source.engine.positions;
+        made.request = event.request < positions.size() ? positions[event.request] : UINT32_MAX;
+    }
+    const auto engine = static_cast<std::uint32_t>(&source - sources_.data());
+    made.lane = event.lane * static_cast<std::uint32_t>(sources_.size()) + engine;
+    return made;
+}
+
+void RecordWriter::take(const Event& event, std::string_view payload, Source& source) {
     CHECK(stage_ == Stage::recording);
     CHECK(time_zero_ns_ != no_stamp || event.kind == EventKind::armed);
     if (event.kind == EventKind::sample) {
-        ClientSample sample;
-        if (payload.size() == sizeof sample) {
-            std::memcpy(&sample, payload.data(), sizeof sample);
-            add_cost(sample);
-            ClientSample from_zero = sample;
-            from_zero.from_ns -= time_zero_ns_;
-            from_zero.to_ns -= time_zero_ns_;
-            client_.add(from_zero);
-            append_client_sample(sinks_.client.buffer(), sample, time_zero_ns_);
-            sinks_.client.commit();
-        }
+        take_sample(payload, source);
         return;
     }
-    if (event.kind == EventKind::fired) {
-        write_fired(event);
+    const Event of_run = numbered(event, source);
+    if (of_run.kind == EventKind::fired) {
+        write_fired(of_run);
     }
-    const Record* record = assembler_.consume(event, payload);
+    const Record* record = assembler_.consume(of_run, payload);
     if (record != nullptr) {
         write_record(*record);
     }
     write_periods();
+}
+
+void RecordWriter::take_sample(std::string_view payload, Source& source) {
+    ClientSample sample;
+    if (payload.size() != sizeof sample) {
+        return;
+    }
+    std::memcpy(&sample, payload.data(), sizeof sample);
+    sample.engine = &source - sources_.data();
+    if (source.probe) {
+        const ThreadCost cost = source.probe->next();
+        sample.run_delay_ns = cost.run_delay_ns;
+        sample.steal_ns = cost.steal_ns;
+    }
+    ClientSample from_zero = sample;
+    from_zero.from_ns -= time_zero_ns_;
+    from_zero.to_ns -= time_zero_ns_;
+    client_.add(from_zero);
+    append_client_sample(sinks_.client.buffer(), sample, time_zero_ns_);
+    sinks_.client.commit();
 }
 
 void RecordWriter::look(std::int64_t now_ns) {
@@ -193,14 +246,6 @@ void RecordWriter::write_periods() {
         sinks_.periods.buffer() += periods_->lines();
         periods_->lines().clear();
         sinks_.periods.commit();
-    }
-}
-
-void RecordWriter::add_cost(ClientSample& sample) {
-    if (probe_) {
-        const ThreadCost cost = probe_->next();
-        sample.run_delay_ns = cost.run_delay_ns;
-        sample.steal_ns = cost.steal_ns;
     }
 }
 
@@ -287,10 +332,8 @@ void RecordWriter::finish() {
     flush();
 }
 
-Result<void> RecordWriter::start_thread(EventRing& ring, const cpu_set_t* cpus,
-                                        ProgressCallback progress) {
-    CHECK(!thread_.runs());
-    ring_ = &ring;
+Result<void> RecordWriter::start_thread(const cpu_set_t* cpus, ProgressCallback progress) {
+    CHECK(!thread_.runs() && !sources_.empty());
     progress_ = progress;
     stopping_.store(false);
     return thread_.start<&RecordWriter::thread_loop>("writer", cpus, *this);
@@ -302,12 +345,11 @@ void RecordWriter::stop() {
 }
 
 void RecordWriter::thread_loop() {
-    CHECK(ring_ != nullptr);
     std::int64_t flush_at = now_ns() + flush_every_ns;
     progress_at_ns_ = now_ns();
-    while (true) {  // until `stop`, and then until the ring is empty
+    while (true) {  // until `stop`, and then until the rings are empty
         const bool last = stopping_.load(std::memory_order_acquire);
-        const std::size_t taken = drain(*ring_, events_per_look);
+        const std::size_t taken = drain(events_per_look);
         const std::int64_t now = now_ns();
         if (now >= flush_at) {
             flush();

@@ -1,10 +1,11 @@
-/// RecordWriter: drains the event ring into the files of a run. It owns the assembler, the sums and
-/// the files; the engine thread shares nothing with it but the ring and a few atomics.
+/// RecordWriter: drains the event rings of a run's engines into its files. It owns the assembler,
+/// the sums and the files; an engine thread shares nothing with it but its ring and a few atomics.
+/// Of several rings the event with the oldest stamp goes first.
 ///
 /// Two ways to run it, never both: `drain` inline (the simulator, into strings, without a clock),
-/// or a thread of its own at normal priority, which naps when the ring is empty and never spins. A
-/// file that cannot be written is an error for the engine to see (`failed`); the ring is drained
-/// all the same, so that nobody ever waits for a disk.
+/// or a thread of its own at normal priority, which naps when the rings are empty and never spins.
+/// A file that cannot be written is an error for the engine to see (`failed`); the rings are
+/// drained all the same, so that nobody ever waits for a disk.
 #pragma once
 
 #include <sched.h>
@@ -62,6 +63,15 @@ inline constexpr std::int64_t nap_ns = 1'000'000;
 inline constexpr std::int64_t words_nap_ns = 50'000;
 inline constexpr std::int64_t progress_every_ns = 200'000'000;
 
+/// One engine's way to the writer.
+struct EventSource {
+    EventRing* ring = nullptr;  ///< outlives the last `drain`, or `stop`
+    /// [requests of that engine] their positions in the plan; null: they are the same.
+    const std::vector<std::uint32_t>* positions = nullptr;
+    /// Of the engine, to complete its samples by what the host did to it; 0: nobody looks.
+    int thread_id = 0;
+};
+
 class RecordWriter {
   public:
     /// `summary` knows the run's bounds and overhead. Of a run that is resumed, it and `client`
@@ -75,8 +85,11 @@ class RecordWriter {
     /// Before all else: records that no event will tell of (rows of a run that is resumed).
     void add(const std::vector<Record>& records);
 
+    /// The engines of the run, by their numbers; before the first `drain` and the thread.
+    void read_from(const std::vector<EventSource>& engines);
+
     // From the engine's side.
-    /// Time 0 on the ring's clock. Once, from any thread; until then only `armed` events are taken.
+    /// Time 0 on the rings' clock. Once, from any thread; until then only `armed` events are taken.
     void begin(Instant time_zero);
     /// A file could not be written: the run should end with exit code 7. `error` says why.
     bool failed() const { return failed_.load(std::memory_order_acquire); }
@@ -86,8 +99,9 @@ class RecordWriter {
 
     // Inline.
     /// Takes at most `events_max` events; returns how many.
-    std::size_t drain(EventRing& ring, std::size_t events_max);
-    /// The ring is empty, and it is this late on its clock: periods that are over get their lines.
+    std::size_t drain(std::size_t events_max);
+    /// The rings are empty, and it is this late on their clock: periods that are over get their
+    /// lines.
     void look(std::int64_t now_ns);
     /// Writes every line that there is. Who left goes before who ended: a kill between the two
     /// leaves no record of a row that is not in fired.jsonl.
@@ -96,15 +110,10 @@ class RecordWriter {
     void finish();
 
     // With a thread.
-    /// Completes each sample by what the host did to that thread of this process (a ThreadProbe).
-    void watch_thread(int thread_id) {
-        CHECK(thread_id > 0 && !thread_.runs());
-        probe_.emplace(thread_id);
-    }
     /// Starts it on those CPUs (null: where the process may run), signals blocked, normal priority.
-    /// `ring` outlives `stop`. Errors: exhausted, denied.
-    Result<void> start_thread(EventRing& ring, const cpu_set_t* cpus, ProgressCallback progress);
-    /// No event comes any more: drains the ring, finishes, joins.
+    /// Errors: exhausted, denied.
+    Result<void> start_thread(const cpu_set_t* cpus, ProgressCallback progress);
+    /// No event comes any more: drains the rings, finishes, joins.
     void stop();
 
     // After `finish` or `stop`, or between drains.
@@ -118,9 +127,17 @@ class RecordWriter {
     const RecordSinks& sinks() const { return sinks_; }
 
   private:
+    /// One of the engines.
+    struct Source {
+        EventSource engine;
+        std::optional<ThreadProbe> probe;
+    };
+
     void thread_loop();
-    void take(const Event& event, std::string_view payload);
-    void add_cost(ClientSample& sample);
+    Source* next_source(bool all_kinds);
+    Event numbered(const Event& event, const Source& source) const;
+    void take(const Event& event, std::string_view payload, Source& source);
+    void take_sample(std::string_view payload, Source& source);
     void write_record(const Record& record);
     void write_fired(const Event& event);
     void write_periods();
@@ -143,8 +160,7 @@ class RecordWriter {
     std::string failed_path_;
     std::atomic<bool> failed_{false};
 
-    EventRing* ring_ = nullptr;         ///< of the thread
-    std::optional<ThreadProbe> probe_;  ///< of the engine's thread
+    std::vector<Source> sources_;  ///< [engines]
     SideThread thread_;
     std::atomic<bool> stopping_{false};
     ProgressCallback progress_;

@@ -65,8 +65,8 @@ class Run {
 
     /// The connections and requests that time 0 needs are there, or cannot be had.
     bool warm();
-    /// `zero` may lie in the past, as that of a run that is resumed does; the first row's due may
-    /// not.
+    /// `zero` may lie in the past, as that of a run that is resumed does. Rows that are due already
+    /// are late.
     void begin(Instant zero);
     /// One turn. False when every row has its end and every connection is closed.
     bool turn();

@@ -13,7 +13,6 @@
 #include "engine/history/run_facts.hpp"
 #include "engine/record/fired_marks.hpp"
 #include "engine/record/writer.hpp"
-#include "engine/replay/run.hpp"
 #include "engine/time/instant.hpp"
 
 namespace driftless {
@@ -25,10 +24,10 @@ class RunHost {
     /// The files of the run: a new folder with empty ones, or, where it is resumed, those of its
     /// folder, continued behind their last whole lines.
     virtual std::optional<RecordSinks> open_files() = 0;
-    /// New marks of that name, none of them set. Empty: there are none, and the run goes on without
-    /// them.
+    /// New marks of that name, none of them set, for the first engine; the host makes those of the
+    /// others. Empty: there are none, and the run goes on without them.
     virtual FiredMarks create_marks(const std::string& run_id, std::size_t rows) = 0;
-    /// All memory is taken now: what the kernel grants the engine thread is asked for.
+    /// All memory is taken now: what the kernel grants the engine threads is asked for.
     virtual void settle_engine() = 0;
 
     /// run.json names the segment, as its last one, with a first guess at time 0, and outlives the
@@ -45,8 +44,8 @@ class RunHost {
     virtual bool turned() { return true; }
     /// No event comes any more: all are drained, and `writer` has finished.
     virtual void stop_writer(RecordWriter& writer) = 0;
-    /// summary.json, and the end in run.json. `run` is null where nothing was left to send.
-    virtual void close_books(const RecordWriter& writer, Run* run) = 0;
+    /// summary.json, and the end in run.json. All engines are over, or had nothing to send.
+    virtual void close_books(const RecordWriter& writer) = 0;
 
     /// Of a run that was given up before its first row: takes away what `open_files` and
     /// `name_segment` made. `writer` is null where no files were opened. Never of a resumed run.

@@ -18,28 +18,27 @@ RunOrder::RunOrder(Driver& driver, RunHost& host, OrderParts parts)
     }
 }
 
-OrderEnd RunOrder::play(Run& run) {
+OrderEnd RunOrder::play(Engines& engines) {
     CHECK(!plan().rows.empty());
-    parts_.segment.first_due_ns = run.first_due_ns();
-    while (!run.warm()) {  // ends: warming up has a bound of its own
-        (void)run.turn();
+    parts_.segment.first_due_ns = engines.first_due_ns();
+    while (engines.warm()) {  // ends: warming up has a bound of its own
     }
-    if (!prepare(run)) {
-        run.abandon();
+    if (engines.failed() || !prepare(engines)) {
+        engines.abandon();
         give_up();
         return OrderEnd::refused;
     }
     for (bool more = true; more;) {  // the event loop
-        more = run.turn();
+        more = engines.turn();
         if (!host_.turned()) {
             return OrderEnd::broken_off;
         }
         if (writer_->failed()) {
-            run.stop();
+            engines.stop();
         }
     }
     host_.stop_writer(*writer_);
-    close_books(&run);
+    close_books(engines.rows_taken());
     return OrderEnd::closed;
 }
 
@@ -51,18 +50,18 @@ OrderEnd RunOrder::play_without_rows() {
     }
     writer_->begin(zero);
     writer_->finish();
-    close_books(nullptr);
+    close_books(0);
     return OrderEnd::closed;
 }
 
 // Nothing is on disk before this: what was refused leaves no folder behind.
-bool RunOrder::prepare(Run& run) {
+bool RunOrder::prepare(Engines& engines) {
     if (!open_files()) {
         return false;
     }
     open_marks();
     host_.settle_engine();
-    return settle_time_zero(run) && host_.start_writer(*writer_);
+    return settle_time_zero(engines) && host_.start_writer(*writer_);
 }
 
 // Rows that are given up have their records before run.json names the segment: were it killed
@@ -111,7 +110,7 @@ bool RunOrder::name_segment(Instant zero) {
 // is late for run.json: its first writing takes as long as the disk wants, the second, with the
 // time 0 that holds, waits for no disk; where it took long all the same, it is done once more with
 // twice the lead.
-bool RunOrder::settle_time_zero(Run& run) {
+bool RunOrder::settle_time_zero(Engines& engines) {
     const Duration first_due{parts_.segment.first_due_ns};
     if (!name_segment(driver_.now() + time_zero_lead - first_due)) {
         return false;
@@ -122,7 +121,7 @@ bool RunOrder::settle_time_zero(Run& run) {
             return false;
         }
         if (driver_.now() < zero + first_due - time_zero_lead_min) {
-            run.begin(zero);
+            engines.begin(zero);
             writer_->begin(zero);
             return true;
         }
@@ -141,9 +140,9 @@ void RunOrder::give_up() {
 }
 
 // The conservation law: rows selected, or released by users = records written = sum over outcomes.
-void RunOrder::close_books(Run* run) {
+void RunOrder::close_books(std::uint64_t rows_taken) {
     const Plan& whole = parts_.resumed != nullptr ? parts_.resumed->whole.plan : plan();
-    CHECK(writer_->counts().ended == (run == nullptr ? 0 : run->rows_taken()));
+    CHECK(writer_->counts().ended == rows_taken);
     CHECK(writer_->counts().unended == 0);
     const bool has_users = parts_.config.has_users();
     const SummaryFigures figures = writer_->summary().figures();
@@ -152,7 +151,7 @@ void RunOrder::close_books(Run* run) {
     if (!writer_->failed()) {  // else --resume needs them
         host_.remove_marks(parts_.segment.run_id);
     }
-    host_.close_books(*writer_, run);
+    host_.close_books(*writer_);
 }
 
 }  // namespace driftless

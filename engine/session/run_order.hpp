@@ -2,8 +2,8 @@
 /// simulator play it, each by a RunHost of its own; why each step stands where it does is in
 /// README.md.
 ///
-/// It owns the writer and the segment; the loop (Run), its parts and the host are the caller's and
-/// outlive it. It prints nothing and opens nothing.
+/// It owns the writer and the segment; the loops (Engines), their parts and the host are the
+/// caller's and outlive it. It prints nothing and opens nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "engine/io/driver.hpp"
 #include "engine/record/fired_marks.hpp"
 #include "engine/record/writer.hpp"
-#include "engine/replay/run.hpp"
+#include "engine/session/engines.hpp"
 #include "engine/session/resumed_run.hpp"
 #include "engine/session/run_host.hpp"
 #include "engine/stats/summary.hpp"
@@ -35,7 +35,7 @@ struct OrderParts {
     /// Run id, command and first due instant: of the first row that is to be sent, or, where there
     /// is none, the last of the run. The order counts the rows; the host reads the clocks.
     RunSegment segment;
-    FiredMarks& marks;  ///< those that the loop marks rows in; the order creates them
+    FiredMarks& marks;  ///< those that the first engine marks rows in; the order creates them
     const ResumedRun* resumed = nullptr;  ///< null: a new run
 };
 
@@ -49,9 +49,9 @@ class RunOrder {
   public:
     RunOrder(Driver& driver, RunHost& host, OrderParts parts);
 
-    /// A run that has rows to send. `run` is new; after `refused` all of its connections are
+    /// A run that has rows to send. `engines` are new; after `refused` all of their connections are
     /// closed.
-    OrderEnd play(Run& run);
+    OrderEnd play(Engines& engines);
     /// A resumed run that has none: all had left before it was killed.
     OrderEnd play_without_rows();
 
@@ -59,13 +59,13 @@ class RunOrder {
     const RecordWriter* writer() const { return writer_ ? &*writer_ : nullptr; }
 
   private:
-    bool prepare(Run& run);
+    bool prepare(Engines& engines);
     bool open_files();
     void open_marks();
     bool name_segment(Instant zero);
-    bool settle_time_zero(Run& run);
+    bool settle_time_zero(Engines& engines);
     void give_up();
-    void close_books(Run* run);
+    void close_books(std::uint64_t rows_taken);
     const Plan& plan() const { return *parts_.config.plan; }
 
     Driver& driver_;

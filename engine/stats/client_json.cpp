@@ -74,6 +74,23 @@ void write_each(JsonWriter& json, const char* key, const ClientTotals& totals,
     json.end_object();
 }
 
+void write_engines(JsonWriter& json, const std::vector<EngineTotals>& engines) {
+    json.key("engines").begin_array();
+    for (const EngineTotals& engine : engines) {
+        json.begin_object();
+        json.key("rows_fired").integer(engine.rows_fired);
+        json.key("drift_mean_ns");
+        engine.rows_fired > 0 ? json.number(static_cast<double>(engine.drift_sum_ns) /
+                                            static_cast<double>(engine.rows_fired))
+                              : json.null();
+        json.key("drift_max_ns").integer(engine.drift_max_ns);
+        json.key("busy_share_max").number(engine.busy_max);
+        json.key("taken_share_max").number(engine.taken_max);
+        json.end_object();
+    }
+    json.end_array();
+}
+
 }  // namespace
 
 void write_client(JsonWriter& json, const ClientTotals* totals) {
@@ -83,6 +100,7 @@ void write_client(JsonWriter& json, const ClientTotals* totals) {
         return;
     }
     json.begin_object();
+    write_engines(json, totals->engines);
     json.key("seconds").unsigned_integer(totals->seconds);
     json.key("busy_share_max").number(totals->busy_max);
     json.key("taken_share_max").number(totals->taken_max);

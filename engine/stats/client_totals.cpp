@@ -56,6 +56,13 @@ std::int64_t known(std::int64_t value) {
 
 }  // namespace
 
+EngineTotals& ClientTotals::engine_of(const ClientSample& sample) {
+    const auto number =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(sample.engine, 0, engines_max - 1));
+    engines.resize(std::max(engines.size(), number + 1));
+    return engines[number];
+}
+
 void ClientTotals::add(const ClientSample& s) {
     ++seconds;
     for (const Sum& sum : sums) {
@@ -72,6 +79,10 @@ void ClientTotals::add(const ClientSample& s) {
                     std::max({s.spin_gap_max_ns, s.wake_error_max_ns, stopped_ns}),
                     s.receive_delay_max_ns, s.slow_connects});
     CHECK(each.size() == static_cast<std::size_t>(seconds));
+    EngineTotals& engine = engine_of(s);
+    engine.rows_fired += s.rows_fired;
+    engine.drift_sum_ns += s.drift_sum_ns;
+    engine.drift_max_ns = std::max(engine.drift_max_ns, s.drift_max_ns);
     const std::int64_t span = s.to_ns - s.from_ns;
     span_ns += span;
     if (span < stretch_min_ns) {
@@ -89,6 +100,8 @@ void ClientTotals::add(const ClientSample& s) {
     taken_max = std::max(taken_max, second.taken);
     chunks_per_s_max = std::max(chunks_per_s_max, second.chunks);
     busy_max = std::max(busy_max, second.busy);
+    engine.busy_max = std::max(engine.busy_max, second.busy);
+    engine.taken_max = std::max(engine.taken_max, second.taken);
     if (second.load >= busiest.load) {
         busiest = second;
     }

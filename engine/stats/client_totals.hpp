@@ -1,6 +1,6 @@
-/// ClientTotals: the sums over the samples of a run (one a second), for the verdict and the
-/// summary. Fed in any order, with instants from time 0; can be rebuilt from `client.jsonl`. It
-/// judges nothing. 48 bytes a second of the run.
+/// ClientTotals: the sums over the samples of a run (one a second and engine), for the verdict and
+/// the summary. Fed in any order, with instants from time 0; can be rebuilt from `client.jsonl`. It
+/// judges nothing. 48 bytes a second and engine.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,21 @@ struct ClientSecond {
     std::int64_t slow_connects = 0;
 };
 
-/// Sums, but for what is named `max`. -1: no sample knew it.
+/// One engine of several. The rows' drift is that of all rows, whatever held them back.
+struct EngineTotals {
+    std::int64_t rows_fired = 0;
+    std::int64_t drift_sum_ns = 0;
+    std::int64_t drift_max_ns = 0;
+    double busy_max = 0;   ///< share of its busiest second
+    double taken_max = 0;  ///< share of the second in which others had its CPU longest
+};
+
+/// Over all engines. Sums, but for what is named `max`. -1: no sample knew it.
 struct ClientTotals {
     std::uint64_t seconds = 0;
     std::vector<ClientSecond> each;
-    BusySecond busiest;  ///< by `load`
+    std::vector<EngineTotals> engines;  ///< by their numbers
+    BusySecond busiest;                 ///< by `load`
     double busy_max = 0;
     double taken_max = 0;
     std::int64_t chunks_per_s_max = 0;
@@ -77,6 +87,9 @@ struct ClientTotals {
     std::int64_t major_faults = -1;
 
     void add(const ClientSample& sample);
+
+  private:
+    EngineTotals& engine_of(const ClientSample& sample);
 };
 
 /// The key "client": totals, and what a request and a chunk cost: the whole thread's figures

@@ -68,7 +68,7 @@ namespace driftless {
 /// 18: `server`.
 /// 19: `goodput.decided`, `goodput.groups`; `server.explained`, `server.energy.joules_per_tree`.
 /// 20: `sides`.
-inline constexpr int summary_schema = 20;
+inline constexpr int summary_schema = 21;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;

@@ -73,8 +73,8 @@ constexpr Field fields[] = {
     FIELD(steal_ns),
 };
 #undef FIELD
-// `from_ns` and `to_ns` are written apart; a field that is added is listed above.
-static_assert(sizeof(fields) / sizeof(fields[0]) + 2 ==
+// Instants and engine are written apart; a field that is added is listed above.
+static_assert(sizeof(fields) / sizeof(fields[0]) + 3 ==
               sizeof(ClientSample) / sizeof(std::int64_t));
 
 }  // namespace
@@ -84,6 +84,7 @@ void append_client_sample(std::string& out, const ClientSample& sample, std::int
     json.begin_object();
     json.key("from_ns").integer(sample.from_ns - time_zero_ns);
     json.key("to_ns").integer(sample.to_ns - time_zero_ns);
+    json.key("engine").integer(sample.engine);
     for (const Field& field : fields) {
         const std::int64_t value = sample.*field.value;
         json.key(field.name);
@@ -112,6 +113,8 @@ Result<ClientSample> read_client_sample(JsonDocument& document, std::string_view
     if (!read("from_ns", sample.from_ns) || !read("to_ns", sample.to_ns)) {
         return Error{ErrorCode::missing, 0, "from_ns or to_ns"};
     }
+    // Before schema 15 there was one engine, and no such key.
+    sample.engine = root.value().find("engine").as_i64().value_or(0);
     return sample;
 }
 

@@ -1,5 +1,5 @@
-/// ClientSample: what the client itself did and suffered in one second. Produced by the engine
-/// thread, written by the writer as one line of `client.jsonl`.
+/// ClientSample: what one engine of the client did and suffered in one second. Produced by the
+/// engine's thread, written by the writer as one line of `client.jsonl`.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,14 @@ namespace driftless {
 /// times the longest that a slice of work has taken.
 inline constexpr std::int64_t stop_min_ns = 20'000'000;
 
+/// Engines of one process at most: far more than a host has use for.
+inline constexpr std::int64_t engines_max = 256;
+
 /// Counters are per second unless named otherwise; times in ns. -1: not measured (unknown).
 struct ClientSample {
     std::int64_t from_ns = 0;  ///< absolute clock readings
     std::int64_t to_ns = 0;
+    std::int64_t engine = 0;  ///< number of the engine that it is of, from 0
     std::int64_t rows_fired = 0;
     std::int64_t rows_ended = 0;
     std::int64_t inflight = 0;  ///< at the end of the second

@@ -28,7 +28,7 @@ class JsonDocument;
 /// 9: `overtaken`. 10: `attempt`, `censored`, the phase `warmup`. 11: `live_turns`,
 /// `padded_tokens`. 12: the outcome `abandoned`. 13: `first_event_ns`, `finish_event_ns`,
 /// `usage_event_ns`, `error_event_ns`, `end_marker_ns`, `chunk_kinds`. 14: `side`.
-inline constexpr int record_schema = 14;
+inline constexpr int record_schema = 15;
 
 using OptionalNs = std::optional<std::int64_t>;
 

@@ -44,6 +44,7 @@ TEST(Laws, HoldWithoutABug) {
     EXPECT_EQ(broken_laws(run_with(Bug::none)), "");
     EXPECT_EQ(broken_laws(run_of_single_rows(Bug::none)), "");
     EXPECT_EQ(broken_laws(run_of_sides(Bug::none)), "");
+    EXPECT_EQ(broken_laws(run_of_engines(Bug::none)), "");
 }
 
 struct WorldBug {
@@ -104,6 +105,8 @@ constexpr WorldBug world_bugs[] = {
     {Bug::one_later, "each row goes once to each side"},
     {Bug::fair_no_more, "sides have the plan's order"},
     {Bug::shared_place, "no side disturbs the other"},
+    {Bug::own_numbers, "one record per row"},
+    {Bug::one_engines_marks, "marks say who left"},
 };
 
 /// As if a budget had kept it from leaving.

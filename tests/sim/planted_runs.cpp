@@ -78,6 +78,16 @@ Trace trace_of_turns() {
     return trace;
 }
 
+SimResult run_of_engines(Bug bug) {
+    SimOptions options;
+    options.seed = 3;
+    options.server.overhead = {5, 3};
+    options.own_fields = true;
+    options.bug = bug;
+    options.engines = 3;
+    return run(trace_with_a_gap(0), options);
+}
+
 SimResult run_with(Bug bug) {
     SimOptions options;
     options.seed = 3;
@@ -119,6 +129,9 @@ SimResult run_with(Bug bug) {
     }
     if (bug >= Bug::first_of_sides && bug <= Bug::last_of_sides) {
         return run_of_sides(bug);
+    }
+    if (bug >= Bug::first_of_engines && bug <= Bug::last_of_engines) {
+        return run_of_engines(bug);
     }
     if (bug >= Bug::first_of_users && bug <= Bug::last_of_users) {
         return run_of_users(bug);

@@ -24,6 +24,8 @@ SimResult run_of_users(Bug bug);
 SimResult run_of_single_rows(Bug bug);
 /// Dual fire, where side a refuses, hangs and resets, and side b is well.
 SimResult run_of_sides(Bug bug);
+/// Three engines.
+SimResult run_of_engines(Bug bug);
 /// A run with the bug, of the kind that it needs.
 SimResult run_with(Bug bug);
 

@@ -100,6 +100,9 @@ class SimDriver final : public Driver {
     /// nobody. 0 steps: it does not die.
     void die_after(std::uint32_t steps, std::function<void()> dies);
 
+    /// Its clock, without the time that a look costs.
+    Instant last_look() const { return now_; }
+
     // For the laws.
     std::uint64_t bytes_delivered() const { return bytes_delivered_; }  ///< to receives, in all
     std::uint64_t bytes_accepted() const { return bytes_accepted_; }    ///< of sends, in all

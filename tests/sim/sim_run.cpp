@@ -1,9 +1,14 @@
 #include "tests/sim/sim_run.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <deque>
+#include <memory>
 #include <utility>
 
+#include "cmd/replay/run/engine_seat.hpp"
 #include "engine/live/live_run.hpp"
+#include "engine/plan/shares.hpp"
 #include "engine/prompt/recorded_bodies.hpp"
 #include "engine/prompt/vocab.hpp"
 #include "engine/record/writer.hpp"
@@ -11,6 +16,7 @@
 #include "engine/session/run_order.hpp"
 #include "tests/sim/laws_of_overtaking.hpp"
 #include "tests/sim/sim_disk.hpp"
+#include "tests/sim/sim_engines.hpp"
 #include "tests/sim/sim_parts.hpp"
 #include "tests/sim/sim_run_host.hpp"
 #include "tests/sim/witness.hpp"
@@ -28,14 +34,15 @@ class Simulation {
           options_(options),
           segment_(segment),
           plan_(plan_in(segment)),
-          witness_(trace_, plan_, result_),
+          shares_(sim_shares(trace_, engines_plan(plan_, options.bug), options)),
+          witness_(trace_, shares_.empty() ? plan_ : shares_.front().plan, result_),
           dialect_(dialect_of(Api::openai_chat)),
           frame_(frame_of(dialect_, options.stream)),
           heads_(heads_of(dialect_, options.targets)),
           row_fields_(fields_of(trace_, plan_, options)),
           prompts_(trace_, WordTable::built_in(), prompts_of(options)),
           ring_(options.ring_bytes, options.inflight_max),
-          engine_plan_(engines_plan(plan_, options.bug)),
+          engine_plan_(shares_.empty() ? engines_plan(plan_, options.bug) : shares_.front().plan),
           tls_(tls_of(options)),
           driver_(options.bug == Bug::other_dice ? ~dice_of(options, segment)
                                                  : dice_of(options, segment),
@@ -47,6 +54,14 @@ class Simulation {
             result_.arrivals = options.arrivals;
         }
         CHECK(static_cast<bool>(bodies_.open(options.body_bytes, options.body_bytes)));
+        for (std::size_t number = 1; number < shares_.size(); ++number) {
+            SimEngine& engine = *others_.emplace_back(std::make_unique<SimEngine>(
+                trace_, options, mix64(dice_of(options, segment) + number), shares_[number]));
+            witnesses_.emplace_back(trace_, engine.share.plan, result_);
+        }
+        for (std::size_t number = 0; number < others_.size() && !options.unwatched; ++number) {
+            witnesses_[number].watch(others_[number]->driver);
+        }
         if (!options.unwatched) {
             witness_.watch(driver_);
         }
@@ -109,6 +124,9 @@ class Simulation {
         }
         read_files();
         result_.truth = truth_of(driver_.core());
+        for (const std::unique_ptr<SimEngine>& engine : others_) {
+            result_.truth.merge(truth_of(engine->driver.core()));
+        }
         forget_several_tries();
         return std::move(result_);
     }
@@ -130,25 +148,8 @@ class Simulation {
 
     void replay(RunOrder& order) {
         {
-            ArmerOptions arm;
-            arm.run_id = options_.bug == Bug::other_names ? "other" : run_id;
-            arm.targets = options_.targets;
-            arm.balance = options_.bug == Bug::other_servers ? Balance::turn : options_.balance;
-            arm.row_fields = &row_fields_;
-            arm.traceparent = options_.own_fields;
-            arm.for_tls = tls_ != nullptr;
-            arm.replies = live_ ? &live_->replies : nullptr;
-            if (options_.dual) {
-                arm.against = {&prompts_, &frame_};
-            }
-            const Trace waits = options_.closed ? waits_of(trace_, options_.bug) : Trace();
-            const bool knows = segment_.resumed != nullptr && options_.bug != Bug::forgotten_past;
-            const EarlierRows earlier = knows ? segment_.resumed->remaining.earlier : EarlierRows();
-            Schedule schedule =
-                options_.users.users > 0
-                    ? Schedule(waits, engine_plan_, Speed(), played_rules(options_), turns())
-                : options_.closed ? Schedule(waits, engine_plan_, Speed(), earlier, turns())
-                                  : Schedule(engine_plan_);
+            const ArmerOptions arm = arming();
+            Schedule schedule = schedule_of(engine_plan_);
             Armer armer(trace_, schedule, prompts_, bodies_, heads_, frame_, arm);
             Run replay(
                 driver_,
@@ -156,23 +157,95 @@ class Simulation {
                  host_.stop_requests(), nullptr, options_.bug == Bug::unmarked ? nullptr : &marks_,
                  live_ ? &live_->replies : nullptr, users_wanted(),
                  options_.bug == Bug::deaf_engine ? nullptr : &host_.stop_wanted()},
-                settings_of(options_));
-            result_.first_due_ns = replay.first_due_ns();
-            const OrderEnd end = order.play(replay);
+                settings_at(0));
+            std::vector<EventSource> sources = set_up_others();
+            SimEngines engines(replay, driver_, others_);
+            if (!others_.empty()) {
+                host_.read_from(engines, std::move(sources));
+            }
+            result_.first_due_ns = engines.first_due_ns();
+            const OrderEnd end = order.play(engines);
             if (end == OrderEnd::broken_off) {
                 host_.settle();
             }
             if (end != OrderEnd::refused || result_.stood) {
                 plant_leftovers();
                 count_what_is_left(replay, *order.writer());
+                add_worlds(result_, others_, trace_, plan_, options_);
             }
             if (end == OrderEnd::broken_off) {  // so that nothing of it outlives its parts
-                replay.abandon();
+                engines.abandon();
+            }
+            for (const std::unique_ptr<SimEngine>& engine : others_) {
+                engine->run.reset();  // before what it is over goes
             }
         }
         if (leaked_ != nullptr) {
             bodies_.give(leaked_);
         }
+    }
+
+    ArmerOptions arming() {
+        ArmerOptions arm;
+        arm.run_id = options_.bug == Bug::other_names ? "other" : run_id;
+        arm.targets = options_.targets;
+        arm.balance = options_.bug == Bug::other_servers ? Balance::turn : options_.balance;
+        arm.row_fields = &row_fields_;
+        arm.traceparent = options_.own_fields;
+        arm.for_tls = tls_ != nullptr;
+        arm.replies = live_ ? &live_->replies : nullptr;
+        if (options_.dual) {
+            arm.against = {&prompts_, &frame_};
+        }
+        arm.positions = shares_.empty() ? nullptr : &shares_.front().positions;
+        return arm;
+    }
+
+    Schedule schedule_of(const Plan& plan) const {
+        const Trace waits = options_.closed ? waits_of(trace_, options_.bug) : Trace();
+        const bool knows = segment_.resumed != nullptr && options_.bug != Bug::forgotten_past;
+        const EarlierRows earlier = knows ? segment_.resumed->remaining.earlier : EarlierRows();
+        return options_.users.users > 0
+                   ? Schedule(waits, plan, Speed(), played_rules(options_), turns())
+               : options_.closed ? Schedule(waits, plan, Speed(), earlier, turns())
+                                 : Schedule(plan);
+    }
+
+    ReplaySettings settings_at(std::uint32_t number) const {
+        const ReplaySettings settings = settings_of(options_);
+        return shares_.empty()
+                   ? settings
+                   : driftless::settings_at(settings,
+                                            {number, static_cast<std::uint32_t>(shares_.size())});
+    }
+
+    std::vector<EventSource> set_up_others() {
+        std::vector<EventSource> sources{
+            {&ring_, shares_.empty() ? nullptr : &shares_.front().positions}};
+        for (const std::unique_ptr<SimEngine>& engine : others_) {
+            ArmerOptions arm = arming();
+            if (options_.dual) {
+                arm.against = {&engine->prompts, &frame_};
+            }
+            arm.positions = &engine->share.positions;
+            engine->schedule.emplace(schedule_of(engine->share.plan));
+            engine->armer.emplace(trace_, *engine->schedule, engine->prompts, engine->bodies,
+                                  heads_, frame_, arm);
+            RunParts parts{trace_,
+                           *engine->schedule,
+                           *engine->armer,
+                           engine->bodies,
+                           engine->ring,
+                           endpoints_of(engine->tls.get(), options_),
+                           host_.stop_requests()};
+            parts.marks = &engine->marks;
+            parts.stop_wanted = &host_.stop_wanted();
+            engine->run.emplace(engine->driver, parts,
+                                settings_at(static_cast<std::uint32_t>(sources.size())));
+            const bool unnumbered = options_.bug == Bug::own_numbers;
+            sources.push_back({&engine->ring, unnumbered ? nullptr : &engine->share.positions});
+        }
+        return sources;
     }
 
     void plant_leftovers() {
@@ -322,6 +395,7 @@ class Simulation {
     SimResult result_;
     std::optional<Trace> lonely_;  ///< for the writer, by a bug
     const Plan plan_;
+    const std::vector<PlanShare> shares_;  ///< of several engines; else none
     Witness witness_;
     const Dialect& dialect_;
     const BodyFrame frame_;
@@ -336,6 +410,8 @@ class Simulation {
     FiredMarks marks_;
     SimDriver driver_;
     SimRunHost host_;
+    std::vector<std::unique_ptr<SimEngine>> others_;
+    std::deque<Witness> witnesses_;  ///< of the others
     char* leaked_ = nullptr;
     std::atomic<std::uint32_t> eager_{0};  ///< all users, by a bug
 };

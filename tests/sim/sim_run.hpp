@@ -29,61 +29,66 @@ namespace driftless::sim {
 /// them breaks would prove nothing.
 enum class Bug : std::uint8_t {
     none,
-    early_stamps,      ///< the driver stamps what it sees before it was there
-    lost_byte,         ///< the driver swallows a byte
-    other_dice,        ///< the driver throws other dice than its seed says
-    wrong_count,       ///< the server counts a token that it does not announce
-    leaked_body,       ///< somebody takes memory of the bodies' pool and keeps it
-    forgotten_event,   ///< an event behind the end of its row
-    unread_event,      ///< the last event stays in the ring
-    unsaid_limit,      ///< servers are held to have announced a limit that they keep to themselves
-    early_look,        ///< the run is held to be over a turn before it is
-    unmarked,          ///< the run is given nothing to mark its rows in
-    endless,           ///< the run is given too few turns
-    planned_twice,     ///< a row stands in the plan in the place of another, too
-    early_engine,      ///< the engine has another schedule than was planned: each row a ms earlier
-    greedy_send,       ///< the driver says that a send took all of it, and drops its last byte
-    uncounted_loss,    ///< the driver does not tell what it sent again
-    crossed_send,      ///< the driver carries what is sent on one connection to another's server
-    other_servers,     ///< requests are dealt to the servers in turn, whatever is asked
-    other_lanes,       ///< connections are used again, whatever is asked
-    other_names,       ///< requests bear another run's name
-    no_fired_file,     ///< what is written to fired.jsonl is lost
-    blind_look,        ///< the driver says that nothing is waiting, whatever is
-    no_proof,          ///< the driver takes no entry that brings nothing for proof of it
-    early_turns,       ///< turns go as soon as what they wait for has left
-    lost_release,      ///< a turn is held to wait for another row, too, which fails
-    shared_file,       ///< fired.jsonl and requests.jsonl are one file
-    early_forgetting,  ///< marks of a run that is resumed go before run.json names the new segment
-    late_zero,         ///< time 0 is settled as if run.json were written in no time
-    forgotten_past,    ///< a segment is not told of the rows that ended before it
-    fast_clock,        ///< the writer's clock is a second ahead
-    other_rate,        ///< rows arrive a little faster than was asked for
-    extra_user,        ///< one user more plays than was asked for
-    split_trees,       ///< some turns are held to be of no tree: their user goes on without them
-    lost_time,         ///< users go on when their time is up
-    early_start,       ///< behind their primers trees go on at once
-    eager_users,       ///< all users begin as soon as they may, whoever is wanted
-    no_barriers,       ///< the schedule is not told of barriers
-    extra_row,         ///< one row more is open than was asked for
-    shuffled_rows,     ///< single rows are taken in another order than the file's
-    file_order,        ///< hits are forecast by the order of the file
-    forgotten_words,   ///< answers are put into later prompts without their text
-    unfilled_prompts,  ///< prompts that are too short get words of no length
-    wide_budgets,      ///< token budgets are twice of what was asked for
-    deaf_engine,       ///< the engine is not told that the run has to stop
-    other_patience,    ///< clients give up other requests than were drawn
-    lonely_rows,       ///< the writer is told of a trace in which no row comes after another
-    mixed_sides,       ///< dual fire: the engine swaps the sides of some rows
-    one_later,         ///< the engine sends the last request a ns later
-    fair_no_more,      ///< dual fire: side a always goes first
-    shared_place,      ///< dual fire: both sides' requests share few places in flight
+    early_stamps,       ///< the driver stamps what it sees before it was there
+    lost_byte,          ///< the driver swallows a byte
+    other_dice,         ///< the driver throws other dice than its seed says
+    wrong_count,        ///< the server counts a token that it does not announce
+    leaked_body,        ///< somebody takes memory of the bodies' pool and keeps it
+    forgotten_event,    ///< an event behind the end of its row
+    unread_event,       ///< the last event stays in the ring
+    unsaid_limit,       ///< servers are held to have announced a limit that they keep to themselves
+    early_look,         ///< the run is held to be over a turn before it is
+    unmarked,           ///< the run is given nothing to mark its rows in
+    endless,            ///< the run is given too few turns
+    planned_twice,      ///< a row stands in the plan in the place of another, too
+    early_engine,       ///< the engine has another schedule than was planned: each row a ms earlier
+    greedy_send,        ///< the driver says that a send took all of it, and drops its last byte
+    uncounted_loss,     ///< the driver does not tell what it sent again
+    crossed_send,       ///< the driver carries what is sent on one connection to another's server
+    other_servers,      ///< requests are dealt to the servers in turn, whatever is asked
+    other_lanes,        ///< connections are used again, whatever is asked
+    other_names,        ///< requests bear another run's name
+    no_fired_file,      ///< what is written to fired.jsonl is lost
+    blind_look,         ///< the driver says that nothing is waiting, whatever is
+    no_proof,           ///< the driver takes no entry that brings nothing for proof of it
+    early_turns,        ///< turns go as soon as what they wait for has left
+    lost_release,       ///< a turn is held to wait for another row, too, which fails
+    shared_file,        ///< fired.jsonl and requests.jsonl are one file
+    early_forgetting,   ///< marks of a run that is resumed go before run.json names the new segment
+    late_zero,          ///< time 0 is settled as if run.json were written in no time
+    forgotten_past,     ///< a segment is not told of the rows that ended before it
+    fast_clock,         ///< the writer's clock is a second ahead
+    other_rate,         ///< rows arrive a little faster than was asked for
+    extra_user,         ///< one user more plays than was asked for
+    split_trees,        ///< some turns are held to be of no tree: their user goes on without them
+    lost_time,          ///< users go on when their time is up
+    early_start,        ///< behind their primers trees go on at once
+    eager_users,        ///< all users begin as soon as they may, whoever is wanted
+    no_barriers,        ///< the schedule is not told of barriers
+    extra_row,          ///< one row more is open than was asked for
+    shuffled_rows,      ///< single rows are taken in another order than the file's
+    file_order,         ///< hits are forecast by the order of the file
+    forgotten_words,    ///< answers are put into later prompts without their text
+    unfilled_prompts,   ///< prompts that are too short get words of no length
+    wide_budgets,       ///< token budgets are twice of what was asked for
+    deaf_engine,        ///< the engine is not told that the run has to stop
+    other_patience,     ///< clients give up other requests than were drawn
+    lonely_rows,        ///< the writer is told of a trace in which no row comes after another
+    mixed_sides,        ///< dual fire: the engine swaps the sides of some rows
+    one_later,          ///< the engine sends the last request a ns later
+    fair_no_more,       ///< dual fire: side a always goes first
+    shared_place,       ///< dual fire: both sides' requests share few places in flight
+    own_numbers,        ///< several engines: the writer is not told whose requests it reads
+    one_engines_marks,  ///< several engines: only the first one's marks are kept
     // Those that only users meet.
     first_of_users = extra_user,
     last_of_users = file_order,
     // Those of dual fire.
     first_of_sides = mixed_sides,
     last_of_sides = shared_place,
+    // Those of several engines.
+    first_of_engines = own_numbers,
+    last_of_engines = one_engines_marks,
 };
 
 /// When run.json cannot be written.
@@ -114,6 +119,9 @@ struct SimOptions {
     std::int64_t drain_ns = 0;  ///< behind `users.for_ns`
     bool live = false;  ///< prompts hold the answers of the run; the trace is recorded words
     bool dual = false;  ///< each row goes to both of two targets
+    /// Engines that share the plan, each with a driver, servers and weather of its own. Not with
+    /// users, live conversations, TLS or a kill.
+    std::uint32_t engines = 1;
     /// Of dual fire: no fault of weather strikes the connections to this target.
     std::optional<std::uint32_t> spared;
     std::int64_t period_ns = 50'000'000;
@@ -291,6 +299,7 @@ struct SimResult {
     // What is left over.
     ConnectionRule connection = ConnectionRule::reuse;
     Balance balance = Balance::turn;
+    std::uint32_t engines = 1;
     std::uint32_t inflight_max = 0;
     bool capped_by_host = false;
     BudgetRules budgets;              ///< those that were asked for

@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "engine/session/run_order.hpp"
@@ -24,6 +25,7 @@ SimRunHost::SimRunHost(const Trace& trace, const Plan& plan, const SimOptions& o
       options_(options),
       segment_(segment),
       driver_(driver),
+      sources_{{&ring}},
       ring_(ring),
       marks_(marks),
       result_(result),
@@ -114,6 +116,7 @@ bool SimRunHost::start_writer(RecordWriter& writer) {
         driver_.stand_still(options_.run_json_written);
     }
     writer_ = &writer;
+    writer.read_from(sources_);
     result_.zero_ns = zero_.ns;
     result_.lead_ns = (zero_ - driver_.now()).ns + first_due_ns();
     result_.outcomes = writer.summary().figures().outcomes;
@@ -122,7 +125,7 @@ bool SimRunHost::start_writer(RecordWriter& writer) {
 
 bool SimRunHost::turned() {
     const std::uint64_t most = options_.bug == Bug::endless ? turns_of_an_endless_run : turns_max;
-    const std::int64_t at_ns = (driver_.now() - zero_).ns;
+    const std::int64_t at_ns = (now() - zero_).ns;
     stop_requests_ = stops_asked(options_, at_ns);
     if (segment_.kill && at_ns >= segment_.kill->at_ns) {
         die_soon();
@@ -171,7 +174,7 @@ void SimRunHost::stop_writer(RecordWriter& writer) {
     }
 }
 
-void SimRunHost::close_books(const RecordWriter&, Run*) {
+void SimRunHost::close_books(const RecordWriter&) {
     if (lives()) {
         segment_.machine.closed = true;
         result_.ended = true;
@@ -247,26 +250,47 @@ void SimRunHost::let_arrive() {
     }
 }
 
+Instant SimRunHost::now() const {
+    return engines_ == nullptr ? driver_.now() : engines_->now();
+}
+
+/// Whose event the writer takes next: the oldest of the first of each.
+const EventSource* SimRunHost::next_source() const {
+    const EventSource* next = nullptr;
+    for (const EventSource& source : sources_) {
+        const Event* const event = source.ring->front();
+        if (event != nullptr &&
+            (next == nullptr || event->stamp_ns < next->ring->front()->stamp_ns)) {
+            next = &source;
+        }
+    }
+    return next;
+}
+
 void SimRunHost::drain(std::size_t events_max) {
     if (writer_ == nullptr) {
         return;
     }
-    for (const Event* event = ring_.front(); event != nullptr && events_max > 0; --events_max) {
+    for (const EventSource* source = next_source(); source != nullptr && events_max > 0;
+         --events_max) {
         if (!options_.unwatched) {
-            note_sent(*event);
+            note_sent(*source->ring->front(), *source);
         }
-        if (writer_->drain(ring_, 1) == 0) {
+        if (writer_->drain(1) == 0) {
             break;
         }
-        event = ring_.front();
+        source = next_source();
     }
 }
 
-void SimRunHost::note_sent(const Event& event) {
+void SimRunHost::note_sent(const Event& event, const EventSource& source) {
+    const std::uint32_t request = source.positions == nullptr || event.kind == EventKind::sample
+                                      ? event.request
+                                      : source.positions->at(event.request);
     if (event.kind == EventKind::armed) {
-        armed_[event.request] = event.armed_due();
+        armed_[request] = event.armed_due();
     } else if (event.kind == EventKind::fired) {
-        const Due& due = armed_.at(event.request);
+        const Due& due = armed_.at(request);
         const std::uint32_t row = trace_.rows[due.row].index;
         result_.left.insert(row);
         result_.sent.push_back({row, due.pass, due.attempt, event.stamp_ns - zero_.ns, due.side});

@@ -10,10 +10,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/record/ring.hpp"
 #include "engine/session/run_host.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/sim/sim_engines.hpp"
 #include "tests/sim/sim_run.hpp"
 
 namespace driftless::sim {
@@ -26,6 +29,11 @@ class SimRunHost final : public RunHost {
     SimRunHost(const Trace& trace, const Plan& plan, const SimOptions& options,
                const Segment& segment, SimDriver& driver, EventRing& ring, const FiredMarks& marks,
                SimResult& result);
+    /// Of several engines: who knows how late it is, and what each has been dealt, by number.
+    void read_from(const SimEngines& engines, std::vector<EventSource> sources) {
+        engines_ = &engines;
+        sources_ = std::move(sources);
+    }
 
     std::optional<RecordSinks> open_files() override;
     FiredMarks create_marks(const std::string& name, std::size_t rows) override;
@@ -36,7 +44,7 @@ class SimRunHost final : public RunHost {
     bool start_writer(RecordWriter& writer) override;
     bool turned() override;
     void stop_writer(RecordWriter& writer) override;
-    void close_books(const RecordWriter& writer, Run* run) override;
+    void close_books(const RecordWriter& writer) override;
     void discard(const RecordWriter* writer) override;
 
     /// After an order that was broken off: what the process would still have done, or what the
@@ -66,7 +74,9 @@ class SimRunHost final : public RunHost {
     void die_at_the_end();
     void let_arrive();
     void flush(std::int64_t at_ns);
-    void note_sent(const Event& event);
+    const EventSource* next_source() const;
+    void note_sent(const Event& event, const EventSource& source);
+    Instant now() const;
     void weigh(std::int64_t at_ns);
     std::int64_t first_due_ns() const;
 
@@ -75,6 +85,8 @@ class SimRunHost final : public RunHost {
     const SimOptions& options_;
     const Segment& segment_;
     SimDriver& driver_;
+    const SimEngines* engines_ = nullptr;  ///< of one: null
+    std::vector<EventSource> sources_;     ///< [engines]
     EventRing& ring_;
     const FiredMarks& marks_;
     SimResult& result_;

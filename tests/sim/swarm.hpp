@@ -44,6 +44,10 @@ SimResult run_swarm(std::uint64_t seed, std::uint32_t rows);
 SimOptions dual_options(std::uint64_t seed);
 SimResult run_dual_swarm(std::uint64_t seed, std::uint32_t rows);
 
+/// The same traces and faults, rows waiting for others or not, on two to eight engines.
+SimOptions engines_options(std::uint64_t seed);
+SimResult run_engines_swarm(std::uint64_t seed, std::uint32_t rows);
+
 /// Makes rows wait for others: chains with branches and joins, most of them for answers, in trees
 /// of any size.
 void close_sessions(Trace& trace, std::uint64_t seed);

@@ -8,6 +8,7 @@
 #include "cmd/options_load.hpp"
 #include "cmd/options_trace.hpp"
 #include "cmd/replay/flags/help_footer.hpp"
+#include "cmd/replay/flags/host_flags.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/options_check.hpp"
 #include "cmd/replay/flags/options_events.hpp"
@@ -222,9 +223,12 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
 
 void add_host_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Host");
-    flags.value("--cpu", "N", "CPU of the engine thread [the quietest of those allowed]", nullptr,
+    flags.value("--engines", "N|auto",
+                "threads that send, each on its own CPU; auto: a core each, but one", "1",
+                parse_engines, options.host.engines);
+    flags.value("--cpu", "N", "CPU of the first engine [the quietest of those allowed]", nullptr,
                 parse_u32, options.host.cpu);
-    flags.value("--writer-cpu", "N", "CPU of the writer thread [all allowed but the engine's]",
+    flags.value("--writer-cpu", "N", "CPU of the writer thread [all allowed but the engines']",
                 nullptr, parse_u32, options.host.writer_cpu);
     flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin from 3 CPUs on, else hybrid)",
                 "auto", parse_wait_policy, options.host.wait);

@@ -210,7 +210,11 @@ struct AgainFlags {
 };
 
 /// What the engine may use of this host.
+/// `--engines auto`.
+inline constexpr std::uint32_t engines_auto = 0;
+
 struct HostFlags {
+    std::uint32_t engines = 1;  ///< or `engines_auto`
     std::optional<std::uint32_t> cpu;
     std::optional<std::uint32_t> writer_cpu;
     std::optional<WaitPolicy> wait;  ///< empty: spin where at least 3 CPUs are allowed, else hybrid

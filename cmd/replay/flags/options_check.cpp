@@ -5,6 +5,7 @@
 #include "cmd/goodput_values.hpp"
 #include "cmd/replay/flags/dual_flags.hpp"
 #include "cmd/replay/flags/extra_body.hpp"
+#include "cmd/replay/flags/host_flags.hpp"
 #include "cmd/replay/flags/model_option.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/rate_flags.hpp"
@@ -207,22 +208,6 @@ std::string compressed_records(const ReplayOptions& options) {
                    "them; name the file without " +
                    ending + " and compress it afterwards";
         }
-    }
-    return "";
-}
-
-/// Flags of the host and of its certificate.
-std::string host_contradiction(const ReplayOptions& options) {
-    if (options.calibration.require_certified && options.calibration.source == "none") {
-        return "--require-certified compares with a calibration and --calibration none forbids it: "
-               "give one";
-    }
-    if (options.host.warm_sends && options.host.wait == WaitPolicy::sleep) {
-        return "--warm-send warms the path while the engine spins and --wait sleep never does: use "
-               "--wait hybrid";
-    }
-    if (options.host.realtime && options.host.wait == WaitPolicy::spin) {
-        return "--realtime with --wait spin loses 5 % of the time: use --wait hybrid";
     }
     return "";
 }

@@ -11,14 +11,13 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/replay/run/engine_crew.hpp"
 #include "cmd/replay/run/judged.hpp"
-#include "cmd/replay/run/run_marks.hpp"
 #include "cmd/replay/run/run_page.hpp"
 #include "cmd/replay/run/run_settings.hpp"
 #include "cmd/replay/run/run_sides.hpp"
 #include "cmd/replay/run/written_figures.hpp"
 #include "cmd/replay/run_json/anchors.hpp"
-#include "cmd/replay/run_json/stamp_facts.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/run_folder.hpp"
 #include "cmd/screen/progress_line.hpp"
@@ -36,9 +35,6 @@ namespace driftless {
 
 namespace {
 
-// 0.2 s of 500 k chunks/s at 320 bytes each; the writer takes that in the same time.
-constexpr std::size_t event_ring_bytes = 32 << 20;
-
 /// One run on this host: its parts, and what the order of a run asks for. Prints what stops it.
 class Execution final : private RunHost {
   public:
@@ -51,15 +47,6 @@ class Execution final : private RunHost {
           driver_(driver),
           folder_(folder),
           quiet_(quiet),
-          settings_(settings_of(options_, prepared.plan, host_)),
-          pass_(prepared.parts, prepared.plan,
-                schedule_of(options_.workload.plan.speed, workload_, prepared.plan,
-                            prepared.resumed != nullptr ? prepared.resumed->remaining.earlier
-                                                        : EarlierRows(),
-                            live_turns()),
-                prepared.parts.invocation().run_id),
-          cache_before_(prepared.parts.prompts().cache_marks()),
-          ring_(event_ring_bytes, std::max(settings_.inflight_max, settings_.lanes_max)),
           line_(STDERR_FILENO, {options_.results.progress && !options_.results.quiet,
                                 &stop_requests(), options_.sending.grace_ns}),
           sides_(prepared.parts, cpu_set_of(host_.writer_cpus)) {}
@@ -80,7 +67,7 @@ class Execution final : private RunHost {
     }
     bool start_writer(RecordWriter& writer) override;
     void stop_writer(RecordWriter& writer) override;
-    void close_books(const RecordWriter& writer, Run* run) override;
+    void close_books(const RecordWriter& writer) override;
     void discard(const RecordWriter* writer) override;
 
     const LiveTurns* live_turns() const {
@@ -92,12 +79,14 @@ class Execution final : private RunHost {
     }
     ProgressCallback progress_callback();
     std::uint32_t requests_end();
-    Result<void> open_pass();
+    Result<void> open_crew();
+    OrderEnd play_engines(RunOrder& order);
     OrderParts order_parts();
     int play();
     bool refuse(int code);
+    bool refuse_unless_done(int code) { return code == exit_done || refuse(code); }
     bool write_run_json(Instant zero, Lasting lasting);
-    RunEnd end_of(Run& run);
+    RunEnd end_of_engines();
 
     const PreparedRun& prepared_;
     const ReplayOptions& options_;
@@ -108,13 +97,11 @@ class Execution final : private RunHost {
     RunProgress progress_;
     Quiet& quiet_;
     std::optional<NewFolder> taken_;  ///< of a new run, once it has it
-    ReplaySettings settings_;
     ThreadMeter meter_;
-    RequestPass pass_;
-    PromptBuilder::CacheMarks cache_before_;  ///< of what was built before the run
-    EventRing ring_;
-    std::optional<LiveRun> live_;  ///< `--assistant live`
-    FiredMarks marks_;
+    std::unique_ptr<EngineCrew> crew_;            ///< null: nothing is left to be sent
+    Run* first_run_ = nullptr;                    ///< of the first engine, while it lives
+    std::optional<LiveRun> live_;                 ///< `--assistant live`
+    FiredMarks unused_marks_;                     ///< of a run without rows
     std::atomic<std::uint32_t> users_wanted_{0};  ///< of `--grow`: set by the writer's thread
     std::atomic<bool> stop_wanted_{false};        ///< of `--stop-when`: the same
     ProgressLine line_;
@@ -131,15 +118,22 @@ int Execution::go() {
     if (prepared_.plan.rows.empty()) {  // a run that was killed when all had left
         return play();
     }
-    if (!ring_.has_memory()) {
-        return fail_host("events", {ErrorCode::exhausted, ENOMEM, "take memory for them"});
+    OrExit<std::unique_ptr<EngineCrew>> crew = EngineCrew::make(
+        prepared_.parts,
+        {prepared_.plan,
+         prepared_.resumed != nullptr ? prepared_.resumed->remaining.earlier : EarlierRows(),
+         live_turns()},
+        host_);
+    if (!crew) {
+        return crew.exit_code();
     }
-    const Result<void> opened = open_pass();
+    crew_ = std::move(crew).value();
+    const Result<void> opened = open_crew();
     if (!opened) {
         return fail_host("bodies", opened.error());
     }
-    if (!pass_.shortage().empty()) {
-        std::fprintf(stderr, "driftless: warning: %s\n", pass_.shortage().c_str());
+    if (const std::string& shortage = crew_->first().pass().shortage(); !shortage.empty()) {
+        std::fprintf(stderr, "driftless: warning: %s\n", shortage.c_str());
     }
     const int code = sides_.start(segment());
     return code == exit_done ? play() : code;
@@ -147,40 +141,49 @@ int Execution::go() {
 
 /// Of users: their requests have numbers below this; else 0.
 std::uint32_t Execution::requests_end() {
-    return workload_.users.users > 0 ? pass_.schedule().users()->requests_end() : 0;
+    return workload_.users.users > 0 ? crew_->first().pass().schedule().users()->requests_end() : 0;
 }
 
-Result<void> Execution::open_pass() {
+Result<void> Execution::open_crew() {
     if (live_turns() == nullptr) {
-        return pass_.open();
+        return crew_->open(nullptr);
     }
     LiveRules rules;
     rules.kept = options_.request.live_keep;
     rules.goes_on_unanswered = workload_.users.failures.rule == FailureRule::go_on;
     live_.emplace(workload_.trace, *live_turns(), rules,
                   std::max<std::size_t>(requests_end(), prepared_.plan.rows.size()));
-    const Result<void> opened = pass_.open(&live_->replies);
-    live_->histories.bound(pass_.bodies().region_bytes() / 2);
+    const Result<void> opened = crew_->open(&live_->replies);
+    live_->histories.bound(crew_->first().pass().bodies().region_bytes() / 2);
     return opened;
 }
 
 int Execution::play() {
     RunOrder order(driver_, *this, order_parts());
-    OrderEnd end = OrderEnd::refused;
-    if (prepared_.plan.rows.empty()) {
-        end = order.play_without_rows();
-    } else {
-        Run run(driver_,
-                {workload_.trace, pass_.schedule(), pass_.armer(), pass_.bodies(), ring_,
-                 prepared_.parts.server().targets.endpoints, stop_requests(), &meter_, &marks_,
-                 live_ ? &live_->replies : nullptr,
-                 options_.workload.grow ? &users_wanted_ : nullptr, &stop_wanted_},
-                settings_);
-        end = order.play(run);
-    }
+    const OrderEnd end =
+        prepared_.plan.rows.empty() ? order.play_without_rows() : play_engines(order);
     const RecordWriter* const writer = order.writer();
     const bool unwritten = end == OrderEnd::refused && writer != nullptr && writer->failed();
     return unwritten ? fail_records(*writer) : code_;
+}
+
+OrderEnd Execution::play_engines(RunOrder& order) {
+    const EngineOrders orders{options_.host, stop_requests(), stop_wanted_};
+    if (!refuse_unless_done(crew_->start_others(orders))) {
+        return OrderEnd::refused;
+    }
+    RunParts parts = crew_->first().run_parts(stop_requests(), meter_);
+    parts.replies = live_ ? &live_->replies : nullptr;
+    parts.users_wanted = options_.workload.grow ? &users_wanted_ : nullptr;
+    parts.stop_wanted = &stop_wanted_;
+    Run run(driver_, parts, crew_->first().settings());
+    first_run_ = &run;
+    EngineThreads engines(run, crew_->others());
+    const OrderEnd end = order.play(engines);
+    first_run_ = nullptr;
+    (void)refuse_unless_done(crew_->failure());
+    crew_->dismiss();  // before what they use goes
+    return end;
 }
 
 OrderParts Execution::order_parts() {
@@ -188,14 +191,14 @@ OrderParts Execution::order_parts() {
     segment.run_id = prepared_.parts.invocation().run_id;
     segment.command = prepared_.parts.invocation().command;
     segment.first_due_ns =
-        prepared_.plan.rows.empty() ? prepared_.plan.last_due_ns : pass_.schedule().first_due_ns();
+        prepared_.plan.rows.empty() ? prepared_.plan.last_due_ns : 0;  // else the engines know
     AssemblerConfig config = assembler_config(prepared_.file, prepared_.plan, requests_end());
     config.histories = live_ ? &live_->histories : nullptr;
     config.periods.users_wanted = &users_wanted_;
     config.periods.stop_wanted = &stop_wanted_;
     return {std::move(config),
             Summary(options_.results.goodput, largest_overhead(prepared_.parts.server())), segment,
-            marks_, prepared_.resumed};
+            crew_ == nullptr ? unused_marks_ : crew_->first().marks(), prepared_.resumed};
 }
 
 bool Execution::refuse(int code) {
@@ -241,7 +244,8 @@ std::optional<RecordSinks> Execution::open_files() {
 
 /// Without them, should the run be killed, its last second must be guessed at.
 FiredMarks Execution::create_marks(const std::string& run_id, std::size_t rows) {
-    Result<FiredMarks> marks = FiredMarks::create(run_id, rows);
+    Result<FiredMarks> marks =
+        crew_ == nullptr ? FiredMarks::create(run_id, rows) : crew_->create_marks(run_id, rows);
     if (marks) {
         return std::move(marks).value();
     }
@@ -277,8 +281,8 @@ ProgressCallback Execution::progress_callback() {
 
 bool Execution::start_writer(RecordWriter& writer) {
     const cpu_set_t cpus = cpu_set_of(host_.writer_cpus);
-    writer.watch_thread(this_thread_id());
-    const Result<void> started = writer.start_thread(ring_, &cpus, progress_callback());
+    writer.read_from(crew_->sources());
+    const Result<void> started = writer.start_thread(&cpus, progress_callback());
     if (!started) {
         return refuse(fail_host("writer thread", started.error()));
     }
@@ -306,39 +310,17 @@ void Execution::discard(const RecordWriter* writer) {
     }
 }
 
-RunEnd Execution::end_of(Run& run) {
-    const LaneCounts& lanes = run.lane_counts();
-    RunEnd end;
-    end.interrupted = run.interrupted();
-    if (workload_.users.users == 0 && !live_ && pass_.armer().all_armed()) {
-        end.prompts_digest = pass_.armer().prompts_digest();
-        end.against_digest = pass_.armer().against_digest();
+/// All of them are over.
+RunEnd Execution::end_of_engines() {
+    RunEnd end = first_run_ != nullptr ? crew_->end(*first_run_, driver_) : RunEnd();
+    if (live_) {
+        end.prompts_digest = end.against_digest = std::nullopt;
     }
-    end.clamped_rows = pass_.armer().clamped_rows();
-    end.connects = lanes.connects;
-    end.connect_failures = lanes.connect_failures;
-    end.stale_retries = lanes.stale_retries;
-    end.closed_idle = lanes.closed_idle;
-    end.retired_idle = lanes.retired_idle;
-    if (const IdleLimit limit = run.idle_limit(); limit.known()) {
-        end.idle_limit_ns = limit.limit.ns;
-    }
-    end.system_calls = driver_.counters().enters;
-    end.operations = driver_.counters().submits;
-    end.no_buffers = driver_.counters().no_buffers;
-    end.overflows = driver_.counters().overflows;
-    end.guard_ns = run.guard().ns;
-    end.margin_ns = run.margin().ns;
-    end.measured_from_ns = run.measured_from_ns();
-    end.idle = run.idle();
-    end.stamps = stamp_facts(options_.host.stamps, driver_, run);
-    end.tls = tls_facts(options_.server.tls, prepared_.parts.server().targets);
-    end.marks = run_marks(run, pass_, ring_, prepared_.parts, cache_before_);
     return end;
 }
 
-void Execution::close_books(const RecordWriter& writer, Run* run) {
-    RunEnd end = run != nullptr ? end_of(*run) : RunEnd();
+void Execution::close_books(const RecordWriter& writer) {
+    RunEnd end = end_of_engines();
     SummaryInfo info = summary_info(prepared_.file, progress_.segments.front().clock.zero_utc_ns);
     SummaryFigures figures = writer.summary().figures();
     end.rows_fired = figures.fired + figures.warmup_fired;
@@ -354,7 +336,7 @@ void Execution::close_books(const RecordWriter& writer, Run* run) {
         end.clamped_rows = prepared_.prompts.clamped_rows;
     }
     info.clamped_rows = end.clamped_rows;
-    if (run != nullptr && run->stopped_early()) {
+    if (first_run_ != nullptr && crew_->stopped_early(*first_run_)) {
         end.stopped_when = info.stopped_when = writer.stopped_when();
     }
     judge(prepared_.file, end, figures, writer.client(), info);

@@ -6,12 +6,14 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/pinning.hpp"
 #include "cmd/realtime.hpp"
+#include "cmd/replay/flags/host_flags.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/run/needs.hpp"
 #include "cmd/replay/run_json/stamp_facts.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/ring_errors.hpp"
 #include "engine/host/cpu_load.hpp"
+#include "engine/host/engine_cpus.hpp"
 
 namespace driftless {
 
@@ -20,16 +22,6 @@ namespace {
 // More than this needs more memory than a laptop has; 28,232 ephemeral ports come first anyway.
 constexpr std::uint64_t inflight_most = 65'536;
 constexpr std::size_t spin_cpus_min = 3;
-
-UringOptions ring_options(const HostFlags& flags, std::uint32_t lanes) {
-    UringOptions options;
-    // A lane has a receive, a send, its stamps and their cancel in flight; the preflight a few.
-    options.ops_max = 4 * lanes + 16;
-    options.buffers = flags.receive_buffers;
-    options.stamps = stamps_of(flags.stamps);
-    options.warm_sends = flags.warm_sends;
-    return options;
-}
 
 /// Ports for outgoing connections: each address and port of a server has all of them. Unix sockets
 /// need none, and then nothing is said.
@@ -165,17 +157,58 @@ std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_
            (kept_ns > port_reused_ns ? ", or set net.ipv4.tcp_tw_reuse to 1" : "");
 }
 
+namespace {
+
+/// The engines' CPUs, and what is left to the writer; the first engine's is chosen.
+void choose_cpus(const ReplayOptions& options, const std::vector<std::uint32_t>& allowed,
+                 HostChoice& host) {
+    const HostFlags& flags = options.host;
+    if (flags.engines != 1 && one_engine_flag(options).empty()) {
+        const std::vector<CpuLoad> loads = sample_cpu_loads(cpu_sample_ns);
+        const std::uint32_t engines =
+            flags.engines == engines_auto ? engines_for(allowed, loads) : flags.engines;
+        host.other_cpus = choose_engine_cpus(host.engine_cpu.cpu, engines, allowed, loads);
+        host.other_cpus.erase(host.other_cpus.begin());
+    }
+    const auto is_an_engines = [&host](std::uint32_t cpu) {
+        return cpu == host.engine_cpu.cpu ||
+               std::find(host.other_cpus.begin(), host.other_cpus.end(), cpu) !=
+                   host.other_cpus.end();
+    };
+    const bool shared = std::all_of(allowed.begin(), allowed.end(), is_an_engines);
+    for (const std::uint32_t cpu : allowed) {
+        if (flags.writer_cpu ? cpu == *flags.writer_cpu : shared || !is_an_engines(cpu)) {
+            host.writer_cpus.push_back(cpu);
+        }
+    }
+}
+
+void print_engines(const HostChoice& host, const std::vector<std::uint32_t>& allowed,
+                   bool realtime) {
+    std::printf("engine: CPU %u (%s), wait %s%s\n", host.engine_cpu.cpu,
+                host.engine_cpu.reason.c_str(), name_of(host.wait),
+                realtime ? ", before ordinary threads" : "");
+    if (host.other_cpus.empty()) {
+        return;
+    }
+    std::printf("engines: %u, the others on CPU %s\n", host.engines(),
+                cpu_list_text(host.other_cpus).c_str());
+    if (host.engines() >= allowed.size() && allowed.size() > 1) {
+        std::fprintf(stderr,
+                     "driftless: warning: %u engines have %zu CPUs, and the writer needs one, too: "
+                     "they wait for each other; use --engines %zu, or auto\n",
+                     host.engines(), allowed.size(), allowed.size() - 1);
+    }
+}
+
+}  // namespace
+
 OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload) {
     const HostFlags& flags = options.host;
     HostChoice host;
     const std::vector<std::uint32_t> allowed = allowed_cpus();
     host.engine_cpu = flags.cpu ? CpuChoice{*flags.cpu, "--cpu"} : find_quiet_cpu(flags.writer_cpu);
-    for (const std::uint32_t cpu : allowed) {
-        const bool shared = allowed.size() == 1;
-        if (flags.writer_cpu ? cpu == *flags.writer_cpu : shared || cpu != host.engine_cpu.cpu) {
-            host.writer_cpus.push_back(cpu);
-        }
-    }
+    choose_cpus(options, allowed, host);
     if (host.writer_cpus.empty()) {
         std::fprintf(stderr,
                      "driftless: --writer-cpu %u: this process may not use that CPU; it may use "
@@ -183,7 +216,8 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
                      flags.writer_cpu.value_or(0), cpu_list_text(allowed).c_str());
         return exit_usage;
     }
-    const bool may_spin = allowed.size() >= spin_cpus_min && !flags.realtime;
+    const bool may_spin =
+        allowed.size() >= spin_cpus_min + host.other_cpus.size() && !flags.realtime;
     host.wait = flags.wait.value_or(may_spin ? WaitPolicy::spin : WaitPolicy::hybrid);
     host.file_limit = raise_file_limit();
     const ConnectionRoom room{host.file_limit, ports_for(options.server)};
@@ -208,10 +242,18 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
         std::fprintf(stderr, "driftless: %s\n", realtime_refusal);
         return exit_host;
     }
-    std::printf("engine: CPU %u (%s), wait %s%s\n", host.engine_cpu.cpu,
-                host.engine_cpu.reason.c_str(), name_of(host.wait),
-                flags.realtime ? ", before ordinary threads" : "");
+    print_engines(host, allowed, flags.realtime);
     return host;
+}
+
+UringOptions ring_options(const HostFlags& flags, std::uint32_t lanes) {
+    UringOptions options;
+    // A lane has a receive, a send, its stamps and their cancel in flight; the preflight a few.
+    options.ops_max = 4 * lanes + 16;
+    options.buffers = flags.receive_buffers;
+    options.stamps = stamps_of(flags.stamps);
+    options.warm_sends = flags.warm_sends;
+    return options;
 }
 
 OrExit<std::unique_ptr<UringDriver>> make_driver(const HostFlags& flags, std::uint32_t lanes) {

@@ -15,13 +15,16 @@
 namespace driftless {
 
 struct HostChoice {
-    CpuChoice engine_cpu;
+    CpuChoice engine_cpu;                   ///< of the first engine
+    std::vector<std::uint32_t> other_cpus;  ///< of the other engines
     std::vector<std::uint32_t> writer_cpus;
     WaitPolicy wait = WaitPolicy::hybrid;
     std::uint64_t file_limit = 0;
     std::uint32_t inflight_max = 0;
     std::uint32_t connections_max = 0;  ///< that there is room for
     bool capped_by_host = false;  ///< `inflight_max` is what there is room for, not what was asked
+
+    std::uint32_t engines() const { return static_cast<std::uint32_t>(1 + other_cpus.size()); }
 };
 
 /// Chooses, pins this thread to the engine's CPU, and prints what was chosen, or what is missing
@@ -55,7 +58,9 @@ std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns);
 /// due while one port is kept for `kept_ns`, and there are no more than `ports`; or empty.
 std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_t ports);
 
-/// The rings of a run with so many connections. Prints why the kernel refuses, with the remedy.
+/// The rings of an engine with so many connections.
+UringOptions ring_options(const HostFlags& flags, std::uint32_t lanes);
+/// Those of the calling thread. Prints why the kernel refuses, with the remedy.
 OrExit<std::unique_ptr<UringDriver>> make_driver(const HostFlags& flags, std::uint32_t lanes);
 
 }  // namespace driftless

@@ -122,6 +122,7 @@ Result<void> RequestPass::open(const Replies* replies) {
     arm.run_id = run_id_;
     arm.targets = parts_.heads().size();
     arm.balance = options.sending.balance;
+    arm.positions = positions_;
     arm.traceparent = options.request.traceparent;
     arm.row_models = workload.models.empty() ? nullptr : &workload.models;
     arm.row_fields = &parts_.row_fields();

@@ -66,10 +66,16 @@ class ReplayParts {
 
 class RequestPass {
   public:
-    /// `plan` is of rows of the workload: its own, or what a resumed run has left. The schedule is
-    /// made of it.
-    RequestPass(ReplayParts& parts, const Plan& plan, Schedule schedule, std::string run_id)
-        : parts_(parts), plan_(plan), run_id_(std::move(run_id)), schedule_(std::move(schedule)) {}
+    /// `plan` is of rows of the workload: its own, what a resumed run has left, or an engine's
+    /// share of either. The schedule is made of it. `positions`: of its rows in the plan that it is
+    /// a share of; null where it is none.
+    RequestPass(ReplayParts& parts, const Plan& plan, Schedule schedule, std::string run_id,
+                const std::vector<std::uint32_t>* positions = nullptr)
+        : parts_(parts),
+          plan_(plan),
+          positions_(positions),
+          run_id_(std::move(run_id)),
+          schedule_(std::move(schedule)) {}
 
     /// Takes the memory for bodies. Errors: exhausted; too_large where `--arm-ahead all` does not
     /// fit the memory that is free.
@@ -88,6 +94,7 @@ class RequestPass {
   private:
     ReplayParts& parts_;
     const Plan& plan_;
+    const std::vector<std::uint32_t>* positions_;
     std::string run_id_;
     Schedule schedule_;
     BodyPool bodies_;

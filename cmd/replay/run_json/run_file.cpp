@@ -295,6 +295,8 @@ void write_host(JsonWriter& json, const RunFile& file) {
     json.key("virtual_machine").boolean(host.virtual_machine);
     json.key("engine_cpu").unsigned_integer(choice.engine_cpu.cpu);
     json.key("engine_cpu_reason").string(choice.engine_cpu.reason);
+    json.key("engines").unsigned_integer(sends ? choice.engines() : 0);
+    counts(json, "other_engine_cpus", choice.other_cpus);
     counts(json, "writer_cpus", choice.writer_cpus);
     json.key("wait").string(sends ? name_of(choice.wait) : "");
     json.key("file_limit").unsigned_integer(choice.file_limit);

@@ -1,5 +1,6 @@
 #include "cmd/replay/run_json/tls_facts.hpp"
 
+#include "proto/core/check.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -12,6 +13,18 @@ std::vector<TlsFacts> tls_facts(const TlsClientOptions& options, const ResolvedT
             {peer->name(), trust, peer->version, peer->cipher, peer->handshakes, peer->resumed});
     }
     return facts;
+}
+
+void add_tls_facts(std::vector<TlsFacts>& sum, const std::vector<TlsFacts>& other) {
+    CHECK(sum.size() == other.size());
+    for (std::size_t peer = 0; peer < sum.size(); ++peer) {
+        sum[peer].handshakes += other[peer].handshakes;
+        sum[peer].resumed += other[peer].resumed;
+        if (sum[peer].version.empty()) {
+            sum[peer].version = other[peer].version;
+            sum[peer].cipher = other[peer].cipher;
+        }
+    }
 }
 
 void write_tls(JsonWriter& json, const std::vector<TlsFacts>& peers) {

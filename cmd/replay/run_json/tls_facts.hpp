@@ -23,6 +23,9 @@ class JsonWriter;
 
 std::vector<TlsFacts> tls_facts(const TlsClientOptions& options, const ResolvedTargets& targets);
 
+/// Adds what another engine's peers have met, of the same targets.
+void add_tls_facts(std::vector<TlsFacts>& sum, const std::vector<TlsFacts>& other);
+
 /// Writes them as the member "tls", an array.
 void write_tls(JsonWriter& json, const std::vector<TlsFacts>& peers);
 

@@ -99,4 +99,16 @@ OrExit<ResolvedTargets> resolve_targets(const ServerFlags& flags, Duration conne
     return resolved;
 }
 
+ResolvedTargets for_another_thread(const ResolvedTargets& targets) {
+    ResolvedTargets own;
+    own.endpoints = targets.endpoints;
+    for (Endpoint& endpoint : own.endpoints) {
+        if (endpoint.tls != nullptr) {
+            own.peers.push_back(std::make_unique<TlsPeer>(*targets.tls, endpoint.tls->name()));
+            endpoint.tls = own.peers.back().get();
+        }
+    }
+    return own;
+}
+
 }  // namespace driftless

@@ -18,6 +18,9 @@ struct ResolvedTargets {
     std::vector<Endpoint> endpoints;  ///< [targets]
 };
 
+/// The same places with peers of their own, for another thread. `targets` outlives them.
+ResolvedTargets for_another_thread(const ResolvedTargets& targets);
+
 /// Resolves the names of all targets, trying a connection for so long where a name has several
 /// addresses, and reads certificates. Prints what fails.
 OrExit<ResolvedTargets> resolve_targets(const ServerFlags& flags, Duration connect_timeout);

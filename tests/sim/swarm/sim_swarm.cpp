@@ -1,10 +1,11 @@
-// sim_swarm FIRST COUNT [killed|closed|killed_closed|users|killed_users|talks|dual]: so many
-// simulated runs of 200 rows from seed FIRST on, one process for each CPU that it may use (taskset
-// chooses them); with `killed`, runs that die and are resumed; with `closed`, runs whose rows wait
-// for each other; with `killed_closed`, both; with `users`, runs of users that play trees; with
-// `killed_users`, such runs that die; with `talks`, conversations that hold the answers of the run;
-// with `dual`, rows that go to two servers. Prints every seed that breaks a law or dies, then what
-// the runs met and how long they took. Exit 1 when a law was broken, 2 for wrong words.
+// sim_swarm FIRST COUNT [killed|closed|killed_closed|users|killed_users|talks|dual|engines]: so
+// many simulated runs of 200 rows from seed FIRST on, one process for each CPU that it may use
+// (taskset chooses them); with `killed`, runs that die and are resumed; with `closed`, runs whose
+// rows wait for each other; with `killed_closed`, both; with `users`, runs of users that play
+// trees; with `killed_users`, such runs that die; with `talks`, conversations that hold the answers
+// of the run; with `dual`, rows that go to two servers; with `engines`, several engines. Prints
+// every seed that breaks a law or dies, then what the runs met and how long they took. Exit 1 when
+// a law was broken, 2 for wrong words.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -38,7 +39,8 @@ enum class Mode : std::uint8_t {
     users,
     killed_users,
     talks,
-    dual
+    dual,
+    engines
 };
 
 /// One process's share, in memory that its parent sees: of a process that died, too.
@@ -70,11 +72,12 @@ void count(Share& share, const Record& record) {
 }
 
 std::string run_alive(Share& share, Mode mode) {
-    const SimResult result = mode == Mode::closed  ? run_closed_swarm(share.next, rows)
-                             : mode == Mode::users ? run_users_swarm(share.next, rows)
-                             : mode == Mode::talks ? run_talks_swarm(share.next, rows)
-                             : mode == Mode::dual  ? run_dual_swarm(share.next, rows)
-                                                   : run_swarm(share.next, rows);
+    const SimResult result = mode == Mode::closed    ? run_closed_swarm(share.next, rows)
+                             : mode == Mode::users   ? run_users_swarm(share.next, rows)
+                             : mode == Mode::talks   ? run_talks_swarm(share.next, rows)
+                             : mode == Mode::dual    ? run_dual_swarm(share.next, rows)
+                             : mode == Mode::engines ? run_engines_swarm(share.next, rows)
+                                                     : run_swarm(share.next, rows);
     share.full_disks += result.disk_failed ? 1 : 0;
     share.handshakes += result.handshakes;
     share.resumed += result.resumed;
@@ -226,11 +229,12 @@ int main(int argc, char** argv) {
                       : word == "talks"         ? Mode::talks
                       : word == "killed_users"  ? Mode::killed_users
                       : word == "dual"          ? Mode::dual
+                      : word == "engines"       ? Mode::engines
                                                 : Mode::alive;
     if (argc != 3 && mode == Mode::alive) {
         std::fprintf(stderr,
                      "usage: sim_swarm FIRST COUNT "
-                     "[killed|closed|killed_closed|users|killed_users|talks|dual]\n"
+                     "[killed|closed|killed_closed|users|killed_users|talks|dual|engines]\n"
                      "(seeds; runs of 200 rows)\n");
         return 2;
     }

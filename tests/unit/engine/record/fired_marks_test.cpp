@@ -48,6 +48,34 @@ TEST_F(Marks, OutliveAKill) {
     EXPECT_EQ(marks.value().requests(), 2 * left.size());
 }
 
+TEST_F(Marks, OfSeveralEnginesAreReadAsOne) {
+    constexpr std::size_t rows = 200;
+    {
+        Result<FiredMarks> first = FiredMarks::create(id_, rows);
+        Result<FiredMarks> second = FiredMarks::create(id_, rows, 1);
+        Result<FiredMarks> third = FiredMarks::create(id_, rows, 2);
+        ASSERT_TRUE(first && second && third);
+        EXPECT_EQ(FiredMarks::create(id_, rows, 2).error().code, ErrorCode::exists);
+        first.value().mark(3);
+        first.value().count_request();
+        second.value().mark(64);
+        second.value().count_request();
+        second.value().count_request();
+        third.value().mark(199);
+    }
+    for (int look = 0; look < 2; ++look) {  // a look changes nothing
+        const Result<FiredMarks> all = FiredMarks::open(id_, rows);
+        ASSERT_TRUE(all) << all.error().doing;
+        EXPECT_EQ(all.value().count(), 3u);
+        EXPECT_TRUE(all.value().marked(3) && all.value().marked(64) && all.value().marked(199));
+        EXPECT_EQ(all.value().requests(), 3u);
+    }
+    FiredMarks::remove(id_);
+    for (std::uint32_t engine = 0; engine < 3; ++engine) {  // none is left
+        EXPECT_TRUE(FiredMarks::create(id_, rows, engine)) << engine;
+    }
+}
+
 TEST_F(Marks, AreOfOneRun) {
     for (const std::size_t rows : {1, 63, 64, 65, 4096 * 8, 4096 * 8 + 1}) {
         Result<FiredMarks> marks = FiredMarks::create(id_, rows);

@@ -65,7 +65,8 @@ TEST_F(RecordRefused, TheWritersThread) {
                 ScriptTrace input(4);
                 RecordWriter writer(input.config(), {}, {});
                 EventRing ring(1, 4);
-                const auto started = writer.start_thread(ring, nullptr, {});
+                writer.read_from({{&ring}});
+                const auto started = writer.start_thread(nullptr, {});
                 ASSERT_FALSE(started);
                 EXPECT_EQ(started.error().code, code);
                 writer.stop();  // there is nothing to wait for

@@ -76,12 +76,13 @@ TEST(RecordWriter, DrainsInlineIntoStrings) {
     config.save_responses = 1;
     RecordWriter writer(config, {}, files.sinks());
     EventRing ring(1, 4);
+    writer.read_from({{&ring}});
     ring.push(Script::event(EventKind::armed, 0, -9000));
     push_row(ring, 1);
-    EXPECT_EQ(writer.drain(ring, 100), 2u);
+    EXPECT_EQ(writer.drain(100), 2u);
     writer.begin({script_zero_ns});
-    EXPECT_EQ(writer.drain(ring, 2), 2u);
-    EXPECT_EQ(writer.drain(ring, 100), 4u);
+    EXPECT_EQ(writer.drain(2), 2u);
+    EXPECT_EQ(writer.drain(100), 4u);
     EXPECT_EQ(files.fired,
               R"({"row":7,"due_ns":1000000,"fired_ns":1000250,"held_ns":0,"late_cause":"none"})"
               "\n");
@@ -107,6 +108,7 @@ TEST(RecordWriter, WritesClientSamples) {
     RecordWriter writer(input.config(), {}, files.sinks());
     writer.begin({script_zero_ns});
     EventRing ring(1, 4);
+    writer.read_from({{&ring}});
     ClientSample sample;
     sample.from_ns = script_zero_ns;
     sample.to_ns = script_zero_ns + 1'000'000'000;
@@ -114,7 +116,7 @@ TEST(RecordWriter, WritesClientSamples) {
     sample.steal_ns = 99;
     Event event = Script::event(EventKind::sample, 0, 0);
     ring.push(event, {reinterpret_cast<const char*>(&sample), sizeof sample});
-    writer.drain(ring, 10);
+    writer.drain(10);
     JsonDocument document;
     const JsonValue root = document.parse(files.client).value();
     EXPECT_EQ(root.size(), sizeof sample / sizeof(std::int64_t));
@@ -142,11 +144,12 @@ TEST(RecordWriter, ThreadWritesTheSameBytes) {
     Files files;
     EventRing inline_ring(4 << 20, rows);
     RecordWriter inline_writer(input.config(), {}, files.sinks());
+    inline_writer.read_from({{&inline_ring}});
     inline_writer.begin({script_zero_ns});
     for (std::uint32_t row = 0; row < rows; ++row) {
         push_row(inline_ring, row);
     }
-    inline_writer.drain(inline_ring, SIZE_MAX);
+    inline_writer.drain(SIZE_MAX);
     inline_writer.finish();
 
     const ScratchFolder folder;
@@ -154,6 +157,7 @@ TEST(RecordWriter, ThreadWritesTheSameBytes) {
     ASSERT_TRUE(sinks);
     EventRing ring(4 << 20, rows);
     RecordWriter writer(input.config(), {}, std::move(sinks).value());
+    writer.read_from({{&ring}});
     struct Seen {
         Progress last;
         bool blocked = false;
@@ -165,7 +169,7 @@ TEST(RecordWriter, ThreadWritesTheSameBytes) {
         target.blocked = sigismember(&mask, SIGINT) == 1 && sigismember(&mask, SIGTERM) == 1;
         target.last = progress;
     };
-    ASSERT_TRUE(writer.start_thread(ring, nullptr, {show, &seen}));
+    ASSERT_TRUE(writer.start_thread(nullptr, {show, &seen}));
     writer.begin({script_zero_ns});
     for (std::uint32_t row = 0; row < rows; ++row) {
         push_row(ring, row);
@@ -211,10 +215,11 @@ TEST(RecordWriter, WritesWhoLeftBeforeWhoEnded) {
         const int watch = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
         ASSERT_GE(::inotify_add_watch(watch, folder.path().c_str(), IN_MODIFY), 0);
         EventRing ring(1 << 20, 4);
+        writer.read_from({{&ring}});
         std::vector<std::string> order;
         for (std::uint32_t row = 0; row < rows; ++row) {
             push_row(ring, row);
-            writer.drain(ring, 100);
+            writer.drain(100);
             for (std::string& name : grown(watch)) {
                 order.push_back(std::move(name));
             }
@@ -260,6 +265,7 @@ TEST(RecordWriter, AFullDiskIsAnErrorAndNoStall) {
     RecordWriter writer(input.config(), {}, std::move(sinks).value());
     writer.begin({script_zero_ns});
     EventRing ring(1, 4);
+    writer.read_from({{&ring}});
     struct sigaction ignore{};
     struct sigaction before{};
     ignore.sa_handler = SIG_IGN;
@@ -271,7 +277,7 @@ TEST(RecordWriter, AFullDiskIsAnErrorAndNoStall) {
     setrlimit(RLIMIT_FSIZE, &limit);
     for (std::uint32_t row = 0; row < 100; ++row) {
         push_row(ring, row);
-        writer.drain(ring, 100);
+        writer.drain(100);
     }
     writer.finish();
     setrlimit(RLIMIT_FSIZE, &old_limit);

@@ -1,0 +1,113 @@
+#include "cmd/replay/run/engine_crew.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/folders.hpp"
+#include "cmd/replay/run/run_settings.hpp"
+#include "engine/host/host.hpp"
+
+namespace driftless {
+
+OrExit<std::unique_ptr<EngineCrew>> EngineCrew::make(ReplayParts& parts, const DealtPlan& dealt,
+                                                     const HostChoice& host) {
+    std::unique_ptr<EngineCrew> crew(new EngineCrew());
+    const ReplaySettings settings = settings_of(parts.invocation().options, dealt.plan, host);
+    std::vector<PlanShare> shares =
+        engine_shares(parts.workload(), dealt.plan, settings.connection, host.engines());
+    const auto engines = static_cast<std::uint32_t>(shares.size());
+    if (shares.empty()) {
+        crew->seats_.push_back(std::make_unique<EngineSeat>(parts, dealt, settings));
+    }
+    for (std::uint32_t number = 0; number < engines; ++number) {
+        OrExit<std::unique_ptr<ReplayParts>> own =
+            ReplayParts::make(parts.invocation(), parts.served(), parts.server());
+        if (!own) {
+            return own.exit_code();
+        }
+        const EnginePlace place{number, engines};
+        crew->seats_.push_back(std::make_unique<EngineSeat>(std::move(own).value(), dealt,
+                                                            std::move(shares[number]),
+                                                            settings_at(settings, place), place));
+    }
+    const bool have_memory = std::all_of(crew->seats_.begin(), crew->seats_.end(),
+                                         [](const auto& seat) { return seat->has_memory(); });
+    if (!have_memory) {
+        return fail_host("events", {ErrorCode::exhausted, ENOMEM, "take memory for them"});
+    }
+    crew->other_cpus_ = host.other_cpus;
+    return crew;
+}
+
+Result<void> EngineCrew::open(const Replies* replies) {
+    for (const std::unique_ptr<EngineSeat>& seat : seats_) {
+        if (const Result<void> opened = seat->pass().open(replies); !opened) {
+            return opened.error();
+        }
+    }
+    return {};
+}
+
+int EngineCrew::start_others(const EngineOrders& orders) {
+    for (std::size_t number = 1; number < seats_.size(); ++number) {
+        others_.push_back(
+            std::make_unique<EngineThread>(*seats_[number], other_cpus_[number - 1], orders));
+        if (const Result<void> started = others_.back()->start(); !started) {
+            return fail_host("engine thread", started.error());
+        }
+    }
+    return exit_done;
+}
+
+Result<FiredMarks> EngineCrew::create_marks(const std::string& run_id, std::size_t rows) {
+    Result<FiredMarks> first = FiredMarks::create(run_id, rows);
+    for (std::uint32_t engine = 1; first && engine < seats_.size(); ++engine) {
+        Result<FiredMarks> marks = FiredMarks::create(run_id, rows, engine);
+        if (!marks) {
+            for (const std::unique_ptr<EngineSeat>& seat : seats_) {
+                seat->marks() = FiredMarks();
+            }
+            FiredMarks::remove(run_id);
+            return marks.error();
+        }
+        seats_[engine]->marks() = std::move(marks).value();
+    }
+    return first;
+}
+
+std::vector<EventSource> EngineCrew::sources() {
+    std::vector<EventSource> sources{{&first().ring(), first().positions(), this_thread_id()}};
+    for (const std::unique_ptr<EngineThread>& engine : others_) {
+        EngineSeat& seat = engine->seat();
+        sources.push_back({&seat.ring(), seat.positions(), engine->thread_id()});
+    }
+    return sources;
+}
+
+int EngineCrew::failure() const {
+    for (const std::unique_ptr<EngineThread>& engine : others_) {
+        if (engine->stage() == EngineThread::Stage::failed) {
+            const std::string name = "engine " + std::to_string(engine->seat().place().number);
+            return fail_host(name.c_str(), engine->error());
+        }
+    }
+    return exit_done;
+}
+
+RunEnd EngineCrew::end(Run& first_run, const UringDriver& driver) {
+    RunEnd end = first().end_of(first_run, driver);
+    for (const std::unique_ptr<EngineThread>& engine : others_) {
+        add_end(end, engine->end());
+    }
+    return end;
+}
+
+bool EngineCrew::stopped_early(const Run& first_run) const {
+    return first_run.stopped_early() ||
+           std::any_of(others_.begin(), others_.end(),
+                       [](const auto& engine) { return engine->stopped_early(); });
+}
+
+}  // namespace driftless

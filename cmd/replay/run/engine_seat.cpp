@@ -1,0 +1,180 @@
+#include "cmd/replay/run/engine_seat.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cmd/replay/run/run_marks.hpp"
+#include "cmd/replay/run_json/stamp_facts.hpp"
+#include "cmd/replay/workload/waiting.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+// 0.2 s of 500 k chunks/s at 320 bytes each; the writer takes that in the same time.
+constexpr std::size_t event_ring_bytes = 32 << 20;
+
+std::uint32_t rows_open_max(const ReplaySettings& settings) {
+    return std::max(settings.inflight_max, settings.lanes_max);
+}
+
+RequestPass pass_of(ReplayParts& parts, const DealtPlan& dealt, const Plan& plan,
+                    const std::vector<std::uint32_t>* positions) {
+    const Invocation& invocation = parts.invocation();
+    return {parts, plan,
+            schedule_of(invocation.options.workload.plan.speed, parts.workload(), plan,
+                        dealt.earlier, dealt.live),
+            invocation.run_id, positions};
+}
+
+}  // namespace
+
+EngineSeat::EngineSeat(ReplayParts& parts, const DealtPlan& dealt, ReplaySettings settings)
+    : parts_(parts),
+      settings_(std::move(settings)),
+      pass_(pass_of(parts_, dealt, dealt.plan, nullptr)),
+      cache_before_(parts.prompts().cache_marks()),
+      ring_(event_ring_bytes, rows_open_max(settings_)) {}
+
+EngineSeat::EngineSeat(std::unique_ptr<ReplayParts> parts, const DealtPlan& dealt, PlanShare share,
+                       ReplaySettings settings, EnginePlace place)
+    : own_parts_(std::move(parts)),
+      parts_(*own_parts_),
+      share_(std::move(share)),
+      own_targets_(for_another_thread(parts_.server().targets)),
+      place_(place),
+      settings_(std::move(settings)),
+      pass_(pass_of(parts_, dealt, share_->plan, &share_->positions)),
+      cache_before_(parts_.prompts().cache_marks()),
+      ring_(event_ring_bytes, rows_open_max(settings_)) {
+    CHECK(dealt.live == nullptr);
+}
+
+RunParts EngineSeat::run_parts(const std::atomic<int>& stop_requests, const ThreadMeter& meter) {
+    const ResolvedTargets& targets = own_targets_ ? *own_targets_ : parts_.server().targets;
+    return {parts_.workload().trace, pass_.schedule(), pass_.armer(), pass_.bodies(), ring_,
+            targets.endpoints,       stop_requests,    &meter,        &marks_};
+}
+
+RunEnd EngineSeat::end_of(Run& run, const UringDriver& driver) const {
+    const ReplayOptions& options = parts_.invocation().options;
+    const LaneCounts& lanes = run.lane_counts();
+    RunEnd end;
+    end.interrupted = run.interrupted();
+    if (parts_.workload().users.users == 0 && pass_.armer().all_armed()) {
+        end.prompts_digest = pass_.armer().prompts_digest();
+        end.against_digest = pass_.armer().against_digest();
+    }
+    end.clamped_rows = pass_.armer().clamped_rows();
+    end.connects = lanes.connects;
+    end.connect_failures = lanes.connect_failures;
+    end.stale_retries = lanes.stale_retries;
+    end.closed_idle = lanes.closed_idle;
+    end.retired_idle = lanes.retired_idle;
+    if (const IdleLimit limit = run.idle_limit(); limit.known()) {
+        end.idle_limit_ns = limit.limit.ns;
+    }
+    end.system_calls = driver.counters().enters;
+    end.operations = driver.counters().submits;
+    end.no_buffers = driver.counters().no_buffers;
+    end.overflows = driver.counters().overflows;
+    end.guard_ns = run.guard().ns;
+    end.margin_ns = run.margin().ns;
+    end.measured_from_ns = run.measured_from_ns();
+    end.idle = run.idle();
+    end.stamps = stamp_facts(options.host.stamps, driver, run);
+    end.tls = tls_facts(options.server.tls, own_targets_ ? *own_targets_ : parts_.server().targets);
+    end.marks = run_marks(run, pass_, ring_, parts_, cache_before_);
+    return end;
+}
+
+std::vector<PlanShare> engine_shares(const Workload& workload, const Plan& plan,
+                                     ConnectionRule connection, std::uint32_t engines) {
+    if (engines < 2) {
+        return {};
+    }
+    const bool by_trees = workload.waiting.has_value() || connection == ConnectionRule::sticky;
+    const std::vector<std::uint32_t> owners =
+        deal(workload.trace, plan, engines, by_trees ? DealRule::trees : DealRule::rows);
+    std::vector<PlanShare> shares;
+    for (std::uint32_t engine = 0; engine < engines; ++engine) {
+        PlanShare share = share_of(plan, owners, engine);
+        if (!share.plan.rows.empty()) {
+            shares.push_back(std::move(share));
+        }
+    }
+    return shares.size() < 2 ? std::vector<PlanShare>() : shares;
+}
+
+ReplaySettings settings_at(ReplaySettings whole, EnginePlace place) {
+    const auto part = [place](std::uint32_t total) {
+        return total == 0 ? 0 : std::max(part_of(total, place.engines, place.number), 1U);
+    };
+    const auto part_of_rate = [place](TokenRate& rate) {
+        const std::uint64_t tokens = rate.tokens;
+        rate.tokens = tokens / place.engines + (place.number < tokens % place.engines ? 1 : 0);
+    };
+    whole.inflight_max = part(whole.inflight_max);
+    whole.lanes_max = part(whole.lanes_max);
+    whole.connections_fixed = part(whole.connections_fixed);
+    part_of_rate(whole.budgets.input);
+    part_of_rate(whole.budgets.output);
+    return whole;
+}
+
+namespace {
+
+void add_digest(std::optional<std::uint64_t>& sum, const std::optional<std::uint64_t>& other) {
+    sum = sum && other ? std::optional(*sum + *other) : std::nullopt;  // it wraps
+}
+
+void add_marks(RunMarks& sum, const RunMarks& other) {
+    sum.body_region += other.body_region;
+    sum.body_max += other.body_max;
+    sum.row_fields += other.row_fields;
+    sum.event_ring += other.event_ring;
+    sum.event_ring_max += other.event_ring_max;
+    sum.block_cache += other.block_cache;
+    sum.block_cache_hits += other.block_cache_hits;
+    sum.block_cache_misses += other.block_cache_misses;
+    sum.frames += other.frames;
+    sum.frames_max += other.frames_max;
+    sum.lanes_max += other.lanes_max;
+}
+
+void add_stamps(StampFacts& sum, const StampFacts& other) {
+    sum.reason = sum.reason.empty() ? other.reason : sum.reason;
+    sum.wire += other.wire;
+    sum.missing += other.missing;
+    sum.refused += other.refused;
+    sum.stray += other.stray;
+}
+
+}  // namespace
+
+void add_end(RunEnd& sum, const RunEnd& other) {
+    sum.interrupted = sum.interrupted || other.interrupted;
+    add_digest(sum.prompts_digest, other.prompts_digest);
+    add_digest(sum.against_digest, other.against_digest);
+    sum.clamped_rows += other.clamped_rows;
+    sum.connects += other.connects;
+    sum.connect_failures += other.connect_failures;
+    sum.stale_retries += other.stale_retries;
+    sum.closed_idle += other.closed_idle;
+    sum.retired_idle += other.retired_idle;
+    if (other.idle_limit_ns) {
+        sum.idle_limit_ns = std::min(sum.idle_limit_ns.value_or(INT64_MAX), *other.idle_limit_ns);
+    }
+    sum.system_calls += other.system_calls;
+    sum.operations += other.operations;
+    sum.no_buffers += other.no_buffers;
+    sum.overflows += other.overflows;
+    sum.guard_ns = std::max(sum.guard_ns, other.guard_ns);
+    sum.margin_ns = std::max(sum.margin_ns, other.margin_ns);
+    add_tls_facts(sum.tls, other.tls);
+    add_marks(sum.marks, other.marks);
+    add_stamps(sum.stamps, other.stamps);
+}
+
+}  // namespace driftless

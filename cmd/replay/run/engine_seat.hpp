@@ -1,0 +1,88 @@
+/// EngineSeat: what one engine of a run has for itself: its share of the plan, prompts and their
+/// cache, the requests that it arms, bodies, event ring, marks, and what it takes of every cap.
+/// The only engine of a run has all of it. Made before time 0 on any thread; used by its engine's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cmd/replay/run/parts.hpp"
+#include "cmd/replay/run_json/run_file.hpp"
+#include "cmd/replay/server/resolved_targets.hpp"
+#include "engine/plan/shares.hpp"
+#include "engine/prompt/builder.hpp"
+#include "engine/record/fired_marks.hpp"
+#include "engine/record/ring.hpp"
+#include "engine/replay/run.hpp"
+#include "engine/replay/settings.hpp"
+
+namespace driftless {
+
+/// Which of how many.
+struct EnginePlace {
+    std::uint32_t number = 0;
+    std::uint32_t engines = 1;
+};
+
+/// What is dealt to the engines: all of a plan, or what a resumed run has left of it.
+struct DealtPlan {
+    const Plan& plan;
+    EarlierRows earlier;              ///< of a resumed run
+    const LiveTurns* live = nullptr;  ///< of the only engine
+};
+
+class EngineSeat {
+  public:
+    /// Of the only engine.
+    EngineSeat(ReplayParts& parts, const DealtPlan& dealt, ReplaySettings settings);
+    /// Of one of several. `parts` are its own: no other engine uses them.
+    EngineSeat(std::unique_ptr<ReplayParts> parts, const DealtPlan& dealt, PlanShare share,
+               ReplaySettings settings, EnginePlace place);
+    EngineSeat(const EngineSeat&) = delete;  // its parts refer to each other
+    EngineSeat& operator=(const EngineSeat&) = delete;
+
+    /// There was memory for events.
+    bool has_memory() const { return ring_.has_memory(); }
+    EnginePlace place() const { return place_; }
+    const ReplaySettings& settings() const { return settings_; }
+    RequestPass& pass() { return pass_; }
+    EventRing& ring() { return ring_; }
+    FiredMarks& marks() { return marks_; }
+    /// Of its rows in the plan that was dealt; null: they are all of it.
+    const std::vector<std::uint32_t>* positions() const {
+        return share_ ? &share_->positions : nullptr;
+    }
+
+    /// What its loop is made of; the seat outlives the loop, but for what the caller adds.
+    RunParts run_parts(const std::atomic<int>& stop_requests, const ThreadMeter& meter);
+
+    /// What `run.json` says of its end. Once its loop is over, on its thread.
+    RunEnd end_of(Run& run, const UringDriver& driver) const;
+
+  private:
+    std::unique_ptr<ReplayParts> own_parts_;  ///< of one of several
+    ReplayParts& parts_;
+    std::optional<PlanShare> share_;
+    std::optional<ResolvedTargets> own_targets_;
+    EnginePlace place_;
+    ReplaySettings settings_;
+    mutable RequestPass pass_;
+    PromptBuilder::CacheMarks cache_before_;  ///< of what was built before the run
+    EventRing ring_;
+    FiredMarks marks_;
+};
+
+/// The shares of the engines, as many as asked or, where a plan has no rows for all of them, fewer.
+/// One engine has no share: none is returned.
+std::vector<PlanShare> engine_shares(const Workload& workload, const Plan& plan,
+                                     ConnectionRule connection, std::uint32_t engines);
+
+/// The part of a cap that an engine gets.
+ReplaySettings settings_at(ReplaySettings whole, EnginePlace place);
+
+/// Adds the end of another engine. Bounds are those of all: sums of high-water marks.
+void add_end(RunEnd& sum, const RunEnd& other);
+
+}  // namespace driftless

@@ -1,0 +1,75 @@
+/// SimEngines: several engines of one simulated run, played by turns: the one whose clock is least
+/// goes next, as if each had a core of its own. They share trace, plan, time 0 and the writer; each
+/// has a driver, servers and weather of its own.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/plan/shares.hpp"
+#include "engine/prompt/arm.hpp"
+#include "engine/prompt/body_pool.hpp"
+#include "engine/prompt/builder.hpp"
+#include "engine/record/fired_marks.hpp"
+#include "engine/record/ring.hpp"
+#include "engine/replay/run.hpp"
+#include "engine/schedule/schedule.hpp"
+#include "engine/session/engines.hpp"
+#include "tests/sim/sim_driver.hpp"
+#include "tests/sim/sim_run.hpp"
+#include "tests/sim/tls_world.hpp"
+
+namespace driftless::sim {
+
+/// An engine that is not the first: its world, and the product's parts over it.
+struct SimEngine {
+    SimEngine(const Trace& trace, const SimOptions& options, std::uint64_t dice, PlanShare dealt);
+
+    PlanShare share;
+    PromptBuilder prompts;
+    BodyPool bodies;
+    EventRing ring;
+    std::unique_ptr<TlsWorld> tls;  ///< null: plain http everywhere
+    SimDriver driver;
+    FiredMarks marks;
+    std::optional<Schedule> schedule;
+    std::optional<Armer> armer;
+    std::optional<Run> run;
+};
+
+/// What each engine is dealt; of one engine none.
+std::vector<PlanShare> sim_shares(const Trace& trace, const Plan& plan, const SimOptions& options);
+
+/// Adds what the others' worlds saw to what is known of the first one's, once all are over. `plan`
+/// is the whole one.
+void add_worlds(SimResult& result, const std::vector<std::unique_ptr<SimEngine>>& others,
+                const Trace& trace, const Plan& plan, const SimOptions& options);
+
+class SimEngines final : public Engines {
+  public:
+    /// All of it outlives this; the engines have their runs.
+    SimEngines(Run& first, SimDriver& driver, std::vector<std::unique_ptr<SimEngine>>& others);
+
+    std::int64_t first_due_ns() const override;
+    bool warm() override;
+    void begin(Instant zero) override;
+    bool turn() override;
+    void stop() override;
+    void abandon() override;
+    std::uint64_t rows_taken() const override;
+
+    /// The least clock of those that are not over: whatever comes, comes later. Of none, the
+    /// latest.
+    Instant now() const;
+
+  private:
+    struct Seat {
+        Run* run;
+        SimDriver* driver;
+        bool is_over = false;
+    };
+    std::vector<Seat> seats_;
+};
+
+}  // namespace driftless::sim
