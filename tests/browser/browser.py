@@ -152,12 +152,14 @@ class Chromium:
         """Two frames: what was asked for has been drawn."""
         self.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
-    def keep_picture(self, path):
-        """The whole page, as long as it is."""
+    def picture(self, top=0, height=None):
+        """A PNG of the whole page, as long as it is, or of a part."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
-        picture = self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
-        path.write_bytes(base64.b64decode(picture["data"]))
+        clip = {"x": 0, "y": top, "width": size["width"], "height": height or size["height"] - top, "scale": 1}
+        return base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"])
+
+    def keep_picture(self, path):
+        path.write_bytes(self.picture())
 
     def printed(self):
         """The page as a PDF, on the paper that it asks for."""

@@ -41,6 +41,7 @@ function duration(ns) {
 
 // Ticks of a log axis in ns, without needless digits: "20 ms".
 function roundDuration(ns) {
+  if (ns === 0) return "0";
   const [unit, name] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "us"] : [1, "ns"];
   return `${+(ns / unit).toPrecision(3)} ${name}`;
 }

@@ -43,6 +43,9 @@ function valueOf(cell, name) {
 const groupName = (group) =>
   data.table.group === null ? "all cells" : `${data.table.group} ${group.name === "" ? "none" : group.name}`;
 
+/// A short name stays in one line beside columns that are wide.
+const unbroken = (text) => (text.length <= 24 ? text.replaceAll(" ", "\u00a0") : text);
+
 function valueLines(cell) {
   return columns.filter((name) => cell.values[name] !== null).map((name) => `${name} ${cell.values[name]}`);
 }
@@ -179,7 +182,7 @@ function drawReach() {
       const mine = one.points.filter((point) => point.group === g);
       return [
         `${one.y.title} against ${one.x.title}`,
-        `${glyphs[lookOf(g).shape]} ${groupName(group)}`,
+        unbroken(`${glyphs[lookOf(g).shape]} ${groupName(group)}`),
         group.hypervolume.toPrecision(4),
         share(group.hypervolume, one.hypervolume),
         mine.filter((point) => point.on_frontier_of_all).length,

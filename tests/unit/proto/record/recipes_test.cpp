@@ -1,4 +1,5 @@
-// The page beside the record names every key and every outcome, and its recipes run on real lines.
+// The page beside the record names every key and every outcome, and its recipes for jq run on real
+// lines. Those for DuckDB, pandas and Polars are run by tests/recipes.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -206,39 +207,6 @@ TEST(RecordPage, JqRecipesRun) {
     EXPECT_EQ(run_in(folder, blocks[12]).output, "0\t250\t3\n");
     EXPECT_EQ(run_in(folder, blocks[13]).output,
               "{\"s\":0,\"busy\":0.25,\"taken\":0.125,\"drift_us\":7}\n");
-}
-
-// Each SQL recipe runs, where Python has DuckDB.
-TEST(RecordPage, DuckDbRecipesRun) {
-    RunFolder folder;
-    if (run_in(folder, "python3 -c 'import duckdb'").status != 0) {
-        GTEST_SKIP() << "no duckdb here";
-    }
-    const std::vector<std::string> blocks = blocks_of(source_file(page_path), "sql");
-    ASSERT_EQ(blocks.size(), 3u);
-    const char* const expected[] = {"[('ok', 4, 11.0, 13.0), ('http_5xx', 1, None, None)]\n",
-                                    "[(2, 0, 512, 0)]\n", "[(4, 4.0, 4.0)]\n"};
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-        std::ofstream(folder.path / "recipe.py")
-            << "import duckdb\nprint(duckdb.sql(\"\"\"" << blocks[i] << "\"\"\").fetchall())\n";
-        EXPECT_EQ(run_in(folder, "python3 recipe.py").output, expected[i]) << blocks[i];
-    }
-}
-
-// Each pandas recipe runs, where Python has it.
-TEST(RecordPage, PandasRecipesRun) {
-    RunFolder folder;
-    if (run_in(folder, "python3 -c 'import pandas'").status != 0) {
-        GTEST_SKIP() << "no pandas here";
-    }
-    const std::vector<std::string> blocks = blocks_of(source_file(page_path), "python");
-    ASSERT_EQ(blocks.size(), 2u);
-    for (const std::string& block : blocks) {
-        std::ofstream(folder.path / "recipe.py") << block;
-        const Ran ran = run_in(folder, "python3 -W error recipe.py");
-        EXPECT_EQ(ran.status, 0) << block << ran.output;
-        EXPECT_FALSE(ran.output.empty());
-    }
 }
 
 }  // namespace
