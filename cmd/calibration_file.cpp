@@ -35,8 +35,8 @@ FoundCalibration find_calibration(const std::string& path, const HostFacts& host
     Result<Calibration> read = read_calibration(document, text);
     if (!read) {
         return {std::nullopt,
-                from + " is not a file of driftless calibrate: cannot " + read.error().doing +
-                    ": " + reason_of(read.error()),
+                from + " is not a calibration file: cannot " + read.error().doing + ": " +
+                    reason_of(read.error()),
                 true};
     }
     const std::string why = why_not_of(read.value(), host, realtime);

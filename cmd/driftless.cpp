@@ -32,26 +32,25 @@ using driftless::exit_usage;
 
 /// The commands that exist, in the order in which the help lists them.
 constexpr Command command_list[] = {
-    {"replay", "replay a trace against a server, every request at its instant",
+    {"replay", "replay a trace against a server, every request at its recorded instant",
      &driftless::run_replay},
-    {"sweep", "replay a trace once for each combination of values, with hooks between the runs",
+    {"sweep", "replay a trace once per combination of values, with hooks between runs",
      &driftless::run_sweep},
-    {"report", "rebuild the summary of a run, also of one that was killed", &driftless::run_report,
-     true},
-    {"compare", "say whether one run is better than another, or whether it is chance",
+    {"report", "rebuild the summary of a run, even if it was killed", &driftless::run_report, true},
+    {"compare", "tell whether one run is better than another or differs by chance",
      &driftless::run_compare, true},
     {"find", "find the highest load at which a server meets an SLO", &driftless::run_find},
-    {"inspect", "say what is in a trace, what is wrong with it, what a cache could hit",
-     &driftless::run_inspect, true},
-    {"convert", "write a trace anew: another format, a part of it, more or less of it",
+    {"inspect", "describe a trace: contents, faults, possible cache hits", &driftless::run_inspect,
+     true},
+    {"convert", "rewrite a trace: another format, a part of it, more or less load",
      &driftless::run_convert},
-    {"synth", "make a workload without a recording: random, prefix, chat, agents, stress, like",
+    {"synth", "make a synthetic workload: random, prefix, chat, agents, stress, like",
      &driftless::run_synth, false, &driftless::synth_kinds},
-    {"calibrate", "measure what this host can promise, for the verdict of a replay",
+    {"calibrate", "measure this host's precision, for the verdict of a replay",
      &driftless::run_calibrate},
-    {"doctor", "say what a replay needs of this host, what is missing, and the remedy",
-     &driftless::run_doctor, true},
-    {"mock", "serve as an inference server to rehearse against", &driftless::run_mock},
+    {"doctor", "check what a replay needs from this host, with remedies", &driftless::run_doctor,
+     true},
+    {"mock", "run a mock inference server to rehearse against", &driftless::run_mock},
 };
 std::span<const Command> commands() {
     return command_list;

@@ -20,7 +20,7 @@ int fail_host(const char* what, const Error& error) {
 }
 
 int refuse_folder(const std::string& folder) {
-    std::fprintf(stderr, "driftless: --out %s: another run has taken this folder; name a new one\n",
+    std::fprintf(stderr, "driftless: --out %s: another run is using this folder; name a new one\n",
                  folder.c_str());
     return exit_usage;
 }
@@ -30,7 +30,7 @@ int refuse_existing_file(const char* flag, const std::string& path) {
     if (path == "-" || ::lstat(path.c_str(), &facts) != 0) {
         return exit_done;
     }
-    std::fprintf(stderr, "driftless: %s %s: exists already; name a new file or remove it\n", flag,
+    std::fprintf(stderr, "driftless: %s %s: already exists; name a new file or remove it\n", flag,
                  path.c_str());
     return exit_usage;
 }

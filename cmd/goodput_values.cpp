@@ -12,10 +12,10 @@ namespace {
 constexpr const char* limits_remedy =
     "is not a list of limits; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds)";
 constexpr const char* group_remedy =
-    "is not a limit for some rows; use KEY=VALUE and limits in ms, as in \"tier=gold ttft:200\"";
+    "is not a rule for some rows; use KEY=VALUE and limits in ms, as in \"tier=gold ttft:200\"";
 constexpr const char* range_remedy =
-    "has a range of lengths for a key, and one value cannot name it; use phase, turn, api, url, "
-    "model, header.NAME or a name of --keep";
+    "uses input:PARTS, which has no single value; use phase, turn, api, url, model, header.NAME or "
+    "a name of --keep";
 constexpr std::string_view between = " ,";
 
 Result<void> read_limit(std::string_view part, GoodputLimits& limits) {
@@ -100,7 +100,7 @@ std::string repeated_goodput(const GoodputRules& rules) {
     const auto common =
         std::count_if(rules.begin(), rules.end(), [](const auto& rule) { return !rule.key; });
     return common > 1 ? "--goodput is given " + std::to_string(common) +
-                            " times for all rows; give it once, and for some rows as "
+                            " times for all rows; give it once, and add rules for some rows as in "
                             "\"tier=gold ttft:200\""
                       : "";
 }
@@ -109,7 +109,7 @@ std::string goodput_refusal(const GoodputRules& rules, const std::vector<std::st
     for (const GoodputRule& rule : rules) {
         if (rule.key && rule.key->kind == GroupKey::Kind::kept && !is_kept(*rule.key, keep)) {
             return "--goodput \"" + rule.key->member + "=" + rule.value +
-                   " ..\" goes by a column that no record has: give --keep " + rule.key->member +
+                   " ..\" uses a column that no record has; add --keep " + rule.key->member +
                    ", too";
         }
     }

@@ -29,21 +29,20 @@ Result<Sharing> parse_sharing(std::string_view text) {
     if (text == "session" || text == "all") {
         return text == "all" ? Sharing::all : Sharing::session;
     }
-    return Error{ErrorCode::invalid, 0, "is not known; it is session or all"};
+    return Error{ErrorCode::invalid, 0, "is not known; use session or all"};
 }
 
 const char* load_refusal(const Error& error) {
     switch (error.code) {
         case ErrorCode::exists:
-            return "--share: the trace has block ids, which say what its rows share; remove "
-                   "this flag";
+            return "--share: the trace's block ids already say what rows share; remove this flag";
         case ErrorCode::missing:
-            return "--share session: the trace has no sessions; --share all is for rows without";
+            return "--share session: the trace has no sessions; use --share all";
         case ErrorCode::not_found:
-            return "--max-context: every session of the trace has a request that is longer; give "
-                   "more";
+            return "--max-context: every session of the trace has a longer request; raise the "
+                   "limit";
         default:
-            return "--replicate: the rows of all copies are more than 4,294,967,294; ask for fewer "
+            return "--replicate: all copies together have more than 4,294,967,294 rows; use fewer "
                    "copies";
     }
 }
@@ -58,9 +57,9 @@ std::vector<std::string> load_notes(const LoadFigures& figures) {
     }
     if (const AdmissionFigures& admission = figures.admission; admission.families > 0) {
         notes.push_back(std::to_string(admission.kept) + " of " +
-                        std::to_string(admission.families) + " session trees are played; " +
+                        std::to_string(admission.families) + " session trees are used; " +
                         std::to_string(admission.too_long) +
-                        " have a request that is longer than --max-context");
+                        " have a request longer than --max-context");
     }
     if (figures.families > 0) {
         notes.push_back("sample of " + std::to_string(figures.families_sampled) + " of " +
@@ -71,7 +70,7 @@ std::vector<std::string> load_notes(const LoadFigures& figures) {
     if (figures.copies > 1) {
         notes.push_back(
             std::to_string(figures.copies) + " copies of " + std::to_string(figures.rows_sampled) +
-            " rows, which share nothing and begin within " + duration_to_text(figures.within_ns));
+            " rows, which share nothing and start within " + duration_to_text(figures.within_ns));
     }
     return notes;
 }

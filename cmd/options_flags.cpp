@@ -16,7 +16,7 @@ std::string unknown_argument(const CLI::App& app) {
     }
     const std::string typed = extras[0].substr(0, extras[0].find('='));  // the value may be a key
     if (typed == "--version" || typed == "-V") {
-        return "unknown flag " + typed + "; driftless --version says it";
+        return "unknown flag " + typed + "; use driftless --version";
     }
     std::vector<std::string> names;
     for (const CLI::Option* option : app.get_options()) {

@@ -11,19 +11,21 @@ namespace driftless {
 
 inline void add_load_flags(Flags& flags, LoadOptions& load) {
     flags.value("--share", "WHAT",
-                "rows without block ids share a prefix: those of one session, or all", nullptr,
+                "rows without block ids share a prefix within a session, or all do", nullptr,
                 parse_sharing, load.share);
     flags.value("--max-context", "N",
-                "leave out trees with a request of more tokens, in and out [none]", nullptr,
+                "leave out trees that have a request of more tokens, in plus out [none]", nullptr,
                 parse_positive_count, load.admission.context_max);
-    flags.value("--max-trees", "N", "then play the first N session trees of the trace [all]",
+    flags.value("--max-trees", "N", "then use the first N session trees of the trace [all]",
                 nullptr, parse_positive_u32, load.admission.trees_max);
-    flags.value("--sample-sessions", "SHARE", "keep this share of the sessions, whole: 0.1 or 10%",
-                "1", parse_sample, load.sample);
-    flags.value("--replicate", "N", "overlay N copies that share nothing and begin apart", "1",
+    flags.value("--sample-sessions", "SHARE",
+                "keep this share of the sessions, each as a whole: 0.1 or 10%", "1", parse_sample,
+                load.sample);
+    flags.value("--replicate", "N",
+                "overlay N copies that share nothing and start at different times", "1",
                 parse_copies, load.copies);
     flags.value("--replicate-within", "T",
-                "copies begin within T of the first [60s, or a tenth of the trace]", nullptr,
+                "copies start within T of the first [60s, or a tenth of the trace]", nullptr,
                 parse_duration_ns, load.within_ns);
 }
 

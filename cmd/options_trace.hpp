@@ -20,28 +20,31 @@ inline void add_trace_flags(Flags& flags, TraceFiles& files) {
     flags.value("--format", "NAME", "format of the trace [detected]", nullptr, parse_text,
                 files.format);
     flags.value("--time-unit", "UNIT",
-                "unit of its times: ns, us, ms, s, iso or auto [the format's]", nullptr,
+                "unit of the trace's times: ns, us, ms, s, iso or auto [the format's]", nullptr,
                 parse_time_unit, files.time_unit);
-    flags.value("--block-size", "TOKENS", "tokens of a block [the format's]", nullptr,
+    flags.value("--block-size", "TOKENS", "tokens per block [the format's]", nullptr,
                 parse_positive_u32, files.block_size);
     flags.value("--map", "K=COLUMN,..",
-                "any columns: time, in, out, hashes, session, turn, delay;\n"
-                "replay takes model, too",
+                "name the columns: time, in, out, hashes, session, turn, delay;\n"
+                "in replay also model",
                 nullptr, parse_map, files.map);
     flags.value("--sessions", "HOW",
-                "when turns come: recorded (their instants), open (recorded gaps,\n"
-                "where they have none), closed (as what they wait for ends)",
+                "when turns are sent: recorded (recorded instants), open (recorded\n"
+                "gaps if they have no instants), closed (when what they wait for\n"
+                "has ended)",
                 "recorded", parse_sessions, files.sessions);
     flags.value("--flat-agents", "HOW",
-                "agents that a closed trace holds in one line: chains (each waits for\n"
-                "its own answers) or keep",
+                "agents recorded in one line of a closed trace: chains (each waits\n"
+                "for its own answers) or keep",
                 "chains", parse_flat_agents, files.flat_agents);
     flags.value("--hash-scope", "SCOPE",
-                "equal block ids share inside a file, all or a session [the format's]", nullptr,
-                parse_hash_scope, files.id_scope);
+                "equal block ids share inside a file, everywhere (all), or inside a\n"
+                "session [the format's]",
+                nullptr, parse_hash_scope, files.id_scope);
     flags.value("--default-output", "N", "output tokens of rows that record none [refused]",
                 nullptr, parse_positive_u32, files.default_output);
-    flags.on_off("--lenient", "repair and count contradictions where possible, not refuse them",
+    flags.on_off("--lenient",
+                 "repair and count contradictions where possible instead of refusing them",
                  files.lenient);
 }
 

@@ -9,7 +9,8 @@ std::string pinning_refusal(std::uint32_t cpu, const Error& error) {
     if (error.code != ErrorCode::invalid) {
         return flag + "cannot pin the thread there: " + reason_of(error);
     }
-    return flag + "this process may not use that CPU; it may use " + cpu_list_text(allowed_cpus());
+    return flag + "this process is not allowed on that CPU; use one of " +
+           cpu_list_text(allowed_cpus());
 }
 
 }  // namespace driftless

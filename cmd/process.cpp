@@ -19,7 +19,7 @@ namespace {
 /// Nothing can be freed for others here. What a run has written is whole, and can be resumed.
 void end_without_memory() {
     constexpr std::string_view said =
-        "driftless: out of memory; raise the limit (ulimit -v, or the container's), or take a part "
+        "driftless: out of memory; raise the limit (ulimit -v, or the container's), or use a part "
         "of the trace\n";
     (void)!::write(STDERR_FILENO, said.data(), said.size());
     ::_exit(exit_host);
@@ -31,8 +31,8 @@ void say_stack_is_small(rlim_t bytes) {
     const char* const end = std::to_chars(digits, digits + sizeof digits, bytes / 1024).ptr;
     static_assert(stack_bytes_min == 1024 * 1024);
     for (const std::string_view part :
-         {std::string_view("driftless: the stack may have "), std::string_view(digits, end),
-          std::string_view(" KiB only; raise its limit to 1024 KiB or more (ulimit -s 8192)\n")}) {
+         {std::string_view("driftless: the stack is limited to "), std::string_view(digits, end),
+          std::string_view(" KiB; raise the limit to 1024 KiB or more (ulimit -s 8192)\n")}) {
         (void)!::write(STDERR_FILENO, part.data(), part.size());
     }
 }

@@ -4,7 +4,7 @@
 namespace driftless {
 
 inline constexpr const char* realtime_refusal =
-    "--realtime: this user may not raise a priority: allow it (ulimit -r 50, or the capability "
-    "CAP_SYS_NICE), or remove the flag";
+    "--realtime: this user is not allowed to raise priorities; allow it (ulimit -r 50, or the "
+    "capability CAP_SYS_NICE), or remove the flag";
 
 }  // namespace driftless

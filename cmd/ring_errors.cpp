@@ -24,15 +24,14 @@ constexpr std::uint64_t locked_kib_enough = 8192;
 std::string remedy(const Error& error, const RingBars& bars) {
     if (error.sys_errno == ENOMEM && bars.locked_kib > 0) {
         return fmt::format(
-            "; rings count as locked memory, of which this user may have {} KiB: "
-            "ulimit -l {} is enough",
+            "; rings count as locked memory, and this user can lock {} KiB: ulimit -l {} is enough",
             bars.locked_kib, locked_kib_enough);
     }
     if (error.code != ErrorCode::denied && error.code != ErrorCode::unsupported) {
         return "";
     }
     // A filter may answer EPERM (Docker) or ENOSYS (Podman): it is the likelier cause of both.
-    std::string_view why = "the kernel must be Linux 6.1 or newer and allow io_uring";
+    std::string_view why = "use Linux 6.1 or newer, with io_uring allowed";
     if (bars.disabled != 0) {
         why =
             "kernel.io_uring_disabled forbids it: sysctl kernel.io_uring_disabled=0 on the host "

@@ -88,7 +88,7 @@ Result<NewFolder> try_to_take(const std::string& folder) {
         return place.error();
     }
     if (!alone || place.value() != Place::leftover) {
-        return Error{ErrorCode::exists, EEXIST, "take the folder: another run is there"};
+        return Error{ErrorCode::exists, EEXIST, "use the folder: another run is there"};
     }
     NewFolder taken;
     taken.made_by_a_run = clear_leftover(folder) || made;
@@ -173,14 +173,14 @@ std::string read_run(const std::string& folder, RunFacts& facts) {
     const Result<std::string> text = read_regular_file(path);
     if (!text) {
         return text.error().code == ErrorCode::not_found
-                   ? folder + ": is not the folder of a run: it has no run.json"
+                   ? folder + ": is not the folder of a run: it has no run.json; name one that has"
                    : path + ": " + why_unreadable(text.error());
     }
     JsonDocument document;
     Result<RunFacts> read = read_run_facts(document, text.value());
     if (!read) {
         return path + ": " + read.error().doing + " is " + reason_of(read.error()) +
-               "; is it of a dry run, or of another version?";
+               "; it may be from a dry run or another version";
     }
     facts = std::move(read).value();
     return "";

@@ -66,8 +66,8 @@ Result<double> read_bound(FigureUnit unit, std::string_view text) {
     }
     if (text.starts_with('+') || text.starts_with('-')) {
         return remedy(
-            "compares with another run, which one run cannot: give a bound of its own, "
-            "as in \"ttft:p99 > 2s\"");
+            "compares with another run, but there is only one; give an absolute bound, as in "
+            "\"ttft:p99 > 2s\"");
     }
     if (unit == FigureUnit::time) {
         const bool bare = text.find_first_not_of("0123456789.") == text.npos;
@@ -96,7 +96,7 @@ Result<void> read_figure(std::string_view left, Threshold& out) {
     out.figure = find_figure(name == "e2el" ? "e2e" : name);
     if (out.figure == nullptr) {
         return remedy(
-            "names no figure; there are ttft, ttft_due, tpot, itl, e2e, chunk_gap and drift (each "
+            "is not a known figure; use ttft, ttft_due, tpot, itl, e2e, chunk_gap and drift (each "
             "with :p99 or the like), errors, good, tainted, overtaken, completed, failed, "
             "request_throughput, output_throughput, total_token_throughput and request_goodput");
     }
@@ -104,8 +104,8 @@ Result<void> read_figure(std::string_view left, Threshold& out) {
             ? colon == left.npos || !read_statistic(left.substr(colon + 1), out)
             : colon != left.npos) {
         return remedy(
-            "needs a statistic for a time, and none for anything else: p25, p50, p75, "
-            "p90, p95, p99, p99.9, mean, min or max, as in \"ttft:p99 > 2s\"");
+            "needs a statistic if it is a time, and none otherwise: p25, p50, p75, p90, p95, p99, "
+            "p99.9, mean, min or max, as in \"ttft:p99 > 2s\"");
     }
     return {};
 }
@@ -125,8 +125,8 @@ Result<Threshold> parse_threshold(std::string_view text) {
     const std::size_t at = all.find_first_of("<>");
     if (at == all.npos) {
         return remedy(
-            "compares nothing; say when the run fails, as in \"ttft:p99 > 2s\" or "
-            "\"errors > 0.1 %\"");
+            "has no comparison; say when the run fails, as in \"ttft:p99 > 2s\" or \"errors > 0.1 "
+            "%\"");
     }
     Threshold out;
     out.text = std::string(text);
@@ -162,16 +162,15 @@ Result<StopRule> parse_stop_rule(std::string_view text) {
     const std::optional<StopFigure> figure = stop_figure_of(rule.threshold);
     if (!figure) {
         return remedy(
-            "names a figure that is only known at the end; while a run goes on there are errors, "
-            "failed, and ttft, ttft_due and tpot with a statistic, as in \"ttft:p99 > 10s for "
-            "30s\"");
+            "uses a figure that is only known at the end; during a run use errors, failed, or "
+            "ttft, ttft_due and tpot with a statistic, as in \"ttft:p99 > 10s for 30s\"");
     }
     rule.figure = *figure;
     if (at != text.npos) {
         const Result<std::int64_t> time =
             parse_duration_ns(without_blanks(text.substr(at + word.size())));
         if (!time) {
-            return remedy("needs a time behind \"for\", as in \"ttft:p99 > 10s for 30s\"");
+            return remedy("needs a time after \"for\", as in \"ttft:p99 > 10s for 30s\"");
         }
         rule.for_ns = time.value();
     }

@@ -36,7 +36,8 @@ void TomlReader::check_keys(const toml::table& table, const char* place,
                             std::initializer_list<std::string_view> known) {
     for (const auto& [key, value] : table) {
         if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
-            fail(value, std::string(place) + std::string(key.str()) + " is not known");
+            fail(value, std::string(place) + std::string(key.str()) +
+                            " is not known; remove or correct it");
         }
     }
 }
@@ -44,11 +45,11 @@ void TomlReader::check_keys(const toml::table& table, const char* place,
 void TomlReader::text(const toml::table& table, const char* key, std::string& out, bool needed) {
     const toml::node* node = table.get(key);
     if (node == nullptr) {
-        needed ? fail(table, std::string(key) + " is missing") : void();
+        needed ? fail(table, std::string(key) + " is missing; add it") : void();
     } else if (const auto value = node->value_exact<std::string>(); value) {
         out = *value;
     } else {
-        fail(*node, std::string(key) + " is not a text");
+        fail(*node, std::string(key) + " is not a text; put it in quotes");
     }
 }
 

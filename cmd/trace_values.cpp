@@ -59,11 +59,11 @@ std::string take_model_column(std::vector<MappedColumn>& map) {
 
 std::string model_column_refusal(std::vector<MappedColumn> map) {
     const std::string column = take_model_column(map);
-    return column.empty() ? ""
-                          : "--map model=" + column +
-                                " names the models of a replay's requests, and nothing is sent "
-                                "here: remove model=" +
-                                column + " from --map";
+    return column.empty()
+               ? ""
+               : "--map model=" + column +
+                     " names the models of requests, but nothing is sent here; remove model=" +
+                     column + " from --map";
 }
 
 Result<FlatAgents> parse_flat_agents(std::string_view text) {
@@ -76,7 +76,7 @@ Result<FlatAgents> parse_flat_agents(std::string_view text) {
 std::string flat_agents_refusal(FlatAgents agents, Sessions sessions) {
     return agents == FlatAgents::chains || sessions == Sessions::closed
                ? ""
-               : "--flat-agents keep is about turns that wait for answers, and no row waits: add "
+               : "--flat-agents keep applies to turns that wait for answers, but no row waits; add "
                  "--sessions closed";
 }
 

@@ -96,7 +96,7 @@ Result<std::int64_t> take_duration(std::string_view& text, std::int64_t& unit) {
         fraction.remove_suffix(1);
     }
     if (fraction.size() > fraction_digits_max) {
-        return out_of_range("is finer than 1 ns: round it");
+        return out_of_range("is finer than 1 ns; round it");
     }
     // fraction * unit / 10^digits, exact or refused; below 10^18 * 3.6e12, so 128 bits.
     std::uint64_t scale = 1;
@@ -107,7 +107,7 @@ Result<std::int64_t> take_duration(std::string_view& text, std::int64_t& unit) {
         static_cast<unsigned __int128>(fraction.empty() ? 0 : to_u64(fraction).value_or(0)) *
         static_cast<std::uint64_t>(unit);
     if (scaled % scale != 0) {
-        return out_of_range("is finer than 1 ns: round it");
+        return out_of_range("is finer than 1 ns; round it");
     }
     return static_cast<std::int64_t>(*whole_value) * unit +
            static_cast<std::int64_t>(scaled / scale);
@@ -160,7 +160,7 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
     }
     const std::optional<std::uint64_t> count = to_u64(digits);
     if (!count || *count > std::numeric_limits<std::uint64_t>::max() / factor) {
-        return out_of_range("is more than 64 bits hold");
+        return out_of_range("does not fit into 64 bits");
     }
     return *count * factor;
 }
@@ -173,7 +173,7 @@ Result<std::uint64_t> parse_count(std::string_view text) {
     }
     const std::optional<std::uint64_t> value = to_u64(digits);
     if (!value) {
-        return out_of_range("is more than 64 bits hold");
+        return out_of_range("does not fit into 64 bits");
     }
     return *value;
 }
@@ -202,7 +202,7 @@ Result<std::vector<std::string>> parse_list(std::string_view text) {
         const std::size_t comma = text.find(',');
         const std::string_view part = trim_blanks(text.substr(0, comma));
         if (part.empty()) {
-            return invalid("has an empty part: separate names by single commas");
+            return invalid("has an empty part; separate names by single commas");
         }
         parts.emplace_back(part);
         if (comma == text.npos) {

@@ -21,17 +21,16 @@ HostFinding judged(bool well, const char* topic, std::string found, std::string 
 }
 
 HostFinding judge_cpus(const HostSettings& s) {
-    return judged(s.cpus_allowed >= cpus_enough, "CPUs",
-                  fmt::format("{} CPUs are allowed", s.cpus_allowed),
-                  "the engine and the writer need one each, and the rest of the machine needs a "
-                  "third");
+    return judged(
+        s.cpus_allowed >= cpus_enough, "CPUs", fmt::format("{} CPUs are allowed", s.cpus_allowed),
+        "the engine and the writer need one CPU each, and the rest of the system a third");
 }
 
 HostFinding judge_governor(const HostSettings& s) {
     const std::string& governor = s.power.governor;
     return judged(governor.empty() || governor == "performance", "governor",
                   governor.empty()
-                      ? "the host does not say how it scales its clock rate"
+                      ? "not known: the host does not report its clock scaling"
                       : fmt::format("CPU {} runs under the governor {}", s.engine_cpu, governor),
                   "cpupower frequency-set -g performance");
 }
@@ -39,24 +38,24 @@ HostFinding judge_governor(const HostSettings& s) {
 HostFinding judge_idle(const HostSettings& s) {
     const PowerSettings& power = s.power;
     if (power.idle_state.empty()) {
-        return {Grade::ok, "idle states", "the host does not say how deep its CPUs sleep", ""};
+        return {Grade::ok, "idle states", "not known: the host does not report its idle states",
+                ""};
     }
     return judged(power.idle_latency_us <= idle_latency_noticed_us, "idle states",
-                  fmt::format("a sleeping CPU needs up to {} us to wake ({})",
+                  fmt::format("a sleeping CPU takes up to {} us to wake ({})",
                               power.idle_latency_us, power.idle_state),
                   "cpupower idle-set -D 50, or replay with --wait spin");
 }
 
 HostFinding judge_files(const HostSettings& s) {
     return judged(s.file_limit >= files_enough, "open files",
-                  fmt::format("at most {} files may be open", s.file_limit),
+                  fmt::format("at most {} files can be open", s.file_limit),
                   "ulimit -n 65536 for more connections");
 }
 
 HostFinding judge_backlog(const HostSettings& s) {
     if (s.backlog_max == 0) {
-        return {Grade::ok, "backlog", "the host does not say how many connections a server queues",
-                ""};
+        return {Grade::ok, "backlog", "not known: the host does not report its accept queue", ""};
     }
     return judged(s.backlog_max >= backlog_enough, "backlog",
                   fmt::format("a server on this host queues at most {} connections", s.backlog_max),
@@ -64,12 +63,12 @@ HostFinding judge_backlog(const HostSettings& s) {
 }
 
 HostFinding judge_slow_start(const HostSettings& s) {
-    return judged(!s.slow_start_after_idle, "slow start",
-                  s.slow_start_after_idle
-                      ? "a connection that was idle starts slowly again, which delays long prompts "
-                        "over a network"
-                      : "a connection that was idle goes on at its rate",
-                  "sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
+    return judged(
+        !s.slow_start_after_idle, "slow start",
+        s.slow_start_after_idle
+            ? "an idle connection restarts slowly, which delays long prompts over a network"
+            : "an idle connection keeps its rate",
+        "sysctl -w net.ipv4.tcp_slow_start_after_idle=0");
 }
 
 }  // namespace

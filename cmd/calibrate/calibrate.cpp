@@ -36,8 +36,8 @@ int fail_floor(const Error& error) {
 /// The rehearsals need a folder, where a container often has none that can be written to.
 int fail_rehearsal(const Error& error) {
     fmt::print(stderr,
-               "driftless calibrate: cannot {}: {}; it works in the folder of TMPDIR, "
-               "else in /tmp: set TMPDIR to a folder that can be written to\n",
+               "driftless calibrate: cannot {}: {}; calibration writes to $TMPDIR, or /tmp if "
+               "unset; set TMPDIR to a writable folder\n",
                error.doing, reason_of(error));
     return exit_host;
 }
@@ -57,11 +57,11 @@ void print_floor(const Calibration& c) {
     print_spread("late after a spin", c.wake_spin);
     print_spread("late after sleep and spin (hybrid)", c.wake_hybrid);
     print_spread("late after a sleep", c.wake_sleep);
-    print_spread("one fire of 300 bytes", c.fire_small);
-    print_spread("one fire of 16 KiB", c.fire_large);
+    print_spread("sending 300 bytes", c.fire_small);
+    print_spread("sending 16 KiB", c.fire_large);
     fmt::print(
-        "a spinning thread was taken away {:.0f} times a second for more than 20 us, "
-        "{:.2f} % of its time, at most {:.3f} ms\n",
+        "a spinning thread was preempted for more than 20 us {:.0f} times per second, for {:.2f} % "
+        "of its time, at most {:.3f} ms\n",
         c.spin_gaps_per_s, 100 * c.spin_lost_share, static_cast<double>(c.spin_gap_max_ns) / 1e6);
 }
 
@@ -125,7 +125,7 @@ bool accept(const Calibration& calibration, bool accept_noise) {
         return true;
     }
     fmt::print(stderr,
-               "driftless calibrate: nothing saved: stop what runs beside it and try again, name "
+               "driftless calibrate: nothing was saved: stop other programs and try again, choose "
                "another core with --cpu, or keep these figures with --accept-noise\n");
     return false;
 }
@@ -133,7 +133,7 @@ bool accept(const Calibration& calibration, bool accept_noise) {
 int save(const Calibration& calibration, const std::string& path) {
     if (path.empty()) {
         fmt::print(stderr,
-                   "driftless calibrate: neither XDG_STATE_HOME nor HOME is set; name a "
+                   "driftless calibrate: neither XDG_STATE_HOME nor HOME is set; name an output "
                    "file with --out\n");
         return exit_usage;
     }
@@ -144,7 +144,8 @@ int save(const Calibration& calibration, const std::string& path) {
     }
     const Result<void> written = write_whole_file(path, to_json(calibration));
     if (failed || !written) {
-        fmt::print(stderr, "driftless calibrate: {} cannot be written; name another with --out\n",
+        fmt::print(stderr,
+                   "driftless calibrate: {} cannot be written; name another file with --out\n",
                    path);
         return exit_host;
     }

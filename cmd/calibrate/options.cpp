@@ -11,25 +11,28 @@ namespace driftless {
 namespace {
 
 constexpr const char* description =
-    "Measures in about 20 s what this host can promise: how late each way to wait wakes, what the\n"
-    "machine takes away, what a send costs, and how many chunks a second can be read while the\n"
-    "engine is at most 60 % busy. `replay` compares its runs with these figures; without them it\n"
-    "measures for up to 2 s before each run.\n";
+    "Measures in about 20 s what this host can promise: how late each way of waiting wakes up, "
+    "how\n"
+    "much CPU time other work takes, what a send costs, and how many chunks per second it can "
+    "read\n"
+    "with the engine at most 60 % busy. `replay` compares its runs with these figures; without "
+    "them\n"
+    "it measures for up to 2 s before each run.\n";
 
 constexpr const char* footer =
-    R"(Run it when nothing else runs on the machine; else it says what it saw, and saves nothing.
+    R"(Run it while the machine is idle; otherwise it reports what it saw and saves nothing.
 
 Examples:
   driftless calibrate
   driftless calibrate --cpu 3 --out node7.json
   driftless replay trace.jsonl --url http://a:8000 --calibration node7.json --require-certified
 
-Exit codes: 0 done, 2 usage, 7 the host lacks, fails, or is busy with other work.)";
+Exit codes: 0 done, 2 usage, 7 the host lacks something, fails, or is busy.)";
 
 Result<std::uint32_t> parse_cpu(std::string_view text) {
     const Result<std::uint64_t> number = parse_count(text);
     if (!number || number.value() > UINT32_MAX) {
-        return Error{ErrorCode::invalid, 0, "is not a CPU number"};
+        return Error{ErrorCode::invalid, 0, "is not a CPU number; use 0, 1, 2 .."};
     }
     return static_cast<std::uint32_t>(number.value());
 }
@@ -52,18 +55,19 @@ ParsedCalibrate parse_calibrate_options(int argc, char** argv) {
     Flags flags(app);
     flags.group("Flags");
     flags.value("--out", "FILE",
-                "where the figures go [$XDG_STATE_HOME/driftless/calibration.json]", nullptr,
+                "file for the figures [$XDG_STATE_HOME/driftless/calibration.json]", nullptr,
                 parse_path, parsed.options.out);
-    flags.value("--cpu", "N", "CPU of the engine [chosen as replay does]", nullptr, parse_cpu,
+    flags.value("--cpu", "N", "CPU of the engine [chosen as in replay]", nullptr, parse_cpu,
                 parsed.options.cpu);
     flags.on_off("--realtime",
-                 "for replays with --realtime; kept in a file of its own,\n"
+                 "for replays with --realtime; saved in a separate file,\n"
                  "calibration-realtime.json",
                  parsed.options.realtime);
     flags.on_off("--accept-noise",
-                 "save the figures though others had more than 3 % of the engine's CPU",
+                 "save the figures even if others used more than 3 % of the engine's CPU",
                  parsed.options.accept_noise);
-    flags.on_off("--quick", "5 s: a tenth of the measurements, one rehearsal; a rough floor",
+    flags.on_off("--quick",
+                 "takes 5 s: a tenth of the measurements, one rehearsal; only a rough floor",
                  parsed.options.quick);
     try {
         app.parse(argc, argv);

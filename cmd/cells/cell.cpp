@@ -111,7 +111,7 @@ void judge_summed(const Cell& cell, CellEnd& end) {
         end.why = verdict + ": " + end.summary->verdict_reasons();
     } else if (end.exit_code == exit_not_certified) {
         end.outcome = CellOutcome::failed;
-        end.why = "a rule that had to be met is violated";
+        end.why = "a rule of --require-rules is violated";
     } else if (end.exit_code == exit_threshold) {
         end.outcome = CellOutcome::threshold;
         end.why = crossed_thresholds(*end.summary);
@@ -133,12 +133,12 @@ CellEnd judge(const Cell& cell, const ChildEnd& ended, bool asked_to_stop) {
     } else if (ran && end.summary) {
         judge_summed(cell, end);
     } else if (ran) {
-        end.why = "the run has no summary.json that can be read";
+        end.why = "the run has no readable summary.json";
     } else if (end.signal != 0) {
-        end.why = "the replay was ended by signal " + std::to_string(end.signal) + " (" +
+        end.why = "the replay was killed by signal " + std::to_string(end.signal) + " (" +
                   ::strsignal(end.signal) + ")";
     } else {
-        end.why = end.exit_code == exit_no_success ? "no request was answered whole"
+        end.why = end.exit_code == exit_no_success ? "no request got a complete answer"
                                                    : last_error(cell.folder + ".stderr");
         end.why += end.why.empty() ? "exit code " + std::to_string(end.exit_code) : "";
     }
@@ -167,7 +167,7 @@ const char* name_of(CellOutcome outcome) {
 CellEnd run_cell(const Cell& cell) {
     const int stops = stop_requests().load();
     if (!make_folders_above(cell.folder)) {
-        return refused(cell.folder + ": the folder above it cannot be made: " +
+        return refused(cell.folder + ": its parent folder cannot be created: " +
                        reason_of(error_from_errno(errno, "make a folder")));
     }
     const Result<int> output = open_output(cell.folder + ".stdout");

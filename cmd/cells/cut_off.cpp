@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* cut_suffix = ".cut-";
 constexpr int cuts_max = 1000;
-constexpr const char* aside = "rename the folder of a cell that was cut off";
+constexpr const char* aside = "rename the folder of an interrupted cell";
 
 bool is_there(const std::string& path) {
     struct stat facts{};
@@ -37,14 +37,14 @@ std::string absolute_path(const std::string& path) {
 
 std::string go_home(const std::string& home, const std::vector<KeptTrace>& traces) {
     if (!home.empty() && ::chdir(home.c_str()) != 0) {
-        return "it began in " + home + ": " + reason_of(error_from_errno(errno, "go there"));
+        return "it was started in " + home + ": " +
+               reason_of(error_from_errno(errno, "enter that folder"));
     }
     const std::string changed = changed_trace(traces);
     return changed.empty()
                ? ""
                : changed +
-                     " is not the trace that it was at the beginning; put that back, or "
-                     "begin anew";
+                     " has changed since the start; restore the original trace, or start again";
 }
 
 OrphanEnd wait_for_orphan(const std::string& run_folder) {

@@ -52,7 +52,7 @@ HookEnd judge(const Hook& hook, const ChildEnd& end, const std::string& output) 
     if (end.exit_code == 0) {
         return {};
     }
-    const std::string what = end.signal != 0 ? "ended by signal " + std::to_string(end.signal)
+    const std::string what = end.signal != 0 ? "killed by signal " + std::to_string(end.signal)
                                              : "exit code " + std::to_string(end.exit_code);
     return explain(hook, HookOutcome::failed, what, output);
 }
@@ -90,7 +90,7 @@ HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
     return asked_to_stop(stops)
                ? explain(hook, HookOutcome::stopped, "stopped by the user", output)
                : explain(hook, HookOutcome::timed_out,
-                         "killed at its limit of " + duration_to_text(hook.limit_ns), output);
+                         "killed at its time limit of " + duration_to_text(hook.limit_ns), output);
 }
 
 HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& environment,

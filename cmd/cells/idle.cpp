@@ -64,7 +64,7 @@ class Servers {
                 polled.why = page == nullptr ? path + ": " + pages_[i]->why()
                              : page->status != 200
                                  ? path + ": status " + std::to_string(page->status)
-                                 : path + " counts no running requests";
+                                 : path + " reports no number of running requests";
             }
             polled.busy = busy ? std::optional(*polled.busy + *busy) : std::nullopt;
         }
@@ -78,7 +78,8 @@ class Servers {
 
 IdleEnd quiet_time(const std::string& why, int stops) {
     return pause_ns(quiet_ns, stops)
-               ? IdleEnd{IdleOutcome::unknown, "idle: not known (" + why + "), 2 s of quiet"}
+               ? IdleEnd{IdleOutcome::unknown,
+                         "whether the server is idle is not known (" + why + "); waited 2 s"}
                : IdleEnd{IdleOutcome::stopped, "stopped by the user"};
 }
 

@@ -37,8 +37,8 @@ std::optional<double> read_percent(std::string_view text) {
 Result<double> read_own_bound(MetricUnit unit, std::string_view text) {
     if (unit == MetricUnit::per_second) {
         return remedy(
-            "has no bound of its own here: compare B with A, as in "
-            "\"request_throughput < -5 %\"");
+            "cannot have an absolute bound here; compare B with A, as in \"request_throughput < -5 "
+            "%\"");
     }
     if (unit == MetricUnit::share) {
         const std::optional<double> share = read_percent(text);
@@ -124,17 +124,17 @@ Result<ChangeThreshold> parse_change_threshold(std::string_view text) {
     const std::size_t at = all.find_first_of("<>");
     if (at == all.npos) {
         return remedy(
-            "compares nothing; say when it fails, as in \"ttft:p99 > +5 %\" or "
-            "\"errors > 0.1 %\"");
+            "has no comparison; say when it fails, as in \"ttft:p99 > +5 %\" or \"errors > 0.1 "
+            "%\"");
     }
     ChangeThreshold out;
     out.text = std::string(text);
     const std::optional<ComparedMetric> metric = read_metric(all.substr(0, at));
     if (!metric) {
         return remedy(
-            "names no metric that is compared; there are ttft, ttft_due, tpot and e2e "
-            "(each with :mean, :p99 or the like), errors, good, goodput, "
-            "request_throughput, output_throughput and total_token_throughput");
+            "is not a metric that can be compared; use ttft, ttft_due, tpot and e2e (each with "
+            ":mean, :p99 or the like), errors, good, goodput, request_throughput, "
+            "output_throughput and total_token_throughput");
     }
     out.metric = *metric;
     out.above = all[at] == '>';

@@ -42,11 +42,11 @@ std::string why_not_sides(const CompareCommand& command, const Comparison& compa
     for (const PlayedRun* run : all_runs(comparison.a, comparison.b)) {
         if (alone && run->side.empty()) {
             return run->folder +
-                   ": was sent to one server; name the run to compare it with, or replay with "
-                   "--against";
+                   ": this run has one server; name a second run to compare it with, or replay "
+                   "with --against";
         }
         if (!alone && !run->side.empty()) {
-            return run->folder + ": has two sides of its own; compare it alone";
+            return run->folder + ": this run already has two servers; compare it alone";
         }
     }
     return "";
@@ -60,7 +60,7 @@ std::string why_not_twice(const Comparison& comparison) {
         const auto [known, is_new] = folders.try_emplace(id + run->side, run->folder);
         if (!id.empty() && !is_new) {
             return run->folder + ": is the same run as " + known->second + " (run_id " + id +
-                   "); give each run once";
+                   "); name each run once";
         }
     }
     return "";

@@ -20,11 +20,11 @@ std::string counts_text(const PlayedCounts& counts) {
     std::string text = counted(counts.ok, "request ok", "requests ok");
     for (const Kind& one : {
              Kind{counts.failed, "failed"},
-             Kind{counts.other_length, "of another length than asked (in no figure)"},
-             Kind{counts.abandoned, "abandoned by plan"},
-             Kind{counts.censored, "cut off at the end, by plan"},
-             Kind{counts.dropped, "not sent behind a failed one"},
-             Kind{counts.unplayed, "not played to the end"},
+             Kind{counts.other_length, "with a length other than asked (in no figure)"},
+             Kind{counts.abandoned, "abandoned as planned"},
+             Kind{counts.censored, "cut off at the end, as planned"},
+             Kind{counts.dropped, "not sent after a failed one"},
+             Kind{counts.unplayed, "not completed"},
              Kind{counts.interrupted, "in flight when the run was killed"},
              Kind{counts.again, "sent again (the last try counts)"},
              Kind{counts.tainted, "tainted"},
@@ -74,11 +74,12 @@ void add_pairs(const Comparison& comparison, std::vector<ComparisonNote>& out) {
                             groups.only_b);
     }
     if (groups.only_a_ok + groups.only_b_ok > 0) {
-        text += fmt::format("; {} ok in A alone and {} in B alone are in no time", groups.only_a_ok,
-                            groups.only_b_ok);
+        text += fmt::format("; {} ok only in A and {} ok only in B are left out of latencies",
+                            groups.only_a_ok, groups.only_b_ok);
     }
     if (groups.trees > 0) {
-        text += fmt::format("; {}, drawn whole", counted(groups.trees, "session", "sessions"));
+        text +=
+            fmt::format("; {}, resampled as a whole", counted(groups.trees, "session", "sessions"));
     }
     if (comparison.outputs.known > 0) {
         text += fmt::format("; {} of {} answers differ", comparison.outputs.changed,
@@ -109,8 +110,8 @@ void add_evidence(const Comparison& comparison, std::vector<ComparisonNote>& out
     const GroupComparison& groups = comparison.groups;
     if (groups.evidence == Evidence::within_run) {
         out.push_back({"Evidence",
-                       "within these runs: other requests would give such values. It is no "
-                       "evidence that other runs would: repeat both, and compare A.. -- B.."});
+                       "within these runs only: other requests of these runs would give such "
+                       "values. Other runs may not: repeat both, and compare A.. -- B.."});
         return;
     }
     out.push_back(
@@ -132,8 +133,8 @@ void add_needed(const Comparison& comparison, std::vector<ComparisonNote>& out) 
     const double percent = 100 * *comparison.detect;
     out.push_back(
         {"Needed",
-         fmt::format("requests a run, to show a change of {:.2f} % in 80 of 100 cases: {}", percent,
-                     text.empty() ? "unknown, or more runs" : text)});
+         fmt::format("requests per run to show a change of {:.2f} % in 80 of 100 cases: {}",
+                     percent, text.empty() ? "unknown, or more runs" : text)});
 }
 
 }  // namespace
@@ -162,7 +163,7 @@ std::string refusal_text(const Comparison& comparison) {
         }
     }
     if (heaviest(comparison.differences) == Weight::refused) {
-        text += "  --anyway compares the requests that all runs have\n";
+        text += "  --anyway compares the requests that all runs share\n";
     }
     return text;
 }

@@ -27,16 +27,16 @@ Result<ComparedMetric> parse_metric(std::string_view text) {
         return *metric;
     }
     return Error{ErrorCode::invalid, 0,
-                 "is not compared; there are ttft, ttft_due, tpot and e2e (each with :mean, :p99 "
-                 "or the like), errors, good, goodput, request_throughput, output_throughput and "
-                 "total_token_throughput"};
+                 "is not a metric that can be compared; use ttft, ttft_due, tpot and e2e (each "
+                 "with :mean, :p99 or the like), errors, good, goodput, request_throughput, "
+                 "output_throughput and total_token_throughput"};
 }
 
 Result<bool> parse_unsure(std::string_view text) {
     if (text == "pass" || text == "fail") {
         return text == "fail";
     }
-    return Error{ErrorCode::invalid, 0, "is neither pass nor fail"};
+    return Error{ErrorCode::invalid, 0, "is not one of pass, fail"};
 }
 
 }  // namespace driftless

@@ -15,7 +15,7 @@ namespace driftless {
 namespace {
 
 constexpr const char* description =
-    R"(Is B better than A, or is it chance? Both must have played the same work.
+    R"(Is B better than A, or is it chance? Both runs must have played the same work.
 
   driftless compare [FLAGS] A B                   two runs
   driftless compare [FLAGS] A1 A2 A3 -- B1 B2 B3  two groups of repeats
@@ -33,8 +33,8 @@ constexpr const char* footer =
   driftless compare old new --json - | jq '.metrics[] | select(.word == "worse").name'
   driftless compare --table runs/*
 
-Exit codes: 0 done, 2 usage (no folder of a run, or a file that is there already, too), 3 not the
-same work, or a file of a run cannot be read, 7 a file cannot be written, 8 a --fail-if holds.)";
+Exit codes: 0 done, 2 usage (or not a run folder, or an output file exists), 3 not the same
+work, or a file of a run cannot be read, 7 a file cannot be written, 8 a --fail-if holds.)";
 
 /// Stands for "--" among the arguments; nobody can type it.
 const std::string separator("\0--", 3);
@@ -50,12 +50,13 @@ CompareCommandLine refused(const std::string& why) {
 std::string take_sides(const std::vector<std::string>& runs, CompareCommand& command) {
     const auto bar = std::find(runs.begin(), runs.end(), separator);
     if (std::count(runs.begin(), runs.end(), separator) > 1) {
-        return "-- stands there twice; it parts A from B";
+        return "-- appears twice; use it once, between A and B";
     }
     if (bar == runs.end()) {
         if (runs.empty() || runs.size() > 2) {
-            return runs.empty() ? "no run is given: name the folders of A and B"
-                                : "which runs are A, and which are B? Put -- between them";
+            return runs.empty()
+                       ? "no run is given; name the folders of A and B"
+                       : "more than two runs are given; put -- between those of A and those of B";
         }
         command.a = {runs[0]};
         command.b.assign(runs.begin() + 1, runs.end());
@@ -63,21 +64,22 @@ std::string take_sides(const std::vector<std::string>& runs, CompareCommand& com
     }
     command.a.assign(runs.begin(), bar);
     command.b.assign(bar + 1, runs.end());
-    return command.a.empty() || command.b.empty() ? "-- parts A from B: name a run on each side"
-                                                  : "";
+    return command.a.empty() || command.b.empty()
+               ? "-- separates A from B; name at least one run on each side"
+               : "";
 }
 
 std::string take_table(const std::vector<std::string>& runs, TableCommand& table) {
     if (std::find(runs.begin(), runs.end(), separator) != runs.end()) {
-        return "--table has no sides: leave out --";
+        return "--table does not split runs into A and B; remove --";
     }
     table.runs = runs;
-    return runs.empty() ? "no run is given: name the folders for the table" : "";
+    return runs.empty() ? "no run is given; name the run folders for the table" : "";
 }
 
 Result<std::string> parse_path(std::string_view text) {
     if (text.empty() || text == separator) {
-        return Error{ErrorCode::invalid, 0, "names no file"};
+        return Error{ErrorCode::invalid, 0, "is empty; name a file, or - for standard output"};
     }
     return std::string(text);
 }
@@ -87,32 +89,34 @@ void add_flags(Flags& flags, CompareCommand& command) {
     flags.group("Comparison");
     flags.values("--metric", "NAME", "ttft:p99, tpot:mean, errors, .. [all]", parse_metric,
                  wish.metrics);
-    flags.value("--margin", "SHARE", "changes up to this are called same", "1 %", parse_margin,
+    flags.value("--margin", "SHARE", "changes up to this count as the same", "1 %", parse_margin,
                 wish.options.margin);
     flags.value("--detect", "SHARE",
-                "say how many requests would show such a change, as in \"3 %\"", nullptr,
+                "print how many requests would show such a change, as in \"3 %\"", nullptr,
                 parse_margin, wish.detect);
     flags.values("--goodput", "LIMITS", "\"ttft:200 tpot:50\" in ms [each run's own]",
                  parse_goodput_rule, command.slo);
-    flags.value("--seed", "N", "of the draws behind the intervals", "1", parse_count,
+    flags.value("--seed", "N", "seed of the resampling behind the intervals", "1", parse_count,
                 wish.options.seed);
     flags.values("--fail-if", "COND",
                  "exit 8 where it holds: \"ttft:p99 > +5 %\", \"errors > 0.1 %\"",
                  parse_change_threshold, wish.thresholds);
-    flags.value("--unsure", "pass|fail", "a --fail-if whose bound is inside the interval", "pass",
+    flags.value("--unsure", "pass|fail",
+                "result of a --fail-if whose bound is inside the interval: pass or fail", "pass",
                 parse_unsure, wish.unsure_fails);
     flags.group("Output");
     flags.on_off("--where", "by input size, turn, expected hit and time", command.parts.where);
     flags.value("--rows", "N", "list the requests that changed most", "0", parse_count,
                 command.parts.rows_listed);
-    flags.group("Files, which must not be there yet (-: on standard output)");
+    flags.group("Files, which must not exist yet (-: standard output)");
     CompareExports& files = command.exports;
-    flags.value("--json", "FILE", "all figures (compare.schema.json; of --table table.schema.json)",
-                nullptr, parse_path, files.json);
+    flags.value("--json", "FILE",
+                "all figures (compare.schema.json; with --table table.schema.json)", nullptr,
+                parse_path, files.json);
     flags.value("--html", "FILE", "a page with charts, for a browser", nullptr, parse_path,
                 files.html);
-    flags.value("--markdown", "FILE", "one page, as for a GitHub job summary", nullptr, parse_path,
-                files.markdown);
+    flags.value("--markdown", "FILE", "one page, for example for a GitHub job summary", nullptr,
+                parse_path, files.markdown);
     flags.value("--junit", "FILE", "a test case for the work and each --fail-if", nullptr,
                 parse_path, files.junit);
 }
@@ -123,8 +127,7 @@ std::string why_not_in_table(const CompareCommand& command) {
                      command.parts.where || command.parts.rows_listed > 0 ||
                      !command.exports.markdown.empty() || !command.exports.junit.empty();
     return any ? "--metric, --fail-if, --goodput, --where, --rows, --markdown and --junit compare "
-                 "A "
-                 "with B, and --table has no sides"
+                 "A with B and cannot be used with --table"
                : "";
 }
 
@@ -143,12 +146,12 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
     app.footer(footer);
     app.get_formatter()->column_width(30);
     app.allow_extras();
-    app.set_help_flag("-h,--help", "print this and exit");
-    app.add_option("RUN", runs, "folders of runs");
+    app.set_help_flag("-h,--help", "print this help and exit");
+    app.add_option("RUN", runs, "run folders");
     Flags flags(app);
     flags.group("What is compared");
     flags.on_off("--table", "many runs in one table", table);
-    flags.on_off("--anyway", "compare what both have, though it is not the same work",
+    flags.on_off("--anyway", "compare the shared requests even if the work differs",
                  line.command.anyway);
     add_flags(flags, line.command);
     add_table_flags(flags, line.table);

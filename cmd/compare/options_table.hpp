@@ -10,24 +10,24 @@ namespace driftless {
 
 inline Result<std::string> parse_table_path(std::string_view text) {
     if (text.empty()) {
-        return Error{ErrorCode::invalid, 0, "names no file"};
+        return Error{ErrorCode::invalid, 0, "is empty; give it a value"};
     }
     return std::string(text);
 }
 
 inline void add_table_flags(Flags& flags, TableCommand& table) {
-    flags.group("Of --table");
+    flags.group("With --table");
     flags.value("--sort", "FIGURE", "the best first: ttft:p99, output_throughput .. [as given]",
                 nullptr, parse_table_figure, table.sort);
-    flags.on_off("--each", "repeats are lines of their own", table.each);
+    flags.on_off("--each", "show each repeat on its own line", table.each);
     flags.values("--pareto", "X:Y",
                  "frontier of two figures, as in ttft:p99:output_throughput; low or\n"
-                 "high before one says which is better [16 pairs: README.md of table]",
+                 "high before a figure says which is better [16 pairs]",
                  parse_chart_axes, table.charts);
     flags.value("--group", "NAME", "a frontier for each value of a label, an axis or a flag [one]",
                 nullptr, parse_table_path, table.group);
-    flags.value("--csv", "FILE", "a line per cell, with the columns of InferenceX's sweeps",
-                nullptr, parse_table_path, table.csv);
+    flags.value("--csv", "FILE", "a line per cell, with InferenceX's sweep columns", nullptr,
+                parse_table_path, table.csv);
     flags.value("--inferencex", "FILE", "aggregate rows of InferenceX, a JSON array", nullptr,
                 parse_table_path, table.inferencex);
     flags.value("--llm-d", "FILE", "benchmark reports 0.2.1 of llm-d, a JSON array", nullptr,

@@ -145,7 +145,7 @@ void read_verdict(const std::string& folder, PlayedRun& run) {
         return;
     }
     run.why_no_verdict =
-        "no verdict, " + path + " has none (driftless report " + folder + " makes it anew)";
+        "no verdict, " + path + " has none (driftless report " + folder + " rebuilds it)";
     JsonDocument document;
     const Result<JsonValue> root = document.parse(text ? text.value() : "");
     if (!root) {
@@ -177,9 +177,8 @@ class UnmetColumns {
     }
     std::string refusal(const std::string& folder) const {
         return keys_.empty() ? ""
-                             : folder + ": --goodput goes by " + keys_.front().member +
-                                   ", and no record of this run has it: it is there where the run "
-                                   "was played with --keep " +
+                             : folder + ": --goodput uses the column " + keys_.front().member +
+                                   ", which no record of this run has; replay with --keep " +
                                    keys_.front().member;
     }
 

@@ -51,7 +51,7 @@ struct PlayedRun {
     bool goes_on = false;  ///< another process writes it now
     bool killed = false;   ///< it did not close its books
     std::string verdict;   ///< empty: it has none
-    std::string why_no_verdict = "no verdict, it did not end";
+    std::string why_no_verdict = "no verdict: the run did not end";
     std::vector<std::string> verdict_reasons;
     PlayedCounts counts;
     ComparedRun compared;         ///< requests by pass and row

@@ -53,7 +53,7 @@ std::string load_of(const PlayedRun& run) {
 }
 
 std::string prompt_kind_of(const PlayedRun& run) {
-    return run.facts.prompt + (run.facts.is_live ? ", with answers of the run" : "");
+    return run.facts.prompt + (run.facts.is_live ? ", with live answers" : "");
 }
 
 std::string words_of(const PlayedRun& run) {
@@ -94,13 +94,12 @@ struct WorkPart {
     std::string (*shown)(const PlayedRun& run) = nullptr;  ///< instead of `value`
 };
 
-constexpr const char* repeat = "play B with driftless replay --from A, which repeats A's work";
+constexpr const char* repeat = "run B with driftless replay --from A, which repeats A's work";
 constexpr std::array work_parts{
-    WorkPart{"trace", Weight::never,
-             [](const PlayedRun& run) { return hex(run.facts.trace_digest); },
-             "give both the same TRACE; rows of two traces cannot be paired, so that --anyway "
-             "does not help",
-             true, true, trace_of},
+    WorkPart{
+        "trace", Weight::never, [](const PlayedRun& run) { return hex(run.facts.trace_digest); },
+        "give both the same TRACE; rows of different traces cannot be paired, even with --anyway",
+        true, true, trace_of},
     WorkPart{"load", Weight::refused, load_of, repeat, true, true},
     WorkPart{"speed", Weight::refused,
              [](const PlayedRun& run) { return run.facts.info.run.speed; }, repeat, true, false},
@@ -112,7 +111,7 @@ constexpr std::array work_parts{
     WorkPart{"words", Weight::refused, words_of,
              "give both the same --tokenizer, --dataset and --template", false, true},
     WorkPart{"tokens around prompts", Weight::refused, overhead_of,
-             "the servers' templates differ, and prompts were cut to fit them; give both the same "
+             "the servers' templates differ, and prompts were shortened to fit; give both the same "
              "--overhead",
              false, true},
     WorkPart{"output mode", Weight::refused,
@@ -146,8 +145,8 @@ class Differences {
         if (of_a != of_b) {
             found_.push_back(
                 {Weight::refused, "cache salt", of_a, of_b, b.front().name(),
-                 "lengths and sharing are equal, only the words differ. Give both the same "
-                 "--cache-salt; where one warm server played both, --anyway is what you want"});
+                 "lengths and sharing are equal, only the words differ; give both the same "
+                 "--cache-salt, or use --anyway if both runs used one warm server"});
         }
         // Then their digests differ, and must.
         prompts_explained_ = prompts_explained_ || of_a != of_b || of_a.find(", ") != of_a.npos;
@@ -169,20 +168,20 @@ class Differences {
     void add_unplayed() {
         for (const PlayedRun* run : runs_) {
             const std::string name = run->name();
-            const std::string anew = "driftless replay --from " + run->folder + " plays it anew";
+            const std::string anew = "driftless replay --from " + run->folder + " runs it again";
             const std::string resume =
                 run->facts.is_live || run->facts.has_users
                     ? anew
-                    : "driftless replay --resume " + run->folder + " goes on with it";
+                    : "driftless replay --resume " + run->folder + " continues it";
             if (run->goes_on) {
-                add_state(name, "still goes on", "wait for its end");
+                add_state(name, "is still running", "wait for its end");
             } else if (run->counts.unplayed > 0) {
                 add_state(name,
-                          fmt::format("{} of {} not played to their end", run->counts.unplayed,
+                          fmt::format("{} of {} not completed", run->counts.unplayed,
                                       counted(run->facts.rows, "row", "rows")),
                           resume);
             } else if (run->facts.has_users && run->killed) {
-                add_state(name, "was killed while its users played", resume);
+                add_state(name, "was killed while its users were active", resume);
             } else if (run->counts.interrupted > 0) {
                 add_state(
                     name,
@@ -211,8 +210,9 @@ class Differences {
 
   private:
     void add_state(const std::string& name, const std::string& what, const std::string& remedy) {
-        found_.push_back({Weight::refused, "completeness", "", what, name,
-                          remedy + ", and --anyway compares the requests that all runs have"});
+        found_.push_back(
+            {Weight::refused, "completeness", "", what, name,
+             remedy + ", or use --anyway to compare the requests that all runs share"});
     }
 
     std::vector<const PlayedRun*> runs_;

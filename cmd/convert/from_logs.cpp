@@ -32,7 +32,10 @@ int read_from_logs(const ConvertOptions& options, Trace& trace, InputErrors& err
     Result<KeyedHash> hash = KeyedHash::create(salt);
     wipe(salt);
     if (!hash) {
-        return refuse("OpenSSL here has no HMAC with SHA-256, which makes block ids", exit_host);
+        return refuse(
+            "this host's OpenSSL has no HMAC-SHA-256, which block ids need; install a full OpenSSL "
+            "3",
+            exit_host);
     }
     std::string why;
     Result<Tokenizer> tokenizer = load_tokenizer(options.logs.tokenizer, why);

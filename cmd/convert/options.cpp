@@ -10,15 +10,17 @@ namespace driftless {
 namespace {
 
 constexpr const char* description =
-    "Writes a trace anew: in another format, or a part of it, faster, spread, sampled, overlaid.\n"
-    "What the format cannot hold is named, a line each. The folder of a run in place of a\n"
-    "trace stands for what was really sent and got. --from-logs makes a trace of logged requests:\n"
-    "their text becomes block ids under a secret salt, and is not written.\n";
+    "Rewrites a trace: in another format, or a part of it, faster, spread, sampled or overlaid. "
+    "It\n"
+    "prints a line for each thing that the format cannot hold. Given the folder of a run instead "
+    "of\n"
+    "a trace, it writes what was really sent and received. --from-logs makes a trace from logged\n"
+    "requests: their text becomes block ids under a secret salt and is not written.\n";
 
 constexpr const char* footer =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m or 2h; a bare number is seconds. A file that ends in
 .gz, .bz2, .xz or .zst is compressed. Formats written: canonical (everything that a trace holds,
-in ns) and mooncake (ms; ids numbered anew).
+in ns) and mooncake (ms; ids renumbered).
 
 Examples:
   driftless convert weka/ --sessions open -o weka.jsonl.zst
@@ -28,7 +30,7 @@ Examples:
   driftless convert runs/20261121T062957Z-trace -o sent.jsonl.zst
   driftless convert logs/ --from-logs --tokenizer tokenizer.json --salt-file salt -o mine.jsonl.zst
 
-Exit codes: 0 done, 2 usage (an output file that exists, too), 3 input refused, 7 the host fails.)";
+Exit codes: 0 done, 2 usage (or the output file exists), 3 input refused, 7 the host fails.)";
 
 void add_log_flags(Flags& flags, LogOptions& logs) {
     flags.group("Logs");
@@ -37,9 +39,9 @@ void add_log_flags(Flags& flags, LogOptions& logs) {
                 parse_text, logs.format);
     flags.value("--tokenizer", "FILE", "the served model's tokenizer.json, or its rank file",
                 nullptr, parse_text, logs.tokenizer);
-    flags.value("--salt-file", "FILE", "holds the secret under which block ids are made", nullptr,
+    flags.value("--salt-file", "FILE", "file with the secret salt for block ids", nullptr,
                 parse_text, logs.salt_file);
-    flags.value("--salt-env", "NAME", "environment variable that holds it", nullptr, parse_text,
+    flags.value("--salt-env", "NAME", "environment variable with the salt", nullptr, parse_text,
                 logs.salt_env);
 }
 
@@ -49,11 +51,11 @@ void add_selection_flags(Flags& flags, ConvertOptions& options) {
                 nullptr, parse_duration_ns, options.plan.start_ns);
     flags.value("--end", "T", "rows before this trace time [the end]", nullptr, parse_duration_ns,
                 options.plan.end_ns);
-    flags.value("--limit", "N", "rows at most, counted after sorting [all]", nullptr,
+    flags.value("--limit", "N", "at most N rows, counted after sorting [all]", nullptr,
                 parse_positive_count, options.plan.limit);
     add_load_flags(flags, options.load);
     flags.value("--speed", "X", "2 halves all times", "1", parse_text, options.speed_text);
-    flags.on_off("--spread", "spread rows of one instant over the gap to the next",
+    flags.on_off("--spread", "spread rows that share an instant over the gap to the next",
                  options.plan.spread);
     flags.value("--seed", "N", "seed of --spread, samples and copies", "0", parse_count,
                 options.plan.seed);
@@ -66,26 +68,28 @@ std::string check_logs(const ConvertOptions& options) {
     if (!logs.wanted) {
         const bool any = !logs.format.empty() || !logs.tokenizer.empty() ||
                          !logs.salt_file.empty() || !logs.salt_env.empty();
-        return any ? "--log-format, --tokenizer and --salt-.. go with --from-logs" : "";
+        return any ? "--log-format, --tokenizer, --salt-file and --salt-env need --from-logs; add "
+                     "it"
+                   : "";
     }
     if (!files.format.empty() || !files.time_unit.empty() || !files.map.empty() ||
         files.sessions != Sessions::recorded || files.id_scope != IdScope::format) {
-        return "--format, --time-unit, --map, --sessions and --hash-scope say how a trace is read, "
-               "not logs; --log-format names theirs";
+        return "--format, --time-unit, --map, --sessions and --hash-scope apply to traces, not "
+               "logs; use --log-format for logs";
     }
     if (logs.tokenizer.empty()) {
-        return "--from-logs needs --tokenizer FILE: blocks are made of the model's tokens";
+        return "--from-logs needs --tokenizer FILE: blocks consist of the model's tokens";
     }
     if (logs.salt_file.empty() == logs.salt_env.empty()) {
-        return "--from-logs needs --salt-file FILE or --salt-env NAME, one of them: without a "
-               "secret, ids of blocks could be guessed from texts";
+        return "--from-logs needs either --salt-file FILE or --salt-env NAME: without a secret, "
+               "texts could be guessed from block ids";
     }
     return "";
 }
 
 std::string complete(ConvertOptions& options) {
     if (options.files.paths.empty()) {
-        return "no trace is given: name a file, a directory or -";
+        return "no trace is given; name a file, a directory or -";
     }
     if (const std::string why = check_logs(options); !why.empty()) {
         return why;
@@ -131,18 +135,18 @@ ConvertCommandLine parse_convert_options(const std::vector<std::string>& argumen
     app.footer(footer);
     app.get_formatter()->column_width(30);
     app.allow_extras();
-    app.set_help_flag("-h,--help", "print this and exit");
+    app.set_help_flag("-h,--help", "print this help and exit");
     add_trace_argument(app, options.files);
     Flags flags(app);
     flags.group("Output");
-    flags.value("-o,--out", "FILE", "file to write, which must not be there; - for standard output",
+    flags.value("-o,--out", "FILE", "output file, which must not exist yet; - for standard output",
                 nullptr, parse_text, options.out);
     flags.value("--to", "NAME", "format to write: canonical or mooncake", "canonical",
                 parse_trace_target, options.target);
     flags.group("Trace");
     add_trace_flags(flags, options.files);
-    flags.value("--keep", "A,B", "columns of the trace or log that are carried along [none]",
-                nullptr, parse_list, options.files.keep);
+    flags.value("--keep", "A,B", "columns of the trace or log to keep [none]", nullptr, parse_list,
+                options.files.keep);
     add_log_flags(flags, options.logs);
     add_selection_flags(flags, options);
     try {

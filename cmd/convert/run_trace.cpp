@@ -169,7 +169,7 @@ class SentTrace {
                          });
         if (left_out_ > 0) {
             notes_.push_back(counted(left_out_, "request", "requests") +
-                             " of later passes left out: their bodies are recorded ones");
+                             " of later passes left out: they send recorded bodies");
         }
     }
 
@@ -233,7 +233,7 @@ class SentTrace {
 std::string read_planned(const RunFacts& facts, Trace& out) {
     ReplayCommandLine line = parse_replay_options(facts.arguments, "-");
     if (line.kind != ReplayCommandLine::Kind::run) {
-        return "the flags of the run cannot be read again";
+        return "the flags of the run cannot be read";
     }
     const WorkloadFlags& flags = line.options.workload;
     InputErrors errors;
@@ -242,14 +242,14 @@ std::string read_planned(const RunFacts& facts, Trace& out) {
                           ? read_made_trace(flags.files, out, errors, notes) == exit_done
                           : read_trace(flags.files, out, errors, notes);
     if (!read) {
-        return "the trace of the run cannot be read any more";
+        return "the trace of the run can no longer be read";
     }
     Result<LoadedTrace> load = apply_load(flags.load, std::move(out));
     if (!load) {
-        return "the load of the run cannot be made any more";
+        return "the load of the run can no longer be made";
     }
     out = std::move(load.value().trace);
-    return out.digest == facts.trace_digest ? "" : "the trace of the run is another one by now";
+    return out.digest == facts.trace_digest ? "" : "the trace of the run has changed";
 }
 
 }  // namespace
@@ -281,24 +281,24 @@ int read_run_trace(std::string folder, Trace& out, std::vector<std::string>& not
         facts.records_path.empty() ? folder + "/requests.jsonl" : facts.records_path;
     std::string why = read_sent(path, sent, unsent);
     if (why.empty() && sent.empty()) {
-        why = folder + ": no request of this run has left, so there is nothing to write";
+        why = folder + ": this run sent no request, so there is nothing to write; name another run";
     }
     if (!why.empty()) {
         std::fprintf(stderr, "driftless convert: %s\n", why.c_str());
         return exit_input;
     }
     if (const std::string other = read_planned(facts, out); !other.empty()) {
-        notes.push_back(other + ": rows have lengths and sessions, and share no prefixes");
+        notes.push_back(other + ": rows keep lengths and sessions, but share no prefixes");
         out = bare_trace(sent, facts.info.trace);
     }
     SentTrace(out, notes).fill(sent);
     notes.push_back(counted(out.rows.size(), "request", "requests") +
-                    " at the instants at which they left, with the answers that they got");
+                    " at the instants when they were sent, with the answers that they got");
     if (unsent > 0) {
-        notes.push_back(counted(unsent, "row", "rows") + " never left and are left out");
+        notes.push_back(counted(unsent, "row", "rows") + " never sent: left out");
     }
     if (!out.dependencies.empty()) {
-        notes.emplace_back("what waits for what, and how long, is as it was recorded");
+        notes.emplace_back("which rows wait for which, and how long, is as recorded");
     }
     return exit_done;
 }

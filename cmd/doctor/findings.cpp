@@ -40,7 +40,7 @@ HostFinding judge_ring(const RingProbe& ring) {
     }
     const std::size_t semicolon = ring.refusal.find("; ");
     return fault(topic, ring.refusal.substr(0, semicolon),
-                 semicolon == std::string::npos ? "look for what limits this user: ulimit -a"
+                 semicolon == std::string::npos ? "look for limits of this user: ulimit -a"
                                                 : ring.refusal.substr(semicolon + 2));
 }
 
@@ -54,8 +54,8 @@ HostFinding judge_kernel(const HostFacts& facts) {
         return well("kernel", found);
     }
     return warning("kernel", found,
-                   "Linux 6.13 or newer bounds one pass over completions; before it a burst of "
-                   "tokens can delay a row");
+                   "use Linux 6.13 or newer: before it, a pass over completions is unbounded, so a "
+                   "burst of tokens can delay a row");
 }
 
 HostFinding judge_engine_cpu(const HostReadings& host) {
@@ -64,29 +64,29 @@ HostFinding judge_engine_cpu(const HostReadings& host) {
     if (host.engine_cpu_busy <= busy_noticed) {
         return well("engine's CPU", found);
     }
-    return warning("engine's CPU",
-                   fmt::format("{}, {:.0f} % busy", found, 100 * host.engine_cpu_busy),
-                   "stop what runs there, or isolate a core (isolcpus=, nohz_full=) and give it to "
-                   "--cpu");
+    return warning(
+        "engine's CPU", fmt::format("{}, {:.0f} % busy", found, 100 * host.engine_cpu_busy),
+        "stop the programs on it, or isolate a core (isolcpus=, nohz_full=) and give it to --cpu");
 }
 
 HostFinding judge_quota(const CgroupLimits& cgroup) {
     if (!cgroup.cpus) {
         return well("CPU quota", "none");
     }
-    return warning("CPU quota",
-                   fmt::format("{:.2f} CPUs in each {} ms; when they are used up, every thread "
-                               "stops until the next",
-                               *cgroup.cpus, cgroup.period_us / 1000),
-                   "give whole CPUs instead: --cpuset-cpus without --cpus; in Kubernetes a "
-                   "Guaranteed pod with the static CPU manager; systemd: CPUQuota= empty");
+    return warning(
+        "CPU quota",
+        fmt::format("{:.2f} CPUs in each {} ms; when they are used up, every thread stops until "
+                    "the next period",
+                    *cgroup.cpus, cgroup.period_us / 1000),
+        "assign whole CPUs instead: --cpuset-cpus without --cpus (Docker, Podman), a Guaranteed "
+        "pod with the static CPU manager (Kubernetes), an empty CPUQuota= (systemd)");
 }
 
 HostFinding judge_tasks(const CgroupLimits& cgroup) {
     if (!cgroup.tasks_left) {
         return well("tasks", "not limited");
     }
-    const std::string found = fmt::format("{} more may be made", *cgroup.tasks_left);
+    const std::string found = fmt::format("{} more can be started", *cgroup.tasks_left);
     constexpr const char* remedy =
         "raise the limit: --pids-limit (Docker, Podman), podPidsLimit (kubelet), TasksMax= "
         "(systemd)";
@@ -104,23 +104,23 @@ HostFinding judge_locked(std::uint64_t lockable_bytes) {
                ? well("locked memory", found)
                : warning("locked memory", found,
                          "ulimit -l unlimited (memlock in limits.conf, LimitMEMLOCK= of systemd) "
-                         "keeps the pages of a run in memory");
+                         "keeps the run's pages in memory");
 }
 
 HostFinding judge_clock(const ClockSource& clock) {
-    const std::string found = fmt::format(
-        "{}, {} ns a reading", clock.name.empty() ? "a source that is not named" : clock.name,
-        clock.reading_ns);
+    const std::string found =
+        fmt::format("{}, {} ns per reading", clock.name.empty() ? "unnamed source" : clock.name,
+                    clock.reading_ns);
     return clock.reading_ns <= clock_reading_ns_enough
                ? well("clock", found)
                : warning("clock", found,
-                         "a clock that is read without a system call: clocksource=tsc "
-                         "tsc=reliable on the kernel's command line");
+                         "use a clock that needs no system call: clocksource=tsc tsc=reliable on "
+                         "the kernel's command line");
 }
 
 HostFinding judge_turbo(const std::optional<bool>& turbo) {
-    return well("turbo", !turbo   ? "the host does not say"
-                         : *turbo ? "on: speed depends on heat and on other cores"
+    return well("turbo", !turbo   ? "not known: the host does not report it"
+                         : *turbo ? "on: speed depends on temperature and on other cores"
                                   : "off");
 }
 
@@ -134,7 +134,7 @@ HostFinding judge_interface(const Interface& one) {
     add_part("gso", one.gso, found);
     add_part("gro", one.gro, found);
     add_part("lro", one.lro, found);
-    add_part("stamps of what is sent", one.transmit_stamps, found);
+    add_part("transmit stamps", one.transmit_stamps, found);
     if (one.receive_wait_us) {
         found += fmt::format(", interrupts {} us after a packet{}", *one.receive_wait_us,
                              one.receive_wait_adapts ? " (adaptive)" : "");
@@ -143,10 +143,11 @@ HostFinding judge_interface(const Interface& one) {
         return warning("interface", found, fmt::format("ethtool -K {} lro off", one.name));
     }
     if (one.receive_wait_us.value_or(0) > receive_wait_us_enough) {
-        return warning("interface", found,
-                       fmt::format("ethtool -C {} adaptive-rx off rx-usecs 0: answers are read "
-                                   "later by as much",
-                                   one.name));
+        return warning(
+            "interface", found,
+            fmt::format(
+                "ethtool -C {} adaptive-rx off rx-usecs 0: answers are delayed by this much",
+                one.name));
     }
     return well("interface", found);
 }
@@ -154,11 +155,11 @@ HostFinding judge_interface(const Interface& one) {
 HostFinding judge_ports(const HostReadings& host) {
     const std::uint32_t ports = host.settings.ports;
     if (ports == 0) {
-        return well("ports", "the host does not say how many there are for connections");
+        return well("ports", "not known: the host does not report its port range");
     }
-    const std::string found =
-        fmt::format("{} for connections to one server{}", ports,
-                    host.port_reuse == 1 ? "" : "; each is kept for 60 s behind its connection");
+    const std::string found = fmt::format(
+        "{} for connections to one server{}", ports,
+        host.port_reuse == 1 ? "" : "; each stays in use for 60 s after its connection");
     return ports >= ports_enough
                ? well("ports", found)
                : warning("ports", found,
@@ -169,7 +170,7 @@ HostFinding judge_ports(const HostReadings& host) {
 HostFinding judge_window(const char* topic, const char* setting, const char* what,
                          std::int64_t bytes) {
     if (bytes == 0) {
-        return well(topic, "the host does not say");
+        return well(topic, "not known: the host does not report it");
     }
     const std::string found = fmt::format("up to {} KiB {}", bytes / 1024, what);
     return bytes >= window_enough
@@ -179,8 +180,8 @@ HostFinding judge_window(const char* topic, const char* setting, const char* wha
 }
 
 HostFinding judge_memory(std::uint64_t bytes) {
-    const std::string found = fmt::format("{} MiB are free", bytes >> 20);
-    return bytes == 0 ? well("memory", "the host does not say")
+    const std::string found = fmt::format("{} MiB free", bytes >> 20);
+    return bytes == 0 ? well("memory", "not known: the host does not report it")
            : bytes >= memory_enough
                ? well("memory", found)
                : warning("memory", found,
@@ -191,25 +192,25 @@ HostFinding judge_memory(std::uint64_t bytes) {
 HostFinding judge_folder(const HostReadings& host) {
     if (!host.folder_refusal.empty()) {
         return fault("folder of runs",
-                     fmt::format("{} cannot be made: {}", host.folder, host.folder_refusal),
-                     "name a folder that can be written to with --out, or work in another one");
+                     fmt::format("{} cannot be created: {}", host.folder, host.folder_refusal),
+                     "name a writable folder with --out, or run in another directory");
     }
     if (host.folder_bytes_free == UINT64_MAX) {
-        return well("folder of runs", host.folder + " can be written");
+        return well("folder of runs", host.folder + " is writable");
     }
-    const std::string found = fmt::format("{} can be written, {} MiB are free", host.folder,
-                                          host.folder_bytes_free >> 20);
+    const std::string found =
+        fmt::format("{} is writable, {} MiB free", host.folder, host.folder_bytes_free >> 20);
     return host.folder_bytes_free >= disk_enough
                ? well("folder of runs", found)
                : warning("folder of runs", found,
-                         "a row needs about 1 KiB and 50 bytes a token; --chunks none needs less: "
-                         "name another folder with --out");
+                         "a row needs about 1 KiB plus 50 bytes per token; name another folder "
+                         "with --out, or use --chunks none");
 }
 
 HostFinding judge_calibration(const HostReadings& host) {
     return host.calibration_date.empty()
                ? warning("calibration", host.why_no_calibration,
-                         "driftless calibrate, once, when nothing else runs (20 s)")
+                         "run driftless calibrate once while nothing else runs (20 s)")
                : well("calibration", "of " + host.calibration_date);
 }
 
@@ -227,10 +228,10 @@ std::vector<HostFinding> judge_host(const HostReadings& host) {
         all.push_back(judge_interface(interface));
     }
     all.push_back(judge_ports(host));
-    all.push_back(judge_window("receiving", "tcp_rmem", "of an answer wait in the kernel",
+    all.push_back(judge_window("receiving", "tcp_rmem", "of an answer can wait in the kernel",
                                host.receive_bytes_max));
     all.push_back(
-        judge_window("sending", "tcp_wmem", "of a prompt are under way", host.send_bytes_max));
+        judge_window("sending", "tcp_wmem", "of a prompt can be in transit", host.send_bytes_max));
     all.push_back(judge_memory(host.memory_available));
     all.push_back(judge_folder(host));
     all.push_back(judge_calibration(host));

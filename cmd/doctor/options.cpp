@@ -11,8 +11,9 @@ namespace driftless {
 namespace {
 
 constexpr const char* description =
-    "Looks at what a replay needs of this host, and says what is missing or in the way, each with\n"
-    "its remedy. Nothing is measured (driftless calibrate does that) and nothing is changed.\n";
+    "Checks what a replay needs from this host, and reports what is missing or in the way, each "
+    "with\n"
+    "a remedy. It measures nothing (driftless calibrate does) and changes nothing.\n";
 
 constexpr const char* footer =
     R"(Examples:
@@ -30,12 +31,11 @@ ParsedDoctor parse_doctor_options(int argc, char** argv) {
     app.footer(footer);
     app.allow_extras();
     app.get_formatter()->column_width(30);
-    app.set_help_flag("-h,--help", "print this and exit");
+    app.set_help_flag("-h,--help", "print this help and exit");
     Flags flags(app);
     flags.group("Flags");
-    flags.value("--out", "DIR", "folder that runs will be written to", "runs", parse_folder,
-                parsed.options.folder);
-    flags.value("--cpu", "N", "CPU of the engine [chosen as replay does]", nullptr, parse_u32,
+    flags.value("--out", "DIR", "folder for the runs", "runs", parse_folder, parsed.options.folder);
+    flags.value("--cpu", "N", "CPU of the engine [chosen as in replay]", nullptr, parse_u32,
                 parsed.options.cpu);
     flags.on_off("--json", "the findings as one JSON object on standard output",
                  parsed.options.json);

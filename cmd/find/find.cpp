@@ -36,8 +36,7 @@ int begin(const FindOptions& options, const std::vector<std::string>& command) {
 int go_on(const std::string& shown, const std::string& folder, KeptSearch kept) {
     const FindCommandLine line = parse_find_options(kept.command);
     if (line.kind != FindCommandLine::Kind::run || !line.options.resume.empty()) {
-        return refuse_find(shown + "/find.json has a command that is not valid: " + line.text,
-                           exit_input);
+        return refuse_find(shown + "/find.json has an invalid command: " + line.text, exit_input);
     }
     if (const std::string why = go_home(kept.home, kept.traces); !why.empty()) {
         return refuse_find("--resume " + shown + ": " + why, exit_input);
@@ -54,14 +53,16 @@ int resume(std::string folder) {
     const std::string path = folder + "/find.json";
     struct stat facts{};
     if (::stat(path.c_str(), &facts) != 0) {
-        return refuse_find("--resume " + folder + ": has no find.json; name the folder of a search",
-                           exit_usage);
+        return refuse_find(
+            "--resume " + folder +
+                ": not the folder of a search: it has no find.json; name one that has",
+            exit_usage);
     }
     const Result<FolderLock> lock = FolderLock::take(folder);
     if (!lock) {
         return lock.error().code == ErrorCode::exists
                    ? refuse_find(
-                         folder + ": another driftless find goes on there; wait for its end",
+                         folder + ": another driftless find is running there; wait until it ends",
                          exit_usage)
                    : fail_host(folder.c_str(), lock.error());
     }

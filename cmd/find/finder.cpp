@@ -100,8 +100,7 @@ int Finder::end_with(const char* state, const std::string& why, int code) {
     std::fputs(printable_lines(result_lines(report_)).c_str(), stdout);
     std::printf("find: %s/find.json\n", printable(folder_).c_str());
     if (report_.state == "interrupted") {
-        std::printf("find: driftless find --resume %s goes on with it\n",
-                    printable(folder_).c_str());
+        std::printf("find: driftless find --resume %s continues it\n", printable(folder_).c_str());
     }
     return kept == exit_done ? code : kept;
 }
@@ -116,17 +115,17 @@ int Finder::lengthen(double value, std::uint64_t rows) {
     if (grew && window_.can_grow()) {
         window_.grow(rows, wanted);
         std::printf(
-            "find: %llu requests are too few for a percentile of the SLO (%llu); probes last %s "
-            "from here on (a higher --low keeps them short)\n",
+            "find: %llu requests are too few for a percentile of the SLO (needs %llu); probes now "
+            "last %s (a higher --low keeps them short)\n",
             static_cast<unsigned long long>(rows), static_cast<unsigned long long>(wanted),
             window_.text().c_str());
         return exit_done;
     }
-    const std::string why =
-        "a percentile of the SLO needs " + std::to_string(wanted) + " requests, and the probe at " +
-        load_text(value) + " has " + std::to_string(rows) +
-        ": play a longer part of the trace, give --recycle --for T behind -- with users and "
-        "concurrency, or ask for a lower percentile";
+    const std::string why = "a percentile of the SLO needs " + std::to_string(wanted) +
+                            " requests; the probe at " + load_text(value) + " has " +
+                            std::to_string(rows) +
+                            ": use a longer part of the trace, add --recycle --for T after -- "
+                            "(users and concurrency), or choose a lower percentile";
     (void)refuse_find(why, exit_usage);
     return end_with("stopped", why, exit_usage);
 }
@@ -140,7 +139,7 @@ OrExit<std::optional<std::uint64_t>> Finder::count_rows(const std::string& folde
         return end_with("interrupted", "interrupted before the first probe", exit_interrupted);
     }
     if (end.exit_code != exit_done) {
-        const std::string why = "the first probe cannot be played: " + end.why;
+        const std::string why = "the first probe cannot run: " + end.why;
         const int code = end.exit_code > 0 ? end.exit_code : exit_host;
         (void)refuse_find(why, code);
         return end_with("stopped", why, code);
@@ -198,7 +197,7 @@ int Finder::judge(JudgedProbe judged, const CellEnd& end, const std::string& fol
     forget_marks(folder_, report_.probes.back().cut_folders);
     const int kept = keep();
     if (kept != exit_done) {  // standard output may be on the disk that is full
-        std::fprintf(stderr, "driftless find: find.json does not have this: %s", line.c_str());
+        std::fprintf(stderr, "driftless find: find.json does not record this: %s", line.c_str());
     }
     return kept == exit_done && too_short ? lengthen(value, rows) : kept;
 }

@@ -19,7 +19,7 @@ int Finder::resume(KeptSearch kept) {
     if (const std::string why = recall(); !why.empty()) {
         return refuse_find(folder_ + "/find.json " + why, exit_input);
     }
-    std::fprintf(stderr, "find: goes on behind %s in %s\n",
+    std::fprintf(stderr, "find: continues after %s in %s\n",
                  counted(report_.probes.size(), "probe", "probes").c_str(),
                  printable(folder_).c_str());
     return run();
@@ -32,7 +32,7 @@ std::string Finder::recall() {
         const std::optional<KneeProbe> asked = next_step(options_.rules, done_).next;
         if (!asked || load_text(asked->value) != load_text(one.probe.value) ||
             asked->seed != one.probe.seed) {
-            return "has other probes than its command asks for";
+            return "has probes that do not match its command; start a new search";
         }
         one.probe = *asked;
         count(one);
@@ -58,7 +58,7 @@ int Finder::clear_place(JudgedProbe& probe) {
             break;
         case OrphanEnd::runs:
             return refuse_find(folder_ + "/" + probe.run +
-                                   ": its replay still runs; end it, then resume the search",
+                                   ": its replay is still running; stop it, then resume the search",
                                exit_usage);
         case OrphanEnd::stopped:
             return end_with("interrupted", "interrupted between two probes", exit_interrupted);

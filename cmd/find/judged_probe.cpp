@@ -114,7 +114,7 @@ std::string stability_text(const StabilityFinding& found) {
     char text[128];
     (void)std::snprintf(text, sizeof text,
                         "the server does not keep up: waiting requests rise %.1f-fold and TTFT "
-                        "%.1f-fold through the run",
+                        "%.1f-fold during the run",
                         found.waiting_ratio, found.ttft_ratio);
     return text;
 }

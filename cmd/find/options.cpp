@@ -17,23 +17,23 @@ namespace {
 constexpr const char* description =
     "Finds the highest load at which a server meets an SLO. Each probe is an ordinary replay at "
     "one\n"
-    "load, in a folder of its own; all play the same rows with the same seed. What stands behind "
-    "--\n"
-    "are flags of replay.\n";
+    "load, in its own folder; all replay the same rows with the same seed. Flags after -- are "
+    "passed\n"
+    "to replay.\n";
 
 constexpr const char* footer =
     R"(Loads:
-  replicate    copies of the trace, which share nothing; prefix sharing stays as recorded
-  rate         requests a second (sessions, where replay --sessions is open or closed)
+  replicate    copies of the trace, sharing nothing; sharing inside a copy stays as recorded
+  rate         requests per second (sessions, with replay --sessions open or closed)
   users        live session trees
   concurrency  open requests of a closed loop
-  speed        of the recorded instants; changes when prefixes are seen again
+  speed        factor on the recorded pace; changes when prefixes recur
 
-What stands behind -- goes to every replay: replay --help lists it. A percentile needs so many
-requests: p50 11, p90 64, p95 130, p99 662, p99.9 6,636. Where a probe has fewer, --duration or
+Flags after -- go to every replay; replay --help lists them. A percentile needs this many
+requests: p50 11, p90 64, p95 130, p99 662, p99.9 6,636. If a probe has fewer, --duration or
 --for is lengthened; without either, the search ends and says what to do.
 
-A probe fails, too, when the server cannot keep up: when waiting requests and TTFT both rise through
+A probe also fails when the server cannot keep up: when waiting requests and TTFT both rise during
 the run. A probe that the client, the host or the network spoiled is repeated.
 
 Examples:
@@ -44,8 +44,8 @@ Examples:
     -- --recycle --for 5m
   driftless find --resume runs/20261121T062957Z-find
 
-Exit codes: 0 done, 2 usage, 6 a probe was spoiled each time, 8 the lowest load fails,
-130 interrupted; 3, 4 and 7 as of the replay that ended so.)";
+Exit codes: 0 done, 2 usage, 6 a probe was spoiled in every try, 8 the lowest load fails,
+130 interrupted; 3, 4 and 7 as in the replay that ended so.)";
 
 constexpr std::array axes{
     LoadAxis{"replicate", true, "copies"},     LoadAxis{"rate", false, "a second"},
@@ -120,21 +120,22 @@ struct Typed {
 std::string check_replay_flags(const FindOptions& options) {
     const std::string own = "--" + std::string(options.over->name);
     if (has_flag(options.replay_flags, own)) {
-        return own + " behind -- is what the search varies; remove it, or use --low and --high";
+        return own +
+               " after -- is the load that the search varies; remove it, or use --low and --high";
     }
     constexpr std::array<std::pair<const char*, const char*>, 8> others{{
         {"--seed", "; give it before --"},
         {"--out", "; give it before --"},
-        {"--fail-if", "; say it with --slo"},
-        {"--output-path", "; records are in the folders of the probes"},
-        {"--dry-run", ": a probe must send"},
+        {"--fail-if", "; use --slo"},
+        {"--output-path", "; records are in the probes' folders"},
+        {"--dry-run", ": a probe must send requests"},
         {"--resume", ": each probe is a new run"},
         {"--from", ": each probe is a new run"},
         {"--grow", " changes the load within a run"},
     }};
     for (const auto& [flag, why] : others) {
         if (has_flag(options.replay_flags, flag)) {
-            return std::string(flag) + " behind -- cannot go to a probe" + why;
+            return std::string(flag) + " after -- cannot be used in a probe" + why;
         }
     }
     return "";
@@ -143,8 +144,8 @@ std::string check_replay_flags(const FindOptions& options) {
 std::string check_whole(const LoadAxis& axis, const char* flag,
                         const std::optional<double>& value) {
     if (value && axis.whole && *value != std::floor(*value)) {
-        return std::string(flag) + " " + load_text(*value) + " is not a whole number, as --over " +
-               std::string(axis.name) + " needs";
+        return std::string(flag) + " " + load_text(*value) +
+               " is not a whole number, as required by --over " + std::string(axis.name) + " needs";
     }
     return "";
 }
@@ -184,7 +185,7 @@ std::string complete_rules(const Typed& typed, const LoadAxis& axis, SearchRules
 
 std::string complete(FindOptions& options, const Typed& typed) {
     if (options.traces.empty()) {
-        return "no trace is given: name a file or a directory";
+        return "no trace is given; name a file or a directory";
     }
     if (options.over == nullptr) {
         return "--over is missing: replicate, rate, users, concurrency or speed";
@@ -197,7 +198,8 @@ std::string complete(FindOptions& options, const Typed& typed) {
     }
     for (const std::string& trace : options.traces) {
         if (trace == "-") {
-            return "standard input is read once, and each probe needs the trace; name a file";
+            return "standard input can be read only once, but each probe needs the trace; name a "
+                   "file";
         }
     }
     if (std::string why = check_replay_flags(options); !why.empty()) {
@@ -227,21 +229,22 @@ void add_flags(Flags& flags, FindOptions& options, Typed& typed) {
                 typed.high);
     flags.value("--start-at", "V", "load of the first probe [between --low and --high; 1]", nullptr,
                 parse_load, typed.start);
-    flags.value("--tolerance", "SHARE", "distance of the two sides, of the lower one", "5%",
+    flags.value("--tolerance", "SHARE",
+                "stop when pass and fail are this close, relative to the pass", "5%",
                 parse_tolerance, options.rules.tolerance);
-    flags.value("--replicates", "N", "further seeds on each side, for the interval", "3",
+    flags.value("--replicates", "N", "more seeds at each of these two loads, for the interval", "3",
                 parse_up_to_20, options.rules.replicates);
-    flags.value("--tries", "N", "of a probe that is spoiled", "3", parse_tries,
+    flags.value("--tries", "N", "tries of a spoiled probe", "3", parse_tries,
                 options.rules.tries_max);
-    flags.value("--seed", "N", "of the replays; replicates have the next ones", "0", parse_seed,
-                options.seed);
+    flags.value("--seed", "N", "seed of the replays; --replicates use the next ones", "0",
+                parse_seed, options.seed);
     flags.group("Output");
-    flags.value("--out", "DIR", "new folder of find.json and the runs [runs/<UTC time>-find]",
+    flags.value("--out", "DIR", "new folder for find.json and the runs [runs/<UTC time>-find]",
                 nullptr, parse_text, options.out);
-    flags.value("--resume", "DIR", "go on with a search that was cut off", nullptr, parse_text,
+    flags.value("--resume", "DIR", "continue an interrupted search", nullptr, parse_text,
                 options.resume);
     flags.group("Server");
-    flags.values("--url", "URL", "as of replay", parse_text, options.urls);
+    flags.values("--url", "URL", "as in replay", parse_text, options.urls);
 }
 
 }  // namespace
@@ -279,7 +282,7 @@ FindCommandLine parse_find_options(const std::vector<std::string>& arguments) {
     app.footer(footer);
     app.get_formatter()->column_width(30);
     app.allow_extras();
-    app.set_help_flag("-h,--help", "print this and exit");
+    app.set_help_flag("-h,--help", "print this help and exit");
     app.add_option("TRACE", options.traces, "trace files, or a directory; read by each replay");
     Flags flags(app);
     add_flags(flags, options, typed);
@@ -298,17 +301,17 @@ FindCommandLine parse_find_options(const std::vector<std::string>& arguments) {
         return refused(why);
     }
     if (!why.empty()) {
-        return refused(why + "; flags of replay stand behind --");
+        return refused(why + "; flags of replay go after --");
     }
     if (!options.resume.empty()) {
         return arguments.size() <= 2
                    ? line
-                   : refused("--resume goes on with the original command; remove everything else");
+                   : refused("--resume continues the original command; remove everything else");
     }
     if (mask_command(arguments) != arguments) {
         return refused(
-            "a key in a flag would stand in find.json, and in the list of processes as long as the "
-            "search takes; use OPENAI_API_KEY, --api-key env:NAME or --header K:env:NAME");
+            "a key in a flag would be visible in find.json and in the process list; use "
+            "OPENAI_API_KEY, --api-key env:NAME or --header K:env:NAME");
     }
     why = complete(options, typed);
     return why.empty() ? line : refused(why);

@@ -164,11 +164,11 @@ std::string read_search(const std::string& text, KeptSearch& out) {
     JsonDocument document;
     const Result<JsonValue> read = document.parse(text);
     if (!read) {
-        return "is not JSON";
+        return "is not JSON; start a new search";
     }
     const JsonValue root = read.value();
     if (root.find("schema").as_i64() != find_schema) {
-        return "is of another version of driftless";
+        return "was written by another version of driftless; use that one";
     }
     out.command = texts_of(root.find("command"));
     out.home = text_of(root.find("home"));
@@ -176,7 +176,7 @@ std::string read_search(const std::string& text, KeptSearch& out) {
     out.seconds = root.find("seconds").as_double().value_or(0);
     for (JsonValue one = root.find("probes").first(); one.present(); one = one.next()) {
         if (!read_probe(one, out.probes.emplace_back())) {
-            return "has a probe that cannot be read: number " + std::to_string(out.probes.size());
+            return "has an unreadable probe: number " + std::to_string(out.probes.size());
         }
     }
     return "";

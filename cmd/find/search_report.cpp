@@ -24,7 +24,7 @@ std::string knee_text(const SearchReport& report) {
     }
     return knee.pass
                ? "above " + with_unit(report, *knee.pass) + ", the highest load that was tried"
-               : "not known: no probe counts";
+               : "not known: every probe was spoiled";
 }
 
 std::string interval_text(const SearchReport& report) {
@@ -32,19 +32,19 @@ std::string interval_text(const SearchReport& report) {
     const std::string seeds = std::to_string(report.options->rules.replicates + 1);
     return "from " + (knee.low ? load_text(*knee.low) : "unknown") + " to " +
            (knee.high ? load_text(*knee.high) : "unknown") + ": all " + seeds +
-           " seeds meet the SLO at the first, and none does at the second";
+           " seeds meet the SLO at the first load, and none does at the second";
 }
 
 const char* remedy_of(const SearchReport& report) {
     switch (report.knee.state) {
         case SearchState::lowest_fails:
-            return "the lowest load fails: lower --low, or play a part of the trace "
-                   "(-- --sample-sessions 10%)";
+            return "the lowest load fails: lower --low, or replay a part of the trace (-- "
+                   "--sample-sessions 10%)";
         case SearchState::highest_passes:
             return "the highest load passes: raise --high";
         case SearchState::spoiled:
-            return "a probe was spoiled each time: its verdict says by whom; use a quieter client, "
-                   "or raise --tries";
+            return "a probe was spoiled in every try, for the reason in its verdict; use a quieter "
+                   "client, or raise --tries";
         case SearchState::too_many:
             return "results contradict each other: make probes longer";
         case SearchState::searching:
@@ -86,14 +86,14 @@ std::string result_lines(const SearchReport& report) {
     }
     if (const std::string binds = binding(report); !binds.empty()) {
         lines.add("Binds", binds == stability_slo
-                               ? "stability: waiting requests and TTFT rise through the run"
+                               ? "stability: waiting requests and TTFT rise during the run"
                                : binds);
     }
     std::size_t thrown = 0;
     for (const JudgedProbe& one : report.probes) {
         thrown += one.outcome == ProbeOutcome::meets || one.outcome == ProbeOutcome::fails ? 0 : 1;
     }
-    lines.add("Probes", fmt::format("{} in {:.1f} s, {} of them thrown away", report.probes.size(),
+    lines.add("Probes", fmt::format("{} in {:.1f} s, {} of them discarded", report.probes.size(),
                                     report.seconds, thrown));
     if (!report.knee.monotone) {
         lines.add("Warning",

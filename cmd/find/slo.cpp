@@ -68,7 +68,7 @@ std::string opposite(const std::string& condition) {
 
 Result<Slo> parse_slo(const std::string& condition) {
     if (condition.find_first_of("<>") == condition.npos) {
-        return remedy("compares nothing; say what must hold, as in \"ttft:p99<2s tpot:p95<50ms\"");
+        return remedy("has no comparison; say what must hold, as in \"ttft:p99<2s tpot:p95<50ms\"");
     }
     // In its own words first: "<==1s" is none, and its opposite would be.
     if (const Result<Threshold> itself = parse_threshold(condition); !itself) {
@@ -87,8 +87,8 @@ Result<Slo> parse_slo(const std::string& condition) {
                                            [&](const auto& one) { return one.first == name; });
     if (found == figures.end()) {
         return remedy(
-            "is not what a load can be searched by: an SLO is of ttft, ttft_due, tpot, itl, e2e or "
-            "chunk_gap (each with :p99 or the like), errors, failed or good");
+            "cannot be in an SLO; use ttft, ttft_due, tpot, itl, e2e or chunk_gap (each with :p99 "
+            "or the like), errors, failed or good");
     }
     const bool bounded_above = condition[condition.find_first_of("<>")] == '<';
     if (bounded_above != (found->second == UnderLoad::rises)) {
@@ -119,7 +119,7 @@ Result<Slos> parse_slos(std::string_view text) {
         out.list.push_back(std::move(slo).value());
     }
     if (out.list.empty()) {
-        return remedy("names no condition; say what must hold, as in \"ttft:p99<2s\"");
+        return remedy("is empty; say what must hold, as in \"ttft:p99<2s\"");
     }
     if (!bounds_errors) {
         Result<Slo> errors = parse_slo(std::string(errors_slo));

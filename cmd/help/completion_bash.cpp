@@ -9,7 +9,7 @@ constexpr const char* head =
 
 )";
 
-constexpr const char* words_head = R"(# Words that may follow those of $1; fails where none may.
+constexpr const char* words_head = R"(# Words that can follow those of $1; fails if there are none.
 _driftless_words() {
     case $1 in
 )";
@@ -20,7 +20,7 @@ _driftless_flags() {
 )";
 
 constexpr const char* values_head =
-    R"(# Words that the value of a flag may be, or / for a file; fails where the flag has no value.
+    R"(# Possible values of a flag, or / for a file; fails if the flag takes no value.
 _driftless_values() {
     case $1 in
 )";
@@ -33,7 +33,7 @@ constexpr const char* list_end = R"(    *) return 1 ;;
 
 constexpr const char* tail = R"(_driftless() {
     local cur=${COMP_WORDS[COMP_CWORD]} flag=${COMP_WORDS[COMP_CWORD - 1]} reply= typed= i
-    # bash takes --flag=value apart at the sign between them.
+    # bash splits --flag=value at the equals sign.
     if [[ $cur == = ]]; then
         cur=
     elif [[ $flag == = ]]; then
@@ -48,7 +48,7 @@ constexpr const char* tail = R"(_driftless() {
         mapfile -t COMPREPLY < <(compgen -W "$reply" -- "$cur")
         return
     fi
-    # What stands behind -- are flags of replay.
+    # After -- come flags of replay.
     for ((; i < COMP_CWORD; i++)); do
         [[ ${COMP_WORDS[i]} == -- ]] && typed=replay
     done

@@ -11,7 +11,7 @@ constexpr const char* head =
 function __driftless_at
     set -l typed (commandline -opc)
     set -e typed[1]
-    # What stands behind -- are flags of replay.
+    # After -- come flags of replay.
     if contains -- -- $typed
         test "$argv" = replay
         return
@@ -22,7 +22,7 @@ function __driftless_at
     end
 end
 
-# Whether it holds these words, and the next one is being typed.
+# Whether it is exactly these words, with the next one being typed.
 function __driftless_next
     set -l typed (commandline -opc)
     set -e typed[1]

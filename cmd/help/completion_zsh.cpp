@@ -7,7 +7,7 @@ namespace {
 constexpr const char* head = R"(#compdef driftless
 # Completions of driftless for zsh; made by `driftless completion zsh`.
 
-# Words that may follow those of $1; fails where none may.
+# Words that can follow those of $1; fails if there are none.
 _driftless_words() {
   case $1 in
 )";
@@ -37,7 +37,7 @@ _driftless() {
     _describe -t commands command next
     return
   fi
-  # What stands behind -- are flags of replay.
+  # After -- come flags of replay.
   local -i bar=${words[(I)--]}
   if (( bar > at && bar < CURRENT )); then
     at=bar
@@ -48,7 +48,7 @@ _driftless() {
   _driftless_flags "$typed"
 }
 
-# Run by the completion system itself where this file lies in $fpath; else it is sourced.
+# The completion system calls this if the file is in $fpath; otherwise it was sourced.
 if [[ $funcstack[1] == _driftless ]]; then
   _driftless "$@"
 else

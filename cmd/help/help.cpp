@@ -19,7 +19,7 @@ namespace {
 const std::vector<CommandPages>& built_in() {
     static const std::vector<CommandPages> pages{
         {"help",
-         "say what a command does; --man COMMAND: its man page",
+         "print the help of a command; --man COMMAND: its man page",
          {{"help", "", {}, {make_flag({"--man"}, "", "a man page, for man -l -", "")}, ""}}},
         {"completion",
          "completions of commands and flags for a shell",
@@ -27,7 +27,7 @@ const std::vector<CommandPages>& built_in() {
           {"completion zsh", "for zsh", {}, {}, ""},
           {"completion fish", "for fish", {}, {}, ""}}},
         {"version",
-         "say version, commit, compiler and what the kernel has",
+         "print version, commit, compiler and kernel features",
          {{"version", "", {}, {}, ""}}},
     };
     return pages;
@@ -86,7 +86,7 @@ std::string why_not_command(std::span<const Command> commands, const std::string
     const std::string nearest = nearest_name(typed, names);
     if (nearest.empty() && is_file(typed)) {
         return "'" + shown + "' is a file, not a command; driftless inspect " + shown +
-               " says what is in it";
+               " describes it";
     }
     return "unknown command '" + shown + "'" +
            (nearest.empty() ? "" : "; did you mean " + nearest + "?");
@@ -107,8 +107,9 @@ void print_help(std::span<const Command> commands, std::FILE* out) {
         std::fprintf(out, "  %-10s %s\n", one.name.c_str(), one.summary.c_str());
     }
     std::fputs(
-        "\n  --version  the same as version (-V)\n"
-        "  --help     print this and exit (-h); `driftless COMMAND --help` lists its flags\n",
+        "\n"
+        "  --version  the same as version (-V)\n"
+        "  --help     print this help and exit (-h); `driftless COMMAND --help` lists its flags\n",
         out);
 }
 
@@ -146,10 +147,10 @@ int run_completion(std::span<const Command> commands, std::span<char*> behind) {
     const std::string_view shell = behind.empty() ? "" : behind[0];
     if (shell == "--help" || shell == "-h") {
         std::fputs(
-            "Prints completions of commands, flags and their values for a shell.\n\n"
+            "Prints completions of commands, flags and their values for a shell.\n"
+            "\n"
             "  bash: source <(driftless completion bash)            # in ~/.bashrc\n"
-            "  zsh:  source <(driftless completion zsh)             # in ~/.zshrc, behind "
-            "compinit\n"
+            "  zsh:  source <(driftless completion zsh)             # in ~/.zshrc, after compinit\n"
             "  fish: driftless completion fish | source             # in config.fish\n",
             stdout);
         return exit_done;

@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::string_view exit_codes =
     "  0    done; failed requests are data, not a failed run\n"
-    "  2    wrong flags, or an output that exists\n"
-    "  3    the trace or the tokenizer is refused\n"
-    "  4    the server cannot be reached, or refuses probes\n"
-    "  5    no request was answered whole\n"
-    "  6    not certified, or a rule is violated, where that was required\n"
-    "  7    the host lacks or fails: io_uring, limits, disk\n"
+    "  2    wrong flags, or an output that already exists\n"
+    "  3    the trace or the tokenizer was refused\n"
+    "  4    the server cannot be reached, or refused the probes\n"
+    "  5    no request got a complete answer\n"
+    "  6    not certified, or a rule violated, when that was required\n"
+    "  7    the host lacks something or fails: io_uring, limits, disk\n"
     "  8    a --fail-if or --stop-when holds\n"
     "  130  interrupted\n";
 
@@ -24,9 +24,9 @@ struct Term {
     const char* meaning;
 };
 constexpr Term variables[] = {
-    {"OPENAI_API_KEY", "Bearer token of requests; --api-key goes before it."},
-    {"XDG_STATE_HOME, HOME", "The figures of driftless calibrate lie below."},
-    {"TMPDIR", "Where calibrate rehearses; else /tmp."},
+    {"OPENAI_API_KEY", "Bearer token of requests; --api-key takes precedence."},
+    {"XDG_STATE_HOME, HOME", "driftless calibrate saves its figures below this folder."},
+    {"TMPDIR", "Folder in which calibrate rehearses; /tmp if unset."},
 };
 constexpr Term files[] = {
     {"~/.local/state/driftless/calibration.json", "What driftless calibrate measured."},

@@ -58,10 +58,9 @@ int Inspection::check_report() const {
     if (name.empty() || name == "-" || ::lstat(name.c_str(), &facts) != 0) {
         return exit_done;
     }
-    std::fprintf(stderr,
-                 "driftless: --hash-block-report %s: exists already; name a new file or remove "
-                 "it\n",
-                 name.c_str());
+    std::fprintf(
+        stderr, "driftless: --hash-block-report %s: already exists; name a new file or remove it\n",
+        name.c_str());
     return exit_usage;
 }
 
@@ -75,8 +74,8 @@ bool Inspection::sizes_fit() const {
         }
         if (size % trace_.block_size != 0) {
             std::fprintf(stderr,
-                         "driftless: --block-sizes %u: the trace names blocks of %u tokens, and "
-                         "what is shared inside one is not known; ask for multiples of %u\n",
+                         "driftless: --block-sizes %u: the trace has blocks of %u tokens, and "
+                         "sharing inside a block is not known; use multiples of %u\n",
                          size, trace_.block_size, trace_.block_size);
             return false;
         }

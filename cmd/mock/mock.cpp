@@ -74,8 +74,8 @@ void print_address(const Address& address, bool tls) {
 void print_end(const MockCore& core, const MockServer& server) {
     const Metrics metrics = core.metrics();
     std::fprintf(stderr,
-                 "driftless mock: %llu requests complete, %llu not; %llu prompt tokens, %llu "
-                 "cached, %llu made\n",
+                 "driftless mock: %llu requests complete, %llu incomplete; %llu prompt tokens, "
+                 "%llu cached, %llu generated\n",
                  static_cast<unsigned long long>(metrics.requests_ok),
                  static_cast<unsigned long long>(metrics.requests_failed),
                  static_cast<unsigned long long>(metrics.prompt_tokens),
@@ -85,7 +85,7 @@ void print_end(const MockCore& core, const MockServer& server) {
         const HistoryCount& history = core.history();
         std::fprintf(stderr,
                      "driftless mock: histories held %llu of its replies to the same session, %llu "
-                     "to another one, and %llu messages of the assistant that it had not sent\n",
+                     "to another session, and %llu assistant messages that it had not sent\n",
                      static_cast<unsigned long long>(history.known),
                      static_cast<unsigned long long>(history.elsewhere),
                      static_cast<unsigned long long>(history.unknown));

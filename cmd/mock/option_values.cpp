@@ -25,7 +25,7 @@ Result<T> parse_integer(std::string_view text) {
         return value.error();
     }
     if (value.value() > std::numeric_limits<T>::max()) {
-        return Error{ErrorCode::out_of_range, 0, "is too large"};
+        return Error{ErrorCode::out_of_range, 0, "is too large; use a smaller number"};
     }
     return static_cast<T>(value.value());
 }
@@ -200,7 +200,7 @@ Result<TokenizeForm> parse_tokenize_form(std::string_view text) {
     if (text == "none") {
         return TokenizeForm::none;
     }
-    return invalid("is not known; it is vllm, sglang, llama.cpp, tgi or none");
+    return invalid("is not known; use vllm, sglang, llama.cpp, tgi or none");
 }
 
 Result<WaitMode> parse_wait(std::string_view text) {
@@ -213,12 +213,12 @@ Result<WaitMode> parse_wait(std::string_view text) {
     if (text == "sleep") {
         return WaitMode::sleep;
     }
-    return invalid("is not known; it is spin, hybrid or sleep");
+    return invalid("is not known; use spin, hybrid or sleep");
 }
 
 Result<bool> parse_headers(std::string_view text) {
     if (text != "early" && text != "late") {
-        return invalid("is not known; it is early or late");
+        return invalid("is not known; use early or late");
     }
     return text == "early";
 }
@@ -228,7 +228,7 @@ Result<CachedReported> parse_cached_reported(std::string_view text) {
         return text == "hits" ? CachedReported::hits : CachedReported::always;
     }
     return text == "never" ? Result<CachedReported>(CachedReported::never)
-                           : invalid("is not known; it is always, hits or never");
+                           : invalid("is not known; use always, hits or never");
 }
 
 Result<CacheReset> parse_cache_reset(std::string_view text) {
@@ -243,7 +243,7 @@ Result<CacheReset> parse_cache_reset(std::string_view text) {
             return whose;
         }
     }
-    return invalid("is not known; it is both, vllm, sglang, none or pretended");
+    return invalid("is not known; use both, vllm, sglang, none or pretended");
 }
 
 Result<std::vector<std::string>> parse_header_names(std::string_view text) {
@@ -256,14 +256,14 @@ Result<std::vector<std::string>> parse_header_names(std::string_view text) {
 
 Result<std::string> parse_name(std::string_view text) {
     if (text.empty()) {
-        return invalid("is empty");
+        return invalid("is empty; give a name");
     }
     return std::string(text);
 }
 
 Result<std::string> parse_header_text(std::string_view text) {
     if (!is_header_value(text)) {
-        return invalid("has a control byte");
+        return invalid("has a control byte; remove it");
     }
     return parse_name(text);
 }

@@ -13,14 +13,13 @@ namespace {
 constexpr int exit_usage = 2;
 
 constexpr const char* description =
-    "An inference server to rehearse against: it speaks every API that replay does, streamed or\n"
-    "not, with a prefix cache, batch slots and faults on purpose, and a log of what truly "
-    "happened.\n";
+    "A mock inference server to rehearse against. It speaks every API that replay does, streamed\n"
+    "or not. It has a prefix cache, batch slots, deliberate faults and a log of what happened.\n";
 
 constexpr const char* footer =
     R"(Durations are 90, 1.5s, 250ms, 5us or 250ns; a bare number is seconds.
 Kinds of faults: refuse, reset, stall, truncate, malformed, error, 429, 500, slow. A row is the
-number that ends X-Request-Id.
+number at the end of X-Request-Id.
 
 Examples:
   driftless mock
@@ -30,7 +29,7 @@ Examples:
   driftless mock --itl 12ms --batch-slowdown 0.02 --prefill-rate 20000 --step-tokens 2048   # a GPU
   driftless mock --fault reset:0.01 --fault 429:0.02 --fault-row stall:17 --seed 4
 
-Exit codes: 0 done, 2 usage, 7 the host lacks or fails.)";
+Exit codes: 0 done, 2 usage, 7 the host lacks something or fails.)";
 
 /// Flags that fill no field of the options by themselves.
 struct Raw {
@@ -44,114 +43,119 @@ struct Raw {
 void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
     ServerOptions& server = options.server;
     flags.group("Server");
-    flags.value("--listen", "ADDR:PORT", "where to listen; port 0 takes any, and is printed",
-                "127.0.0.1:8000", parse_listen, raw.listen);
-    flags.value("--port", "N", "the port alone; that of --listen", nullptr, parse_port, raw.port);
-    flags.value("--backlog", "N", "connections that wait to be accepted", "4096",
+    flags.value("--listen", "ADDR:PORT",
+                "where to listen; port 0 takes a free one, which is printed", "127.0.0.1:8000",
+                parse_listen, raw.listen);
+    flags.value("--port", "N", "port only, instead of the one in --listen", nullptr, parse_port,
+                raw.port);
+    flags.value("--backlog", "N", "connections waiting to be accepted", "4096",
                 parse_positive_number, server.backlog);
-    flags.value("--keep-alive-requests", "N", "answers per connection; 0: without limit", "0",
+    flags.value("--keep-alive-requests", "N", "answers per connection; 0: no limit", "0",
                 parse_number, options.core.keep_alive_requests);
     flags.value("--keep-alive-timeout", "T", "idle connections are closed after T; 0: never", "0",
                 parse_delay, options.core.keep_alive_timeout);
-    flags.on_off("--keep-alive-silent", "announce neither of these limits in the answers",
+    flags.on_off("--keep-alive-silent", "do not announce these two limits in answers",
                  options.core.announce_keep_alive, false);
-    flags.value("--tls-cert", "FILE", "speak https: PEM chain of its certificate", nullptr,
+    flags.value("--tls-cert", "FILE", "speak https: PEM chain of the certificate", nullptr,
                 parse_name, options.tls.cert_file);
-    flags.value("--tls-key", "FILE", "PEM of its key [in --tls-cert]", nullptr, parse_name,
-                options.tls.key_file);
-    flags.value("--cpu", "N", "pin the serving thread to this CPU; not pinned", nullptr,
+    flags.value("--tls-key", "FILE", "PEM of the certificate's key [in --tls-cert]", nullptr,
+                parse_name, options.tls.key_file);
+    flags.value("--cpu", "N", "pin the serving thread to this CPU [not pinned]", nullptr,
                 parse_number, options.cpu);
     flags.value("--wait", "HOW", "spin, hybrid or sleep until the next token is due", "hybrid",
                 parse_wait, server.wait);
-    flags.value("--max-requests", "N", "exit after that many; 0: never", "0", parse_count,
+    flags.value("--max-requests", "N", "exit after this many requests; 0: never", "0", parse_count,
                 server.requests_max);
-    flags.value("--log", "FILE", "write the truth about every request there, as JSONL", nullptr,
+    flags.value("--log", "FILE", "JSONL file for what truly happened to every request", nullptr,
                 parse_name, options.log_path);
     flags.value("--log-headers", "A,B,..",
-                "header fields in the log, where they come; X-Session-ID and its like", nullptr,
+                "request header fields to log [X-Session-ID and the like]", nullptr,
                 parse_header_names, options.core.session_headers);
     flags.value("--check-history", "REPLIES",
-                "count what a chat's history has of that many replies sent last; 0: do not", "0",
+                "count how many of the last N replies come back in chat histories; 0: none", "0",
                 parse_number, options.core.check_history);
 }
 
 void add_model_flags(Flags& flags, MockOptions& options) {
     CoreOptions& core = options.core;
     flags.group("Model");
-    flags.value("--model", "NAME", "its name", "mock-model", parse_name, core.model.name);
-    flags.value("--owned-by", "NAME", "whose model /v1/models says that it is", "driftless-mock",
+    flags.value("--model", "NAME", "model name", "mock-model", parse_name, core.model.name);
+    flags.value("--owned-by", "NAME", "owner of the model in /v1/models", "driftless-mock",
                 parse_name, core.model.owned_by);
-    flags.value("--max-model-len", "TOKENS", "prompt and answer together at most", "1048576",
+    flags.value("--max-model-len", "TOKENS", "most tokens of prompt and answer together", "1048576",
                 parse_positive_number, core.model.context_tokens);
-    flags.value("--overhead", "PRE,POST", "template tokens around every text prompt; ids have none",
-                "0,0", parse_template, core.overhead);
-    flags.value("--tokenizer", "FILE", "tokenizer.json that prompts are counted with; words",
-                nullptr, parse_name, options.tokenizer);
-    flags.value("--tokenize", "FORM", "its /tokenize: vllm, sglang, llama.cpp, tgi or none", "vllm",
-                parse_tokenize_form, core.tokenize);
+    flags.value("--overhead", "PRE,POST",
+                "template tokens around every text prompt, none around ids", "0,0", parse_template,
+                core.overhead);
+    flags.value("--tokenizer", "FILE", "tokenizer.json to count prompts with [words]", nullptr,
+                parse_name, options.tokenizer);
+    flags.value("--tokenize", "FORM", "kind of /tokenize: vllm, sglang, llama.cpp, tgi or none",
+                "vllm", parse_tokenize_form, core.tokenize);
     flags.value("--reasoning", "TOKENS", "first tokens of a chat answer, sent as reasoning", "0",
                 parse_number, core.reasoning_tokens);
-    flags.on_off("--incremental", "SGLang's events say only what is new, not all so far",
+    flags.on_off("--incremental", "SGLang events carry only new text, not all so far",
                  core.incremental);
-    flags.value("--metrics", "NAMES", "of its /metrics: vllm, sglang, both or none", "both",
-                parse_metric_names, core.metric_names);
-    flags.value("--pod", "NAME", "name in the target-pod header of its answers; none", nullptr,
+    flags.value("--metrics", "NAMES", "metric names of /metrics: vllm, sglang, both or none",
+                "both", parse_metric_names, core.metric_names);
+    flags.value("--pod", "NAME", "value of the target-pod header of answers [none]", nullptr,
                 parse_header_text, core.pod);
-    flags.value("--headers", "WHEN", "early: the head leaves at once; late: with the first token",
-                "early", parse_headers, core.early_headers);
+    flags.value("--headers", "WHEN",
+                "early: response headers leave at once; late: with the first token", "early",
+                parse_headers, core.early_headers);
     flags.value("--seed", "N", "seed of words, jitter and faults", "0", parse_count, core.seed);
 }
 
 void add_pace_flags(Flags& flags, CoreOptions& core) {
     Pace& pace = core.pace;
     flags.group("Pace");
-    flags.value("--ttft", "T", "to the first token", "5ms", parse_delay, pace.first);
+    flags.value("--ttft", "T", "time to the first token", "5ms", parse_delay, pace.first);
     flags.value("--ttft-per-token", "T", "added for each prompt token that is not cached", "0ns",
                 parse_delay, pace.per_uncached_token);
-    flags.value("--itl", "T", "from token to token", "10ms", parse_delay, pace.between);
-    flags.value("--jitter", "SHARE", "each delay is stretched by 1 +- this, seeded", "0",
+    flags.value("--itl", "T", "time from token to token", "10ms", parse_delay, pace.between);
+    flags.value("--jitter", "SHARE", "vary each delay by a seeded factor of 1 +- this", "0",
                 parse_share, pace.jitter);
-    flags.value("--tokens-per-chunk", "N", "tokens that leave together, N x --itl apart", "1",
+    flags.value("--tokens-per-chunk", "N", "tokens sent together, N x --itl apart", "1",
                 parse_positive_number, pace.tokens_per_chunk);
     flags.value("--batch-slowdown", "SHARE",
-                "a step takes --itl, and this share more for each other", "0", parse_share,
+                "a step takes --itl plus this share for each other request", "0", parse_share,
                 pace.batch_slowdown);
-    flags.value("--prefill-rate", "TOKENS", "uncached prompt tokens a second, added to their step",
-                "0", parse_count, pace.prefill_tokens_per_s);
-    flags.value("--step-tokens", "N", "tokens of one step at most, prompts are split; 0: no limit",
-                "0", parse_number, pace.step_tokens);
-    flags.value("--slots", "N", "answers made at once, more wait; 0: all", "0", parse_number,
+    flags.value("--prefill-rate", "TOKENS",
+                "uncached prompt tokens per second, added to their step", "0", parse_count,
+                pace.prefill_tokens_per_s);
+    flags.value("--step-tokens", "N", "most tokens per step, splitting prompts; 0: no limit", "0",
+                parse_number, pace.step_tokens);
+    flags.value("--slots", "N", "answers at a time, more wait; 0: all", "0", parse_number,
                 core.slots);
     flags.value("--cache-block", "TOKENS", "block of the prefix cache; 0: no cache", "512",
                 parse_number, core.cache_block_tokens);
-    flags.value("--cache-capacity", "BLOCKS", "least recently used out; 0: without limit", "0",
-                parse_number, core.cache_blocks_max);
+    flags.value("--cache-capacity", "BLOCKS", "blocks, least recently used evicted; 0: no limit",
+                "0", parse_number, core.cache_blocks_max);
     flags.value("--cache-reset", "WHOSE",
-                "endpoint that empties it: vllm, sglang, both, none, or pretended", "both",
+                "endpoint to empty the cache: vllm, sglang, both, none, or pretended", "both",
                 parse_cache_reset, core.cache_reset);
 }
 
 void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {
     flags.group("Faults");
     flags.values("--fault", "KIND:P", "a fault with this probability", parse_fault, core.faults);
-    flags.values("--fault-row", "KIND:ROW", "a fault of this row", parse_fault_row, raw.by_row);
+    flags.values("--fault-row", "KIND:ROW", "a fault for this row", parse_fault_row, raw.by_row);
     flags.value("--split-words", "A,B,..", "words that cost two tokens each; *: all", nullptr,
                 parse_split_words, core.words);
-    flags.value("--split-first", "A,B,..", "words that cost two tokens at a prompt's beginning",
+    flags.value("--split-first", "A,B,..", "words that cost two tokens at the start of a prompt",
                 nullptr, parse_split_first, raw.split_first);
-    flags.value("--join-words", "A+B,..", "pairs of words that are one token side by side", nullptr,
-                parse_join_words, raw.joined);
-    flags.value("--overhead-varies", "N", "up to N more template tokens, request by request", "0",
-                parse_number, core.overhead_varies);
+    flags.value("--join-words", "A+B,..", "pairs of words that become one token when adjacent",
+                nullptr, parse_join_words, raw.joined);
+    flags.value("--overhead-varies", "N", "up to N more template tokens, different per request",
+                "0", parse_number, core.overhead_varies);
     flags.value("--tokenize-overhead", "PRE,POST", "template that /tokenize counts [--overhead]",
                 nullptr, parse_template, core.tokenize_overhead);
-    flags.value("--cached-tokens", "WHEN", "answers tell them: always, hits (where any), never",
+    flags.value("--cached-tokens", "WHEN", "report cached tokens: always, hits (if any), never",
                 "always", parse_cached_reported, core.cached_reported);
-    flags.on_off("--refuse-ignore-eos", "answer 400 where a body has it",
+    flags.on_off("--refuse-ignore-eos", "fields to refuse with status 400",
                  core.model.takes_ignore_eos, false);
-    flags.on_off("--old-length", "ignore max_completion_tokens and read max_tokens alone",
+    flags.on_off("--old-length", "ignore max_completion_tokens, read only max_tokens",
                  core.model.knows_new_length, false);
-    flags.on_off("--no-usage", "send no usage, whatever is asked for", core.usage, false);
+    flags.on_off("--no-usage", "never send usage", core.usage, false);
 }
 
 /// All fault rules in one list, or a line that says what is wrong.
@@ -173,9 +177,9 @@ std::string complete(MockOptions& options, const Raw& raw) {
     faults.insert(faults.end(), raw.by_row.begin(), raw.by_row.end());
     options.core.keep_log = !options.log_path.empty();
     if (!options.tls.key_file.empty() && options.tls.cert_file.empty()) {
-        return "--tls-key goes with --tls-cert: give the certificate, too";
+        return "--tls-key needs --tls-cert; give the certificate as well";
     }
-    return sum > 1 ? "--fault: the probabilities add up to more than 1" : "";
+    return sum > 1 ? "--fault: the probabilities add up to more than 1; lower them" : "";
 }
 
 }  // namespace

@@ -39,12 +39,12 @@ std::string taken(const std::string& value, std::string& why) {
     }
     const char* variable = std::getenv(name.c_str());
     if (variable == nullptr || *variable == '\0') {
-        why = "env:" + name + ": there is no such variable, or it is empty";
+        why = "env:" + name + ": the environment variable is unset or empty; set it";
         return value;
     }
     const Result<Header> checked = parse_header(std::string("X: ") + variable);
     if (!checked) {
-        why = "env:" + name + ": the variable holds a control byte";
+        why = "env:" + name + ": the variable has a control byte; remove it";
         return value;
     }
     return std::string(has_scheme ? bearer : "") + checked.value().value;
@@ -147,9 +147,8 @@ bool repeats_secret(const std::vector<std::string>& masked_command,
             if (secret.size() >= repeated_bytes_min && argument.find(secret) != argument.npos) {
                 std::fprintf(
                     stderr,
-                    "driftless: %s repeats a key of this run, which would be recorded with "
-                    "it; leave it out, or give a header as NAME: env:VARIABLE, which never "
-                    "is\n",
+                    "driftless: %s contains a key of this run and would be recorded; remove the "
+                    "key, or give a header as NAME: env:VARIABLE, which is never recorded\n",
                     flag.c_str());
                 return true;
             }

@@ -44,8 +44,8 @@ int execute_dry_run(ReplayParts& parts, const HostFacts& host) {
     const Plan& plan = workload.plan;
     if (workload.waiting) {
         std::printf(
-            "dry run: %zu rows; nothing was sent. How long a run takes, and how many requests are "
-            "open at once, depends on the answers: %s\n",
+            "dry run: %zu rows; nothing was sent. The length of a run and the number of open "
+            "requests depend on the answers: %s\n",
             plan.rows.size(), length_of_closed(*workload.waiting).c_str());
     } else {
         std::printf("dry run: %zu rows over %.3f s, at most %u at one instant; nothing was sent\n",
@@ -56,12 +56,12 @@ int execute_dry_run(ReplayParts& parts, const HostFacts& host) {
                 static_cast<unsigned long long>(plan.input_tokens),
                 static_cast<unsigned long long>(sums.request_bytes),
                 static_cast<unsigned long long>(plan.output_tokens));
-    std::printf("dry run: an infinite prefix cache would hold %llu prompt tokens (%.2f %%)\n",
+    std::printf("dry run: an infinite prefix cache would hit %llu prompt tokens (%.2f %%)\n",
                 static_cast<unsigned long long>(plan.expected_cached_tokens),
                 100.0 * static_cast<double>(plan.expected_cached_tokens) /
                     static_cast<double>(std::max<std::uint64_t>(plan.input_tokens, 1)));
-    std::printf("dry run: overhead %u+%u (%s); %llu rows shorter than that\n",
-                findings.overhead.pre, findings.overhead.post, findings.overhead_source.c_str(),
+    std::printf("dry run: overhead %u+%u (%s); %llu rows are shorter\n", findings.overhead.pre,
+                findings.overhead.post, findings.overhead_source.c_str(),
                 static_cast<unsigned long long>(sums.clamped_rows));
     std::printf("dry run: schedule digest %016llx, prompts digest %016llx\n",
                 static_cast<unsigned long long>(plan.schedule_digest),

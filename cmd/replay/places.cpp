@@ -51,7 +51,7 @@ int check_paths(const ResultFlags& results, bool dry_run) {
     const Place place = found.value();
     if (place == Place::taken) {
         std::fprintf(stderr,
-                     "driftless: --out %s: exists already; name a new folder or remove it\n",
+                     "driftless: --out %s: already exists; name a new folder or remove it\n",
                      results.out.c_str());
         return exit_usage;
     }
@@ -63,7 +63,7 @@ int check_paths(const ResultFlags& results, bool dry_run) {
     }
     if (!results.records_path.empty() && there(results.records_path)) {
         std::fprintf(stderr,
-                     "driftless: --output-path %s: exists already; name a new file or remove it\n",
+                     "driftless: --output-path %s: already exists; name a new file or remove it\n",
                      results.records_path.c_str());
         return exit_usage;
     }

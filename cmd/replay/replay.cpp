@@ -205,7 +205,7 @@ OrExit<CacheProbe> check_caches(const std::optional<EarlierRun>& earlier,
                                 const CheckedPrompts& checked, const ReplayParts& parts,
                                 Driver& driver) {
     if (earlier && earlier->resumption) {
-        std::puts("cache: not probed: it holds the rows that were sent before");
+        std::puts("cache: not probed, because it holds the rows sent before");
         return earlier->facts.info.cache_probe;
     }
     const std::uint32_t verified = checked.verified ? checked.verified->requests : 0;

@@ -48,7 +48,7 @@ constexpr std::array loss_names{
     LossName{"blocks", "to the server's blocks and template", &HitLossTokens::blocks},
     LossName{"in_flight", "while the turn before was still in flight", &HitLossTokens::in_flight},
     LossName{"routing", "to routing: the turn before went elsewhere", &HitLossTokens::routing},
-    LossName{"capacity", "to capacity: thrown away", &HitLossTokens::capacity},
+    LossName{"capacity", "to capacity: evicted", &HitLossTokens::capacity},
     LossName{"unknown", "unknown: shared with other sessions", &HitLossTokens::unknown},
 };
 
@@ -73,8 +73,8 @@ std::string loss_text(const HitLossTokens& loss) {
     }
     if (loss.gained > 0) {
         text += fmt::format(
-            "; {} tokens were hit beyond what was expected, as rows of one burst came in another "
-            "order, or the cache was warm",
+            "; {} tokens more were hit than expected: rows of a burst arrived in another order, or "
+            "the cache was warm",
             loss.gained);
     }
     return text;
@@ -142,13 +142,13 @@ std::string read_certificate(const ReportedRun& run, WorkCertificate& out) {
 std::string certificate_screen(const ReportedRun& run, const WorkCertificate& certificate) {
     Lines lines;
     lines.blank();
-    lines.add("Certificate",
-              digest_text(certificate.digest) + ": runs with the same one played the same work");
+    lines.add("Certificate", digest_text(certificate.digest) +
+                                 ": runs with the same certificate played the same work");
     lines.add(
         "", fmt::format("trace {}, schedule {}, prompts {}", digest_text(certificate.trace_digest),
                         digest_text(certificate.schedule_digest),
                         digest_text(certificate.prompts_digest)));
-    lines.add("", fmt::format("{} rows selected, {} sent, {} dropped behind a failure, {} clamped "
+    lines.add("", fmt::format("{} rows selected, {} sent, {} dropped after a failure, {} clamped "
                               "to one word, {} not sent",
                               certificate.selected, certificate.sent, certificate.dropped,
                               certificate.clamped, certificate.unsent));

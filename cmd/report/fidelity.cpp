@@ -292,15 +292,15 @@ std::string fidelity_screen(const std::string& path, const FidelityReading& read
     Lines lines;
     lines.blank();
     lines.add("Fidelity",
-              fmt::format("against {}: {}{}", printable(path),
-                          reading.rows_match
-                              ? "every request is a row of it"
-                              : "the requests are not its rows one by one; their distributions are "
-                                "compared",
-                          reading.speed == 1 ? ""
-                                             : fmt::format("; {:.4g} times as fast as recorded, "
-                                                           "which is taken out",
-                                                           reading.speed)));
+              fmt::format(
+                  "against {}: {}{}", printable(path),
+                  reading.rows_match
+                      ? "every request is a row of it"
+                      : "the requests do not match its rows one by one; distributions are compared",
+                  reading.speed == 1
+                      ? ""
+                      : fmt::format("; {:.4g} times as fast as recorded, which is corrected for",
+                                    reading.speed)));
     ViewTable table({"", "recorded", "replayed", ""});
     const auto add = [&table](const FidelityLine& line, const std::string& note) {
         const auto text = [&line](const std::optional<double>& value) {

@@ -31,7 +31,7 @@ constexpr std::array load{
     Shown{"Requests ok within --goodput", "request_goodput"},
     Shown{"Output tokens", "output_throughput"},
     Shown{"Input and output tokens", "total_token_throughput"},
-    Shown{"Open at most", "max_concurrent_requests"},
+    Shown{"Most open at once", "max_concurrent_requests"},
 };
 constexpr std::array latencies{Shown{"TTFT", "ttft"}, Shown{"TPOT", "tpot"}, Shown{"E2E", "e2el"}};
 constexpr std::array<std::string_view, 6> statistics{"mean", "p50", "p90", "p95", "p99", "max"};

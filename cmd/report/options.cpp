@@ -10,9 +10,9 @@ namespace driftless {
 namespace {
 
 constexpr const char* description =
-    "Rebuilds the summary of a run from what it wrote. A run that was killed, or still goes on, "
-    "is\n"
-    "summed up as far as it came, and what is missing is counted. Its files stay as they are.\n";
+    "Rebuilds the summary of a run from its files. A run that was killed or is still running is "
+    "summed\n"
+    "up as far as it got, and missing records are counted. The run's files are not changed.\n";
 
 constexpr const char* footer =
     R"(Examples:
@@ -27,9 +27,8 @@ constexpr const char* footer =
   driftless report runs/20261121T062957Z-trace --by kept.model --by input:4
   driftless report runs/20261121T062957Z-trace --perfetto run.pftrace --xlsx run.xlsx
 
-Exit codes: 0 done, 2 usage (no folder of a run, or a file that is there already, too),
-3 a file of the run cannot be read, 7 a file cannot be written, 8 a --fail-if that was given
-here holds.)";
+Exit codes: 0 done, 2 usage (or not a run folder, or an output file exists),
+3 a file of the run cannot be read, 7 a file cannot be written, 8 a --fail-if given here holds.)";
 
 ReportCommandLine refused(const std::string& why) {
     ReportCommandLine line;
@@ -40,7 +39,7 @@ ReportCommandLine refused(const std::string& why) {
 
 Result<std::string> parse_new_path(std::string_view text) {
     if (text.empty()) {
-        return Error{ErrorCode::invalid, 0, "names no file"};
+        return Error{ErrorCode::invalid, 0, "is empty; name a file"};
     }
     return std::string(text);
 }
@@ -50,11 +49,11 @@ std::string why_not_together(const ReportCommand& command) {
     const bool markdown = command.exports.markdown == "-";
     const bool junit = command.exports.junit == "-";
     if (markdown && junit) {
-        return "--markdown - and --junit - both want standard output; give one of them a file";
+        return "--markdown - and --junit - both write to standard output; give one of them a file";
     }
     if (command.json && (markdown || junit)) {
         return std::string("--json and ") + (markdown ? "--markdown -" : "--junit -") +
-               " both want standard output; give the latter a file";
+               " both write to standard output; give the latter a file";
     }
     return "";
 }
@@ -67,28 +66,28 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     app.footer(footer);
     app.get_formatter()->column_width(30);
     app.allow_extras();
-    app.set_help_flag("-h,--help", "print this and exit");
+    app.set_help_flag("-h,--help", "print this help and exit");
     app.add_option("RUN", line.command.folder, "folder of the run");
     Flags flags(app);
     flags.group("Output");
     flags.value("--table", "KIND", "short, or full (every figure)", "short", parse_table_kind,
                 line.command.table);
-    flags.on_off("--json", "what summary.json holds (summary.schema.json)", line.command.json);
+    flags.on_off("--json", "print summary.json (summary.schema.json)", line.command.json);
     flags.values("--fail-if", "COND",
-                 "exit 8 where it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_threshold,
-                 line.command.fail_if);
+                 "exit with 8 if this holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"",
+                 parse_threshold, line.command.fail_if);
     add_reading_flags(flags, line.command.readings);
-    flags.group("Files, which must not be there yet");
+    flags.group("Files, which must not exist yet");
     ReportExports& files = line.command.exports;
     flags.value("--csv", "DIR", "requests.csv, periods.csv, summary.csv, definitions.csv", nullptr,
                 parse_new_path, files.csv);
     flags.value("--html", "FILE", "one page with charts, tables and every record, for a browser",
                 nullptr, parse_new_path, files.html);
-    flags.value("--xlsx", "FILE", "a workbook of Excel: the same tables, and charts", nullptr,
+    flags.value("--xlsx", "FILE", "Excel workbook: the same tables, and charts", nullptr,
                 parse_new_path, files.xlsx);
-    flags.value("--markdown", "FILE", "one page, as for a GitHub job summary (-: on stdout)",
+    flags.value("--markdown", "FILE", "one page, for example for a GitHub job summary (-: stdout)",
                 nullptr, parse_new_path, files.markdown);
-    flags.value("--junit", "FILE", "a test case for the verdict and each --fail-if (-: on stdout)",
+    flags.value("--junit", "FILE", "a test case for the verdict and each --fail-if (-: stdout)",
                 nullptr, parse_new_path, files.junit);
     flags.value("--perfetto", "FILE", "a trace of all requests for ui.perfetto.dev", nullptr,
                 parse_new_path, files.perfetto);
@@ -103,7 +102,7 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     }
     std::string why = unknown_argument(app);
     if (why.empty() && line.command.folder.empty()) {
-        why = "no run is given: name its folder";
+        why = "no run is given; name its folder";
     }
     why = why.empty() ? why_not_together(line.command) : why;
     why = why.empty() ? why_not_readings(line.command.readings) : why;

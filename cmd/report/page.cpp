@@ -92,7 +92,7 @@ void add_table(JsonWriter& json, const char* name, const PageTable& table) {
 PrefixForecast forecast_of(const ReportedRun& run, const PageTable& requests) {
     PrefixForecast none;
     if (requests.kept < requests.read) {
-        none.why_not = "What prompts share is shown of shorter runs only.";
+        none.why_not = "Prompt sharing is shown only for shorter runs.";
         return none;
     }
     struct FiredPrompt {
@@ -104,12 +104,12 @@ PrefixForecast forecast_of(const ReportedRun& run, const PageTable& requests) {
         const auto of = [&](const char* name) { return requests.find(name)->integer(row); };
         if (of("pass").value_or(0) > 0 || of("live_turns")) {
             none.why_not =
-                "Prompts were not those of the trace alone: it went through it several "
-                "times, or they held answers of this run.";
+                "Prompts were not only the trace's: the run replayed it several times, or prompts "
+                "had answers of this run.";
             return none;
         }
         if (of("side")) {
-            none.why_not = "Each row went to two servers, each with a cache of its own.";
+            none.why_not = "Each row went to two servers, each with its own cache.";
             return none;
         }
         if (const OptionalNs at = of("fired_ns")) {

@@ -76,7 +76,7 @@ std::vector<SharedPrefix> joined(const std::vector<PrefixBlock>& blocks,
 
 PrefixForecast forecast_prefixes(const Trace& trace, const std::vector<SentPrompt>& sent) {
     if (trace.block_size == 0 || trace.ids.empty()) {
-        return without("The trace names no blocks: what its prompts share is not known.");
+        return without("The trace has no block ids, so prompt sharing is not known.");
     }
     std::vector<const TraceRow*> rows(trace.rows.size(), nullptr);  // by index
     for (const TraceRow& row : trace.rows) {
@@ -91,7 +91,7 @@ PrefixForecast forecast_prefixes(const Trace& trace, const std::vector<SentPromp
     for (const SentPrompt& prompt : sent) {
         const TraceRow* const row = prompt.row < rows.size() ? rows[prompt.row] : nullptr;
         if (row == nullptr || prompt.input_length != std::int64_t{row->input_length}) {
-            return without("The trace was read with other flags: its rows are not those sent.");
+            return without("The trace was read with other flags, so its rows are not those sent.");
         }
         const PrefixTree::Path path = tree.enter(trace, *row);
         counter.add(*row, path);
@@ -129,19 +129,19 @@ PrefixForecast forecast_prefixes(const ReportedRun& run, const std::vector<SentP
             std::error_code failed;
             bytes += std::filesystem::file_size(file, failed);
             if (failed) {
-                return without("The trace is not there any more: " + file);
+                return without("The trace no longer exists: " + file);
             }
         }
     }
     if (bytes > forecast_trace_bytes_max) {
-        return without("The trace is too large to be read again for this page.");
+        return without("The trace is too large to read again for this page.");
     }
     Trace trace;
     InputErrors errors;
     std::vector<std::string> notes;
     if (files.paths.empty() || !read_trace(files, trace, errors, notes) ||
         trace.digest != run.facts.trace_digest) {
-        return without("The files of the trace are not those of the run any more, or need flags.");
+        return without("The trace's files have changed since the run, or need flags.");
     }
     return forecast_prefixes(trace, sent);
 }

@@ -52,14 +52,14 @@ Unrecorded what_is_lost(const RunFacts& facts, const Past& past, bool live) {
 
 void explain_users(const Unrecorded& lost, bool live) {
     if (live) {
-        std::fprintf(stderr, "report: the run still goes on\n");
+        std::fprintf(stderr, "report: the run is still running\n");
         return;
     }
-    std::fprintf(
-        stderr,
-        "report: the run was killed; what its users had in flight, or was not written yet (records "
-        "are written twice a second), has no record: %s%s\n",
-        lost.all_known ? "" : "at least ", counted(lost.rows, "request", "requests").c_str());
+    std::fprintf(stderr,
+                 "report: the run was killed; requests that its users had in flight, or that were "
+                 "not written yet (records are written twice a second), have no record: %s%s\n",
+                 lost.all_known ? "" : "at least ",
+                 counted(lost.rows, "request", "requests").c_str());
 }
 
 /// What is not in the table: why it is not the whole run, and what brings the rest.
@@ -71,12 +71,11 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
                      static_cast<Long>(torn));
     }
     if (past.lacks_chunks()) {
-        std::fprintf(
-            stderr,
-            "report: the records have no chunks (--chunks none): inter-token latencies and "
-            "the peak throughput are %s\n",
-            facts.segments.size() > 1 ? "not known of a run that was resumed"
-                                      : "only in the run's own summary.json");
+        std::fprintf(stderr,
+                     "report: the records have no chunks (--chunks none): inter-token latencies "
+                     "and peak throughput are %s\n",
+                     facts.segments.size() > 1 ? "not known for a resumed run"
+                                               : "only in the run's own summary.json");
     }
     const bool complete = past.records() >= facts.rows;
     if ((complete || facts.has_users) && facts.ended) {
@@ -87,23 +86,23 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
         return;
     }
     if (complete) {
-        std::fprintf(stderr,
-                     "report: the run ended before it had summed up; all %llu rows have a "
-                     "record\n",
-                     static_cast<Long>(facts.rows));
+        std::fprintf(
+            stderr,
+            "report: the run ended before it wrote its summary; all %llu rows have a record\n",
+            static_cast<Long>(facts.rows));
         return;
     }
-    const char* what = live          ? "the run still goes on"
+    const char* what = live          ? "the run is still running"
                        : facts.ended ? "the run could not write all of its records"
                                      : "the run was killed";
-    std::fprintf(stderr, "report: %s: %llu of %llu rows have no record, %s%llu of them had left\n",
-                 what, static_cast<Long>(facts.rows - past.records()),
-                 static_cast<Long>(facts.rows), lost.all_known ? "" : "at least ",
-                 static_cast<Long>(lost.rows));
+    std::fprintf(
+        stderr, "report: %s: %llu of %llu rows have no record, %s%llu of them had been sent\n",
+        what, static_cast<Long>(facts.rows - past.records()), static_cast<Long>(facts.rows),
+        lost.all_known ? "" : "at least ", static_cast<Long>(lost.rows));
     if (!live) {
         std::fprintf(stderr, "report: driftless replay %s %s\n",
                      facts.is_live ? "--from" : "--resume",
-                     (folder + (facts.is_live ? " plays it anew" : " goes on with it")).c_str());
+                     (folder + (facts.is_live ? " runs it again" : " continues it")).c_str());
     }
 }
 
@@ -213,7 +212,7 @@ int report(const ReportCommand& command) {
     }
     std::vector<Threshold> thresholds;
     if (!thresholds_of(command, facts, thresholds)) {
-        return refuse("run.json: arguments: a --fail-if that cannot be read", exit_input);
+        return refuse("run.json: arguments: a --fail-if cannot be read", exit_input);
     }
     info.thresholds = judge_thresholds(thresholds, figures);
     if (past.records() < facts.rows && !facts.has_users) {

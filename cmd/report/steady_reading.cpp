@@ -93,7 +93,7 @@ std::string steady_screen(const SteadyReading& reading) {
     Lines lines;
     lines.blank();
     if (!state.found) {
-        lines.add("Steady state", "not looked for: fewer than 100 requests left");
+        lines.add("Steady state", "not computed: fewer than 100 requests were sent");
         return lines.take();
     }
     const double length = ratio(in_s(state.length_ns()), in_s(state.last_ns - state.first_ns));
@@ -107,7 +107,7 @@ std::string steady_screen(const SteadyReading& reading) {
                            trend_text("TTFT", state.ttft_trend));
     lines.add("Little's law", little_text(state));
     lines.add("Independent",
-              fmt::format("{:.0f} of {} TTFTs: the others follow from those before them",
+              fmt::format("{:.0f} of {} TTFTs: the others depend on those before them",
                           state.effective, state.ttfts));
     ViewTable table({"", "whole run", "steady part"});
     const auto both = [&table, &reading](const char* name, auto figure) {

@@ -52,9 +52,9 @@ std::string tree_screen(const TreeTotals& totals) {
                                    totals.rows_alone));
     if (totals.jobs_per_hour) {
         lines.add("Jobs",
-                  fmt::format("{:.1f} an hour{}", *totals.jobs_per_hour,
+                  fmt::format("{:.1f} per hour{}", *totals.jobs_per_hour,
                               totals.jobs_per_hour_per_user
-                                  ? fmt::format(", {:.2f} an hour and user of {}",
+                                  ? fmt::format(", {:.2f} per hour and user, of {}",
                                                 *totals.jobs_per_hour_per_user, totals.users)
                                   : ""));
     }

@@ -23,7 +23,7 @@ std::string statement_text(const WhyStatement& statement) {
     const Overlap& o = statement.overlap;
     return fmt::format("{} of the {} slowest {}; {} of all {} rows did ({}){}", o.hits, o.drawn,
                        statement.mark, o.marked, o.of, chance_text(statement.log10_chance),
-                       statement.is_echo ? "; says nothing beyond the first" : "");
+                       statement.is_echo ? "; adds nothing to the first" : "");
 }
 
 std::vector<WhyServer> servers_of(const std::vector<ServerInstant>& instants) {
@@ -67,18 +67,17 @@ std::string why_screen(const WhyFinding& finding) {
     Lines lines;
     lines.blank();
     if (finding.slow == 0) {
-        lines.add("Why slow", fmt::format("not asked: {} rows have a TTFT, {} are needed",
+        lines.add("Why slow", fmt::format("not computed: {} rows have a TTFT, {} are needed",
                                           finding.rows, why_rows_min));
         return lines.take();
     }
-    lines.add(
-        "Why slow",
-        fmt::format("the {} slowest of {} rows had a TTFT of {:.2f} ms or more; {} "
-                    "questions were asked, and what is said has a chance below 1 in 100 "
-                    "after all of them",
-                    finding.slow, finding.rows, finding.slow_from / ns_per_ms, finding.questions));
+    lines.add("Why slow",
+              fmt::format(
+                  "the {} slowest of {} rows had a TTFT of {:.2f} ms or more; of {} questions "
+                  "asked, these findings have a chance below 1 in 100, corrected for all questions",
+                  finding.slow, finding.rows, finding.slow_from / ns_per_ms, finding.questions));
     if (finding.statements.empty()) {
-        lines.add("", "nothing sets them apart: no mark that the records carry goes with them");
+        lines.add("", "nothing distinguishes them: no property in the records goes with them");
     }
     for (std::size_t i = 0; i < finding.statements.size(); ++i) {
         lines.add(fmt::format("{:>14}.", i + 1), statement_text(finding.statements[i]));

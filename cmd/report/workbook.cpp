@@ -259,7 +259,7 @@ int write_workbook(const ReportedRun& run, const std::string& path) {
             closed = close_workbook(workbook);
         } else {  // the library would fall over a sheet that it could not make
             lxw_workbook_free(workbook);
-            closed = Error{ErrorCode::exhausted, 0, "make temporary files beside it"};
+            closed = Error{ErrorCode::exhausted, 0, "make temporary files next to it"};
         }
     }
     if (!closed || !why.empty()) {

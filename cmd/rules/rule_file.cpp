@@ -31,7 +31,7 @@ void read_flag(const toml::table& table, TomlReader& reader, RuleSet& out) {
         reader.fail(table, "[[flag]] name \"" + flag.name + "\" does not begin with --");
     } else if (meanings != 1) {
         reader.fail(table,
-                    "[[flag]] " + flag.name + " needs one of: value, switch, required, absent");
+                    "[[flag]] " + flag.name + " needs one of value, switch, required, absent");
     }
     constexpr std::array<std::pair<std::string_view, OtherValue>, 3> others{
         {{"allowed", OtherValue::allowed},
@@ -72,10 +72,10 @@ void read_rule(const toml::table& table, TomlReader& reader, RuleSet& out) {
         reader.fail(
             table,
             "[[rule]] " + rule.name +
-                ": equals goes with the measures digest and barrier, min and max with all others");
+                ": use equals for the measures digest and barrier, min and max for all others");
     }
     if (rule.measure == Measure::unchecked && rule.why.empty()) {
-        reader.fail(table, "[[rule]] " + rule.name + ": measure unchecked needs a why");
+        reader.fail(table, "[[rule]] " + rule.name + ": measure unchecked needs a why; add it");
     }
 }
 

@@ -67,8 +67,7 @@ std::string add_rule_set(const std::string& name, RuleSets& out) {
             return add_rule_text(std::string(one.text), "--rules " + name, out);
         }
     }
-    return "--rules \"" + name + "\" is not one of " + shipped_names() +
-           ", and not a file (FILE.toml)";
+    return "--rules \"" + name + "\" is not one of " + shipped_names() + ", or a file (FILE.toml)";
 }
 
 bool same_value(std::string_view a, std::string_view b) {

@@ -30,7 +30,7 @@ void read_source(const toml::table& table, TomlReader& reader, EngineMapping& ou
     } else if (source.metrics.empty()) {
         reader.fail(table, "[[figure]] " + name + ": metrics is missing");
     } else if (source.label.empty() != source.values.empty()) {
-        reader.fail(table, "[[figure]] " + name + ": label and values go together");
+        reader.fail(table, "[[figure]] " + name + ": label needs values, and values need a label");
     } else {
         source.figure = *figure;
     }

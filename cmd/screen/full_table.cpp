@@ -74,7 +74,7 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
     if (f.abandoned.requests > 0) {
         table.count("Abandoned:", f.abandoned.requests);
         table.count("- before their first token:", f.abandoned.no_first_token);
-        table.count("- tokens that had come:", f.abandoned.output_tokens);
+        table.count("- tokens received:", f.abandoned.output_tokens);
     }
     if (unsent > 0) {
         table.count("Not sent:", unsent);
@@ -91,7 +91,7 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
                    fmt::format("{} / {}", f.warmup_rows, f.warmup_failed));
     }
     if (f.overtaken_turns > 0) {
-        table.line("Turns sent before the last had ended:",
+        table.line("Turns sent before the last ended:",
                    fmt::format("{} of {}", f.overtaken_turns, f.follow_up_turns));
         table.line("", overtaken_remedy(info));
     }
@@ -317,7 +317,7 @@ void add_unknown(Table& table, const SummaryFigures& f, const SummaryInfo& info)
 void add_unfinished(Table& table, const Unfinished& unfinished) {
     table.title("Unfinished");
     table.count("Rows without a record:", unfinished.rows);
-    table.count(unfinished.all_known ? "Of these had left:" : "Of these had left at least:",
+    table.count(unfinished.all_known ? "Of these sent:" : "Of these sent, at least:",
                 unfinished.rows_left);
 }
 

@@ -84,7 +84,7 @@ void add_arrivals(Page& page, const ArrivalFigures& f) {
     };
     row("windows of", [](std::size_t i) { return duration_to_text(windows_ns[i]); });
     row("  most rows", [&](std::size_t i) { return grouped(f.peaks[i].rows); });
-    row("  wherever they begin", [&](std::size_t i) { return grouped(f.peaks[i].rows_anywhere); });
+    row("  starting at any time", [&](std::size_t i) { return grouped(f.peaks[i].rows_anywhere); });
     if (tokens_known) {
         row("  most input tokens",
             [&](std::size_t i) { return grouped(f.peaks[i].input_tokens_anywhere); });
@@ -130,8 +130,7 @@ void add_lengths(Page& page, const InspectFigures& f) {
     add_length(page, "output", f.output);
     if (f.context) {
         page.add(
-            "  {} of {} rows do not fit {} tokens, input and output; {} have no room for an "
-            "answer\n",
+            "  {} of {} rows exceed {} tokens, input plus output; {} have no room for an answer\n",
             grouped(f.context->rows_over), grouped(f.rows), grouped(f.context->limit),
             grouped(f.context->input_over));
     }
@@ -152,7 +151,7 @@ void add_sessions(Page& page, const InspectFigures& figures) {
         add_distribution(page, "think time s", f.delay_ns, seconds);
         page.add("\n");
     }
-    page.add("  {} with {} of {}; {} for another row, {} of them begun before its answer\n",
+    page.add("  {} with {} of {}; {} wait for another row, {} of them began before its answer\n",
              counted(f.sessions, "session"), grouped(f.rows), counted(figures.rows, "row"),
              counted(f.dependencies, "wait"), grouped(f.overlaps));
 }
@@ -161,7 +160,7 @@ std::string chaining(const BlockFigures& f) {
     if (f.chained()) {
         return "chained: equal ids mean equal prefixes";
     }
-    return fmt::format("of contents: {} at more than one place, {} behind more than one other",
+    return fmt::format("block contents: {} at more than one position, {} after more than one other",
                        percent(f.ids_moving, f.ids), percent(f.ids_joining, f.ids));
 }
 
@@ -173,7 +172,7 @@ void add_blocks(Page& page, const Trace& trace, const InspectFigures& figures) {
     page.fact("", chaining(f));
     if (f.ids_of_two_lengths > 0) {
         page.fact("warning",
-                  counted(f.ids_of_two_lengths, "id") + " with more than one number of tokens");
+                  counted(f.ids_of_two_lengths, "id") + " with several numbers of tokens");
     }
     if (f.ids_partial > 0) {
         page.fact("partial blocks",
@@ -186,7 +185,7 @@ void add_blocks(Page& page, const Trace& trace, const InspectFigures& figures) {
     page.fact("ideal hit rate", fmt::format("{} of blocks, {} of tokens (infinite cache)",
                                             percent(own.hit_blocks, own.references),
                                             percent(own.hit_tokens, own.input_tokens)));
-    page.fact("seen by a server",
+    page.fact("usable by a server",
               fmt::format("{} of tokens (full blocks, never a prompt's last token)",
                           percent(figures.expected_cached_tokens, own.input_tokens)));
 }
@@ -258,7 +257,7 @@ void add_timeline(Page& page, const InspectFigures& figures) {
     if (!figures.has_blocks) {
         return;
     }
-    add_columns(page, "Working set: distinct blocks named in every " + bucket, line.blocks_used,
+    add_columns(page, "Working set: distinct blocks used in every " + bucket, line.blocks_used,
                 line.bucket_ns);
     std::vector<std::uint64_t> held = line.blocks_new;
     for (std::size_t i = 1; i < held.size(); ++i) {

@@ -141,7 +141,7 @@ void ProgressLine::say_stopped(const Progress& progress) {
     const std::string open =
         grouped(progress.inflight) + (progress.inflight == 1 ? " open answer" : " open answers");
     const std::string said =
-        "interrupted: " + (progress.rows_open ? std::string("nothing further is sent")
+        "interrupted: " + (progress.rows_open ? std::string("nothing more is sent")
                                               : grouped(unsent) + (unsent == 1 ? " row" : " rows") +
                                                     " will not be sent");
     if (progress.inflight == 0) {

@@ -57,7 +57,7 @@ RuleLines lines_of(const std::vector<const RuleFinding*>& set) {
                 " violated, " + std::to_string(counts.unknown) + " unknown";
     if (counts.violated > 0 && !counts.published_violated) {
         lines.passed = "the publisher's own tests call this run valid: " + names_of_passed(set) +
-                       " let it pass; of ours, " + names_of_ours(set) + " did not";
+                       " passed; of our own, " + names_of_ours(set) + " did not";
     }
     return lines;
 }

@@ -55,15 +55,15 @@ void add_reading(std::vector<std::string>& lines, const ServerTotals& totals) {
     std::string text = fmt::format(
         "{} of {} read{}", counted(totals.scrapes, "page", "pages"),
         counted(totals.urls.size(), "URL", "URLs"),
-        totals.failures > 0 ? fmt::format(", {} could not be", grouped(totals.failures)) : "");
-    text += engines.empty() ? "; no table fits them: server.jsonl has all series"
+        totals.failures > 0 ? fmt::format(", {} failed", grouped(totals.failures)) : "");
+    text += engines.empty() ? "; no known table fits their metrics: server.jsonl has all series"
                             : fmt::format(" ({})", engines);
     std::uint64_t restarts = 0;
     for (const ScrapedUrl& url : totals.urls) {
         restarts += url.restarts;
     }
     text += restarts > 0
-                ? fmt::format("; counters began anew {}", counted(restarts, "time", "times"))
+                ? fmt::format("; counters restarted {}", counted(restarts, "time", "times"))
                 : "";
     lines.push_back(std::move(text));
 }

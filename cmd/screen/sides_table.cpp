@@ -36,7 +36,7 @@ std::string signed_time(double ns) {
 }
 
 std::string order_text(const Distribution& d, const char* first) {
-    return d.count == 0 ? fmt::format("none left to {} first", first)
+    return d.count == 0 ? fmt::format("none was sent to {} first", first)
                         : fmt::format("mean {} where {} went first ({})", signed_time(d.mean),
                                       first, grouped(d.count));
 }

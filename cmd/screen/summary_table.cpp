@@ -85,10 +85,9 @@ void add_unsent(Lines& lines, const SummaryFigures& f) {
                                           rows_text(f.dropped)));
     }
     if (f.held_to_the_end > 0) {
-        lines.add(
-            f.dropped > 0 ? "" : "Not sent",
-            fmt::format("{} waited for room under --max-inflight or a token budget to the end",
-                        rows_text(f.held_to_the_end)));
+        lines.add(f.dropped > 0 ? "" : "Not sent",
+                  fmt::format("{} waited for --max-inflight or a token budget until the end",
+                              rows_text(f.held_to_the_end)));
     }
 }
 
@@ -113,15 +112,16 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     requests += f.censored > 0 ? fmt::format(", {} cut off", grouped(f.censored)) : "";
     lines.add("Requests", requests);
     if (f.warmup_rows > 0) {
-        lines.add("Warm-up", fmt::format("{} before the measurement, {} failed; in no figure here",
-                                         rows_text(f.warmup_rows), grouped(f.warmup_failed)));
+        lines.add("Warm-up",
+                  fmt::format("{} before the measurement, {} failed; not in these figures",
+                              rows_text(f.warmup_rows), grouped(f.warmup_failed)));
     }
     if (f.retries > 0) {
         lines.add("Retries",
-                  fmt::format("{} sent once more (`attempt` above 0)", rows_text(f.retries)));
+                  fmt::format("{} sent again (`attempt` above 0)", rows_text(f.retries)));
     }
     if (f.censored > 0) {
-        lines.add("Cut off", fmt::format("{} still open when the time was over (`censored`)",
+        lines.add("Cut off", fmt::format("{} still open when the time ended (`censored`)",
                                          rows_text(f.censored)));
     }
     if (f.abandoned.requests > 0) {
@@ -129,9 +129,11 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     }
     add_unsent(lines, f);
     if (f.short_output > f.completed) {
-        lines.add("", fmt::format("latencies are of the {} ok rows alone; --output cap takes "
-                                  "shorter answers as ok",
-                                  grouped(f.completed)));
+        lines.add(
+            "",
+            fmt::format(
+                "latencies cover only the {} ok rows; --output cap accepts shorter answers as ok",
+                grouped(f.completed)));
     }
     if (failed > 0) {
         std::array<std::uint64_t, outcome_count> outcomes = f.outcomes;
@@ -141,7 +143,7 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     }
     if (f.overtaken_turns > 0) {
         lines.add("Overtaken",
-                  fmt::format("{} of {} turns were sent before the turn before them had ended; {}",
+                  fmt::format("{} of {} turns were sent before the previous turn had ended; {}",
                               grouped(f.overtaken_turns), grouped(f.follow_up_turns),
                               overtaken_remedy(info)));
     }
@@ -153,7 +155,7 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
                                          grouped(f.tainted_rows)));
     }
     if (info.unfinished) {
-        lines.add("Unfinished", fmt::format("{} without a record, {}{} of them had left",
+        lines.add("Unfinished", fmt::format("{} without a record, {}{} of them had been sent",
                                             rows_text(info.unfinished->rows),
                                             info.unfinished->all_known ? "" : "at least ",
                                             grouped(info.unfinished->rows_left)));
@@ -180,7 +182,7 @@ void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
 void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
     const double seconds = static_cast<double>(f.duration_ns) / ns_per_s;
     const double sent = f.duration_ns > 0 ? static_cast<double>(f.fired) / seconds : 0;
-    lines.add("Load", fmt::format("{} sent in {:.2f} s: {:.2f}/s, {:.2f} ok/s; {} open at most",
+    lines.add("Load", fmt::format("{} sent in {:.2f} s: {:.2f}/s, {:.2f} ok/s; at most {} open",
                                   grouped(f.fired), seconds, sent, f.request_throughput,
                                   grouped(f.timeline.max_concurrent_requests)));
     add_rate(lines, f, run);
@@ -312,12 +314,12 @@ void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     }
     lines.add("Prompts", prompts);
     if (info.clamped_rows > 0) {
-        lines.add("", fmt::format("{} not longer than the overhead: sent with one word",
+        lines.add("", fmt::format("{} no longer than the overhead: sent with one word",
                                   rows_text(info.clamped_rows)));
     }
     add_cache(lines, f, info);
     if (info.split_unknown) {
-        lines.add("", "split of the overhead unknown: rows may have lost a block each");
+        lines.add("", "split of the overhead unknown: each row may have missed a block");
     }
 }
 

@@ -52,17 +52,18 @@ std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info) {
         return "the server counts no tokens: its usage is missing or 0";
     }
     const char* remedy =
-        info.continuous_usage ? ", which the server counts at the end only, in spite of "
-                                "--continuous-usage"
+        info.continuous_usage
+            ? ", which the server counts only at the end, despite --continuous-usage"
         : can_count_chunk_tokens(info.backend) ? ": --continuous-usage may count them"
                                                : "";
-    return std::string("several tokens a chunk") + remedy;
+    return std::string("several tokens per chunk") + remedy;
 }
 
 std::string live_text(const LiveSums& live) {
-    std::string text = counted(live.turns, "turn holds", "turns hold") + " answers of this run";
+    std::string text =
+        counted(live.turns, "turn contains", "turns contain") + " answers of this run";
     if (live.filled > 0) {
-        text += fmt::format("; {} filled up by {} tokens", live.filled, live.filled_tokens);
+        text += fmt::format("; {} padded by {} tokens", live.filled, live.filled_tokens);
     }
     if (live.over > 0) {
         text += fmt::format("; {} longer than recorded, by {} tokens", live.over, live.over_tokens);
@@ -72,8 +73,9 @@ std::string live_text(const LiveSums& live) {
 
 std::string abandoned_text(const AbandonedSums& abandoned) {
     const std::uint64_t silent = abandoned.no_first_token;
-    std::string text = fmt::format("{} by their clients (--abandon), {} of their tokens had come",
-                                   rows_text(abandoned.requests), grouped(abandoned.output_tokens));
+    std::string text =
+        fmt::format("{} by their clients (--abandon), {} of their tokens had arrived",
+                    rows_text(abandoned.requests), grouped(abandoned.output_tokens));
     if (silent > 0) {
         text += fmt::format("; {} had no first token, and TTFT would be longer with them",
                             grouped(silent));

@@ -54,6 +54,6 @@ bool same_cache_forecasts(const SummaryFigures& f);
 
 /// What may be the reason of `only_zeros`.
 inline constexpr const char* why_only_zeros =
-    "it may not count hits, or its cache may be off or too small";
+    "it may not count hits, or its cache is off or too small";
 
 }  // namespace driftless

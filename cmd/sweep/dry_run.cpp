@@ -114,8 +114,8 @@ int dry_run_sweep(const Ledger& ledger) {
         return exit_interrupted;
     }
     std::printf(
-        "dry run: %zu cells, %s%.1f s of load, and for each its hooks, an idle server, a "
-        "preflight and up to 2 s of calibration; nothing was sent\n",
+        "dry run: %zu cells, %s%.1f s of load, plus hooks, waiting for an idle server, preflight "
+        "and up to 2 s of calibration per cell; nothing was sent\n",
         ledger.cells.size(), at_least ? "at least " : "",
         seconds * static_cast<double>(ledger.plan.repeat));
     return failed ? exit_input : exit_done;

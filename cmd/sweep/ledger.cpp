@@ -239,14 +239,14 @@ std::string read_ledger(const std::string& text, Ledger& out) {
     JsonDocument document;
     const Result<JsonValue> root = document.parse(text);
     if (!root) {
-        return "is not JSON";
+        return "is not JSON; start a new sweep";
     }
     if (root.value().find("schema").as_i64() != sweep_schema) {
-        return "is of another version of driftless";
+        return "was written by another version of driftless; use that one";
     }
     const SweepPlan plan = read_plan(root.value().find("plan"));
     if (const std::string why = check_plan(plan); !why.empty()) {
-        return "has a plan that is not valid: " + why;
+        return "has an invalid plan: " + why;
     }
     out = new_ledger(plan);
     const JsonValue cells = root.value().find("cells");
@@ -255,7 +255,7 @@ std::string read_ledger(const std::string& text, Ledger& out) {
     for (std::size_t i = 0; same && i < out.cells.size(); ++i, one = one.next()) {
         same = read_cell(one, out.cells[i]);
     }
-    return same ? "" : "has other cells than its plan";
+    return same ? "" : "has cells that do not match its plan; start a new sweep";
 }
 
 Result<void> write_ledger(const Ledger& ledger, const std::string& folder) {

@@ -14,8 +14,8 @@ namespace driftless {
 namespace {
 
 constexpr const char* description =
-    R"(Plays a trace once for each combination of values. Each cell is an ordinary run in a folder
-of its own; sweep.json and sweep.csv have what came of all.
+    R"(Replays a trace once for each combination of values. Each cell is an ordinary run in its own
+folder; sweep.json and sweep.csv have the results of all.
 
   driftless sweep [FLAGS] TRACE... --over NAME=A,B,.. -- [FLAGS OF REPLAY]
   driftless sweep [FLAGS] FILE.toml
@@ -24,11 +24,11 @@ of its own; sweep.json and sweep.csv have what came of all.
 
 constexpr const char* footer =
     R"(Hooks are shell commands. Their environment has each value of the cell (DRIFTLESS_SPEED=2),
-and DRIFTLESS_URL, DRIFTLESS_CELL, DRIFTLESS_RUN (folder of the run). At its limit a hook is killed
-with its process group, and the cell has failed. What it starts in the background goes on.
+and DRIFTLESS_URL, DRIFTLESS_CELL, DRIFTLESS_RUN (folder of the run). At its time limit a hook is
+killed with its process group, and the cell fails. What it starts in the background keeps running.
 
-A cell without a --before, --cache-salt or --reset-cache gets --cache-salt random: else it would
-find the prompts of the cell before in the server's cache.
+A cell without --before, --cache-salt or --reset-cache gets --cache-salt random: otherwise it would
+find the previous cell's prompts in the server's cache.
 
 Examples:
   driftless sweep trace.jsonl --url http://a:8000 --over speed=1,2,4
@@ -39,7 +39,7 @@ Examples:
   driftless sweep --resume sweeps/20261121T062957Z
 
 Exit codes: 0 done (cells that failed are data), 2 usage, 3 input refused, 5 no cell ran to its end,
-7 the host lacks or fails, 8 a --fail-if or --stop-when of a cell holds, 130 interrupted.)";
+7 the host lacks something or fails, 8 a cell's --fail-if or --stop-when holds, 130 interrupted.)";
 
 SweepCommandLine refused(const std::string& why) {
     SweepCommandLine line;
@@ -50,7 +50,7 @@ SweepCommandLine refused(const std::string& why) {
 
 Result<std::string> parse_text(std::string_view text) {
     if (text.empty()) {
-        return Error{ErrorCode::invalid, 0, "is empty; give it a value or leave it out"};
+        return Error{ErrorCode::invalid, 0, "is empty; give it a value, or remove it"};
     }
     return std::string(text);
 }
@@ -58,7 +58,7 @@ Result<std::string> parse_text(std::string_view text) {
 Result<std::int64_t> parse_limit(std::string_view text) {
     const Result<std::int64_t> ns = parse_duration_ns(text);
     if (ns && ns.value() == 0) {
-        return Error{ErrorCode::invalid, 0, "leaves no time; use 10m or 30s"};
+        return Error{ErrorCode::invalid, 0, "is 0; use 10m or 30s"};
     }
     return ns;
 }
@@ -77,31 +77,30 @@ void add_flags(CLI::App& app, Typed& typed) {
     SweepPlan& plan = typed.command.plan;
     Flags flags(app);
     flags.group("Cells");
-    flags.values("--over", "NAME=A,B,..", "values of a flag of replay; true and false of a switch",
+    flags.values("--over", "NAME=A,B,..", "values of a replay flag; true and false for a switch",
                  parse_axis, typed.over);
-    flags.values("--server", "NAME=A,B,..", "values that hooks alone know", parse_axis,
-                 typed.server);
-    flags.values("--url", "URL", "as replay has it", parse_text, typed.urls);
-    flags.value("--repeat", "N", "of each cell; every second time in reverse order", "1",
+    flags.values("--server", "NAME=A,B,..", "values for hooks only", parse_axis, typed.server);
+    flags.values("--url", "URL", "as in replay", parse_text, typed.urls);
+    flags.value("--repeat", "N", "runs per cell; every second pass in reverse order", "1",
                 parse_positive_count, plan.repeat);
-    flags.values("--label", "K=V", "label of every run", parse_label, plan.labels);
+    flags.values("--label", "K=V", "label for every run", parse_label, plan.labels);
     flags.group("Between cells");
-    flags.value("--before", "CMD", "before each cell: start or restart the server [none]", nullptr,
-                parse_text, plan.before.command);
-    flags.value("--ready", "CMD", "repeated until it succeeds [none]", nullptr, parse_text,
+    flags.value("--before", "CMD", "command before each cell, to (re)start the server [none]",
+                nullptr, parse_text, plan.before.command);
+    flags.value("--ready", "CMD", "command repeated until it succeeds [none]", nullptr, parse_text,
                 plan.ready.command);
-    flags.value("--after", "CMD", "after each cell, also one that failed [none]", nullptr,
+    flags.value("--after", "CMD", "command after each cell, even a failed one [none]", nullptr,
                 parse_text, plan.after.command);
-    flags.value("--hook-limit", "T", "longest time of each hook", "10m", parse_limit,
+    flags.value("--hook-limit", "T", "time limit of each hook", "10m", parse_limit,
                 typed.hook_limit_ns);
-    flags.value("--idle-limit", "T", "longest wait until the server has no request", "30m",
-                parse_limit, plan.idle_limit_ns);
+    flags.value("--idle-limit", "T", "longest wait until the server is idle", "30m", parse_limit,
+                plan.idle_limit_ns);
     flags.group("Sweep");
     flags.value("--out", "DIR", "folder of the sweep [sweeps/<UTC time>]", nullptr, parse_text,
                 typed.command.out);
-    flags.on_off("--dry-run", "say what the cells are and how long they take; nothing is sent",
+    flags.on_off("--dry-run", "print the cells and how long they take; send nothing",
                  typed.command.dry_run);
-    flags.value("--resume", "DIR", "go on with a sweep that was cut off", nullptr, parse_text,
+    flags.value("--resume", "DIR", "continue an interrupted sweep", nullptr, parse_text,
                 typed.command.resume);
 }
 
@@ -119,8 +118,8 @@ std::string read_file(Typed& typed) {
     const std::string& path = typed.places[0];
     if (more) {
         return path +
-               " is the whole plan; with it go --url, --out, --dry-run and flags of replay "
-               "behind --";
+               " is the whole plan; add only --url, --out, --dry-run and, after --, flags of "
+               "replay";
     }
     const Result<std::string> text = read_whole_file(path);
     if (!text) {
@@ -134,7 +133,7 @@ std::string complete(Typed& typed, const std::vector<std::string>& of_replay) {
     SweepPlan& plan = typed.command.plan;
     plan.before.limit_ns = plan.ready.limit_ns = plan.after.limit_ns = typed.hook_limit_ns;
     if (typed.places.empty()) {
-        return "no plan is given: name FILE.toml, or a trace and --over";
+        return "no plan is given; name FILE.toml, or a trace and --over";
     }
     if (typed.places[0].ends_with(".toml")) {
         if (std::string why = read_file(typed); !why.empty()) {
@@ -170,8 +169,8 @@ SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments) 
     app.footer(footer);
     app.get_formatter()->column_width(30);
     app.allow_extras();
-    app.set_help_flag("-h,--help", "print this and exit");
-    app.add_option("PLAN", typed.places, "FILE.toml, or trace files as replay takes them");
+    app.set_help_flag("-h,--help", "print this help and exit");
+    app.add_option("PLAN", typed.places, "FILE.toml, or trace files as in replay");
     add_flags(app, typed);
     try {
         app.parse(std::vector<std::string>(own.rbegin(), own.rend()));
@@ -183,10 +182,10 @@ SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments) 
         return refused(error.what());
     }
     if (std::string why = unknown_argument(app); !why.empty()) {
-        return refused(why + "; flags of replay go behind --");
+        return refused(why + "; flags of replay go after --");
     }
     if (is_more_than_resume(typed, arguments.size())) {
-        return refused("--resume goes on with the original plan; remove everything else");
+        return refused("--resume continues the original plan; remove everything else");
     }
     if (typed.command.resume.empty()) {
         if (const std::string why = complete(typed, of_replay); !why.empty()) {

@@ -38,15 +38,15 @@ bool has_flag(const SweepPlan& plan, std::string_view name) {
 std::string check_arguments(const std::vector<std::string>& arguments) {
     for (const std::string& argument : arguments) {
         if (const std::string_view name = flag_name(argument); is_own_flag(name)) {
-            return "--" + std::string(name) + " cannot be a flag of cells; remove it";
+            return "--" + std::string(name) + " cannot be a flag of a cell; remove it";
         }
         if (argument == "-") {
-            return "the trace is read once for each cell, which standard input cannot be; name a "
-                   "file";
+            return "the trace is read once per cell, but standard input can be read only once; "
+                   "name a file";
         }
     }
     if (mask_command(arguments) != arguments) {
-        return "sweep.json would hold a secret of these flags; give it as env:NAME, or in "
+        return "sweep.json would contain a secret from these flags; give it as env:NAME or in "
                "OPENAI_API_KEY";
     }
     return "";
@@ -88,7 +88,7 @@ std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
     }
     for (const auto& [key, value] : plan.labels) {
         if (key == axis.name) {
-            return "--label " + key + ": each cell has its value of " + key +
+            return "--label " + key + ": each cell already has its value of " + key +
                    " as a label; remove this one";
         }
     }
@@ -96,28 +96,29 @@ std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
         if (std::find(axis.values.begin(), axis.values.begin() + static_cast<std::ptrdiff_t>(i),
                       axis.values[i]) != axis.values.begin() + static_cast<std::ptrdiff_t>(i)) {
             return flag + axis.name + ": " + axis.values[i] +
-                   " stands there twice; --repeat N repeats cells";
+                   " appears twice; to repeat cells use --repeat N";
         }
     }
     if (axis.of_server) {
         const bool taken = axis.name == "url" || axis.name == "cell" || axis.name == "run";
-        return taken ? flag + axis.name + ": hooks have another value of this name; choose another"
+        return taken ? flag + axis.name +
+                           ": hooks already get another value of this name; choose another name"
                      : "";
     }
     const bool has_url =
         std::any_of(plan.arguments.begin(), plan.arguments.end(),
                     [](const std::string& one) { return flag_name(one) == "url"; });
     if (axis.name == "url" && has_url) {
-        return "--over url: --url is given, too, and would have half of the rows of each cell; "
+        return "--over url: --url is also given and would get half of the rows of each cell; "
                "remove it";
     }
     if (is_own_flag(axis.name) || axis.name == "label") {
-        return flag + axis.name + ": this flag cannot be varied";
+        return flag + axis.name + ": this flag cannot be varied; remove it";
     }
     for (const std::string& value : axis.values) {
         const std::vector<std::string> argument{"--" + axis.name + "=" + value};
         if (mask_command(argument) != argument) {
-            return flag + axis.name + ": sweep.json would hold a secret; give it as env:NAME";
+            return flag + axis.name + ": sweep.json would contain a secret; give it as env:NAME";
         }
     }
     return "";
@@ -171,33 +172,34 @@ Result<SweepAxis> parse_axis(std::string_view text) {
     name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
     if (equals == text.npos || !is_axis_name(name)) {
         return Error{ErrorCode::invalid, 0,
-                     "is not a list of values; name a flag of replay: speed=1,2,4"};
+                     "is not NAME=VALUE,..; use a flag of replay, as in speed=1,2,4"};
     }
     const Result<std::vector<std::string>> values = parse_list(text.substr(equals + 1));
     if (!values) {
         return Error{ErrorCode::invalid, 0,
-                     "has an empty value; separate values by one comma: speed=1,2,4"};
+                     "has an empty value; separate values by single commas, as in speed=1,2,4"};
     }
     return SweepAxis{std::string(name), values.value(), false};
 }
 
 std::string check_plan(const SweepPlan& plan) {
     if (plan.axes.empty()) {
-        return "nothing is varied; give --over speed=1,2,4, or --repeat and --over with one value";
+        return "the plan varies nothing; give --over speed=1,2,4, or --repeat and --over with one "
+               "value";
     }
     if (plan.repeat == 0) {
-        return "the plan repeats each cell 0 times; give 1 or more";
+        return "the plan repeats each cell 0 times; use 1 or more";
     }
     if (has_nul(plan)) {
-        return "the plan has a text with the character U+0000, which no command line can hold; "
-               "remove it";
+        return "the plan has a text with the character U+0000, which a command line cannot "
+               "contain; remove it";
     }
     if (std::string why = check_arguments(plan.arguments); !why.empty()) {
         return why;
     }
     for (const SweepAxis& axis : plan.axes) {
         if (axis.values.empty()) {
-            return "--over " + axis.name + " has no values";
+            return "--over " + axis.name + " has no values; give at least one";
         }
         if (std::string why = check_axis(plan, axis); !why.empty()) {
             return why;

@@ -79,7 +79,8 @@ void read_labels(TomlReader& reader, const toml::table& whole, SweepPlan& out) {
         std::vector<std::string> values;
         reader.scalars(*table, std::string(name.str()).c_str(), values);
         if (values.size() != 1) {
-            reader.fail(node, "[labels] " + std::string(name.str()) + " is not one value");
+            reader.fail(node, "[labels] " + std::string(name.str()) +
+                                  " is not a single value; use one text or number");
         } else {
             out.labels.emplace_back(name.str(), values[0]);
         }
@@ -124,7 +125,7 @@ std::string read_plan_file(std::string_view text, SweepPlan& out) {
         const Result<std::uint64_t> repeat = parse_positive_count(repeats[0]);
         repeat&& repeats.size() == 1
             ? void(out.repeat = repeat.value())
-            : reader.fail(*whole.get("repeat"), "repeat is not a whole number from 1 on");
+            : reader.fail(*whole.get("repeat"), "repeat is not a whole number of 1 or more");
     }
     read_limit(reader, whole, "idle_limit", out.idle_limit_ns);
     read_axes(reader, whole, "over", false, out);

@@ -153,7 +153,7 @@ int write_or_fail(const Ledger& ledger, const std::string& folder) {
 /// What sweep.json could not be told, and what standard output may have lost with it: both can be
 /// on a disk that is full.
 void tell_end(const LedgerCell& cell) {
-    std::fprintf(stderr, "driftless sweep: cell %s: %s%s%s; sweep.json does not say so\n",
+    std::fprintf(stderr, "driftless sweep: cell %s: %s%s%s; sweep.json does not record this\n",
                  cell.planned.name.c_str(), name_of(cell.outcome), cell.why.empty() ? "" : ": ",
                  cell.why.c_str());
 }
@@ -216,7 +216,7 @@ int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key
     std::fputs(sweep_table(ledger).c_str(), stdout);
     std::printf("files: %s\n", folder.c_str());
     if (stopped) {
-        std::printf("interrupted: driftless sweep --resume %s goes on with it\n", folder.c_str());
+        std::printf("interrupted: driftless sweep --resume %s continues it\n", folder.c_str());
     }
     return exit_code_of(ledger, stopped);
 }

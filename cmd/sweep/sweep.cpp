@@ -87,7 +87,7 @@ int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
 void print_plan(const Ledger& ledger, const std::string& folder) {
     std::printf("sweep: %zu cells in %s\n", ledger.cells.size(), folder.c_str());
     if (ledger.plan.salted) {
-        std::printf("cache: every cell has prompts of its own (--cache-salt random)\n");
+        std::printf("cache: every cell has its own prompts (--cache-salt random)\n");
     }
 }
 
@@ -96,8 +96,8 @@ OrExit<FolderLock> take_folder(const std::string& folder, bool is_new) {
     if (is_new && !make_folder(folder)) {
         return errno == EEXIST
                    ? refuse("--out " + folder +
-                            ": exists already; name a new folder, or give --resume " + folder +
-                            " to go on with the sweep there")
+                            ": already exists; name a new folder, or use --resume " + folder +
+                            " to continue the sweep there")
                    : fail_host(folder.c_str(), error_from_errno(errno, "make a folder"));
     }
     Result<FolderLock> lock = FolderLock::take(folder);
@@ -105,7 +105,7 @@ OrExit<FolderLock> take_folder(const std::string& folder, bool is_new) {
         return std::move(lock).value();
     }
     return lock.error().code == ErrorCode::exists
-               ? refuse(folder + ": another driftless sweep goes on there; wait for its end")
+               ? refuse(folder + ": another driftless sweep is running there; wait until it ends")
                : fail_host(folder.c_str(), lock.error());
 }
 
@@ -120,7 +120,8 @@ int wait_for_orphans(const Ledger& ledger, const std::string& folder) {
             case OrphanEnd::gone:
                 break;
             case OrphanEnd::runs:
-                return refuse(run + ": its replay still runs; end it, then resume the sweep");
+                return refuse(run +
+                              ": its replay is still running; stop it, then resume the sweep");
             case OrphanEnd::stopped:
                 return exit_interrupted;
         }
@@ -160,7 +161,8 @@ int resume(std::string folder, const std::string& key) {
     const std::string path = folder + "/sweep.json";
     struct stat facts{};
     if (::stat(path.c_str(), &facts) != 0) {
-        return refuse("--resume " + folder + ": has no sweep.json; name the folder of a sweep");
+        return refuse("--resume " + folder +
+                      ": not the folder of a sweep: it has no sweep.json; name one that has");
     }
     const OrExit<FolderLock> lock = take_folder(folder, false);
     if (!lock) {

@@ -90,13 +90,13 @@ std::string sweep_table(const Ledger& ledger) {
         warm += one.warm;
     }
     if (ledger.plan.repeat > 1) {
-        text += "Rows are means over the runs of a cell.\n";
+        text += "Each row is the mean over the runs of a cell.\n";
     }
     if (warm > 0) {
         text += fmt::format(
             "{} of {} cells began with a warm cache and are left out: their TTFT is too low. "
-            "Restart "
-            "the server (--before), or give replay --reset-cache or --cache-salt random.\n",
+            "Restart the server (--before), or pass --reset-cache or --cache-salt random to "
+            "replay.\n",
             warm, ledger.cells.size());
     }
     for (const LedgerCell& cell : ledger.cells) {

@@ -11,7 +11,7 @@ std::string read_histogram(ValueLaw& law) {
     }
     const Result<std::string> text = read_whole_file(law.file);
     if (!text) {
-        return "file:" + law.file + ": " + reason_of(text.error()) + "; name a file that is there";
+        return "file:" + law.file + ": " + reason_of(text.error()) + "; name an existing file";
     }
     std::uint64_t line = 0;
     Result<std::vector<LawBin>> bins =

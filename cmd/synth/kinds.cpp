@@ -18,13 +18,13 @@ std::string specify_random(const KindValues& values, SynthSpec& spec) {
     const RangeRatio& ratio = values.range_ratio;
     if (ratio.input > 0 || ratio.output > 0) {
         if (values.input.kind != LawKind::fixed || values.output.kind != LawKind::fixed) {
-            return "--range-ratio is a range around fixed lengths: give --in and --out-tokens as "
-                   "numbers, or leave it out";
+            return "--range-ratio is a range around fixed lengths; give --in and --out-tokens as "
+                   "numbers, or remove it";
         }
         const Result<ValueLaw> input = range_law(values.input, ratio.input);
         const Result<ValueLaw> output = range_law(values.output, ratio.output);
         if (!input || !output) {
-            return "--range-ratio reaches beyond 134217728 tokens: use shorter lengths";
+            return "--range-ratio reaches beyond 134217728 tokens; use shorter lengths";
         }
         random.input = input.value();
         random.output = output.value();
@@ -82,7 +82,7 @@ std::string specify_agents(const KindValues& values, SynthSpec& spec) {
         if (live > live_agents_max) {
             return "--parallel " + std::to_string(tree.parallel) + " on --depth " +
                    std::to_string(tree.depth) +
-                   " levels are more than 1000000 agents at a time: give less of either";
+                   " levels are more than 1000000 agents at a time; lower one of them";
         }
     }
     spec.kind = tree;
@@ -108,7 +108,7 @@ std::string specify_reactivation(const KindValues& values, SynthSpec& spec) {
 std::string specify_fan_out(const KindValues& values, SynthSpec& spec) {
     if (std::int64_t{values.prompt} + values.fan_suffix + values.output.high >
         std::int64_t{row_tokens_max}) {
-        return "--in and --suffix are more than 134217728 tokens together: give less";
+        return "--in and --suffix together are more than 134217728 tokens; lower one of them";
     }
     TreeSpec tree = tree_of("fan-out", values);
     tree.turns = fixed_law(2);
@@ -155,13 +155,14 @@ std::string specify_pattern(SynthKind kind, const KindValues& values, SynthSpec&
     }
     if (least < values.prompt) {
         return std::string("--in ") + std::to_string(values.prompt) +
-               ": one prompt is longer than the working set; use a shorter one, or give more " +
+               ": one prompt is longer than the working set; use a shorter prompt or a larger "
+               "set " +
                (kind == SynthKind::stress_offload ? "--capacity" : "--working-set");
     }
     if (stress_rows(stress) > synth_rows_max) {
         return "these are " + std::to_string(stress_rows(stress)) +
-               " rows, and a trace can have 4294967000: give longer prompts (--in), or less of "
-               "the others";
+               " rows, but a trace can have 4294967000; give longer prompts (--in), or lower the "
+               "others";
     }
     spec.kind = stress;
     return "";
@@ -175,8 +176,7 @@ std::string specify(SynthKind kind, const KindValues& values, SynthSpec& spec) {
             std::uint64_t{values.system} + static_cast<std::uint64_t>(values.summary.centre);
         if (kept >= values.compact_at || values.compact_at > values.context_max) {
             return "--compact-at " + std::to_string(values.compact_at) +
-                   ": must be more than --system and --summary together, and not more than "
-                   "--max-context";
+                   ": must be more than --system plus --summary, and at most --max-context";
         }
     }
     switch (kind) {

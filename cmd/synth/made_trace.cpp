@@ -40,7 +40,7 @@ int read_made_trace(const TraceFiles& files, Trace& out, InputErrors& errors,
                     std::vector<std::string>& notes) {
     if (files.paths.size() > 1) {
         return refuse(std::string(made_scheme) +
-                      "..: a synthetic workload is a trace of its own; give it alone");
+                      "..: a synthetic workload is already a trace; give no other");
     }
     const std::string_view line = std::string_view(files.paths[0]).substr(made_scheme.size());
     SynthCommandLine parsed = parse_synth_options(words_of(line));

@@ -16,18 +16,18 @@ namespace driftless {
 namespace {
 
 constexpr const char* kinds_help =
-    "Makes a workload without a recording, and writes it as a trace.\n\n"
+    "Makes a synthetic workload and writes it as a trace.\n\n"
     "Usage: driftless synth KIND [FLAGS]\n\nKinds:\n"
     "  random               rows that share nothing\n"
     "  prefix               groups of rows that begin with one prefix\n"
     "  chat                 conversations that grow turn by turn\n"
-    "  agents               trees of agents with sub-agents, pauses of tools and compaction\n"
+    "  agents               trees of agents with sub-agents, tool pauses and compaction\n"
     "  like TRACE           whole trees of a real trace, to another length, rate or user count\n"
     "  stress reuse         a set share of each prompt is in the prefix cache\n"
     "  stress working-set   a working set that grows past the size of a cache\n"
     "  stress offload       a working set that fits a cache, one that does not, and the first\n"
-    "  stress compaction    conversations that are summed up again and again\n"
-    "  stress reactivation  conversations that go on after a long time\n"
+    "  stress compaction    conversations that are summarised repeatedly\n"
+    "  stress reactivation  conversations that continue after a long pause\n"
     "  stress fan-out       many rows continue one prompt at one instant\n\n"
     "`driftless synth KIND --help` lists the flags of a kind. Lengths and times are laws: 512,\n"
     "uniform:100..900, normal:512:100, lognormal:512:0.8 (median, sigma), exponential:512, or\n"
@@ -38,13 +38,13 @@ constexpr const char* kinds_help =
     "  driftless synth chat --sessions 200 --turns uniform:2..12 --gap lognormal:8s:1 -o "
     "chat.jsonl\n"
     "  driftless synth stress reuse --hit 80 --working-set 2000000 -o reuse.jsonl.zst\n\n"
-    "Exit codes: 0 done, 2 usage (an output file that exists, too), 3 input refused, 7 the host "
+    "Exit codes: 0 done, 2 usage (or the output file exists), 3 input refused, 7 the host "
     "fails.\n";
 
 constexpr const char* footer =
     R"(Laws: 512, uniform:100..900, normal:512:100 (mean, deviation), lognormal:512:0.8 (median,
-sigma), exponential:512, file:PATH (a histogram: lines of value,weight; times in ms). Behind the
-middle three the bounds may stand: normal:512:100:1..4096. What falls outside is drawn again.
+sigma), exponential:512, file:PATH (a histogram: lines of value,weight; times in ms). Bounds
+can follow the middle three: normal:512:100:1..4096. Values outside are drawn again.
 Durations are 90, 1.5s, 250ms, 10m or 2h; a bare number is seconds.)";
 
 struct KindRow {
@@ -60,16 +60,16 @@ constexpr std::array kinds{
             "Makes conversations: each turn's prompt is the one before, its answer, and new "
             "tokens.\n"},
     KindRow{"agents", SynthKind::agents,
-            "Makes trees: an agent starts sub-agents, waits for them, and is summed up when its\n"
-            "context is full. Replay them with --sessions closed, or --users N.\n"},
+            "Makes trees: an agent starts sub-agents, waits for them, and is summarised when its\n"
+            "context is full. Replay them with --sessions closed or --users N.\n"},
     KindRow{"stress-reuse", SynthKind::stress_reuse,
-            "Makes rows of which a set share is in the cache, behind those that fill it.\n"},
+            "Makes rows with a set share of tokens in the cache, after rows that fill it.\n"},
     KindRow{"stress-working-set", SynthKind::stress_working_set,
             "Makes passes over a working set that grows in steps.\n"},
     KindRow{"stress-offload", SynthKind::stress_offload,
-            "Makes passes over a working set of 80 % of a cache, of 125 %, and of 80 % again.\n"},
+            "Makes passes over a working set of 80 %, 125 % and again 80 % of a cache.\n"},
     KindRow{"stress-compaction", SynthKind::stress_compaction,
-            "Makes conversations that grow, ask for a summary, and go on from it.\n"},
+            "Makes conversations that grow, ask for a summary, and continue from it.\n"},
     KindRow{"stress-reactivation", SynthKind::stress_reactivation,
             "Makes conversations that pause for a long time before each turn.\n"},
     KindRow{"stress-fan-out", SynthKind::stress_fan_out,
@@ -93,11 +93,11 @@ Result<std::uint32_t> parse_block_size(std::string_view text) {
 
 void add_output(Flags& flags, SynthOptions& options, std::uint32_t& block_size) {
     flags.group("Output");
-    flags.value("-o,--out", "FILE", "file to write, which must not be there; - for standard output",
+    flags.value("-o,--out", "FILE", "output file, which must not exist yet; - for standard output",
                 "-", parse_text, options.out);
     flags.value("--to", "NAME", "format to write: canonical or mooncake", "canonical",
                 parse_trace_target, options.target);
-    flags.value("--block-size", "TOKENS", "tokens of a block [16; mooncake: 512]", nullptr,
+    flags.value("--block-size", "TOKENS", "tokens per block [16; mooncake: 512]", nullptr,
                 parse_block_size, block_size);
     flags.value("--seed", "N", "the same seed makes the same trace", "0", parse_count,
                 options.spec.seed);
@@ -124,23 +124,24 @@ void add_random(Flags& flags, KindValues& values) {
 
 void add_prefix(Flags& flags, KindValues& values) {
     flags.value("--rows", "N", "rows", "1000", parse_rows, values.count);
-    flags.value("--groups", "N", "groups, each with a prefix of its own", "10", parse_groups,
+    flags.value("--groups", "N", "groups, each with its own prefix", "10", parse_groups,
                 values.groups);
-    flags.value("--prefix", "LAW", "tokens of a group's prefix; whole blocks of it are shared",
+    flags.value("--prefix", "LAW", "tokens of a group's prefix; only whole blocks are shared",
                 "1024", parse_any_token_law, values.prefix);
-    flags.value("--suffix", "LAW", "tokens behind it", "256", parse_any_token_law, values.suffix);
+    flags.value("--suffix", "LAW", "tokens after the prefix", "256", parse_any_token_law,
+                values.suffix);
     flags.value("--out-tokens", "LAW", "tokens of an answer", "128", parse_token_law,
                 values.output);
     flags.value("--popularity", "LAW",
-                "rows of a group: equal (as many as the others, in an order that is\n"
-                "drawn), ordered (group after group), or zipf:A (share rank^-A)",
+                "rows of a group: equal (same number, random order), ordered (group\n"
+                "after group), or zipf:A (share rank^-A)",
                 "equal", parse_popularity, values.popularity);
 }
 
 void add_token_time(Flags& flags, SynthSpec& spec) {
     flags.value("--token-time", "T",
-                "assumed time of an answer's token, for the recorded instants;\n"
-                "closed sessions go by the real ones",
+                "assumed time of an output token, for the recorded instants; closed\n"
+                "sessions use the real times",
                 "20ms", parse_token_time, spec.token_ns);
 }
 
@@ -158,7 +159,7 @@ void add_turns(Flags& flags, const TurnDefaults& standard, KindValues& values, S
                 values.turns);
     flags.value("--system", "N", "tokens that all sessions begin with", standard.system,
                 parse_row_tokens, values.system);
-    flags.value("--in", "LAW", "tokens of the first message behind them", standard.first,
+    flags.value("--in", "LAW", "tokens of the first message after them", standard.first,
                 parse_token_law, values.input);
     flags.value("--growth", "LAW", "tokens that a turn adds to the answer before it",
                 standard.growth, parse_any_token_law, values.growth);
@@ -172,8 +173,9 @@ void add_turns(Flags& flags, const TurnDefaults& standard, KindValues& values, S
 }
 
 void add_compaction(Flags& flags, const char* at, KindValues& values) {
-    flags.value("--compact-at", "N", "a longer prompt asks for a summary; the context begins anew",
-                at, parse_row_tokens, values.compact_at);
+    flags.value("--compact-at", "N",
+                "a longer prompt asks for a summary; then the context starts again", at,
+                parse_row_tokens, values.compact_at);
     flags.value("--summary", "LAW", "tokens of the summary", "2000", parse_token_law,
                 values.summary);
 }
@@ -187,10 +189,11 @@ void add_agents(Flags& flags, KindValues& values, SynthSpec& spec) {
     add_compaction(flags, "100000", values);
     flags.group("Sub-agents");
     flags.value("--depth", "N", "levels of sub-agents", "1", parse_depth, values.depth);
-    flags.value("--spawn", "SHARE", "share of turns that start some", "0.1", parse_part,
+    flags.value("--spawn", "SHARE", "share of turns that start sub-agents", "0.1", parse_part,
                 values.spawn);
-    flags.value("--fan-out", "LAW", "how many", "uniform:1..4", parse_number_law, values.fan_out);
-    flags.value("--parallel", "N", "of these at a time; the others follow", "4", parse_small,
+    flags.value("--fan-out", "LAW", "sub-agents that such a turn starts", "uniform:1..4",
+                parse_number_law, values.fan_out);
+    flags.value("--parallel", "N", "sub-agents at a time; the others follow", "4", parse_small,
                 values.parallel);
     flags.value("--sub-turns", "LAW", "turns of a sub-agent", "lognormal:6:0.8", parse_number_law,
                 values.sub_turns);
@@ -208,21 +211,21 @@ void add_prompt(Flags& flags, KindValues& values) {
 void add_pattern(SynthKind kind, Flags& flags, KindValues& values, SynthSpec& spec) {
     add_prompt(flags, values);
     if (kind == SynthKind::stress_reuse) {
-        flags.value("--rows", "N", "rows behind those that fill the working set", "1000",
-                    parse_rows, values.count);
-        flags.value("--hit", "P", "share of their tokens that is in the cache, 0 to 100 %", "50%",
+        flags.value("--rows", "N", "rows after those that fill the working set", "1000", parse_rows,
+                    values.count);
+        flags.value("--hit", "P", "share of their tokens in the cache, 0 to 100 %", "50%",
                     parse_hit_rate, values.hit_ppm);
-        flags.value("--working-set", "TOKENS", "of the prompts whose beginnings they use again",
+        flags.value("--working-set", "TOKENS", "tokens of the prompts whose beginnings they reuse",
                     "131072", parse_set_tokens, values.set_tokens);
     } else if (kind == SynthKind::stress_working_set) {
-        flags.value("--working-set", "A..B", "tokens of the set, at first and at last",
+        flags.value("--working-set", "A..B", "tokens of the working set, first and last size",
                     "65536..1048576", parse_set_range, values.set_range);
         flags.value("--steps", "N", "sizes between them, both included", "8", parse_small,
                     values.steps);
         flags.value("--rounds", "N", "passes over each size", "4", parse_small, values.rounds);
     } else if (kind == SynthKind::stress_offload) {
-        flags.value("--capacity", "TOKENS", "of the cache", "524288", parse_set_tokens,
-                    values.set_tokens);
+        flags.value("--capacity", "TOKENS", "tokens that the cache holds", "524288",
+                    parse_set_tokens, values.set_tokens);
         flags.value("--rounds", "N", "passes over each set", "4", parse_small, values.rounds);
     } else {
         flags.value("--groups", "N", "prompts that are continued", "100", parse_rows, values.count);
@@ -254,7 +257,7 @@ void add_kind(SynthKind kind, Flags& flags, KindValues& values, SynthSpec& spec)
             return add_compaction(flags, "32000", values);
         case SynthKind::stress_reactivation:
             flags.value("--sessions", "N", "conversations", "200", parse_rows, values.count);
-            flags.value("--after", "T", "how long each pauses before a turn", "10m", parse_time_law,
+            flags.value("--after", "T", "pause of each before a turn", "10m", parse_time_law,
                         values.gap);
             flags.value("--turns", "N", "turns of each", "2", parse_number_law, values.turns);
             flags.value("--in", "LAW", "tokens of the first prompt", "16384", parse_token_law,
@@ -302,7 +305,7 @@ SynthCommandLine parse_kind(const KindRow& row, std::vector<std::string> argumen
     app.footer(footer);
     app.get_formatter()->column_width(30);
     app.allow_extras();
-    app.set_help_flag("-h,--help", "print this and exit");
+    app.set_help_flag("-h,--help", "print this help and exit");
     Flags flags(app);
     add_kind(row.kind, flags, values, options.spec);
     add_arrivals(flags, arriving(row.kind), options.spec);
@@ -343,7 +346,7 @@ SynthCommandLine parse_synth_options(const std::vector<std::string>& arguments) 
     help.kind = SynthCommandLine::Kind::help;
     help.text = kinds_help;
     if (arguments.empty()) {
-        return refused("no kind is given: name random, prefix, chat, agents, stress or like");
+        return refused("no kind is given; name random, prefix, chat, agents, stress or like");
     }
     if (arguments[0] == "--help" || arguments[0] == "-h") {
         return help;
@@ -358,7 +361,7 @@ SynthCommandLine parse_synth_options(const std::vector<std::string>& arguments) 
             arguments.size() > 1 && (arguments[1] == "--help" || arguments[1] == "-h");
         return asks ? help
                     : refused(
-                          "stress needs a pattern: reuse, working-set, offload, compaction, "
+                          "stress needs a pattern; name reuse, working-set, offload, compaction, "
                           "reactivation or fan-out");
     }
     for (const KindRow& row : kinds) {
@@ -369,10 +372,10 @@ SynthCommandLine parse_synth_options(const std::vector<std::string>& arguments) 
     }
     if (taken == 2) {
         return refused("unknown pattern " + arguments[1] +
-                       "; it is reuse, working-set, offload, compaction, reactivation or fan-out");
+                       "; use reuse, working-set, offload, compaction, reactivation or fan-out");
     }
     return refused("unknown kind " + arguments[0] +
-                   "; it is random, prefix, chat, agents, stress or like");
+                   "; use random, prefix, chat, agents, stress or like");
 }
 
 }  // namespace driftless

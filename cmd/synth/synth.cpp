@@ -28,9 +28,9 @@ std::string pattern_line(const SynthSpec& spec) {
     char text[256];
     (void)std::snprintf(
         text, sizeof text,
-        "the first %llu rows fill the working set; of the tokens behind them %.2f %% can hit%s",
+        "the first %llu rows fill the working set; of the tokens after them %.2f %% can hit%s",
         static_cast<unsigned long long>(stress->set_low), std::min(most, asked),
-        most < asked ? ", not more: a cache gives whole blocks, and never a prompt's last token"
+        most < asked ? ", not more: a cache serves whole blocks, and never a prompt's last token"
                      : "");
     return text;
 }
@@ -55,8 +55,8 @@ int write_rows(const SynthOptions& options) {
     }
     if (lines.too_many()) {
         std::fprintf(stderr,
-                     "driftless: synth: more than 4294967000 rows, which is more than a "
-                     "trace can have; ask for fewer\n");
+                     "driftless: synth: more than 4294967000 rows, the most that a trace can have; "
+                     "use fewer\n");
         return exit_usage;
     }
     const Result<void> finished = sink.value().finish();

@@ -94,7 +94,7 @@ Result<ValueLaw> between(ValueLaw law, std::string_view text, const LawValues& v
         return low ? high.error() : low.error();
     }
     if (high.value() < low.value()) {
-        return invalid("has a range that ends before it begins");
+        return invalid("has a range that ends before it begins; swap the two ends");
     }
     law.low = low.value();
     law.high = high.value();
@@ -135,8 +135,8 @@ Result<ValueLaw> real_law(LawKind kind, std::string_view text, const LawValues& 
     }
     if (share_inside(law) < law_share_min) {
         return invalid(
-            "has less than half of its law between its bounds, so that most of it would be cut "
-            "off; use a smaller deviation, or lognormal");
+            "has more than half of its values outside its bounds; use a smaller deviation, or "
+            "lognormal");
     }
     return law;
 }
@@ -290,14 +290,14 @@ Result<double> parse_synth_rate(std::string_view text) {
         return rate ? Result<double>(0.0) : Result<double>(rate.error());
     }
     return rate.value().per_second < least
-               ? invalid("is below one in 11 days; use 10 (a second), 600/m, 50/h or inf")
+               ? invalid("is less than one row in 11 days; use 10 (a second), 600/m, 50/h or inf")
                : Result<double>(rate.value().per_second);
 }
 
 Result<bool> parse_constant(std::string_view text) {
     return text == "constant" || text == "poisson"
                ? Result<bool>(text == "constant")
-               : invalid("is not known; it is poisson or constant");
+               : invalid("is not known; use poisson or constant");
 }
 
 Result<Popularity> parse_popularity(std::string_view text) {
@@ -309,7 +309,7 @@ Result<Popularity> parse_popularity(std::string_view text) {
         }
         popularity.zipf = *zipf;
     } else if (text != "equal" && text != "ordered") {
-        return invalid("is not known; it is equal, ordered, or zipf:EXPONENT");
+        return invalid("is not known; use equal, ordered, or zipf:EXPONENT");
     }
     popularity.ordered = text == "ordered";
     return popularity;

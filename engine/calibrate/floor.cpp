@@ -173,7 +173,7 @@ Result<FireFloors> measure_fires(Driver& driver, std::uint32_t rounds, Duration 
     driver.close(socket.value());
     sink.stop();
     if (connected != 0) {
-        return Error{ErrorCode::refused, -connected, "connect to ourselves"};
+        return Error{ErrorCode::refused, -connected, "connect to a local socket"};
     }
     return floors;
 }

@@ -167,9 +167,9 @@ const char* text_of(Doubt doubt) {
         case Doubt::few_units:
             return "fewer than 5 independent trees or blocks";
         case Doubt::undefined:
-            return "0 on one side, so that a ratio says nothing";
+            return "0 on one side, so there is no ratio";
         case Doubt::too_wide:
-            return "the interval is too wide for a judgement";
+            return "the interval is too wide to judge";
     }
     return "";
 }

@@ -43,7 +43,7 @@ Result<void> Past::add_record(std::string_view line) {
     // A row that was sent again has a record of each attempt.
     const bool is_first = ended_.insert_or_assign(number, known.ended_ns.has_value()).second;
     if (!is_first && known.attempt == 0) {
-        return Error{ErrorCode::exists, 0, "the row has a record already"};
+        return Error{ErrorCode::exists, 0, "the row already has a record"};
     }
     open_.erase(sending_number(known.row, 0, known.side));
     if (has_users_ && known.fired_ns) {

@@ -87,7 +87,7 @@ Record interrupted_record(const InterruptedRun& run, const RemainingRows& remain
         const std::uint32_t rank = run.closed ? 0 : due_at(run.plan, position).rank;
         add_taints(record, RowLosses{}, config.limits, rank);
     } else {
-        record.error = "may have left; its instant is lost";
+        record.error = "may have been sent; its instant is lost";
     }
     return record;
 }

@@ -360,7 +360,7 @@ std::string how_calibrated(const CalibrationFacts& calibration) {
     if (calibration.taken_share > noise_max) {
         char share[32];
         (void)std::snprintf(share, sizeof share, "%.1f", 100 * calibration.taken_share);
-        text += std::string(", while others had ") + share + " % of the CPU";
+        text += std::string(", while others used ") + share + " % of the CPU";
     }
     return text;
 }

@@ -23,7 +23,7 @@ std::string describe_line(const std::string& path, std::uint64_t line, const Err
 Result<RunLines> RunLines::open(const std::string& path, std::string& why) {
     struct stat facts{};
     if (::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) {
-        why = path + ": is not a regular file, so what a run wrote there cannot be read again";
+        why = path + ": is not a regular file, so it cannot be read again";
         return Error{ErrorCode::invalid, 0, "open a file"};
     }
     RunLines lines(path);
@@ -60,7 +60,7 @@ std::optional<std::string_view> RunLines::next() {
             return line;
         }
         if (lines_.too_long()) {
-            why_ = path_ + ": a line is longer than any that a run writes";
+            why_ = path_ + ": a line is longer than any line of a run";
             error_ = Error{ErrorCode::too_large, 0, "read a line"};
         } else if (!feed()) {
             break;

@@ -217,7 +217,7 @@ std::vector<std::string> noise_of(const Calibration& c) {
         const std::string up_to = percent_text(std::min(most, 1.0));
         const std::string from = percent_text(std::min(least, 1.0));
         const bool range = least > noise_max && from != up_to;
-        noise.push_back("other programs had the engine's CPU for " +
+        noise.push_back("other programs used the engine's CPU for " +
                         (range ? from + " to " : "up to ") + up_to + " of the time");
     }
     return noise;
@@ -225,7 +225,7 @@ std::vector<std::string> noise_of(const Calibration& c) {
 
 std::string why_not_of(const Calibration& calibration, const HostFacts& host, bool realtime) {
     if (calibration.realtime && !realtime) {
-        return "the calibration was made with --realtime, this run goes without";
+        return "the calibration was made with --realtime, but this run has no --realtime";
     }
     if (calibration.kernel != host.kernel) {
         return "the calibration was made under " + calibration.kernel + ", this is " + host.kernel;

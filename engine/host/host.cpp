@@ -130,7 +130,7 @@ CpuChoice choose_engine_cpu(const std::vector<std::uint32_t>& allowed, std::stri
         return {*found, "isolated from the scheduler"};
     }
     if (allowed.size() == 1) {
-        return {allowed[0], "the only allowed one: the writer shares it"};
+        return {allowed[0], "the only allowed one, shared with the writer"};
     }
     return {allowed.back(), "the last allowed one: the first ones serve most interrupts"};
 }

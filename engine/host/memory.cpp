@@ -102,7 +102,7 @@ MemoryGrants settle_memory() {
     spare_heap();
     grants.present = populate_all();
     if (!grants.present) {
-        grants.why_not = "not every page could be mapped before the start";
+        grants.why_not = "not all memory could be mapped before the start";
     }
     // What is there, and nothing that is yet to come: a limit must not fail a later allocation.
     grants.locked = ::mlockall(MCL_CURRENT | MCL_ONFAULT) == 0;

@@ -29,7 +29,7 @@ const char* reason_of(int error) {
                    "allow it in the container's seccomp profile";
         case ENOENT:
         case EOPNOTSUPP:
-            return "this machine has no counter of instructions (most virtual machines)";
+            return "this machine has no instruction counter, like most virtual machines";
         case ENOSYS:
             return "this kernel is built without perf_event_open";
         default:
@@ -73,7 +73,7 @@ void ThreadMeter::open_counter() {
     if (counter_ < 0) {
         why_no_instructions_ = reason_of(errno);
     } else if (read_counter() <= 0) {  // some hypervisors let it be opened, and count nothing
-        why_no_instructions_ = "the counter of instructions does not advance";
+        why_no_instructions_ = "the instruction counter does not advance";
     }
 }
 

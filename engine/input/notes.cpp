@@ -49,7 +49,7 @@ std::string sanity_line(const Trace& trace) {
 /// ", blocks of 512 tokens, partial blocks have ids"
 std::string blocks_of(const Trace& trace) {
     if (trace.block_size == 0) {
-        return trace.recorded ? ", no block ids: prompts share what they say"
+        return trace.recorded ? ", no block ids: prompts share equal text"
                               : ", no block ids: prompts share nothing";
     }
     return ", blocks of " + std::to_string(trace.block_size) + " tokens, partial blocks have " +
@@ -76,7 +76,7 @@ void describe(const Trace& trace, std::size_t files, const std::vector<std::stri
     }
     if (!trace.sessions.empty()) {
         notes.push_back(counted(trace.sessions.size(), "session", "sessions") +
-                        "; rows go by their times, whatever turn they are");
+                        "; rows are ordered by time, whatever their turn");
     }
     for (const Remark& remark : trace.remarks) {
         count_note(notes, remark.count, remark.one, remark.many);
@@ -92,7 +92,7 @@ void describe(const Trace& trace, std::size_t files, const std::vector<std::stri
         in_words += trace.recorded && !trace.body_of(row).empty() ? 1 : 0;
         unknown += row.input_length == 0 ? 1 : 0;
     }
-    count_note(notes, in_words, "recorded request, in words", "recorded requests, in words");
+    count_note(notes, in_words, "recorded request, with text", "recorded requests, with text");
     count_note(notes, unknown, "row has no recorded prompt length",
                "rows have no recorded prompt length");
     count_note(notes, trace.zero_outputs, "output length of 0 taken as 1",
@@ -105,7 +105,7 @@ void describe(const Trace& trace, std::size_t files, const std::vector<std::stri
         }
         notes.push_back(std::to_string(trace.unknown_keys) +
                         " values of unknown columns ignored (" + names +
-                        "); --keep carries columns into the records");
+                        "); --keep copies columns into the records");
     }
 }
 

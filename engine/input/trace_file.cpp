@@ -51,7 +51,7 @@ std::string shown_name(const std::string& path) {
 void Reading::refuse_file(const std::string& path, const Error& error) {
     std::string remedy;
     if (error.code == ErrorCode::missing) {
-        remedy = "traces end in .jsonl, .json, .ndjson or .csv, also compressed";
+        remedy = "trace files end in .jsonl, .json, .ndjson or .csv, compressed or not";
     } else if (error.code == ErrorCode::not_found) {
         remedy = "name a file, a folder, or - for standard input";
     }
@@ -78,16 +78,16 @@ bool Reading::take_lines(LineSplitter& lines) {
 void Reading::warn_of_damage(const std::string& name, const InputSource& source,
                              LineSplitter& lines) {
     if (lines.number() == 0) {
-        errors.add({name, 0, "", "", "breaks off: " + std::string(source.error_text()),
+        errors.add({name, 0, "", "", "ends early: " + std::string(source.error_text()),
                     "no line before that can be decoded"});
         return;
     }
     damage.push_back({name, 0, "", "", "is damaged: " + std::string(source.error_text()),
-                      "the errors below may come of it; copy or fetch the file again"});
+                      "it may cause the errors below; copy or fetch the file again"});
     std::string note = "warning: " + name + ": " + std::string(source.error_text()) +
                        ": read up to line " + std::to_string(lines.number());
     if (lines.pending() > 0) {
-        note += ", and left out the line that it breaks off in";
+        note += ", without the incomplete last line";
     }
     notes.push_back(std::move(note));
 }
@@ -160,7 +160,7 @@ void Reading::read_made_lines(SynthText& text, std::string_view name) {
     }
     if (text.too_many()) {
         errors.add(
-            {std::string(name), 0, "", "", "has more rows than a trace can have", "ask for fewer"});
+            {std::string(name), 0, "", "", "has more rows than a trace can have", "select fewer"});
     }
 }
 

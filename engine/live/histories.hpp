@@ -55,8 +55,8 @@ class Histories {
     /// Why nobody goes on behind the row, by its position; null: nothing is wrong with its answer.
     const char* why_ended(std::uint32_t row) const {
         return whys_[row] == Why::none     ? nullptr
-               : whys_[row] == Why::unread ? "has an answer that cannot be gone on from"
-                                           : "has said more than a prompt has room for";
+               : whys_[row] == Why::unread ? "has an answer that cannot be continued"
+                                           : "has more text than fits into a prompt";
     }
 
     /// The words of the row's answer are wanted.

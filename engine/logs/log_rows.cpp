@@ -73,7 +73,7 @@ bool LogRows::read_input(const LogCall& call, TraceRow& row, InputErrors& errors
     const std::uint32_t usage = call.input_tokens.value_or(0);
     if (tokens_.empty() && (usage == 0 || !lenient_)) {
         refuse(call, "messages", "hold no text: the prompt is not in the log",
-               usage == 0 ? "remove the call: its length is not known either"
+               usage == 0 ? "remove the call, whose length is not known either"
                           : "--lenient keeps its length and fills it with private tokens",
                errors);
         return false;
@@ -210,30 +210,31 @@ void LogRows::finish(Trace& trace) {
 std::vector<std::string> LogRows::notes() const {
     std::vector<std::string> notes;
     count_note(notes, calls_failed_, "failed call left out", "failed calls left out");
-    count_note(notes, calls_retried_, "row tries again what failed before: it is a row of its own",
-               "rows try again what failed before: they are rows of their own");
+    count_note(notes, calls_retried_, "row retries a failed call: it stays a separate row",
+               "rows retry failed calls: they stay separate rows");
     count_note(notes, calls_duplicate_, "call that the log holds twice left out",
                "calls that the log holds again left out");
-    count_note(notes, calls_whole_, "call was not streamed: replay streams all",
-               "calls were not streamed: replay streams all");
-    count_note(notes, ends_unknown_, "call has no end: what follows it waits for its sending only",
-               "calls have no end: what follows them waits for their sending only");
+    count_note(notes, calls_whole_, "call was not streamed: replay streams every call",
+               "calls were not streamed: replay streams every call");
+    count_note(notes, ends_unknown_, "call has no end: the next one waits only until it is sent",
+               "calls have no end: the next ones wait only until they are sent");
     count_note(notes, models_.size() > 1 ? models_.size() : 0, "",
-               "models: prompts of different models share ids where their texts are equal");
+               "models: prompts of different models share ids if their texts are equal");
     count_note(notes, usage_.inputs_counted, "prompt without usage: its length is our count",
                "prompts without usage: their lengths are our counts");
     count_note(notes, usage_.outputs_counted, "answer without usage: its length is our count",
                "answers without usage: their lengths are our counts");
     if (usage_.calls_compared > 0) {
-        notes.push_back(
-            "lengths are the server's, by usage: in " + std::to_string(usage_.calls_equal) +
-            " of " + std::to_string(usage_.calls_compared) + " calls our count of the text is " +
-            "the same, in " + std::to_string(usage_.calls_far) +
-            " it is more than a tenth off; tokens by usage " + std::to_string(usage_.usage_tokens) +
-            ", by our count " + std::to_string(usage_.own_tokens));
+        notes.push_back("lengths are the server's, from usage: in " +
+                        std::to_string(usage_.calls_equal) + " of " +
+                        std::to_string(usage_.calls_compared) + " calls our own count is " +
+                        "the same, in " + std::to_string(usage_.calls_far) +
+                        " it is more than a tenth off; tokens from usage " +
+                        std::to_string(usage_.usage_tokens) + ", from our count " +
+                        std::to_string(usage_.own_tokens));
     }
     if (usage_.calls_far * 2 > usage_.calls_compared) {
-        notes.push_back("warning: most counts are far off: is it the model's tokenizer?");
+        notes.push_back("warning: most counts are far off; check that --tokenizer is the model's");
     }
     return notes;
 }

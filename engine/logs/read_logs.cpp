@@ -26,7 +26,7 @@ struct Reading {
 
 void Reading::refuse_file(const std::string& path, const Error& error) const {
     errors.add({path, 0, "", "",
-                error.sys_errno != 0 ? std::strerror(error.sys_errno) : "holds no log",
+                error.sys_errno != 0 ? std::strerror(error.sys_errno) : "has no log",
                 "name a file of JSON lines, a folder of such files, or -"});
 }
 
@@ -74,7 +74,7 @@ void describe_logs(Trace& trace, const Reading& reading, std::size_t files,
     notes.insert(notes.end(), own.begin(), own.end());
     if (!trace.ids.empty()) {
         notes.push_back(
-            "prompts are role, newline, text, newline for each message: that stands in for the "
+            "prompts consist of role, newline, text and newline per message, in place of the "
             "server's chat template");
     }
 }
@@ -107,7 +107,7 @@ bool read_logs(const LogFiles& files, Tokenizer& tokenizer, KeyedHash& hash, Tra
     out.files = {{out.name, 0}};
     if (errors.empty() && out.rows.empty()) {
         errors.add({files.paths.empty() ? "" : files.paths.front(), 0, "", "",
-                    "holds no request that was answered", "a trace needs at least one"});
+                    "has no answered request", "a trace needs at least one"});
     }
     if (errors.empty()) {
         describe_logs(out, reading, 1, notes);

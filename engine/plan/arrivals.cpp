@@ -127,7 +127,7 @@ Result<std::vector<std::int64_t>> arrival_times(const ArrivalRules& rules, std::
                                             ? seconds_over_rows(*rules.over_rows, units.value())
                                             : seconds_on_curve(rules.curve, units.value());
     if (!seconds.empty() && !(seconds.back() < due_most_s)) {
-        return Error{ErrorCode::out_of_range, 0, "let all rows arrive: it takes decades"};
+        return Error{ErrorCode::out_of_range, 0, "let all rows arrive: that takes decades"};
     }
     std::vector<std::int64_t> times;
     times.reserve(seconds.size());

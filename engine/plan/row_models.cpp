@@ -54,10 +54,9 @@ RowModels::RowModels(const FieldTemplate& model, const Trace& trace, const Plan&
             error.line = row.line;
             error.field = model.name;
             error.value = name.value_or("");
-            error.problem = name
-                                ? "is a model name beyond the limit of " + std::to_string(names_max)
-                                : "has no value for --model";
-            error.remedy = "name a column that holds the model in every row, or one model for all";
+            error.problem = name ? "is a model name longer than " + std::to_string(names_max)
+                                 : "has no value for --model";
+            error.remedy = "name a column with a model in every row, or one model for all";
             errors.add(std::move(error));
             continue;
         }

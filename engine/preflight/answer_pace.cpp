@@ -44,16 +44,15 @@ void AnswerPace::note_length() {
     const std::string said =
         "asked for " + tokens_text(asked) + ", it made " + std::to_string(made);
     if (made > asked) {
-        context_.note("warning: " + said +
-                      ": rows that ask for fewer than it makes end as long_output" +
+        context_.note("warning: " + said + ": rows that ask for fewer tokens end as long_output" +
                       (context_.plan.body.length_member.empty()
                            ? ""
-                           : "; without --length-field the other name is tried"));
+                           : "; remove --length-field to try the other name"));
     } else if (found.has_completion_tokens && found.stream_chunks > made) {
         context_.note("warning: usage counts " + tokens_text(made) + " and " +
                       std::to_string(found.stream_chunks) +
-                      " chunks had text: it leaves some out (those of the reasoning?), "
-                      "and rows end as short_output; --output cap accepts that");
+                      " chunks had text: it leaves some out (maybe reasoning), and rows end as "
+                      "short_output; --output cap accepts that");
     } else if (made < asked && found.has_completion_tokens) {
         context_.note("warning: " + said +
                       ": rows may end early, as short_output; --output cap accepts that");
@@ -85,10 +84,9 @@ bool AnswerPace::check_text() {
     if (context_.plan.dialect->form == nullptr || context_.findings.stream_chunks != 0) {
         return true;
     }
-    return context_.fail(
-        "an answer of " + std::to_string(stream_tokens) +
-        " tokens came and none of its events has text where event.content of the template "
-        "points: correct the pointer");
+    return context_.fail("an answer of " + std::to_string(stream_tokens) +
+                         " tokens came, but no event has text where event.content of the template "
+                         "points; correct the pointer");
 }
 
 }  // namespace driftless

@@ -14,25 +14,23 @@ namespace {
 constexpr Duration turn_max = milliseconds(100);
 
 constexpr const char* own_lack =
-    "this host has no descriptor, port or memory left for it: raise ulimit -n or "
+    "this host has no descriptor, port or memory left; raise ulimit -n or "
     "net.ipv4.ip_local_port_range";
 
 /// What to do where no whole answer came.
 const char* remedy_for(ErrorCode code) {
     switch (code) {
         case ErrorCode::bad_http:
-            return "do host and port of --url belong to a model server? If it speaks TLS, use "
-                   "https://";
+            return "check host and port of --url; if the server speaks TLS, use https://";
         case ErrorCode::too_large:
-            return "is that page from a model server? Check --url and --endpoint";
+            return "check --url and --endpoint: the page may not be from a model server";
         case ErrorCode::exhausted:
             return own_lack;
         case ErrorCode::closed:
         case ErrorCode::reset:
-            return "the log of the server, or of the proxy in front of it, says why it closed the "
-                   "connection";
+            return "see the log of the server, or of the proxy in front of it, for the reason";
         default:
-            return "is the server up? --wait-ready T waits for it";
+            return "check that the server is up; --wait-ready T waits for it";
     }
 }
 

@@ -59,7 +59,7 @@ Task<void> BodyForm::try_other_length(const std::string& prompt, Probe& one) {
     context_.note("it made " + tokens_text(one.made()) + " where " +
                   std::string(plan.dialect->length_member) + " asked for " +
                   std::to_string(one.asked) + ", and obeys " + found.length_member +
-                  ": rows go with that");
+                  ": rows use it");
     one = std::move(other);
 }
 

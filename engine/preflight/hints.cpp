@@ -32,11 +32,12 @@ struct Remedy {
 };
 constexpr const char* check_key = "check --api-key or OPENAI_API_KEY";
 constexpr const char* drop_temperature =
-    "--extra-body '{\"temperature\":1}' asks for another one, '{\"temperature\":null}' for none";
+    "--extra-body '{\"temperature\":1}' sets another value, '{\"temperature\":null}' removes it";
 constexpr Remedy remedies[] = {
     {400, "chat template",
-     "the model has no chat template: use --api openai-completions, or give the server one"},
-    {400, "plain http request", "the server expects TLS: use https:// in --url"},
+     "the model has no chat template: use --api openai-completions, or configure one on the "
+     "server"},
+    {400, "plain http request", "the server expects TLS; use https:// in --url"},
     {400, "user authentication", check_key},
     {400, "authentication error", check_key},
     {400, "no connected db",  // LiteLLM looks up there every key that is not its master key
@@ -45,16 +46,15 @@ constexpr Remedy remedies[] = {
     {400, "temperature", drop_temperature},
     {422, "temperature", drop_temperature},
     {401, "", check_key},
-    {403, "",
-     "check --api-key or OPENAI_API_KEY, and --header, where a gateway wants another field"},
-    {405, "", "nothing accepts POST there: check --endpoint and --api"},
-    {413, "", "a proxy does not accept bodies of that size (nginx: client_max_body_size)"},
-    {422, "", "the server does not accept this body: check --api and --extra-body"},
-    {429, "", "the server or its gateway limits requests: ask for a higher limit, or wait"},
-    {501, "", "the server was started without this API: check --api"},
-    {502, "", "no server answers behind the gateway: --wait-ready T waits for it"},
-    {503, "", "the server is loading or overloaded: --wait-ready T waits for it"},
-    {504, "", "no server answers behind the gateway: --wait-ready T waits for it"},
+    {403, "", "check --api-key or OPENAI_API_KEY, or --header if a gateway needs another field"},
+    {405, "", "this path does not accept POST; check --endpoint and --api"},
+    {413, "", "a proxy refuses bodies of that size; raise its limit (nginx: client_max_body_size)"},
+    {422, "", "the server does not accept this body; check --api and --extra-body"},
+    {429, "", "the server or its gateway limits requests; ask for a higher limit, or wait"},
+    {501, "", "the server was started without this API; check --api"},
+    {502, "", "no server answers behind the gateway; --wait-ready T waits for it"},
+    {503, "", "the server is loading or overloaded; --wait-ready T waits for it"},
+    {504, "", "no server answers behind the gateway; --wait-ready T waits for it"},
 };
 
 /// Flags that let a server take longer prompts, by its kind.
@@ -105,12 +105,13 @@ std::string hint_of_usage(const PreflightFindings& found, const Dialect& dialect
                lacks;
     }
     if (dialect.form != nullptr) {
-        return "the template's event.prompt_tokens leads to no count of prompt tokens" + lacks;
+        return "the template's event.prompt_tokens does not point to a count of prompt tokens" +
+               lacks;
     }
     if (found.sent_usage || found.has_completion_tokens) {
-        return "usage came without prompt tokens" + lacks;
+        return "usage has no prompt tokens" + lacks;
     }
-    return with_flag("no usage came" + lacks, flag_of(usage_flags, kind));
+    return with_flag("the answer has no usage" + lacks, flag_of(usage_flags, kind));
 }
 
 /// Nothing counts a prompt: what stands around it, and what its words cost, may be unknown.
@@ -120,9 +121,9 @@ std::string hint_of_lengths(const PreflightFindings& found) {
     }
     const std::string words =
         found.tokenize ? "" : ", and nothing shows that each word is one token";
-    return "warning: the server counts no prompt: its overhead is unknown and taken as 0" + words +
-           "; prompts may be longer than recorded; --overhead PRE,POST sets the overhead" +
-           (found.tokenize ? "" : ", --tokenizer chooses the words");
+    return "warning: the server counts no prompt tokens: its overhead is unknown and taken as 0" +
+           words + "; prompts may be longer than recorded; set --overhead PRE,POST" +
+           (found.tokenize ? "" : " and --tokenizer");
 }
 
 /// Whether the text of answers is where it is looked for.
@@ -132,7 +133,7 @@ std::string hint_of_text(const PreflightFindings& found) {
     if (found.stream_chunks > 0) {
         return found.unread_member.empty()
                    ? ""
-                   : "warning: " + unread + "its tokens have no stamps, and TTFT may be too late";
+                   : "warning: " + unread + "its tokens have no stamps, and TTFT may be too high";
     }
     if (found.stream_chunks < 0) {
         return "";
@@ -151,11 +152,10 @@ std::string remedy_of_unreadable(Unreadable unreadable) {
         case Unreadable::no:
             break;
         case Unreadable::encoded:
-            return "the server compresses its answers, though no request asks for that, and "
-                   "driftless cannot read them: turn compression off there, or in the proxy in "
-                   "front of it (nginx: gzip off)";
+            return "the server compresses its answers unasked, and driftless cannot read them; "
+                   "turn compression off there, or in the proxy in front of it (nginx: gzip off)";
         case Unreadable::not_a_stream:
-            return "--no-stream asks for whole answers, which have no TTFT, TPOT and ITL";
+            return "--no-stream asks for unstreamed answers, which have no TTFT, TPOT or ITL";
         case Unreadable::not_whole:
             return "remove --no-stream";
         case Unreadable::foreign:
@@ -172,25 +172,25 @@ std::string hint_of_cache(const Dialect& dialect, std::string_view kind) {
                lacks;
     }
     if (dialect.form != nullptr) {
-        return "the template's event.cached_tokens leads to no count of cached tokens, not even "
-               "for a prompt that the server had seen" +
+        return "the template's event.cached_tokens does not point to a count of cached tokens, "
+               "even for a repeated prompt" +
                lacks;
     }
-    return with_flag("no cached tokens were reported, even for a prompt that was repeated" + lacks,
+    return with_flag("no cached tokens were reported, even for a repeated prompt" + lacks,
                      flag_of(cache_flags, kind));
 }
 
 /// `--url` takes what stands before the path that was asked, and --endpoint a path.
 std::string remedy_of_redirect(std::string_view location, std::string_view path) {
-    const std::string leads = "it leads to " + std::string(location);
+    const std::string leads = "it redirects to " + std::string(location);
     if (location.find("://") == location.npos) {
-        return leads + " on the same server: check the paths in --url and --endpoint";
+        return leads + " on the same server; check the paths in --url and --endpoint";
     }
     if (path.empty() || !location.ends_with(path)) {
-        return leads + ": if the server is there, use that in --url";
+        return leads + "; if the server is there, use that in --url";
     }
     location.remove_suffix(path.size());
-    return "it leads elsewhere: give --url " + std::string(location);
+    return "it redirects elsewhere; use --url " + std::string(location);
 }
 
 /// Where the server is of a kind that does not speak the API that was tried: what it does speak.
@@ -217,11 +217,11 @@ std::string remedy_of_model(const Refusal& refusal, const std::vector<std::strin
     std::vector<std::string> others = models;
     std::erase(others, refusal.model);
     if (!others.empty()) {
-        return "use --model with one of those that it lists: " + list_first(others, models_shown);
+        return "use --model with one that it lists: " + list_first(others, models_shown);
     }
     return models.empty() ? ""
-                          : "it lists no other model than \"" + models.front() +
-                                "\": give --model the name that its workers serve";
+                          : "it lists only the model \"" + models.front() +
+                                "\"; set --model to the name that its workers serve";
 }
 
 }  // namespace
@@ -259,9 +259,8 @@ std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect
     constexpr std::int64_t chunks_told_apart = 4;
     if (found.stream_chunks >= chunks_told_apart && found.stream_receives == 1) {
         hints.push_back("the " + std::to_string(found.stream_chunks) +
-                        " chunks of an answer came in one read: they are made too fast to be told "
-                        "apart, or a proxy buffers streams (nginx: proxy_buffering "
-                        "off)");
+                        " chunks of an answer came in one read: they come too fast to be "
+                        "distinguished, or a proxy buffers streams (nginx: proxy_buffering off)");
     }
     return hints;
 }
@@ -295,7 +294,7 @@ std::string remedy_for(const Refusal& refusal, const std::vector<std::string>& m
         }
     }
     if (refusal.ids && status >= 400) {
-        return "the server, or a gateway in front of it, may not accept token ids: try --prompt "
+        return "the server, or a gateway in front of it, may not accept token ids; try --prompt "
                "text";
     }
     return status == 404 ? "check --url, --endpoint, --api and --model" : "";

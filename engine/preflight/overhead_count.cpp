@@ -69,8 +69,8 @@ void OverheadCount::take_given(const Overhead& overhead) {
     const std::int64_t given = std::int64_t{overhead.pre} + overhead.post;
     if (found.has_usage && given != around_) {
         context_.note("warning: usage counts an overhead of " + std::to_string(around_) +
-                      " tokens and --overhead says " + std::to_string(given) +
-                      ": no prompt will have its recorded length; remove --overhead");
+                      " tokens, --overhead says " + std::to_string(given) +
+                      "; no prompt will have its recorded length; remove --overhead");
     }
     found.overhead = overhead;
     found.overhead_source = "flag";
@@ -88,11 +88,11 @@ bool OverheadCount::split_by_template(std::uint32_t tokens) {
     const std::optional<TemplateSplit> found = split_of(splits, tokens);
     if (!found) {
         const Overhead& first = splits.front().around;
-        context_.note("the chat template beside --tokenizer (" +
+        context_.note("the chat template next to --tokenizer (" +
                       std::string(splits.front().family) + ") puts " + std::to_string(first.pre) +
                       "+" + std::to_string(first.post) +
                       " tokens around a prompt and usage counts " + std::to_string(tokens) +
-                      ": its split is not used");
+                      "; its split is not used");
         return false;
     }
     context_.findings.overhead = found->around;
@@ -128,7 +128,7 @@ void OverheadCount::take(std::int64_t around) {
     } else {
         context_.note("usage counts an overhead of " + std::to_string(around) +
                       " tokens, /tokenize one of " + std::to_string(reported.pre + reported.post) +
-                      ": the count of usage is taken");
+                      ": using that of usage");
     }
 }
 

@@ -43,7 +43,7 @@ Task<Probe> ProbeSender::send(const std::string& prompt, std::uint32_t tokens) {
         probe.message =
             frame.error().code == ErrorCode::bad_json
                 ? "--extra-body is not a JSON object"
-                : "--extra-body would replace the prompt, or the object that holds the length";
+                : "--extra-body would replace the prompt, or the object with the length";
         co_return probe;
     }
     const BodyFrame& parts = frame.value();

@@ -133,7 +133,7 @@ void RefusedParts::apply() {
 /// What rows lack without a part.
 std::string RefusedParts::note_of(const Dropped& dropped) const {
     const std::string refuses = "the server refuses " + std::string(name_of(dropped.part)) + " (" +
-                                dropped.reason + "): rows go ";
+                                dropped.reason + "): rows are sent ";
     switch (dropped.part) {
         case Part::ignore_eos:
             return refuses + "without it and may end early; --output cap counts no row as short";

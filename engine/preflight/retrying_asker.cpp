@@ -46,8 +46,8 @@ Duration RetryingAsker::busy_pause(int times) {
     if (!busy_noted_) {
         busy_noted_ = true;
         context_.note(
-            "it answers 429 to the preflight, which waits and asks again: rows that get a 429 are "
-            "not sent again");
+            "it answers 429 to the preflight, which waits and retries; rows that get a 429 are not "
+            "sent again");
     }
     return seconds(std::min(wanted, busy_pause_s_max));
 }
@@ -66,10 +66,10 @@ bool RetryingAsker::broke(bool answered) const {
 void RetryingAsker::note_broken(bool answered) {
     if (!broken_noted_) {
         broken_noted_ = true;
-        context_.note("warning: a question of the preflight " +
+        context_.note("warning: a preflight request " +
                       (answered ? "was answered " + std::to_string(context_.asker.reply().status)
                                 : std::string("broke off")) +
-                      " and was asked again; rows that meet this fail");
+                      " and was sent again; rows that meet this fail");
     }
 }
 

@@ -50,7 +50,7 @@ Task<bool> ServerPages::ask_models() {
         context_.failure.error = asker.error();
         const std::string server = context_.plan.server.address.to_text();
         co_return context_.fail((asker.heard()
-                                     ? "no whole answer to GET /v1/models came from " + server
+                                     ? "no complete answer to GET /v1/models came from " + server
                                      : "cannot reach " + server) +
                                 ": " + asker.why());
     }
@@ -145,7 +145,7 @@ bool ServerPages::fail_models() {
         const std::string wait = context_.plan.wait_ready ? ", also after --wait-ready"
                                                           : ": --wait-ready T waits for one";
         return context_.fail(asked + "lists no model" + wait +
-                             "; name it with --model where the server never lists it");
+                             "; name it with --model if the server never lists it");
     }
     const std::string encoding = asker.printable_words(body_encoding(reply.head));
     const std::string words =
@@ -160,7 +160,7 @@ bool ServerPages::fail_models() {
         remedy = remedy_for(refusal, {});
     } else if (reply.status == 200 && reply.body.starts_with('<')) {
         said = "a web page: " + words;
-        remedy = "check --url, and what answers in front of the server";
+        remedy = "check --url and any proxy in front of the server";
     } else if (reply.status != 200 && !lacks_page(reply.status)) {
         said = words;
         remedy = remedy_for(refusal, {});

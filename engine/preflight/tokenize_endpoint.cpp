@@ -58,7 +58,7 @@ Task<bool> TokenizeEndpoint::try_form(TokenizeForm form) {
     }
     if (split) {
         context_.note(std::string("/tokenize (") + name_of(form) +
-                      ") makes more than one token of single words: not used");
+                      ") counts more than one token for single words: not used");
     }
     co_return false;
 }

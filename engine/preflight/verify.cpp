@@ -243,8 +243,8 @@ Task<bool> Verification::check_row(std::uint32_t position, std::string& prompt,
     const std::int64_t around = std::int64_t{plan_.overhead.pre} + plan_.overhead.post;
     const std::int64_t expected = std::max<std::int64_t>(row.input_length, around + 1);
     if (counted != expected) {
-        co_return fail(name + ": the server makes " + std::to_string(counted) +
-                       " tokens of its prompt, the trace says " + std::to_string(expected));
+        co_return fail(name + ": the server counts " + std::to_string(counted) +
+                       " tokens for its prompt, the trace says " + std::to_string(expected));
     }
     ++findings_.rows;
     findings_.tokens += static_cast<std::uint64_t>(counted);

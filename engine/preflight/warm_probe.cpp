@@ -66,7 +66,7 @@ Task<void> WarmProbe::reset_job() {
     co_await ask(state_);
     ok_ = false;
     if (state_.state == CacheState::unknown) {
-        (void)fail("it cannot be proven: " + state_.why +
+        (void)fail("it cannot be checked: " + state_.why +
                    (context_.findings.has_cached_tokens
                         ? "; use --cache-salt random instead"
                         : "; have the server report them (vLLM: --enable-prompt-tokens-details, "
@@ -96,7 +96,7 @@ void WarmProbe::give_up(const Probe& probe, CacheProbe& out) const {
     out.state = CacheState::unknown;
     const std::string said =
         probe.status > 0 ? "was answered " + std::to_string(probe.status) : "failed";
-    out.why = "the probe of the cache " + said +
+    out.why = "the cache probe " + said +
               (probe.message.empty() ? "" : ": " + context_.asker.printable_words(probe.message));
 }
 
@@ -112,7 +112,7 @@ Task<void> WarmProbe::ask(CacheProbe& out) {
     note(first, out);
     if (hits(first) && tried_twice) {
         out.state = CacheState::unknown;
-        out.why = "the probe of the cache broke off, and found its own first try";
+        out.why = "the cache probe broke off, and its repetition found its own first try";
     } else if (hits(first)) {
         out.state = CacheState::warm;
     } else {
@@ -141,7 +141,7 @@ Task<void> WarmProbe::ask_again(CacheProbe& out) {
     }
     out.state = CacheState::unknown;
     out.why = context_.findings.has_cached_tokens
-                  ? "the same prompt, sent again, hit nothing: the server keeps no prompts, or "
+                  ? "the same prompt, sent again, hit nothing: the server caches no prompts, or "
                     "another worker answered"
                   : "the server reports no cached tokens";
 }
@@ -167,7 +167,7 @@ Task<WarmProbe::Emptied> WarmProbe::empty(std::string& path) {
                 "POST " + asker.printable_words(path) +
                 (answered ? " was answered " + std::to_string(status) : " failed: " + asker.why()) +
                 (words.empty() ? "" : " (" + words + ")") +
-                "; let the server get idle, or use --cache-salt random instead");
+                "; wait until the server is idle, or use --cache-salt random instead");
             co_return is_passing(status) ? Emptied::not_yet : Emptied::cannot;
         }
         co_return Emptied::yes;
@@ -196,7 +196,7 @@ Task<bool> WarmProbe::prove(CacheProbe& out) {
         if (!after.ok) {
             give_up(after, out);
             co_return fail("POST " + context_.asker.printable_words(path) +
-                           " cannot be proven: " + out.why);
+                           " cannot be checked: " + out.why);
         }
         if (!hits(after)) {
             note(after, out);
@@ -209,11 +209,11 @@ Task<bool> WarmProbe::prove(CacheProbe& out) {
     if (emptied != Emptied::yes) {
         co_return false;  // the endpoint has said why
     }
-    co_return fail("POST " + context_.asker.printable_words(path) + " was answered, and " +
-                   std::to_string(out.cached_tokens) + " of " + std::to_string(out.tokens) +
-                   " tokens of a prompt sent before it are still cached: requests of others may "
-                   "be in flight, or another cache stands behind; let the server get idle, or "
-                   "restart it");
+    co_return fail(
+        "POST " + context_.asker.printable_words(path) + " was answered, and " +
+        std::to_string(out.cached_tokens) + " of " + std::to_string(out.tokens) +
+        " tokens of an earlier prompt are still cached: other requests may be in flight, or there "
+        "is another cache behind it; wait until the server is idle, or restart it");
 }
 
 }  // namespace driftless

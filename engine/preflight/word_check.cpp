@@ -96,7 +96,7 @@ Task<bool> WordCheck::count(std::span<const std::uint32_t> words, bool whole,
         tokenize_.doubt();
         context_.note("/tokenize counts " + std::to_string(reported) + " tokens for " +
                       std::to_string(words.size()) + " words, usage " + std::to_string(tokens) +
-                      ": the count of usage is taken");
+                      ": using that of usage");
     }
     co_return true;
 }
@@ -107,11 +107,11 @@ Task<bool> WordCheck::go_without_tokenize(bool counted, const std::string& promp
     const std::string stopped =
         "/tokenize stopped reporting tokens (" + context_.asker.status_or_why() + "): ";
     if (!context_.findings.has_usage) {
-        co_return context_.fail(stopped +
-                                "nothing else counts the words; --no-preflight skips this check");
+        co_return context_.fail(
+            stopped + "nothing else can count the words; --no-preflight skips this check");
     }
     tokenize_.doubt();
-    context_.note(stopped + "usage alone counts");
+    context_.note(stopped + "using only usage");
     bool going = true;
     if (!counted) {
         going = co_await sender_.count(prompt, tokens);

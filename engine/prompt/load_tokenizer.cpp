@@ -46,8 +46,8 @@ std::string missing_text(const std::string& given) {
         return "does not exist";
     }
     const std::string folder = given.substr(given.rfind('/') + 1);
-    return "does not exist here. If it is the name of a model: driftless downloads nothing, it "
-           "reads a tokenizer.json or a folder that has one; get it with: hf download " +
+    return "does not exist; if it is the name of a model, download its tokenizer with: hf "
+           "download " +
            given + " tokenizer.json tokenizer_config.json --local-dir " + folder +
            ", then give --tokenizer " + folder;
 }
@@ -67,7 +67,7 @@ Result<std::string> read_model_file(const std::string& path, std::string& why) {
             return text;
         }
         if (text.size() + piece.value().size() > file_bytes_max) {
-            why = "is larger than 256 MiB: that is not a tokenizer.json";
+            why = "is larger than 256 MiB, so it is not a tokenizer.json";
             return Error{ErrorCode::too_large, 0, "read a tokenizer"};
         }
         text += piece.value();
@@ -75,7 +75,7 @@ Result<std::string> read_model_file(const std::string& path, std::string& why) {
     const ErrorCode code = source.error().code;
     why = code == ErrorCode::not_found ? "does not exist"
           : code == ErrorCode::invalid ? "is a folder"
-          : code == ErrorCode::denied  ? "may not be read"
+          : code == ErrorCode::denied  ? "cannot be read: permission denied"
                                        : "cannot be read";
     return source.error();
 }
@@ -103,7 +103,7 @@ Result<TokenizerParts> read_parts(const std::string& path, std::string_view text
     const std::string beside = path.substr(0, path.rfind('/') + 1) + "tokenizer_config.json";
     const Result<std::string> config = read_model_file(beside, why);
     if (!config && config.error().code != ErrorCode::not_found) {
-        why = "tokenizer_config.json beside it " + why;
+        why = "tokenizer_config.json next to it " + why;
         return config.error();
     }
     return read_rank_file(text, config ? std::string_view(config.value()) : "", why);

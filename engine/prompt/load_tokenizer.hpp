@@ -12,7 +12,7 @@ namespace driftless {
 
 /// What a replay can do without its tokenizer.
 inline constexpr std::string_view built_in_remedy =
-    "without --tokenizer, built-in words are used, which the server is asked about before the run";
+    "without --tokenizer, built-in words are used and checked on the server before the run";
 
 /// The file that `--tokenizer` names: the tokenizer in a folder that has one, else what was given.
 std::string tokenizer_file(const std::string& given);

@@ -39,9 +39,9 @@ void refuse(const Trace& trace, const TraceRow& row, std::string_view request, c
     constexpr std::size_t value_bytes_max = 80;
     one.value = request.substr(0, value_bytes_max);
     if (error.code == ErrorCode::bad_json) {
-        one.problem = "holds no request that can be read";
+        one.problem = "has no readable request";
     } else if (error.code == ErrorCode::invalid) {
-        one.problem = "holds only what is new since the turn before it, which is not sent";
+        one.problem = "has only what is new since the previous turn, which is not sent";
     } else {
         one.problem = "cannot be sent with this --api";
     }
@@ -110,7 +110,7 @@ std::vector<std::string> recorded_notes(const RecordedFigures& figures) {
                     " sent as recorded");
     if (figures.unbounded > 0) {
         notes.push_back(counted(figures.unbounded, "of them has", "of them have") +
-                        " no recorded output length: its own limit holds, or none");
+                        " no recorded output length: its own limit applies, or none");
     }
     for (const FixName& name : recorded_fix_names()) {
         if (const std::uint64_t count = figures.fixes.*name.count; count > 0) {
@@ -123,11 +123,11 @@ std::vector<std::string> recorded_notes(const RecordedFigures& figures) {
 std::vector<std::string> live_notes(const LiveFigures& figures) {
     std::vector<std::string> notes;
     notes.push_back(counted(figures.turns, "turn goes", "turns go") +
-                    " on behind answers of this run, in " +
+                    " on from answers of this run, in " +
                     counted(figures.conversations, "conversation", "conversations"));
     if (figures.edited > 0) {
         notes.push_back(counted(figures.edited, "turn does", "turns do") +
-                        " not repeat what was said before it, and keeps its recorded words");
+                        " not repeat the conversation before it, and keeps its recorded text");
     }
     return notes;
 }

@@ -87,16 +87,16 @@ class Renderer {
     /// Names the session where that is long. Columns are not shown: they may hold a key.
     void refuse_long(std::size_t bytes) {
         const std::string problem =
-            "makes the row's own header values " + std::to_string(bytes) + " bytes long";
+            "makes the row's header values " + std::to_string(bytes) + " bytes long";
         const std::string name = name_of(row_->session).value_or("");
         if (name.size() > RowFields::row_bytes_max / templates_.size() / 2) {
             refuse("session", name, problem.c_str(),
-                   "4096 are the most: shorten the name, or leave " +
+                   "at most 4096 are allowed; shorten the name, or leave " +
                        std::string(templates_.back().flag) + " out");
             return;
         }
-        refuse("", std::to_string(bytes), "bytes of --header values of its own are more than 4096",
-               "name shorter columns");
+        refuse("", std::to_string(bytes), "bytes of --header values are more than 4096",
+               "use shorter columns");
     }
 
     std::optional<std::string> value_of(const TemplatePiece& piece) const {

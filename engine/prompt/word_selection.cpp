@@ -92,7 +92,7 @@ bool Selection::check_joins() {
             }
         }
         return refuse("it has tokens that span more than one word ('" + std::string(*token) +
-                      "'), so that words side by side need not stay one token each");
+                      "'), so adjacent words may not stay one token each");
     }
     return true;
 }
@@ -117,7 +117,7 @@ bool Selection::check_added() {
             continue;
         }
         if (inner_blank) {
-            return refuse("its added token '" + token.text + "' would be found between words");
+            return refuse("its added token '" + token.text + "' could appear between words");
         }
         hidden_.push_back(std::move(letters));
     }
@@ -186,7 +186,7 @@ bool Selection::encodes_to(std::string_view text, const std::vector<Word>& words
     if (good == words.size() && good == ids_.size()) {
         return true;
     }
-    return refuse("its words do not stay one token each in a text ('" +
+    return refuse("its words do not stay one token each in text ('" +
                   std::string(words[good == 0 ? 0 : good - 1].text) +
                   "' did not); its pre-tokenizer cuts words from the blank in front of them");
 }
@@ -209,7 +209,7 @@ Result<SelectedWords> Selection::run() {
     const std::size_t count = std::min<std::size_t>(words_.size(), WordTable::words_max);
     if (count < WordTable::words_min) {
         why_ = "only " + std::to_string(count) +
-               " of its words are one token wherever they stand; prompts need " +
+               " of its words are always one token; prompts need " +
                std::to_string(WordTable::words_min);
         return error;
     }

@@ -107,7 +107,7 @@ Result<FiredMarks> FiredMarks::open_one(const std::string& name, std::size_t row
         return closing(fd,
                        {ErrorCode::denied, 0, "open the marks of a run: others may write them"});
     }
-    const Error other{ErrorCode::invalid, 0, "open the marks of a run: they are of another one"};
+    const Error other{ErrorCode::invalid, 0, "open the marks of a run: they belong to another run"};
     if (facts.st_size != static_cast<off_t>(bytes_for(words))) {
         return closing(fd, other);
     }

@@ -80,7 +80,7 @@ Measured first_turn_hits(const SummaryFigures& f) {
             "first requests of " + counted(turns.reported, "tree", "trees") + " hit " +
                 std::to_string(turns.cached_tokens) + " of " + std::to_string(turns.input_tokens) +
                 " tokens, " + std::to_string(possible) +
-                " of them possible in a cache that begins empty"};
+                " of them possible in an initially empty cache"};
 }
 
 Measured coverage(const RuleFacts& facts, const SummaryFigures& f, const OptionalNs& last,
@@ -89,7 +89,7 @@ Measured coverage(const RuleFacts& facts, const SummaryFigures& f, const Optiona
         return {std::nullopt, "the phase has no length: --for"};
     }
     if (!facts.measured_from_ns && f.warmup_rows > 0) {
-        return {std::nullopt, "when the phase began behind the warm-up is not known"};
+        return {std::nullopt, "when the phase began after the warm-up is not known"};
     }
     const std::int64_t begin_ns = facts.measured_from_ns.value_or(0);
     const double phase_s = static_cast<double>(*facts.for_ns) / ns_per_s;
@@ -108,7 +108,7 @@ Measured cut_short(Ending ending) {
         case Ending::interrupted:
             return {1, "the run was interrupted"};
         case Ending::none:
-            return {1, "the run was killed, or still goes on"};
+            return {1, "the run was killed, or is still running"};
     }
     return {};
 }
@@ -142,7 +142,7 @@ Measured overtaken(const SummaryFigures& f) {
     }
     return {static_cast<double>(f.overtaken_turns),
             std::to_string(f.overtaken_turns) + " of " + std::to_string(f.follow_up_turns) +
-                " turns left before the turn before them had ended"};
+                " turns were sent before the previous turn had ended"};
 }
 
 }  // namespace

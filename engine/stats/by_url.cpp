@@ -28,7 +28,7 @@ std::string explain_by_url(const std::vector<UrlFigures>& urls) {
         return "";
     }
     return off + (urls_off < urls.size() ? ", elsewhere none" : "") +
-           ": serve the same model and template at every --url, or replay against each by itself";
+           ": serve the same model and template at every --url, or replay against each separately";
 }
 
 ByUrl::One& ByUrl::of(const std::string& url) {

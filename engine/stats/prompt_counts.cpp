@@ -113,29 +113,28 @@ std::string PromptCounts::explain(PromptCause cause) const {
                 return "the server reports about as many tokens for a long prompt as for a short "
                        "one: it does not count them";
             }
-            std::snprintf(text, sizeof(text),
-                          "the difference grows with the length (%+.*f tokens per 1,000): not "
-                          "every word is one token there; give the model's --tokenizer, or "
-                          "--prompt ids",
-                          std::abs(1000 * slope()) < 1     ? 3
-                          : std::abs(1000 * slope()) < 100 ? 1
-                                                           : 0,
-                          1000 * slope());
+            std::snprintf(
+                text, sizeof(text),
+                "the difference grows with the length (%+.*f tokens per 1,000): not every word is "
+                "one token there; use the model's --tokenizer, or --prompt ids",
+                std::abs(1000 * slope()) < 1     ? 3
+                : std::abs(1000 * slope()) < 100 ? 1
+                                                 : 0,
+                1000 * slope());
             break;
         case PromptCause::short_rows:
             std::snprintf(text, sizeof(text),
-                          "%s recorded shorter than the %lld tokens that the server adds to "
+                          "%s recorded as shorter than the %lld tokens that the server adds to "
                           "every prompt, and cannot be made that short",
                           counted(sums_.short_off, "row", "rows").c_str(),
                           static_cast<long long>(assumed));
             break;
         case PromptCause::mixed:
-            std::snprintf(
-                text, sizeof(text),
-                "the differences (%+lld to %+lld tokens, %s) neither agree nor grow "
-                "with the length: does the server truncate prompts, or change its template?",
-                static_cast<long long>(off_min_), static_cast<long long>(off_max_),
-                counted(rows_off_, "row", "rows").c_str());
+            std::snprintf(text, sizeof(text),
+                          "the differences (%+lld to %+lld tokens, %s) neither agree nor grow with "
+                          "the length: the server may truncate prompts or change its template",
+                          static_cast<long long>(off_min_), static_cast<long long>(off_max_),
+                          counted(rows_off_, "row", "rows").c_str());
             break;
     }
     return text;

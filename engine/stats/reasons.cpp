@@ -25,7 +25,7 @@ std::string last_of_instant_text(const SummaryFigures& figures, const TaintLimit
     return last == drift_limit_ns(limits, 0)
                ? ""
                : " (" + milliseconds_text(last) + " for the last of " + std::to_string(rows) +
-                     " rows of one instant)";
+                     " rows at one instant)";
 }
 
 // A second with less is an ordinary one.
@@ -42,7 +42,7 @@ std::string milliseconds_text(std::int64_t ns) {
 void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client, Reasons& reasons) {
     if (figures.tainted_lost > 0) {
         reasons.push_back(rows_text(figures.tainted_lost) +
-                          " lost payload in our own ring: the writer was too slow");
+                          " lost payload in the client's own ring: the writer was too slow");
     }
     if (figures.tainted_client_failed > 0) {
         reasons.push_back(
@@ -50,8 +50,7 @@ void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client,
             " failed because driftless ran out of descriptors, ports, memory or buffers");
     }
     if (client.no_buffers > 0) {
-        reasons.push_back("the kernel ran out of our receive buffers " +
-                          times_text(client.no_buffers));
+        reasons.push_back("the client ran out of receive buffers " + times_text(client.no_buffers));
     }
     if (client.overflows > 0) {
         reasons.push_back("the completion queue overflowed " + times_text(client.overflows));
@@ -82,9 +81,9 @@ void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits,
                           " sent again, because the server had closed the connection");
     }
     if (figures.tainted_wire_late > 0) {
-        reasons.push_back(rows_text(figures.tainted_wire_late) + " on the wire more than " +
+        reasons.push_back(rows_text(figures.tainted_wire_late) + " reached the wire more than " +
                           milliseconds_text(limits.wire_ns) +
-                          " after the fire: the host or a queue on the way held them back");
+                          " after the fire: the host or a queue on the way delayed them");
     }
 }
 
@@ -98,7 +97,7 @@ std::string resent_text(const SummaryFigures& figures) {
         counted(figures.retransmitted_rows, "row's request", "rows' requests") + " again";
     if (late > 0) {
         text += "; for " + counted(late, "row", "rows") +
-                " the network may have lost a part, so that the server got the request late";
+                " the network may have lost a part, so the server got the request late";
     }
     if (in_time > 0) {
         text += "; for " + counted(in_time, "row", "rows") +
@@ -114,7 +113,7 @@ void add_limit_reasons(const SummaryFigures& figures, Reasons& reasons) {
                           " held back by a limit of this host (median " +
                           milliseconds_text(static_cast<std::int64_t>(held.median())) +
                           ", at most " + milliseconds_text(static_cast<std::int64_t>(held.max)) +
-                          "): raise ulimit -n or net.ipv4.ip_local_port_range");
+                          "); raise ulimit -n or net.ipv4.ip_local_port_range");
     }
     if (figures.retransmitted_rows > 0) {
         reasons.push_back(resent_text(figures));
@@ -129,19 +128,19 @@ void add_limit_reasons(const SummaryFigures& figures, Reasons& reasons) {
 void add_interrupted_reason(const SummaryFigures& figures, Reasons& reasons) {
     const std::uint64_t rows = figures.outcomes[static_cast<std::size_t>(Outcome::interrupted)];
     if (rows > 0) {
-        reasons.push_back(counted(rows, "row was", "rows were") +
-                          " in flight when an earlier segment of the run died: what they measured "
-                          "is lost");
+        reasons.push_back(
+            counted(rows, "row was", "rows were") +
+            " in flight when an earlier segment of the run died: their measurements are lost");
     }
     if (figures.unrecorded > 0) {
-        reasons.push_back(counted(figures.unrecorded, "row", "rows") + " left and " +
+        reasons.push_back(counted(figures.unrecorded, "row was", "rows were") + " sent but " +
                           (figures.unrecorded == 1 ? "has" : "have") +
-                          " no record: what they measured is lost");
+                          " no record: their measurements are lost");
     }
     if (figures.more_unrecorded) {
         reasons.emplace_back(
-            "the run was killed, and its marks in shared memory are gone: how many rows left and "
-            "have no record is not known");
+            "the run was killed, and its marks in shared memory are gone: how many rows were "
+            "sent without a record is not known");
     }
 }
 
@@ -149,17 +148,17 @@ void add_host_reason(const Blame& blame, Reasons& reasons) {
     if (blame.taken_share <= 0 && blame.gap_max_ns <= 0) {
         return;
     }
-    reasons.push_back("at that time others had the CPU for " + milliseconds_text(blame.taken_ns) +
+    reasons.push_back("at that time others used the CPU for " + milliseconds_text(blame.taken_ns) +
                       " of a second (" + percent_text(blame.taken_share) + "), at most " +
                       milliseconds_text(blame.gap_max_ns) + " at once");
 }
 
 void add_load_reason(const ClientTotals& client, Reasons& reasons) {
     std::string text = "the engine was busy for at most " + percent_text(client.busy_max) +
-                       " of a second, nothing was lost";
+                       " of a second, and nothing was lost";
     if (client.taken_max > taken_noticed) {
         text +=
-            "; others had its CPU for at most " + percent_text(client.taken_max) + " of a second";
+            "; others used its CPU for at most " + percent_text(client.taken_max) + " of a second";
     }
     reasons.push_back(std::move(text));
 }
@@ -173,11 +172,11 @@ void add_limits_kept(const SummaryFigures& figures, const TaintLimits& limits, R
     const bool excluding =
         figures.tainted_rows + figures.interrupted_untainted + figures.unrecorded > 0;
     const std::string rows = excluding ? "all other rows " : "all rows ";
-    reasons.push_back(rows + "left at most " + milliseconds_text(worst.drift_max_ns) +
+    reasons.push_back(rows + "were sent at most " + milliseconds_text(worst.drift_max_ns) +
                       " late; limit " + milliseconds_text(drift_limit_ns(limits, 0)) +
                       last_of_instant_text(figures, limits));
     if (limits.wire_ns > 0) {
-        reasons.push_back(rows + "were on the wire at most " +
+        reasons.push_back(rows + "reached the wire at most " +
                           milliseconds_text(worst.wire_delay_max_ns) + " later; limit " +
                           milliseconds_text(limits.wire_ns));
     }
@@ -194,7 +193,7 @@ void add_held_reason(const SummaryFigures& figures, Reasons& reasons) {
             return;
         }
         reasons.push_back(rows_text(drift.count) + " that " + what +
-                          " held back are judged from their release on: they left up to " +
+                          " held back are judged from their release: they were sent up to " +
                           milliseconds_text(static_cast<std::int64_t>(drift.max)) +
                           " late (median " +
                           milliseconds_text(static_cast<std::int64_t>(drift.median())) + ")");

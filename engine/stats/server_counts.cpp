@@ -96,8 +96,8 @@ bool requests_fit(const std::vector<Compared>& all) {
 }
 
 constexpr const char* counts_otherwise =
-    "the servers count tokens in another way than they tell their clients, or the table of their "
-    "metrics takes the wrong one (server.jsonl has all of them)";
+    "the servers count tokens differently than they report to clients, or the metrics table uses "
+    "the wrong counter (server.jsonl has all of them)";
 
 const char* cause_of_more(const std::vector<Compared>& all, const ServerTotals& totals) {
     if (requests_fit(all)) {
@@ -109,19 +109,19 @@ const char* cause_of_more(const std::vector<Compared>& all, const ServerTotals& 
     const auto pages = std::count_if(totals.urls.begin(), totals.urls.end(),
                                      [](const ScrapedUrl& page) { return !page.engine.empty(); });
     if (is_double && pages > 1) {
-        return "their pages count the same requests twice, as that of a gateway and those of the "
-               "servers behind it do: give --metrics one of both";
+        return "their pages count the same requests twice, like a gateway's page and those of the "
+               "servers behind it; give --metrics only one of the two";
     }
-    return is_double ? "others sent as much at the same time, or the page counts each request "
-                       "twice, as that of a gateway can"
-                     : "others used them at the same time, so the figures are not of this load "
-                       "alone";
+    return is_double
+               ? "others sent as much at the same time, or the page counts each request twice, as "
+                 "a gateway's page can"
+               : "others used them at the same time, so the figures do not show this load alone";
 }
 
 const char* cause_of_fewer(const std::vector<Compared>& all) {
     return requests_fit(all)
                ? counts_otherwise
-               : "their pages are not of all servers behind the address, or of servers that were "
+               : "their pages do not cover all servers behind the address, or servers were "
                  "restarted; name the page of each server (--metrics URL)";
 }
 

@@ -33,10 +33,10 @@ bool overloaded(const ClientTotals& client, Judgement& judged) {
     judged.verdict = host ? Verdict::host_noisy : Verdict::client_limited;
     std::string text = "the engine was busy for " + percent_text(second.busy) + " of one second";
     if (host) {
-        text += ", and others had its CPU for " + percent_text(second.taken);
+        text += ", and others used its CPU for " + percent_text(second.taken);
     }
     judged.reasons.push_back(text + "; above " + percent_text(busy_max) +
-                             " of the CPU time that it had, queues grow");
+                             " of its available CPU time, queues grow");
     return true;
 }
 
@@ -115,14 +115,14 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
     }
     if (figures.fired == 0) {
         judged.verdict = Verdict::uncalibrated;
-        judged.reasons.emplace_back("no row was sent, so that there is nothing to certify");
+        judged.reasons.emplace_back("no row was sent, so there is nothing to certify");
         return judged;
     }
     judged.verdict = Verdict::certified;
     if (figures.tainted_rows + lost_rows > 0) {
         judged.verdict = Verdict::certified_with_exclusions;
         judged.reasons.push_back("leave the tainted and interrupted rows out: " +
-                                 percent_text(share) + " of those that were sent");
+                                 percent_text(share) + " of the rows that were sent");
         add_host_reason(blame, judged.reasons);
     }
     add_limits_kept(figures, limits, judged.reasons);

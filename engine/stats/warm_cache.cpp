@@ -25,7 +25,7 @@ std::string percent_of(std::uint64_t part, std::uint64_t whole) {
 std::string probe_figures(const CacheProbe& probe) {
     return "before the first row " + std::to_string(probe.cached_tokens) + " of " +
            std::to_string(probe.tokens) +
-           " tokens of a prompt were cached that only an earlier run of this seed and salt sends";
+           " tokens were cached of a prompt that only an earlier run of this seed and salt sends";
 }
 
 }  // namespace
@@ -45,15 +45,14 @@ WarmRows warm_rows(const SummaryFigures& f) {
         if (f.cache_excess == 0) {
             return {};
         }
-        return {WarmRows::Finding::warm,
-                "rows hit " + std::to_string(f.cache_excess) +
-                    " tokens that no row of this run had sent before them, though in sum no more "
-                    "than an empty cache can hit"};
+        return {WarmRows::Finding::warm, "rows hit " + std::to_string(f.cache_excess) +
+                                             " tokens that no earlier row of this run had sent, "
+                                             "though in total no more than an empty cache can hit"};
     }
     const std::uint64_t excess = f.cached_tokens - expected - shared;
     const std::string figures =
         "the server reports " + std::to_string(f.cached_tokens) + " cached tokens, " +
-        (expected == 0 ? std::string("and none can hit in an empty cache")
+        (expected == 0 ? std::string("but an empty cache can hit none")
                        : percent_of(f.cached_tokens, expected) + " of what an empty cache can hit");
     const bool may_be_blocks = !blocks_known && excess < f.cache_rows_above * trace_block_max;
     return {may_be_blocks ? WarmRows::Finding::smaller_blocks_or_warm : WarmRows::Finding::warm,
@@ -95,7 +94,7 @@ std::string warm_reason(const SummaryFigures& figures, const CacheProbe& probe) 
     if (!was_warm(figures, probe).value_or(false)) {
         return "";
     }
-    return "not the client's doing: the prefix cache was warm before the first row (" +
+    return "not caused by the client: the prefix cache was warm before the first row (" +
            (probe.state == CacheState::warm ? probe_figures(probe) : warm_rows(figures).figures) +
            ")";
 }

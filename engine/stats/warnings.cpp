@@ -19,11 +19,10 @@ std::vector<std::string> warnings_of(const SummaryFigures& figures, const Summar
     }
     for (const std::string& argument : info.run.arguments) {
         if (argument.starts_with("--grow=")) {
-            warnings.push_back(
-                "the run adapted its load (" + argument + "): it ended with " +
-                counted(figures.phase.users, "user", "users") +
-                ", and its figures are of no one load and not to be published; repeat with a fixed "
-                "number (--users N)");
+            warnings.push_back("the run adapted its load (" + argument + "): it ended with " +
+                               counted(figures.phase.users, "user", "users") +
+                               ", so its figures do not show one load and must not be published; "
+                               "repeat with a fixed number (--users N)");
         }
     }
     return warnings;

@@ -20,7 +20,7 @@ double number_or_unknown(const std::optional<T>& value) {
 }
 
 std::string tenth_mark(std::size_t tenth) {
-    return "left in the tenth of the run number " + std::to_string(tenth + 1);
+    return "were sent in tenth " + std::to_string(tenth + 1) + " of the run";
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ void WhyRecords::add(const Record& record) {
 void WhyRecords::add_size_questions(std::vector<WhyQuestion>& out) const {
     add_number_questions(out, "input", "had a prompt of {} tokens or more", input_);
     add_number_questions(out, "output", "had an answer of {} tokens or more", output_);
-    add_number_questions(out, "fresh", "had {} prompt tokens or more that no cache could hold",
+    add_number_questions(out, "fresh", "had {} or more prompt tokens that no cache could hold",
                          fresh_);
     std::vector<std::uint32_t> missed;
     for (std::size_t i = 0; i < missed_.size(); ++i) {
@@ -84,11 +84,9 @@ void WhyRecords::add_size_questions(std::vector<WhyQuestion>& out) const {
             missed.push_back(static_cast<std::uint32_t>(i));
         }
     }
-    out.push_back({"missed", "missed in the cache what an endless one would have held", missed});
+    out.push_back({"missed", "missed tokens that an endless cache would have held", missed});
     add_number_questions(out, "missed",
-                         "missed {} tokens or more that an endless cache would have "
-                         "held",
-                         missed_);
+                         "missed {} or more tokens that an endless cache would have held", missed_);
 }
 
 /// How many rows of the burst were due before it, or at its instant and earlier in the file.
@@ -109,9 +107,9 @@ std::vector<double> WhyRecords::burst_places() const {
 }
 
 void WhyRecords::add_place_questions(std::vector<WhyQuestion>& out) const {
-    add_number_questions(out, "burst", "came behind {} others or more within 10 ms",
-                         burst_places());
-    add_number_questions(out, "inflight", "left while {} others or more were in flight", inflight_);
+    add_number_questions(out, "burst", "came after {} or more others within 10 ms", burst_places());
+    add_number_questions(out, "inflight", "were sent while {} or more others were in flight",
+                         inflight_);
     add_value_questions(out, "turn", "were the {} turn of their session", turn_);
     if (fired_ns_.empty()) {
         return;
@@ -151,12 +149,12 @@ void WhyRecords::add_server_questions(std::vector<WhyQuestion>& out) const {
             behind == servers_.end() ? unknown : behind->preemptions.value_or(unknown);
         preempted.push_back(later - value(&WhyServer::preemptions));
     }
-    add_number_questions(out, "waiting", "left while {} requests or more waited at the servers",
-                         waiting);
-    add_number_questions(out, "running", "left while {} requests or more ran at the servers",
+    add_number_questions(out, "waiting",
+                         "were sent while {} or more requests waited at the servers", waiting);
+    add_number_questions(out, "running", "were sent while {} or more requests ran at the servers",
                          running);
-    add_number_questions(out, "kv_usage", "left while the KV usage was {} or more", kv_usage);
-    add_number_questions(out, "preemptions", "left in a period of {} preemptions or more",
+    add_number_questions(out, "kv_usage", "were sent while the KV usage was {} or more", kv_usage);
+    add_number_questions(out, "preemptions", "were sent in a period of {} or more preemptions",
                          preempted);
 }
 
@@ -171,7 +169,8 @@ void WhyRecords::add_own_questions(std::vector<WhyQuestion>& out) const {
         add_value_questions(out, "header " + header_names_[i],
                             "were answered with " + header_names_[i] + " {}", values);
     }
-    add_number_questions(out, "drift", "left {} ns or more after their due instant", drift_ns_);
+    add_number_questions(out, "drift", "were sent {} ns or more after their due instant",
+                         drift_ns_);
     out.push_back({"tainted", "are tainted: the client was late or lost something", tainted_});
     out.push_back({"coalesced", "had chunks that shared a receive", coalesced_});
 }

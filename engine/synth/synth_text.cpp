@@ -109,19 +109,16 @@ std::vector<std::string> SynthText::losses() const {
                         size + "): the format has 512");
     }
     if (waits_lost_ > 0) {
-        lines.push_back(counted(
-            waits_lost_,
-            "row waits otherwise than for its session's turn before, which the format cannot say",
-            "rows wait otherwise than for their session's turn before, which the format cannot "
-            "say"));
+        lines.push_back(counted(waits_lost_,
+                                "row waits for something other than its session's previous turn, "
+                                "which the format cannot express",
+                                "rows wait for something other than their session's previous turn, "
+                                "which the format cannot express"));
     }
     if (times_rounded_ > 0) {
-        lines.push_back(
-            counted(times_rounded_,
-                    "time with a fraction of a ms, rounded to the nearest: the format has whole "
-                    "ones",
-                    "times with fractions of a ms, rounded to the nearest: the format has whole "
-                    "ones"));
+        lines.push_back(counted(times_rounded_,
+                                "time with a fraction of a ms, rounded: the format has whole ms",
+                                "times with fractions of a ms, rounded: the format has whole ms"));
     }
     return lines;
 }

@@ -170,7 +170,7 @@ Result<std::vector<LawBin>> read_law_bins(std::string_view text, std::int64_t un
             return bin.error();
         }
         if (bins.size() == law_bins_max) {
-            return Error{ErrorCode::too_large, 0, "is beyond 1,000,000 lines: join some"};
+            return Error{ErrorCode::too_large, 0, "is beyond 1,000,000 lines; merge some"};
         }
         if (bin.value().upto > 0) {
             bin.value().upto += bins.empty() ? 0 : bins.back().upto;

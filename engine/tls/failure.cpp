@@ -12,10 +12,10 @@ const char* certificate_remedy(long verdict) {
     switch (verdict) {
         case X509_V_ERR_HOSTNAME_MISMATCH:
         case X509_V_ERR_IP_ADDRESS_MISMATCH:
-            return "; write the name of the certificate in --url, or accept it with --insecure";
+            return "; use the certificate's name in --url, or accept it with --insecure";
         case X509_V_ERR_CERT_HAS_EXPIRED:
         case X509_V_ERR_CERT_NOT_YET_VALID:
-            return "; renew it (is this host's clock right?), or accept it with --insecure";
+            return "; renew it, check this host's clock, or accept it with --insecure";
         default:
             return "; name its authority with --ca FILE, or accept it with --insecure";
     }
@@ -25,14 +25,14 @@ const char* reason_remedy(int reason) {
     switch (reason) {
         case SSL_R_WRONG_VERSION_NUMBER:
         case SSL_R_HTTP_REQUEST:
-            return "; does the server speak TLS on this port? Else write http:// in --url";
+            return "; check that the server speaks TLS on this port, or use http:// in --url";
         case SSL_R_UNEXPECTED_EOF_WHILE_READING:
-            return "; the server closed the connection: its log says why";
+            return "; the server closed the connection; see its log";
         case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
         case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
         case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
         case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-            return "; does the server ask for a client certificate? Give --cert and --key";
+            return "; if the server asks for a client certificate, give --cert and --key";
         case SSL_R_UNSUPPORTED_PROTOCOL:
         case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
             return "; driftless speaks TLS 1.2 and 1.3";

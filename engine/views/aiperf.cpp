@@ -283,9 +283,10 @@ ViewResult aiperf_view(const ViewedRun& run) {
     result.notes.emplace_back(
         "Time to Second Token is the gap after the first, not a time from the start");
     result.notes.emplace_back(
-        "Goodput: a request that lacks a metric, as the ITL of one token, is bad");
+        "Goodput: a request that lacks a metric, such as the ITL of one token, is bad");
     result.notes.emplace_back(
-        "not computable: effective_latency and credit_to_start_latency, for there are no credits");
+        "not computable: effective_latency and credit_to_start_latency, because there are no "
+        "credits");
     return result;
 }
 

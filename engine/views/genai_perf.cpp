@@ -175,17 +175,18 @@ ViewResult genai_perf_view(const ViewedRun& run) {
     result.json = json_of(run, figures);
     result.notes = notes_on(run, {false, true, true});
     result.notes.emplace_back(
-        "only delta.content ends TTFT: hidden reasoning counts as prefill, and its tokens as none");
+        "only delta.content ends TTFT: hidden reasoning counts as prefill, and its tokens do not "
+        "count");
     result.notes.emplace_back(
-        "Request Throughput counts every row, also those without content, which are in nothing "
-        "else");
+        "Request Throughput counts every row, even those without content, which no other figure "
+        "counts");
     if (run.limits.set()) {
         result.notes.emplace_back(
-            "wrong in the tool: goodput pairs lists of different length, so that one request "
-            "without ITL shifts all later pairs; its figure is shown");
+            "wrong in the tool: goodput pairs lists of different lengths, so one request without "
+            "ITL shifts all later pairs; its figure is shown");
     }
     result.notes.emplace_back(
-        "wrong in the tool: it cannot read a stream with a usage event; read here all the same");
+        "wrong in the tool: it cannot read a stream with a usage event; driftless reads it anyway");
     return result;
 }
 

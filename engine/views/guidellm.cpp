@@ -319,8 +319,8 @@ ViewResult guidellm_view(const ViewedRun& viewed) {
         "the second table counts failed requests too; the tool's TTFT starts at the header write, "
         "ours at the fire");
     result.notes.emplace_back(
-        "not computable: the margins behind the means, and slo_attainment without an SLO of its "
-        "own form");
+        "not computable: the margins after the means, and slo_attainment without an SLO in the "
+        "tool's form");
     return result;
 }
 

@@ -206,7 +206,7 @@ ViewResult inference_perf_view(const ViewedRun& run) {
     result.json = json_of(run, figures);
     result.notes = notes_on(run, {false, true, true});
     result.notes.emplace_back(
-        "a TTFT needs two tokens: an answer of one has none, and fails a limit of TTFT");
+        "a TTFT needs two tokens: an answer of one token has none, and fails a TTFT limit");
     result.notes.emplace_back(
         "all tokens of a chunk have its stamp, so that ITL has zeros; only delta.content counts");
     return result;

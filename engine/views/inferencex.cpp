@@ -224,10 +224,10 @@ ViewResult inferencex_view(const ViewedRun& run) {
     result.json = json_of(run, figures);
     result.notes = notes_on(run, {true, false, true});
     result.notes.emplace_back(
-        "interactivity is 1 / the statistic of ITL: p90 is the slow tail and mean the harmonic "
-        "one, while std alone is of the plain rates");
+        "interactivity is 1 / the statistic of ITL: p90 is the slow tail and mean is harmonic, "
+        "while only std uses the plain rates");
     result.notes.emplace_back(
-        "not computable: figures per GPU and watts, for the run does not know the GPUs");
+        "not computable: figures per GPU and watts, because the run does not know the GPUs");
     return result;
 }
 

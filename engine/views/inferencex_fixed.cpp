@@ -105,12 +105,12 @@ ViewResult inferencex_fixed_view(const ViewedRun& run) {
     result.notes = notes_on(run, {true, true, false});
     result.notes.emplace_back("E2E ends at the last JSON event, usage and errors included");
     result.notes.emplace_back(
-        "an answer without usage counts for no token, and one without any event for a success");
+        "an answer without usage counts as no tokens, and one without any event as a success");
     result.notes.emplace_back(
-        "wrong in the tool: std_intvty is 1000 / std(TPOT), which means nothing; its figure is "
+        "wrong in the tool: std_intvty is 1000 / std(TPOT), which has no meaning; its figure is "
         "shown");
     result.notes.emplace_back(
-        "not computable: figures per GPU, for the run does not know the GPUs");
+        "not computable: figures per GPU, because the run does not know the GPUs");
     return result;
 }
 

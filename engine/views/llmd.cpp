@@ -72,8 +72,7 @@ ViewResult llmd_view(const ViewedRun& run) {
     result.screen = result.json;  // the tool has no screen
     result.notes = notes_on(run, {true, true, false});
     result.notes.emplace_back(
-        "the report copies the figures of a harness, here those of vLLM's benchmark, whose "
-        "definitions they have");
+        "the report copies the figures of a harness, here vLLM's benchmark, with its definitions");
     if (figures.failed > 0) {
         result.notes.push_back(
             "wrong in the tool: the mean of input_length divides the prompts of successes by all "
@@ -82,7 +81,7 @@ ViewResult llmd_view(const ViewedRun& run) {
             " would be right");
     }
     result.notes.emplace_back(
-        "wrong in the tool: p25 gets lost when it imports vLLM's result; it is left out here, too");
+        "wrong in the tool: p25 gets lost when it imports vLLM's result; it is also left out here");
     return result;
 }
 

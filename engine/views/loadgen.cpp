@@ -125,17 +125,17 @@ ViewResult loadgen_view(const ViewedRun& run) {
     result.json += "\n";
     result.notes = notes_on(run, {false, false, false});
     result.notes.emplace_back(
-        "every latency starts at the due instant; a request without an answer would hang the tool, "
+        "every latency starts at the due instant; a request without an answer would hang the tool "
         "and is left out here");
     result.notes.emplace_back(
-        "not computable: whether the run is VALID (minimum duration, queries, early stopping), for "
-        "that is a rule of a submission");
+        "not computable: whether the run is VALID (minimum duration, queries, early stopping), "
+        "because that is a rule of a submission");
     if (figures.one_token > 0) {
-        result.notes.push_back(
-            "wrong in the tool: the one token of " + std::to_string(figures.one_token) +
-            " answers is taken for none: it is missing in tokens per second, and TPOT divides by "
-            "-1; the tool's figure is shown, but for its Mean TPOT, which overflows when the sum "
-            "is negative");
+        result.notes.push_back("wrong in the tool: the one token of " +
+                               std::to_string(figures.one_token) +
+                               " answers counts as none: it is missing in tokens per second, and "
+                               "TPOT divides by -1; the tool's figure is shown, except its Mean "
+                               "TPOT, which overflows when the sum is negative");
     }
     return result;
 }

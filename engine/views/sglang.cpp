@@ -201,10 +201,10 @@ ViewResult sglang_view(const ViewedRun& run) {
     result.notes.emplace_back(
         "E2E and TPOT end at the last line of the stream, usage and [DONE] included");
     result.notes.emplace_back(
-        "the output of a success without usage counts as long as it was asked for, not as it was");
+        "the output of a success without usage counts with its requested length, not its real one");
     result.notes.emplace_back(
-        "not computable: Accept length, which the tool asks the server for, and requests that it "
-        "would have failed for a comment line in their stream");
+        "not computable: Accept length, which the tool asks the server for, and requests that the "
+        "tool would fail because of a comment line in their stream");
     return result;
 }
 

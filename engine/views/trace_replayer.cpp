@@ -103,10 +103,10 @@ ViewResult trace_replayer_view(const ViewedRun& run) {
     result.json += "\n";
     result.notes = notes_on(run, {true, false, false});
     result.notes.emplace_back(
-        "TTFT starts at the response head: a server that sends it with the first event has 0");
+        "TTFT starts at the response headers: a server that sends them with the first event has 0");
     result.notes.emplace_back(
         "nothing fails: rows of any status count with the recorded length, and TPOT divides by the "
-        "recorded length; a row whose connection failed is in nothing");
+        "recorded length; a row whose connection failed is in no figure");
     return result;
 }
 

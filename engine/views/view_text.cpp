@@ -85,12 +85,11 @@ std::vector<std::string> notes_on(const ViewedRun& run, const ViewNeeds& needs) 
     std::vector<std::string> notes;
     if (needs.events && !run.has_events) {
         notes.emplace_back(
-            "the records are of a version that kept no stamp of roles, finishes and end markers: "
-            "first tokens and ends are those of the first and the last token");
+            "the records are from a version without stamps of roles, finishes and end markers: the "
+            "first and the last token stand in for them");
     }
     if (needs.gaps && !run.has_chunks) {
-        notes.emplace_back(
-            "not computable: gaps between events, for the run was told --chunks none");
+        notes.emplace_back("not computable: gaps between events, because of --chunks none");
     }
     const auto count = [&run](auto is) {
         return static_cast<std::uint64_t>(
@@ -106,12 +105,12 @@ std::vector<std::string> notes_on(const ViewedRun& run, const ViewNeeds& needs) 
                         counted(by_usage, "request", "requests") + " here by the server's count");
     }
     if (guessed > 0) {
-        notes.push_back("nobody counted the tokens of " + counted(guessed, "request", "requests") +
-                        ": one token for each chunk");
+        notes.push_back("there is no count of the tokens of " +
+                        counted(guessed, "request", "requests") + ": one token for each chunk");
     }
     if (run.unsent > 0) {
         notes.push_back(counted(run.unsent, "row", "rows") +
-                        " never left, or have no end: they are in no figure");
+                        " were never sent, or have no end: they are in no figure");
     }
     return notes;
 }

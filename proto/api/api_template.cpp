@@ -69,7 +69,7 @@ class Reader {
         }
         if (name == "end") {
             form_.end = trim(member.as_string().value_or(""), white_space);  // as payloads are read
-            return form_.end.empty() ? wrong(name, member, R"(is not a text such as "[END]")")
+            return form_.end.empty() ? wrong(name, member, R"(is not a string such as "[END]")")
                                      : Result<void>{};
         }
         if (name == "repeats_text") {
@@ -78,14 +78,14 @@ class Reader {
                                                 : wrong(name, member, "is not true or false");
         }
         return wrong(name, member,
-                     "is not known: the members are path, body, event, framing, end, repeats_text");
+                     "is not known; the members are path, body, event, framing, end, repeats_text");
     }
 
     Result<void> read_path(const JsonValue& member) {
         form_.path = std::string(member.as_string().value_or(""));
         if (!placeholder_in(form_.path).empty()) {
             return wrong("path", member,
-                         "holds a placeholder, and none is filled there: write what it stands for");
+                         "has a placeholder, which is not filled there; write the text itself");
         }
         const bool good = form_.path.starts_with('/') && is_request_target(form_.path);
         return good ? Result<void>{}
@@ -104,7 +104,7 @@ class Reader {
                              [&member](const Place& known) { return known.name == member.key(); });
             if (place == std::end(places)) {
                 return wrong(name, member,
-                             "is not known: the members are content, reasoning, finish_reason, "
+                             "is not known; the members are content, reasoning, finish_reason, "
                              "prompt_tokens, completion_tokens, cached_tokens, response_id, error");
             }
             Result<JsonPointer> pointer = JsonPointer::parse(member.as_string().value_or("?"));
@@ -132,20 +132,19 @@ class Reader {
         if (std::count(text.begin(), text.end(), prompt_mark) != 1 ||
             text.find("{prompt}") != std::string::npos) {
             return fault(
-                "body holds no {prompt}, or more than one: write \"{prompt}\" once, where "
-                "the prompt goes");
+                "body has no {prompt}, or more than one; write \"{prompt}\" once, where the prompt "
+                "goes");
         }
         if (!filled.misplaced.empty()) {
-            return fault(
-                filled.misplaced +
-                " in body holds a placeholder inside a longer text, where none but "
-                "{prompt} is filled: let it be the whole text, or write what it stands for");
+            return fault(filled.misplaced +
+                         " in body has a placeholder inside a longer text, where only {prompt} is "
+                         "filled; make the placeholder the whole text, or write the value itself");
         }
         if (std::count(text.begin(), text.end(), length_mark) != 1 ||
             text.find(length_mark) < text.find(prompt_mark)) {
             return fault(
-                "body holds no \"{output_length}\" behind its {prompt}, or more than one: "
-                "write it once, as the value that bounds the answer's tokens");
+                "body has no \"{output_length}\" after its {prompt}, or more than one; write it "
+                "once, as the limit of output tokens");
         }
         form_.prompt_alone = filled.prompt_alone;
         form_.has_model = form_.body.find("\"{model}\"") != std::string::npos;
@@ -163,7 +162,7 @@ class Reader {
                      std::string(value.raw().substr(0, shown_bytes_max)) + " " + std::string(what));
     }
     Result<void> missing(std::string_view name, std::string_view example) {
-        (void)fault(std::string(name) + " is missing: write it as in " + std::string(example));
+        (void)fault(std::string(name) + " is missing; write it as in " + std::string(example));
         return Error{ErrorCode::missing, 0, "read the template"};
     }
 
@@ -182,7 +181,7 @@ Result<ApiTemplate> read_api_template(std::string_view text, std::string& why) {
         const auto line =
             std::count(text.begin(),
                        text.begin() + static_cast<std::ptrdiff_t>(std::min(at, text.size())), '\n');
-        why = "line " + std::to_string(line + 1) + " is not a JSON object; correct it there";
+        why = "line " + std::to_string(line + 1) + " is not a JSON object; correct the file";
         return Error{ErrorCode::bad_json, 0, "read the template"};
     }
     ApiTemplate form;

@@ -69,7 +69,7 @@ Result<bool> apply_extra(const BodySpec& spec, const BodyShape& shape, BodyMembe
         if (!shape.nest.empty() && name == shape.nest) {
             if (!member.is(JsonType::object)) {
                 return Error{ErrorCode::invalid, 0,
-                             "holds other members; give an object, which is merged into it"};
+                             "has other members; give an object, which is merged into it"};
             }
             length_taken = apply_beside_length(member, shape, members.nested) || length_taken;
             continue;

@@ -19,7 +19,7 @@ struct BodyMember {
 
 /// An extra member would stand where the prompt belongs. It says so behind the member's name.
 inline constexpr Error extra_takes_prompt{ErrorCode::invalid, 0,
-                                          "holds the prompt and cannot be replaced; remove it"};
+                                          "contains the prompt and cannot be replaced; remove it"};
 
 /// Where prompt and length stand.
 struct BodyShape {

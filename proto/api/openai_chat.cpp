@@ -117,7 +117,7 @@ void read_chat_event(const JsonValue& root, EventReading& reading) {
 const Dialect openai_chat_dialect{.api = Api::openai_chat,
                                   .name = "openai-chat",
                                   .aliases = aliases,
-                                  .help = "/v1/chat/completions, as most servers have it",
+                                  .help = "/v1/chat/completions, supported by most servers",
                                   .default_path = "/v1/chat/completions",
                                   .framing = Framing::sse,
                                   .takes_ids = false,

@@ -17,18 +17,18 @@ namespace {
 constexpr std::array<FixName, 7> names{{
     {"nulls", "member that was null, left out", "members that were null, left out",
      &RecordedFixes::nulls},
-    {"roles", "message of the role developer, sent as system",
-     "messages of the role developer, sent as system", &RecordedFixes::roles},
-    {"arguments", "tool call whose arguments were no text, sent as text",
-     "tool calls whose arguments were no text, sent as text", &RecordedFixes::arguments},
-    {"call_ids", "tool call without an id, which got one", "tool calls without ids, which got some",
-     &RecordedFixes::call_ids},
+    {"roles", "message with the role developer, sent as system",
+     "messages with the role developer, sent as system", &RecordedFixes::roles},
+    {"arguments", "tool call whose arguments were not text, sent as text",
+     "tool calls whose arguments were not text, sent as text", &RecordedFixes::arguments},
+    {"call_ids", "tool call without an id, which was given one",
+     "tool calls without ids, which were given some", &RecordedFixes::call_ids},
     {"models", "recorded model name, replaced by the run's",
      "recorded model names, replaced by the run's", &RecordedFixes::models},
-    {"lengths", "recorded limit of an answer, replaced by --output's",
-     "recorded limits of answers, replaced by --output's", &RecordedFixes::lengths},
-    {"constrained", "answer bound to a grammar, asked without ignore_eos",
-     "answers bound to a grammar, asked without ignore_eos", &RecordedFixes::constrained},
+    {"lengths", "recorded output limit, replaced by --output's",
+     "recorded output limits, replaced by --output's", &RecordedFixes::lengths},
+    {"constrained", "answer with a grammar, requested without ignore_eos",
+     "answers with a grammar, requested without ignore_eos", &RecordedFixes::constrained},
 }};
 
 using Members = std::vector<BodyMember>;
@@ -46,16 +46,16 @@ std::optional<Error> misfit(const Dialect& dialect, bool has_messages, bool has_
         return Error{ErrorCode::unsupported, 0, what};
     };
     if (dialect.prompt_member.empty()) {
-        return unsupported("send recorded messages or payloads; --api openai-chat does");
+        return unsupported("send recorded messages or payloads; use --api openai-chat");
     }
     const bool chat = dialect.prompt_member == "messages";
     if (chat ? has_messages : has_prompt) {
         return std::nullopt;
     }
     if (has_messages) {
-        return unsupported("send recorded messages; --api openai-chat does");
+        return unsupported("send recorded messages; use --api openai-chat");
     }
-    return has_prompt ? unsupported("send a recorded prompt; --api openai-completions does")
+    return has_prompt ? unsupported("send a recorded prompt; use --api openai-completions")
                       : unsupported("find messages or a prompt in the recorded payload");
 }
 

@@ -16,7 +16,7 @@ constexpr TokenizeForm all_tokenize_forms[] = {TokenizeForm::prompt, TokenizeFor
 
 /// A server that nobody has described yet: `--api template` before its file is read.
 Result<BodyFrame> make_no_frame(const BodySpec&) {
-    return Error{ErrorCode::invalid, 0, "speak by a template without its file"};
+    return Error{ErrorCode::invalid, 0, "use --api template without --template FILE"};
 }
 
 void read_no_event(const JsonValue&, EventReading& reading) {
@@ -109,14 +109,15 @@ Dialect dialect_of(const ApiTemplate& form) {
 }
 
 // Whether a chat template stands around the prompt is not known: so it is taken to.
-const Dialect template_dialect{.api = Api::user_template,
-                               .name = "template",
-                               .help = "what --template FILE describes (proto/api/README.md)",
-                               .takes_ids = true,
-                               .templated = true,
-                               .tokenize_forms = all_tokenize_forms,
-                               .described_by_file = true,
-                               .make_body_frame = make_no_frame,
-                               .read_event = read_no_event};
+const Dialect template_dialect{
+    .api = Api::user_template,
+    .name = "template",
+    .help = "any API that --template FILE describes (proto/api/README.md)",
+    .takes_ids = true,
+    .templated = true,
+    .tokenize_forms = all_tokenize_forms,
+    .described_by_file = true,
+    .make_body_frame = make_no_frame,
+    .read_event = read_no_event};
 
 }  // namespace driftless

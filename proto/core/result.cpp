@@ -62,9 +62,9 @@ std::string reason_of(const Error& error) {
         case ErrorCode::io_failed:
             return "not possible on this host";
         case ErrorCode::exhausted:
-            return "no room left";
+            return "no space left";
         case ErrorCode::exists:
-            return "there already";
+            return "already exists";
         case ErrorCode::closed:
             return "closed by the other side";
         case ErrorCode::invalid:

@@ -42,8 +42,8 @@ bool DatasetTexts::choose(const JsonValue& row, std::string& why) {
             return true;
         }
     }
-    why = "has no column of a usual name (it has " + names_of(row) +
-          "); name the one with the text: --dataset-column NAME";
+    why = "has no column with a usual name (it has " + names_of(row) +
+          "); name the text column with --dataset-column NAME";
     return false;
 }
 
@@ -64,7 +64,7 @@ bool DatasetTexts::read(const JsonValue& row, std::vector<std::string_view>& tex
     const JsonValue value = row.find(column_);
     if (!value.present()) {
         why = "has no column \"" + column_ + "\" (it has " + names_of(row) +
-              "); name another with --dataset-column NAME";
+              "); name another column with --dataset-column NAME";
         return false;
     }
     if (is_text_or_null(value)) {

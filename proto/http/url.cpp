@@ -44,7 +44,7 @@ Result<void> read_authority(std::string_view authority, Url& url) {
     if (!authority.empty() && authority.front() == '[') {
         const std::size_t close = authority.find(']');
         if (close == authority.npos) {
-            return invalid("has an IPv6 address without its closing ]");
+            return invalid("has an IPv6 address without a closing ]; add it");
         }
         url.host = authority.substr(1, close - 1);
         port = authority.substr(close + 1);
@@ -54,13 +54,13 @@ Result<void> read_authority(std::string_view authority, Url& url) {
     } else {
         const std::size_t colon = authority.find(':');
         if (colon != authority.npos && authority.find(':', colon + 1) != authority.npos) {
-            return invalid("has more than one colon: write an IPv6 address as [::1]:8000");
+            return invalid("has more than one colon; write an IPv6 address as [::1]:8000");
         }
         url.host = authority.substr(0, colon);
         port = colon == authority.npos ? "" : authority.substr(colon);
     }
     if (url.host.empty()) {
-        return invalid("names no host: write http://HOST:PORT");
+        return invalid("has no host; write http://HOST:PORT");
     }
     if (port.empty()) {
         return {};
@@ -68,7 +68,7 @@ Result<void> read_authority(std::string_view authority, Url& url) {
     port.remove_prefix(1);
     const auto [end, code] = std::from_chars(port.data(), port.data() + port.size(), url.port);
     if (code != std::errc{} || end != port.data() + port.size() || url.port == 0) {
-        return Error{ErrorCode::out_of_range, 0, "has no port between 1 and 65535"};
+        return Error{ErrorCode::out_of_range, 0, "has no port between 1 and 65535; correct it"};
     }
     return {};
 }
@@ -90,27 +90,27 @@ std::size_t shared_bytes(std::string_view base, std::string_view path) {
 Result<Url> parse_url(std::string_view text) {
     Url url;
     if (has_illegal_byte(text)) {
-        return invalid("has a blank or a control byte");
+        return invalid("has a blank or a control byte; remove it");
     }
     if (take_prefix(text, unix_scheme)) {
         url.unix_socket = true;
         url.host = text;
-        return text.empty() ? Result<Url>(invalid("names no socket: write unix:PATH"))
+        return text.empty() ? Result<Url>(invalid("has no socket path; write unix:PATH"))
                             : Result<Url>(url);
     }
     if (take_prefix(text, https_scheme)) {
         url.tls = true;
         url.port = https_port;
     } else if (!take_prefix(text, http_scheme) && text.find("://") != text.npos) {
-        return invalid("has an unknown scheme: write http:// or https://HOST:PORT, or unix:PATH");
+        return invalid("has an unknown scheme; write http:// or https://HOST:PORT, or unix:PATH");
     }
     if (text.find_first_of("?#") != text.npos) {
-        return invalid("has a query or fragment: give the base path only");
+        return invalid("has a query or fragment; give only the base path");
     }
     const std::size_t slash = text.find('/');
     const std::string_view authority = text.substr(0, slash);
     if (authority.find('@') != authority.npos) {
-        return invalid("has credentials: send them with --header 'Authorization: ...'");
+        return invalid("has credentials; send them with --header 'Authorization: ...'");
     }
     if (Result<void> read = read_authority(authority, url); !read) {
         return read.error();
@@ -123,7 +123,7 @@ Result<Url> parse_url(std::string_view text) {
 }
 
 Result<Url> parse_place(std::string_view text) {
-    constexpr const char* shape = "is not a place to connect to; use HOST:PORT or unix:PATH";
+    constexpr const char* shape = "is not an address to connect to; use HOST:PORT or unix:PATH";
     std::string_view rest = text;
     if (take_prefix(rest, unix_scheme)) {
         return parse_url(text);

@@ -49,7 +49,7 @@ Result<JsonPointer> JsonPointer::parse(std::string_view text) {
         std::optional<std::string> name = unescape(text.substr(0, end));
         if (!name) {
             return Error{ErrorCode::invalid, 0,
-                         "has a ~ without 0 or 1 behind it; write ~0 for ~ and ~1 for /"};
+                         "has a ~ without 0 or 1 after it; write ~0 for ~ and ~1 for /"};
         }
         text.remove_prefix(end);
         const std::optional<std::size_t> index = index_of(*name);

@@ -50,8 +50,8 @@ std::optional<std::int64_t> time_of(const JsonValue& value) {
 bool read_times(const LogContext& context, const JsonValue& start, const JsonValue& end,
                 std::string_view start_name, LogCall& call) {
     if (!start.present()) {
-        context.refuse(start_name, "is missing: the log does not say when the request came",
-                       "export it with its times, or remove the line");
+        context.refuse(start_name, "is missing: the log does not say when the request was made",
+                       "export the log with times, or remove the line");
         return false;
     }
     const std::optional<std::int64_t> began = time_of(start);
@@ -65,7 +65,7 @@ bool read_times(const LogContext& context, const JsonValue& start, const JsonVal
     if (end.present() && (!call.end_ns || *call.end_ns < *began)) {
         call.end_ns.reset();
         context.remark("call whose end is not after its start: its end counts as unknown",
-                       "calls whose ends are not after their starts: they count as unknown");
+                       "calls whose ends are not after their starts: their ends count as unknown");
     }
     return true;
 }

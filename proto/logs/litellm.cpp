@@ -52,8 +52,8 @@ void read(LogContext& context, const JsonValue& object) {
     }
     if (is_one_of(text_member(object, {"cache_hit"}), {"true"}) ||
         object.find("cache_hit").as_bool().value_or(false)) {
-        context.remark("call that the proxy's own cache answered left out: no server saw it",
-                       "calls that the proxy's own cache answered left out: no server saw them");
+        context.remark("call answered by the proxy's cache left out: no server saw it",
+                       "calls answered by the proxy's cache left out: no server saw them");
         return;
     }
     LogCall call;

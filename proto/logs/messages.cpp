@@ -29,8 +29,8 @@ void add_mark(const LogContext& context, const JsonValue& part, std::string& out
                   static_cast<unsigned long long>(digest.value()));
     add_line(out, mark);
     context.remark(
-        "part of a prompt is not text (image, audio, file): a short mark stands for its tokens",
-        "parts of prompts are not text (images, audio, files): a short mark stands for each");
+        "part of a prompt is not text (image, audio, file): a short mark replaces it",
+        "parts of prompts are not text (images, audio, files): a short mark replaces each");
 }
 
 void add_call(const JsonValue& call, std::string& out) {
@@ -171,8 +171,8 @@ void answer_of_list(const LogContext& context, const JsonValue& list, LogCall& c
     const JsonValue message = member(first, {"message"});
     answer_with(context, message.present() ? message : first, call);
     if (list.size() > 1) {
-        context.remark("call has several answers: usage counts them all, its prompt comes once",
-                       "calls have several answers: usage counts them all, each prompt comes once");
+        context.remark("call has several answers: usage counts them all, the prompt only once",
+                       "calls have several answers: usage counts them all, each prompt only once");
     }
 }
 

@@ -56,7 +56,7 @@ bool LogReader::gather(std::uint64_t number, std::string_view line) {
         if (!json || found == JsonTexts::Found::too_long) {
             context(texts_.line())
                 .refuse("", json ? "is one JSON text of more than 64 MiB" : "is not a JSON object",
-                        json ? "make lines of it: jq -c '.[]'"
+                        json ? "split it into lines: jq -c '.[]'"
                              : "a log is JSON lines, or a JSON array; this version reads " +
                                    log_format_names());
             container_ = Container::refused;
@@ -90,7 +90,7 @@ void LogReader::json_text(std::uint64_t line, std::string_view text) {
     if (!json || !json.value().is(JsonType::array)) {
         here.refuse(
             "", "is not JSON, at byte " + std::to_string(document_.error_offset() + 1),
-            "correct or remove it; the last line of a log that is still written may be incomplete");
+            "correct or remove it; the last line of a log still being written may be incomplete");
         // Where a broken text of several lines ends is not known.
         container_ = container_ == Container::gathered ? Container::refused : container_;
         return;
@@ -116,8 +116,9 @@ void LogReader::json_object(LogContext& here, const JsonValue& object) {
         }
     }
     if (format_ == nullptr) {
-        here.refuse("", "does not have the keys of a known log",
-                    "this version reads " + log_format_names() + "; --log-format says which it is");
+        here.refuse(
+            "", "does not have the keys of a known log format",
+            "this version reads " + log_format_names() + "; name the format with --log-format");
         container_ = Container::refused;
         return;
     }

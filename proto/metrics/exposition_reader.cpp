@@ -132,7 +132,7 @@ Result<void> ExpositionReader::read_line(std::string_view line, bool is_open_met
         return {};
     }
     if (is_open_metrics && ended_) {
-        return fail(ErrorCode::invalid, "something stands behind # EOF", line);
+        return fail(ErrorCode::invalid, "there is text after # EOF", line);
     }
     if (line.starts_with('#')) {
         ended_ = ended_ || line == eof_line;

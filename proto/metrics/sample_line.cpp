@@ -252,7 +252,7 @@ Result<void> read_sample_line(std::string_view line, int time_power, const Sampl
         sample.exemplar = static_cast<std::uint32_t>(out.exemplars.size() - 1);
     }
     if (!reader.rest.empty()) {
-        return reader.fail(ErrorCode::invalid, "something stands behind the sample", reader.rest);
+        return reader.fail(ErrorCode::invalid, "there is text after the sample", reader.rest);
     }
     return {};
 }

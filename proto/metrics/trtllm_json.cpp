@@ -19,7 +19,7 @@ constexpr std::string_view prefix = "trtllm_iteration_";
 Result<void> ExpositionReader::read_json(std::string_view page) {
     const Result<JsonValue> root = document_.parse(page);
     if (!root) {
-        return fail(root.error().code, "the page is not whole JSON");
+        return fail(root.error().code, "the page is not complete JSON");
     }
     if (!root.value().is(JsonType::array)) {
         return fail(ErrorCode::bad_json, "the JSON is not a list of iterations (TensorRT-LLM)",

@@ -23,14 +23,14 @@ void read_header(RowContext& context, const JsonValue& header) {
         context.refuse(
             "version",
             header.find("version").present() ? header.find("version").raw() : std::string_view{},
-            "is not 2, the version that is read", "convert the trace");
+            "is not 2, the supported version", "convert the trace to version 2");
         context.stop = Stop::file;
         return;
     }
     const auto tokens = read_tokens(context, size, 1);
     if (tokens && chosen != 0 && chosen != *tokens) {
         context.refuse("block_size", size.text, "differs from " + std::to_string(chosen),
-                       "a trace has one block size; --block-size must agree with it");
+                       "a trace has one block size; make --block-size agree with it");
         return;
     }
     chosen = tokens.value_or(chosen);
@@ -42,7 +42,7 @@ bool read_dependency(const RowContext& context, const JsonValue& edge, TraceRow&
     const std::uint32_t before = on.present ? context.draft.find_request(on.text) : no_row;
     if (before == no_row) {
         context.refuse("dependencies", edge.raw(), "does not name a request of an earlier row",
-                       "rows come after those that they depend on");
+                       "put rows after those that they depend on");
         return false;
     }
     const Field delay = field_of(edge.find("delay_ms"), "dependencies.delay_ms");
@@ -72,9 +72,9 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
         }
     }
     if (edges.size() > 0 && context.rules.sessions == Sessions::recorded) {
-        context.refuse("", "", "holds requests that wait for others and have no arrival times",
-                       "--sessions closed sends each when those have ended, --sessions open by the "
-                       "recorded delays, as if answers took no time");
+        context.refuse("", "", "has requests that wait for others and have no arrival times",
+                       "use --sessions closed to send each when those have ended, or --sessions "
+                       "open to send it by the recorded delays, as if answers took no time");
         context.stop = Stop::trace;
         return false;
     }
@@ -106,8 +106,8 @@ void read_row(RowContext& context, const JsonValue& json) {
     }
     const Field name = field("request_id");
     if (name.present && draft.find_request(name.text) != no_row) {
-        context.refuse("request_id", name.text, "names an earlier row, too",
-                       "each row has a name of its own, or nobody knows which one others wait for");
+        context.refuse("request_id", name.text, "already names an earlier row",
+                       "give each row its own name, so that others can wait for it");
         return;
     }
     const Field play = field("play_id");

@@ -54,7 +54,7 @@ void read_row(RowContext& context, const JsonValue& json) {
     const auto time = read_time(context, field_of(json.find("timestamp"), "timestamp"));
     const JsonValue requests = json.find("requests");
     if (!requests.present()) {
-        context.refuse("requests", "", "is missing", "every row has its list of requests");
+        context.refuse("requests", "", "is missing", "give every row its list of requests");
         return;
     }
     if (!time || !check_objects(context, requests, "requests")) {

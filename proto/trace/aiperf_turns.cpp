@@ -57,7 +57,7 @@ class TurnList {
 
 bool TurnList::add_text(const JsonValue& text) {
     if (!text.is(JsonType::string)) {
-        context_.refuse("texts", text.raw(), "is not text", "a text is a string");
+        context_.refuse("texts", text.raw(), "is not text", "write the text as a string");
         return false;
     }
     texts_.emplace_back(text.as_string().value_or(""));
@@ -70,7 +70,7 @@ bool TurnList::read_texts(const JsonValue& turn) {
     const JsonValue text = given(turn.find("text"));
     const JsonValue texts = given(turn.find("texts"));
     if (text.present() && texts.present()) {
-        context_.refuse("texts", texts.raw(), "is given beside text", "leave one of them out");
+        context_.refuse("texts", texts.raw(), "is given together with text", "remove one of them");
         return false;
     }
     if (text.present()) {
@@ -111,8 +111,8 @@ bool TurnList::read_extra(const JsonValue& turn) const {
         return false;
     }
     if (extra.find("messages").present() || extra.find("input").present()) {
-        context_.refuse("extra", extra.raw(), "has messages in place of the conversation",
-                        "leave them out: what was said before is put together in the run");
+        context_.refuse("extra", extra.raw(), "has messages instead of the conversation",
+                        "remove them: the run assembles the conversation itself");
         return false;
     }
     return true;
@@ -170,21 +170,22 @@ bool TurnList::read_turn(const JsonValue& turn) {
     const std::string_view name = role.present() ? role.as_string().value_or("") : "user";
     if (name != "user" && name != "system" && name != "developer") {
         context_.refuse("role", role.raw(), "does not ask for an answer",
-                        "a turn is what a user says; answers come from the server");
+                        "keep only user turns; answers come from the server");
         return false;
     }
     if (!read_texts(turn) || !read_extra(turn)) {
         return false;
     }
     if (texts_.empty() || (texts_.size() == 1 && texts_[0].empty())) {
-        context_.refuse("text", "",
-                        has_media(turn) ? "is missing beside what is not sent" : "is missing",
-                        "every turn has text, or texts");
+        context_.refuse(
+            "text", "",
+            has_media(turn) ? "is missing, and the rest of the turn cannot be sent" : "is missing",
+            "give every turn text, or texts");
         return false;
     }
     if (has_media(turn)) {
-        context_.draft.remark("turn with images, sounds or films, which are not sent",
-                              "turns with images, sounds or films, which are not sent");
+        context_.draft.remark("turn with images, audio or video, which are not sent",
+                              "turns with images, audio or video, which are not sent");
     }
     if (is_system_prompt(turn)) {
         for (const std::string& text : texts_) {
@@ -202,7 +203,7 @@ void TurnList::read() {
     }
     if (turns.size() == 0) {
         context_.refuse("turns", turns.present() ? turns.raw() : "",
-                        turns.present() ? "is empty" : "is missing", "a session has turns");
+                        turns.present() ? "is empty" : "is missing", "give the session turns");
         return;
     }
     const Field id = field_of(json_.find("session_id"), "session_id");
@@ -218,8 +219,8 @@ void TurnList::read() {
         fine = read_turn(one);
     }
     if (fine && !system_.empty()) {
-        context_.refuse("turns", turns.raw(), "has a system prompt and no question",
-                        "put a turn of a user behind it");
+        context_.refuse("turns", turns.raw(), "has a system prompt but no question",
+                        "add a user turn after it");
     }
 }
 

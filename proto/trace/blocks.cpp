@@ -88,7 +88,7 @@ void settle_blocks(RowContext& context) {
     if (sizes.find(',') != sizes.npos) {
         context.line = 0;
         context.refuse("", "", "has block ids that fit several block sizes equally well: " + sizes,
-                       "--block-size says which");
+                       "choose one with --block-size");
         return;
     }
     context.rules.block_size = chosen.size;

@@ -31,7 +31,7 @@ bool read_block_size(RowContext& context, const JsonValue& header) {
     std::uint32_t& chosen = context.rules.block_size;
     if (*tokens != 0 && chosen != 0 && chosen != *tokens) {
         context.refuse(size.name, size.text, "differs from " + std::to_string(chosen),
-                       "a trace has one block size; --block-size must agree with it");
+                       "a trace has one block size; make --block-size agree with it");
         return false;
     }
     chosen = *tokens != 0 ? *tokens : chosen;
@@ -64,7 +64,7 @@ void read_header(RowContext& context, const JsonValue& header) {
     const bool deltas = api.empty() && header.find("deltas").as_bool() == true;
     if (trace.recorded && trace.deltas != deltas) {
         context.refuse("deltas", deltas ? "true" : "false", "differs from that of the files before",
-                       "replay files of whole conversations and of new messages one by one");
+                       "replay files of whole conversations and files of new messages separately");
     }
     trace.deltas = deltas;
     trace.tail_rule = rule == "floor" ? TailRule::floor : trace.tail_rule;
@@ -124,7 +124,7 @@ bool read_dependency(const RowContext& context, const JsonValue& edge) {
     }
     if (on >= row - first) {
         context.refuse("after", edge.raw(), "does not name an earlier row of the file",
-                       "rows come after those that they wait for");
+                       "put rows after those that they wait for");
         return false;
     }
     const Field delay = field_of(edge.find("delay_ns"), "after.delay_ns");
@@ -177,7 +177,7 @@ bool read_body(RowContext& context, const JsonValue& body) {
 bool read_request(RowContext& context, const JsonValue& request) {
     if (!context.draft.trace().body_api.empty()) {
         context.refuse("recorded", request.raw(), "is below a header with body_api",
-                       "a trace holds bodies or recorded requests, not both");
+                       "a trace has bodies or recorded requests, not both; remove one");
         return false;
     }
     return read_recorded(

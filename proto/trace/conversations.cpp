@@ -104,8 +104,8 @@ void Conversation::end() {
 
 void Conversation::say(std::string_view role, std::string_view words) {
     if (role == role_) {
-        note("message joined to the one before it, of the same speaker",
-             "messages joined to the ones before them, of the same speakers");
+        note("message merged with the one before it, of the same speaker",
+             "messages merged with the ones before them, of the same speakers");
         words_ += "\n\n";
         words_ += words;
         return;
@@ -135,14 +135,14 @@ bool Conversation::read_message(const JsonValue& message) {
                      [&](const Speakers& one) { return who.as_string() == one.name; });
     if (known == std::end(speakers)) {
         context_.refuse(from.present() ? "from" : "role", who.present() ? who.raw() : "",
-                        who.present() ? "is not a speaker that is known" : "is missing",
-                        "human and user ask, gpt and assistant answer, system stands before them; "
-                        "calls of tools are read from lmcache and mlperf-agentic");
+                        who.present() ? "is not a known speaker" : "is missing",
+                        "use human or user, gpt or assistant, or system before them; tool calls "
+                        "are read from lmcache and mlperf-agentic");
         return false;
     }
     if (words.present() && !words.is(JsonType::string)) {
         context_.refuse(value.present() ? "value" : "content", words.raw(), "is not text",
-                        "a message is a string");
+                        "write the message as a string");
         return false;
     }
     const std::string_view text = words.as_string().value_or("");
@@ -159,7 +159,7 @@ void Conversation::read(std::string_view list_name) {
     if (!list.is(JsonType::array)) {
         context_.refuse(list_name, list.present() ? list.raw() : "",
                         list.present() ? "is not a list of messages" : "is missing",
-                        "every conversation has one");
+                        "give every conversation one");
         return;
     }
     if (!check_objects(context_, list, list_name)) {
@@ -185,7 +185,7 @@ void Conversation::read(std::string_view list_name) {
 
 void read_sharegpt(RowContext& context, const JsonValue& json) {
     if (admit_untimed(context,
-                      "; as text for the prompts of another trace: replay TRACE --dataset FILE")) {
+                      "; or use it as prompt text of another trace: replay TRACE --dataset FILE")) {
         Conversation(context, json).read("conversations");
     }
 }

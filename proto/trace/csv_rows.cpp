@@ -62,8 +62,7 @@ bool CsvRows::read_header(const RowContext& here, std::string_view line, std::st
     here.refuse("", line,
                 format == nullptr ? std::string("is not the CSV header of a known format")
                                   : "is not a header of the format " + std::string(format->name),
-                "--map time=COLUMN,in=COLUMN,out=COLUMN names the columns of any other; columns "
-                "are " +
+                "name the columns with --map time=COLUMN,in=COLUMN,out=COLUMN; there are " +
                     joined(header_.names()));
     return false;
 }
@@ -86,7 +85,7 @@ Stop CsvRows::add_line(std::uint64_t number, std::string_view line) {
     if (cut) {
         stop = read_record(here, record);
     } else {
-        here.refuse("", record, "has a quote out of place", "correct the line");
+        here.refuse("", record, "has a misplaced quote", "correct the line");
     }
     text_.clear();
     return stop;
@@ -114,7 +113,7 @@ Stop CsvRows::read_record(RowContext& here, std::string_view record) {
         rows_.draft().remark("empty row skipped", "empty rows skipped");
     } else if (is_header) {
         here.refuse("", record, "is a header inside the file",
-                    "remove the line, or give the files one by one");
+                    "remove the line, or replay the files separately");
     } else if (filled > columns || cells_.size() < header_.named_size()) {
         here.refuse("", record,
                     "has " + counted(filled > columns ? filled : cells_.size(), "cell", "cells") +

@@ -5,10 +5,11 @@ namespace driftless {
 std::string_view order_problem(const Dialogue& dialogue, Speaker next) {
     const Speaker before = dialogue.speaker;
     if (before == Speaker::none) {
-        return next == Speaker::user ? "" : "begins a conversation, which a user does";
+        return next == Speaker::user ? "" : "begins a conversation; only a user can";
     }
     if (before == Speaker::user) {
-        return next == Speaker::assistant ? "" : "follows a user's row without an answer between";
+        return next == Speaker::assistant ? ""
+                                          : "follows a user's row without an answer in between";
     }
     if (before == Speaker::tool) {
         return next == Speaker::tool ? "follows another row of tool results" : "";
@@ -19,7 +20,7 @@ std::string_view order_problem(const Dialogue& dialogue, Speaker next) {
     if (next == Speaker::tool) {
         return dialogue.calls_tools ? "" : "follows an answer that called no tool";
     }
-    return dialogue.calls_tools ? "follows calls of tools without their results" : "";
+    return dialogue.calls_tools ? "follows tool calls without their results" : "";
 }
 
 }  // namespace driftless

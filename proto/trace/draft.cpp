@@ -58,10 +58,10 @@ void TraceDraft::note_doubt(UnitDoubt doubt) {
 
 void TraceDraft::finish() {
     remark(
-        "session whose name is in another file, too, read as one of its own (where they are one, "
-        "put both files into one)",
-        "sessions whose names are in other files, too, read as ones of their own (where they are "
-        "one, put the files into one)",
+        "session whose name is also in another file, read as a separate session (if they are one, "
+        "merge the files)",
+        "sessions whose names are also in other files, read as separate sessions (if they are one, "
+        "merge the files)",
         sessions_.namesakes());
     ids_.finish();
     std::stable_sort(trace_.dependencies.begin(), trace_.dependencies.end(),

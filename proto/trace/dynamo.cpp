@@ -40,7 +40,7 @@ bool read_blocks(RowContext& context, const JsonValue& replay) {
     }
     if (chosen != 0 && chosen != *tokens) {
         context.refuse(size.name, size.text, "differs from " + std::to_string(chosen),
-                       "a trace has one block size; --block-size must agree with it");
+                       "a trace has one block size; make --block-size agree with it");
         return false;
     }
     chosen = *tokens;
@@ -71,7 +71,7 @@ void read_row(RowContext& context, const JsonValue& json) {
         return;  // a marker of the writer
     }
     if (event.find("event_type").as_string().value_or("") != "request_end") {
-        context.draft.remark("event of a tool skipped", "events of tools skipped");
+        context.draft.remark("tool event skipped", "tool events skipped");
         return;
     }
     const JsonValue request = event.find("request");

@@ -49,7 +49,7 @@ const char* clock_remedy(std::string_view text) {
     const auto days = whole_number(text.substr(0, point));
     return point != text.npos && days && *days >= day_min && *days < day_max
                ? "it looks like a spreadsheet's count of days; write it as 2023-11-16 18:15:46.68"
-               : "--time-unit names the unit of numbers";
+               : "use --time-unit for the unit of numbers";
 }
 
 void refuse_time(const RowContext& context, const Field& field, TimeUnit unit, ErrorCode code) {
@@ -58,16 +58,16 @@ void refuse_time(const RowContext& context, const Field& field, TimeUnit unit, E
         const bool other = unit != TimeUnit::iso && parse_time(field.text, TimeUnit::iso);
         context.refuse(field.name, field.text, "is not " + kind,
                        unit == TimeUnit::iso ? clock_remedy(field.text)
-                       : other               ? "--time-unit iso reads dates"
-                                             : "write the time as one");
+                       : other               ? "for dates use --time-unit iso"
+                                             : "write the time this way");
     } else if (unit == TimeUnit::iso) {
         context.refuse(field.name, field.text, "is not within 1970 and 2115", "correct the row");
     } else if (field.text.starts_with('-')) {
-        context.refuse(field.name, field.text, "is negative", "times and delays are 0 or more");
+        context.refuse(field.name, field.text, "is negative", "use times and delays of 0 or more");
     } else {
         context.refuse(field.name, field.text,
                        std::string("is beyond 146 years in ") + name_of(unit),
-                       "--time-unit names another unit");
+                       "choose another unit with --time-unit");
     }
 }
 
@@ -78,7 +78,7 @@ std::string count_remedy(std::uint64_t tokens, std::uint64_t count) {
     const std::string fits = one.sizes_of_all();
     return (fits.empty() ? "no block size of 16, 32, .. 1024 would fit"
                          : "--block-size " + fits + " would fit") +
-           "; --lenient ignores surplus ids and fills missing ones with private tokens";
+           "; or use --lenient to ignore surplus ids and fill missing ones with private tokens";
 }
 
 /// A name without what tells two spellings of it apart: case, and what joins its words.
@@ -111,12 +111,10 @@ std::optional<std::int64_t> read_time(const RowContext& context, const Field& fi
         return 0;
     }
     if (!field.present) {
-        std::string remedy = "every row needs its arrival time";
+        std::string remedy = "give every row its arrival time";
         if (context.object.present()) {
-            remedy +=
-                "; where no row has one, replay --rate R sends them at a rate, and this adds some, "
-                "100 apart: jq -c '." +
-                std::string(field.name) + " = input_line_number * 100' FILE";
+            remedy += "; if no row has one, use replay --rate R, or add times 100 apart: jq -c '." +
+                      std::string(field.name) + " = input_line_number * 100' FILE";
         }
         refuse_missing(context, field.name, std::move(remedy));
         return std::nullopt;
@@ -138,14 +136,14 @@ bool check_length(const RowContext& context, const Field& field) {
         return true;
     }
     context.refuse(field.name, field.raw, "is not a length of time from 0 to 146 years",
-                   "correct it; null says that it was not recorded");
+                   "correct it, or write null if it was not recorded");
     return false;
 }
 
 std::optional<std::uint32_t> read_tokens(const RowContext& context, const Field& field,
                                          std::uint32_t least) {
     if (!field.present) {
-        refuse_missing(context, field.name, "every row needs it");
+        refuse_missing(context, field.name, "give every row one");
         return std::nullopt;
     }
     const std::optional<std::uint64_t> tokens = whole_number(field.raw);
@@ -165,9 +163,9 @@ namespace {
 bool assume_output(const RowContext& context, const Field& output, TraceRow& row) {
     const RowRules& rules = context.rules;
     if (rules.default_output == 0 && !rules.output_free) {
-        refuse_missing(context, output.name,
-                       "--default-output N asks N tokens of such rows; --output free sends them "
-                       "without a limit");
+        refuse_missing(
+            context, output.name,
+            "use --default-output N to ask such rows for N tokens, or --output free for no limit");
         return false;
     }
     row.output_length = rules.default_output;
@@ -233,7 +231,7 @@ bool read_ids(const RowContext& context, const JsonValue& list) {
             value.is(JsonType::number) ? whole_number(value.raw()) : std::optional<std::uint64_t>();
         if (!id) {
             context.refuse("hash_ids", value.raw(), "is not a block id",
-                           "ids are whole numbers from 0 to 2^64 - 1");
+                           "use whole numbers from 0 to 2^64 - 1");
             return false;
         }
         context.draft.ids().add(*id);

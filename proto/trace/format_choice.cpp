@@ -26,7 +26,7 @@ bool FormatChoice::check_options(const RowContext& none, const TraceFormat* name
     bool fine = true;
     if (!options_.time_unit.empty() && !time_unit_from_name(options_.time_unit)) {
         none.refuse("--time-unit", options_.time_unit, "is not a unit of time",
-                    "it is one of s, ms, us, ns, iso, auto");
+                    "use s, ms, us, ns, iso or auto");
         fine = false;
     }
     if (named == nullptr && !options_.format.empty()) {
@@ -96,18 +96,19 @@ bool FormatChoice::admit(const RowContext& context, const JsonValue& row) {
         }
     }
     std::string problem = "does not have the keys of a known format";
-    std::string remedy = "this version reads " + trace_format_names() +
-                         "; --format overrides, --map time=KEY,in=KEY,out=KEY reads any other";
+    std::string remedy =
+        "this version reads " + trace_format_names() +
+        "; choose one with --format, or name the keys with --map time=KEY,in=KEY,out=KEY";
     if (!foreign.what.empty()) {
         problem = "looks like " + std::string(foreign.what);
         remedy = foreign.remedy;
     } else if (found.size() > 1) {
         problem = std::string("has the keys of ") + found[0]->name + " and of " + found[1]->name;
-        remedy = "--format says which";
+        remedy = "choose one with --format";
     } else if (found.size() == 1 && format_ != nullptr && format_ != found[0]) {
         problem = std::string("looks like ") + found[0]->name + ", but the trace began as " +
                   format_->name;
-        remedy = "replay files of different formats one by one";
+        remedy = "replay files of different formats separately";
     } else if (found.size() == 1) {
         file_checked_ = true;
         if (format_ == nullptr) {

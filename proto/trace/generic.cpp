@@ -67,7 +67,7 @@ bool choose_unit(RowContext& context, const Field& time) {
     const auto unit = guess_time_unit(time.text);
     if (!unit) {
         context.refuse(time.name, time.text, "does not show its unit",
-                       "--time-unit s, ms, us, ns or iso says it");
+                       "use --time-unit s, ms, us, ns or iso");
         context.stop = Stop::trace;
         return false;
     }
@@ -92,7 +92,7 @@ std::string names_of(const CsvRow& row) {
 
 /// Added where the map names no column of times at all.
 constexpr const char* no_times =
-    "; name the one with arrival times; where there is none, replay --rate R sends rows at a rate";
+    "; name the one with arrival times; if there is none, use replay --rate R";
 
 /// The three columns that every row needs must be there from the first row on: a map that names
 /// them wrongly is one error, not one a row.
@@ -137,7 +137,7 @@ bool read_json_ids(const RowContext& context, const Field& field) {
         const bool text = id.is(JsonType::string);
         if (!text && !(id.is(JsonType::number) && whole_number(id.raw()))) {
             context.refuse(field.name, id.raw(), "is not a block id",
-                           "ids are strings, or whole numbers from 0 to 2^64 - 1");
+                           "use strings, or whole numbers from 0 to 2^64 - 1");
             return false;
         }
         add_id(context, text ? *id.as_string() : id.raw());
@@ -181,7 +181,7 @@ bool read_turn(RowContext& context, const Fields& fields, TraceRow& row) {
     const Field& turn = fields.of[key_turn];
     const auto number = turn.present ? whole_number(turn.text) : std::optional<std::uint64_t>(0);
     if (!number || *number > row_tokens_max) {
-        context.refuse(turn.name, turn.text, "is not a turn number", "turns count from 1");
+        context.refuse(turn.name, turn.text, "is not a turn number", "use numbers from 1");
     }
     if (!delay_ns || !number || *number > row_tokens_max) {
         return false;

@@ -19,8 +19,7 @@ constexpr std::string_view columns[] = {
     "turn_id",  "arrival_time_offset_ms", "input_messages", "target_output_tokens"};
 
 constexpr const char* events_beside =
-    "convert the bundle to Weka conversations, which are read: tools/isb1_to_kvcache_tester.py of "
-    "InferenceX";
+    "convert the bundle to Weka conversations with InferenceX's tools/isb1_to_kvcache_tester.py";
 
 bool matches(const JsonValue& row) {
     return row.find("adapter_id").is(JsonType::string) && row.find("exports").is(JsonType::array);
@@ -82,9 +81,9 @@ bool Bundle::check_cells(const JsonValue& cells) {
     if (beside) {
         context_.refuse(
             "prefix_ref", ref.raw(),
-            embedded ? "stands in a bundle whose cells hold events, too"
-                     : "names a file beside the bundle that holds its events",
-            embedded ? "a bundle has events, or prefix_ref in every cell" : events_beside);
+            embedded ? "is in a bundle whose cells also have events"
+                     : "names a file next to the bundle with its events",
+            embedded ? "use either events, or prefix_ref in every cell" : events_beside);
     }
     return !beside;
 }
@@ -98,11 +97,11 @@ bool Bundle::admit(std::string_view name, const JsonValue& turns) {
     const std::string marked = std::string(name) + "\n" + std::to_string(digest.value());
     const bool again = draft.sessions().tail(session_).last_row != no_row;
     if (again && draft.find_request(marked) != no_row) {
-        draft.remark("cell of a conversation that another cell holds, too: left out",
-                     "cells of conversations that other cells hold, too: left out");
+        draft.remark("cell with the same conversation as another cell: left out",
+                     "cells with the same conversations as other cells: left out");
     } else if (again) {
-        draft.remark("cell that holds another version of a conversation: left out",
-                     "cells that hold other versions of conversations: left out");
+        draft.remark("cell with another version of a conversation: left out",
+                     "cells with other versions of conversations: left out");
     } else {
         draft.name_request(marked);
     }
@@ -155,7 +154,7 @@ bool Bundle::read_cell(const JsonValue& cell) {
     const std::string_view name = conversation_of(cell);
     if (name.empty()) {
         context_.refuse("trace_id", "", "is missing, and so is session_id",
-                        "every cell names its conversation");
+                        "name the conversation in every cell");
         return false;
     }
     if (!check_objects(context_, turns, adapter_->turns)) {
@@ -163,7 +162,7 @@ bool Bundle::read_cell(const JsonValue& cell) {
     }
     if (turns.size() == 0) {
         context_.refuse(adapter_->turns, turns.present() ? turns.raw() : "",
-                        turns.present() ? "is empty" : "is missing", "a cell has turns");
+                        turns.present() ? "is empty" : "is missing", "give every cell turns");
         return false;
     }
     if (!admit(name, turns)) {
@@ -186,8 +185,8 @@ void Bundle::read() {
     }
     if (adapter_ == nullptr) {
         context_.refuse("adapter_id", id.present() ? id.raw() : "",
-                        id.present() ? "is not a kind of bundle that is read" : "is missing",
-                        "it is inferencex_multiturn or inferencex_trace_replay");
+                        id.present() ? "is not a supported kind of bundle" : "is missing",
+                        "use inferencex_multiturn or inferencex_trace_replay");
         return;
     }
     if (!check_objects(context_, cells, "exports") || !check_cells(cells)) {

@@ -138,7 +138,7 @@ bool check_message(RowContext& context, const JsonValue& message) {
     const JsonValue role = message.find("role");
     if (role.present() && role.as_string().value_or("").empty()) {
         context.refuse("role", role.raw(), "is not the name of a role",
-                       "correct it; a message without a role is the user's");
+                       "correct it, or remove it for the user's role");
         return false;
     }
     const JsonValue content = given(message.find("content"));
@@ -185,8 +185,8 @@ void write_message(const RowContext& context, JsonWriter& json, const JsonValue&
     json.begin_object().key("role").string(is_chat_role(role) ? role : "user").key("content");
     const bool says = write_content(json, message, role);
     json.end_object();
-    context.draft.remark("message without words: sent empty, as the bundles' own client does",
-                         "messages without words: sent empty, as the bundles' own client does",
+    context.draft.remark("message without text: sent empty, as the bundles' own client does",
+                         "messages without text: sent empty, as the bundles' own client does",
                          says ? 0 : 1);
 }
 
@@ -199,7 +199,7 @@ std::optional<std::string> isb1_messages(RowContext& context, const JsonValue& l
     }
     if (list.size() == 0) {
         context.refuse(name, list.present() ? list.raw() : "",
-                       list.present() ? "is empty" : "is missing", "every turn has messages");
+                       list.present() ? "is empty" : "is missing", "give every turn messages");
         return std::nullopt;
     }
     std::string words;

@@ -115,7 +115,7 @@ Stop JsonRows::refuse_text(const RowContext& at_start, std::string_view text, Pa
         const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0
         here.line += static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
         shown = piece_around(text.substr(begin, text.find('\n', begin) - begin), offset - begin);
-        problem = (found == Parse::too_deep ? "is nested deeper than is read, at byte "
+        problem = (found == Parse::too_deep ? "is nested too deeply, at byte "
                    : ends_early             ? "ends too early, at byte "
                                             : "is not JSON, at byte ") +
                   std::to_string(offset - begin + 1);
@@ -127,14 +127,14 @@ Stop JsonRows::refuse_text(const RowContext& at_start, std::string_view text, Pa
     here.refuse("", shown, std::move(problem),
                 cr_only ? std::string(cr_lines.remedy)
                 : found == Parse::too_deep
-                    ? "at most " + std::to_string(json_depth_max) + " levels are read"
-                : not_finite ? "JSON has no NaN and no Infinity: leave such rows out"
+                    ? "at most " + std::to_string(json_depth_max) + " levels are supported"
+                : not_finite ? "JSON has no NaN and no Infinity; remove such rows"
                 : one_line && rows && text.front() == '['
                     ? "correct it: the line is an array of rows"
                 : one_line ? "correct or remove the line"
-                : comma ? "remove the comma; or put [ before the first object and ] behind the last"
+                : comma ? "remove the comma, or put [ before the first object and ] after the last"
                 : ends_early ? "it may have been cut off: write or fetch it again"
-                             : "correct it: JSON texts go over several lines here");
+                             : "correct it: JSON texts span several lines here");
     // Where a broken text ends is not known.
     return one_line ? Stop::none : Stop::file;
 }

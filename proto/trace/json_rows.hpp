@@ -22,7 +22,7 @@ enum class JsonForm : std::uint8_t {
 
 /// What to do with an array that is too long for a line or a text.
 inline constexpr const char* array_remedy =
-    "a trace has one JSON object a line: jq -c '.[]' makes them of an array";
+    "put one JSON object on each line; for an array use jq -c '.[]'";
 
 class JsonRows {
   public:

@@ -23,10 +23,10 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
         return false;
     }
     if (context.rules.sessions == Sessions::recorded) {
-        context.refuse(
-            "pre_gap", gap.raw, "follows its session's last answer: it is not an arrival time",
-            "--sessions closed sends it when that answer has ended, --sessions open by the "
-            "recorded gaps, as if answers took no time");
+        context.refuse("pre_gap", gap.raw,
+                       "is relative to its session's previous answer, so it is not an arrival time",
+                       "use --sessions closed to send it when that answer has ended, or --sessions "
+                       "open to send it by the recorded gaps, as if answers took no time");
         context.stop = Stop::trace;
         return false;
     }
@@ -48,7 +48,7 @@ bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
 void read_row(RowContext& context, const JsonValue& json) {
     const Field session = field_of(json.find("session_id"), "session_id");
     if (!session.present) {
-        context.refuse("session_id", "", "is missing", "every call belongs to a session");
+        context.refuse("session_id", "", "is missing", "name the session of every call");
         return;
     }
     TraceRow row;
@@ -56,7 +56,7 @@ void read_row(RowContext& context, const JsonValue& json) {
     words.messages = json.find("input");
     words.tools = given(json.find("tools"));
     if (!words.messages.present()) {
-        context.refuse("input", "", "is missing", "every call has its list of messages");
+        context.refuse("input", "", "is missing", "give every call its list of messages");
         return;
     }
     const Field output = field_of(json.find("output_length"), "output_length");

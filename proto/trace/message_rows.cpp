@@ -14,16 +14,16 @@ std::string_view MessageRows::note(std::uint32_t session, RowWords words) {
     if (session != no_session) {
         MessageTail& last = tail(session);
         if (last.begun && last.deltas != delta) {
-            return delta ? "comes after rows of its session that do not hold new messages alone"
-                         : "comes after rows of its session that hold new messages alone";
+            return delta ? "comes after rows of its session that have more than new messages"
+                         : "comes after rows of its session that have only new messages";
         }
         last.begun = true;
         last.deltas = delta;
         last.list_bytes = words == RowWords::none ? 0 : last.list_bytes;
     }
     if ((delta && histories_) || (deltas_ && words == RowWords::history)) {
-        return delta ? "holds new messages alone, and other rows hold all that was said before"
-                     : "holds all that was said before, and other rows hold new messages alone";
+        return delta ? "has only new messages, while other rows have whole conversations"
+                     : "has a whole conversation, while other rows have only new messages";
     }
     histories_ = histories_ || words == RowWords::history;
     deltas_ = deltas_ || delta;

@@ -61,8 +61,8 @@ constexpr std::string_view sampling[] = {"temperature",
 constexpr std::string_view limits[] = {"max_new_tokens", "max_completion_tokens", "max_tokens"};
 
 constexpr const char* role_order =
-    "an assistant follows a user; a tool or a user follows an assistant; an assistant or a user "
-    "follows a tool";
+    "use this order: assistant after user, tool or user after assistant, assistant or user after "
+    "tool";
 
 bool is_metadata(const JsonValue& row) {
     return row.find("_type").as_string().value_or("") == "dataset_metadata";
@@ -115,12 +115,12 @@ bool MessageRow::read_turn() {
         return true;
     }
     if (!turn.present) {
-        return refuse("turn", {}, "is missing", "every message has its number, from 1 on");
+        return refuse("turn", {}, "is missing", "number every message, from 1");
     }
     return refuse("turn", turn.json,
                   "is not " + std::to_string(next) + ", the next of its conversation",
-                  next == 1 ? "a conversation stands in one file, from turn 1 on"
-                            : "turns count all messages without holes; sort the rows by turn");
+                  next == 1 ? "put a conversation in one file, from turn 1"
+                            : "number all messages without gaps, and sort the rows by turn");
 }
 
 bool MessageRow::read_speaker() {
@@ -146,7 +146,7 @@ bool MessageRow::read_system() {
         return true;
     }
     if (!is_text(system)) {
-        return refuse("system", system, "is not text", "a system prompt is a string");
+        return refuse("system", system, "is not text", "write the system prompt as a string");
     }
     if (dialogue_.turn > 0) {
         return refuse("system", system, "comes after the first request of its conversation",
@@ -256,7 +256,7 @@ bool enter(RowContext& context, const JsonValue& json) {
     if (!id.present || id.text.empty() || !printable) {
         context.refuse("conversation_id", id.raw,
                        id.present ? "is not printable ASCII" : "is missing",
-                       "every row names its conversation");
+                       "name the conversation in every row");
         return false;
     }
     if (id.text == dialogue.id) {
@@ -270,8 +270,8 @@ bool enter(RowContext& context, const JsonValue& json) {
     dialogue.broken = again;
     if (again) {
         context.refuse("conversation_id", id.raw,
-                       "had rows before those of another conversation, too",
-                       "rows of one conversation stand together; sort them");
+                       "also had rows before those of another conversation",
+                       "keep rows of one conversation together; sort them");
     }
     return !again;
 }
@@ -281,9 +281,9 @@ void read_row(RowContext& context, const JsonValue& json) {
         return;
     }
     if (context.rules.sessions == Sessions::recorded) {
-        context.refuse("", "", "holds conversations, which have no arrival times",
-                       "--sessions closed starts every one at time 0, and its turns wait for "
-                       "answers; --sessions open sends them by the recorded delays");
+        context.refuse("", "", "has conversations, which have no arrival times",
+                       "use --sessions closed to start each at time 0 with turns waiting for "
+                       "answers, or --sessions open to send turns by the recorded delays");
         context.stop = Stop::trace;
         return;
     }

@@ -35,13 +35,12 @@ bool check_calls(const RowContext& context, const JsonValue& calls) {
     }
     for (JsonValue call = calls.first(); call.present(); call = call.next()) {
         if (!is_call(call)) {
-            return refuse_value(context, "tool_calls", call, "is not a call of a function",
-                                "a call has an id, the type function, and a function with its "
-                                "name and its arguments");
+            return refuse_value(
+                context, "tool_calls", call, "is not a function call",
+                "give it an id, the type function, and a function with a name and arguments");
         }
     }
-    return calls.size() > 0 ||
-           refuse_value(context, "tool_calls", calls, "is empty", "leave it out");
+    return calls.size() > 0 || refuse_value(context, "tool_calls", calls, "is empty", "remove it");
 }
 
 /// {"role": .., "content": ..}, with what else the row has of `keys`.
@@ -91,7 +90,7 @@ std::string system_words(const JsonValue& system) {
 std::optional<std::string> user_words(const RowContext& context, const JsonValue& row) {
     const JsonValue content = member(row, "content");
     if (!has_words(content)) {
-        refuse_value(context, "content", content, lack(content), "a user's row has its words");
+        refuse_value(context, "content", content, lack(content), "give a user's row text");
         return std::nullopt;
     }
     return message(row, "user", content.raw(), user_keys);
@@ -104,7 +103,8 @@ std::optional<std::string> tool_words(const RowContext& context, const JsonValue
     }
     if (results.size() == 0) {
         refuse_value(context, "tool_results", results,
-                     results.present() ? "is empty" : "is missing", "a tool's row has its results");
+                     results.present() ? "is empty" : "is missing",
+                     "give a tool's row its results");
         return std::nullopt;
     }
     std::string words;
@@ -114,7 +114,7 @@ std::optional<std::string> tool_words(const RowContext& context, const JsonValue
         const JsonValue content = member(one, "content");
         if (!is_text(id) || !content.present()) {
             refuse_value(context, "tool_results", one, "lacks tool_call_id or content",
-                         "a result names its call and has content");
+                         "give a result its tool_call_id and content");
             return std::nullopt;
         }
         json.begin_object().key("role").string("tool").key("tool_call_id").raw(id.raw());
@@ -131,7 +131,7 @@ std::optional<std::string> assistant_words(const RowContext& context, const Json
     }
     if (!has_words(content) && !calls.present()) {
         refuse_value(context, "content", content, lack(content),
-                     "an assistant's row has words or tool_calls");
+                     "give an assistant's row text or tool_calls");
         return std::nullopt;
     }
     return message(row, "assistant", content.present() ? content.raw() : "null", assistant_keys);

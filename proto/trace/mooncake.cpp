@@ -145,18 +145,18 @@ bool read_blocks(const RowContext& context, const JsonValue& ids, const Field& i
 bool check_words(const RowContext& context, const Fields& fields, const RecordedFields& words) {
     const JsonValue& ids = fields[Meaning::ids];
     if (words.any() && ids.present()) {
-        context.refuse("hash_ids", ids.raw(), "are given beside a prompt in words",
-                       "ids stand for a prompt that is not known; leave one of them out");
+        context.refuse("hash_ids", ids.raw(), "are given together with a prompt with text",
+                       "ids replace a prompt's text; remove one of them");
         return false;
     }
     if (!words.any() && words.extra.present()) {
-        context.refuse("extra", words.extra.raw(), "is given beside a length",
-                       "--extra-body adds members to the bodies that are made of lengths");
+        context.refuse("extra", words.extra.raw(), "is given together with a length",
+                       "use --extra-body to add members to bodies made from lengths");
         return false;
     }
     if (!words.any() && words.tools.present()) {
         context.refuse("tools", words.tools.raw(), "is given without messages",
-                       "tools belong to a row with messages");
+                       "tools need messages; add messages or remove tools");
         return false;
     }
     return true;

@@ -9,8 +9,7 @@
 namespace driftless {
 namespace {
 
-constexpr const char* one_mode =
-    "every row of messages says the same: assistant_responses live in all, or in none";
+constexpr const char* one_mode = "use assistant_responses live in all rows of messages, or in none";
 
 /// Whether the row's messages are new ones alone. Nothing after an error.
 std::optional<bool> read_mode(const RowContext& context, const JsonValue& mode) {
@@ -25,24 +24,24 @@ std::optional<bool> read_mode(const RowContext& context, const JsonValue& mode) 
             return true;
         }
     }
-    context.refuse(mode.key(), mode.raw(), "is not a word for what the messages of a row are",
-                   "assistant_responses is recorded (all that was said before) or live (new "
-                   "messages alone); older traces have message_mode, history or delta");
+    context.refuse(mode.key(), mode.raw(), "is not a kind of messages",
+                   "use assistant_responses recorded (whole conversation) or live (only new "
+                   "messages), or in older traces message_mode history or delta");
     return std::nullopt;
 }
 
 /// False after an error.
 bool check_delta(const RowContext& context, const RecordedFields& words, const JsonValue& mode) {
     if (!words.messages.present()) {
-        context.refuse(mode.key(), mode.raw(), "is said of a row without messages",
-                       "only messages can be put behind the answers of a run");
+        context.refuse(mode.key(), mode.raw(), "is set for a row without messages",
+                       "only messages can follow the answers of a run; remove it");
         return false;
     }
     for (const std::string_view name : {"messages", "input"}) {
         if (const JsonValue member = words.extra.find(name); member.present()) {
             context.refuse("extra", words.extra.raw(),
-                           "has " + std::string(name) + ", in place of the conversation",
-                           "leave it out: what was said before is put together in the run");
+                           "has " + std::string(name) + ", instead of the conversation",
+                           "remove it: the run assembles the conversation itself");
             return false;
         }
     }
@@ -80,8 +79,8 @@ void note_messages(const RowContext& context, const JsonValue& messages, RowWord
     const std::uint64_t list_bytes = bytes_without_line_ends(messages.raw());
     if (before != no_row && kind == RowWords::delta && has_answer(messages)) {
         context.draft.remark(
-            "row of new messages that holds an answer: it is sent behind the server's own",
-            "rows of new messages that hold answers: they are sent behind the server's own");
+            "row of new messages with an answer: it is sent after the server's own",
+            "rows of new messages with answers: they are sent after the server's own");
     }
     if (before != no_row && kind == RowWords::history && !tail.doubted) {
         const std::uint64_t begin = trace.body_ends.empty() ? 0 : trace.body_ends.back();
@@ -91,10 +90,10 @@ void note_messages(const RowContext& context, const JsonValue& messages, RowWord
             list_of(trace.body_of(trace.rows[before]), std::max(tail.list_bytes, std::uint64_t{1}));
         tail.doubted = !has_answer(messages) || !now.starts_with(earlier);
         context.draft.remark(
-            "session whose rows may hold new messages alone: they do not repeat what was said "
-            "before (assistant_responses live says so)",
-            "sessions whose rows may hold new messages alone: they do not repeat what was said "
-            "before (assistant_responses live says so)",
+            "session whose rows may have only new messages: they do not repeat the conversation "
+            "(mark this with assistant_responses live)",
+            "sessions whose rows may have only new messages: they do not repeat the conversation "
+            "(mark this with assistant_responses live)",
             tail.doubted ? 1 : 0);
     }
     tail.list_bytes = list_bytes;

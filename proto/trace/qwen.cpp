@@ -30,8 +30,8 @@ void link(const RowContext& context, const Field& chat, const Field& parent, Tra
     const bool root = !parent.present || parent.text == "-1";
     const std::uint32_t before = root ? no_row : draft.find_request(parent.text);
     if (before == no_row) {
-        draft.remark("row whose parent is not in the trace: it begins a session of its own",
-                     "rows whose parent is not in the trace: each begins a session of its own",
+        draft.remark("row whose parent is not in the trace: it begins a new session",
+                     "rows whose parent is not in the trace: each begins a new session",
                      root ? 0 : 1);
         row.session = draft.sessions().find(chat.text);
     } else {
@@ -49,7 +49,7 @@ void read_row(RowContext& context, const JsonValue& json) {
     const bool blocks = read_blocks(context, json.find("hash_ids"), row);
     const Field chat = field("chat_id");
     if (!chat.present) {
-        context.refuse("chat_id", "", "is missing", "every row needs it");
+        context.refuse("chat_id", "", "is missing", "give every row one");
     }
     if (!time || !lengths || !blocks || !chat.present) {
         return;

@@ -81,7 +81,7 @@ void TraceReader::refuse_long_line(std::uint64_t number, std::string_view beginn
         here.refuse("", "", "looks like " + std::string(shape.what), std::string(shape.remedy));
     } else {
         here.refuse("", "", "is longer than 64 MiB",
-                    beginning.starts_with('[') ? array_remedy : "a trace has one row a line");
+                    beginning.starts_with('[') ? array_remedy : "put one row on each line");
     }
     container_ = Container::refused;
 }
@@ -111,8 +111,8 @@ bool TraceReader::finish() {
     trace_.time_unit = name_of(choice.rules().time_unit);
     trace_.block_size = choice.rules().block_size;
     rows_.draft().remark(
-        "block id names blocks of two lengths: they share the shorter one's tokens",
-        "block ids name blocks of two lengths each: they share the shorter one's tokens",
+        "block id stands for blocks of two lengths, which share the shorter one's tokens",
+        "block ids stand for blocks of two lengths each, which share the shorter one's tokens",
         errors_.empty() ? uneven_tails(trace_) : 0);
     rebase_and_sort();
     return errors_.empty();

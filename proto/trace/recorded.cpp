@@ -20,8 +20,8 @@ bool check_one(const RowContext& context, const RecordedFields& fields) {
                                                          : fields.payload;
     const int count = fields.text.present() + fields.messages.present() + fields.payload.present();
     if (count != 1) {
-        return refuse(context, first, "is given beside another prompt",
-                      "a row has one of text_input, messages and payload");
+        return refuse(context, first, "is given together with another prompt",
+                      "use only one of text_input, messages and payload");
     }
     return true;
 }
@@ -41,14 +41,14 @@ bool check_messages(const RowContext& context, const RecordedFields& fields) {
     for (JsonValue one = fields.messages.first(); one.present(); one = one.next()) {
         if (one.find("role").as_string().value_or("").empty()) {
             context.refuse(fields.messages.key(), one.raw(), "is a message without a role",
-                           "every message has a role, a string");
+                           "give every message a role, a string");
             return false;
         }
         const JsonValue content = given(one.find("content"));
         if (content.present() && !content.is(JsonType::string) && !content.is(JsonType::array)) {
             context.refuse(fields.messages.key(), one.raw(),
                            "is a message whose content is not text or a list of parts",
-                           "correct the message; one without content has null");
+                           "correct the message; for no content use null");
             return false;
         }
     }
@@ -61,7 +61,7 @@ bool check(const RowContext& context, const RecordedFields& fields) {
     }
     if (fields.tools.present() && !fields.messages.present()) {
         return refuse(context, fields.tools, "is given without messages",
-                      "tools belong to a row with messages; a payload holds its own");
+                      "tools need messages, and a payload has its own; remove them");
     }
     if (fields.extra.present() && !fields.extra.is(JsonType::object)) {
         return refuse(context, fields.extra, "is not an object", "correct the row");
@@ -74,7 +74,7 @@ bool check(const RowContext& context, const RecordedFields& fields) {
                refuse(context, fields.payload, "is not an object with members", "correct the row");
     }
     return !fields.text.as_string().value_or("").empty() ||
-           refuse(context, fields.text, "is not text", "a prompt is a string, not an empty one");
+           refuse(context, fields.text, "is not text", "write the prompt as a non-empty string");
 }
 
 /// The next row's request is this JSON object.
@@ -103,8 +103,8 @@ void give_chat(const RowContext& context, const ChatTexts& chat) {
 
 void note_delta(const RowContext& context) {
     context.draft.trace().deltas = true;
-    context.draft.remark("row holds new messages alone: answers of the run go between them",
-                         "rows hold new messages alone: answers of the run go between them");
+    context.draft.remark("row has only new messages: answers of the run go between them",
+                         "rows have only new messages: answers of the run go between them");
 }
 
 bool read_recorded(const RowContext& context, const RecordedFields& fields) {

@@ -25,7 +25,7 @@ Stop RowReader::read(RowContext& context, const JsonValue& row) {
     const TraceFormat& format = *choice_.format();
     if (format.read_json == nullptr) {
         context.refuse("", row.raw(), "is JSON; the format " + std::string(format.name) + " is CSV",
-                       "--format names another");
+                       "choose another with --format");
         return Stop::file;
     }
     context.known = choice_.known();

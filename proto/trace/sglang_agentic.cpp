@@ -67,7 +67,7 @@ void read_row(RowContext& context, const JsonValue& json) {
     const JsonValue list = json.find("conversations");
     if (!list.is(JsonType::array)) {
         context.refuse("conversations", list.present() ? list.raw() : "",
-                       "is not a list of conversations", "the object has one");
+                       "is not a list of conversations", "give the object one");
         return;
     }
     std::size_t number = 0;

@@ -4,24 +4,24 @@ namespace driftless {
 namespace {
 
 constexpr std::string_view no_payloads =
-    "make rows of it that this program reads: timestamp, and messages or payload";
+    "convert it to rows with timestamp, and messages or payload";
 constexpr std::string_view from_logs =
-    "make a trace of it, without its text: driftless convert --from-logs";
+    "convert it to a trace without its text: driftless convert --from-logs";
 constexpr std::string_view to_json_lines =
-    "make JSON lines of it, with pandas: "
-    "read_parquet('F').to_json('F.jsonl', orient='records', lines=True)";
+    "convert it to JSON lines with pandas: read_parquet('F').to_json('F.jsonl', orient='records', "
+    "lines=True)";
 constexpr std::string_view to_json_lines_from_arrow =
-    "make JSON lines of it, with pandas: "
-    "read_feather('F').to_json('F.jsonl', orient='records', lines=True)";
+    "convert it to JSON lines with pandas: read_feather('F').to_json('F.jsonl', orient='records', "
+    "lines=True)";
 
 constexpr ForeignShape long_conversations = {
     "ShareGPT conversations, or SGLang's, in one JSON text of more than 64 MiB",
-    "make a line of each: jq -c '.[]' FILE > NEW_FILE, of SGLang's jq -c '.conversations[] | "
-    "{conversations: [.]}'; as text for the prompts of another trace: replay TRACE --dataset FILE"};
-constexpr ForeignShape long_bundle = {
-    "an ISB-1 bundle of more than 64 MiB",
-    "make a line of each cell: jq -c '. as $b | .exports[] | {adapter_id: $b.adapter_id, "
-    "exports: [.]}' FILE > NEW_FILE"};
+    "put each on one line: jq -c '.[]' FILE > NEW_FILE, for SGLang's jq -c '.conversations[] | "
+    "{conversations: [.]}'; or use it as prompt text of another trace: replay TRACE --dataset "
+    "FILE"};
+constexpr ForeignShape long_bundle = {"an ISB-1 bundle of more than 64 MiB",
+                                      "put each cell on one line: jq -c '. as $b | .exports[] | "
+                                      "{adapter_id: $b.adapter_id, exports: [.]}' FILE > NEW_FILE"};
 constexpr ForeignShape servegen = {
     "ServeGen's parameters, which describe a generator, not a trace",
     "run ServeGen and replay the requests that it writes: --map time=timestamp,in=input_tokens,"
@@ -48,7 +48,7 @@ constexpr KeyShape key_shapes[] = {
 };
 
 constexpr ForeignShape utf16 = {"text in UTF-16",
-                                "make UTF-8 of it: iconv -f UTF-16 -t UTF-8 FILE > NEW_FILE"};
+                                "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW_FILE"};
 
 /// By its mark, or by the zero byte beside a first character of ASCII.
 bool is_utf16(std::string_view line) {
@@ -104,8 +104,9 @@ bool whole_cell(std::string_view text) {
 
 ForeignShape foreign_shape(const JsonValue& row) {
     if (row.find("hash_ids").is(JsonType::object)) {
-        return {"a RAGPulse trace: its hash_ids are objects of five lists, not blocks of a prompt",
-                "it does not say the order of its parts, so no prompt can be made of it"};
+        return {"a RAGPulse trace: its hash_ids are objects of five lists, not prompt blocks",
+                "it does not record the order of its parts, so prompts cannot be built from it; "
+                "use another trace"};
     }
     if (const JsonValue turn = row.find("turns").first(); turn.find("messages").present() ||
                                                           turn.find("forks").present() ||
@@ -114,9 +115,9 @@ ForeignShape foreign_shape(const JsonValue& row) {
     }
     if (const JsonValue message = row.find("conversations").first();
         message.is(JsonType::object) && !message.find("from").present()) {
-        return {"conversations that do not say from whom a message is, as ShareGPT's do",
-                "--format sharegpt reads them where messages have role and content; as text for "
-                "the prompts of another trace: replay TRACE --dataset FILE"};
+        return {"conversations that do not say who sent a message, unlike ShareGPT's",
+                "use --format sharegpt if messages have role and content; or use them as prompt "
+                "text of another trace: replay TRACE --dataset FILE"};
     }
     const JsonValue window = row.first();
     if (whole_cell(window.key()) && window.first().as_string().value_or("").starts_with('{')) {
@@ -138,7 +139,7 @@ ForeignShape foreign_line_ends(std::string_view line) {
     return line.find('\r') == line.npos
                ? ForeignShape{}
                : ForeignShape{"text whose lines end in CR alone",
-                              "end them in LF: tr '\\r' '\\n' < FILE > NEW_FILE"};
+                              "convert them to LF: tr '\\r' '\\n' < FILE > NEW_FILE"};
 }
 
 ForeignShape foreign_text_shape(std::string_view line, std::string_view file) {

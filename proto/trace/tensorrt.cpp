@@ -101,9 +101,9 @@ std::uint64_t Run::fingerprint() const {
 /// The run's name. False where nothing of it is to be read.
 bool Run::begin() {
     if (context_.rules.sessions == Sessions::recorded) {
-        context_.refuse("", "", "holds runs of agents, which have no arrival times",
-                        "--sessions closed starts every one at time 0, and its requests wait for "
-                        "answers; --sessions open sends them by the recorded pauses");
+        context_.refuse("", "", "has runs of agents, which have no arrival times",
+                        "use --sessions closed to start each at time 0 with requests waiting for "
+                        "answers, or --sessions open to send requests by the recorded pauses");
         context_.stop = Stop::trace;
         return false;
     }
@@ -120,7 +120,7 @@ bool Run::begin() {
         return false;
     }
     if (draft.find_request(name_) != no_row) {
-        context_.refuse("trace_id", id.raw(), "names another run, too", "every run has its own");
+        context_.refuse("trace_id", id.raw(), "also names another run", "give every run its own");
         return false;
     }
     draft.name_request(name_);
@@ -152,8 +152,8 @@ bool Run::read_fork(const JsonValue& event, const BranchPath& path) {
     }
     if (!branches_.fork(path, children.present() ? 0 : *count)) {
         context_.refuse("branch_path", written(event, "branch_path"),
-                        "names a branch that is forked already",
-                        "a parallel_end closes its fork before the next one");
+                        "names a branch that is already forked",
+                        "put a parallel_end before the next fork");
         return false;
     }
     const std::string outer = context_.place;
@@ -177,7 +177,7 @@ bool Run::read_join(const JsonValue& event, const BranchPath& path) {
         return true;
     }
     context_.refuse("branch_path", written(event, "branch_path"),
-                    "names a branch without an open fork", "a parallel_start comes first");
+                    "names a branch without an open fork", "put a parallel_start before it");
     return false;
 }
 
@@ -185,8 +185,8 @@ bool Run::read_join(const JsonValue& event, const BranchPath& path) {
 bool Run::read_pause(const JsonValue& event, Frontier& branch) {
     const auto length_ns = read_length(context_, event, "duration_ms");
     branch.pause(length_ns.value_or(0));
-    context_.draft.remark("tool call without duration_ms, taken as no time",
-                          "tool calls without duration_ms, taken as no time",
+    context_.draft.remark("tool call without duration_ms, taken as 0",
+                          "tool calls without duration_ms, taken as 0",
                           given(event.find("duration_ms")).present() ? 0 : 1);
     return length_ns.has_value();
 }
@@ -215,7 +215,7 @@ bool Run::read_event(const JsonValue& event) {
     if (branch == nullptr) {
         context_.refuse("branch_path", written(event, "branch_path"),
                         "names a branch that no fork has opened",
-                        "a parallel_start of its parent comes first, with as many num_branches");
+                        "put a parallel_start of its parent before it, with enough num_branches");
         return false;
     }
     if (name == "message") {
@@ -278,7 +278,7 @@ bool Run::read_message(const JsonValue& event, Frontier& branch) {
     const bool system = role == "system";
     if (!answer && !system && role != "user" && role != "tool") {
         context_.refuse("role", written(event, "role"), "is not system, user, assistant or tool",
-                        "every message has one of these roles");
+                        "give every message one of these roles");
         return false;
     }
     if (!given(event.find("conversation_id")).present()) {
@@ -324,7 +324,7 @@ bool Run::read_request(const JsonValue& event, std::uint64_t place, Talk& talk, 
     draft.ids().begin();
     if (draft.trace().ids.size() + blocks_of(row.input_length, block_size) > ids_max) {
         context_.refuse("", "", "makes more than 2^30 blocks with the prompts before it",
-                        "--block-size makes larger ones");
+                        "choose larger blocks with --block-size");
         context_.stop = Stop::trace;
         return false;
     }

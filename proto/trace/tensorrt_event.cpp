@@ -9,7 +9,7 @@ std::optional<BranchPath> read_path(const RowContext& context, const JsonValue& 
     }
     if (path.present() && !(path.is(JsonType::array) && path.size() == 0)) {
         context.refuse("branch_path", path.raw(), "is not a list of branch numbers",
-                       "the root's path is [], that of child i of a fork its parent's and i");
+                       "use [] for the root, and the parent's path plus i for child i of a fork");
         return std::nullopt;
     }
     return BranchPath();

@@ -16,10 +16,9 @@ std::optional<std::int64_t> read_turn_time(const RowContext& context, const Fiel
         return read_time(context, time);
     }
     if (context.rules.sessions == Sessions::recorded) {
-        context.refuse(
-            time.name, "", "is missing: the row follows its session's last answer",
-            "--sessions closed sends it when that answer has ended, --sessions open by the "
-            "recorded gaps, as if answers took no time");
+        context.refuse(time.name, "", "is missing: the row follows its session's previous answer",
+                       "use --sessions closed to send it when that answer has ended, or --sessions "
+                       "open to send it by the recorded gaps, as if answers took no time");
         return std::nullopt;
     }
     const bool first = context.draft.sessions().tail(session).last_row == no_row;
@@ -30,11 +29,12 @@ bool admit_untimed(RowContext& context, const char* more) {
     if (context.rules.sessions != Sessions::recorded) {
         return true;
     }
-    context.refuse("", "", "holds conversations, which have no arrival times",
-                   std::string("--sessions closed starts every one at time 0, or --users N some at "
-                               "a time, and its turns wait for answers; --sessions open sends them "
-                               "by the recorded delays") +
-                       more);
+    context.refuse(
+        "", "", "has conversations, which have no arrival times",
+        std::string(
+            "use --sessions closed to start each at time 0 (--users N: N at a time) with turns "
+            "waiting for answers, or --sessions open to send turns by the recorded delays") +
+            more);
     context.stop = Stop::trace;
     return false;
 }

@@ -83,10 +83,9 @@ class Conversation {
 /// The conversation's frame: its name, block size and namespace. False where it cannot be read.
 bool Conversation::begin() {
     if (context_.rules.sessions == Sessions::recorded) {
-        context_.refuse(
-            "", "", "holds conversations, which have no arrival times",
-            "--sessions closed starts every one at time 0, and its turns wait for answers; "
-            "--sessions open sends them by the recorded gaps");
+        context_.refuse("", "", "has conversations, which have no arrival times",
+                        "use --sessions closed to start each at time 0 with turns waiting for "
+                        "answers, or --sessions open to send turns by the recorded gaps");
         context_.stop = Stop::trace;
         return false;
     }
@@ -96,7 +95,7 @@ bool Conversation::begin() {
         context_.refuse(
             "block_size", std::to_string(size),
             chosen == 0 ? "is not a block size" : "differs from " + std::to_string(chosen),
-            "a trace has one block size; --block-size must agree with it");
+            "a trace has one block size; make --block-size agree with it");
         return false;
     }
     chosen = static_cast<std::uint32_t>(size);
@@ -120,12 +119,12 @@ bool Conversation::check_type(const JsonValue& entry) const {
     const JsonValue type = given(entry.find("type"));
     if (type.present() && !type.is(JsonType::string)) {
         context_.refuse("type", type.raw(), "is not text",
-                        "correct it: a request has n or s, a sub-agent has subagent");
+                        "use n or s for a request, subagent for a sub-agent");
         return false;
     }
     const std::string_view word = type.as_string().value_or("");
-    context_.draft.remark("request is of a type other than n and s, and sent as they are",
-                          "requests are of a type other than n and s, and sent as they are",
+    context_.draft.remark("request has a type other than n and s, and is sent like those",
+                          "requests have a type other than n and s, and are sent like those",
                           type.present() && word != "n" && word != "s" ? 1 : 0);
     return true;
 }
@@ -190,7 +189,7 @@ void Conversation::read_subagent(const JsonValue& entry, std::int64_t base_ns,
     const std::int64_t spawned_ns = later(base_ns, *said);
     if (spawned_ns < origin_ns_) {
         context_.refuse("t", entry.find("t").raw(), "is before its conversation's first request",
-                        "a sub-agent starts when its conversation has started, or later");
+                        "start a sub-agent when its conversation has started, or later");
         return;
     }
     origin_ns_ = origin_ns_ < 0 ? spawned_ns : origin_ns_;
@@ -230,16 +229,16 @@ ThreadRequest Conversation::recorded(const JsonValue& json, const TraceRow& row,
     const std::int64_t likely_ns =
         api_time ? *api_time : std::max(known_ns, pace_.of(row.output_length));
     context_.draft.remark(
-        "answer without a recorded end, which took as long as others for its "
-        "tokens: the gap behind it counts from there",
-        "answers without a recorded end, which took as long as others for their "
-        "tokens: the gaps behind them count from there",
+        "answer without a recorded end: the gap after it counts from an end estimated from other "
+        "answers",
+        "answers without a recorded end: the gaps after them count from ends estimated from other "
+        "answers",
         likely_ns > known_ns ? 1 : 0);
     context_.draft.remark(
-        "answer without a recorded end, and no other one says how long it took: the gap behind it "
-        "counts from its first token, or else from its start",
-        "answers without a recorded end, and no other ones say how long they took: the gaps behind "
-        "them count from their first tokens, or else from their starts",
+        "answer without a recorded end, and no others to estimate it from: the gap after it counts "
+        "from its first token, or else from its start",
+        "answers without a recorded end, and no others to estimate them from: the gaps after them "
+        "count from their first tokens, or else from their starts",
         !api_time && likely_ns == known_ns ? 1 : 0);
     Trace& trace = context_.draft.trace();
     trace.answers_ns.resize(context_.draft.rows() + std::size_t{1});
@@ -277,10 +276,10 @@ void Conversation::name_chains(AgentThread& thread) {
         row.turn = ++draft.sessions().tail(row.session).turns;
     }
     draft.remark(
-        "agent was recorded in line with others: its requests wait for its own answers; "
-        "--flat-agents keep leaves it there",
-        "agents were recorded in line with others: their requests wait for their own answers; "
-        "--flat-agents keep leaves them there",
+        "agent was recorded in one line with others: its requests wait for its own answers; "
+        "--flat-agents keep leaves it in line",
+        "agents were recorded in one line with others: their requests wait for their own answers; "
+        "--flat-agents keep leaves them in line",
         sessions.size() - 1);
     for (AgentThread& agent : thread.sub_agents) {
         name_chains(agent);
@@ -326,10 +325,10 @@ void Conversation::end() {
     add_waits(thread_, context_.draft);
     if (rows_ceil_ > 0 && rows_floor_ > 0 && !context_.rules.lenient) {
         context_.refuse("hash_ids", "",
-                        "follow no one rule: " + std::to_string(rows_floor_) +
+                        "follow no single rule: " + std::to_string(rows_floor_) +
                             " requests have ids for whole blocks only, " +
                             std::to_string(rows_ceil_) + " for the partial one too",
-                        "--lenient takes each as it is");
+                        "use --lenient to take each as it is");
         return;
     }
     if (rows_ceil_ + rows_floor_ == 0) {
@@ -337,8 +336,8 @@ void Conversation::end() {
     }
     Trace& trace = context_.draft.trace();
     trace.tail_rule = rows_floor_ > 0 ? TailRule::floor : trace.tail_rule;
-    context_.draft.remark("conversation whose partial blocks have ids too",
-                          "conversations whose partial blocks have ids too",
+    context_.draft.remark("conversation whose partial blocks also have ids",
+                          "conversations whose partial blocks also have ids",
                           rows_ceil_ > 0 ? 1 : 0);
 }
 

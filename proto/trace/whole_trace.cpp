@@ -20,7 +20,7 @@ void suggest_block_size(const RowContext& whole) {
                                     " tokens in " +
                                     std::to_string(whole.draft.ids().counts().wrong()) + " of " +
                                     std::to_string(whole.draft.ids().counts().rows()) + " rows",
-                                "all rows fit --block-size " + sizes});
+                                "use --block-size " + sizes});
     }
 }
 
@@ -71,7 +71,7 @@ void check_blocks(RowContext whole, const TraceFormat& format) {
                      "is missing here" +
                          (missing == 1 ? std::string()
                                        : " and in " + std::to_string(missing - 1) + " more rows"),
-                     "other rows have it; --lenient fills these prompts with private tokens");
+                     "other rows have it; use --lenient to fill these prompts with private tokens");
     }
 }
 
@@ -115,7 +115,7 @@ void check_epoch(const RowContext& whole) {
     none.file = "";
     none.refuse("the first time", std::to_string(time),
                 "is read as milliseconds, and looks like seconds since 1970",
-                "--time-unit s or --time-unit ms says what it is");
+                "choose --time-unit s or --time-unit ms");
 }
 
 /// Times in milliseconds with a fraction, which may as well be seconds. No doubt is left where they
@@ -138,16 +138,17 @@ void check_unit(const RowContext& whole) {
     const std::int64_t span = (last->at_ns - first->at_ns) / ms;
     const auto rows = static_cast<std::int64_t>(trace.rows.size());
     if (first->at_ns / ms >= epoch_in_ms || (span >= span_min && span / rows >= gap_min)) {
-        whole.draft.remark("time with a fraction of a ms: the whole trace shows that they are ms",
-                           "times with fractions: the whole trace shows that they are ms");
+        whole.draft.remark(
+            "time with a fraction of a ms: the whole trace shows that times are in ms",
+            "times with fractions: the whole trace shows that times are in ms");
         return;
     }
     RowContext here = whole;
     here.line = doubt->line;
     here.file = doubt->file;
     here.refuse(doubt->name, doubt->text,
-                "has a fraction: it may be milliseconds, as Mooncake has them, or seconds",
-                "--time-unit s or --time-unit ms says what it is");
+                "has a fraction: it may be in milliseconds, as in Mooncake traces, or in seconds",
+                "choose --time-unit s or --time-unit ms");
 }
 
 }  // namespace
@@ -156,7 +157,7 @@ void check_whole_trace(const RowContext& whole, const TraceFormat* format,
                        std::string_view model_column) {
     const bool empty = whole.draft.trace().rows.empty();
     if (empty && whole.errors.empty()) {
-        whole.refuse("", "", "holds no row", "a trace needs at least one");
+        whole.refuse("", "", "has no rows", "a trace needs at least one");
     }
     suggest_block_size(whole);
     if (!empty) {

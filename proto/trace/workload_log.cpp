@@ -37,7 +37,7 @@ void read_row(RowContext& context, const JsonValue& json) {
         }
         words.payload = body.value();
     } else if (!words.payload.present()) {
-        context.refuse("body", "", "is missing", "every row has its request's body");
+        context.refuse("body", "", "is missing", "give every row its request's body");
         return;
     }
     const auto time = read_arrival(context, json);
@@ -47,8 +47,8 @@ void read_row(RowContext& context, const JsonValue& json) {
         return;
     }
     const JsonValue headers = json.find("headers");
-    context.draft.remark("row with headers of its own, which are not sent",
-                         "rows with headers of their own, which are not sent",
+    context.draft.remark("row with its own headers, which are not sent",
+                         "rows with their own headers, which are not sent",
                          headers.is(JsonType::object) && headers.size() > 0 ? 1 : 0);
     row.at_ns = *time;
     context.draft.ids().begin();

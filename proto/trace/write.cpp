@@ -107,8 +107,8 @@ void TraceWriter::write_kept(JsonWriter& json, const TraceRow& row,
             json.key(one.key()).raw(one.raw());
             continue;
         }
-        lose("kept column whose name the format has itself",
-             "kept columns whose names the format has itself");
+        lose("kept column with a name that the format uses itself",
+             "kept columns with names that the format uses itself");
     }
 }
 

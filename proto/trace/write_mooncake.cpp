@@ -40,8 +40,10 @@ void write_session(TraceWriter& writer, const TraceRow& row, JsonWriter& json) {
     const bool first = before == no_row && writer.trace().dependencies_of(row).empty();
     if (wait == nullptr && !first) {
         writer.lose(
-            "row that waits otherwise than for its session's turn before, as it will be read",
-            "rows that wait otherwise than for their session's turn before, as they will be read");
+            "row that waits for something other than its session's previous turn, which it will "
+            "wait for when read again",
+            "rows that wait for something other than their session's previous turn, which they "
+            "will wait for when read again");
     }
 }
 
@@ -70,12 +72,12 @@ void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
                     std::to_string(trace.block_size) + "): the format has 512");
     }
     const std::int64_t at_ns = whole_ms(written.at_ns);
-    writer.lose("time with a fraction of a ms, rounded to the nearest: the format has whole ones",
-                "times with fractions of a ms, rounded to the nearest: the format has whole ones",
+    writer.lose("time with a fraction of a ms, rounded: the format has whole ms",
+                "times with fractions of a ms, rounded: the format has whole ms",
                 at_ns != written.at_ns ? 1 : 0);
     const bool in_words = trace.recorded && !trace.body_of(row).empty();
     writer.lose("request body", "request bodies", trace.body_of(row).empty() || in_words ? 0 : 1);
-    writer.lose("length beside a prompt in words", "lengths beside prompts in words",
+    writer.lose("length besides a prompt with text", "lengths besides prompts with text",
                 in_words && row.input_length > 0 ? 1 : 0);
     JsonWriter json(out);
     json.begin_object();

@@ -122,7 +122,7 @@ class Barriers(Case):
         self.assertIn("--barrier stream", run.complained)
         run = self.replay(bare, "--dry-run", "--sessions", "closed", "--barrier", "tree")
         self.assertEqual(run.code, 2)
-        self.assertIn("--barrier is for users", run.complained)
+        self.assertIn("--barrier applies to users", run.complained)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ class Calibrations(Calibrated):
         broken = self.write("broken.json", "{}")
         with mock() as server:
             for path, why in ((self.scratch / "missing.json", "missing.json cannot be opened"),
-                              (broken, "broken.json is not a file of driftless calibrate")):
+                              (broken, "broken.json is not a calibration file")):
                 run = self.replay(SAMPLE, "--url", server.url, "--limit", 1, "--calibration", path)
                 self.assertEqual(run.code, USAGE, run.said)
                 self.assertIn(why, run.complained)
@@ -78,13 +78,13 @@ class Calibrations(Calibrated):
                 hog.kill()
                 hog.wait(timeout=SECONDS_MAX)
         self.assertEqual(refused.returncode, HOST, refused.stdout)
-        self.assertIn("other programs had the engine's CPU for", refused.stderr)
+        self.assertIn("other programs used the engine's CPU for", refused.stderr)
         self.assertIn("--accept-noise", refused.stderr)
         self.assertFalse(saved)
         self.assertEqual(accepted.returncode, 0, accepted.stderr)
         with mock() as server:
             run = self.replay(SAMPLE, "--url", server.url, "--limit", 5, "--calibration", out)
-        self.assertIn("warning: while this host was measured other programs had", run.complained)
+        self.assertIn("warning: while this host was measured other programs used", run.complained)
         self.assertLessEqual(run.json("summary.json")["verdict"]["limits"]["sent_last_ns"],
                              5_000_000)
 
@@ -119,7 +119,7 @@ class Calibrations(Calibrated):
             run = self.replay(*flags, "--calibration", "auto", env=env)
             self.assertIn("driftless calibrate has not run on this host", run.said)
             run = self.replay(*flags, "--calibration", kept)
-            self.assertIn("was made with --realtime, this run goes without", run.said)
+            self.assertIn("was made with --realtime, but this run has no --realtime", run.said)
             self.assertEqual(self.verdict(run), "uncalibrated")
             kept.unlink()
             kept.with_name("calibration.json").write_text(json.dumps(self.measured))

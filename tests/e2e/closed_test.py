@@ -113,8 +113,8 @@ class Closed(Case):
         trace = self.write("t.jsonl", agentic([("a1", [], 0), ("a2", ["a1"], 5)]))
         run = self.replay(trace, "--dry-run", *CLOSED, "--gap", "start-to-start")
         self.assertEqual(run.code, 3)
-        self.assertIn("1 row has no recorded start, only a gap after an answer; --gap end-to-start "
-                      "keeps that gap", run.complained)
+        self.assertIn("1 row has no recorded start, only a gap after an answer; use --gap "
+                      "end-to-start", run.complained)
 
     def fan_out(self, workers):
         """A conversation of one file: a main agent, and workers beside it, recorded in one list."""
@@ -145,7 +145,7 @@ class Closed(Case):
             for one in workers:
                 self.check_turn(records, one["row"], 0, 10 * MS)
             self.assertEqual(records[9]["due_ns"], max(ended_ns, records[0]["done_ns"] + 10 * MS))
-            self.assertIn("trace: 8 agents were recorded in line with others", run.said)
+            self.assertIn("trace: 8 agents were recorded in one line with others", run.said)
             self.assertEqual(workers[3]["session"], "fan::fa:003")
 
     def check_log(self, log):
@@ -175,7 +175,7 @@ class Closed(Case):
         again = subprocess.run([DRIFTLESS, "replay", "--resume", str(run.folder)], check=False,
                                capture_output=True, text=True, timeout=SECONDS_MAX)
         self.assertEqual(again.returncode, 2)
-        self.assertIn("; 2 were not sent because a row that they waited for had failed;",
+        self.assertIn("; 2 were not sent because a row that they waited for failed;",
                       again.stderr)
         self.assertNotIn("interrupted", again.stderr)
 
@@ -186,7 +186,7 @@ class Closed(Case):
         self.assertEqual(run.complained.count("\n"), 1)
         self.assertIn("no row of the trace says which row it waits for; remove the flag",
                       run.complained)
-        self.assertIn("or give --users N", run.complained)
+        self.assertIn("or use --users N", run.complained)
 
     def test_dry_run_says_what_it_can(self):
         run = self.replay_well(WEKA, "--dry-run", *CLOSED)
@@ -206,7 +206,7 @@ class Closed(Case):
         self.assertEqual(sorted(records), [2, 3, 5])
         self.assertEqual([records[row]["due_ns"] for row in (2, 3, 5)], [0, 150 * MS, 400 * MS])
         self.assertEqual({one["parent_end_ns"] for one in records.values()}, {None})
-        self.assertIn("3 rows wait for rows that are not selected", run.said)
+        self.assertIn("3 rows wait for rows outside the selection", run.said)
 
     def test_from_repeats_it_closed(self):
         with mock("--ttft", "1ms", "--itl", "0") as server:

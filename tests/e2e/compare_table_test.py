@@ -141,7 +141,7 @@ class Tables(Case):
             process.wait()
         done = compare(good, folder)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("no summary.json: it was killed or still goes on", done.stdout)
+        self.assertIn("no summary.json: the run was killed or is still running", done.stdout)
         self.assertIn("killed", done.stdout.splitlines()[2])
         done = compare(folder)
         self.assertEqual(done.returncode, 3)
@@ -193,8 +193,8 @@ class Tables(Case):
         (self.scratch / "empty").mkdir()
         for flags, words in (((self.scratch / "empty",), "not the folder of a run or of a sweep"),
                              ((self.scratch / "nowhere",), "no such folder"),
-                             (("x", "--sort", "speed"), "names no figure"),
-                             (("x", "--pareto", "ttft:p99"), "names one figure"),
+                             (("x", "--sort", "speed"), "is not a known figure"),
+                             (("x", "--pareto", "ttft:p99"), "names only one figure"),
                              ((), "no run is given")):  # fmt: skip
             done = compare(*flags)
             self.assertEqual(done.returncode, 2, flags)
@@ -207,7 +207,7 @@ class Tables(Case):
         self.assertIn("not a JSON object", done.stderr)
         os.remove(self.scratch / "empty" / "run.json")
         (self.scratch / "empty" / "sweep.json").write_text("{}")
-        self.assertIn("sweep.json: is of another version", compare(self.scratch / "empty").stderr)
+        self.assertIn("sweep.json: was written by another version", compare(self.scratch / "empty").stderr)
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ class Convert(Case):
 
     def test_refusals(self):
         out = self.write("there.jsonl", "mine")
-        self.assertIn("exists already", self.convert(SAMPLE, "-o", out, code=2).stderr)
+        self.assertIn("already exists", self.convert(SAMPLE, "-o", out, code=2).stderr)
         self.assertEqual(out.read_text(), "mine")
         missing = self.scratch / "no" / "folder.jsonl"
         self.assertIn("No such file", self.convert(SAMPLE, "-o", missing, code=7).stderr)

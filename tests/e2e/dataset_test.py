@@ -113,7 +113,7 @@ class Dataset(Case):
             with mock(*FAST, *flags) as server:
                 run = self.replay(self.trace, "--url", server.url, *self.flags("llama3"))
             self.assertEqual(run.code, PREFLIGHT, run.said + run.complained)
-            self.assertIn("--tokenizer of this very model", run.complained)
+            self.assertIn("this model's own --tokenizer", run.complained)
             self.assertFalse(run.folder.exists())
 
     def test_another_tokenizer_than_a_further_servers(self):
@@ -129,15 +129,15 @@ class Dataset(Case):
         """Each names the file, the place and the remedy."""
         long_row = self.write("long.csv", azure([10, 100_000]))
         said = self.refuse(INPUT, long_row, *self.flags())
-        self.assertRegex(said, r"line 3 asks for 100000 tokens, and the dataset has \d+; use")
+        self.assertRegex(said, r"line 3 asks for 100000 tokens, but the dataset has \d+; use")
         blocks = self.write("blocks.jsonl", '{"timestamp":0,"input_length":600,"output_length":2,'
                             '"hash_ids":[1,2]}\n')
         self.assertIn("has block ids", self.refuse(INPUT, blocks, *self.flags()))
         text = self.dataset.read_text()
         cases = {
             "cut.json": (text[:-20], "ends inside its array, in element 60"),
-            "other.jsonl": ('{"a": "x"}\n', "no column of a usual name (it has a)"),
-            "empty.jsonl": ('{"text": " "}\n{"text": ""}\n', "holds no text to cut prompts from"),
+            "other.jsonl": ('{"a": "x"}\n', "no column with a usual name (it has a)"),
+            "empty.jsonl": ('{"text": " "}\n{"text": ""}\n', "has no text to cut prompts from"),
             "bad.jsonl": ('{"text": "x"}\n{"text": x}\n', "line 2 is not JSON"),
             "plain.txt": ("some words\n", "is not a dataset"),
         }

@@ -59,7 +59,7 @@ class Doctor(Case):
         most = int(line_of("/proc/sys/net/ipv4/tcp_rmem").split()[2])
         self.assertTrue(found["receiving"]["found"].startswith(f"up to {most // 1024} KiB "))
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        self.assertEqual(found["open files"]["found"], f"at most {hard} files may be open")
+        self.assertEqual(found["open files"]["found"], f"at most {hard} files can be open")
 
     def test_it_lists_the_interfaces_that_are_up(self):
         up = set()
@@ -92,7 +92,7 @@ class Doctor(Case):
             resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
 
         files = self.findings(preexec_fn=limit)["open files"]
-        self.assertEqual((files["grade"], files["found"]), ("warning", "at most 256 files may be open"))
+        self.assertEqual((files["grade"], files["found"]), ("warning", "at most 256 files can be open"))
 
     def test_calibration(self):
         env = {**os.environ, "XDG_STATE_HOME": str(self.scratch / "state")}

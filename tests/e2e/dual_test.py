@@ -248,7 +248,7 @@ class Dual(Case):
                             ("--budget-output", "100000/m")):  # fmt: skip
             refused = self.replay(SAMPLE, *url, flag, *more)
             self.assertEqual(refused.code, USAGE, refused.complained)
-            self.assertIn("the answers of one server decide when rows leave", refused.complained)
+            self.assertIn("the answers of one server decide when rows are sent", refused.complained)
             self.assertFalse(refused.folder.exists())
         with mock(*FAST) as a:
             run = self.replay_well(SAMPLE, "--url", a.url, "--limit", 4, "--speed", 20)

@@ -76,7 +76,7 @@ class Events(Case):
             if line["begin_ns"] is not None:
                 self.assertGreaterEqual(line["begin_ns"], line["at_ns"])
                 self.assertGreaterEqual(line["end_ns"], line["begin_ns"])
-        self.assertIn("was not run: the run was over before", run.complained)
+        self.assertIn("was not run: the run ended before it", run.complained)
         self.assertIn("exit code 3", run.complained)
         # The key goes to the servers of the run alone.
         self.assertEqual(Listener.seen, [("/start_profile", None), ("/fails", None)])
@@ -166,12 +166,12 @@ class Events(Case):
         lines = read_jsonl(folder / "events.jsonl")
         self.assertEqual([line["what"] for line in lines], ["first", "last"])
         self.assertEqual([line["segment"] for line in lines], [0, 1])
-        self.assertIn("events: 1 was before the part that was resumed", done.stdout)
+        self.assertIn("events: 1 was before the resumed part", done.stdout)
 
     def test_bad_input(self):
         for flags, said in (
             (("--event", "90s run x"), "is not an event"),
-            (("--event", "+1s jump x"), "unknown verb"),
+            (("--event", "+1s jump x"), "unknown action"),
             (("--events", self.scratch / "none"), "cannot be read"),
             (("--events", self.write("bad", "\n+1s\n")), "bad:2:"),
         ):

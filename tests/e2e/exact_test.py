@@ -107,7 +107,7 @@ class Words(Exact):
 
     def test_tokenizers_that_know_other_words(self):
         """True tokenizers with small vocabularies, and one whose tokens reach beyond a word."""
-        for name, says in (("gpt2", "which leaves fewer"), ("superword", "beside others")):
+        for name, says in (("gpt2", "which leaves fewer"), ("superword", "merge with their neighbours")):
             with mock(*FAST, "--tokenizer", TOKENIZERS / f"{name}.json") as server:
                 self.assertIn(says, self.refuse(server))
                 self.run_exact(server, *COMPLETIONS)
@@ -223,12 +223,12 @@ class Verified(Exact):
 
         with Odd({"/v1/completions": completions}) as server:
             said = self.refuse(server, *COMPLETIONS, "--prompt", "ids", "--verify-prompts", 200)
-        self.assertRegex(said, r"row \d+: the server makes \d+ tokens .* the trace says \d+; does "
-                         "something in front of the server change prompts")
+        self.assertRegex(said, r"row \d+: the server counts \d+ tokens .* the trace says \d+; check "
+                               r"whether a proxy changes prompts")
 
     def test_no_endpoint(self):
         with mock(*FAST, "--tokenize", "none") as server:
-            self.assertIn("no tokenize endpoint", self.refuse(server, "--verify-prompts", 5))
+            self.assertIn("no known tokenize endpoint", self.refuse(server, "--verify-prompts", 5))
 
     def test_a_wrong_count(self):
         """Pairs that two orders of all words do not show: the sample's prompts do."""
@@ -236,7 +236,7 @@ class Verified(Exact):
         pairs = ",".join(f"abs+{word}" for word in words.split())
         with mock(*FAST, "--join-words", pairs) as server:
             said = self.refuse(server, "--verify-prompts", 200)
-        self.assertRegex(said, r"row \d+: the server makes \d+ tokens .* the trace says \d+")
+        self.assertRegex(said, r"row \d+: the server counts \d+ tokens .* the trace says \d+")
         self.assertIn("--tokenizer", said)
 
     def test_contradictions(self):

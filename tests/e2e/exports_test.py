@@ -66,7 +66,7 @@ class Exports(Case):
 
         again = report(run.folder, "--csv", tables)  # never over what is there
         self.assertEqual(again.returncode, 2)
-        self.assertIn("requests.csv: exists already; name a new file", again.stderr)
+        self.assertIn("requests.csv: already exists; name a new file", again.stderr)
 
     def test_the_summary_says_what_was_run(self):
         """One file a run is enough for a table of runs; a report says the same."""
@@ -117,7 +117,7 @@ class Exports(Case):
         for flags in (("--markdown", "-", "--junit", "-"), ("--json", "--markdown", "-")):
             refused = report("nowhere", *flags)
             self.assertEqual(refused.returncode, 2)
-            self.assertIn("want standard output", refused.stderr)
+            self.assertIn("write to standard output", refused.stderr)
 
     def test_files_that_cannot_be_written(self):
         """One line says why, and what was there stays as it was."""

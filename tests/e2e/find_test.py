@@ -118,7 +118,7 @@ class Find(Case):
             self.assertEqual(done.returncode, USAGE)
             found = self.found(out)
             self.assertEqual((found["probes"], found["state"]), ([], "stopped"))
-            self.assertIn("needs 64 requests, and the probe at 200 has 40", done.stderr)
+            self.assertIn("needs 64 requests; the probe at 200 has 40", done.stderr)
 
     def test_throws_away_what_the_client_spoiled(self):
         """No row can leave within 1 us: each probe is spoiled, and is tried so often."""
@@ -206,21 +206,22 @@ class Find(Case):
         (out / "find.json").write_text(text.replace('"value":12,', '"value":13,', 1))
         other = self.find("--resume", out)
         self.assertEqual(other.returncode, INPUT)
-        self.assertIn("has other probes than its command asks for", other.stderr)
+        self.assertIn("has probes that do not match its command; start a new search", other.stderr)
         (out / "find.json").write_text(text)
         self.trace(31, output=10)
         changed = self.find("--resume", out)
         self.assertEqual(changed.returncode, INPUT)
-        self.assertIn("trace.jsonl is not the trace that it was", changed.stderr)
+        self.assertIn("trace.jsonl has changed since the start", changed.stderr)
         self.assertEqual(self.found(out)["probes"], after["probes"])
 
     def test_resume_refuses(self):
         done = self.find("--resume", self.scratch)
         self.assertEqual(done.returncode, USAGE)
-        self.assertIn("has no find.json; name the folder of a search", done.stderr)
-        for text, said in (("{", "is not JSON"), ('{"schema":1}', "is of another version of driftless"),
-                           ('{"schema":2,"command":["-h"],"probes":[]}', "has a command that is not valid"),
-                           ('{"schema":2,"probes":[{}]}', "a probe that cannot be read: number 1")):  # fmt: skip
+        self.assertIn("has no find.json; name one that has", done.stderr)
+        for text, said in (("{", "is not JSON"), ('{"schema":1}', "was written by another version of "
+            "driftless; use that one"),
+                           ('{"schema":2,"command":["-h"],"probes":[]}', "has an invalid command: "),
+                           ('{"schema":2,"probes":[{}]}', "an unreadable probe: number 1")):  # fmt: skip
             self.write("find.json", text)
             done = self.find("--resume", self.scratch)
             self.assertEqual(done.returncode, INPUT, done.stderr)
@@ -238,7 +239,7 @@ class Find(Case):
             (out / "find.json.new").mkdir()  # it cannot be written any more
             said, complained = process.communicate(timeout=SECONDS_MAX)
         self.assertEqual(process.returncode, HOST, said + complained)
-        self.assertIn("find.json does not have this: probe 1   concurrency 1: meets (72 requests", complained)
+        self.assertIn("find.json does not record this: probe 1   concurrency 1: meets (72 requests", complained)
 
     def test_bad_input(self):
         trace = self.trace()
@@ -250,14 +251,15 @@ class Find(Case):
             ((trace, *slo, "--over", "rate"), "--url is missing"),
             ((*url, *slo, "--over", "rate"), "no trace is given"),
             ((trace, *url, *slo, "--over", "qps"), '--over "qps" is not a load'),
-            ((trace, *url, "--slo", "fast", "--over", "rate"), '--slo "fast" compares nothing'),
+            ((trace, *url, "--slo", "fast", "--over", "rate"), '--slo "fast" has no comparison'),
             ((trace, *url, "--slo", "ttft:p99>2s", "--over", "rate"), "wrong way round"),
             ((trace, *url, "--slo", "ttft:p99<2", "--over", "rate"), "unit"),
             ((trace, *url, *slo, "--over", "rate", "--low", 0), '--low "0" is not a load'),
             ((trace, *url, *slo, "--over", "rate", "--low", 5, "--high", 4), "--low 5 is above --high 4"),
             ((trace, *url, *slo, "--over", "users", "--high", 4.5), "--high 4.5 is not a whole number"),
-            ((trace, *url, *slo, "--over", "rate", "--", "--rate", 4), "--rate behind --"),
-            ((trace, "--url", "http://me:word@a", *slo, "--over", "rate"), "a key in a flag would stand in find"),
+            ((trace, *url, *slo, "--over", "rate", "--", "--rate", 4), "--rate after --"),
+            ((trace, "--url", "http://me:word@a", *slo, "--over", "rate"), "a key in a flag would be "
+                "visible in find.json"),
         ):
             done = self.find(*flags)
             self.assertEqual(done.returncode, USAGE, flags)

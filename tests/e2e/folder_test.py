@@ -36,7 +36,7 @@ class Folder(Case):
                 self.assertEqual(codes, [0] + [USAGE] * 7, said)
                 for racer, text in zip(racers, said):
                     if racer.returncode == USAGE:
-                        self.assertRegex(text, "another run has taken|exists already")
+                        self.assertRegex(text, "another run is using|already exists")
                 self.assertEqual(len((folder / "requests.jsonl").read_text().splitlines()), limit)
                 self.assertTrue((folder / "summary.json").exists())
 
@@ -132,7 +132,7 @@ class Folder(Case):
                 for flags in ((), ("--dry-run",)):
                     run = self.new_run(folder, server, *flags)
                     self.assertEqual(run.code, USAGE, run.complained)
-                    self.assertIn("exists already", run.complained)
+                    self.assertIn("already exists", run.complained)
                 after = sorted((path.name, path.lstat().st_mtime_ns) for path in folder.iterdir())
                 self.assertEqual(after, before)
             link = self.scratch / "link"
@@ -174,7 +174,7 @@ class Folder(Case):
             done = self.limited(kib, "--version")
             self.assertEqual(done.returncode, code, done.stderr)
             if code == HOST:
-                self.assertIn(f"the stack may have {kib} KiB only", done.stderr)
+                self.assertIn(f"the stack is limited to {kib} KiB", done.stderr)
                 self.assertIn("ulimit -s", done.stderr)
 
     def test_a_stack_of_four_pages(self):

@@ -271,7 +271,7 @@ class Help(Case):
             (("mock", "--lisen=1"), "unknown flag --lisen; did you mean --listen?"),
             (("mock", "--api-kye=geheim"), "unknown flag --api-kye"),
             (("replay", "t", "--timeout", "1s"), "--timeout-idle or --timeout-total?"),
-            (("replay", "--version"), "driftless --version says it"),
+            (("replay", "--version"), "use driftless --version"),
             ((str(SAMPLE),), "driftless inspect"),
         ):
             done = call(*words, code=2)

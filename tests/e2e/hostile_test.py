@@ -94,7 +94,7 @@ class Hostile(Case):
         with mock("--ttft", "1ms", "--itl", "1ms") as server:
             run = self.beside(location=server.url + "/v1/models")
             self.assertEqual(run.code, PREFLIGHT)
-            self.assertIn("give --url " + server.url + "\n", run.complained)
+            self.assertIn("use --url " + server.url + "\n", run.complained)
             flags = ("--limit", 3, "--speed", 50)
             self.replay_well(SAMPLE, "--url", run.complained.split()[-1], *flags)
         run = self.beside(location="/v1/models/")

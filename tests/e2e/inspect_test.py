@@ -186,7 +186,7 @@ class Inspect(Case):
         self.assertIn("no row of the trace is selected",
                       self.inspect(SAMPLE, "--start", "10h", code=3).stderr)
         out = self.write("there.json", "mine")
-        self.assertIn("exists already",
+        self.assertIn("already exists",
                       self.inspect(SAMPLE, "--hash-block-report", out, code=2).stderr)
         self.assertEqual(pathlib.Path(out).read_text(), "mine")
 

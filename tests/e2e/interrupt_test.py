@@ -43,7 +43,7 @@ class Interrupt(Case):
         again = subprocess.run([DRIFTLESS, "replay", "--resume", str(folder)], capture_output=True,
                                text=True, check=False)  # fmt: skip
         self.assertEqual(again.returncode, 2)
-        self.assertIn(f"; {unsent} were not sent because it was interrupted", again.stderr)
+        self.assertIn(f"; {unsent} were not sent because the run was interrupted", again.stderr)
         self.assertIn("repeats all of them in a new run", again.stderr)
 
     def test_terminate_is_an_interrupt_too(self):

@@ -53,9 +53,9 @@ class Lacks(Case):
             run = self.replay_with_few_files(trace, "--url", server.url, "--require-certified",
                                              *self.lenient_calibration())
         self.assertEqual(run.code, NOT_CERTIFIED, run.said + run.complained)
-        self.assertIn("driftless: warning: at 5 ms an output token 101 requests are open",
+        self.assertIn("driftless: warning: at 5 ms per output token, 101 requests are open",
                       run.complained)
-        self.assertIn(f"limit of {FILES} open files is too low: ulimit -n 165", run.complained)
+        self.assertIn(f"limit of {FILES} open files is too low; run ulimit -n 165", run.complained)
         records = run.records().values()
         held = [record for record in records if record["late_cause"] == "limit"]
         self.assertGreater(len(held), 1000)
@@ -92,7 +92,7 @@ class Lacks(Case):
             resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))
 
         with mock("--ttft", "1ms", "--itl", "1ms") as server:
-            for flags, said in (((), "the limit of 8 open files is too low: ulimit -n 73"),
+            for flags, said in (((), "the limit of 8 open files is too low; run ulimit -n 73"),
                                 (("--max-inflight", 1), "cannot make the folder ")):
                 command, folder = self.command(SAMPLE, "--url", server.url, "--speed", 50, *flags)
                 done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX,

@@ -83,8 +83,8 @@ class LivePage(Case):
     def test_bad_input(self):
         for place, said in (
             ("9123", "is not ADDRESS:PORT"),
-            ("unix:/a", "is a socket of a path"),
-            ("127.0.0.1:0", "has no port between 1 and 65535"),
+            ("unix:/a", "is a Unix socket"),
+            ("127.0.0.1:0", "has no port between 1 and 65535; correct it"),
         ):
             run = self.replay(SAMPLE, "--url", "h", "--listen", place)
             self.assertEqual(run.code, 2)

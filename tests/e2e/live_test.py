@@ -183,7 +183,7 @@ class Live(Case):
     def test_what_cannot_be_live_is_refused(self):
         trace = self.lmcache()
         words = {
-            ("--sessions", "open"): "give --sessions closed, or --users N",
+            ("--sessions", "open"): "add --sessions closed or --users N",
             ("--sessions", "closed", "--api", "openai-completions"): "remove --api",
             ("--users", "1", "--start-within", "0:1"): "remove --start-within",
             ("--sessions", "closed", "--save-prompts", self.scratch / "p"): "remove --save-prompts",
@@ -194,11 +194,11 @@ class Live(Case):
             self.assertIn(said, run.complained)
         run = self.replay(SAMPLE, "--url", "http://127.0.0.1:9", "--assistant", "live", "--dry-run")
         self.assertEqual(run.code, 2)
-        self.assertIn("the trace holds no messages", run.complained)
+        self.assertIn("the trace has no messages", run.complained)
         run = self.replay(TALKS / "live.jsonl", "--url", "http://127.0.0.1:9", "--assistant", "recorded",
                           "--sessions", "closed")  # fmt: skip
         self.assertEqual(run.code, 2)
-        self.assertIn("the trace holds no answers", run.complained)
+        self.assertIn("the trace has no answers", run.complained)
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ class Load(Case):
             self.assertEqual(record["prompt_tokens_off"], 0)
         refused = self.replay(SAMPLE, "--dry-run", "--share", "all")
         self.assertEqual(refused.code, 3)
-        self.assertIn("--share: the trace has block ids", refused.complained)
+        self.assertIn("--share: the trace's block ids", refused.complained)
 
     def test_copies_are_moved_as_a_whole(self):
         run = self.replay_well(SAMPLE, "--dry-run", "--replicate", 4, "--replicate-within", "2s")

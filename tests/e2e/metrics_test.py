@@ -337,7 +337,7 @@ class Metrics(Case):
     def test_bad_input(self):
         bad = self.write("bad.toml", 'engine = "a"\nprefixes = ["a"]\ngate = 1\n')
         for flags, said in (
-            (("--metrics", "none", "--metrics", "auto"), "--metrics none excludes"),
+            (("--metrics", "none", "--metrics", "auto"), "--metrics none cannot"),
             (("--metrics", "ftp://a"), "unknown scheme"),
             (("--metrics-period", "1ms"), "100ms to 1h"),
             (("--metrics-table", bad), "bad.toml: line 3: gate is not known"),

@@ -25,7 +25,7 @@ class Network(Case):
         if summary["client"]["taken_share_max"] > 0.1:
             self.skipTest("others took the CPU: the verdict is theirs, and rightly so")
         self.assertEqual(summary["verdict"]["name"], "network-limited", run.said)
-        self.assertIn("queue on the way held them back", " ".join(summary["verdict"]["reasons"]))
+        self.assertIn("queue on the way delayed them", " ".join(summary["verdict"]["reasons"]))
         tainted = [r for r in run.records().values() if r["tainted"]]
         # TCP may send again what is acknowledged late.
         self.assertLessEqual({why for r in tainted for why in r["tainted"]},

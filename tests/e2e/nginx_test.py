@@ -184,7 +184,7 @@ class Nginx(Case):
             run = self.replay(SAMPLE, "--url", f"{url}/old", "--ca", self.papers.ca)
         self.assertEqual(run.code, PREFLIGHT)
         self.assertIn("answered 308 (308 Permanent Redirect) and named no model; ", run.complained)
-        self.assertIn("it leads to https://other.example:1/v1: if the server is there, use that",
+        self.assertIn("it redirects to https://other.example:1/v1; if the server is there, use that",
                       run.complained)
 
     def test_connections_that_nginx_ends(self):

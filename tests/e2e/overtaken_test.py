@@ -86,9 +86,9 @@ class Overtaken(Case):
         self.assertTrue(records[12]["overtaken"])
         self.assertEqual(summary["run"]["trace_dependencies"], 11)
         self.assertEqual(self.said(run.said),
-                         "5 of 9 turns were sent before the turn before them had ended; --sessions "
+                         "5 of 9 turns were sent before the previous turn had ended; --sessions "
                          "closed lets turns wait for answers")
-        self.assertIn("Turns sent before the last had ended:    5 of 9\n", full.said)
+        self.assertIn("Turns sent before the last ended:    5 of 9\n", full.said)
         self.assertEqual(self.report(run.folder, "--json"),
                          (run.folder / "summary.json").read_text())
         self.assertEqual(self.said(self.report(run.folder)), self.said(run.said))
@@ -112,7 +112,7 @@ class Overtaken(Case):
         self.assertEqual(summary["follow_up_turns"], 4)
         self.assertGreaterEqual(summary["overtaken_turns"], 3)
         self.assertEqual(summary["run"]["trace_dependencies"], 0)
-        self.assertIn("turns were sent before the turn before them had ended; the trace does not "
+        self.assertIn("turns were sent before the previous turn had ended; the trace does not "
                       "record what they waited for, so --sessions closed is not possible",
                       self.said(run.said))
 

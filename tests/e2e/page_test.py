@@ -60,7 +60,7 @@ class PageOfARun(Case):
         self.assertEqual(path.read_text(), page.text)
         again = report(run.folder, "--html", path)  # never over what is there
         self.assertEqual(again.returncode, 2)
-        self.assertIn("again.html: exists already", again.stderr)
+        self.assertIn("again.html: already exists", again.stderr)
 
     def test_it_has_why_and_the_steady_state(self):
         """As `report` says them; the rows of each statement are those that its words are true of."""

@@ -153,8 +153,8 @@ class Preflight(Case):
             raise OSError
 
         begins = "; the answer begins \"HTTP/1.1 200 OK\""
-        hung_up = "; the log of the server, or of the proxy in front of it, says why it closed the connection"
-        broken = "no whole answer to GET /v1/models came from %s: read the answer failed "
+        hung_up = "; see the log of the server, or of the proxy in front of it, for the reason"
+        broken = "no complete answer to GET /v1/models came from %s: read the answer failed "
         for answer, said in (
             (BROKEN, broken + "(closed)" + begins + hung_up),
             (reset, broken + "(reset)" + begins + hung_up),
@@ -172,11 +172,11 @@ class Preflight(Case):
         ):
             with Odd({MODELS: answer}) as server:
                 said = self.refused(server)
-            self.assertTrue(said.startswith("no whole answer to GET /v1/models came from " +
+            self.assertTrue(said.startswith("no complete answer to GET /v1/models came from " +
                                             server.name), said)  # fmt: skip
             self.assertIn("its answer is not HTTP (", said)
             self.assertIn("; the answer begins \"%s\"" % begins, said)
-            self.assertTrue(said.endswith("If it speaks TLS, use https://"), said)
+            self.assertTrue(said.endswith("server speaks TLS, use https://"), said)
 
     def test_too_large(self):
         """16 MiB are taken, one byte more is not."""
@@ -190,7 +190,7 @@ class Preflight(Case):
         with Odd({MODELS: models((16 << 20) + 1)}) as server:
             said = self.refused(server)
         self.assertIn("read the answer (16 MiB at most) failed (too_large)", said)
-        self.assertIn("Check --url and --endpoint", said)
+        self.assertIn("check --url and --endpoint", said)
 
     def test_models_that_name_none(self):
         """No JSON, or no list of names: --model is the remedy, and one that is not listed is noted."""
@@ -212,8 +212,8 @@ class Preflight(Case):
             self.assertEqual(
                 said,
                 f"the probe of {question} (POST {CHAT}) failed: {server.name}: read the answer "
-                "failed (closed); the answer begins \"HTTP/1.1 200 OK\"; the log of the server, or "
-                "of the proxy in front of it, says why it closed the connection",
+                "failed (closed); the answer begins \"HTTP/1.1 200 OK\"; see the log of the server, or of "
+                "the proxy in front of it, for the reason",
             )
             self.assertEqual(server.asked[CHAT], times + 2, "asked three times")
         def doubled(ask):  # every word costs two tokens: eight are tried, then the first one again
@@ -240,7 +240,7 @@ class Preflight(Case):
                 run = self.ask(server)
             self.assertEqual(run.code, 0, run.complained)
             self.assertEqual(run.complained.count(said), 1, run.complained)
-            self.assertIn("was asked again; rows that meet this fail", run.complained)
+            self.assertIn("was sent again; rows that meet this fail", run.complained)
 
     def test_servers_that_say_little(self):
         """Usage that counts nothing is no usage; a context without room for words asks none."""
@@ -249,7 +249,7 @@ class Preflight(Case):
         with Odd({CHAT: stream(token(), usage(0, 1), DONE)}) as server:
             run = self.replay(trace, "--url", server.url)
         self.assertEqual(run.code, 0, run.complained)
-        self.assertIn("usage came without prompt tokens: prompt counts cannot be verified",
+        self.assertIn("usage has no prompt tokens: prompt counts cannot be verified",
                       run.said + run.complained)  # fmt: skip
         found = run.json("run.json")["preflight"]
         self.assertEqual((found["words_verdict"], found["overhead_source"]), ("not_asked", "none"))
@@ -301,7 +301,7 @@ class Preflight(Case):
         with Odd({TOKENIZE: lambda ask: self.tokens(ask.words[:100])}) as server:
             run = self.ask(server)
         self.assertEqual(run.code, 0, run.complained)
-        self.assertIn("/tokenize counts 99 tokens for 512 words, usage 512: the count of usage is taken",
+        self.assertIn("/tokenize counts 99 tokens for 512 words, usage 512: using that of usage",
                       run.said + run.complained)  # fmt: skip
         found = run.json("run.json")["preflight"]
         self.assertEqual((found["words_verdict"], found["overhead_source"]), ("exact", "tokenize"))
@@ -314,11 +314,11 @@ class Preflight(Case):
         with Odd({TOKENIZE: stops}) as server:
             run = self.ask(server)
         self.assertEqual(run.code, 0, run.complained)
-        self.assertIn("/tokenize stopped reporting tokens (status 503): usage alone counts",
+        self.assertIn("/tokenize stopped reporting tokens (status 503): using only usage",
                       run.said + run.complained)  # fmt: skip
         self.assertEqual(run.json("run.json")["preflight"]["words_verdict"], "exact")
         with Odd({TOKENIZE: stops, CHAT: stream(token(), DONE)}) as server:
-            self.assertIn("(status 503): nothing else counts the words; --no-preflight skips this check",
+            self.assertIn("(status 503): nothing else can count the words; --no-preflight skips this check",
                           self.refused(server))  # fmt: skip
 
     def test_tokenize_that_stops_in_a_search(self):
@@ -355,21 +355,21 @@ class Preflight(Case):
                            '"hash_ids": [1]}\n')  # fmt: skip
         with Odd({CHAT: chat}) as server:
             run = self.replay_well(trace, "--url", server.url)
-            self.assertIn("obeys max_tokens: rows go with that", run.said)
+            self.assertIn("obeys max_tokens: rows use it", run.said)
             self.assertEqual(run.records()[0]["outcome"], "ok")
             self.assertEqual(run.json("run.json")["request"]["length_member"], "max_tokens")
             self.assertEqual(run.json("summary.json")["outputs"],
                              {"exact": 1, "short": 0, "long": 0, "unknown": 0})
             run = self.replay(trace, "--url", server.url, "--length-field", "max_completion_tokens")
-        self.assertIn("asked for 8 tokens, it made 128: rows that ask for fewer than it makes end as "
-                      "long_output; without --length-field the other name is tried", run.complained)
+        self.assertIn("asked for 8 tokens, it made 128: rows that ask for fewer tokens end as "
+                      "long_output; remove --length-field to try the other name", run.complained)
         self.assertEqual(run.records()[0]["outcome"], "long_output")
         self.assertEqual(run.code, 0)
         self.assertEqual(run.json("summary.json")["outputs"]["long"], 1)
         with Odd({}) as server:
             run = self.ask(server, "--length-field", "max_tokens", "--api", "anthropic")
         self.assertEqual(run.code, 2)
-        self.assertIn("--length-field does not go with --api anthropic", run.complained)
+        self.assertIn("--length-field cannot be used with --api anthropic", run.complained)
 
     def test_bodies_that_are_refused(self):
         """`transformers serve` answers 422 to fields that it does not know; SGLang's responses want
@@ -455,7 +455,7 @@ class Preflight(Case):
         with Odd({CHAT: chat}) as server:
             run = self.ask(server)
         self.assertEqual(run.code, 0, run.complained)
-        self.assertIn("it answers 429 to the preflight, which waits and asks again", run.said)
+        self.assertIn("it answers 429 to the preflight, which waits and retries", run.said)
 
     def test_models_of_the_rows(self):
         """`--model "{kept.COLUMN}"`: every request names its row's own, and so does its record; the
@@ -491,11 +491,11 @@ class Preflight(Case):
             models = [record["model"] for _, record in sorted(one.records().items())]
             self.assertEqual(models, names)
         self.assertEqual(twice.code, 2)
-        self.assertIn("--model m and --map model=lora both name the model: give one",
+        self.assertIn("--model m and --map model=lora both name the model; remove one",
                       twice.complained)
         self.assertEqual(refused.code, 3)
         self.assertEqual(unkept.code, 2)
-        self.assertIn("give --keep lora", unkept.complained)
+        self.assertIn("add --keep lora", unkept.complained)
         self.assertIn("{session} is not {kept.COLUMN}", whose.complained)
 
     def test_split_that_nobody_tells(self):
@@ -544,8 +544,8 @@ class Preflight(Case):
         # In sum: rows that are due at almost the same time may come to the server in another order.
         self.assertEqual(sum(truth[row] for row in run.records()),
                          sum(record["expected_cached_tokens"] for record in run.records().values()))
-        self.assertIn("the chat template beside --tokenizer (ChatML) puts 3+5 tokens around a "
-                      "prompt and usage counts 9: its split is not used", other.said)
+        self.assertIn("the chat template next to --tokenizer (ChatML) puts 3+5 tokens around a "
+                      "prompt and usage counts 9; its split is not used", other.said)
         self.assertIn("driftless: warning: the server counts 9 template tokens", other.complained)
 
     def test_split_by_cached_tokens(self):
@@ -597,7 +597,7 @@ class Preflight(Case):
         self.assertNotIn("chat template", run.complained)
         with mock(*flags, "--overhead", "1,0", "--cached-tokens", "never") as server:
             run = self.replay_well(*ask, "--url", server.url)
-        self.assertIn("overhead 1+0 tokens (usage, a BOS in front)", run.said)
+        self.assertIn("overhead 1+0 tokens (usage, a BOS at the start)", run.said)
         self.assertNotIn("warning", run.complained)
 
     def test_split_where_tokenize_disagrees(self):
@@ -643,8 +643,7 @@ class Preflight(Case):
             self.assertIn("; driftless speaks TLS 1.2 and 1.3", self.refused(server, *trust))
         with Odd({}, papers.server()) as server:
             server.serves = lambda connection: connection.recv(1)
-            self.assertIn("unexpected eof while reading; the server closed the connection: its log "
-                          "says why", self.refused(server, *trust))
+            self.assertIn("unexpected eof while reading; the server closed the connection; see its log", self.refused(server, *trust))
 
 
 if __name__ == "__main__":

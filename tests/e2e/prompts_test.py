@@ -23,7 +23,7 @@ class Prompts(Case):
             run = self.replay_well(trace, "--url", server.url, *flags)
         self.assertEqual(run.json("run.json")["plan"]["clamped_rows"], 3)
         self.assertEqual(run.json("summary.json")["clamped_rows"], 3)
-        self.assertIn("3 rows not longer than the overhead", " ".join(run.said.split()))
+        self.assertIn("3 rows no longer than the overhead", " ".join(run.said.split()))
         for row, record in run.records().items():
             self.assertEqual(record["prompt_tokens"], max(lengths[row], 9))
 

@@ -85,7 +85,7 @@ class Quirks(Case):
         self.all_ok(run)
         self.assertIn("overhead unknown, taken as 0", run.said)
         self.assertNotIn("0+0 tokens", run.said)
-        self.assertIn("warning: the server counts no prompt: its overhead is unknown",
+        self.assertIn("warning: the server counts no prompt tokens: its overhead is unknown",
                       run.complained)
         self.assertIn(f"{ROWS} rows: the server counts no tokens: its usage is missing or 0", run.said)
         self.assertNotIn("--continuous-usage", run.said + run.complained)
@@ -125,7 +125,7 @@ class Quirks(Case):
         run = self.run_of(lambda ask: whole(json.dumps(detail), "422 Unprocessable")
                           if "max_completion_tokens" in ask.body else answer(ask))
         self.all_ok(run)
-        self.assertIn("rows go with max_tokens", run.said)
+        self.assertIn("rows use max_tokens", run.said)
 
     def test_temperature_that_is_refused(self):
         def chat(ask):
@@ -164,7 +164,7 @@ class Quirks(Case):
         for kind in ("application/json", "text/event-stream"):
             run = self.run_of(lambda ask, kind=kind: complete(ask, kind=kind))
             self.assertIn("was answered 200: a whole answer, though a stream was asked for; "
-                          "--no-stream asks for whole answers", self.refused(run))  # fmt: skip
+                          "--no-stream asks for unstreamed answers", self.refused(run))  # fmt: skip
             self.assertEqual(self.asked[CHAT], 1)
         self.all_ok(self.run_of(complete, "--no-stream"))
         self.assertIn("was answered 200: a stream, though a whole answer was asked for; remove "
@@ -209,7 +209,7 @@ class Quirks(Case):
         self.assertNotIn("no_tokens", run.said + run.complained)
         run = self.run_of(lambda ask: answer(ask, lambda i: {"musing" if i < 2 else "content": "a"}))
         self.assertIn('in "musing", which driftless does not read: its tokens have no stamps, and '
-                      "TTFT may be too late", run.complained)
+                      "TTFT may be too high", run.complained)
         self.assertNotIn("tokens came in", run.said)
 
     def test_usage_of_zeros(self):
@@ -219,7 +219,7 @@ class Quirks(Case):
             self.assertIsNone(record["prompt_tokens"])
             self.assertEqual(record["tokens_source"], "chunks")
             self.assertEqual(record["output_tokens"], LENGTH - record["row"])
-        self.assertIn("usage came without prompt tokens", run.said)
+        self.assertIn("usage has no prompt tokens", run.said)
         self.assertNotIn("per 1,000", run.said)
         run = self.run_of(lambda ask: answer(ask, told=counts(len(ask.words) + AROUND, 0)))
         for record in self.all_ok(run):
@@ -263,7 +263,7 @@ class Quirks(Case):
             self.assertEqual(record["output_tokens"], LENGTH - record["row"])
         run = self.run_of(lambda ask: answer(ask, told=told(ask)))
         self.assertEqual(run.code, 0)
-        self.assertIn("latencies are of the 0 ok rows alone; --output cap takes", run.said)
+        self.assertIn("latencies cover only the 0 ok rows; --output cap accepts", run.said)
         self.assertEqual(self.outcomes(run), ["short_output"] * ROWS)
         self.assertIn("usage counts 4 tokens and 8 chunks had text: it leaves some out",
                       run.complained)
@@ -289,7 +289,7 @@ class Quirks(Case):
 
         run = self.run_of(chat)
         self.assertEqual(self.outcomes(run), ["short_output"] * (ROWS - 1) + ["ok"])
-        self.assertIn("latencies are of the 1 ok rows alone; --output cap takes", run.said)
+        self.assertIn("latencies cover only the 1 ok rows; --output cap accepts", run.said)
 
 
 if __name__ == "__main__":

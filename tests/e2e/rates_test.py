@@ -51,7 +51,7 @@ class Rates(Case):
         shape = self.write("shape.csv", "0,200\n0.25,200\n0.25,0\n")
         cut = self.played(SAMPLE, "--shape", str(shape), "--arrivals", "constant")
         self.assertEqual(len(cut.records()), 50)
-        self.assertIn("the rate ends with 0", cut.said)
+        self.assertIn("the rate ends at 0", cut.said)
         self.assertEqual(cut.json("summary.json")["request_rate"], f"shape {shape}")
 
     def test_a_killed_run_at_a_rate_goes_on(self):

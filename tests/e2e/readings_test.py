@@ -56,7 +56,7 @@ class Readings(Case):
             run = self.play(server, "--limit", 5)
         done = report(run.folder, "--view", "vllm", "--by", "url")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--view prints another tool's figures alone", done.stderr)
+        self.assertIn("--view prints only another tool's figures; remove", done.stderr)
         done = report(run.folder, "--view", "k6")
         self.assertEqual(done.returncode, 2)
         self.assertIn('"k6" is not a view; use one of vllm', done.stderr)
@@ -98,7 +98,7 @@ class Readings(Case):
             run = self.play(server, "--keep", "tier", *limits, trace=trace)
             refused = self.replay(trace, "--url", server.url, "--calibration", "none", *limits)
         self.assertEqual(refused.code, 2)
-        self.assertIn("give --keep tier, too", refused.complained)
+        self.assertIn("add --keep tier", refused.complained)
         summary = run.json("summary.json")
         self.assertEqual(summary["schema"], 20)
         goodput = summary["goodput"]
@@ -178,7 +178,7 @@ class Readings(Case):
             sent = os.path.join(run.folder, "sent.jsonl")
             done = driftless("convert", run.folder, "-o", sent)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("240 requests at the instants at which they left", done.stdout)
+            self.assertIn("240 requests at the instants when they were sent", done.stdout)
             header, *rows = read_jsonl(sent)
             records = sorted(read_jsonl(f"{run.folder}/requests.jsonl"), key=lambda r: (r["fired_ns"], r["row"]))
             first = records[0]["fired_ns"]
@@ -217,7 +217,7 @@ class Readings(Case):
         sent = os.path.join(run.folder, "sent.jsonl")
         done = driftless("convert", run.folder, "-o", sent)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("the trace of the run cannot be read any more", done.stdout)
+        self.assertIn("the trace of the run can no longer be read", done.stdout)
         rows = read_jsonl(sent)[1:]
         self.assertEqual(len(rows), 20)
         self.assertFalse(any("hash_ids" in row and row["hash_ids"] for row in rows))

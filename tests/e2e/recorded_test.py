@@ -87,7 +87,7 @@ class Recorded(Case):
                     run = self.replay(trace, "--url", "http://127.0.0.1:9", "--model", "m",
                                       "--no-preflight", "--sessions", "closed", "--dry-run")
                     self.assertEqual(run.code, 0, run.complained)
-                    self.assertIn("go on behind answers of this run", run.said)
+                    self.assertIn("go on from answers of this run", run.said)
 
     def test_the_mock_answers(self):
         with mock() as server:

@@ -38,8 +38,8 @@ class Refusal(Case):
         cpus = os.sched_getaffinity(0)
         for flag in ("--cpu", "--writer-cpu"):
             run = self.refuse(USAGE, SAMPLE, "--url", "http://127.0.0.1:9", flag, 1000)
-            self.assertRegex(run.complained, f"{flag} 1000: this process may not use that CPU; "
-                                             f"it may use {min(cpus)}\\b")
+            self.assertRegex(run.complained, f"{flag} 1000: this process is not allowed on that CPU; use "
+                                             f"one of {min(cpus)}\\b")
 
     def test_missing_file(self):
         self.refuse(INPUT, self.scratch / "nowhere.jsonl", "--dry-run", says=["nowhere.jsonl"])

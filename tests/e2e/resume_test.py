@@ -79,7 +79,7 @@ class Resume(Case):
             time.sleep(1.2)  # two flushes
             live = self.report(folder)
             self.kill(process)
-        self.assertIn("still goes on", live.stderr)
+        self.assertIn("is still running", live.stderr)
         rows = self.check_prefix(folder)
         records = folder / "requests.jsonl"
         torn = records.read_text() + '{"row":239,"sess'
@@ -154,7 +154,7 @@ class Resume(Case):
             form.write_text(text.replace('"cache_prompt": true', '"cache_prompt": false'))
             done = self.again("--resume", folder)
             self.assertEqual(done.returncode, INPUT, done.stderr)
-            self.assertIn(f"{form} is not as it was", done.stderr)
+            self.assertIn(f"{form} has changed", done.stderr)
             form.write_text(text)
             self.assertEqual(self.again("--resume", folder, "--limit", 1).returncode, USAGE)
             self.assertEqual(self.again("--resume", folder).returncode, 0)
@@ -208,7 +208,7 @@ class Resume(Case):
             run = self.replay_well(SAMPLE, "--url", server.url, "--speed", 50)
         records = run.folder / "requests.jsonl"
         lines = records.read_text().split("\n")
-        for broken, problem in (("{}", "row is missing"), (lines[0], "has a record already")):
+        for broken, problem in (("{}", "row is missing"), (lines[0], "already has a record")):
             records.write_text("\n".join([*lines[:6], broken, *lines[7:]]))
             done = subprocess.run(
                 [DRIFTLESS, "report", str(run.folder)], capture_output=True, text=True, check=False
@@ -361,7 +361,7 @@ class Resume(Case):
         unknown = sum(r["fired_ns"] is None for r in records)
         summary = json.loads((folder / "summary.json").read_text())
         self.assertEqual(summary["fired"] + unknown, 240)
-        text = "may have left; its instant is lost"
+        text = "may have been sent; its instant is lost"
         self.assertEqual([one["rows"] for one in summary["errors"] if one["error"] == text], [unknown])
         self.assertIn(f"{unknown} rows, interrupted: {text}", " ".join(done.stdout.split()))
 
@@ -429,7 +429,7 @@ class Resume(Case):
             facts = json.loads(file.read_text())
             file.write_text(json.dumps({**facts, "end": None}))
             (run.folder / "summary.json").unlink()
-            self.assertIn("ended before it had summed up", self.report(run.folder).stderr)
+            self.assertIn("ended before it wrote its summary", self.report(run.folder).stderr)
             done = self.again("--resume", run.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("240 of 240 rows have a record", done.stdout)
@@ -466,7 +466,7 @@ class Resume(Case):
             (folder / "requests.jsonl").write_bytes(strange)
             done = self.again(SAMPLE, "--resume", folder)
             self.assertEqual(done.returncode, INPUT, done.stderr)
-            self.assertIn("1 of its records are of rows that the run has not", done.stderr)
+            self.assertIn("1 of its records are of rows that the run does not have", done.stderr)
             self.assertEqual((folder / "requests.jsonl").read_bytes(), strange)
             (folder / "requests.jsonl").write_bytes(records)
             done = self.again(SAMPLE, "--resume", folder)  # the trace has moved

@@ -116,7 +116,7 @@ class Rules(Case):
             run = self.finish(process, folder)
         told = {one["rule"]: one for one in json.loads(self.report(run, "--json"))["rules"]}
         self.assertEqual(told["cut-short"]["state"], "violated")
-        self.assertEqual(told["cut-short"]["evidence"], "the run was killed, or still goes on")
+        self.assertEqual(told["cut-short"]["evidence"], "the run was killed, or is still running")
         self.assertEqual(told["duration"]["state"], "violated")
 
     def test_again(self):

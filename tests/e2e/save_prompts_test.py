@@ -73,7 +73,7 @@ class SavePrompts(Case):
         self.assertIn("openai-chat", run.complained)
         again = self.replay(SAMPLE, "--dry-run", "--save-prompts", saved)
         self.assertEqual(again.code, 2)
-        self.assertIn("exists already", again.complained)
+        self.assertIn("already exists", again.complained)
 
     def test_another_template_is_refused(self):
         """Bodies of one described server are not sent to another, nor to one that has changed."""
@@ -90,7 +90,7 @@ class SavePrompts(Case):
             self.assertIn("give the --template that they were made with", run.complained)
         run = self.replay(saved, "--dry-run", "--api", "llamacpp")
         self.assertEqual(run.code, 2)
-        self.assertIn("not llamacpp; say so", run.complained)
+        self.assertIn("not llamacpp; use that API", run.complained)
 
     def test_what_bodies_cannot_do_is_said(self):
         """Copies would say the same; Mooncake rows hold no bodies."""

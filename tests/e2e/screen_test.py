@@ -155,8 +155,8 @@ class Screen(Case):
         self.assertIn(two.url, refused.complained)
         with mock(*FAST) as one, mock(*FAST, "--overhead", "3,2") as two:
             run = self.replay_well(SAMPLE, "--url", one.url, "--url", two.url, *QUICK)
-        self.assertIn("it adds 3+2 tokens to a prompt and the first server 0+0: prompts that go "
-                      "there will not have the recorded lengths", run.complained)
+        self.assertIn("it adds 3+2 tokens to a prompt, the first server 0+0: prompts there will not have "
+                      "the recorded lengths", run.complained)
 
     def test_servers_that_differ_in_front_only(self):
         """Lengths are the recorded ones; what a second server lacks is told, too, even if quiet."""

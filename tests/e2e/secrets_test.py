@@ -235,7 +235,7 @@ class Secrets(Case):
                           ("--extra-body", json.dumps({"metadata": {"x": KEY}}))):
                 run = self.replay(SAMPLE, *flags, *again)
                 self.assertEqual(run.code, USAGE)
-                self.assertIn(f"{again[0]} repeats a key of this run", run.complained)
+                self.assertIn(f"{again[0]} contains a key of this run", run.complained)
                 self.expect_no_part(run, again)
             os.environ["SECOND_KEY"] = KEY
             try:

@@ -86,7 +86,7 @@ class ServerCounts(Case):
             run = self.replay_well(SAMPLE, "--url", server.url, "--speed", 8, "--metrics", "auto",
                                    "--metrics", f"http://127.0.0.1:{gateway.server_port}")  # fmt: skip
         self.assertEqual(run.json("summary.json")["server"]["requests"], 2 * len(run.records()))
-        self.assertIn("count the same requests twice, as that of a gateway", " ".join(self.warnings(run)))
+        self.assertIn("count the same requests twice, like a gateway's page", " ".join(self.warnings(run)))
 
     def test_a_run_that_is_alone_is_not_warned(self):
         for kind in ("vllm", "sglang", "none"):

@@ -88,7 +88,7 @@ class StopWhen(Case):
 
     def test_refused(self):
         for condition, why in (("e2e:p99 > 1s", "only known at the end"),
-                               ("errors > 5 % for soon", 'needs a time behind "for"')):  # fmt: skip
+                               ("errors > 5 % for soon", 'needs a time after "for"')):  # fmt: skip
             run = self.replay(SAMPLE, "--dry-run", "--stop-when", condition)
             self.assertEqual(run.code, 2)
             self.assertIn(why, run.complained)

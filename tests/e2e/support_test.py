@@ -17,7 +17,7 @@ class Support(Case):
 
     def test_what_is_there(self):
         run, found = self.meet()
-        self.assertNotIn("rows will be without", run.said)
+        self.assertNotIn("rows will lack them", run.said)
         self.assertTrue(all(found[name] for name in (
             "has_usage", "has_cached_tokens", "ignore_eos", "headers_before_token")), found)
         self.assertEqual(found["notes"], [])
@@ -31,7 +31,7 @@ class Support(Case):
     def test_what_is_not_there(self):
         run, found = self.meet("--owned-by", "vllm", "--cached-tokens", "never", "--headers",
                                "late", "--refuse-ignore-eos")
-        self.assertIn("server: rows will be without: cached tokens\n", run.said)
+        self.assertIn("server: does not report cached tokens; rows will lack them\n", run.said)
         self.assertEqual((found["owned_by"], found["has_cached_tokens"], found["has_token_ids"],
                           found["ignore_eos"], found["headers_before_token"]),
                          ("vllm", False, False, False, False))
@@ -63,7 +63,7 @@ class Support(Case):
 
     def test_no_usage(self):
         run, found = self.meet("--owned-by", "vllm", "--no-usage")
-        self.assertIn("server: rows will be without: usage, cached tokens\n", run.said)
+        self.assertIn("server: does not report usage, cached tokens; rows will lack them\n", run.said)
         self.assertTrue(any("--enable-force-include-usage" in note for note in found["notes"]))
 
     def test_refusals_have_a_remedy(self):
@@ -75,10 +75,10 @@ class Support(Case):
             self.assertIn("serve a longer context", run.complained)
             run = self.replay(SAMPLE, "--url", server.url, "--extra-body", '{"messages": []}')
             self.assertEqual(run.code, USAGE)
-            self.assertIn("--extra-body: \"messages\" holds the prompt", run.complained)
+            self.assertIn("--extra-body: \"messages\" contains the prompt", run.complained)
             run = self.replay(SAMPLE, "--url", server.url, "--model", "other")
             self.assertEqual(run.code, PREFLIGHT)
-            self.assertIn("use --model with one of those that it lists: mock-model", run.complained)
+            self.assertIn("use --model with one that it lists: mock-model", run.complained)
             run = self.replay(SAMPLE, "--url", server.url, "--endpoint", "/health")
             self.assertEqual(run.code, PREFLIGHT)
             self.assertIn("check --endpoint and --api", run.complained)

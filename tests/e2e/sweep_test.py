@@ -137,7 +137,7 @@ class Sweep(Case):
             trace.write_bytes(SAMPLE.read_bytes() + b"\n")
             changed = self.sweep("--resume", home / "out")
             self.assertEqual(changed.returncode, 3, changed.stderr)
-            self.assertIn("trace.jsonl is not the trace that it was", changed.stderr)
+            self.assertIn("trace.jsonl has changed since the start", changed.stderr)
             self.assertEqual(self.outcomes(home / "out"), ["running", "pending"])
             trace.write_bytes(SAMPLE.read_bytes())
             done = self.sweep("--resume", "home/out", cwd=self.scratch)
@@ -147,7 +147,7 @@ class Sweep(Case):
         home.rename(self.scratch / "elsewhere")
         gone = self.sweep("--resume", self.scratch / "elsewhere" / "out")
         self.assertEqual(gone.returncode, 3)
-        self.assertIn(f"it began in {home}: ", gone.stderr)
+        self.assertIn(f"it was started in {home}: ", gone.stderr)
 
     def test_keys_are_found_before_the_first_cell(self):
         """One that is missing, and one that stands in another flag, too: no hook has run."""
@@ -173,7 +173,7 @@ class Sweep(Case):
         self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
         self.assertIn("sweep.json: cannot ", done.stderr)
         self.assertIn("driftless sweep: cell speed=1: failed: before: exit code 3", done.stderr)
-        self.assertIn("sweep.json does not say so", done.stderr)
+        self.assertIn("sweep.json does not record this", done.stderr)
 
     def test_a_cell_that_is_started_warm(self):
         """One salt and no restart: the second cell finds the prompts of the first, and is not averaged."""
@@ -234,8 +234,8 @@ kind = "test"
                               "--after", f"echo $DRIFTLESS_SPEED >> {self.scratch}/after", "--", *QUICK[:2])  # fmt: skip
         self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
         self.assertEqual(self.outcomes(out), ["failed", "failed"])
-        self.assertIn("before: killed at its limit of 300ms", self.ledger(out)["cells"][0]["why"])
-        self.assertIn("before: killed at its limit of 300ms", done.stdout)
+        self.assertIn("before: killed at its time limit of 300ms", self.ledger(out)["cells"][0]["why"])
+        self.assertIn("before: killed at its time limit of 300ms", done.stdout)
         cmdline = pathlib.Path(f"/proc/{pid.read_text().strip()}/cmdline")
         self.assertFalse(cmdline.exists() and cmdline.read_text())  # gone, or a zombie
         self.assertEqual((self.scratch / "after").read_text(), "50\n100\n")
@@ -274,7 +274,7 @@ kind = "test"
         self.assertEqual(process.returncode, 0, said + complained)
         first, second = self.ledger(out)["cells"]
         self.assertEqual((first["outcome"], first["exit_code"]), ("failed", None))
-        self.assertIn("ended by signal 9", first["why"])
+        self.assertIn("killed by signal 9", first["why"])
         self.assertEqual(second["outcome"], "completed")
 
     def test_a_sweep_killed_in_its_last_hook(self):
@@ -363,16 +363,16 @@ kind = "test"
         cases = [
             ((SAMPLE, *url, "--over", "rate=0"), 2, 'cell rate=0: --rate "0"'),
             ((SAMPLE, *url, "--over", "rate=-1"), 2, 'cell rate=-1: --rate "-1"'),
-            ((SAMPLE, *url, "--over", "speed"), 2, "is not a list of values; name a flag of replay"),
+            ((SAMPLE, *url, "--over", "speed"), 2, "is not NAME=VALUE,..; use a flag of replay, as in"),
             ((SAMPLE, *url, "--over", "speed=1,,2"), 2, "has an empty value"),
             ((SAMPLE, *url, "--over", "spede=1"), 2, "--speed"),
-            ((SAMPLE, *url, "--over", "speed=1,1"), 2, "stands there twice"),
+            ((SAMPLE, *url, "--over", "speed=1,1"), 2, "appears twice"),
             ((SAMPLE, *url, "--over", "out=a,b"), 2, "this flag cannot be varied"),
             ((SAMPLE, *url, "--over", "speed=1", "--", "--speed", "2"), 2, "--speed is given 2 times"),
             ((SAMPLE, *url, "--over", "speed=1", "--", "--api-key", "sk-123456789"), 2, "env:NAME"),
             ((SAMPLE, *url, "--over", "speed=1", "--repeat", "0"), 2, "--repeat"),
             ((SAMPLE, *url, "--server", "tp=1"), 2, "needs a hook that sets up the server"),
-            ((SAMPLE, *url), 2, "nothing is varied"),
+            ((SAMPLE, *url), 2, "the plan varies nothing"),
             (("-", *url, "--over", "speed=1"), 2, "name a file"),
             ((self.scratch / "none.jsonl", *url, "--over", "speed=1"), 3, "none.jsonl: "),
             (("--resume", self.scratch), 2, "name the folder of a sweep"),
@@ -392,7 +392,7 @@ kind = "test"
         out.mkdir()
         done = self.sweep(SAMPLE, *url, "--over", "speed=1")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("exists already; name a new folder, or give --resume", done.stderr)
+        self.assertIn("already exists; name a new folder, or use --resume", done.stderr)
 
 
 if __name__ == "__main__":

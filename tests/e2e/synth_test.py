@@ -81,7 +81,7 @@ class Synth(Case):
         self.synth(KINDS["agents"], "-o", plain)
         self.assertEqual(plain.read_bytes(), self.synth(KINDS["agents"]).stdout)
         again = self.synth(KINDS["agents"], "-o", plain, code=2)
-        self.assertIn(b"exists already; name a new file", again.stderr)
+        self.assertIn(b"already exists; name a new file", again.stderr)
 
     def test_a_histogram(self):
         table = self.scratch / "lengths.csv"

@@ -68,9 +68,9 @@ class Targets(Case):
         self.assertEqual(refused.code, 4, refused.said)
         self.assertFalse(refused.folder.exists())
         self.assertIn(f"--url {old.url}/v1/chat/completions obeys max_tokens and not "
-                      "max_completion_tokens, with which rows go to "
-                      f"{first.url}/v1/chat/completions; if that one obeys max_tokens, too, give "
-                      "--length-field max_tokens", refused.complained)
+                      "max_completion_tokens, which rows use for "
+                      f"{first.url}/v1/chat/completions; if that one also obeys max_tokens, give "
+                      f"--length-field max_tokens", refused.complained)
         for run in (fixed, turned):
             self.assertEqual(lengths(run), set())
 

@@ -119,7 +119,7 @@ class Users(Case):
         self.assertEqual((users["count"], users["first"], users["grow"]), (4, 1, "ttft:p95:1s"))
         summary = run.json("summary.json")
         self.assertIn("the run adapted its load", " ".join(summary["verdict"]["warnings"]))
-        self.assertIn("not to be published", " ".join(run.said.split()))
+        self.assertIn("not be published", " ".join(run.said.split()))
         rules = {one["rule"]: one["state"] for one in summary["rules"]}
         self.assertEqual(rules["--grow"], "violated")
         again = subprocess.run([DRIFTLESS, "report", run.folder], capture_output=True, text=True,
@@ -205,12 +205,12 @@ class Users(Case):
         """One line each, with the remedy."""
         for flags, code, said in (
             (("--users", 3), 3, "the selection has 2 session trees"),
-            (("--users", 1, "--recycle"), 2, "give --for T"),
-            (("--recycle",), 2, "--recycle is for users: give --users N"),
-            (("--for", "1s"), 2, "--for is for users"),
-            (("--users", 1, "--drain", "1s"), 2, "give --for T"),
-            (("--user-ramp", "1s"), 2, "--user-ramp is for users"),
-            (("--users", 1, "--sessions", "open"), 2, "plays closed sessions"),
+            (("--users", 1, "--recycle"), 2, "use --for T"),
+            (("--recycle",), 2, "--recycle applies to users; add --users N"),
+            (("--for", "1s"), 2, "--for applies to users"),
+            (("--users", 1, "--drain", "1s"), 2, "use --for T"),
+            (("--user-ramp", "1s"), 2, "--user-ramp applies to users"),
+            (("--users", 1, "--sessions", "open"), 2, "replays closed sessions"),
             (("--users", 1, "--user-ramp", "2s", "--for", "1s"), 2, "not shorter than --for"),
             (("--users", 0), 2, "--users"),
             (("--users", 2**32 - 1, *RECYCLE), 3, "half of the free memory has room for"),
@@ -229,8 +229,8 @@ class Users(Case):
             run.communicate()
         report = subprocess.run([DRIFTLESS, "report", str(folder)], check=True,
                                 capture_output=True, text=True, timeout=SECONDS_MAX)
-        said = re.search("the run was killed; what its users had in flight, or was not written yet "
-                         r"\(records are written twice a second\), has no record: ([0-9]+) request",
+        said = re.search("the run was killed; requests that its users had in flight, or that were not "
+                         r"written yet \(records are written twice a second\), have no record: ([0-9]+) request",
                          report.stderr)
         lost = int(said.group(1))
         records, fired = (read_jsonl(folder / name, whole=False)
@@ -240,12 +240,12 @@ class Users(Case):
         summary = json.loads(subprocess.run([DRIFTLESS, "report", str(folder), "--json"], check=True,
                                             capture_output=True, text=True, timeout=SECONDS_MAX).stdout)
         self.assertEqual(summary["unfinished"], {"rows": lost, "rows_left": lost})
-        self.assertIn(f"{lost} rows without a record, {lost} of them had left", report.stdout)
+        self.assertIn(f"{lost} rows without a record, {lost} of them had been sent", report.stdout)
         run_id = json.loads((folder / "run.json").read_text())["run_id"]
         pathlib.Path(f"/dev/shm/driftless-{run_id}").unlink()
         report = subprocess.run([DRIFTLESS, "report", str(folder)], check=True,
                                 capture_output=True, text=True, timeout=SECONDS_MAX)
-        self.assertIn("has no record: at least ", report.stderr)
+        self.assertIn("have no record: at least ", report.stderr)
         again = subprocess.run([DRIFTLESS, "replay", "--resume", str(folder)], check=False,
                                capture_output=True, text=True, timeout=SECONDS_MAX)
         self.assertEqual(again.returncode, 2)

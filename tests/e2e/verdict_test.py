@@ -88,7 +88,7 @@ class Verdict(Calibrated):
                     hog.kill()
                     hog.wait(timeout=SECONDS_MAX)
         self.assertEqual(self.verdict(run), "host-noisy", run.said)
-        self.assertIn("others had its CPU", self.reasons(run))
+        self.assertIn("others used its CPU", self.reasons(run))
 
     def test_preparation_that_is_too_slow(self):
         """Prompts that are built only when they are due are late by their own length."""

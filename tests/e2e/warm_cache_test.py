@@ -19,7 +19,7 @@ class WarmCache(Case):
         self.assertEqual(summary["warm_cache"]["probe"], probe)
         self.assertEqual(summary["warm_cache"]["warm"], warm)
         self.assertEqual(run.json("run.json")["cache_probe"]["state"], probe)
-        reasons = [r for r in summary["verdict"]["reasons"] if "the client's doing" in r]
+        reasons = [r for r in summary["verdict"]["reasons"] if "caused by the client" in r]
         self.assertEqual(len(reasons), 1 if warm else 0)
         self.assertEqual(len(summary["verdict"]["warnings"]), 1 if warm else 0)
         self.assertEqual("the prefix cache is warm" in run.complained, probe == "warm")
@@ -37,7 +37,7 @@ class WarmCache(Case):
             emptied = self.play(server, "--reset-cache")
             self.expect(emptied, "cold", False)
             self.assertEqual(emptied[1]["warm_cache"]["reset"], "/reset_prefix_cache")
-            self.assertIn("emptied by POST /reset_prefix_cache", emptied[0].said)
+            self.assertIn("emptied with POST /reset_prefix_cache", emptied[0].said)
             self.assertEqual(
                 emptied[1]["cache"]["cached_tokens"], first[1]["cache"]["cached_tokens"]
             )
@@ -77,7 +77,7 @@ class WarmCache(Case):
             self.expect(self.play(server, "--from", run.folder), "warm", True)
             salted = self.play(server, "--from", run.folder, "--cache-salt", "random")
         self.expect(salted, "cold", False)
-        self.assertIn("prompts are in other words than the run's", salted[0].said)
+        self.assertIn("prompts use other words than the run's", salted[0].said)
 
     def test_two_names_of_one_server(self):
         """Are no earlier run of each other."""
@@ -116,7 +116,7 @@ class WarmCache(Case):
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=SECONDS_MAX, check=True
             )
-        self.assertIn("cache: not probed: it holds the rows that were sent before", done.stdout)
+        self.assertIn("cache: not probed, because it holds the rows sent before", done.stdout)
         summary = json.loads((folder / "summary.json").read_text())
         self.assertEqual(summary["warm_cache"]["probe"], "cold")
         self.assertFalse(summary["warm_cache"]["warm"])
@@ -151,7 +151,7 @@ class ResetCache(Case):
 
     def test_nothing_that_proves_it(self):
         with mock(*FAST, "--cached-tokens", "never") as server:
-            self.assertIn("cannot be proven", self.refuse(server))
+            self.assertIn("cannot be checked", self.refuse(server))
 
     def test_contradictions(self):
         with receiver() as server:

@@ -195,13 +195,13 @@ class WarmStart(Case):
 
     def test_refusals(self):
         for flags, said in (
-            (("--start-within", "0.1:0.2"), "--start-within is for users"),
-            (("--on-failure", "continue"), "--on-failure is for users"),
-            (("--tree-idle-cap", "1s"), "--tree-idle-cap is for users"),
+            (("--start-within", "0.1:0.2"), "--start-within applies to users"),
+            (("--on-failure", "continue"), "--on-failure applies to users"),
+            (("--tree-idle-cap", "1s"), "--tree-idle-cap applies to users"),
             (("--users", 2, "--start-within", "0.5"), "is not two shares"),
             (("--users", 2, "--start-within", "0.5:0.2"), "is not two shares"),
             (("--users", 2, "--start-within", "0:1.2"), "is not two shares"),
-            (("--users", 2, "--start-by", "turns"), "give --start-within A:B"),
+            (("--users", 2, "--start-by", "turns"), "add --start-within A:B"),
             (("--users", 2, "--on-failure", "retry:0"), "retry:N with N from 1 to 30"),
             (("--users", 2, "--warmup-requests", 2, "--output", "free"), "asks for one token"),
             (("--users", 2, "--warmup-requests", 2, "--user-ramp", "1s"), "at once"),

@@ -1,4 +1,4 @@
-/// The laws (laws.hpp) of requests that are abandoned by plan: which they are, and when. Pure
+/// The laws (laws.hpp) of requests that are abandoned as planned: which they are, and when. Pure
 /// functions of a run's result.
 #pragma once
 

@@ -53,7 +53,7 @@ TEST(Preflight, SaysWhyTheExtraBodyDoesNotFit) {
     };
     EXPECT_NE(said(R"({"text":"a"})").find("--extra-body would replace the prompt"),
               std::string::npos);
-    EXPECT_NE(said(R"({"sampling_params":1})").find("the object that holds the length"),
+    EXPECT_NE(said(R"({"sampling_params":1})").find("the object with the length"),
               std::string::npos);
     EXPECT_NE(said("{").find("--extra-body is not a JSON object"), std::string::npos);
 }

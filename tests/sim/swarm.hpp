@@ -35,7 +35,7 @@ void draw_budgets(std::uint64_t seed, const Trace& trace, SimOptions& options);
 /// The trace that goes with them.
 Trace swarm_trace(std::uint64_t seed, std::uint32_t rows);
 
-/// Trace and faults of a seed, run: rows leave at their recorded instants, also where the trace
+/// Trace and faults of a seed, run: rows are sent at their recorded instants, also where the trace
 /// says what they wait for.
 SimResult run_swarm(std::uint64_t seed, std::uint32_t rows);
 

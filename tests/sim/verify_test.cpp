@@ -152,7 +152,7 @@ TEST(Verification, NamesAWrongCount) {
     const auto all = static_cast<std::uint32_t>(bench.plan.rows.size());
     const std::string said = bench.verify(joins, TokenizeForm::messages, {5, 3}, all).wrong;
     EXPECT_NE(said.find("row "), std::string::npos) << said;
-    EXPECT_NE(said.find("tokens of its prompt, the trace says "), std::string::npos) << said;
+    EXPECT_NE(said.find("tokens for its prompt, the trace says "), std::string::npos) << said;
     mock::CoreOptions splits = server_with(mock::TokenizeForm::vllm);
     splits.words.split(words[17]);
     EXPECT_NE(bench.verify(splits, TokenizeForm::messages, {5, 3}, all).wrong, "");

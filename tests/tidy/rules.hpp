@@ -22,6 +22,10 @@ Findings check_function_sizes(const Files& files);
 Findings check_header_openings(const Files& files);
 Findings check_words(const Files& files);
 
+// What users read (style, rules 29 and 30).
+Findings check_plain_words(const Files& files);
+Findings check_remedies(const Files& files);
+
 // One name, one type: what is defined in two files under one name, the linker takes for one.
 Findings check_type_names(const Files& files);
 

@@ -56,6 +56,21 @@ TEST(Rules, FindWhatIsTooLong) {
     EXPECT_EQ(found(check_function_sizes, "a.cpp", "int a[] = {" + body + "\n};\n"), 0U);
 }
 
+TEST(Rules, FindStiltedTexts) {
+    EXPECT_EQ(found(check_plain_words, "cmd/a.cpp", "f(\"the run \"\n  \"goes on\");\n"), 1U);
+    EXPECT_EQ(found(check_plain_words, "cmd/a.cpp", "f(R\"(written anew)\");\n"), 1U);
+    EXPECT_EQ(found(check_plain_words, "cmd/a.cpp", "f(\"the run continues\");  // goes on\n"), 0U);
+    EXPECT_EQ(found(check_plain_words, "cmd/mock/a.cpp", "f(\"the run goes on\");\n"), 0U);
+}
+
+TEST(Rules, FindRefusalsWithoutARemedy) {
+    const std::string begin = "return Error{ErrorCode::invalid, 0, \"is not a rate";
+    EXPECT_EQ(found(check_remedies, "cmd/rate_values.cpp", begin + "\"};\n"), 1U);
+    EXPECT_EQ(found(check_remedies, "cmd/rate_values.cpp", begin + "; use 10\"};\n"), 0U);
+    EXPECT_EQ(found(check_remedies, "cmd/options.cpp", "return invalid(\"is empty\");\n"), 1U);
+    EXPECT_EQ(found(check_remedies, "cmd/screen.cpp", "show(\"is empty\");\n"), 0U);
+}
+
 // Braces in strings, characters, raw strings and comments do not count.
 TEST(Rules, SeeCodeOnly) {
     const SourceFile file = make_source(

@@ -79,6 +79,33 @@ std::string code_of(const std::string& text) {
     return code;
 }
 
+/// What stands between the quotes of the literal `whole`; raw ones as they are.
+std::string inside_quotes(const std::string& whole) {
+    const bool raw = whole.starts_with("R\"");
+    const std::size_t begin = raw ? whole.find('(') + 1 : 1;
+    const std::size_t end = raw ? whole.rfind(')') : whole.rfind('"');
+    return end == whole.npos || end < begin ? "" : whole.substr(begin, end - begin);
+}
+
+std::vector<SourceFile::Literal> literals_of(const std::string& text) {
+    std::vector<SourceFile::Literal> literals;
+    bool continues = false;  // nothing but blanks since the last one
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = end_of_noncode(text, at);
+        if (end > at && (text[at] == '"' || text[at] == 'R')) {
+            if (!continues) {
+                literals.push_back({at, ""});
+            }
+            literals.back().text += inside_quotes(text.substr(at, end - at));
+            continues = true;
+        } else if (std::isspace(static_cast<unsigned char>(text[at])) == 0) {
+            continues = false;
+        }
+        at = std::max(end, at + 1);
+    }
+    return literals;
+}
+
 std::vector<SourceFile> read_tree() {
     namespace fs = std::filesystem;
     std::vector<SourceFile> files;
@@ -123,6 +150,7 @@ SourceFile make_source(const std::string& path, const std::string& text) {
         file.lines.push_back(line);
     }
     file.code = code_of(text);
+    file.literals = literals_of(text);
     return file;
 }
 

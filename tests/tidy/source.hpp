@@ -19,6 +19,13 @@ struct SourceFile {
 
     bool is_header() const { return path.ends_with(".hpp"); }
     bool is_in(const std::string& folder) const { return path.starts_with(folder + "/"); }
+    /// String literals with their offset; literals that stand side by side are one, escapes stay.
+    struct Literal {
+        std::size_t at = 0;
+        std::string text;
+    };
+    std::vector<Literal> literals;
+
     /// 1-based line of an offset in `code`.
     std::size_t line_at(std::size_t offset) const;
 };

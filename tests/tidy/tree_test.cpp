@@ -39,6 +39,12 @@ TEST(Tree, HasHeadersThatSayWhatTheyAre) {
 TEST(Tree, HasNothingLeftOpen) {
     expect_clean(check_words);
 }
+TEST(Tree, SpeaksPlainEnglish) {
+    expect_clean(check_plain_words);
+}
+TEST(Tree, RefusesAValueWithARemedy) {
+    expect_clean(check_remedies);
+}
 TEST(Tree, HasOneTypeOfAName) {
     expect_clean(check_type_names);
 }

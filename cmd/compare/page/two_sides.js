@@ -53,7 +53,7 @@ function addHead() {
   const mood = worse > 0 && better === 0 ? "network-limited" : better > 0 && worse === 0 ? "certified" : "";
   const said =
     better + worse === 0
-      ? "B and A are the same, as far as this data can tell"
+      ? "B and A are the same, as far as these data can tell"
       : `B is better in ${better} and worse in ${worse} of ${plural(found.metrics.length, "metric", "metrics")}`;
   document.getElementById("top").append(
     make("p", { class: "kicker" }, `${data.program} compare`),
@@ -95,7 +95,7 @@ function addMetrics() {
   const part = addPart(
     "metrics",
     "Metrics",
-    "B / A with its 95 % interval; of shares B - A in percentage points. Smallest: the change that this data would " +
+    "B / A with its 95 % interval; for shares B - A in percentage points. Smallest: the change that these data would " +
       "have shown in 80 of 100 cases.",
   );
   const rows = data.cells.map((cells) => {
@@ -134,13 +134,13 @@ function addLatency() {
   const part = addPart(
     "latency",
     "Both on one axis",
-    "Requests that are ok in every run of both sides, of several runs the mean. A drag zooms.",
+    "Requests that are ok in every run of both sides; the mean if there are several runs. Drag to zoom.",
   );
   part.insertBefore(valueChoice(), part.grid);
   const binsOf = (rows, from, to) => timeBins(from, to, Math.min(60, Math.max(4, rows.length / 25)));
   new Chart(part.grid, {
     title: "Over time",
-    note: "every request at the time it was due, and medians",
+    note: "every request at its due time, and medians",
     wide: true,
     height: 320,
     isPairs: true,
@@ -196,7 +196,7 @@ function addDistributions(part) {
   });
   new Chart(part.grid, {
     title: "Percentiles",
-    note: "each step to the right leaves out nine of ten of the rest",
+    note: "each step to the right leaves one tenth of the remaining requests",
     x: axis(
       "tail",
       "percentile",
@@ -280,13 +280,13 @@ function addWords() {
       [
         ["better, worse", "The whole interval lies on one side of equal, and not all of it within the margin."],
         ["same", `The whole interval lies within the margin: ${(100 * found.margin).toFixed(1)} % of a ratio, ${(100 * found.share_margin).toFixed(2)} percentage points of a share.`],
-        ["unsure", "The interval allows for both. More requests, or more repeats, make it narrower."],
+        ["unsure", "The interval allows either. More requests or more repeats make it narrower."],
         ["95 % interval", found.evidence === "within_run"
-          ? "Where the change would lie if these runs had had other requests of the same kind. Another run of the same server may differ by more: only repeats tell."
-          : "Where the change of further runs lies: runs are drawn, then sessions."],
-        ["n_eff", "So many independent requests would say as much. Requests of one session, and those near each other in time, depend on each other."],
-        ["-", "A percentile needs so many independent values: p90 64, p95 130, p99 662."],
-        ["pairs", "Requests are paired by row and pass. A time counts where the request is ok in every run of both sides."],
+          ? "Where the change would lie if these runs had had other requests of the same kind. Another run of the same server may differ more; only repeats show that."
+          : "Where the change of further runs would lie: runs are resampled, then sessions."],
+        ["n_eff", "The number of independent requests with the same information. Requests of one session, or close in time, depend on each other."],
+        ["-", "A percentile needs this many independent values: p90 64, p95 130, p99 662."],
+        ["pairs", "Requests are paired by row and pass. A latency counts if the request is ok in every run of both sides."],
       ],
       { class: "words" },
     ),

@@ -72,8 +72,8 @@ std::string rows_difference(const TableRun& first, const TableRun& run) {
     return fmt::format("it plays {} rows, not {}{}", rows.value_or(0), expected.value_or(0),
                        value_in(run.corpus, "duration").empty()
                            ? ""
-                           : " (--duration counts wall time, so that it takes other rows at "
-                             "another speed; --start and --end do not)");
+                           : " (--duration counts wall time, so it selects other rows at another "
+                             "speed; use --start and --end)");
 }
 
 /// Of runs that agree in all flags that this file knows.

@@ -41,8 +41,7 @@ Result<TableFigure> take_figure(const std::vector<std::string>& words, std::size
     }
     if (at >= words.size()) {
         return remedy(
-            "names one figure; an axis each for X and Y, as in "
-            "\"ttft:p99:output_throughput\"");
+            "names only one figure; give one for each axis, as in \"ttft:p99:output_throughput\"");
     }
     Result<TableFigure> figure = parse_table_figure(words[at]);
     if (!figure && at + 1 < words.size()) {
@@ -142,7 +141,7 @@ Result<ChartAxes> parse_chart_axes(std::string_view text) {
     }
     if (at < words.size()) {
         return remedy(
-            "names more than two figures; one each for X and Y, as in "
+            "names more than two figures; give one for each axis, as in "
             "\"ttft:p99:output_throughput\"");
     }
     return ChartAxes{std::move(x).value(), std::move(y).value()};

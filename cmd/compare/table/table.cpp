@@ -39,7 +39,7 @@ bool accept_corpus(const std::vector<std::string>& differences, bool anyway) {
         say("and " + std::to_string(differences.size() - differences_printed) + " runs more");
     }
     if (!differences.empty() && !anyway) {
-        say("these runs did not play the same work as the first; leave them out, or give --anyway");
+        say("these runs did not play the same work as the first; leave them out, or use --anyway");
     }
     return differences.empty() || anyway;
 }
@@ -133,7 +133,8 @@ std::string charts_text(const TableCommand& command, const TableDocument& docume
         }
     }
     return charts_screen(document.table, shown) +
-           "\np50, p99 and p99.9 of these, in --json and --html; other pairs by --pareto X:Y\n";
+           "\np50, p99 and p99.9 of these are in --json and --html; --pareto X:Y gives other "
+           "pairs\n";
 }
 
 std::array<NewFile, 5> files_of(const TableCommand& command) {

@@ -236,9 +236,9 @@ Result<TableFigure> parse_table_figure(std::string_view text) {
         const Result<Threshold> which = parse_figure(asked);
         if (!which || !take_known(which.value(), figure)) {
             return remedy(
-                "names no figure; there are those of --fail-if (ttft:p99, output_throughput, "
+                "is not a known figure; use those of --fail-if (ttft:p99, output_throughput, "
                 "errors ..), interactivity:p90, e2e_interactivity:p90 and the like, "
-                "input_throughput, hits and joules_per_token; a rate may end in /gpu");
+                "input_throughput, hits or joules_per_token; a rate may end in /gpu");
         }
     }
     if (inverse != nullptr) {
@@ -248,7 +248,7 @@ Result<TableFigure> parse_table_figure(std::string_view text) {
         figure.better = Better::high;
     }
     if (figure.per_gpu && (inverse != nullptr || !is_rate(figure.unit))) {
-        return remedy("is not a rate: only those can be divided by GPUs");
+        return remedy("is not a rate: only rates can be divided by GPUs; remove /gpu");
     }
     figure.title += figure.per_gpu ? " per GPU" : "";
     return figure;

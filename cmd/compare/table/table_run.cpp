@@ -40,7 +40,8 @@ std::optional<CellSummary> summary_in(const std::string& folder, std::string& wh
     if (!text) {
         why =
             text.error().code == ErrorCode::not_found
-                ? "no summary.json: it was killed or still goes on; see driftless report " + folder
+                ? "no summary.json: the run was killed or is still running; see driftless report " +
+                      folder
                 : path + ": " + why_unreadable(text.error());
         return {};
     }
@@ -91,13 +92,13 @@ void judge_by_summary(TableRun& run) {
             "stopped early: " + std::string(stopped.find("cond").as_string().value_or(""));
     } else if (cut > 0 || root.find("unfinished").is(JsonType::object)) {
         run.outcome = "interrupted";
-        run.left_out = "interrupted: it is not the whole run";
+        run.left_out = "interrupted: the run is incomplete";
     } else if (summary.warm().value_or(false)) {
         run.outcome = "warm";
         run.left_out = "its cache was warm from an earlier run: TTFT is too low";
     } else if (root.find("completed").as_u64().value_or(0) == 0) {
         run.outcome = "failed";
-        run.left_out = "no request was answered whole";
+        run.left_out = "no request got a complete answer";
     } else {
         run.outcome = "completed";
     }
@@ -111,9 +112,9 @@ std::string read_run_folder(const std::string& folder, std::vector<TableRun>& ou
     run.summary = summary_in(folder, why);
     if (!run.summary && !is_there(folder + "/run.json")) {
         return folder + (is_there(folder)
-                             ? ": not the folder of a run or of a sweep: it has neither "
-                               "run.json nor sweep.json"
-                             : ": no such folder");
+                             ? ": not a run or sweep folder: it has no run.json and no sweep.json; "
+                               "name one that has"
+                             : ": no such folder; name the folder of a run or of a sweep");
     }
     describe_run(run);
     if (!run.summary) {
@@ -128,14 +129,14 @@ std::string read_run_folder(const std::string& folder, std::vector<TableRun>& ou
 void judge_by_ledger(const LedgerCell& cell, TableRun& run) {
     if (cell.state != CellState::ended) {
         run.outcome = cell.state == CellState::pending ? "pending" : "cut off";
-        run.left_out = cell.state == CellState::pending ? "not played yet"
-                                                        : "still runs, or its sweep was killed";
+        run.left_out = cell.state == CellState::pending ? "not run yet"
+                                                        : "still running, or its sweep was killed";
     } else if (cell.outcome != CellOutcome::completed && cell.outcome != CellOutcome::threshold) {
         run.outcome = name_of(cell.outcome);
         run.left_out = cell.why.empty() ? run.outcome : cell.why;
     } else if (!is_averaged(cell) && run.left_out.empty()) {
         run.outcome = cell.warm.value_or(false) ? "warm" : name_of(cell.outcome);
-        run.left_out = "its sweep left it out of the averages";
+        run.left_out = "its sweep excluded it from the averages";
     } else if (run.left_out.empty() && cell.outcome == CellOutcome::threshold) {
         run.outcome = name_of(cell.outcome);
     }

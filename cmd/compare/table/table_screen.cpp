@@ -179,10 +179,13 @@ std::string notes_of(const ManyRuns& table) {
                                      [](const RunCell& one) { return one.shown.size() > 1; });
     if (repeats) {
         text +=
-            "Of several runs: sums of requests, else means; ± is the run farthest from the mean.\n";
+            "A line of several runs sums requests and averages the rest; ± is the run farthest "
+            "from the mean.\n";
     }
     if (table.merged) {
-        text += "Runs of the same server, load and labels are one line; --each lists them apart.\n";
+        text +=
+            "Runs of the same server, load and labels share a line; --each lists them "
+            "separately.\n";
     }
     if (any_below_floor(table)) {
         text += fmt::format("* fewer requests than the percentile needs (p50: {}, p99: {}).\n",

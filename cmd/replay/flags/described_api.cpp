@@ -9,7 +9,7 @@ namespace driftless {
 std::string describe_api(const Dialect*& dialect, const std::string& file,
                          std::unique_ptr<DescribedApi>& described) {
     if (!dialect->described_by_file) {
-        return file.empty() ? "" : "--template describes the server of --api template: give both";
+        return file.empty() ? "" : "--template is for --api template; give both";
     }
     if (file.empty()) {
         return "--api template needs --template FILE, which describes the server";

@@ -27,20 +27,20 @@ std::string loop_flag(const ReplayOptions& options) {
 
 std::string other_contradiction(const ReplayOptions& options) {
     if (options.server.connect_to) {
-        return "--connect-to leads the connections of both servers to one place: put that place "
-               "into --url or --against";
+        return "--connect-to would connect both servers to the same address; put the address into "
+               "--url or --against instead";
     }
     if (options.sending.connection == ConnectionRule::sticky) {
-        return "--connection sticky gives a session one connection, and --against needs two: "
-               "remove one";
+        return "--connection sticky gives each session one connection, but --against needs two; "
+               "remove one of the flags";
     }
     if (!options.prompts.save_prompts.empty()) {
-        return "--save-prompts saves one body a row, and --against makes two: save them without "
+        return "--save-prompts saves one body per row, but --against makes two; save them without "
                "--against";
     }
     if (!options.request.against_model.empty() &&
         options.request.model.find('{') != std::string::npos) {
-        return "--model with a column names the model of each row for both servers: remove "
+        return "--model with a column already names each row's model for both servers; remove "
                "--against-model";
     }
     return "";
@@ -50,19 +50,18 @@ std::string other_contradiction(const ReplayOptions& options) {
 
 std::string dual_contradiction(const TypedServer& server, const ReplayOptions& options) {
     if (!server.against) {
-        return options.request.against_model.empty()
-                   ? ""
-                   : "--against-model names the model of --against, which is missing: give it";
+        return options.request.against_model.empty() ? ""
+                                                     : "--against-model needs --against; give both";
     }
     if (!options.server.dual) {
         return options.server.targets.empty()
-                   ? "--against is the second of two servers: give the first in --url"
-                   : "--against sends each row to two servers, and several --url share the rows "
-                     "out: give one --url";
+                   ? "--against is the second server; give the first with --url"
+                   : "--against sends each row to two servers, while several --url split the rows; "
+                     "give only one --url";
     }
     if (const std::string flag = loop_flag(options); !flag.empty()) {
-        return "--against sends each row to both servers in one instant, and under " + flag +
-               " the answers of one server decide when rows leave: remove one";
+        return "--against sends each row to both servers at one instant, but with " + flag +
+               " the answers of one server decide when rows are sent; remove one of the flags";
     }
     return other_contradiction(options);
 }

@@ -37,15 +37,14 @@ Result<TypedEvent> parse_event(std::string_view text) {
     const Result<std::int64_t> at_ns = parse_duration_ns(at.substr(1));
     if (!at_ns) {
         return Error{at_ns.error().code, 0,
-                     "does not begin with a time after the begin of the run; use +90s, +1.5m"};
+                     "does not begin with a time after the start of the run; use +90s or +1.5m"};
     }
     TypedEvent event;
     event.at_ns = at_ns.value();
     event.what = rest;
     if (rest.empty()) {
         return invalid(
-            "lacks what to do; use \"+90s post URL\", \"+2m run COMMAND\" or "
-            "\"+10m label TEXT\"");
+            "has no action; use \"+90s post URL\", \"+2m run COMMAND\" or \"+10m label TEXT\"");
     }
     if (verb == "run") {
         event.kind = TimedEventKind::run;
@@ -59,7 +58,7 @@ Result<TypedEvent> parse_event(std::string_view text) {
         }
         event.url = std::move(url).value();
     } else {
-        return invalid("has an unknown verb; it is post, run or label");
+        return invalid("has an unknown action; use post, run or label");
     }
     return event;
 }

@@ -114,9 +114,8 @@ std::optional<std::size_t> Foreign::take(std::string_view typed, const std::stri
         return 0;
     }
     if (typed == "--save-prompts") {
-        note_ignored(
-            out, std::string(typed),
-            "name a file: --save-prompts FILE; the same --seed makes the same prompts again");
+        note_ignored(out, std::string(typed),
+                     "use --save-prompts FILE; the same --seed makes the same prompts again");
         return 0;
     }
     if (const char* why = why_refused_flag(typed); why != nullptr) {
@@ -194,7 +193,7 @@ void Foreign::take_backend(std::string_view value, Spelled& out) {
         } else if (key != "kind" || part != "openai_http") {
             const std::string pair = std::string(key) + "=" + std::string(part);
             refuse(out, "--backend", mask_value("--backend", pair),
-                   "is not known here; --url, --model and --api say where requests go");
+                   "is not known here; use --url, --model and --api");
         }
     });
 }
@@ -228,7 +227,7 @@ void Foreign::take_data_arguments(std::string_view value, Spelled& out) {
     std::erase_if(bare, [](char c) { return c == ' ' || c == '"' || c == '{' || c == '}'; });
     if (bare != "type_:trace_synthetic") {
         refuse(out, "--data-args", value,
-               "has no counterpart here; --map time=COLUMN,in=COLUMN,out=COLUMN names columns");
+               "has no counterpart here; name columns with --map time=COLUMN,in=COLUMN,out=COLUMN");
         return;
     }
     kind_ = "trace_synthetic";
@@ -251,7 +250,7 @@ void Foreign::take_constraint(std::string_view value, Spelled& out) {
     } else if (kind == "max_error_rate" || kind == "max_global_error_rate") {
         add(out, "--stop-when", "errors >= " + std::string(bound));
     } else {
-        refuse(out, "--constraint", value, "has no counterpart here; see --limit and --duration");
+        refuse(out, "--constraint", value, "has no counterpart here; use --limit or --duration");
     }
 }
 
@@ -269,8 +268,8 @@ void Foreign::take_dataset_name(std::string_view value, Spelled& out) {
         add(out, "--format", "sharegpt");
         out.lacks_times = true;
         out.trace_missing =
-            "--dataset-name sharegpt: nothing is downloaded here; fetch "
-            "ShareGPT_V3_unfiltered_cleaned_split.json, then give --dataset-path FILE, too";
+            "--dataset-name sharegpt: driftless downloads nothing; fetch "
+            "ShareGPT_V3_unfiltered_cleaned_split.json, then add --dataset-path FILE";
         note_questions(out);
         return;
     }
@@ -279,18 +278,19 @@ void Foreign::take_dataset_name(std::string_view value, Spelled& out) {
             rates_.tool() == ForeignTool::vllm || rates_.tool() == ForeignTool::sglang;
     } else if (value != "trace") {
         refuse(out, "--dataset-name", value,
-               "is not replayed; random, prefix_repetition, random-ids and "
-               "generated-shared-prefix are made where the line begins with their tool (vllm "
-               "bench serve, sglang.bench_serving), sharegpt and traces are read from files");
+               "is not supported; random, prefix_repetition, random-ids and "
+               "generated-shared-prefix are generated if the line begins with their tool (vllm "
+               "bench serve, sglang.bench_serving); sharegpt and traces are read from files");
         return;
     }
-    note_ignored(out, "--dataset-name " + std::string(value), "the format is found by its keys");
+    note_ignored(out, "--dataset-name " + std::string(value),
+                 "the format is detected from its keys");
 }
 
 void Foreign::note_questions(Spelled& out) {
     out.notes.emplace_back(
-        "of a conversation each question is a row, with all that was said before it; the tool "
-        "itself sends the first question alone");
+        "each question of a conversation becomes a row, with the conversation before it; the tool "
+        "sends only the first question");
 }
 
 void Foreign::take_ready_check(std::string_view value, Spelled& out) {
@@ -314,7 +314,7 @@ void Foreign::take_slowdown(std::string_view value, Spelled& out) {
 void Foreign::take_rounds(std::string_view value, Spelled& out) {
     if (value != "1") {
         refuse(out, "--mooncake-num-rounds", value,
-               "each row is one request here; give a trace whose rows are the rounds");
+               "each row is one request here; use a trace with one row per round");
     }
 }
 
@@ -327,7 +327,7 @@ void Foreign::note_column(std::string_view name, std::string_view value, Spelled
         output_column_ = value;
     } else {
         refuse(out, "--data", std::string(name) + "=" + std::string(value),
-               "has no counterpart here; --map hashes=COLUMN,session=COLUMN names such columns");
+               "has no counterpart here; use --map hashes=COLUMN,session=COLUMN");
     }
 }
 
@@ -367,8 +367,8 @@ void Foreign::finish(Spelled& out) {
     if (rates_.tool() == ForeignTool::sglang && out.data_set.empty() && !out.makes_rows &&
         out.trace_missing.empty()) {
         out.trace_missing =
-            "no data set is named, and SGLang's default, sharegpt, is not downloaded here; give "
-            "--dataset-path FILE, or --dataset-name random";
+            "no data set is named, and SGLang's default (sharegpt) is not downloaded; give "
+            "--dataset-path FILE or --dataset-name random";
     }
     rates_.finish(out);
     if (rates_.arrive() && !kind_.empty()) {

@@ -7,17 +7,17 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* own_thread = "prompts are built by the engine's own thread, ahead of time";
+constexpr const char* own_thread = "the engine thread builds prompts ahead of time";
 constexpr const char* streamed = "answers are streamed unless --no-stream is given";
 constexpr const char* in_the_folder = "records and summary are always in the run's folder";
-constexpr const char* every_percentile = "the summary has P25 to P99.9 of everything";
-constexpr const char* goodput_instead = "--goodput \"ttft:MS tpot:MS\" counts what keeps limits";
+constexpr const char* every_percentile = "the summary has P25 to P99.9 of every metric";
+constexpr const char* goodput_instead = "use --goodput \"ttft:MS tpot:MS\"";
 
 constexpr IgnoredFlag ignored[] = {
     {"--fixed-schedule", false, recorded_schedule_reason},
     {"--fixed-schedule-auto-offset", false, recorded_schedule_reason},
     {"--use-trace-timestamps", false, recorded_schedule_reason},
-    {"--mooncake-workload", true, "the trace is the file that is given"},
+    {"--mooncake-workload", true, "the trace is the given file"},
     {"--streaming", false, streamed},
     {"--stream", false, streamed},
     {"--save-result", false, in_the_folder},
@@ -27,24 +27,24 @@ constexpr IgnoredFlag ignored[] = {
     {"--channel-capacity", true, own_thread},
     {"--threads", true, own_thread},
     {"--workers-max", true, own_thread},
-    {"--tokenizer-config", true, "tokenizer.json says all that is needed"},
+    {"--tokenizer-config", true, "tokenizer.json has all that is needed"},
     {"--processor", true,
-     "words of one token each need no tokenizer; --tokenizer FILE takes others"},
+     "words of one token each need no tokenizer; --tokenizer FILE takes the model's own"},
     {"--metric-percentile", true, every_percentile},
     {"--metric-percentiles", true, every_percentile},
     {"--percentile-metrics", true, every_percentile},
-    {"--ignore-eos", false, "--output exact, the default, sends it"},
+    {"--ignore-eos", false, "the default, --output exact, sends it"},
     {"--save-detailed", false, in_the_folder},
     {"--append-result", false, in_the_folder},
     {"--result-dir", true, in_the_folder},
     {"--result-filename", true, in_the_folder},
     {"--profile-export-prefix", true, in_the_folder},
     {"--export-level", true, in_the_folder},
-    {"--trust-remote-code", false, "no code of a model's repository runs here"},
-    {"--disable-tqdm", false, "--no-progress does it"},
+    {"--trust-remote-code", false, "driftless runs no code from a model's repository"},
+    {"--disable-tqdm", false, "use --no-progress"},
     {"--ttft-slo", true, goodput_instead},
     {"--tpot-slo", true, goodput_instead},
-    {"--early-stop-error-threshold", true, "failures are counted, and the run goes on"},
+    {"--early-stop-error-threshold", true, "failures are counted, and the run continues"},
     {"--ui", true, "progress is one line; --no-progress turns it off"},
     {"--ui-type", true, "progress is one line; --no-progress turns it off"},
 };
@@ -61,11 +61,12 @@ struct Refused {
     const char* why;
 };
 constexpr const char* write_rate =
-    "requests a second are --rate R; without it they leave at their recorded instants";
+    "--rate R sends R requests per second; without it, requests are sent at their recorded "
+    "instants";
 constexpr Refused refused_flags[] = {
     {"--num-users",
-     "tools mean different things by it; --users N keeps N sessions with their sub-agents live, "
-     "each turn sent when the last one has ended; --concurrency N keeps N single rows open, and "
+     "its meaning differs between tools; --users N keeps N sessions with their sub-agents live, "
+     "each turn sent when the last one has ended; --concurrency N keeps N single rows open; "
      "--max-inflight N holds rows back while N are open"},
     {"--no-fixed-schedule",
      "requests follow the recorded schedule; --rate R sends them at a rate, --speed X changes the "
@@ -73,8 +74,8 @@ constexpr Refused refused_flags[] = {
     {"--qps", write_rate},
     {"--rps", write_rate},
     {"--user-centric-rate",
-     "it spaces the turns of each user; --rate R is requests a second, --users N keeps N sessions "
-     "live"},
+     "it spaces the turns of each user; --rate R sends R requests per second, --users N keeps N "
+     "sessions live"},
 };
 
 }  // namespace

@@ -55,7 +55,7 @@ std::optional<std::size_t> ForeignRates::take(std::string_view typed, const std:
                              "burstier");
     }
     if (!said_.emplace(*name, *next).second) {
-        refuse_line(out, std::string(typed) + ": is given 2 times; leave one");
+        refuse_line(out, std::string(typed) + ": is given 2 times; give it once");
     }
     return 1;
 }
@@ -84,26 +84,25 @@ void ForeignRates::take_profile(const std::string& flag, std::string_view value,
         } else if (key == "time_scale") {
             said_["--rate"] = text;
         } else if (key == "warmup" || key == "cooldown") {
-            add_note(out, flag + " " + std::string(part) +
-                              " is ignored: every row is in the "
-                              "figures");
+            add_note(out,
+                     flag + " " + std::string(part) + " is ignored: the figures cover every row");
         } else {
             refuse_line(out,
                         flag + " \"" + std::string(part) + "\": is not known here; see --rate");
         }
     }
     if (!is_known(profile_)) {
-        refuse_line(out, flag + " \"" + profile_ +
-                             "\": has no counterpart; replay, constant, poisson, concurrent, "
-                             "synchronous and throughput have, each of one rate a run; driftless "
-                             "find --over rate looks for what a server bears, driftless sweep "
-                             "plays several rates");
+        refuse_line(out,
+                    flag + " \"" + profile_ +
+                        "\": has no counterpart; use replay, constant, poisson, concurrent, "
+                        "synchronous or throughput, with one rate per run; driftless find --over "
+                        "rate searches for a server's limit, driftless sweep runs several rates");
     }
 }
 
 void ForeignRates::add_cap(Spelled& out, const std::string& cap, const char* why) {
     add_note(out, "--max-concurrency " + cap + " is taken as --max-inflight " + cap + ": " + why +
-                      ", and wait while so many are open");
+                      ", and wait while that many are open");
     add_flag(out, "--max-inflight", cap);
     out.typed_as.emplace_back("--max-inflight", "--max-concurrency");
 }
@@ -142,8 +141,8 @@ void ForeignRates::finish_ramp(Spelled& out) {
     const std::string to = get("--ramp-up-end-rps");
     if (from.empty() || to.empty()) {
         refuse_line(out, "--ramp-up-strategy " + get("--ramp-up-strategy") +
-                             ": needs --ramp-up-start-rps and --ramp-up-end-rps, too; --ramp "
-                             "FROM:TO:OVER is a ramp over a time");
+                             ": also needs --ramp-up-start-rps and --ramp-up-end-rps; for a ramp "
+                             "over a time use --ramp FROM:TO:OVER");
         return;
     }
     arrive_ = true;
@@ -160,7 +159,7 @@ void ForeignRates::finish_rate(Spelled& out) {
     const bool by_default = rate.empty() && out.lacks_times && !has("--ramp-up-strategy") &&
                             (tool_ == ForeignTool::vllm || tool_ == ForeignTool::sglang);
     if (by_default) {
-        add_note(out, "no --request-rate is given: inf, the tool's default");
+        add_note(out, "no --request-rate is given: using inf, the tool's default");
         rate = "inf";
     }
     if (rate == "inf" && has("--burstiness") && tool_ == ForeignTool::vllm) {
@@ -169,18 +168,18 @@ void ForeignRates::finish_rate(Spelled& out) {
     }
     for (const char* const end : {"--ramp-up-start-rps", "--ramp-up-end-rps"}) {
         if (has(end) && !has("--ramp-up-strategy")) {
-            refuse_line(out, std::string(end) + " " + get(end) + ": needs --ramp-up-strategy, too");
+            refuse_line(out, std::string(end) + " " + get(end) + ": also needs --ramp-up-strategy");
         }
     }
     if (has("--request-rate") && has("--rate")) {
-        refuse_line(out, "--request-rate and --rate both say the rate: give one");
+        refuse_line(out, "--request-rate and --rate both set the rate; remove one");
     } else if (has("--ramp-up-strategy")) {
         finish_ramp(out);
     } else if (rate == "inf" && !cap.empty()) {
         add_note(out, "--max-concurrency " + cap +
                           " with an infinite rate is taken as "
                           "--concurrency " +
-                          cap + ": a row is sent when one of so many has ended");
+                          cap + ": a row is sent when one of that many has ended");
         add_loop(out, cap);
         return;
     } else if (!rate.empty()) {
@@ -191,15 +190,15 @@ void ForeignRates::finish_rate(Spelled& out) {
     }
     if (!cap.empty()) {
         add_cap(out, cap,
-                arrive_ ? "rows arrive at the rate" : "rows leave at their recorded instants");
+                arrive_ ? "rows arrive at the rate" : "rows are sent at their recorded instants");
     }
 }
 
 /// A loop of so many places. `--max-seconds`, which bounds it, has become `--duration`.
 void ForeignRates::finish_loop(Spelled& out, const std::string& rate) {
     if (profile_ == "throughput" && rate.empty()) {
-        add_note(out, profile_flag_ + ": no bound of open requests is given: " + throughput_places +
-                          ", GuideLLM's default");
+        add_note(out, profile_flag_ + ": no limit of open requests is given: using " +
+                          throughput_places + ", GuideLLM's default");
     }
     add_loop(out, rate.empty() ? throughput_places : rate);
     out.typed_as.emplace_back("--concurrency", profile_flag_);
@@ -213,7 +212,7 @@ void ForeignRates::finish_arrivals(Spelled& out, const std::string& rate) {
     const bool poisson = profile_ == "poisson";
     if (poisson && has("--rampup")) {
         add_note(out,
-                 "a ramp of " + get("--rampup") + " s is ignored: GuideLLM's poisson has none");
+                 "a ramp of " + get("--rampup") + " s is ignored: GuideLLM's poisson has no ramp");
     } else if (is_positive(get("--rampup"))) {
         arrive_ = true;
         add_flag(out, "--ramp", "0:" + rate + ":" + get("--rampup"));
@@ -228,9 +227,9 @@ void ForeignRates::finish_profile(Spelled& out) {
     const std::string rate = get("--rate");
     const std::string cap = get("--max-concurrency");
     if (rate.find_first_of(",[") != rate.npos) {
-        refuse_line(out, "--rate " + rate +
-                             ": one run has one rate: start one run for each, or driftless sweep "
-                             "does");
+        refuse_line(out,
+                    "--rate " + rate +
+                        ": one run has one rate; start one run per rate, or use driftless sweep");
         return;
     }
     if (profile_ == "replay") {
@@ -249,14 +248,14 @@ void ForeignRates::finish_profile(Spelled& out) {
         finish_arrivals(out, rate);
     }
     if (!cap.empty()) {
-        add_cap(out, cap, arrive_ ? "rows arrive" : "rows leave at their recorded instants");
+        add_cap(out, cap, arrive_ ? "rows arrive" : "rows are sent at their recorded instants");
     }
 }
 
 void ForeignRates::finish(Spelled& out) {
     if (has("--burstiness") && has_argument(out, "--arrivals")) {
         refuse_line(out, "--burstiness " + get("--burstiness") +
-                             ": --arrivals says how rows arrive, too; leave one");
+                             ": --arrivals also sets how rows arrive; remove one");
     }
     if (has("--num-concurrency")) {
         add_loop(out, get("--num-concurrency"));
@@ -267,17 +266,17 @@ void ForeignRates::finish(Spelled& out) {
     }
     if (tool_ == ForeignTool::guidellm && has("--rate")) {
         refuse_line(out, "--rate " + get("--rate") +
-                             ": GuideLLM's --profile says what it is a rate of: give --profile "
-                             "constant, poisson, concurrent or replay, too");
+                             ": its meaning depends on GuideLLM's --profile; add --profile "
+                             "constant, poisson, concurrent or replay");
         return;
     }
     if (tool_ == ForeignTool::guidellm && !has_argument(out, "--from") &&
         !has_argument(out, "--resume")) {
-        refuse_line(out,
-                    "--profile is missing, and GuideLLM's default is sweep, which plays ten loads: "
-                    "give --profile constant --rate R or another one of one load; driftless find "
-                    "--over rate looks for what a server bears, driftless sweep plays several "
-                    "rates");
+        refuse_line(
+            out,
+            "--profile is missing, and GuideLLM's default, sweep, runs ten loads; give --profile "
+            "constant --rate R or another profile with one load; driftless find --over rate "
+            "searches for a server's limit, driftless sweep runs several rates");
         return;
     }
     finish_rate(out);

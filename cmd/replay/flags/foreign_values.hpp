@@ -8,7 +8,7 @@
 namespace driftless {
 
 inline constexpr const char* no_inverse =
-    "is not the inverse of a speed; write --speed X, where 2 is twice as fast";
+    "cannot be converted to a speed; use --speed X, where 2 is twice as fast";
 
 /// A decimal in units of 10^-9; 0 where it is none, negative, or has more digits.
 std::uint64_t nano_of(std::string_view text);

@@ -11,21 +11,21 @@ namespace {
 constexpr const char* before_apis =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m; a bare number is seconds.
 
-Standard output has what was chosen, then the result; standard error has progress, warnings and
-errors. --quiet leaves out what was chosen, and progress.
+Standard output gets the chosen settings, then the result; standard error gets progress, warnings
+and errors. --quiet omits the settings and progress.
 
 APIs:
 )";
 
 constexpr const char* behind_apis = R"(
-Headers of rows: in a --header these are the row's own: {row}, {session}, {tree} (the session at
-the root of its tree), {parent} (the session that spawned its own), {turn}, {pass} (0, or the pass
-of --recycle), {user} (of --users) and {kept.COLUMN}. A row that has none goes without that header:
-routers take an empty one for a session. What could begin another header is refused. The same
-request has the same headers in each run of one seed, but for {user}: who is free first plays.
---session-headers agentx sends {session}-{pass} as X-Correlation-ID, X-Session-ID,
-X-Session-Affinity, X-SMG-Routing-Key and X-Dynamo-Session-ID, and of sub-agents {parent}-{pass} as
-X-Dynamo-Parent-Session-ID; a --header of the same name goes before.
+Headers of rows: a --header can contain values of the row: {row}, {session}, {tree} (the session
+at the root of its tree), {parent} (the session that spawned its session), {turn}, {pass} (0, or the
+pass of --recycle), {user} (of --users) and {kept.COLUMN}. If the row has no such value, it is sent
+without that header, because routers take an empty header for a session. Values that could begin
+another header are refused. With the same seed, a request has the same headers in each run, except
+{user}: the user that is free first sends it. --session-headers agentx sends {session}-{pass} as
+X-Correlation-ID, X-Session-ID, X-Session-Affinity, X-SMG-Routing-Key and X-Dynamo-Session-ID, and
+for sub-agents {parent}-{pass} as X-Dynamo-Parent-Session-ID; a --header of the same name wins.
 
 Examples:
   driftless replay trace.jsonl --url http://127.0.0.1:8000
@@ -40,8 +40,8 @@ Examples:
   driftless replay --from runs/20261121T062957Z-trace --url http://b:8000
 
 Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 preflight failed,
-5 no request was answered whole, 6 not certified, or a rule violated that had to be met,
-7 the host lacks or fails, 8 a --fail-if or --stop-when holds, 130 interrupted.)";
+5 no request got a complete answer, 6 not certified, or a rule violated, when that was required,
+7 the host lacks something or fails, 8 a --fail-if or --stop-when holds, 130 interrupted.)";
 
 }  // namespace
 

@@ -8,8 +8,8 @@ namespace driftless {
 namespace {
 
 std::string too_few(const char* flag, std::uint64_t value, const std::string& engines) {
-    return std::string(flag) + " " + std::to_string(value) + " is shared by the engines of " +
-           engines + " and leaves one without any: use a lower --engines";
+    return std::string(flag) + " " + std::to_string(value) + " is less than " + engines +
+           ", and each engine needs one; use a lower --engines";
 }
 
 }  // namespace
@@ -42,7 +42,8 @@ std::string engines_refusal(const ReplayOptions& options) {
     }
     const std::string typed = "--engines " + std::to_string(engines);
     if (const std::string flag = one_engine_flag(options); !flag.empty()) {
-        return typed + " does not go with " + flag + ", which one engine plays: remove one";
+        return typed + " and " + flag +
+               " cannot be combined, because one engine plays them; remove one";
     }
     const SendingFlags& sending = options.sending;
     if (sending.inflight_max.value_or(engines) < engines) {
@@ -58,15 +59,13 @@ std::string engines_refusal(const ReplayOptions& options) {
 
 std::string host_contradiction(const ReplayOptions& options) {
     if (options.calibration.require_certified && options.calibration.source == "none") {
-        return "--require-certified compares with a calibration and --calibration none forbids it: "
-               "give one";
+        return "--require-certified and --calibration none cannot be combined; remove one";
     }
     if (options.host.warm_sends && options.host.wait == WaitPolicy::sleep) {
-        return "--warm-send warms the path while the engine spins and --wait sleep never does: use "
-               "--wait hybrid";
+        return "--warm-send needs an engine that spins; use --wait hybrid, not sleep";
     }
     if (options.host.realtime && options.host.wait == WaitPolicy::spin) {
-        return "--realtime with --wait spin loses 5 % of the time: use --wait hybrid";
+        return "--realtime with --wait spin loses 5 % of the time; use --wait hybrid";
     }
     return engines_refusal(options);
 }

@@ -9,10 +9,9 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* rate_remedy =
-    "is not a number of tokens in a time; use 20000/s, 500k/m or 30M/h";
+constexpr const char* rate_remedy = "is not a token rate; use 20000/s, 500k/m or 30M/h";
 constexpr const char* input_remedy =
-    "is not a number of tokens in a time; use 20000/s, 500k/m, 30M/h or 500k/m:uncached";
+    "is not a token rate; use 20000/s, 500k/m, 30M/h or 500k/m:uncached";
 constexpr std::uint64_t tokens_most = 1'000'000'000'000;
 
 struct Period {

@@ -26,7 +26,7 @@ Result<KeptWords> parse_kept_words(std::string_view text) {
         const std::size_t comma = std::min(text.find(','), text.size());
         const Result<bool KeptWords::*> one =
             choose(text.substr(0, comma), choices,
-                   "is not any of text, tools, reasoning, with commas between them");
+                   "is not a comma-separated list of text, tools, reasoning");
         if (!one) {
             return one.error();
         }

@@ -53,8 +53,8 @@ std::string made_rows(Spelled& out, const std::string& standard) {
     if (closed && has_argument(out, "--for")) {
         add_flag(out, "--recycle", "");
         out.arguments.pop_back();
-        add_note(out, "prompts are made in passes of " + std::string(pass_rows) +
-                          " rows until --for ends the run (--recycle): all of them differ");
+        add_note(out, "prompts are generated in passes of " + std::string(pass_rows) +
+                          " rows until --for ends the run (--recycle); all of them differ");
         return pass_rows;
     }
     const Result<std::int64_t> time = parse_duration_ns(argument_of(out, "--duration"));
@@ -69,10 +69,10 @@ std::string made_rows(Spelled& out, const std::string& standard) {
     if (rows > timed_rows_max) {
         refuse_line(out, "the rate has " + std::to_string(mean) + " rows due within --duration " +
                              argument_of(out, "--duration") +
-                             ", and 100 million at most are made: give less of either");
+                             ", but at most 100 million can be generated; lower one of them");
         return standard;
     }
-    add_note(out, "the data set has as many rows as the rate may need until --duration ends it");
+    add_note(out, "the data set has as many rows as the rate can need within --duration");
     return std::to_string(static_cast<std::uint64_t>(rows));
 }
 

@@ -38,7 +38,7 @@ Result<std::int64_t> parse_metrics_period(std::string_view text) {
     constexpr std::int64_t most_ns = 3600 * std::int64_t{1'000'000'000};
     const Result<std::int64_t> period = parse_duration_ns(text);
     if (!period || period.value() < least_ns || period.value() > most_ns) {
-        return Error{ErrorCode::invalid, 0, "is not a period of scrapes; use 100ms to 1h"};
+        return Error{ErrorCode::invalid, 0, "is not a scrape period; use 100ms to 1h"};
     }
     return period;
 }
@@ -51,14 +51,15 @@ Result<Url> parse_listen_place(std::string_view text) {
                    : Error{ErrorCode::invalid, 0, "is not ADDRESS:PORT; use 127.0.0.1:9123"};
     }
     if (place.value().unix_socket) {
-        return Error{ErrorCode::invalid, 0, "is a socket of a path; use 127.0.0.1:9123"};
+        return Error{ErrorCode::invalid, 0,
+                     "is a Unix socket; use an address such as 127.0.0.1:9123"};
     }
     return place;
 }
 
 std::string complete_metrics(MetricsFlags& metrics) {
     if (metrics.has(MetricsPlace::Kind::none) && metrics.places.size() > 1) {
-        return "--metrics none excludes all other --metrics: remove it";
+        return "--metrics none cannot be combined with other --metrics; remove it";
     }
     if (metrics.places.size() > metrics_places_max) {
         return "--metrics: there are " + std::to_string(metrics.places.size()) +

@@ -18,12 +18,12 @@ std::string take_mapped_model(ReplayOptions& options) {
     }
     if (!options.request.model.empty()) {
         return "--model " + options.request.model + " and --map model=" + column +
-               " both name the model: give one";
+               " both name the model; remove one";
     }
     if (column.find_first_of("{}") != std::string::npos) {
         return "--map model=" + column +
-               ": a column with braces in its name cannot be mapped; "
-               "rename it in the trace";
+               ": a column with braces in its name cannot be mapped; rename the column in the "
+               "trace";
     }
     std::vector<std::string>& keep = options.workload.files.keep;
     if (std::find(keep.begin(), keep.end(), column) == keep.end()) {
@@ -51,7 +51,7 @@ std::string complete_model(ReplayOptions& options) {
     }
     if (!unknown.empty()) {
         return "--model: {" + unknown + "} is not {kept.COLUMN}; {{" + unknown +
-               "}} is that text itself";
+               "}} stands for that text itself";
     }
     if (model.is_literal()) {
         options.request.model = model.literal();
@@ -62,8 +62,9 @@ std::string complete_model(ReplayOptions& options) {
     }
     if (!options.request.dialect->names_model || options.request.dialect->form != nullptr ||
         !names_model_first(*options.request.dialect)) {
-        return std::string("--model with a column does not go with --api ") +
-               options.request.dialect->name + ": its requests name no model of their own";
+        return std::string("--model with a column cannot be used with --api ") +
+               options.request.dialect->name +
+               ": its requests do not name a model; remove the column";
     }
     options.request.row_model = std::move(model);
     return "";

@@ -14,7 +14,7 @@ namespace driftless {
 namespace {
 
 constexpr const char* certify_remedy =
-    "is not a limit; use one duration, or sent:5ms read:5ms, both above 0";
+    "is not a limit; use one duration, or \"sent:5ms read:5ms\", all above 0";
 
 Result<void> read_certify_part(std::string_view part, CertifyWithin& within) {
     const std::size_t colon = part.find(':');
@@ -83,10 +83,10 @@ Result<GapRule> parse_gap_rule(std::string_view text) {
     if (text == "original" || text == "api-scaled") {
         return Error{ErrorCode::invalid, 0,
                      text == "original"
-                         ? "waits the distance of two starts behind an answer, whose time then "
-                           "counts twice; start-to-start keeps the recorded distance"
-                         : "adds the recorded time of an answer behind the answer of this run, so "
-                           "that it counts twice; end-to-start takes that of this run alone"};
+                         ? "would wait the recorded distance of two starts after an answer, "
+                           "counting the answer's time twice; use start-to-start"
+                         : "would add the recorded time of an answer to that of this run, counting "
+                           "it twice; use end-to-start"};
     }
     constexpr std::array choices{Choice<GapRule>{"end-to-start", GapRule::end_to_start},
                                  Choice<GapRule>{"think-only", GapRule::end_to_start},
@@ -265,7 +265,7 @@ Result<std::int64_t> parse_positive_duration_ns(std::string_view text) {
 
 Result<std::string> parse_text(std::string_view text) {
     if (text.empty()) {
-        return Error{ErrorCode::invalid, 0, "must not be empty"};
+        return Error{ErrorCode::invalid, 0, "is empty; give it a value, or remove it"};
     }
     return std::string(text);
 }
@@ -281,7 +281,7 @@ Result<Header> parse_added_header(std::string_view text) {
     Result<Header> header = parse_header(text);
     if (!header && text.find_first_of("\r\n") != text.npos) {
         return Error{ErrorCode::invalid, 0,
-                     "has a line end in it, which would begin another header; remove it"};
+                     "has a line end, which would begin another header; remove it"};
     }
     if (!header) {
         return Error{ErrorCode::invalid, 0,
@@ -297,8 +297,7 @@ Result<Url> parse_connect_to(std::string_view text) {
 
 Result<std::string> parse_header_name(std::string_view text) {
     if (!is_header_name(text)) {
-        return Error{ErrorCode::invalid, 0,
-                     "is not the name of a header; use the name alone, as in X-Pod"};
+        return Error{ErrorCode::invalid, 0, "is not a header name; use only the name, as in X-Pod"};
     }
     return std::string(text);
 }
@@ -307,7 +306,7 @@ std::string unkept_column(const FieldTemplate& field, const std::vector<std::str
     for (const TemplatePiece& piece : field.pieces) {
         if (piece.placeholder == Placeholder::kept &&
             std::find(keep.begin(), keep.end(), piece.text) == keep.end()) {
-            return "{" + to_text(piece) + "} is a column that is not kept: give --keep " +
+            return "{" + to_text(piece) + "} is a column that is not kept; add --keep " +
                    piece.text;
         }
     }

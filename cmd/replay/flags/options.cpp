@@ -27,19 +27,19 @@ namespace driftless {
 namespace {
 
 constexpr const char* description =
-    "Replays a request trace against an inference server: every request leaves at its recorded\n"
-    "instant, every streamed token is stamped.\n";
+    "Replays a request trace against an inference server: every request is sent at its\n"
+    "recorded instant, and every streamed token gets a time stamp.\n";
 
 void add_trace_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Trace");
     add_trace_flags(flags, options.workload.files);
-    flags.value("--keep", "A,B", "trace columns carried into every record [none]", nullptr,
+    flags.value("--keep", "A,B", "trace columns to keep in every record [none]", nullptr,
                 parse_list, options.workload.files.keep);
     flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
                 nullptr, parse_duration_ns, options.workload.plan.start_ns);
     flags.value("--end", "T", "rows before this trace time [the end]", nullptr, parse_duration_ns,
                 options.workload.plan.end_ns);
-    flags.value("--limit", "N", "rows at most, counted after sorting [all]", nullptr,
+    flags.value("--limit", "N", "at most N rows, counted after sorting [all]", nullptr,
                 parse_positive_count, options.workload.plan.limit);
     flags.value("--duration", "T", "rows due within T of wall time [all]", nullptr,
                 parse_positive_duration_ns, options.workload.plan.duration_ns);
@@ -50,61 +50,63 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
     flags.group("Server");
     flags.values("--url", "URL", "http://HOST:PORT/BASE, https:// or unix:PATH", parse_url,
                  server.urls);
-    flags.value("--balance", "RULE", "several --url: turn (row by row), or session (each to one)",
-                "turn", parse_balance, options.sending.balance);
-    flags.value("--against", "URL", "second server, which gets each row in the same instant [none]",
+    flags.value("--balance", "RULE",
+                "several --url: turn (row by row), or session (each to one URL)", "turn",
+                parse_balance, options.sending.balance);
+    flags.value("--against", "URL", "second server, which gets each row at the same instant [none]",
                 nullptr, parse_url, server.against);
-    flags.value("--against-model", "NAME", "its model [--model, else the first that it lists]",
-                nullptr, parse_text, options.request.against_model);
+    flags.value("--against-model", "NAME",
+                "model of --against [--model, else the first that it lists]", nullptr, parse_text,
+                options.request.against_model);
     flags.value("--connect-to", "PLACE",
                 "HOST:PORT or unix:PATH instead; Host and SNI stay the URL's", nullptr,
                 parse_connect_to, options.server.connect_to);
-    flags.value("--endpoint", "PATH", "path of the API, joined to the URL [the API's]", nullptr,
-                parse_text, server.endpoint);
-    flags.value("--api", "NAME", "what the server speaks; the names are below", "openai-chat",
-                parse_api, options.request.dialect);
-    flags.value("--template", "FILE", "JSON that describes the server of --api template", nullptr,
+    flags.value("--endpoint", "PATH", "path after the URL [the API's]", nullptr, parse_text,
+                server.endpoint);
+    flags.value("--api", "NAME", "API of the server; the names are below", "openai-chat", parse_api,
+                options.request.dialect);
+    flags.value("--template", "FILE", "JSON that describes the server for --api template", nullptr,
                 parse_text, options.request.template_file);
     flags.value("--routing-strategy", "NAME", "header of that name; for aibrix [the gateway's]",
                 nullptr, parse_text, options.request.routing_strategy);
     flags.value("--user", "NAME", "header of that name; for aibrix [none]", nullptr, parse_text,
                 options.request.user);
-    flags.value("--model", "NAME", "model, or \"{kept.COLUMN}\" of each row [first of /v1/models]",
+    flags.value("--model", "NAME", "model, or \"{kept.COLUMN}\" per row [first of /v1/models]",
                 nullptr, parse_text, options.request.model);
-    flags.values("--header", "K:V", "header of every request, or K:env:NAME; of rows: below",
+    flags.values("--header", "K:V", "header of every request, or K:env:NAME; see below",
                  parse_added_header, options.request.headers);
     flags.value("--session-headers", "FAMILY",
                 "session headers of a tool: agentx (what AIPerf sends), or none", "none",
                 parse_session_headers, options.request.session_headers);
-    flags.on_off("--traceparent",
-                 "name each row's trace to the server; sampled, which costs it work",
+    flags.on_off("--traceparent", "send a sampled trace id per row, which costs the server work",
                  options.request.traceparent);
-    flags.values("--record-header", "NAME", "field of the answer's head in every record, 256 bytes",
-                 parse_header_name, options.request.record_headers);
-    flags.value("--extra-body", "JSON", "object whose members go into every body [none]", nullptr,
-                parse_extra_body, options.request.extra_body);
+    flags.values("--record-header", "NAME",
+                 "response header to keep in every record, up to 256 bytes", parse_header_name,
+                 options.request.record_headers);
+    flags.value("--extra-body", "JSON", "object whose members are added to every body [none]",
+                nullptr, parse_extra_body, options.request.extra_body);
     flags.value("--api-key", "KEY", "bearer token, never printed, or env:NAME [env OPENAI_API_KEY]",
                 nullptr, parse_text, server.api_key);
     flags.value("--ca", "FILE", "PEM of the authorities to trust for https [the system's]", nullptr,
                 parse_text, options.server.tls.ca_file);
-    flags.on_off("--insecure", "https without checking the server's certificate",
+    flags.on_off("--insecure", "do not check the server's certificate for https",
                  options.server.tls.verify, false);
     flags.value("--cert", "FILE", "PEM chain of a client certificate for https [none]", nullptr,
                 parse_text, options.server.tls.cert_file);
     flags.value("--key", "FILE", "PEM of its key [in --cert]", nullptr, parse_text,
                 options.server.tls.key_file);
-    flags.value("--wait-ready", "T", "time to wait for the server to be there [0]", nullptr,
+    flags.value("--wait-ready", "T", "time to wait for the server to be ready [0]", nullptr,
                 parse_positive_duration_ns, options.server.wait_ready_ns);
     flags.on_off("--no-preflight", "send no probes; needs --model", options.server.preflight,
                  false);
     flags.value("--overhead", "PRE,POST", "tokens that the server adds around a prompt [probed]",
                 nullptr, parse_overhead, options.server.overhead);
     flags.value("--server-block", "TOKENS",
-                "the server's cache blocks: hits are forecast in them, too [probed]", nullptr,
+                "the server's cache blocks: hits are also forecast in them [probed]", nullptr,
                 parse_positive_u32, options.server.server_block);
-    flags.on_off("--no-warm-probe", "do not ask if the cache is warm from an earlier run",
+    flags.on_off("--no-warm-probe", "do not check for a cache warm from an earlier run",
                  options.server.warm_probe, false);
-    flags.on_off("--reset-cache", "empty the server's prefix cache first, and prove it",
+    flags.on_off("--reset-cache", "empty the server's prefix cache first, and check that",
                  options.server.reset_cache);
     flags.group("");  // not in the help: the spelling of other tools
     flags.value("--host", "NAME", "", nullptr, parse_text, server.host);
@@ -116,13 +118,13 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--prompt", "KIND", "text, or ids (arrays of token ids)", "text", parse_prompt_kind,
                 options.request.prompt);
     flags.value("--tokenizer", "FILE|DIR",
-                "its words and ids: tokenizer.json, tekken.json, tiktoken [built-in]", nullptr,
+                "for words and ids: tokenizer.json, tekken.json, tiktoken [built-in]", nullptr,
                 parse_text, options.prompts.tokenizer);
     flags.value("--dataset", "FILE",
                 "prompts of its text: ShareGPT or JSON lines; needs --tokenizer [words]", nullptr,
                 parse_text, options.prompts.dataset);
     flags.value("--dataset-column", "NAME",
-                "its column of texts [conversations, messages, text, prompt, ..]", nullptr,
+                "text column of --dataset [conversations, messages, text, prompt, ..]", nullptr,
                 parse_text, options.prompts.dataset_column);
     flags.value("--ids-from", "N", "first of the 4,096 token ids of --prompt ids", "1000",
                 parse_u32, options.prompts.ids_from);
@@ -130,29 +132,29 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
                 "rows first held against the server's /tokenize, ids against usage", "0", parse_u32,
                 options.server.verify_prompts);
     flags.value("--save-prompts", "FILE",
-                "new file for the exact bodies, to be replayed again [none]", nullptr, parse_text,
+                "new file for the exact bodies, which can be replayed [none]", nullptr, parse_text,
                 options.prompts.save_prompts);
     flags.value("--block-cache", "BYTES", "memory for prompt blocks; changes speed, never bytes",
                 "1M", parse_bytes, options.prompts.block_cache_bytes);
     flags.value("--cache-salt", "TEXT|random",
-                "sets this run's prompts apart from those of other salts [none]", nullptr,
+                "text that makes this run's prompts differ from other runs' [none]", nullptr,
                 parse_text, options.prompts.cache_salt);
-    flags.value("--output", "RULE", "exact: the recorded length; cap: at most it; free: no limit",
+    flags.value("--output", "RULE", "exact: the recorded length; cap: at most that; free: no limit",
                 "exact", parse_output_rule, options.request.output);
     flags.value("--assistant", "WHOSE",
-                "words that conversations hold: recorded, or live (the server's own\n"
-                "answers); traces without answers are live [recorded]",
+                "answers in conversations: recorded, or live (the server's own);\n"
+                "traces without answers are live [recorded]",
                 nullptr, parse_assistant, options.request.assistant);
-    flags.value("--live-keep", "A,B", "what of a live answer stays: text, tools, reasoning",
+    flags.value("--live-keep", "A,B", "parts of a live answer to keep: text, tools, reasoning",
                 "text,tools", parse_kept_words, options.request.live_keep);
     flags.value("--length-field", "NAME",
                 "bounds answers: max_tokens, max_completion_tokens or auto", "auto",
                 parse_length_field, options.request.length_member);
     flags.on_off("--continuous-usage", "ask for token counts on every chunk",
                  options.request.continuous_usage);
-    flags.on_off("--no-stream", "ask for whole answers: no first token, no chunks",
+    flags.on_off("--no-stream", "ask for unstreamed answers: no first token, no chunks",
                  options.request.stream, false);
-    flags.value("--seed", "N", "seed of prompts, --spread and load", "0", parse_count,
+    flags.value("--seed", "N", "seed of prompts, --spread and load flags", "0", parse_count,
                 options.workload.plan.seed);
 }
 
@@ -160,59 +162,62 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Schedule");
     flags.value("--speed", "X", "2 is twice as fast", "1", parse_text, options.workload.speed_text);
     flags.value("--gap", "RULE",
-                "of closed sessions: end-to-start (the recorded gap behind the answer),\n"
-                "start-to-start (the recorded distance of the starts, less the\n"
-                "time of the answer), or none [end-to-start]",
+                "gaps of closed sessions: end-to-start (the recorded gap after the\n"
+                "answer), start-to-start (the recorded distance of the starts, minus\n"
+                "the time of the answer), or none [end-to-start]",
                 nullptr, parse_gap_rule, options.workload.gap);
-    flags.value("--gap-cap", "T", "longest gap of a turn, before --speed divides it [none]",
+    flags.value("--gap-cap", "T", "longest gap before a turn, before --speed divides it [none]",
                 nullptr, parse_duration_ns, options.workload.gap_cap_ns);
-    flags.on_off("--spread", "spread rows of one instant over the gap to the next",
+    flags.on_off("--spread", "spread rows that share an instant over the gap to the next",
                  options.workload.plan.spread);
     flags.value("--arm-ahead", "T|all", "how far ahead prompts are built", "2s", parse_arm_ahead,
                 options.sending.arm_ahead);
-    flags.value("--max-inflight", "N", "open exchanges at most [file limit - 64]", nullptr,
+    flags.value("--max-inflight", "N", "most requests open at once [file limit - 64]", nullptr,
                 parse_positive_u32, options.sending.inflight_max);
     flags.value("--budget-input", "N/m",
-                "input tokens a minute (/s, /h): rows wait for a bucket of so many,\n"
-                "full at first; N/m:uncached: without what a cache should hold [none]",
+                "input tokens per minute (/s, /h): rows wait for a token bucket of that\n"
+                "size, full at first; N/m:uncached: only tokens not expected in a cache\n"
+                "[none]",
                 nullptr, parse_input_budget, options.sending.budget_input);
     flags.value("--budget-output", "N/m", "the same for recorded output tokens [none]", nullptr,
                 parse_output_budget, options.sending.budget_output);
     flags.value("--connections", "N", "connections kept open [as the schedule needs]", nullptr,
                 parse_positive_u32, options.sending.connections);
-    flags.value("--connection", "RULE", "reuse; fresh: one a row; sticky: one a session where idle",
-                "reuse", parse_connection_rule, options.sending.connection);
-    flags.value("--timeout-connect", "T", "until a connection is established", "5s",
+    flags.value("--connection", "RULE",
+                "reuse; fresh: one per row; sticky: one per session while idle", "reuse",
+                parse_connection_rule, options.sending.connection);
+    flags.value("--timeout-connect", "T", "time until a connection is established", "5s",
                 parse_positive_duration_ns, options.sending.timeouts.connect.ns);
-    flags.value("--timeout-first-byte", "T", "from the fire to the first byte of the answer",
+    flags.value("--timeout-first-byte", "T", "time from the fire to the first byte of the answer",
                 "600s", parse_positive_duration_ns, options.sending.timeouts.first_byte.ns);
-    flags.value("--timeout-idle", "T", "silence inside an answer", "120s",
+    flags.value("--timeout-idle", "T", "longest pause inside an answer", "120s",
                 parse_positive_duration_ns, options.sending.timeouts.idle.ns);
-    flags.value("--timeout-total", "T", "from the fire to the end of the answer", "3600s",
+    flags.value("--timeout-total", "T", "time from the fire to the end of the answer", "3600s",
                 parse_positive_duration_ns, options.sending.timeouts.total.ns);
     flags.value("--grace", "T", "after an interrupt, time for open answers to end", "5s",
                 parse_duration_ns, options.sending.grace_ns);
-    flags.on_off("--dry-run", "everything but sending", options.dry_run);
+    flags.on_off("--dry-run", "do everything except sending", options.dry_run);
 }
 
 void add_output_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Output");
     flags.value("--out", "DIR", "folder of the run [runs/<UTC time>-<trace name>]", nullptr,
                 parse_folder, options.results.out);
-    flags.value("--output-path", "FILE", "file of the records [requests.jsonl in the folder]",
+    flags.value("--output-path", "FILE", "file for the records [requests.jsonl in the folder]",
                 nullptr, parse_text, options.results.records_path);
     flags.value("--chunks", "KIND", "chunk arrays in the records: full or none", "full",
                 parse_chunks, options.results.chunks);
-    flags.value("--save-responses", "N|all", "answers kept in responses.jsonl", "0",
+    flags.value("--save-responses", "N|all", "answers to keep in responses.jsonl", "0",
                 parse_save_responses, options.results.save_responses);
     flags.values("--goodput", "LIMITS",
-                 "ms: \"ttft:200 tpot:50\"; of some rows: \"tier=gold ttft:99\"",
+                 "in ms: \"ttft:200 tpot:50\"; for some rows: \"tier=gold ttft:99\"",
                  parse_goodput_rule, options.results.goodput);
-    flags.value("--period", "T|none", "a line of sums in periods.jsonl every T", "10s",
+    flags.value("--period", "T|none", "write a line of sums to periods.jsonl every T", "10s",
                 parse_period, options.results.period_ns);
-    flags.value("--report", "KIND", "html: a page of charts in report.html at the end; or none",
-                "html", parse_report, options.results.page);
-    flags.values("--label", "K=V", "label in run.json and the summary", parse_label,
+    flags.value("--report", "KIND",
+                "html: write a page of charts, report.html, at the end; or none", "html",
+                parse_report, options.results.page);
+    flags.values("--label", "K=V", "label for run.json and the summary", parse_label,
                  options.results.labels);
     flags.value("--table", "KIND", "the summary on the screen: short, or full (every figure)",
                 "short", parse_table_kind, options.results.table);
@@ -232,47 +237,48 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 nullptr, parse_u32, options.host.writer_cpu);
     flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin from 3 CPUs on, else hybrid)",
                 "auto", parse_wait_policy, options.host.wait);
-    flags.on_off("--realtime", "engine thread before all ordinary ones (SCHED_FIFO; not with spin)",
+    flags.on_off("--realtime",
+                 "run the engine thread before all ordinary ones (SCHED_FIFO; not with spin)",
                  options.host.realtime);
     flags.on_off("--warm-send",
-                 "a loopback byte 0.1 ms before an isolated request, to warm the path",
+                 "send a loopback byte 0.1 ms before an isolated request, to warm the path",
                  options.host.warm_sends);
-    flags.value("--receive-buffers", "N", "of 4 KiB each, a power of two", "4096",
+    flags.value("--receive-buffers", "N", "receive buffers of 4 KiB each, a power of two", "4096",
                 parse_buffer_count, options.host.receive_buffers);
-    flags.value("--stamps", "WHICH", "kernel stamps: full, wire (of what is sent only) or none",
+    flags.value("--stamps", "WHICH", "kernel stamps: full, wire (only of sent data) or none",
                 "full", parse_stamp_rule, options.host.stamps);
     flags.value("--calibration", "auto|none|FILE",
-                "figures of this host; auto: those of driftless calibrate, else it is\n"
-                "measured for up to 2 s before time 0",
+                "figures of this host; auto: those of driftless calibrate, or else a\n"
+                "measurement of up to 2 s before time 0",
                 "auto", parse_text, options.calibration.source);
     flags.value("--certify-within", "T",
                 "taint each row later than this: 5ms, or sent:5ms read:5ms", "5ms",
                 parse_certify_within, options.calibration.certify_within);
-    flags.on_off("--require-certified", "exit 6 unless the verdict is certified",
+    flags.on_off("--require-certified", "exit with 6 unless the verdict is certified",
                  options.calibration.require_certified);
 }
 
 void add_rule_flags(Flags& flags, RuleFlags& rules, ResultFlags& results) {
     flags.group("Rules");
-    flags.values("--rules", "NAME|FILE", "published rules: what they fix is set, the run is judged",
+    flags.values("--rules", "NAME|FILE", "published rules: sets what they fix and judges the run",
                  parse_text, rules.typed);
-    flags.on_off("--require-rules", "exit 6 where one of them is violated", rules.required);
+    flags.on_off("--require-rules", "exit with 6 if a rule is violated", rules.required);
     flags.values("--fail-if", "COND",
-                 "exit 8 where it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_threshold,
-                 results.fail_if);
+                 "exit with 8 if this holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"",
+                 parse_threshold, results.fail_if);
     flags.values("--stop-when", "COND",
-                 "end early, with exit 8, when at the end of a --period this holds:\n"
+                 "end early with exit 8 when this holds at the end of a --period:\n"
                  "\"errors > 5 %\", \"ttft:p99 > 10s for 30s\"",
                  parse_stop_rule, results.stop_when);
 }
 
 void add_again_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Again");
-    flags.value("--resume", "RUN", "go on with a run that was killed, in its own folder", nullptr,
-                parse_text, options.again.resume);
-    flags.on_off("--resend", "with --resume: send again what had left and has no record",
+    flags.value("--resume", "RUN", "continue a killed run, in its own folder", nullptr, parse_text,
+                options.again.resume);
+    flags.on_off("--resend", "with --resume: send rows again that were sent but have no record",
                  options.again.resend);
-    flags.value("--from", "RUN", "repeat a run; refused where schedule or prompts differ", nullptr,
+    flags.value("--from", "RUN", "repeat a run; refused if schedule or prompts differ", nullptr,
                 parse_text, options.again.from);
 }
 
@@ -344,7 +350,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     app.footer(replay_help_footer());
     app.get_formatter()->column_width(30);
     app.allow_extras();
-    app.set_help_flag("-h,--help", "print this and exit");
+    app.set_help_flag("-h,--help", "print this help and exit");
     add_trace_argument(app, options.workload.files);
     Flags flags(app);
     add_trace_flags(flags, options);
@@ -378,8 +384,9 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     }
     if (why.empty() && spelled.makes_rows && options.workload.files.paths.size() > 1) {
         why =
-            "a trace is given beside a tool's synthetic data set: name it by the tool's own flag "
-            "(--dataset-path, --input-file), or leave it out";
+            "a trace is given together with the tool's synthetic data set; name it with the tool's "
+            "own "
+            "flag (--dataset-path, --input-file), or remove it";
     }
     if (!why.empty()) {
         return refused(why, spelled);

@@ -46,7 +46,7 @@ std::string complete_targets(const TypedServer& server, ReplayOptions& options) 
     const int ways =
         (server.urls.empty() ? 0 : 1) + (server.host.empty() ? 0 : 1) + (endpoint_is_url ? 1 : 0);
     if (ways > 1) {
-        return "the server is given twice: remove all but --url";
+        return "the server is given twice; remove all but --url";
     }
     if (endpoint_is_url) {
         return add_endpoint_url(server.endpoint, options);
@@ -58,7 +58,7 @@ std::string complete_targets(const TypedServer& server, ReplayOptions& options) 
         api_path.insert(0, 1, '/');
     }
     if (!is_request_target(api_path)) {  // a blank or a line end would begin another field
-        return "--endpoint has a blank or a control byte: percent-encode it";
+        return "--endpoint has a blank or a control byte; percent-encode it";
     }
     for (const Url& url : server.urls) {
         add_target(url, api_path, options);
@@ -77,7 +77,7 @@ std::string complete_targets(const TypedServer& server, ReplayOptions& options) 
         options.server.dual = true;
     }
     if (options.server.targets.empty() && !options.dry_run) {
-        return "--url is missing: give the server, as in --url http://127.0.0.1:8000";
+        return "--url is missing; give the server, as in --url http://127.0.0.1:8000";
     }
     return "";
 }
@@ -88,7 +88,7 @@ std::string complete_key(const std::string& typed, const std::string& from_envir
         std::any_of(request.headers.begin(), request.headers.end(),
                     [](const Header& header) { return is_authorization(header.name); });
     if (has_authorization && !typed.empty()) {
-        return "--api-key and --header Authorization exclude each other: give one";
+        return "--api-key and --header Authorization cannot be combined; remove one";
     }
     const std::string& key = typed.empty() ? from_environment : typed;
     if (has_authorization || key.empty()) {
@@ -99,7 +99,7 @@ std::string complete_key(const std::string& typed, const std::string& from_envir
         parse_header(field.empty() ? "Authorization: Bearer " + key : field + ": " + key);
     if (!header) {
         return std::string(typed.empty() ? "OPENAI_API_KEY" : "--api-key") +
-               " holds a control byte";
+               " has a control byte; remove it";
     }
     request.headers.push_back(std::move(header).value());
     return "";
@@ -119,7 +119,7 @@ std::string complete_headers(ReplayOptions& options) {
         }
         Result<Header> header = parse_header(name + ": " + value);
         if (!header) {
-            return "the value of header " + name + " holds a control byte";
+            return "the value of header " + name + " has a control byte; remove it";
         }
         options.request.headers.push_back(std::move(header).value());
     }
@@ -135,11 +135,12 @@ std::string complete_record_headers(ReplayOptions& options) {
             [name](const std::string& other) { return equal_ignoring_case(other, name); });
     };
     if (names.size() > record_headers_max) {
-        return "--record-header is given " + std::to_string(names.size()) + " times: 8 at most";
+        return "--record-header is given " + std::to_string(names.size()) +
+               " times; give at most 8";
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (is_named(i, names[i])) {
-            return "--record-header " + names[i] + " is given twice: remove one";
+            return "--record-header " + names[i] + " is given twice; remove one";
         }
     }
     for (const char* name : options.request.dialect->recorded_headers) {
@@ -174,28 +175,28 @@ std::string dataset_contradiction(const ReplayOptions& options) {
     if (options.prompts.dataset.empty()) {
         return options.prompts.dataset_column.empty()
                    ? ""
-                   : "--dataset-column names a column of a --dataset, and there is none: give it";
+                   : "--dataset-column needs --dataset; give both";
     }
     if (options.prompts.tokenizer.empty()) {
-        return "--dataset needs the model's --tokenizer: text is cut to exact numbers of its "
-               "tokens";
+        return "--dataset needs the model's --tokenizer, to cut text to exact numbers of tokens; "
+               "give both";
     }
     if (options.request.prompt == PromptKind::ids) {
-        return "--dataset is text and --prompt ids sends none: give one";
+        return "--dataset gives text, but --prompt ids sends no text; remove one";
     }
     if (options.workload.load.share != Sharing::none) {
-        return "--share gives rows blocks of words and --dataset gives each a text of its own: "
-               "give one";
+        return "--share builds prompts from shared words, --dataset gives each row its own text; "
+               "remove one";
     }
     return "";
 }
 
 std::string tls_contradiction(const ReplayOptions& options) {
     if (!options.server.tls.key_file.empty() && options.server.tls.cert_file.empty()) {
-        return "--key goes with --cert: give the client certificate, too";
+        return "--key needs --cert; give the client certificate as well";
     }
     if (!options.server.tls.verify && !options.server.tls.ca_file.empty()) {
-        return "--insecure and --ca exclude each other: give one";
+        return "--insecure and --ca cannot be combined; remove one";
     }
     return "";
 }
@@ -204,9 +205,9 @@ std::string compressed_records(const ReplayOptions& options) {
     for (const char* ending : {".gz", ".bz2", ".xz", ".zst"}) {
         if (options.results.records_path.ends_with(ending)) {
             return "--output-path " + options.results.records_path +
-                   ": records are written as plain text, line by line, so that a killed run keeps "
-                   "them; name the file without " +
-                   ending + " and compress it afterwards";
+                   ": records are written uncompressed, so that a killed run keeps them; name the "
+                   "file without " +
+                   ending + ", and compress it afterwards";
         }
     }
     return "";
@@ -222,8 +223,8 @@ std::string goodput_contradiction(const ReplayOptions& options) {
         const std::string_view name = one.figure->name;
         if (options.results.goodput.empty() && (name == "good" || name == "request_goodput")) {
             return "--fail-if \"" + one.text +
-                   "\" counts good requests, and nothing says which are: give --goodput "
-                   "\"ttft:200 tpot:50\", too";
+                   "\" counts good requests, but no limits are set; add --goodput \"ttft:200 "
+                   "tpot:50\" or the like";
         }
     }
     return "";
@@ -231,13 +232,13 @@ std::string goodput_contradiction(const ReplayOptions& options) {
 
 std::string growth_contradiction(const ReplayOptions& options) {
     if (!options.results.stop_when.empty() && options.results.period_ns == 0) {
-        return "--stop-when goes by the figures of periods and --period none has none: give one";
+        return "--stop-when needs periods, but --period none disables them; remove one";
     }
     if (options.workload.grow && options.results.period_ns == 0) {
-        return "--grow goes by the figures of periods and --period none has none: give one";
+        return "--grow needs periods, but --period none disables them; remove one";
     }
     if (options.workload.grow && !options.request.stream) {
-        return "--grow goes by first tokens and --no-stream has none: remove one";
+        return "--grow needs first tokens, but --no-stream has none; remove one";
     }
     return "";
 }
@@ -245,25 +246,25 @@ std::string growth_contradiction(const ReplayOptions& options) {
 /// Flags of what stands in requests.
 std::string request_contradiction(const ReplayOptions& options) {
     if (!options.request.length_member.empty() && !options.request.dialect->has_two_length_names) {
-        return std::string("--length-field does not go with --api ") +
-               options.request.dialect->name + ", which has one name for it: remove it";
+        return std::string("--length-field cannot be used with --api ") +
+               options.request.dialect->name + ", which has only one name for it; remove it";
     }
     if (options.request.traceparent && has_header(options.request, "traceparent")) {
-        return "--traceparent and --header traceparent exclude each other: give one";
+        return "--traceparent and --header traceparent cannot be combined; remove one";
     }
     if (!options.request.stream && options.request.continuous_usage) {
-        return "--continuous-usage counts chunks and --no-stream has none: give one";
+        return "--continuous-usage counts chunks, but --no-stream has none; remove one";
     }
     return goodput_contradiction(options);
 }
 
 std::string contradiction(const ReplayOptions& options) {
     if (options.workload.files.paths.empty()) {
-        return "no trace is given: name a file, a directory or -";
+        return "no trace is given; name a file, a directory or -";
     }
     if (options.request.prompt == PromptKind::ids && !options.request.dialect->takes_ids) {
-        return std::string("--prompt ids does not go with --api ") + options.request.dialect->name +
-               ": use --api openai-completions";
+        return std::string("--prompt ids cannot be used with --api ") +
+               options.request.dialect->name + "; use --api openai-completions";
     }
     if (const std::string why = flat_agents_refusal(options.workload.files.flat_agents,
                                                     options.workload.files.sessions);
@@ -281,32 +282,32 @@ std::string contradiction(const ReplayOptions& options) {
     }
     if (!options.server.preflight && options.request.model.empty() && !options.dry_run &&
         options.request.dialect->names_model) {
-        return "--no-preflight requires --model";
+        return "--no-preflight requires --model; name the model";
     }
     if (const std::string why = tls_contradiction(options); !why.empty()) {
         return why;
     }
     if (options.server.verify_prompts > 0 && (!options.server.preflight || options.dry_run)) {
-        return std::string("--verify-prompts asks the server and ") +
-               (options.dry_run ? "--dry-run" : "--no-preflight") + " forbids it: give one";
+        return std::string("--verify-prompts asks the server, but ") +
+               (options.dry_run ? "--dry-run" : "--no-preflight") + " forbids it; remove one";
     }
     if (options.server.reset_cache &&
         (!options.server.preflight || !options.server.warm_probe || options.dry_run)) {
-        return std::string("--reset-cache is proven by probes and ") +
+        return std::string("--reset-cache is checked with probes, but ") +
                (options.dry_run            ? "--dry-run"
                 : options.server.preflight ? "--no-warm-probe"
                                            : "--no-preflight") +
-               " forbids them: give one";
+               " forbids them; remove one";
     }
     if (!options.request.dialect->has_routing_headers &&
         (!options.request.routing_strategy.empty() || !options.request.user.empty())) {
-        return "--routing-strategy and --user are AIBrix's: give --api aibrix, or use --header";
+        return "--routing-strategy and --user are only for AIBrix; use --api aibrix, or --header";
     }
     if (!options.prompts.save_prompts.empty()) {
         const std::vector<SecretMember> secrets = secret_members(options.request.extra_body);
         if (!secrets.empty()) {
-            return "--save-prompts writes whole bodies and --extra-body has the key \"" +
-                   secrets.front().name + "\": give the key in --api-key or --header";
+            return "--save-prompts writes whole bodies, and --extra-body has the key \"" +
+                   secrets.front().name + "\"; give the key with --api-key or --header instead";
         }
     }
     if (const std::string why = request_contradiction(options); !why.empty()) {
@@ -316,7 +317,7 @@ std::string contradiction(const ReplayOptions& options) {
         return why;
     }
     if (!options.server.preflight && options.server.wait_ready_ns) {
-        return "--wait-ready probes the server and --no-preflight forbids it: give one";
+        return "--wait-ready probes the server, but --no-preflight forbids it; remove one";
     }
     if (const std::string why = host_contradiction(options); !why.empty()) {
         return why;
@@ -361,8 +362,8 @@ std::string complete(const TypedServer& server, const std::string& api_key_from_
     if (why.empty() && options.sending.connection == ConnectionRule::sticky &&
         options.sending.balance == Balance::turn && options.server.targets.size() > 1) {
         why =
-            "--connection sticky keeps a session on one connection, and --balance turn sends its "
-            "rows to all URLs: add --balance session";
+            "--connection sticky keeps a session on one connection, but --balance turn sends its "
+            "rows to all URLs; use --balance session";
     }
     if (why.empty()) {
         why = complete_model(options);

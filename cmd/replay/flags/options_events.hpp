@@ -16,7 +16,7 @@ inline void add_event_flags(Flags& flags, EventFlags& events) {
     flags.values("--event", "WHAT", "\"+90s post URL\", \"+2m run COMMAND\", \"+10m label TEXT\"",
                  parse_event, events.typed);
     flags.value("--events", "FILE", "such lines [none]", nullptr, parse_text, events.file);
-    flags.value("--event-timeout", "T", "longest time of one event, which is ended then", "60s",
+    flags.value("--event-timeout", "T", "time limit of one event", "60s",
                 parse_positive_duration_ns, events.timeout_ns);
 }
 

@@ -13,15 +13,15 @@ namespace driftless {
 inline void add_metrics_flags(Flags& flags, MetricsFlags& metrics) {
     flags.group("Metrics");
     flags.values("--metrics", "URL|auto|none",
-                 "pages of metrics to read beside the run; auto: /metrics of each --url,\n"
-                 "where it answers [auto]",
+                 "metrics pages to read during the run; auto: /metrics of each --url\n"
+                 "that answers [auto]",
                  parse_metrics_place, metrics.places);
-    flags.value("--metrics-period", "T", "from one reading of them to the next", "1s",
-                parse_metrics_period, metrics.period_ns);
+    flags.value("--metrics-period", "T", "time between two readings", "1s", parse_metrics_period,
+                metrics.period_ns);
     flags.values("--metrics-table", "FILE", "TOML of an engine's names, before the known ones",
                  parse_text, metrics.table_files);
-    flags.value("--listen", "ADDRESS:PORT", "the run's own live /metrics [none]", nullptr,
-                parse_listen_place, metrics.listen);
+    flags.value("--listen", "ADDRESS:PORT", "serve the run's own live /metrics here [none]",
+                nullptr, parse_listen_place, metrics.listen);
 }
 
 }  // namespace driftless

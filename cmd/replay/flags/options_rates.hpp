@@ -15,8 +15,8 @@ inline void add_rate_flags(Flags& flags, ReplayOptions& options) {
     RateFlags& rates = options.workload.rates;
     flags.group("Rate");
     flags.value("--rate", "R",
-                "rows a second (10, 2.5/s, 600/m), in file order, in the place of their\n"
-                "recorded instants; with --sessions open or closed, sessions a second;\n"
+                "rows per second (10, 2.5/s, 600/m), in file order, instead of recorded\n"
+                "instants; with --sessions open or closed, sessions per second;\n"
                 "inf: all at time 0, capped by --max-inflight [as recorded]",
                 nullptr, parse_rate, rates.rate);
     flags.value("--arrivals", "LAW",
@@ -24,11 +24,11 @@ inline void add_rate_flags(Flags& flags, ReplayOptions& options) {
                 "or recorded (the recorded gaps, scaled to the rate) [poisson]",
                 nullptr, parse_arrivals, rates.arrivals);
     flags.value("--ramp", "FROM:TO:OVER",
-                "a rate that changes within a time, then stays: 1:20:60s, with\n"
-                ":linear, :exponential or :steps=N behind [none]",
+                "a rate that changes over a time, then stays: 1:20:60s, optionally\n"
+                "followed by :linear, :exponential or :steps=N [none]",
                 nullptr, parse_ramp, rates.ramp);
     flags.value("--shape", "FILE",
-                "a rate by lines of SECONDS,RATE, linear between; the last stays [none]", nullptr,
+                "a rate from lines of SECONDS,RATE, linear between; the last stays [none]", nullptr,
                 parse_text, rates.shape_file);
     flags.value("--abandon", "P:T1..T2",
                 "10%:2s..10s: clients give up this share of the requests, at a seeded\n"

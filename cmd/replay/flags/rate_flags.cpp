@@ -50,17 +50,17 @@ std::string read_point(std::string_view line, const std::vector<Point>& before, 
                                     ? Result<double>(Error{ErrorCode::invalid, 0, ""})
                                     : parse_rate_or_zero(trim_blanks(line.substr(comma + 1)));
     if (!at || !rate) {
-        return "is not SECONDS,RATE; write lines as in 60,12.5";
+        return "is not SECONDS,RATE; write lines such as 60,12.5";
     }
     point = {static_cast<double>(at.value()) / ns_per_s, rate.value()};
     if (before.empty() && at.value() != 0) {
-        return "does not begin at second 0; say the rate at 0 in the first line";
+        return "does not begin at second 0; give the rate at second 0 in the first line";
     }
     if (!before.empty() && point.seconds < before.back().seconds) {
-        return "comes before the line in front of it; put the lines in the order of their seconds";
+        return "is earlier than the line before it; sort the lines by seconds";
     }
     if (before.size() == shape_lines_max) {
-        return "is one line too many: 100000 at most";
+        return "is one line too many; use at most 100000 lines";
     }
     return "";
 }
@@ -107,7 +107,7 @@ std::string rate_flag(const RateFlags& flags, std::string& refusal) {
     std::string found;
     for (const auto& [given, name] : all) {
         if (given && !found.empty()) {
-            refusal = found + " and " + name + " both say the rate: give one";
+            refusal = found + " and " + name + " both set the rate; remove one";
         }
         found = given && found.empty() ? name : found;
     }
@@ -119,18 +119,18 @@ std::string rate_contradiction(const WorkloadFlags& workload, const std::string&
     const ArrivalLaw law = workload.rates.arrivals.value_or(TypedArrivals()).law;
     if (workload.user_count.most > 0) {
         return flag +
-               " says when sessions begin, and under --users one begins when another has "
-               "ended: remove one; --sessions closed without --users goes by the rate";
+               " sets when sessions begin, but with --users a session begins when another has "
+               "ended; remove one; --sessions closed without --users follows the rate";
     }
     if (workload.rates.rate && workload.rates.rate->infinite && workload.rates.arrivals) {
-        return "--rate inf sends all at time 0, and --arrivals has no gaps to draw: remove one";
+        return "--rate inf sends all rows at time 0, so --arrivals has no gaps to draw; remove one";
     }
     if (workload.files.sessions == Sessions::recorded && workload.speed_text != "1") {
-        return "--speed changes recorded instants, and " + flag +
-               " replaces them: remove --speed, or give another rate";
+        return "--speed changes recorded instants, but " + flag +
+               " replaces them; remove --speed, or give another rate";
     }
     if (workload.plan.spread && law != ArrivalLaw::recorded) {
-        return "--spread changes recorded instants, and " + flag + " replaces them: remove one";
+        return "--spread changes recorded instants, but " + flag + " replaces them; remove one";
     }
     return "";
 }
@@ -154,7 +154,7 @@ std::string parse_shape(const std::string& where, std::string_view text, RateCur
     }
     if (points.size() < 2) {
         return where + ": has " + (points.empty() ? "no line" : "one line") +
-               "; a shape needs two or more lines SECONDS,RATE, and --rate R is one rate for ever";
+               "; a shape needs two or more lines SECONDS,RATE; for one constant rate use --rate R";
     }
     curve = RateCurve(points.front().rate);
     for (std::size_t i = 1; i < points.size(); ++i) {
@@ -165,7 +165,7 @@ std::string parse_shape(const std::string& where, std::string_view text, RateCur
     }
     curve.hold(points.back().rate);
     if (curve.is_zero()) {
-        return where + ": its rate is 0 for ever; give a rate above 0 in some line";
+        return where + ": its rate is always 0; give a rate above 0 in some line";
     }
     return "";
 }
@@ -178,8 +178,7 @@ std::string complete_rates(WorkloadFlags& workload) {
         return refusal;
     }
     if (flag.empty()) {
-        return flags.arrivals ? "--arrivals says how the rows of a rate come: give --rate R, too"
-                              : "";
+        return flags.arrivals ? "--arrivals draws the gaps of a rate; add --rate R" : "";
     }
     if (const std::string why = rate_contradiction(workload, flag); !why.empty()) {
         return why;

@@ -16,13 +16,13 @@ namespace {
 
 constexpr const char* rate_remedy =
     "is not a rate above 0; use 10 (a second), 2.5/s, 600/m, 36000/h, or inf";
-constexpr const char* rate_too_high = "is more than 10^9 a second; inf sends all at time 0";
+constexpr const char* rate_too_high = "is more than 10^9 per second; use inf to send all at time 0";
 constexpr const char* arrivals_remedy =
     "is not one of constant, poisson, gamma:K (K from 0.01 to 1000000; 1 is poisson, less is "
-    "burstier), recorded; behind poisson and gamma:K may stand :scaled";
+    "burstier), recorded; poisson and gamma:K can end in :scaled";
 constexpr const char* ramp_remedy =
-    "is not FROM:TO:OVER; use 1:20:60s, 1:20:60s:exponential, 0:20:60s:steps=5, or rows for the "
-    "time";
+    "is not FROM:TO:OVER; use 1:20:60s, 1:20:60s:exponential or 0:20:60s:steps=5, or rows instead "
+    "of the time";
 
 struct Unit {
     std::string_view text;
@@ -148,14 +148,14 @@ Result<TypedRamp> parse_ramp(std::string_view text) {
         ramp.over_rows ? Result<std::int64_t>(1) : parse_duration_ns(parts[2]);
     for (const Result<double>* rate : {&from, &to}) {
         if (!*rate && rate->error().code == ErrorCode::out_of_range) {
-            return Error{ErrorCode::out_of_range, 0, "has a rate of more than 10^9 a second"};
+            return Error{ErrorCode::out_of_range, 0, "has a rate above 10^9 per second; lower it"};
         }
     }
     if (!from || !to || !length || length.value() <= 0) {
         return Error{ErrorCode::invalid, 0,
-                     length && length.value() <= 0 ? "takes no time: give a time above 0, as in "
-                                                     "1:20:60s"
-                                                   : ramp_remedy};
+                     length && length.value() <= 0
+                         ? "has a time of 0; give a time above 0, as in 1:20:60s"
+                         : ramp_remedy};
     }
     ramp.from = from.value();
     ramp.to = to.value();
@@ -166,7 +166,7 @@ Result<TypedRamp> parse_ramp(std::string_view text) {
         const Result<std::uint64_t> count = parse_count(form.substr(steps.size()));
         if (!count || count.value() < 2 || count.value() > ramp_steps_max || ramp.over_rows) {
             return Error{ErrorCode::invalid, 0,
-                         "has steps=N with N from 2 to 1000, and over a time"};
+                         "needs N from 2 to 1000 in steps=N, and a time, not rows"};
         }
         ramp.steps = static_cast<std::uint32_t>(count.value());
     } else if (form != "linear" && form != "exponential") {
@@ -177,16 +177,16 @@ Result<TypedRamp> parse_ramp(std::string_view text) {
     }
     if ((ramp.form == RampForm::exponential || ramp.over_rows) && ramp.from * ramp.to <= 0) {
         return Error{ErrorCode::invalid, 0,
-                     "has a rate of 0, from or to which no exponential ramp, and none over rows, "
-                     "leads; give one above 0, or a linear ramp over a time"};
+                     "has a rate of 0, which exponential ramps and ramps over rows cannot start or "
+                     "end at; use a rate above 0, or a linear ramp over a time"};
     }
     return ramp;
 }
 
 Result<AbandonRules> parse_abandon(std::string_view text) {
     const Error refused{ErrorCode::invalid, 0,
-                        "is not a share of the requests and two times, the lesser first; use "
-                        "10%:2s..10s, or 0.1:500ms..1m"};
+                        "is not a share of the requests and two times, the smaller first; use "
+                        "10%:2s..10s or 0.1:500ms..1m"};
     const std::size_t colon = text.find(':');
     const std::size_t dots = text.find("..");
     if (colon == text.npos || dots == text.npos || dots < colon) {

@@ -43,21 +43,21 @@ std::string why_no_template(const FieldTemplate& field, const ReplayOptions& opt
     const bool is_key = is_authorization(field.name) ||
                         equal_ignoring_case(field.name, options.request.dialect->key_header);
     if (is_key) {
-        return flag + "a key is the same for all rows: remove its placeholder";
+        return flag + "a key is the same for all rows; remove its placeholder";
     }
     if (equal_ignoring_case(field.name, "Host") ||
         equal_ignoring_case(field.name, "Content-Type")) {
-        return flag + "it is the same for all rows: remove its placeholder";
+        return flag + "it is the same for all rows; remove its placeholder";
     }
     if (has_piece(field, Placeholder::user) && options.workload.users.users == 0) {
         return flag +
-               "{user} is who sends a row, and there are no users: give --users N, or "
-               "remove it";
+               "{user} is the user that sends a row, but there are no users; add --users N, or "
+               "remove {user}";
     }
     if (has_piece(field, Placeholder::user) && options.workload.users.single_rows) {
         return flag +
-               "{user} is not known when a request is made ready, as under --concurrency any place "
-               "may send it: remove it";
+               "{user} is not known when a request is prepared, because with --concurrency any "
+               "place can send it; remove {user}";
     }
     const std::string why = unkept_column(field, options.workload.files.keep);
     return why.empty() ? "" : flag + why;
@@ -101,8 +101,8 @@ std::string complete_row_headers(ReplayOptions& options) {
         if (!unknown.empty()) {
             return "--header " + field.name + ": {" + unknown +
                    (header.value.find(unknown + "}") == std::string::npos ? "" : "}") +
-                   " is none of {row}, {session}, {tree}, {parent}, {turn}, {pass}, {user} and "
-                   "{kept.COLUMN}; {{NAME}} is the text {NAME}";
+                   " is not one of {row}, {session}, {tree}, {parent}, {turn}, {pass}, {user} and "
+                   "{kept.COLUMN}; for the text {NAME} write {{NAME}}";
         }
         if (field.is_literal()) {
             same.push_back({field.name, field.literal()});

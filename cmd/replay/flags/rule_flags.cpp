@@ -37,7 +37,7 @@ class Adder {
             }
         }
         notes_.push_back("--rules " + set.name + " (" + set.version + ") sets" +
-                         (told.empty() ? " nothing: all that it fixes was given" : told));
+                         (told.empty() ? " nothing: all its flags were given" : told));
         return "";
     }
     const Words& added() const { return added_; }
@@ -51,19 +51,19 @@ class Adder {
     std::string add(const RuleSet& set, const FixedFlag& flag, std::string& told) {
         const std::optional<std::string> given = given_value(given_, flag.name);
         if (flag.required) {
-            return given ? "" : "it needs " + flag.name + because(flag);
+            return given ? "" : "needs " + flag.name + because(flag);
         }
         if (flag.absent) {
             return given && flag.other == OtherValue::refused
-                       ? flag.name + " must not be given" + because(flag) + ": remove it"
+                       ? flag.name + " is not allowed" + because(flag) + "; remove it"
                        : "";
         }
         if (given) {
             const bool same = flag.is_switch || same_value(*given, flag.value.value_or(""));
             return same || flag.other != OtherValue::refused
                        ? ""
-                       : flag.name + " is " + *flag.value + " there, and not " + *given +
-                             because(flag) + ": remove it";
+                       : flag.name + " is " + *flag.value + " in these rules, not " + *given +
+                             because(flag) + "; remove it";
         }
         return set_flag(set, flag, told);
     }
@@ -75,7 +75,7 @@ class Adder {
             return same_value(place->second.value, value)
                        ? ""
                        : flag.name + " is " + value + " there and " + place->second.value + " in " +
-                             place->second.set + ": give it, or one set only";
+                             place->second.set + "; give the flag yourself, or use only one set";
         }
         added_.push_back(flag.name);
         told += " " + flag.name;

@@ -11,13 +11,13 @@ namespace {
 
 std::string gap_contradiction(const WorkloadFlags& workload) {
     if (workload.gap == GapRule::none && workload.gap_cap_ns) {
-        return "--gap none leaves no gap for --gap-cap to shorten: remove one";
+        return "--gap none leaves no gaps for --gap-cap to shorten; remove one";
     }
     if ((!workload.gap && !workload.gap_cap_ns) || workload.files.sessions == Sessions::closed) {
         return "";
     }
     return std::string(workload.gap ? "--gap" : "--gap-cap") +
-           " is about turns that wait for answers, and no row waits: add --sessions closed";
+           " applies to turns that wait for answers, but no row waits; add --sessions closed";
 }
 
 /// The first flag that shapes users; nullptr where none is given.
@@ -52,17 +52,17 @@ std::string warm_up_contradiction(const WorkloadFlags& workload, OutputRule outp
     const StartRules& start = workload.users.start;
     if (!start.is_inside() && (start.by_turns || start.prime_one_token)) {
         return std::string(start.by_turns ? "--start-by" : "--prime") +
-               " is about trees that begin inside their recordings: give --start-within A:B, too";
+               " applies to trees that begin inside their recordings; add --start-within A:B";
     }
     if (start.warms_up() && workload.users.ramp_ns > 0) {
         return std::string(start.is_inside() ? "--start-within" : "--warmup-requests") +
-               " begins the measurement for all users at once, and --user-ramp does not: remove "
-               "one";
+               " starts the measurement for all users at once, but --user-ramp spreads the starts; "
+               "remove one";
     }
     const bool one_token = start.warmup_requests > 0 || start.prime_one_token;
     if (one_token && output == OutputRule::free) {
         return std::string(start.warmup_requests > 0 ? "--warmup-requests" : "--prime one-token") +
-               " asks for one token, and --output free asks for no length: remove one";
+               " asks for one token, but --output free asks for no length; remove one";
     }
     return "";
 }
@@ -73,12 +73,12 @@ std::string complete_growth(WorkloadFlags& workload) {
     const std::string typed =
         "--users " + std::to_string(count.first) + ".." + std::to_string(count.most);
     if (count.first == count.most) {
-        return workload.grow ? "--grow adds users: give their least and most number, as in --users "
-                               "2..64"
-                             : "";
+        return workload.grow
+                   ? "--grow adds users; give the smallest and largest number, as in --users 2..64"
+                   : "";
     }
     if (!workload.grow) {
-        return typed + " adds users by a metric: give --grow METRIC:LIMIT, too, or one number";
+        return typed + " is a range, which needs --grow METRIC:LIMIT; add it, or give one number";
     }
     workload.users.users_first = count.first;
     workload.grow->users_first = count.first;
@@ -112,22 +112,22 @@ const char* flag_of_trees(const WorkloadFlags& workload) {
 std::string loop_contradiction(const WorkloadFlags& workload) {
     if (const char* const flag = flag_of_trees(workload); flag != nullptr) {
         return std::string(flag) +
-               " is about sessions, and --concurrency sends single rows: remove one; --users N "
-               "keeps N sessions live";
+               " applies to sessions, but --concurrency sends single rows; remove one, or keep N "
+               "sessions live with --users N";
     }
     if (workload.plan.duration_ns) {
-        return "--duration goes by instants that are known, and --concurrency sends a row when one "
-               "has ended: give --for T in its place";
+        return "--duration selects rows by known instants, but --concurrency sends a row when "
+               "another has ended; use --for T instead";
     }
     if (workload.plan.spread || workload.speed_text != "1") {
         return std::string(workload.plan.spread ? "--spread" : "--speed") +
-               " changes recorded instants, and --concurrency sends a row when one has ended: "
-               "remove it";
+               " changes recorded instants, but --concurrency sends a row when another has ended; "
+               "remove one";
     }
     const RateFlags& rates = workload.rates;
     if (rates.rate || rates.ramp || !rates.shape_file.empty() || rates.arrivals) {
-        return "--concurrency sends a row when one has ended, and not at a rate: give one; "
-               "--max-inflight N caps a rate";
+        return "--concurrency sends a row when another has ended, not at a rate; remove one, or "
+               "cap the rate with --max-inflight N";
     }
     return "";
 }
@@ -147,20 +147,21 @@ std::string complete_users(WorkloadFlags& workload, OutputRule output) {
         const char* const flag = flag_of_users(workload);
         return flag == nullptr
                    ? ""
-                   : std::string(flag) + " is for users: give --users N, too (or --concurrency N)";
+                   : std::string(flag) + " applies to users; add --users N (or --concurrency N)";
     }
     if (workload.files.sessions == Sessions::open) {
-        return "--users plays closed sessions and --sessions open does not wait for answers: give "
-               "one";
+        return "--users replays closed sessions, but --sessions open does not wait for answers; "
+               "remove one";
     }
     if (users.recycle && !users.for_ns) {
-        return "--recycle begins the trace anew again and again: give --for T, which ends the run";
+        return "--recycle repeats the trace without end; add --for T to end the run";
     }
     if (users.shares_system && !users.recycle) {
-        return "--recycle-share is about passes, and the trace is played once: give --recycle, too";
+        return "--recycle-share applies to passes, but the trace is replayed only once; add "
+               "--recycle";
     }
     if (users.for_ns && users.ramp_ns >= *users.for_ns) {
-        return "--user-ramp is not shorter than --for: give less";
+        return "--user-ramp is not shorter than --for; shorten it";
     }
     if (workload.on_failure) {
         users.failures.rule = workload.on_failure->rule;
@@ -181,7 +182,7 @@ std::string complete_users(WorkloadFlags& workload, OutputRule output) {
 
 std::string complete_sessions(WorkloadFlags& workload, OutputRule output) {
     if (workload.users.drain_ns && !workload.users.for_ns) {
-        return "--drain is the time behind the end of --for: give --for T, too";
+        return "--drain is the time after the end of --for; add --for T";
     }
     const std::string why = complete_users(workload, output);
     return why.empty() ? gap_contradiction(workload) : why;

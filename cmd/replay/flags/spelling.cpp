@@ -61,8 +61,8 @@ constexpr std::array aliases{
 };
 
 constexpr const char* time_scale_refusal =
-    "--time-scale: means 'slower' in one tool and 'faster' in another; "
-    "write --speed X, where 2 is twice as fast";
+    "--time-scale: means slower in one tool and faster in another; use --speed X, where 2 is twice "
+    "as fast";
 
 std::string_view own_name(std::string_view typed) {
     for (const Alias& alias : aliases) {
@@ -106,7 +106,7 @@ class Speller {
             for (std::size_t i = 1; i < at_; ++i) {
                 words += " " + masked[i];
             }
-            out_.notes.push_back("\"" + words + "\" is ignored: driftless itself is the tool");
+            out_.notes.push_back("\"" + words + "\" is ignored: driftless takes the tool's place");
         }
     }
 

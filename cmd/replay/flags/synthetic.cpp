@@ -76,8 +76,8 @@ constexpr Known known[] = {
 constexpr std::string_view data_sets[] = {"random", "random-ids", "prefix_repetition",
                                           "generated-shared-prefix"};
 constexpr const char* free_length =
-    "no length of answers is given: --output free, as the tool sends none; how long they are, the "
-    "server says";
+    "no output length is given: using --output free, as the tool sends no limit; the server "
+    "decides the length";
 
 void refuse(Spelled& out, const std::string& why) {
     out.refused = out.refused.empty() ? why : out.refused;
@@ -171,7 +171,7 @@ std::string SyntheticFlags::vllm(Spelled& out) {
         const std::uint64_t each = count_of("--num-prompts", rows, out) / groups;
         if (each == 0) {
             refuse(out, "--num-prompts " + rows + ": is less than the " + std::to_string(groups) +
-                            " prefixes (--prefix-repetition-num-prefixes); ask for more");
+                            " prefixes (--prefix-repetition-num-prefixes); give more");
         }
         return "prefix --rows " + std::to_string(each * groups) + " --groups " +
                std::to_string(groups) + " --prefix " + get("repeated", "256") + " --suffix " +
@@ -197,15 +197,15 @@ std::string SyntheticFlags::vllm(Spelled& out) {
 std::string SyntheticFlags::shared_prefix(Spelled& out) {
     if (get("turns", "1") != "1") {
         refuse(out, "--gsp-num-turns " + get("turns", "") +
-                        ": turns that wait for answers are a workload of their own; driftless "
-                        "synth chat makes it");
+                        ": turns that wait for answers are not supported here; generate them with "
+                        "driftless synth chat");
     }
     const std::uint64_t groups = count_of("--gsp-num-groups", get("groups", "64"), out);
     const std::uint64_t each = count_of("--gsp-prompts-per-group", get("each", "16"), out);
     const auto limit = std::find(out.arguments.begin(), out.arguments.end(), "--limit");
     if (limit != out.arguments.end() && limit + 1 != out.arguments.end()) {
         out.notes.push_back("--num-prompts " + *(limit + 1) +
-                            " is ignored: the groups say how many prompts there are");
+                            " is ignored: the groups define the number of prompts");
         out.arguments.erase(limit, limit + 2);
     }
     const std::string ratio = get("gsp ratio", "1");
@@ -244,8 +244,8 @@ std::string SyntheticFlags::aiperf_rows(Spelled& out) {
     const std::string standard = std::to_string(std::max<std::uint64_t>(10, twice));
     const std::string rows = made_rows(out, standard);
     if (!has_argument(out, "--limit") && rows == standard) {
-        add_note(out, "neither --request-count nor --benchmark-duration is given: " + standard +
-                          " requests, as AIPerf does");
+        add_note(out, "neither --request-count nor --benchmark-duration is given: using " +
+                          standard + " requests, as AIPerf does");
     }
     return rows;
 }
@@ -331,13 +331,13 @@ std::string SyntheticFlags::guidellm(Spelled& out) {
     }
     if (!data.empty()) {
         refuse(out, "--data \"" + data.begin()->first +
-                        "\": has no counterpart here; driftless synth --help lists what there is");
+                        "\": has no counterpart here; driftless synth --help lists the workloads");
     }
     const std::string rows = made_rows(out, samples);
     if (rows.empty()) {
         refuse(out,
-               "GuideLLM makes synthetic prompts without an end: say when the run ends, by "
-               "--max-requests N or --max-seconds T (--constraint kind=max_duration,..)");
+               "GuideLLM generates prompts without end; end the run with --max-requests N or "
+               "--max-seconds T (--constraint kind=max_duration,..)");
     }
     return prefix.empty() ? "random --rows " + rows + " --in " + in + " --out-tokens " + answer
                           : "prefix --rows " + rows + " --groups " + groups + " --prefix " +
@@ -348,7 +348,7 @@ void SyntheticFlags::prepare(bool names_data, Spelled& out) {
     const bool implied = !names_data && !has("set");
     if (implied && tool_ == ForeignTool::vllm) {
         given_["set"] = {"random", ""};
-        out.notes.push_back("no data set is named: random, the tool's default");
+        out.notes.push_back("no data set is named: using random, the tool's default");
     }
     const bool aiperf = tool_ == ForeignTool::aiperf && !names_data;
     const bool guidellm = tool_ == ForeignTool::guidellm && has("data");
@@ -360,7 +360,7 @@ void SyntheticFlags::prepare(bool names_data, Spelled& out) {
 void SyntheticFlags::note_unread(Spelled& out) const {
     for (const auto& [name, given] : given_) {
         if (!given.read && !given.typed.empty()) {
-            out.notes.push_back(given.typed + " is ignored: this data set does not go by it");
+            out.notes.push_back(given.typed + " is ignored: this data set does not use it");
         }
     }
 }

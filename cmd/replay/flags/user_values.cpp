@@ -17,7 +17,7 @@ namespace {
 constexpr const char* failure_remedy =
     "is not one of end-tree, continue, or retry:N with N from 1 to 30";
 constexpr const char* within_remedy =
-    "is not two shares of a recording, the lesser first; use 0.25:0.75 or 0:50%";
+    "is not two shares of a recording, the smaller first; use 0.25:0.75 or 0:50%";
 
 constexpr const char* grow_remedy =
     "is not a metric and its limit; use ttft:2s, ttft:p95:2s, ttft-due:max:5s or tpot:p99:50ms";
@@ -52,7 +52,7 @@ Result<UserCount> parse_user_count(std::string_view text) {
     const Result<std::uint32_t> most = parse_positive_u32(text.substr(dots + 2));
     if (!first || !most || most.value() <= first.value()) {
         return Error{ErrorCode::invalid, 0,
-                     "is not two numbers of users, the lesser first; use 8, or 2..64 with --grow"};
+                     "is not two numbers of users, the smaller first; use 8, or 2..64 with --grow"};
     }
     return UserCount{first.value(), most.value()};
 }

@@ -26,10 +26,10 @@ OrExit<TakenUp> take_up(const std::string& api_key, ReplayCommandLine typed) {
         return TakenUp{std::move(typed), {}};
     }
     if (resumes && !again.from.empty()) {
-        return refuse("--resume", "continues one run and --from repeats one: use one of them");
+        return refuse("--resume", "continues a run and --from repeats one; use only one of them");
     }
     if (again.resend && !resumes) {
-        return refuse("--resend", "requires --resume");
+        return refuse("--resend", "requires --resume; give both");
     }
     const std::string flag = resumes ? "--resume" : "--from";
     std::string folder = resumes ? again.resume : again.from;
@@ -64,7 +64,7 @@ OrExit<TakenUp> take_up(const std::string& api_key, ReplayCommandLine typed) {
         const bool loops = line.options.workload.users.single_rows;
         return refuse(flag, std::string(loops ? "a closed loop" : "users of a run") +
                                 " that was killed " + (loops ? "has" : "have") +
-                                " lost their places: --from " + folder + " plays it anew");
+                                " cannot be resumed; --from " + folder + " runs it again");
     }
     if (resumes) {
         line.options.again = {folder, again.resend, ""};

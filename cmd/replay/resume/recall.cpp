@@ -111,17 +111,17 @@ bool is_masked(std::string_view argument) {
 std::string ask_again(std::string_view argument) {
     const std::string_view name = flag_of(argument);
     if (name == "--api-key") {
-        return "--api-key, which is never recorded: give it again, or set OPENAI_API_KEY";
+        return "--api-key, which is never recorded; give it again, or set OPENAI_API_KEY";
     }
     if (name == extra_body) {
-        return "a key in --extra-body, which is never recorded: give all of --extra-body again";
+        return "a key in --extra-body, which is never recorded; give all of --extra-body again";
     }
     if (name != "--header") {
-        return "a key in " + std::string(name) + ", which is never recorded: give " +
+        return "a key in " + std::string(name) + ", which is never recorded; give " +
                std::string(name) + " again";
     }
     return "--header " + std::string(header_name(argument)) +
-           ", whose value is never recorded: give it again";
+           ", whose value is never recorded; give it again";
 }
 
 bool replaces(std::string_view given, std::string_view kept) {
@@ -177,12 +177,13 @@ Recalled recall(const std::vector<std::string>& kept, const std::vector<std::str
             continue;
         }
         if (masked) {
-            recalled.refused = "the run was given " + ask_again(argument);
+            recalled.refused = "the run used " + ask_again(argument);
             return recalled;
         }
         if (argument == "-") {
             recalled.refused =
-                "the run read its trace from standard input: save it to a file and name that";
+                "the run read its trace from standard input; save the trace to a file and name "
+                "that";
             return recalled;
         }
         recalled.arguments.push_back(argument);

@@ -22,8 +22,8 @@ int check_model(const std::string& was, const std::string& is) {
         return exit_done;
     }
     std::fprintf(stderr,
-                 "driftless: --resume: the run asked for model \"%s\", this server offers "
-                 "\"%s\"; repeat the run there with --from\n",
+                 "driftless: --resume: the run used model \"%s\", but this server offers \"%s\"; "
+                 "repeat the run on it with --from\n",
                  was.c_str(), is.c_str());
     return exit_preflight;
 }
@@ -35,8 +35,8 @@ OrExit<Resumption> Resumption::open(const std::string& folder, RunFacts facts) {
     if (!lock) {
         const bool busy = lock.error().code == ErrorCode::exists;
         std::fprintf(stderr, "driftless: --resume %s: %s\n", folder.c_str(),
-                     busy ? "the run is still being written by another process; let it end"
-                          : "the folder cannot be locked");
+                     busy ? "another process is still writing the run; wait until it ends"
+                          : "the folder cannot be locked; check its permissions");
         return busy ? exit_usage : exit_host;
     }
     auto past = std::make_unique<Past>(facts);
@@ -52,13 +52,12 @@ OrExit<Resumption> Resumption::open(const std::string& folder, RunFacts facts) {
             figures.outcomes[static_cast<std::size_t>(Outcome::not_sent)] - figures.dropped;
         std::string ended =
             unsent == 0 ? ""
-                        : "; " + std::to_string(unsent) + " were not sent because it was " +
+                        : "; " + std::to_string(unsent) + " were not sent because the run was " +
                               (facts.info.stopped_when ? "stopped by --stop-when" : "interrupted") +
-                              ", which ends a run: "
-                              "only one that was killed can be resumed";
+                              ", which ends a run; only a killed run can be resumed";
         if (figures.dropped > 0) {
             ended += "; " + std::to_string(figures.dropped) +
-                     " were not sent because a row that they waited for had failed";
+                     " were not sent because a row that they waited for failed";
         }
         std::fprintf(stderr,
                      "driftless: --resume %s: each of its %llu rows has a record%s; --from %s "
@@ -94,7 +93,7 @@ OrExit<PromptSums> Resumption::check(ReplayParts& parts) const {
     }
     if (request.described && request.described->form.digest != facts_.template_digest) {
         std::fprintf(stderr,
-                     "driftless: --resume: %s is not as it was in the run; give back the file, or "
+                     "driftless: --resume: %s has changed since the run; restore the file, or "
                      "repeat the run with --from\n",
                      request.template_file.c_str());
         return exit_input;
@@ -103,8 +102,8 @@ OrExit<PromptSums> Resumption::check(ReplayParts& parts) const {
     if (foreign > 0) {
         std::fprintf(
             stderr,
-            "driftless: --resume %s: %llu of its records are of rows that the run has not; "
-            "nothing was changed\n",
+            "driftless: --resume %s: %llu of its records are of rows that the run does not have; "
+            "nothing was changed; restore its requests.jsonl, or repeat the run with --from\n",
             folder_.c_str(), static_cast<unsigned long long>(foreign));
         return exit_input;
     }
@@ -121,9 +120,9 @@ std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const
     if (!marks) {
         const bool foreign = marks.error().code == ErrorCode::denied;
         std::printf(
-            "resume: the run's marks in shared memory are %s: rows that were due when it "
-            "died may have left\n",
-            foreign ? "not this user's alone, and are not read" : "gone");
+            "resume: the run's marks in shared memory are %s; rows due when it died may have been "
+            "sent\n",
+            foreign ? "accessible to other users and are not read" : "gone");
         return {};
     }
     return std::move(marks).value();
@@ -140,19 +139,19 @@ ResumedRun Resumption::resume(const ReplayOptions& options, const Workload& work
     std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", resumed.segment(),
                 folder_.c_str(), static_cast<unsigned long long>(past_->records()),
                 static_cast<unsigned long long>(facts_.rows));
-    std::printf("resume: %zu rows had left%s, and are %s%s\n",
-                remaining.given_up.size() + remaining.again.size(), marks ? "" : ", or may have",
-                resend ? "sent again" : "interrupted",
+    std::printf("resume: %zu rows were sent%s without a record, and are %s%s\n",
+                remaining.given_up.size() + remaining.again.size(),
+                marks ? "" : ", or may have been,", resend ? "sent again" : "interrupted",
                 resend || remaining.given_up.empty() ? "" : " (--resend sends them again)");
     if (!remaining.dropped.empty()) {
-        std::printf("resume: %zu rows are not sent: rows that they wait for failed\n",
+        std::printf("resume: %zu rows are not sent: the rows that they wait for failed\n",
                     remaining.dropped.size());
     }
     if (!remaining.send.empty()) {
         const Plan plan = resumed.remaining_plan();
         const Schedule schedule =
             schedule_of(options.workload.plan.speed, workload, plan, remaining.earlier, nullptr);
-        std::printf("resume: %zu rows are to be sent, from %.3f s on\n", remaining.send.size(),
+        std::printf("resume: %zu rows will be sent, from %.3f s on\n", remaining.send.size(),
                     seconds_of(schedule.first_due_ns()));
     }
     return resumed;

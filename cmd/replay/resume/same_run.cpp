@@ -18,8 +18,8 @@ using Long = unsigned long long;
 int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::uint64_t is,
                   const char* remedy) {
     std::fprintf(stderr,
-                 "driftless: %s: other %s than the run's: digest %016llx, not %016llx; %s\n", flag,
-                 what, static_cast<Long>(is), static_cast<Long>(was), remedy);
+                 "driftless: %s: the %s differ from the run's: digest %016llx, not %016llx; %s\n",
+                 flag, what, static_cast<Long>(is), static_cast<Long>(was), remedy);
     return exit_input;
 }
 
@@ -40,16 +40,16 @@ int check_sources(const RunFacts& facts, const ReplayParts& parts, const char* f
     }
     const std::uint64_t dataset = text ? text->corpus.digest() : 0;
     if (dataset != facts.dataset_digest.value_or(0)) {
-        return refuse_digest(flag, "text in --dataset", facts.dataset_digest.value_or(0), dataset,
-                             "the file has changed, or the flag is new: give the one that the run "
-                             "read");
+        return refuse_digest(
+            flag, "text in --dataset", facts.dataset_digest.value_or(0), dataset,
+            "the file has changed, or the flag is new; give the one that the run read");
     }
     return exit_done;
 }
 
 int refuse_overhead(const char* flag, const char* which, const Overhead& is, const Overhead& was) {
     std::fprintf(stderr,
-                 "driftless: %s: %s adds %u+%u tokens to a prompt, in the run it added %u+%u; "
+                 "driftless: %s: %s adds %u+%u tokens to a prompt, but %u+%u in the run; "
                  "--overhead %u,%u makes the same prompts\n",
                  flag, which, is.pre, is.post, was.pre, was.post, was.pre, was.post);
     return exit_input;
@@ -102,7 +102,7 @@ int check_schedule(const RunFacts& facts, const Workload& workload, const char* 
     }
     if (workload.plan.dual != facts.against.has_value()) {
         std::fprintf(stderr, "driftless: %s: the run had %s; %s\n", flag,
-                     facts.against ? "two servers" : "one server, and --against is a second",
+                     facts.against ? "two servers" : "one server, but --against adds a second",
                      facts.against ? "give --against" : "remove it");
         return exit_usage;
     }
@@ -125,9 +125,9 @@ int check_words(const RunFacts& facts, const ReplayParts& parts, const char* fla
         return code;
     }
     if (facts.prompt != prompt || parts.words().digest() != facts.words_digest) {
-        return refuse_digest(flag, "words", facts.words_digest, parts.words().digest(),
-                             "this server counts other words as one token, or --tokenizer or "
-                             "--prompt is another");
+        return refuse_digest(
+            flag, "words", facts.words_digest, parts.words().digest(),
+            "another set of words is one token on this server, or --tokenizer or --prompt differs");
     }
     return facts.prompts_digest ? exit_done : check_sources(facts, parts, flag);
 }
@@ -142,7 +142,7 @@ int check_prompts(const RunFacts& facts, ReplayParts& parts, const char* flag) {
         const int code = check_sources(facts, parts, flag);
         if (code == exit_done) {
             std::printf(
-                "from: prompts are in other words than the run's (another --cache-salt); lengths, "
+                "from: prompts use other words than the run's (another --cache-salt); lengths, "
                 "sharing and schedule are equal\n");
         }
         return code;

@@ -52,14 +52,15 @@ OrExit<Address> AskedUrls::find(const std::string& flag, const Url& url) const {
         if (path) {
             return path.value();
         }
-        std::fprintf(stderr, "driftless: %s %s: the path is too long (107 bytes)\n", flag.c_str(),
-                     to_text(url).c_str());
+        std::fprintf(stderr,
+                     "driftless: %s %s: the path is longer than 107 bytes; use a shorter one\n",
+                     flag.c_str(), to_text(url).c_str());
         return exit_usage;
     }
     const Result<std::vector<Address>> found = resolve(url.host, url.port);
     if (!found || found.value().empty()) {
-        std::fprintf(stderr, "driftless: %s %s: the host cannot be resolved\n", flag.c_str(),
-                     to_text(url).c_str());
+        std::fprintf(stderr, "driftless: %s %s: the host name cannot be resolved; check it\n",
+                     flag.c_str(), to_text(url).c_str());
         return exit_preflight;
     }
     std::optional<Address> reachable;

@@ -58,8 +58,9 @@ Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime
         return lookup;
     }
     if (!why_no_rehearsal.empty() && !measured.stopped()) {
-        std::printf("calibration: no rehearsal (%s): --certify-within alone bounds the reading\n",
-                    why_no_rehearsal.c_str());
+        std::printf(
+            "calibration: no rehearsal (%s): only --certify-within limits how late reads can be\n",
+            why_no_rehearsal.c_str());
     }
     lookup.found.calibration = std::move(calibration);
     return lookup;
@@ -83,17 +84,17 @@ Lookup look_up(const CalibrationFlags& flags, bool realtime, const HostFacts& fa
 
 void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workload) {
     if (c.chunks_per_s_max > 0 && chunks_per_s > c.chunks_per_s_max) {
-        std::fprintf(
-            stderr,
-            "driftless: warning: the plan asks for %lld tokens/s in its busiest 10 s, this "
-            "host reads %lld chunks/s at 60 %% of its core; lower --speed, or expect the "
-            "verdict client-limited where the server keeps up\n",
-            static_cast<long long>(chunks_per_s), static_cast<long long>(c.chunks_per_s_max));
+        std::fprintf(stderr,
+                     "driftless: warning: the plan asks for %lld tokens/s in its busiest 10 s, but "
+                     "this host reads %lld chunks/s at 60 %% of its core; lower --speed, or expect "
+                     "the verdict client-limited if the server keeps up\n",
+                     static_cast<long long>(chunks_per_s),
+                     static_cast<long long>(c.chunks_per_s_max));
     }
     if (c.connections_max > 0 && plan_to_estimate(workload).burst_rows_max > c.connections_max) {
         std::fprintf(stderr,
-                     "driftless: warning: %u rows are due at one instant, this host can open %u "
-                     "connections; raise the limit of open files, or set --max-inflight\n",
+                     "driftless: warning: %u rows are due at one instant, but this host can open "
+                     "%u connections; raise the limit of open files, or set --max-inflight\n",
                      plan_to_estimate(workload).burst_rows_max, c.connections_max);
     }
     for (const std::string& what : noise_of(c)) {
@@ -103,7 +104,8 @@ void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workl
 
 void print_limits(const TaintLimits& limits) {
     std::printf(
-        "calibration: rows sent more than %.3f ms late, or read %.3f ms late, are tainted\n",
+        "calibration: rows sent more than %.3f ms late, or read more than %.3f ms late, are "
+        "tainted\n",
         milliseconds_of(limits.drift_ns), milliseconds_of(limits.receive_delay_ns));
 }
 
@@ -130,7 +132,7 @@ int check_calibration(const CalibrationFlags& flags, bool realtime, const HostFa
     const FoundCalibration found = find_calibration(flags.source, facts, realtime);
     if (found.unreadable) {
         std::fprintf(stderr,
-                     "driftless: --calibration: %s; make it with driftless calibrate --out FILE, "
+                     "driftless: --calibration: %s; create it with driftless calibrate --out FILE, "
                      "or use --calibration auto\n",
                      found.why_not.c_str());
         return exit_usage;

@@ -249,8 +249,9 @@ FiredMarks Execution::create_marks(const std::string& run_id, std::size_t rows) 
     if (marks) {
         return std::move(marks).value();
     }
-    std::printf("marks: none, after a kill --resume guesses at what had left (cannot %s: %s)\n",
-                marks.error().doing, reason_of(marks.error()).c_str());
+    std::printf(
+        "marks: none; after a kill, --resume can only guess which rows were sent (cannot %s: %s)\n",
+        marks.error().doing, reason_of(marks.error()).c_str());
     return {};
 }
 

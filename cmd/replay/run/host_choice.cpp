@@ -72,7 +72,7 @@ std::string why_not_enough(const SendingFlags& sending, const Workload& workload
                            const ConnectionRoom& room) {
     if (sending.connections) {
         return why_too_many(*sending.connections,
-                            "--connections " + std::to_string(*sending.connections) + " are asked",
+                            "--connections " + std::to_string(*sending.connections) + " is set",
                             room);
     }
     const std::uint32_t burst = plan_to_estimate(workload).burst_rows_max;
@@ -109,16 +109,17 @@ std::string why_too_many(std::uint64_t needed, const std::string& what,
         return "";
     }
     const std::string held = ", or hold rows back with --max-inflight " + std::to_string(most);
-    const std::string text = what + " at once, each on a connection of its own";
+    const std::string text = what + " at once, each on its own connection";
     if (room.ports > 0 && needed > room.ports) {
         return text + "; the kernel has " + std::to_string(room.ports) +
-               " ports for them: widen net.ipv4.ip_local_port_range, give further --url" + held;
+               " ports for them; widen net.ipv4.ip_local_port_range, add another --url" + held;
     }
     if (needed > inflight_most) {
         return text + "; more than " + std::to_string(inflight_most) + " are not supported" + held;
     }
     return text + "; the limit of " + std::to_string(room.file_limit) +
-           " open files is too low: ulimit -n " + std::to_string(needed + files_reserved) + held;
+           " open files is too low; run ulimit -n " + std::to_string(needed + files_reserved) +
+           held;
 }
 
 std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const UserRules& users,
@@ -150,10 +151,10 @@ std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_
     }
     const std::string seconds = std::to_string(kept_ns / 1'000'000'000);
     return "--connection fresh: " + std::to_string(rows) + " rows are due within " + seconds +
-           " s, and a port is kept for as long behind its connection; the kernel has " +
+           " s, and a port stays in use that long after its connection; the kernel has " +
            std::to_string(ports) +
-           ": unless the server closes first, rows will fail to connect. Widen "
-           "net.ipv4.ip_local_port_range, give further --url" +
+           ": rows will fail to connect unless the server closes first; widen "
+           "net.ipv4.ip_local_port_range, add another --url" +
            (kept_ns > port_reused_ns ? ", or set net.ipv4.tcp_tw_reuse to 1" : "");
 }
 
@@ -194,10 +195,11 @@ void print_engines(const HostChoice& host, const std::vector<std::uint32_t>& all
     std::printf("engines: %u, the others on CPU %s\n", host.engines(),
                 cpu_list_text(host.other_cpus).c_str());
     if (host.engines() >= allowed.size() && allowed.size() > 1) {
-        std::fprintf(stderr,
-                     "driftless: warning: %u engines have %zu CPUs, and the writer needs one, too: "
-                     "they wait for each other; use --engines %zu, or auto\n",
-                     host.engines(), allowed.size(), allowed.size() - 1);
+        std::fprintf(
+            stderr,
+            "driftless: warning: %u engines and the writer share %zu CPUs and wait for each "
+            "other; use --engines %zu or auto\n",
+            host.engines(), allowed.size(), allowed.size() - 1);
     }
 }
 
@@ -210,10 +212,10 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     host.engine_cpu = flags.cpu ? CpuChoice{*flags.cpu, "--cpu"} : find_quiet_cpu(flags.writer_cpu);
     choose_cpus(options, allowed, host);
     if (host.writer_cpus.empty()) {
-        std::fprintf(stderr,
-                     "driftless: --writer-cpu %u: this process may not use that CPU; it may use "
-                     "%s\n",
-                     flags.writer_cpu.value_or(0), cpu_list_text(allowed).c_str());
+        std::fprintf(
+            stderr,
+            "driftless: --writer-cpu %u: this process is not allowed on that CPU; use one of %s\n",
+            flags.writer_cpu.value_or(0), cpu_list_text(allowed).c_str());
         return exit_usage;
     }
     const bool may_spin =

@@ -84,7 +84,7 @@ std::string answer_to(std::string_view head, const Progress& progress) {
     const bool is_page = is_get && (target == "/metrics" || target.starts_with("/metrics?"));
     const std::string body = is_page  ? live_page_text(progress)
                              : is_get ? "the page is /metrics\n"
-                                      : "ask by GET\n";
+                                      : "use GET\n";
     const char* status = is_page ? "200 OK" : is_get ? "404 Not Found" : "405 Method Not Allowed";
     return fmt::format(
         "HTTP/1.1 {}\r\nContent-Type: text/plain{}; charset=utf-8\r\n"
@@ -97,17 +97,17 @@ std::string answer_to(std::string_view head, const Progress& progress) {
 std::string live_page_text(const Progress& p) {
     std::string out;
     add_family(out, "driftless_elapsed_seconds", "gauge",
-               "Time since the begin of the run; negative before it.",
+               "Time since the start of the run; negative before it.",
                static_cast<double>(p.elapsed_ns) / ns_per_s);
     add_family(out, "driftless_requests_planned", "gauge",
-               "Requests that the run is to send, as far as is known.", p.rows);
-    add_family(out, "driftless_requests_sent_total", "counter", "Requests that left.", p.fired);
-    add_family(out, "driftless_requests_in_flight", "gauge",
-               "Requests that were sent and are open.", p.inflight);
+               "Requests that the run will send, as far as known.", p.rows);
+    add_family(out, "driftless_requests_sent_total", "counter", "Requests that were sent.",
+               p.fired);
+    add_family(out, "driftless_requests_in_flight", "gauge", "Requests that are open.", p.inflight);
     add_family(out, "driftless_output_tokens_total", "counter",
-               "Tokens of answers that have come, as far as is known.", p.tokens);
+               "Output tokens received, as far as known.", p.tokens);
     add_family(out, "driftless_drift_max_seconds", "gauge",
-               "The most that a request has left late.",
+               "The latest that any request was sent after its due instant.",
                static_cast<double>(p.drift_max_ns) / ns_per_s);
     if (p.ttft_ns) {
         add_family(out, "driftless_ttft_median_seconds", "gauge",

@@ -9,7 +9,7 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* consequence = ". Further rows wait and are tainted (late_cause limit)";
+constexpr const char* consequence = ". Otherwise rows wait and are tainted (late_cause limit)";
 
 std::string seconds_text(std::int64_t ns) {
     char text[32];
@@ -36,7 +36,7 @@ OpenEstimate open_estimate(const Plan& plan, const Trace& trace, std::int64_t to
 
 std::string open_warning(const OpenEstimate& estimate, const ConnectionRoom& room) {
     const std::string what = "at " + std::to_string(token_ns_estimated / 1'000'000) +
-                             " ms an output token " + std::to_string(estimate.most) +
+                             " ms per output token, " + std::to_string(estimate.most) +
                              " requests are open " + seconds_text(estimate.at_ns) +
                              " after the start, all";
     const std::string why = why_too_many(estimate.most, what, room);
@@ -65,8 +65,7 @@ std::string bodies_warning(std::uint64_t needed, std::uint64_t room) {
     return "requests of " + std::to_string(needed >> 20) + " MiB are due within " +
            std::to_string(bodies_turnover_ns / 1'000'000) + " ms, and " +
            std::to_string(room >> 20) +
-           " MiB are kept ready: --arm-ahead all holds all of them, where memory allows" +
-           consequence;
+           " MiB are kept ready; --arm-ahead all holds all of them if memory allows" + consequence;
 }
 
 }  // namespace driftless

@@ -162,7 +162,7 @@ Result<void> RequestPass::open(const Replies* replies) {
     }
     if (all > available_memory() / 2) {
         return Error{ErrorCode::too_large, 0,
-                     "hold all bodies in half of the free memory; leave --arm-ahead at its window"};
+                     "hold all bodies in half of the free memory; remove --arm-ahead all"};
     }
     return bodies_.open(all, largest);
 }

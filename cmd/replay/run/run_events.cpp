@@ -28,16 +28,15 @@ std::string text_of(const TimedEvent& event) {
 std::string why_failed(const TimedEvent& event, const std::string& timeout) {
     switch (event.status) {
         case EventStatus::timed_out:
-            return "ended after --event-timeout " + timeout;
+            return "stopped after --event-timeout " + timeout;
         case EventStatus::cut_off:
-            return "ended, because the run was over";
+            return "stopped because the run was over";
         case EventStatus::unknown:
-            return "nobody knows how it ended: the run was killed while it went on, or when it was "
-                   "due";
+            return "result unknown: the run was killed while the event ran or was due";
         default:
             break;
     }
-    return event.signal ? "ended by signal " + std::to_string(*event.signal)
+    return event.signal ? "killed by signal " + std::to_string(*event.signal)
            : event.code ? (event.kind == TimedEventKind::run ? "exit code " : "answered ") +
                               std::to_string(*event.code)
                         : printable(event.error);
@@ -129,17 +128,17 @@ void RunEvents::stop() {
         good += event.status == EventStatus::ok ? 1 : 0;
         if (event.status == EventStatus::not_run) {
             std::fprintf(
-                stderr, "driftless: warning: --event \"%s\" was not run: the run was over before\n",
+                stderr, "driftless: warning: --event \"%s\" was not run: the run ended before it\n",
                 text_of(event).c_str());
         } else if (event.status != EventStatus::ok) {
             std::fprintf(stderr, "driftless: warning: --event \"%s\": %s\n", text_of(event).c_str(),
                          why_failed(event, timeout).c_str());
         }
     }
-    std::printf("events: %zu of %s as they should; events.jsonl has them\n", good,
+    std::printf("events: %zu of %s as expected; see events.jsonl\n", good,
                 counted(thread_->ended().size(), "event ended", "events ended").c_str());
     if (thread_->left_out() > 0) {
-        std::printf("events: %s before the part that was resumed, and not repeated\n",
+        std::printf("events: %s before the resumed part; not repeated\n",
                     counted(thread_->left_out(), "was", "were").c_str());
     }
     if (thread_->file_error()) {

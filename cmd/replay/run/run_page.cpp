@@ -37,8 +37,8 @@ void write_run_page(const std::string& folder, const SummaryFigures& figures,
     const std::string why = try_page(folder, figures, info);
     if (!why.empty()) {
         std::fprintf(stderr,
-                     "driftless: warning: %s/report.html was not written: %s; once that is put "
-                     "right: driftless report %s --html FILE\n",
+                     "driftless: warning: %s/report.html was not written: %s; once that is fixed, "
+                     "run driftless report %s --html FILE\n",
                      folder.c_str(), why.c_str(), folder.c_str());
     }
 }

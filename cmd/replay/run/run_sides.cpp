@@ -18,7 +18,9 @@ int RunSides::start_page() {
     const std::string text = place_text(*place);
     const Result<std::vector<Address>> found = resolve(place->host, place->port);
     if (!found || found.value().empty()) {
-        std::fprintf(stderr, "driftless: --listen %s: is not an address of this host\n",
+        std::fprintf(stderr,
+                     "driftless: --listen %s: is not an address of this host; use 127.0.0.1 or "
+                     "another local address\n",
                      text.c_str());
         return exit_usage;
     }

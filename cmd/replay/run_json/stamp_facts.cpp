@@ -14,7 +14,7 @@ std::string why_not(StampRule rule, const UringDriver& driver, const LaneCounts&
         why += (why.empty() ? "" : "; ") + std::string(reason);
     };
     if (lanes.lanes_without_stamps > 0) {
-        add("the kernel stamps packets of TCP only, and Unix sockets have none");
+        add("the kernel stamps only TCP packets, not Unix sockets");
     }
     if (rule == StampRule::full && !driver.receive_stamps()) {
         add("the kernel refuses receive stamps");
@@ -22,7 +22,7 @@ std::string why_not(StampRule rule, const UringDriver& driver, const LaneCounts&
     if (lanes.stamps_refused > 0) {
         add("the clock was set during the run");
     } else if (lanes.wire_missing > 0) {
-        add("the kernel did not give all of them");
+        add("some kernel stamps are missing");
     }
     return why;
 }

@@ -17,8 +17,8 @@ namespace driftless {
 namespace {
 
 constexpr const char* both_sides_note =
-    "server: --against is --url: both sides share its prefix cache, and whoever comes second finds "
-    "the prompt of the first in it";
+    "server: --against is the same as --url: both sides share its prefix cache, so the second "
+    "request of a row finds the first one's prompt there";
 
 std::string overhead_text(const Overhead& overhead) {
     return std::to_string(overhead.pre) + "+" + std::to_string(overhead.post);
@@ -31,7 +31,7 @@ std::string difference(const Server& server, const PreflightFindings& found) {
         return "";
     }
     const std::string text = "it adds " + overhead_text(found.overhead) +
-                             " tokens to a prompt and the first server " + overhead_text(first);
+                             " tokens to a prompt, the first server " + overhead_text(first);
     if (first.pre + first.post == found.overhead.pre + found.overhead.post) {
         const std::uint32_t apart =
             std::max(first.pre, found.overhead.pre) - std::min(first.pre, found.overhead.pre);
@@ -39,8 +39,8 @@ std::string difference(const Server& server, const PreflightFindings& found) {
                counted(apart, "token", "tokens") + " there";
     }
     return text +
-           ": prompts that go there will not have the recorded lengths; serve the same model and "
-           "template everywhere";
+           ": prompts there will not have the recorded lengths; serve the same model and template "
+           "everywhere";
 }
 
 /// What the words of all servers become.
@@ -110,11 +110,10 @@ std::string other_length(const ReplayOptions& options, const Server& server,
     };
     const std::string first = field(server.body.length_member);
     const std::string own = field(found.length_member);
-    const std::string apart = ", else replay against each of them by itself";
+    const std::string apart = ", or replay against each separately";
     if (own != first) {
-        return shown + " obeys " + own + " and not " + first + ", with which rows go to " +
-               first_url + "; if that one obeys " + own + ", too, give --length-field " + own +
-               apart;
+        return shown + " obeys " + own + " and not " + first + ", which rows use for " + first_url +
+               "; if that one also obeys " + own + ", give --length-field " + own + apart;
     }
     const bool chosen = options.request.length_member.empty() && !server.body.length_member.empty();
     if (chosen && found.length_asked > 0 && found.length_made > found.length_asked) {

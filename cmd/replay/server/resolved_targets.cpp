@@ -47,7 +47,8 @@ OrExit<Address> find_address(const ServerFlags& flags, Duration connect_timeout,
     if (place.unix_socket) {
         const Result<Address> path = unix_address(place.host);
         if (!path) {
-            std::fprintf(stderr, "driftless: %s %s: the path is too long (107 bytes)\n",
+            std::fprintf(stderr,
+                         "driftless: %s %s: the path is longer than 107 bytes; use a shorter one\n",
                          flag.c_str(), to_text(place).c_str());
             return exit_usage;
         }
@@ -55,7 +56,8 @@ OrExit<Address> find_address(const ServerFlags& flags, Duration connect_timeout,
     }
     const auto found = resolve(place.host, place.port);
     if (!found) {
-        std::fprintf(stderr, "driftless: %s %s: the host name cannot be resolved\n", flag.c_str(),
+        std::fprintf(stderr, "driftless: %s %s: the host name cannot be resolved; check it\n",
+                     flag.c_str(),
                      flags.connect_to ? place_text(place).c_str() : to_text(place).c_str());
         return exit_preflight;
     }

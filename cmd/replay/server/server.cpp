@@ -21,14 +21,14 @@ constexpr std::size_t preflight_timers = 8;
 int refuse_words(const ReplayOptions& options, const PreflightFindings& found, PromptKind prompt) {
     std::string remedy = "prompts cannot have the recorded lengths there; ";
     if (!options.prompts.dataset.empty()) {
-        remedy += "the text of --dataset needs the --tokenizer of this very model; give it, or ";
+        remedy += "the text of --dataset needs this model's own --tokenizer; give it, or ";
     } else if (found.words != WordVerdict::varies && prompt == PromptKind::text) {
         remedy += options.prompts.tokenizer.empty()
                       ? "give the model's --tokenizer, or use "
-                      : "is --tokenizer that of this model? Else use ";
+                      : "check that --tokenizer is this model's; otherwise use ";
         remedy += "--api openai-completions --prompt ids, or ";
     }
-    std::fprintf(stderr, "driftless: preflight: %s; %s--no-preflight to go on anyway\n",
+    std::fprintf(stderr, "driftless: preflight: %s; %s--no-preflight to continue anyway\n",
                  describe_words(found, prompt).c_str(), remedy.c_str());
     return exit_preflight;
 }
@@ -73,7 +73,7 @@ WordDecision decide_words(const ReplayOptions& options, const PreflightFindings&
         !options.request.dialect->takes_ids) {
         return {NextStep::refuse, prompt};
     }
-    std::printf("server: %s; prompts go as token ids instead\n",
+    std::printf("server: %s; sending prompts as token ids instead\n",
                 describe_words(found, prompt).c_str());
     return {NextStep::ask_again, PromptKind::ids};
 }

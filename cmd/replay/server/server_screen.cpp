@@ -23,7 +23,7 @@ void print_support(const PreflightFindings& found) {
     lacks(found.has_usage, "usage");
     lacks(found.has_cached_tokens, "cached tokens");
     if (!missing.empty()) {
-        std::printf("server: rows will be without: %s\n", missing.c_str());
+        std::printf("server: does not report %s; rows will lack them\n", missing.c_str());
     }
 }
 
@@ -42,7 +42,7 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
         std::printf(", context %lld tokens", static_cast<long long>(found.max_model_len));
     }
     if (found.max_input_tokens >= 0) {
-        std::printf(", prompts of %lld tokens at most",
+        std::printf(", prompts of at most %lld tokens",
                     static_cast<long long>(found.max_input_tokens));
     }
     const bool exact = found.words == WordVerdict::exact || found.words == WordVerdict::reduced;
@@ -53,7 +53,7 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
                     found.overhead.post, found.overhead_source.c_str(),
                     found.split_source == "cached_tokens"   ? ", split by cached tokens"
                     : found.split_source == "chat_template" ? ", split by the chat template"
-                    : found.split_source == "bos"           ? ", a BOS in front"
+                    : found.split_source == "bos"           ? ", a BOS at the start"
                     : split_unknown(found)                  ? ", split unknown"
                                                             : "",
                     words_text(prompt, exact));
@@ -84,15 +84,15 @@ void print_kept_words(const std::string& where, const PreflightFindings& found,
                       const WordTable& kept) {
     if (!found.dropped.empty()) {
         std::printf(
-            "server: %s%s there and left out (%s); %u words remain\n", where.c_str(),
+            "server: %s%s on this server and left out (%s); %u words remain\n", where.c_str(),
             counted(found.dropped.size(), "word is not one token", "words are not one token each")
                 .c_str(),
             list_first(found.dropped_words, words_shown).c_str(), kept.size());
     }
     if (!found.first_words.empty()) {
         std::printf(
-            "server: %sprompts begin with %u words that were found to be one token there "
-            "(%u asked, %zu one token)\n",
+            "server: %sprompts begin with %u words that are one token there (%u tried, %zu one "
+            "token)\n",
             where.c_str(), 1U << kept.first_bits(), found.first_words_asked,
             found.first_words.size());
     }
@@ -101,16 +101,16 @@ void print_kept_words(const std::string& where, const PreflightFindings& found,
 std::string describe_words(const PreflightFindings& found, PromptKind prompt) {
     const std::string kind = prompt == PromptKind::text ? "words" : "token ids";
     if (found.words == WordVerdict::varies) {
-        return "the server counts one and the same prompt differently from request to request";
+        return "the server counts the same prompt differently from request to request";
     }
     if (found.words == WordVerdict::no_first) {
         return "of " + std::to_string(found.first_words_asked) +
-               " words hardly any is a single token at the beginning of a prompt";
+               " words, too few are a single token at the beginning of a prompt";
     }
     std::string text = "the server counts " + std::to_string(found.words_counted) + " tokens for " +
                        std::to_string(found.words_asked) + " " + kind + " of one token each";
     if (found.joins > 0) {
-        text += ", and some " + kind + " become one token beside others";
+        text += ", and some " + kind + " merge with their neighbours";
     } else if (!found.dropped_words.empty()) {
         text += " (not " + list_first(found.dropped_words, words_shown) + ")";
         if (found.words != WordVerdict::reduced) {

@@ -33,8 +33,8 @@ void print_findings(const VerifyFindings& found) {
     std::printf("verify: %u prompts are exactly as long as recorded (%llu tokens)", found.rows,
                 static_cast<unsigned long long>(found.tokens));
     if (found.pairs > 0) {
-        std::printf("; %u pairs share what the trace says (%llu tokens, %llu beyond by chance)",
-                    found.pairs, static_cast<unsigned long long>(found.shared_tokens),
+        std::printf("; %u pairs share as recorded (%llu tokens, %llu more by chance)", found.pairs,
+                    static_cast<unsigned long long>(found.shared_tokens),
                     static_cast<unsigned long long>(found.shared_beyond));
     }
     std::printf("\n");
@@ -55,14 +55,13 @@ OrExit<std::optional<VerifyFindings>> verify_prompts(ReplayParts& parts, Driver&
     const bool ids = server.prompt == PromptKind::ids;
     if (ids && !server.findings.has_usage) {
         return refuse(flags,
-                      "prompts go as token ids, and the server reports no usage that would count "
+                      "prompts are sent as token ids, and the server reports no usage to count "
                       "them; remove this flag");
     }
     if (!ids && !server.findings.tokenize) {
-        return refuse(
-            flags,
-            "the server has no tokenize endpoint that is understood (/tokenize, /v1/tokenize); "
-            "remove this flag: every answer's usage is compared anyway");
+        return refuse(flags,
+                      "the server has no known tokenize endpoint (/tokenize, /v1/tokenize); remove "
+                      "this flag: every answer's usage is compared anyway");
     }
     // Ids are truly sent: with the salt of the run, rows would find them in the server's cache.
     PromptOptions apart = prompt_options(invocation, server);
@@ -101,13 +100,12 @@ OrExit<std::optional<VerifyFindings>> verify_prompts(ReplayParts& parts, Driver&
     if (!good) {
         return refuse(
             flags,
-            found.wrong + (ids ? "; does something in front of the server change prompts?"
-                                 " Remove the flag to run all the same"
-                           : server.words.text ? "; give the --tokenizer of this very model, or "
-                                                 "remove --dataset"
-                                               : "; give the model's --tokenizer, or use --api "
-                                                 "openai-completions --prompt ids, or remove "
-                                                 "--verify-prompts to run all the same"));
+            found.wrong +
+                (ids ? "; check whether a proxy changes prompts, or remove the flag to run anyway"
+                 : server.words.text
+                     ? "; give this model's own --tokenizer, or remove --dataset"
+                     : "; give the model's --tokenizer, or use --api openai-completions --prompt "
+                       "ids, or remove --verify-prompts to run anyway"));
     }
     print_findings(found);
     return std::optional<VerifyFindings>(found);

@@ -60,9 +60,8 @@ CacheProbe with(CacheProbe all, const CacheProbe& one) {
 /// `where`: "URL: ", where there are several.
 void print(const CacheProbe& probe, const std::string& where) {
     if (!probe.reset.empty()) {
-        std::printf(
-            "cache: %semptied by POST %s: a prompt that was cached before is not any more\n",
-            where.c_str(), probe.reset.c_str());
+        std::printf("cache: %semptied with POST %s: a prompt that was cached before no longer is\n",
+                    where.c_str(), probe.reset.c_str());
         return;
     }
     switch (probe.state) {
@@ -71,17 +70,16 @@ void print(const CacheProbe& probe, const std::string& where) {
                 stderr,
                 "driftless: warning: %sthe prefix cache is warm: it holds %llu of %s of a prompt "
                 "that only an earlier run of this trace, seed and salt sends; TTFT will be too "
-                "low: use --cache-salt random or --reset-cache, or restart the server\n",
+                "low; use --cache-salt random or --reset-cache, or restart the server\n",
                 where.c_str(), static_cast<unsigned long long>(probe.cached_tokens),
                 tokens_text(probe.tokens).c_str());
             return;
         case CacheState::cold:
-            std::printf("cache: %sno earlier run of this trace, seed and salt is in it\n",
+            std::printf("cache: %scold: it holds no earlier run of this trace, seed and salt\n",
                         where.c_str());
             return;
         case CacheState::unknown:
-            std::printf("cache: %swhether it is warm is not known: %s\n", where.c_str(),
-                        probe.why.c_str());
+            std::printf("cache: %snot known whether warm: %s\n", where.c_str(), probe.why.c_str());
             return;
         case CacheState::off:
             return;
@@ -142,10 +140,11 @@ OrExit<CacheProbe> probe_caches(const ReplayParts& parts, Driver& driver,
     }
     const std::uint32_t tokens = tokens_of(parts.server().findings);
     if (tokens == 0) {
-        constexpr const char* why = "prompts long enough to tell do not fit the model's context";
+        constexpr const char* why =
+            "prompts long enough for the probe do not fit the model's context";
         return flags.reset_cache
                    ? OrExit<CacheProbe>(refuse(shown_url(flags.targets.front()),
-                                               std::string("it cannot be proven: ") + why))
+                                               std::string("it cannot be checked: ") + why))
                    : OrExit<CacheProbe>(not_asked(CacheState::unknown, why));
     }
     CacheProbe all;

@@ -30,7 +30,7 @@ bool is_known(const Counted& counted, const Workload& workload) {
     if (unknown > 0) {
         std::fprintf(stderr,
                      "driftless: %s: the trace does not say how many %s tokens %lld of its rows "
-                     "have: remove this flag\n",
+                     "have; remove this flag\n",
                      counted.flag, counted.what, static_cast<long long>(unknown));
     }
     return unknown == 0;
@@ -46,7 +46,7 @@ void print_length(const Counted& counted, const Workload& workload) {
     }
     const TokenRate& rate = budget.rate;
     const double periods = static_cast<double>(tokens) / static_cast<double>(rate.tokens);
-    std::printf("budgets: %s %s: %s %s tokens are what it gives in %.1f s\n", counted.flag,
+    std::printf("budgets: %s %s allows %s %s tokens in %.1f s\n", counted.flag,
                 text_of(rate, budget.uncached).c_str(), grouped(tokens).c_str(), counted.what,
                 periods * static_cast<double>(rate.period.ns) / 1e9);
 }

@@ -26,7 +26,7 @@ void print_text(const std::string& dataset, const LoadedCorpus& text, double sec
                 text.column.empty() ? "" : ")", megabytes, text.corpus.tokens(), seconds,
                 megabytes / seconds);
     if (!text.is_whole) {
-        std::printf("dataset: the first %zu MiB of text are used\n", Corpus::bytes_max >> 20);
+        std::printf("dataset: only the first %zu MiB of text are used\n", Corpus::bytes_max >> 20);
     }
     const std::uint64_t left_out = figures.left_out_bytes;
     if (left_out > 0) {
@@ -36,7 +36,7 @@ void print_text(const std::string& dataset, const LoadedCorpus& text, double sec
             static_cast<unsigned long long>(left_out));
     }
     if (figures.words_put_in > 0) {
-        std::printf("dataset: %llu words were inserted where the text has no place to cut\n",
+        std::printf("dataset: %llu words were inserted where the text cannot be cut\n",
                     static_cast<unsigned long long>(figures.words_put_in));
     }
 }
@@ -72,15 +72,14 @@ int check_text(const std::string& dataset, const Workload& workload,
     for (const Planned& planned : workload.plan.rows) {
         const TraceRow& row = workload.trace.rows[planned.row];
         if (row.ids_count > 0) {
-            return refuse(
-                dataset, row,
-                "has block ids, and --dataset is for rows without them; remove --dataset");
+            return refuse(dataset, row,
+                          "has block ids, but --dataset is for rows without; remove --dataset");
         }
         if (row.input_length > tokens && workload.trace.body_of(row).empty()) {
             return refuse(dataset, row,
                           "asks for " + std::to_string(row.input_length) +
-                              " tokens, and the dataset has " + std::to_string(tokens) +
-                              "; use a longer one, or exclude such rows");
+                              " tokens, but the dataset has " + std::to_string(tokens) +
+                              "; use a longer dataset, or exclude such rows");
         }
     }
     return exit_done;

@@ -21,26 +21,26 @@ bool asks_for_several(const std::string& extra_body) {
 std::string problem_of(const ReplayOptions& options, const Trace& trace) {
     const StartRules& start = options.workload.users.start;
     if (!trace.recorded) {
-        return "the trace holds no messages; use a trace of conversations, or remove --assistant";
+        return "the trace has no messages; use a trace of conversations, or remove --assistant";
     }
     if (options.request.dialect->api != Api::openai_chat) {
-        return "only --api openai-chat is spoken that way; remove --api";
+        return "only --api openai-chat supports it; remove --api";
     }
     if (options.workload.files.sessions != Sessions::closed) {
-        return "a turn waits for the answer before it; give --sessions closed, or --users N";
+        return "each turn must wait for the answer before it; add --sessions closed or --users N";
     }
     if (asks_for_several(options.request.extra_body)) {
-        return "a conversation goes on from one answer; remove \"n\" from --extra-body";
+        return "a conversation continues from one answer; remove \"n\" from --extra-body";
     }
     if (start.is_inside() || start.warms_up()) {
-        return "conversations begin at their first turns; remove --start-within and "
+        return "conversations must begin at their first turn; remove --start-within and "
                "--warmup-requests";
     }
     if (!options.prompts.save_prompts.empty()) {
-        return "prompts are known in the run only; remove --save-prompts";
+        return "prompts are known only during the run; remove --save-prompts";
     }
     if (!options.again.resume.empty()) {
-        return "what was said is lost with the run that was killed; --from plays it anew";
+        return "the answers were lost when the run was killed; run it again with --from";
     }
     return "";
 }
@@ -55,27 +55,24 @@ int check_live(const ReplayOptions& options, const Trace& trace) {
     const Assistant assistant = assistant_of(options.request, trace);
     if (assistant == Assistant::recorded) {
         if (!trace.deltas && text_of(options.request.live_keep) != text_of(KeptWords())) {
-            std::fputs("driftless: --live-keep is about live answers: give --assistant live, too\n",
+            std::fputs("driftless: --live-keep applies to live answers; add --assistant live\n",
                        stderr);
             return exit_usage;
         }
         if (!trace.deltas) {
             return exit_done;
         }
-        std::fputs(
-            "driftless: --assistant recorded: the trace holds no answers; remove the "
-            "flag\n",
-            stderr);
+        std::fputs("driftless: --assistant recorded: the trace has no answers; remove the flag\n",
+                   stderr);
         return exit_usage;
     }
     const std::string problem = problem_of(options, trace);
     if (problem.empty()) {
         return exit_done;
     }
-    std::fprintf(
-        stderr, "driftless: %s: %s\n",
-        options.request.assistant ? "--assistant live" : "the trace holds new messages alone",
-        problem.c_str());
+    std::fprintf(stderr, "driftless: %s: %s\n",
+                 options.request.assistant ? "--assistant live" : "the trace has only new messages",
+                 problem.c_str());
     return exit_usage;
 }
 

@@ -28,11 +28,11 @@ std::string arrival_refusal(const RateFlags& flags, const Error& error) {
                    "rate, or select less with --end, --limit or --duration";
         case ErrorCode::not_found:
             return flag +
-                   ": no row arrives before the rate ends, or within --duration; give more "
-                   "time or a higher rate";
+                   ": no row arrives before the rate ends or within --duration; give more time or "
+                   "a higher rate";
         default:
-            return "--arrivals recorded: all selected rows have one recorded instant, and no gaps "
-                   "to scale; use constant, poisson or gamma:K";
+            return "--arrivals recorded: all selected rows have the same recorded instant, so "
+                   "there are no gaps to scale; use constant, poisson or gamma:K";
     }
 }
 
@@ -89,7 +89,7 @@ std::vector<std::string> arrival_notes(const WorkloadFlags& flags, const Trace& 
     const ArrivalFacts facts = *arrival_facts(flags, trace, plan);
     char mean[64] = "";
     if (facts.planned_rate) {
-        (void)std::snprintf(mean, sizeof mean, ", %.4g a second in the mean", *facts.planned_rate);
+        (void)std::snprintf(mean, sizeof mean, ", %.4g per second on average", *facts.planned_rate);
     }
     std::string note = rate_flag_text(flags.rates) + ", " + facts.law + ": " +
                        (rules.by_trees ? "session trees" : "rows") + " in " +
@@ -97,7 +97,7 @@ std::vector<std::string> arrival_notes(const WorkloadFlags& flags, const Trace& 
                        std::to_string(rules.seed) + mean;
     const bool ends = !rules.all_at_once && !rules.over_rows && rules.curve.last_rate() == 0;
     if (ends && plan.rows_outside > 0) {
-        note += "; the rate ends with 0, and rows that do not arrive before that are not sent";
+        note += "; the rate ends at 0, so rows that do not arrive before are not sent";
     }
     return {note};
 }

@@ -108,7 +108,7 @@ int check_bodies(const ReplayOptions& options, const Trace& trace) {
     if (!options.prompts.save_prompts.empty() &&
         ::lstat(options.prompts.save_prompts.c_str(), &facts) == 0) {
         std::fprintf(stderr,
-                     "driftless: --save-prompts %s: exists already; name a new file or remove it\n",
+                     "driftless: --save-prompts %s: already exists; name a new file or remove it\n",
                      options.prompts.save_prompts.c_str());
         return exit_usage;
     }
@@ -119,22 +119,23 @@ int check_bodies(const ReplayOptions& options, const Trace& trace) {
         !trace.recorded && trace.body_api != api) {
         const bool by_file = trace.body_api.starts_with(options.request.dialect->name);
         std::fprintf(stderr,
-                     "driftless: the trace holds bodies that were saved for --api %s, not %s; %s, "
-                     "or replay the trace that they were made from\n",
+                     "driftless: the trace has bodies saved for --api %s, not %s; %s, or replay "
+                     "the original trace\n",
                      trace.body_api.c_str(), api.c_str(),
-                     by_file ? "give the --template that they were made with" : "say so");
+                     by_file ? "give the --template that they were made with" : "use that API");
         return exit_usage;
     }
     if (options.workload.load.copies > 1) {
-        std::fprintf(stderr,
-                     "driftless: --replicate: copies share nothing, but whole bodies and recorded "
-                     "requests say the same; replicate a trace of lengths and block ids\n");
+        std::fprintf(
+            stderr,
+            "driftless: --replicate: copies must share nothing, but copies of whole bodies or "
+            "recorded requests are equal; replicate a trace of lengths and block ids\n");
         return exit_usage;
     }
     if (options.server.verify_prompts > 0) {
         std::fprintf(stderr,
-                     "driftless: --verify-prompts: the trace holds whole bodies, not prompts that "
-                     "are built; verify the trace that they were made from\n");
+                     "driftless: --verify-prompts: the trace has whole bodies, not prompts to "
+                     "build; verify the trace that they were made from\n");
         return exit_usage;
     }
     return exit_done;

@@ -28,12 +28,11 @@ int check_one_body(const Trace& trace, const Server& server) {
     if (!server.against || !is_whole || server.against->findings.model == server.body.model) {
         return exit_done;
     }
-    std::fprintf(
-        stderr,
-        "driftless: --against: the trace holds whole requests, which go to both servers as "
-        "they are, and --url has model \"%s\", --against \"%s\"; serve one model, or name "
-        "one that both know in --model\n",
-        server.body.model.c_str(), server.against->findings.model.c_str());
+    std::fprintf(stderr,
+                 "driftless: --against: the trace has whole requests, which both servers get "
+                 "unchanged, but --url has model \"%s\" and --against \"%s\"; serve the same "
+                 "model, or name one that both know with --model\n",
+                 server.body.model.c_str(), server.against->findings.model.c_str());
     return exit_preflight;
 }
 

@@ -72,8 +72,8 @@ std::string short_answers_warning(OutputRule output, const Workload& workload,
     return count == 0 ? ""
                       : std::to_string(count) + " of " + std::to_string(rows.size()) +
                             " rows ask for fewer than the " + std::to_string(least) +
-                            " tokens that the server was seen to accept, and may be refused; "
-                            "--output free asks for no length";
+                            " tokens that the server accepted in the preflight, and may be "
+                            "refused; --output free asks for no length";
 }
 
 std::string split_warning(const Workload& workload, const Overhead& overhead, bool templated) {
@@ -88,14 +88,14 @@ std::string split_warning(const Workload& workload, const Overhead& overhead, bo
                                                    : "all " + tokens + " are";
     return "the server counts " + tokens + (templated ? " template" : "") +
            (around == 1 ? " token" : " tokens") +
-           " around a prompt and does not show how many of them stand in front; " + in_front +
-           " assumed to, so cache blocks may be shifted by up to " +
+           " around a prompt and does not show how many of them come first; " + in_front +
+           " assumed to come first, so cache blocks may be shifted by up to " +
            counted(around, "token", "tokens") + ", and each of the " + std::to_string(sharing) +
            " rows (of " + std::to_string(rows.size()) +
            ") that share a prefix may miss one; --overhead PRE,POST with PRE+POST = " + tokens +
            " sets the split" +
-           (templated ? "; --tokenizer with the model's folder shows it where the chat template "
-                        "there is a common one"
+           (templated ? "; --tokenizer with the model's folder finds it if the chat template there "
+                        "is a common one"
                       : "");
 }
 

@@ -33,8 +33,8 @@ int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) 
     }
     std::fprintf(
         stderr,
-        "driftless: --%s %u: with %s so many users need %llu copies of %s, and half of "
-        "the free memory has room for %llu; give fewer users, or a trace with more sessions\n",
+        "driftless: --%s %u: with %s, that many users need %llu copies of %s, but half of the free "
+        "memory has room for %llu; use fewer users, or a trace with more sessions\n",
         rules.single_rows ? "concurrency" : "users", rules.users,
         counted(trees, "session tree", "session trees").c_str(),
         static_cast<unsigned long long>(copies), counted(plan.rows.size(), "row", "rows").c_str(),
@@ -47,17 +47,17 @@ int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) 
 int check_users(const UserRules& rules, std::uint32_t trees, const Trace& trace, const Plan& plan) {
     if (rules.users > trees && !rules.recycle && !rules.single_rows) {
         std::fprintf(stderr,
-                     "driftless: --users %u: the selection has %s, and each is played once; give "
-                     "%s at most, or --recycle with --for\n",
+                     "driftless: --users %u: the selection has %s, each replayed once; give at "
+                     "most %s, or --recycle with --for\n",
                      rules.users, counted(trees, "session tree", "session trees").c_str(),
                      counted(trees, "user", "users").c_str());
         return exit_input;
     }
     if (rules.recycle && (trace.recorded || !trace.body_ends.empty())) {
-        std::fprintf(stderr,
-                     "driftless: --recycle: the trace holds whole requests, which are sent as they "
-                     "stand: a second pass would find the first one in the cache; remove the "
-                     "flag\n");
+        std::fprintf(
+            stderr,
+            "driftless: --recycle: the trace has whole requests, which are sent unchanged, so a "
+            "second pass would find the first in the cache; remove the flag\n");
         return exit_input;
     }
     return check_memory(rules, trees, plan);
@@ -100,14 +100,14 @@ std::vector<std::string> user_notes(const UserRules& rules, std::uint32_t trees,
     if (rules.single_rows) {
         return {counted(rules.users, "row is", "rows are") + " open at once, of " +
                 counted(plan.rows.size(), "row", "rows") + " in file order" +
-                (rules.recycle ? ", again and again: " : ": ") + end};
+                (rules.recycle ? ", repeatedly: " : ": ") + end};
     }
     const std::string growth =
         rules.first() == rules.users ? "" : std::to_string(rules.first()) + " to ";
     return {growth + counted(rules.users, "user plays", "users play") + " " +
             counted(trees, "session tree", "session trees") + " (" +
             counted(plan.rows.size(), "row", "rows") + "), one at a time each" +
-            (rules.recycle ? ", again and again: " : ": ") + end};
+            (rules.recycle ? ", repeatedly: " : ": ") + end};
 }
 
 }  // namespace driftless

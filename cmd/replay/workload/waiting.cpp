@@ -27,7 +27,7 @@ int check_waits(const Trace& trace, const GapRules& rules, bool by_users) {
     if (rules.rule == GapRule::start_to_start && trace.rows_laid_out > 0) {
         std::fprintf(stderr,
                      "driftless: --gap start-to-start: %s no recorded start, only a gap after an "
-                     "answer; --gap end-to-start keeps that gap\n",
+                     "answer; use --gap end-to-start\n",
                      counted(trace.rows_laid_out, "row has", "rows have").c_str());
         return exit_input;
     }
@@ -36,8 +36,8 @@ int check_waits(const Trace& trace, const GapRules& rules, bool by_users) {
     }
     std::fprintf(stderr,
                  "driftless: --sessions closed: no row of the trace says which row it waits for; "
-                 "remove the flag, and every row is sent at its recorded instant, or give --users "
-                 "N, and N sessions are sent at a time (--concurrency N: N single rows)\n");
+                 "remove the flag to send every row at its recorded instant, or use --users N to "
+                 "send N sessions at a time (--concurrency N: N single rows)\n");
     return exit_input;
 }
 
@@ -94,7 +94,7 @@ std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, co
                     " for others, due when those have ended; " + others);
     if (waits.outside > 0) {
         notes.push_back(counted(waits.outside, "row waits", "rows wait") +
-                        " for rows that are not selected, and takes them for ended before time 0");
+                        " for rows outside the selection, which count as ended before time 0");
     }
     return notes;
 }

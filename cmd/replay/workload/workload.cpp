@@ -112,7 +112,7 @@ OrExit<RowModels> named_models(const std::optional<FieldTemplate>& row_model, co
     }
     if (trace.recorded) {
         std::fprintf(stderr,
-                     "driftless: --model with a column does not go with recorded requests: give "
+                     "driftless: --model with a column cannot be used with recorded requests; give "
                      "one model for all of them\n");
         return exit_input;
     }
@@ -122,7 +122,7 @@ OrExit<RowModels> named_models(const std::optional<FieldTemplate>& row_model, co
     if (!errors.empty()) {
         return exit_input;
     }
-    std::printf("models: %zu of the rows' own (%s)\n", models.names().size(),
+    std::printf("models: %zu, named by the rows (%s)\n", models.names().size(),
                 list_first(models.names(), models_shown).c_str());
     return models;
 }
@@ -144,8 +144,8 @@ OrExit<BarredTrace> barred(const UserRules& users, const Plan& plan, Trace trace
                                         [](std::int64_t length_ns) { return length_ns > 0; });
     if (!ends_known) {
         std::fprintf(stderr,
-                     "driftless: --barrier tree: the trace does not say when answers had ended; "
-                     "--barrier stream waits for what it says\n");
+                     "driftless: --barrier tree: the trace does not say when answers ended; use "
+                     "--barrier stream\n");
         return exit_input;
     }
     return add_barriers(plan, std::move(trace));
@@ -161,9 +161,9 @@ OrExit<std::vector<std::uint32_t>> shared_blocks(const UserRules& users, const T
     SystemBlocks found = system_blocks(trace, plan);
     if (found.rows == 0) {
         std::fprintf(stderr,
-                     "driftless: --recycle-share system: no conversation of the trace declares "
-                     "system or tool tokens of a whole block, and no first requests of a tree "
-                     "have a block in common; --recycle-share none shares nothing\n");
+                     "driftless: --recycle-share system: no conversation of the trace has a whole "
+                     "block of system or tool tokens, and no first requests of trees share a "
+                     "block; use --recycle-share none\n");
         return exit_input;
     }
     add_notes("users",
@@ -284,7 +284,7 @@ OrExit<Plan> for_both(const ReplayOptions& options, const Trace& trace, Plan pla
         a_first += rows[i].side == Side::a ? 1 : 0;
     }
     add_notes("dual",
-              {"each row goes to --url (a) and to --against (b) in one instant, " +
+              {"each row goes to --url (a) and to --against (b) at one instant, " +
                grouped(a_first) + " to a first and " + grouped(plan.rows.size() - a_first) +
                " to b: " + counted(rows.size(), "request", "requests")},
               notes);

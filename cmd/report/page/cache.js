@@ -12,8 +12,8 @@ const losses = [
     color: "orange",
     has: (row) => requests.value("overtaken", row) === "true",
   },
-  { name: "another server than the turn before", color: "purple", has: (row) => movedFrom(row) },
-  { name: "not explained by the record: evicted, or never kept", color: "red", has: () => true },
+  { name: "sent to another server than the turn before", color: "purple", has: (row) => movedFrom(row) },
+  { name: "not explained by the record: evicted, or never cached", color: "red", has: () => true },
 ];
 
 let earlierUrl = null;
@@ -36,15 +36,15 @@ function addCache() {
   const part = addPart(
     "cache",
     "Prefix cache",
-    "Expected is what a cache without limits would hold, by the trace. " +
-      "Hit is what the server says that it took from its cache.",
+    "Expected is what an unlimited cache would hit, according to the trace. " +
+      "Hit is what the server reports as taken from its cache.",
   );
   const forecastRows = allRows.filter(
     (row) => !Number.isNaN(expectedTokens[row]) && !Number.isNaN(stamps.fired[row]),
   );
   const reported = forecastRows.filter((row) => !Number.isNaN(cachedTokens[row]));
   if (!forecastRows.some((row) => expectedTokens[row] > 0)) {
-    addLine(part, "No prompt shares a prefix that the trace tells of: there is nothing to hit.");
+    addLine(part, "According to the trace no prompts share a prefix: there is nothing to hit.");
     return;
   }
   addHitShare(part, forecastRows, reported);
@@ -55,7 +55,7 @@ function addCache() {
       part,
       reported.filter((row) => cachedTokens[row] < expectedTokens[row]),
     );
-  else addLine(part, "The server does not say what it had cached: hits are not known.");
+  else addLine(part, "The server does not report cached tokens: hits are not known.");
   if (forecast.why_not) addLine(part, forecast.why_not);
   else addIcicle(part);
 }
@@ -64,7 +64,7 @@ function addHitShare(part, forecastRows, reported) {
   const at = column(moment, forecastRows);
   new Chart(part.grid, {
     title: "Hit rate over time",
-    note: "tokens of prompts, by the time their requests were fired",
+    note: "prompt tokens, by the time when requests were fired",
     x: timeAxis,
     y: axis(
       "linear",
@@ -123,7 +123,7 @@ function addLosses(part, rows) {
   const lost = (row) => expectedTokens[row] - cachedTokens[row];
   new Chart(part.grid, {
     title: "Lost hits over time",
-    note: "tokens that were expected and not hit, row by row, by what the record says of the cause",
+    note: "tokens expected but not hit, row by row, by the cause in the record",
     x: timeAxis,
     y: countAxis("log", "tokens lost"),
     layers: () =>

@@ -6,11 +6,11 @@ function addClient() {
   const part = addPart(
     "client",
     "Client",
-    "What the instrument itself did. Drift is fired minus due: how late a request left this program.",
+    "What driftless itself did. Drift is fired minus due: how late a request left this program.",
   );
   addDrift(part);
   if (clientSeconds.rows === 0) {
-    addLine(part, "There is no client.jsonl: what the engine's thread did is not known.");
+    addLine(part, "There is no client.jsonl: the engine thread's activity is not known.");
     return;
   }
   addBusy(part);
@@ -34,7 +34,7 @@ function addDrift(part) {
   const shownDrift = (rows) => rows.map((row) => Math.max(1, drift[row]));
   new Chart(part.grid, {
     title: "Drift, by cause",
-    note: "wake: the host woke us late; guard: another request left just before; lane: no free connection",
+    note: "wake: the host woke the engine late; guard: another request was sent just before; lane: no free connection",
     wide: true,
     x: timeAxis,
     y: durationAxis("log", "drift"),
@@ -88,7 +88,7 @@ function addBusy(part) {
     span.map((ns, i) => names.reduce((sum, name) => sum + (clientSeconds.numbers(name)[i] || 0), 0) / ns);
   new Chart(part.grid, {
     title: "The engine's thread",
-    note: "share of each second that it worked, and that others had its CPU",
+    note: "share of each second in which it worked, and in which others used its CPU",
     x: timeAxis,
     y: axis(
       "linear",
@@ -119,7 +119,7 @@ function addWakes(part) {
   const positive = (name) => secondSteps(clientSeconds.numbers(name).map((ns) => (ns > 0 ? ns : NaN)));
   new Chart(part.grid, {
     title: "Worst of each second",
-    note: "how late sleeps ended, how long the loop did not look, how long received bytes may have waited",
+    note: "how late sleeps ended, the longest pass of the loop, how long received bytes may have waited",
     x: timeAxis,
     y: durationAxis("log", "time"),
     layers: () => [

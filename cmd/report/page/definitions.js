@@ -9,7 +9,7 @@ const comparisons = [
     "first content or reasoning - fired",
     "first content, reasoning or tool text - fired",
     "the same",
-    "first event - head of the answer",
+    "first event - response headers",
   ],
   ["TTFT from due", "first token - due: free of coordinated omission", "-", "-", "-", "-", "-"],
   [
@@ -18,14 +18,14 @@ const comparisons = [
     "(last event - first event) / (N - 1)",
     "(E2E - TTFT) / (N - 1)",
     "called ITL: (last - first content) / (N - tokens of the first)",
-    "called ITL, weighted by tokens; its TPOT has TTFT in it",
+    "called ITL, weighted by tokens; its TPOT includes TTFT",
     "(last - first event) / recorded length",
   ],
   [
     "ITL",
     "gaps between tokens of all requests",
     "gaps between events of all requests",
-    "gaps between events, split by tokens on its own route",
+    "gaps between events; split by tokens on its own route",
     "ICL: gaps between events",
     "-",
     "gaps per request",
@@ -41,10 +41,10 @@ const comparisons = [
   ],
   [
     "failed",
-    "all that is not ok, not abandoned and not cut off by the end of the run",
-    "an error inside a 200 is no failure",
+    "everything that is not ok, not abandoned and not cut off by the end of the run",
+    "an error inside a 200 is not a failure",
     "the same as vLLM",
-    "a bare error object is no failure",
+    "a bare error object is not a failure",
     "any error object is a failure",
     "nothing fails",
   ],
@@ -73,7 +73,7 @@ function addDefinitions() {
     "definitions",
     "Definitions",
     "The same word means different things in different tools. " +
-      "As read in vLLM 0.32.0, SGLang 0.5.23, AIPerf 0.13.0, GuideLLM 0.8.1 and trace-replayer (84c9193a).",
+      "From the sources of vLLM 0.32.0, SGLang 0.5.23, AIPerf 0.13.0, GuideLLM 0.8.1 and trace-replayer (84c9193a).",
   );
   part.append(
     table(

@@ -19,12 +19,12 @@ function sizeSentence(tokens, rates, observed) {
       ? "the cache of each worker holds"
       : cacheSize.caches === 1
         ? "its cache holds"
-        : `${whole(cacheSize.caches)} caches, each for itself, hold`;
+        : `${whole(cacheSize.caches)} separate caches hold`;
   const hit = observed === null ? "" : `; ${(100 * observed).toFixed(1)} % were hit`;
   return (
-    `The server says that ${holders} ${whole(cacheSize.tokens)} tokens (${cacheSize.metric}). One cache of that ` +
-    `size could hit ${low === high ? low : `${low} to ${high}`} of the prompt tokens by the trace${hit}. ` +
-    "Requests that run take places of it, too."
+    `According to the server, ${holders} ${whole(cacheSize.tokens)} tokens (${cacheSize.metric}). One cache of that ` +
+    `size could hit ${low === high ? low : `${low} to ${high}`} of the prompt tokens of the trace${hit}. ` +
+    "Running requests also use this space."
   );
 }
 
@@ -43,7 +43,7 @@ function addCapacityCurve(part) {
   }
   new Chart(part.grid, {
     title: "Hit rate by cache size",
-    note: `by the trace, in blocks of ${whole(forecast.block_size)} tokens, the least recently used out first`,
+    note: `for the trace, in blocks of ${whole(forecast.block_size)} tokens, evicting the least recently used`,
     x: countAxis("log", "tokens that the cache holds"),
     y: percentAxis("share of prompt tokens", { to: Math.min(1, 1.15 * Math.max(...rates, observed || 0)) }),
     layers: () => [
@@ -62,7 +62,7 @@ function addCapacityCurve(part) {
         color: "purple",
         at: cacheSize.tokens,
         dash: true,
-        name: `size that the server says ${short(cacheSize.tokens)}`,
+        name: `size that the server reports ${short(cacheSize.tokens)}`,
       },
       cacheSize && observed !== null
         ? { kind: "ring", color: "orange", x: [cacheSize.tokens], y: [observed] }
@@ -105,7 +105,7 @@ function addIcicle(part) {
     height: 380,
     note:
       `each as wide as the prompts that have it (at least ${forecast.shown_from}), as deep as its tokens; ` +
-      "pale: could be hit by the trace; full: was hit",
+      "pale: could be hit according to the trace; full: was hit",
     x: countAxis("linear", "prompts", { from: 0, to: width }),
     y: countAxis("root", "tokens from the beginning", { from: deepest, to: 0 }),
     layers: () => [

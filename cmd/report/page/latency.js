@@ -6,7 +6,7 @@ const metrics = [
     key: "ttft_due_ns",
     figure: "ttft_due",
     name: "TTFT from due",
-    said: "first token minus due: with what the row waited in this client",
+    said: "first token minus due: includes what the row waited in this client",
   },
   {
     key: "tpot_ns",
@@ -31,7 +31,7 @@ const latencyAxis = (more) => ({
 function addLatency() {
   const part = addPart("latency", "Latency");
   if (measuredRows.length === 0) {
-    addLine(part, "No request was answered whole: there is nothing to measure.");
+    addLine(part, "No request got a complete answer: there is nothing to measure.");
     return;
   }
   part.insertBefore(latencyTable(), part.grid);
@@ -95,8 +95,8 @@ function addOverTime(part) {
     isLatency: true,
     isAllRecords: true,
     note:
-      "every record at the time it was fired, those without a value at the foot; " +
-      "percentiles where enough rows carry them",
+      "every record at the time it was fired, those without a value at the bottom; " +
+      "percentiles where there are enough rows",
     x: timeAxis,
     y: latencyAxis(),
     layers(from, to) {
@@ -146,7 +146,7 @@ function addDistributions(part) {
   const sorted = () => sortedValues(requests.numbers(metric.key), shownRows());
   new Chart(part.grid, {
     title: "Histogram",
-    note: "rows that are ok, in the time that is shown; a log axis",
+    note: "ok rows in the time shown; log axis",
     isLatency: true,
     x: latencyAxis(),
     y: countAxis("linear", "requests", { isWhole: true }),
@@ -184,7 +184,7 @@ function addDistributions(part) {
   });
   new Chart(part.grid, {
     title: "Percentiles",
-    note: "the axis of HDR plots: each step to the right leaves out nine of ten of the rest",
+    note: "the axis of HDR plots: each step to the right leaves one tenth of the remaining rows",
     isLatency: true,
     x: axis(
       "tail",
@@ -223,7 +223,7 @@ function addAgainst(part) {
     { title: "Against the length of the input", label: "prompt tokens", values: inputTokens, kind: "log" },
     {
       title: "Against uncached tokens",
-      label: `prompt tokens that were not cached${reports ? "" : " (by forecast)"}`,
+      label: `prompt tokens not cached${reports ? "" : " (by forecast)"}`,
       values: uncached,
       kind: "log",
     },
@@ -245,7 +245,7 @@ function addAgainst(part) {
     if (new Set(column(one.values, known)).size < 2) continue;
     new Chart(part.grid, {
       title: one.title,
-      note: "rows that are ok, in the time that is shown",
+      note: "ok rows in the time shown",
       isLatency: true,
       x: countAxis(one.kind, one.label, { isWhole: true }),
       y: latencyAxis(),

@@ -6,8 +6,8 @@ function addLoad() {
   const part = addPart(
     "load",
     "Load",
-    "What the server was asked for, and what it gave. A drag over any time chart zooms into all of them, two " +
-      "fingers do so, too; a double click shows the whole run again.",
+    "What the server was asked for, and what it delivered. Drag over any time chart, or use two fingers, to zoom " +
+      "all of them; double-click to show the whole run again.",
   );
   const sent = indexes(requests.rows, (row) => !Number.isNaN(stamps.fired[row]));
   const fired = column(stamps.fired, sent);
@@ -22,7 +22,7 @@ function addLoad() {
   );
   new Chart(part.grid, {
     title: "Requests per second",
-    note: "due, fired and ended in equal stretches of time",
+    note: "due, fired and ended per interval of equal length",
     x: timeAxis,
     y: countAxis("linear", "requests/s"),
     layers(from, to) {
@@ -46,7 +46,7 @@ function addLoad() {
   const trees = liveTrees();
   new Chart(part.grid, {
     title: "In flight",
-    note: `requests that were sent and not over${trees ? "; trees from their first request to their last end" : ""}`,
+    note: `requests sent and not yet ended${trees ? "; trees from their first request to their last end" : ""}`,
     x: timeAxis,
     y: countAxis("linear", "open", { isWhole: true }),
     layers: () => [

@@ -18,7 +18,7 @@ function addOutcomes() {
   else
     addLine(
       part,
-      requests.of > requests.rows ? "None of the rows that this page has failed." : "No request failed.",
+      requests.of > requests.rows ? "No row on this page failed." : "No request failed.",
     );
   addSlowest(part);
 }
@@ -32,7 +32,7 @@ function addFailures(part) {
   const when = (row) => (Number.isNaN(stamps.ended[row]) ? moment[row] : stamps.ended[row]);
   new Chart(part.grid, {
     title: "Failures over time",
-    note: "by the instant at which they were over",
+    note: "by the time they ended",
     wide: true,
     x: timeAxis,
     y: countAxis("linear", "requests", { isWhole: true }),
@@ -62,7 +62,7 @@ function addFailures(part) {
   });
   if (summary.errors && summary.errors.length > 0) {
     part.append(
-      make("h3", {}, "In the server's words"),
+      make("h3", {}, "Error texts of the server"),
       table(
         ["words", "outcome", "requests"],
         summary.errors.map((one) => [

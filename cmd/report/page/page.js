@@ -36,7 +36,7 @@ function addHead() {
         "p",
         { class: "note" },
         `The run has ${whole(requests.of)} records; the charts draw ${whole(requests.rows)} of them, evenly ` +
-          "spread. The figures are of all.",
+          "spread. The figures cover all.",
       ),
     );
   }
@@ -51,7 +51,7 @@ function whyList(verdict) {
       make(
         "li",
         { class: "warning" },
-        "The run was killed, or still goes on: this page has it as far as its files go.",
+        "The run was killed or is still running: this page shows what its files have so far.",
       ),
     );
   if (summary.unfinished) {
@@ -60,7 +60,7 @@ function whyList(verdict) {
         "li",
         { class: "warning" },
         `${plural(summary.unfinished.rows, "row has", "rows have")} no record; ` +
-          `${whole(summary.unfinished.rows_left)} of them had left.`,
+          `${whole(summary.unfinished.rows_left)} of them had been sent.`,
       ),
     );
   }
@@ -70,7 +70,7 @@ function whyList(verdict) {
     );
   if (lines.length === 0)
     lines.push(
-      make("li", {}, "Every row left in time and its answer was read in time, by the limits of this host."),
+      make("li", {}, "Every row was sent in time and its answer read in time, within the limits of this host."),
     );
   return make("ul", {}, lines);
 }

@@ -2,7 +2,7 @@
 
 const timeAxis = {
   kind: "time",
-  label: "time from the beginning (s)",
+  label: "time since the start (s)",
   tick: (value) => `${+value.toPrecision(7)}`,
   text: (value) => clockText(value, clock.to - clock.from),
 };

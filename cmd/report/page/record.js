@@ -5,7 +5,7 @@ const stages = [
   ["fired", "fired_ns"],
   ["on the wire", "wire_ns"],
   ["sent", "sent_ns"],
-  ["head of the answer", "headers_ns"],
+  ["response headers", "headers_ns"],
   ["first token", "first_token_ns"],
   ["last token", "last_token_ns"],
   ["over", "ended_ns"],

@@ -50,7 +50,7 @@ const serverCharts = [
   },
   {
     title: "Prefill",
-    note: "prompt tokens that were computed, and those taken from caches",
+    note: "prompt tokens computed, and those taken from caches",
     y: countAxis("linear", "tokens/s"),
     rates: [
       ["computed_prefill_tokens", "computed", "orange"],
@@ -61,13 +61,13 @@ const serverCharts = [
   },
   {
     title: "Decode",
-    note: "tokens that were made",
+    note: "tokens generated",
     y: countAxis("linear", "tokens/s"),
     rates: [["generated_tokens", "made", "blue"]],
   },
   {
     title: "Hit rate of the server",
-    note: "tokens found in the prefix cache, of those looked up",
+    note: "share of looked-up tokens found in the prefix cache",
     y: percentAxis("share of tokens", { to: 1 }),
     rates: [["prefix_hit_tokens", "hits", "blue", "prefix_query_tokens"]],
   },
@@ -88,7 +88,7 @@ const serverCharts = [
   },
   {
     title: "Time in the server",
-    note: "per request that ended meanwhile",
+    note: "per request that ended in the interval",
     y: axis(
       "linear",
       "time",
@@ -103,7 +103,7 @@ const serverCharts = [
   },
   {
     title: "Speculation",
-    note: "draft tokens that were accepted",
+    note: "draft tokens accepted",
     y: percentAxis("share accepted", { to: 1 }),
     rates: [["accepted_tokens", "accepted", "blue", "draft_tokens"]],
   },
@@ -119,10 +119,10 @@ function addServer() {
   const part = addPart(
     "server",
     "Server",
-    "What the server says of itself, read from its page of metrics beside the run.",
+    "The server's own figures, read from its metrics page during the run.",
   );
   if (server.rows === 0) {
-    addLine(part, "No page of metrics was recorded: there is no server.jsonl with one.");
+    addLine(part, "No metrics page was recorded: there is no server.jsonl with one.");
     return;
   }
   const missing = [];
@@ -155,5 +155,5 @@ function addServer() {
       ],
     });
   }
-  if (missing.length > 0) addLine(part, `The server does not say: ${missing.join(", ")}.`);
+  if (missing.length > 0) addLine(part, `The server does not report: ${missing.join(", ")}.`);
 }

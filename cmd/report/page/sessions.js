@@ -22,7 +22,7 @@ function addSessions() {
   const part = addPart("sessions", "Sessions");
   const trees = requests.anyKnown("tree") ? readTrees() : [];
   if (!trees.some((tree) => tree.rows.length > 1)) {
-    addLine(part, "Rows stand alone: the trace names no sessions of several turns.");
+    addLine(part, "All rows are single: the trace has no sessions of several turns.");
     return;
   }
   part.insertBefore(treeTable(trees), part.grid);
@@ -66,7 +66,7 @@ function treeTable(trees) {
         trees.map((tree) => tree.to - tree.from),
         seconds,
       ),
-      line("of it, some request open", trees.map(openTime), seconds),
+      line("of it, with a request open", trees.map(openTime), seconds),
       line(
         "of it, gaps",
         trees.map((tree) => tree.to - tree.from - openTime(tree)),
@@ -107,7 +107,7 @@ function pagesOf(trees) {
 function addLanes(part, trees) {
   for (const tree of trees) tree.lanes = lanesOf(tree);
   const orders = {
-    "by beginning": (a, b) => a.from - b.from,
+    "by start": (a, b) => a.from - b.from,
     "longest first": (a, b) => b.to - b.from - (a.to - a.from),
     "most requests first": (a, b) => b.rows.length - a.rows.length,
   };
@@ -138,8 +138,8 @@ function addLanes(part, trees) {
   const chart = new Chart(part.grid, {
     title: "Lanes",
     note:
-      "a lane for each session, sub-agents below the session that called them, lines between trees; " +
-      "pale until the first token, then full",
+      "one lane per session, sub-agents below the session that called them, lines between trees; " +
+      "pale until the first token, then solid",
     wide: true,
     height: 400,
     x: timeAxis,

@@ -14,13 +14,13 @@ function markSteady() {
 function addSteady() {
   const part = addPart("steady", "Steady state");
   if (!steady.found) {
-    addLine(part, "It was not looked for: fewer than 100 requests left.");
+    addLine(part, "It was not computed: fewer than 100 requests were sent.");
     return;
   }
   if (steady.end_ns <= steady.begin_ns) {
     addLine(
       part,
-      `No part of the run is steady: nothing is left between its ramp (${digits(steady.ramp_ns / 1e9)} s) and its ` +
+      `No part of the run is steady: nothing remains between its ramp (${digits(steady.ramp_ns / 1e9)} s) and its ` +
         `drain (${digits(steady.drain_ns / 1e9)} s).`,
     );
     return;
@@ -49,20 +49,20 @@ function addSteady() {
 
 function steadyReasons(from, to, length, all) {
   const trend = (what, { z, p }) => {
-    if (p === null) return `${what}: too few to tell of a trend`;
+    if (p === null) return `${what}: too few to show a trend`;
     if (p >= 0.01) return `${what} has no trend (p = ${digits(p)})`;
     return `${what} ${z > 0 ? "rises" : "falls"} (p ${p < 0.001 ? "below 0.001" : `= ${digits(p)}`})`;
   };
   const { little } = steady;
   return [
-    `${digits(from)} s to ${digits(to)} s are left once the ramp (${digits(steady.ramp_ns / 1e9)} s) and the ` +
-      `drain (${digits(steady.drain_ns / 1e9)} s) are cut: ${share(length, all)} of the run`,
+    `${digits(from)} s to ${digits(to)} s remain without the ramp (${digits(steady.ramp_ns / 1e9)} s) and the ` +
+      `drain (${digits(steady.drain_ns / 1e9)} s): ${share(length, all)} of the run`,
     `${trend("the number in flight", steady.in_flight_trend)}; ${trend("TTFT", steady.ttft_trend)}`,
     `Little's law ${little.holds ? "holds" : "does not hold"} within 5 % (${signedShare(little.difference)})`,
     steady.effective_ttfts >= steady.ttfts
       ? `all ${whole(steady.ttfts)} TTFTs are independent`
-      : `${whole(steady.effective_ttfts)} of ${whole(steady.ttfts)} TTFTs are independent: the others follow ` +
-        "from those before them",
+      : `${whole(steady.effective_ttfts)} of ${whole(steady.ttfts)} TTFTs are independent: the others depend ` +
+        "on those before them",
   ].map((text) => make("li", {}, text));
 }
 
@@ -83,7 +83,7 @@ function steadyTable() {
   return table(
     ["", "whole run", "steady part"],
     [
-      line("requests that left", (side) => whole(side.requests)),
+      line("requests sent", (side) => whole(side.requests)),
       line("time", (side) => `${digits(side.seconds)} s`),
       line("requests answered per second", (side) => digits(side.request_throughput)),
       line("output tokens per second", (side) => digits(side.output_throughput)),
@@ -98,7 +98,7 @@ function littleTable() {
   return table(
     ["Little's law, in the steady part", ""],
     [
-      ["rate: requests that left per second", digits(rate)],
+      ["rate: requests sent per second", digits(rate)],
       ["time in flight: mean of those", duration(time_s * 1e9)],
       ["product: rate x time in flight", digits(rate * time_s)],
       ["in flight: mean over time", digits(in_flight)],
@@ -114,7 +114,7 @@ function addLittle(part, from, to) {
     (row) => phases[row] === "profile" && !Number.isNaN(stamps.fired[row] + stamps.ended[row]),
   );
   if (requests.of > requests.rows) {
-    addLine(part, "The page has only some of the records, so that it does not draw what was in flight.");
+    addLine(part, "The page has only some of the records, so it does not draw requests in flight.");
     return;
   }
   const open = openOver(column(stamps.fired, sent), column(stamps.ended, sent));
@@ -129,8 +129,8 @@ function addLittle(part, from, to) {
     ...more,
   });
   new Chart(part.grid, {
-    title: "In flight, and what Little's law says",
-    note: "where the two levels are apart, more requests came than went, or the other way round",
+    title: "In flight, compared with Little's law",
+    note: "where the two levels differ, more requests started than ended, or the reverse",
     wide: true,
     x: timeAxis,
     y: countAxis("linear", "open", { isWhole: true }),

@@ -15,7 +15,7 @@ function partLinks() {
 
 // The foot: lines of the page's own, and whose scales and number formats these are.
 function addFoot(...lines) {
-  const credit = "Scales and number formats by d3 (BSD-3-Clause; the licence stands in the source of this page).";
+  const credit = "Scales and number formats by d3 (BSD-3-Clause; the licence is in the source of this page).";
   document.getElementById("foot").append(...[...lines, credit].map((line) => make("p", {}, line)));
 }
 

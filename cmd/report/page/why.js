@@ -14,11 +14,11 @@ function addWhy() {
   const part = addPart(
     "why",
     "Why slow",
-    "What goes with the slowest 1 % of first tokens, least likely by chance first. A statement says what slow " +
-      "rows have in common; it proves no cause.",
+    "What the slowest 1 % of first tokens have in common, least likely by chance first. A statement says what slow " +
+      "rows have in common; it does not prove a cause.",
   );
   if (why.slow === 0) {
-    addLine(part, `Not asked: ${plural(why.rows, "row has", "rows have")} a TTFT, and 200 are needed.`);
+    addLine(part, `Not computed: ${plural(why.rows, "row has", "rows have")} a TTFT, but 200 are needed.`);
     return;
   }
   part.insertBefore(
@@ -26,8 +26,8 @@ function addWhy() {
       "p",
       { class: "lead" },
       `The ${whole(why.slow)} slowest of ${whole(why.rows)} rows had a TTFT of ${duration(why.slow_from_ms * 1e6)} ` +
-        `or more. ${plural(why.questions, "question was", "questions were")} asked; what is said has a chance ` +
-        "below 1 in 100 after all of them.",
+        `or more. ${plural(why.questions, "question was", "questions were")} asked; these findings have a chance ` +
+        "below 1 in 100, corrected for all questions.",
     ),
     part.grid,
   );
@@ -35,7 +35,7 @@ function addWhy() {
   const box = make("div", { class: "choice" }, slowest);
   part.insertBefore(box, part.grid);
   if (why.statements.length === 0) {
-    addLine(part, "Nothing sets them apart: no mark that the records carry goes with them.");
+    addLine(part, "Nothing distinguishes them: no property in the records goes with them.");
     return;
   }
   part.append(whyTable());
@@ -47,7 +47,7 @@ function whyTable() {
       "span",
       {},
       markButton(`rows that ${one.mark}`, data.why_rows[i + 1], `${i + 1}. ${one.mark}`),
-      one.echo ? make("small", {}, "says nothing beyond the first") : null,
+      one.echo ? make("small", {}, "adds nothing to the first") : null,
     ),
     sharePair(`${whole(one.slow_with_mark)} of the ${whole(why.slow)} slowest`, one.slow_with_mark / why.slow, "slow"),
     sharePair(`${whole(one.rows_with_mark)} of all ${whole(why.rows)} rows`, one.rows_with_mark / why.rows, "all"),

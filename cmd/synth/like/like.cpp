@@ -17,16 +17,15 @@ namespace {
 const char* refusal(const Error& error) {
     switch (error.code) {
         case ErrorCode::unsupported:
-            return "like: the rows of the trace are in words; only lengths and block ids are "
-                   "resampled";
+            return "like: the trace has recorded text; use a trace of lengths and block ids";
         case ErrorCode::out_of_range:
-            return "like: these are more than 100000000 rows, which are held in memory; ask for "
-                   "fewer (--trees, --rows, --length)";
+            return "like: this makes more than 100000000 rows, which are held in memory; lower "
+                   "--trees, --rows or --length";
         case ErrorCode::invalid:
-            return "like: all rows of the trace have one instant, so that it has no length and no "
+            return "like: all rows of the trace have the same instant, so it has no length or "
                    "rate; use --trees or --rows, without --rate";
         default:
-            return "like: the trace has no rows";
+            return "like: the trace has no rows; use another trace";
     }
 }
 

@@ -11,8 +11,9 @@ namespace driftless {
 namespace {
 
 constexpr const char* description =
-    "Makes a trace of whole session trees of another one: longer or shorter, at another rate, or\n"
-    "of so many users. Lengths, gaps and what rows share stay; how well is printed.\n";
+    "Makes a trace from whole session trees of another one: longer or shorter, at another rate, "
+    "or\n"
+    "with a number of users. It keeps lengths, gaps and sharing, and prints how well.\n";
 
 constexpr const char* footer =
     R"(Durations are 90, 1.5s, 250ms, 10m or 2h; a bare number is seconds. A file that ends in .gz,
@@ -56,13 +57,13 @@ Result<std::uint32_t> parse_users(std::string_view text) {
 std::string check(const LikeCommand& command) {
     const LikeOptions& like = command.like;
     if (command.files.paths.empty()) {
-        return "like needs a trace: name a file, a directory or -";
+        return "like needs a trace; name a file, a directory or -";
     }
     if ((like.trees ? 1 : 0) + (like.rows ? 1 : 0) + (like.length_ns ? 1 : 0) > 1) {
-        return "--trees, --rows and --length each say how long it becomes: give one of them";
+        return "--trees, --rows and --length all set the length; use only one of them";
     }
     if (like.users > 0 && like.per_second) {
-        return "--users says when trees begin, and so does --rate: give one of them";
+        return "--users and --rate both set when trees begin; use only one of them";
     }
     return flat_agents_refusal(command.files.flat_agents, command.files.sessions);
 }
@@ -83,24 +84,24 @@ LikeCommandLine parse_like_options(const std::vector<std::string>& arguments) {
     app.footer(footer);
     app.get_formatter()->column_width(30);
     app.allow_extras();
-    app.set_help_flag("-h,--help", "print this and exit");
+    app.set_help_flag("-h,--help", "print this help and exit");
     add_trace_argument(app, command.files);
     Flags flags(app);
     flags.group("Workload");
     flags.value("--trees", "N",
                 "session trees [as many as the trace has, times the change of --rate]", nullptr,
                 parse_size, command.like.trees);
-    flags.value("--rows", "N", "about so many rows: trees stay whole", nullptr, parse_size,
+    flags.value("--rows", "N", "about this many rows; trees stay whole", nullptr, parse_size,
                 command.like.rows);
-    flags.value("--length", "T", "trees that begin within T", nullptr, parse_length,
+    flags.value("--length", "T", "trees for a trace of length T", nullptr, parse_length,
                 command.like.length_ns);
     flags.value("--rate", "R",
                 "rows per second: trees begin closer together, or further apart [recorded]",
                 nullptr, parse_like_rate, command.like.per_second);
-    flags.value("--users", "N", "so many trees at a time, one after the other [recorded]", nullptr,
-                parse_users, command.like.users);
+    flags.value("--users", "N", "this many users, each with one tree after another [recorded]",
+                nullptr, parse_users, command.like.users);
     flags.group("Output");
-    flags.value("-o,--out", "FILE", "file to write, which must not be there; - for standard output",
+    flags.value("-o,--out", "FILE", "output file, which must not exist yet; - for standard output",
                 "-", parse_text, command.out);
     flags.value("--to", "NAME", "format to write: canonical or mooncake", "canonical",
                 parse_trace_target, command.target);

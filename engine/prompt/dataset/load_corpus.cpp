@@ -13,9 +13,9 @@ std::string_view problem_of(ErrorCode code) {
         case ErrorCode::not_found:
             return "does not exist";
         case ErrorCode::invalid:
-            return "is a folder; name the file in it";
+            return "is a folder; name a file";
         case ErrorCode::denied:
-            return "may not be read";
+            return "cannot be read: permission denied";
         case ErrorCode::truncated:
             return "is damaged or ends early; fetch the whole file";
         default:
@@ -48,7 +48,7 @@ Result<bool> read_texts(InputSource& source, DatasetReader& reader, CorpusMaker&
 }
 
 std::string nothing_found(const CorpusFigures& figures) {
-    return "holds no text to cut prompts from (" + std::to_string(figures.texts) + " texts of " +
+    return "has no text to cut prompts from (" + std::to_string(figures.texts) + " texts of " +
            std::to_string(figures.bytes) + " bytes, and " + std::to_string(figures.empty_texts) +
            " empty ones); name another column with --dataset-column NAME, or another file";
 }

@@ -60,7 +60,8 @@ Result<void> DatasetReader::read_array(std::string_view piece, std::vector<std::
         case JsonElements::State::too_long:
             return refuse(ErrorCode::too_large, "element " + number + " is longer than 64 MiB");
         case JsonElements::State::wrong:
-            return refuse(ErrorCode::bad_json, "continues after its array; is it one JSON array?");
+            return refuse(ErrorCode::bad_json,
+                          "continues after its array; give one JSON array, or JSON lines");
         default:
             return {};
     }
@@ -94,8 +95,8 @@ Result<void> DatasetReader::read_row(std::string_view text, const std::string& r
         const bool goes_on =
             shape_ == Shape::lines && JsonTexts().take(1, text) == JsonTexts::Found::part;
         return refuse(ErrorCode::bad_json,
-                      row + (goes_on ? "ends inside its JSON text; give one text a line (jq -c . "
-                                       "FILE > NEW_FILE), or fetch the whole file"
+                      row + (goes_on ? "ends inside its JSON text; put one text on each line (jq "
+                                       "-c . FILE > NEW_FILE), or fetch the whole file"
                                      : "is not JSON (its byte " +
                                            std::to_string(document_.error_offset() + 1) +
                                            "); fetch the file again, or repair it"));

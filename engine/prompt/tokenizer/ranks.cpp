@@ -69,11 +69,11 @@ bool Ranks::add(std::string_view token, std::uint64_t rank, std::string& why) {
     }
     const auto id = static_cast<TokenId>(first_id_ + rank);
     if (bpe_.vocabulary.bytes(id)) {
-        why = "the rank " + std::to_string(rank) + " again: two tokens have it" + fetch_again;
+        why = "the rank " + std::to_string(rank) + " twice: two tokens have it" + fetch_again;
         return false;
     }
     if (bpe_.vocabulary.find(token)) {
-        why = "a token again: it has two ranks" + std::string(fetch_again);
+        why = "a token twice: it has two ranks" + std::string(fetch_again);
         return false;
     }
     bpe_.vocabulary.set(id, token);
@@ -94,7 +94,7 @@ bool Ranks::finish(std::string& why) {
         const char byte = static_cast<char>(i);
         if (!vocabulary.find({&byte, 1})) {
             why = "it has no token for the byte " + std::to_string(i) +
-                  ", so that not every text has tokens" + fetch_again;
+                  ", so some texts cannot be tokenized" + fetch_again;
             return false;
         }
     }

@@ -188,8 +188,8 @@ bool RankReader::add_configured_tokens(JsonValue tokens) {
         if (error != std::errc{} || stop != key.data() + key.size() || id > token_id_max || !text ||
             text->empty()) {
             return refuse(
-                "tokenizer_config.json beside it names an added token without an id or "
-                "a content: '" +
+                "tokenizer_config.json next to it names an added token without an id or a content: "
+                "'" +
                 std::string(key) + "'");
         }
         const auto flag = [&](std::string_view name) {
@@ -238,11 +238,11 @@ bool RankReader::choose_known(bool has_config) {
         names += names.empty() ? "" : ", ";
         names += std::string(known.name) + " " + std::to_string(known.ranks);
     }
-    return refuse("how it cuts text is unknown: " +
-                  std::string(has_config ? "tokenizer_config.json beside it names no 'pat_str'"
-                                         : "there is no tokenizer_config.json beside it") +
-                  ", and its " + std::to_string(ranks_) +
-                  " ranks are those of no vocabulary known (" + names +
+    return refuse("how it splits text is unknown: " +
+                  std::string(has_config ? "tokenizer_config.json next to it names no 'pat_str'"
+                                         : "there is no tokenizer_config.json next to it") +
+                  ", and its " + std::to_string(ranks_) + " ranks match no known vocabulary (" +
+                  names +
                   "); add {\"pat_str\": \"..\"} in a tokenizer_config.json there, or take the "
                   "model's tokenizer.json");
 }
@@ -272,7 +272,7 @@ Result<TokenizerParts> RankReader::read_lines(std::string_view text, std::string
     JsonDocument document;
     const Result<JsonValue> root = document.parse(config);
     if (!root) {
-        why_ = "tokenizer_config.json beside it is not JSON (byte " +
+        why_ = "tokenizer_config.json next to it is not JSON (byte " +
                std::to_string(document.error_offset()) +
                "); fetch it again from where the model is published";
         return root.error();

@@ -56,7 +56,8 @@ bool Reader::read_rules(JsonValue model) {
         }
     }
     if (model.find("dropout").as_double().value_or(0) != 0) {
-        return refuse("its model has a dropout: the same text gets other tokens each time");
+        return refuse(
+            "its model has a dropout, which gives the same text different tokens each time");
     }
     BpeRules& rules = parts_.bpe.rules;
     rules.ignore_merges = model.find("ignore_merges").as_bool().value_or(false);
@@ -223,7 +224,7 @@ Result<TokenizerParts> Reader::read(std::string_view text) {
         return read_tekken(root, why_);
     }
     if (!model.is(JsonType::object)) {
-        why_ = "it has no 'model': it is not a tokenizer.json";
+        why_ = "it has no 'model', so it is not a tokenizer.json";
         return Error{ErrorCode::missing, 0, "read a tokenizer"};
     }
     Bpe& bpe = parts_.bpe;
@@ -231,7 +232,7 @@ Result<TokenizerParts> Reader::read(std::string_view text) {
         read_normalizer(root.find("normalizer"), parts_.normalizer, why_) &&
         read_pre_tokenizer(root.find("pre_tokenizer"), parts_.splitter, bpe.rules.bytes, why_) &&
         (!bpe.rules.bytes || !parts_.normalizer.to_letters() ||
-         refuse("it turns bytes into letters twice, in its normalizer and in its pre-tokenizer")) &&
+         refuse("it maps bytes to letters twice, in its normalizer and in its pre-tokenizer")) &&
         read_decoder(root.find("decoder"), bpe.rules.bytes, parts_.decoder, why_) &&
         read_post_processor(root.find("post_processor"), parts_.before, parts_.after, why_);
     ok = ok && read_rules(model) && read_vocabulary(model.find("vocab")) &&

@@ -11,8 +11,8 @@ TEST(TraceValues, TakeTheModelOutOfAMap) {
     auto map = parse_map("in=a,model=lora,out=b");
     ASSERT_TRUE(map);
     EXPECT_EQ(model_column_refusal(map.value()),
-              "--map model=lora names the models of a replay's requests, and nothing is sent here: "
-              "remove model=lora from --map");
+              "--map model=lora names the models of requests, but nothing is sent here; remove "
+              "model=lora from --map");
     EXPECT_EQ(take_model_column(map.value()), "lora");
     ASSERT_EQ(map.value().size(), 2U);
     EXPECT_EQ(map.value()[1].column, "b");

@@ -110,7 +110,7 @@ function addFrontiers() {
   const part = addPart(
     "frontiers",
     "Frontiers",
-    "A cell on a frontier is beaten by none in both figures at once. Filled: on the frontier of its group. " +
+    "A cell is on a frontier if no other cell beats it in both figures. Filled: on the frontier of its group. " +
       "Bars: the lowest and the highest of several runs. Pale: too few values for the percentile. A click " +
       "opens the run.",
   );
@@ -229,7 +229,7 @@ function addTable() {
   const part = addPart(
     "runs",
     "Runs",
-    "Of several runs: sums of requests, else means, with the lowest and the highest behind them. *: fewer " +
+    "A line of several runs sums requests and averages the rest, with the lowest and the highest value. *: fewer " +
       "requests than the percentile needs.",
   );
   const sum = (value) => (value === null ? "-" : whole(value.mean * value.runs));
@@ -255,21 +255,21 @@ function addWords() {
       [
         [
           "interactivity",
-          "Tokens a second of one stream: 1000 / TPOT in ms. Its p90 is that of the slow tail, 1000 / TPOT p90, " +
-            "as InferenceX has it; its mean is the harmonic one.",
+          "Tokens per second of one stream: 1000 / TPOT in ms. Its p90 is in the slow tail, 1000 / TPOT p90, " +
+            "as in InferenceX; its mean is harmonic.",
         ],
-        ["input tokens/s", "Prompt tokens of whole answers a second, cached or not."],
-        ["all tokens/s", "Prompt and output tokens of whole answers a second."],
-        ["per GPU", "Divided by the label gpus of the run. Nothing is taken from tp."],
-        ["hits", "Tokens that servers found in their caches, of those that the trace allows."],
+        ["input tokens/s", "Prompt tokens of complete answers per second, cached or not."],
+        ["all tokens/s", "Prompt and output tokens of complete answers per second."],
+        ["per GPU", "Divided by the run's label gpus; tp is not used."],
+        ["hits", "Share of the tokens that the trace allows which servers found in their caches."],
         [
           "frontier",
-          "Cells to which no other cell is at least equal in both figures and better in one; of equal cells all.",
+          "Cells that no other cell equals or beats in both figures, with at least one better; equal cells all count.",
         ],
         [
           "bars",
-          "The lowest and the highest of the repeats of a cell. A cell with one run has none: how its requests " +
-            "differ among themselves says nothing about another run.",
+          "The lowest and the highest of a cell's repeats. A cell with one run has none: how its requests " +
+            "differ from each other says nothing about another run.",
         ],
       ],
       { class: "words" },

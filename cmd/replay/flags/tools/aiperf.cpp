@@ -10,17 +10,17 @@ namespace driftless {
 namespace {
 
 constexpr const char* metrics_by_url =
-    "/metrics of each --url is read by itself; name other pages by --metrics URL";
+    "/metrics of each --url is read automatically; add other pages with --metrics URL";
 constexpr const char* by_header =
-    "sessions are told to routers by headers, not in bodies: --session-headers agentx";
-constexpr const char* not_cut = "prompts are never cut: remove it";
+    "routers get session ids in headers, not in bodies; use --session-headers agentx";
+constexpr const char* not_cut = "prompts are never truncated; remove it";
 constexpr const char* no_other_warm_up =
-    "the warm-up has a fixed number of requests: --warmup-requests-per-lane N";
+    "the warm-up has a fixed number of requests; use --warmup-requests-per-lane N";
 
 constexpr ToolFlag flags[] = {
     {"--scenario", Values::one, Becomes::together},
     {"--unsafe-override", Values::none, Becomes::nothing,
-     "rules are told, and enforced by --require-rules only"},
+     "rules are only reported; --require-rules enforces them"},
     {"--concurrency", Values::one, Becomes::together},
     {"--concurrency-ramp-duration", Values::one, Becomes::flag, "--user-ramp"},
     {"--request-rate", Values::one, Becomes::together},
@@ -39,15 +39,15 @@ constexpr ToolFlag flags[] = {
     {"--trajectory-start-max-ratio", Values::one, Becomes::together},
     {"--warmup-requests-per-lane", Values::one, Becomes::flag, "--warmup-requests"},
     {"--warmup-grace-period", Values::one, Becomes::nothing,
-     "each request of the warm-up has the timeouts of all others"},
+     "warm-up requests have the same timeouts as all others"},
     {"--agentic-cache-warmup-duration", Values::one, Becomes::refused, no_other_warm_up},
     {"--burst-phase-starts", Values::none, Becomes::refused,
-     "primers are spread so that all starts come together: remove it"},
+     "primers are spread so that all starts coincide; remove it"},
     {"--system-idle-gap-cap-seconds", Values::one, Becomes::flag, "--system-idle-cap"},
     {"--trace-idle-gap-cap-seconds", Values::one, Becomes::flag, "--tree-idle-cap"},
     {"--cache-bust", Values::one, Becomes::refused,
-     "trees of another pass or run share no block at all (--recycle, --cache-salt random), and "
-     "no marker is put into prompts: write first_turn_prefix",
+     "trees of different passes or runs share no blocks anyway (--recycle, --cache-salt random), "
+     "without a marker in prompts; use first_turn_prefix",
      "first_turn_prefix"},
     {"--extra-inputs", Values::many, Becomes::together},
     {"--synthesis-max-isl", Values::one, Becomes::refused, not_cut},
@@ -57,12 +57,12 @@ constexpr ToolFlag flags[] = {
     {"--stats-interval", Values::one, Becomes::together},
     {"--slice-duration", Values::one, Becomes::together},
     {"--use-server-token-count", Values::none, Becomes::nothing,
-     "the server's counts are always taken where it gives them"},
-    {"--no-gpu-telemetry", Values::none, Becomes::nothing, "there is none"},
+     "the server's counts are always used if it reports them"},
+    {"--no-gpu-telemetry", Values::none, Becomes::nothing, "there are none here"},
     {"--server-metrics", Values::many, Becomes::nothing, metrics_by_url},
     {"--tokenizer", Values::one, Becomes::together},
     {"--tokenizer-trust-remote-code", Values::none, Becomes::nothing,
-     "no code of a model's repository runs here"},
+     "driftless runs no code from a model's repository"},
     {"--allow-dataset-wrap", Values::none, Becomes::flag, "--recycle"},
     {"--use-dynamo-conv-aware-routing", Values::none, Becomes::refused, by_header},
     {"--dynamo-session-timeout-seconds", Values::one, Becomes::refused, by_header},
@@ -85,7 +85,7 @@ void finish_scenario(const std::string& name, Spelled& out) {
         }
     }
     refuse_line(out, "--scenario " + name +
-                         ": is not known here; inferencex-agentx-mvp and agentx are (--rules)");
+                         ": is not known here; use inferencex-agentx-mvp or agentx (--rules)");
 }
 
 /// "semianalysis_cc_traces_weka_062126_256k": the name of its repository.
@@ -109,12 +109,11 @@ void finish_dataset(const KeptFlags& kept, Spelled& out) {
     if (name.empty()) {
         return;
     }
-    add_note(out, flag + " " + name + " is taken to be in the trace that is given");
-    out.trace_missing = flag + " " + name +
-                        ": nothing is downloaded here; fetch it (huggingface-cli download "
-                        "--repo-type dataset " +
-                        repository_of(name) +
-                        " --local-dir traces), then give --input-file traces, too";
+    add_note(out, flag + " " + name + " is assumed to apply to the given trace");
+    out.trace_missing =
+        flag + " " + name +
+        ": driftless downloads nothing; fetch it (huggingface-cli download --repo-type dataset " +
+        repository_of(name) + " --local-dir traces), then add --input-file traces";
 }
 
 /// `ignore_eos:true`, several of them, or a JSON object.
@@ -133,9 +132,9 @@ void finish_inputs(std::string text, Spelled& out) {
             return;
         }
         if (pair == "ignore_eos:true") {
-            add_note(out,
-                     "--extra-inputs ignore_eos:true is ignored: --output exact, the default, "
-                     "sends it");
+            add_note(
+                out,
+                "--extra-inputs ignore_eos:true is ignored: the default, --output exact, sends it");
             continue;
         }
         extend_members(members, pair.substr(0, colon), pair.substr(colon + 1));
@@ -151,8 +150,8 @@ void finish_start(const KeptFlags& kept, Spelled& out) {
     }
     if (from != to && !kept.has("--scenario")) {
         refuse_line(out,
-                    "--trajectory-start-min-ratio and --trajectory-start-max-ratio are two "
-                    "ends of one range: give both");
+                    "--trajectory-start-min-ratio and --trajectory-start-max-ratio are the ends of "
+                    "one range; give both");
         return;
     }
     add_flag(out, "--start-within",
@@ -171,7 +170,7 @@ std::string law_of(const KeptFlags& kept, Spelled& out) {
     }
     if (pattern != "poisson" && pattern != "constant") {
         refuse_line(out, std::string(flag) + " " + pattern +
-                             ": is not known here; constant, poisson and gamma are (--arrivals)");
+                             ": is not known here; use constant, poisson or gamma (--arrivals)");
     }
     return pattern == "poisson" ? "" : pattern;
 }
@@ -181,7 +180,7 @@ void finish_rate(const KeptFlags& kept, Spelled& out) {
     const std::string rate = kept.get("--request-rate");
     const std::string ramp = kept.get("--request-rate-ramp-duration");
     if (rate.empty() && !ramp.empty()) {
-        refuse_line(out, "--request-rate-ramp-duration " + ramp + ": needs --request-rate, too");
+        refuse_line(out, "--request-rate-ramp-duration " + ramp + ": also needs --request-rate");
     }
     if (rate.empty()) {
         note_unused(kept, {"--request-rate-mode", "--arrival-pattern", "--arrival-smoothness"},
@@ -221,22 +220,22 @@ void finish_load(const KeptFlags& kept, Spelled& out) {
                  "from its first row");
     }
     if (users.find(',') != users.npos) {
-        refuse_line(out, "--concurrency " + users +
-                             ": one run has one number of users: give one, and start one run for "
-                             "each");
+        refuse_line(
+            out, "--concurrency " + users +
+                     ": one run has one number of users; give one, and start one run per number");
     } else if (kept.has("--concurrency")) {
         const std::string flag = closed ? loop : "--max-inflight";
         add_flag(out, flag, users);
         out.typed_as.emplace_back(flag, "--concurrency");
         add_note(out, "--concurrency " + users + " is taken as " + flag + " " + users +
-                          (flag == "--users" ? ": so many session trees are live"
+                          (flag == "--users" ? ": that many session trees are live"
                            : flag == "--concurrency"
-                               ? ": so many rows are open, and one is sent when another has ended"
-                               : ": rows wait while so many are open"));
+                               ? ": that many rows are open, and one is sent when another has ended"
+                               : ": rows wait while that many are open"));
     } else if (closed) {
         add_flag(out, "--concurrency", users);
         add_note(out,
-                 "neither --concurrency nor --request-rate is given: one row at a time, as "
+                 "neither --concurrency nor --request-rate is given: sending one row at a time, as "
                  "AIPerf does");
     }
     if (kept.has("--benchmark-duration")) {
@@ -262,7 +261,7 @@ void finish_period(const KeptFlags& kept, Spelled& out) {
     }
     if (kept.has("--slice-duration") && kept.has("--stats-interval")) {
         add_note(out, "--stats-interval " + kept.get("--stats-interval") +
-                          " is ignored: periods.jsonl has the lines of --slice-duration");
+                          " is ignored: periods.jsonl has a line per --slice-duration");
     }
 }
 
@@ -275,13 +274,13 @@ void finish_entries(const KeptFlags& kept, Spelled& out) {
         out.typed_as.emplace_back("--max-trees", "--num-dataset-entries");
     } else if (!entries.empty()) {
         add_note(out, "--num-dataset-entries " + entries +
-                          " is ignored: each row has a prompt of its own, and none comes again, "
-                          "which AIPerf's do behind so many requests");
+                          " is ignored: each row has its own prompt; AIPerf's prompts repeat after "
+                          "that many requests");
     }
     const std::string order = kept.get("--dataset-sampling-strategy", "sequential");
     if (order != "sequential" && !out.makes_rows) {
         refuse_line(out, "--dataset-sampling-strategy " + order +
-                             ": rows keep the order of the file, as sequential does: remove it");
+                             ": rows keep the order of the file, as with sequential; remove it");
     } else if (kept.has("--dataset-sampling-strategy")) {
         add_note(out, "--dataset-sampling-strategy " + order +
                           " is ignored: it changes nothing "
@@ -306,9 +305,10 @@ void finish_goodput(std::string limits, Spelled& out) {
             return one[0] == limit.substr(0, colon);
         });
         if (known == std::end(names)) {
-            refuse_line(out, "--goodput \"" + limit +
-                                 "\": there are time_to_first_token, inter_token_latency and "
-                                 "request_latency, in ms, as in time_to_first_token:200");
+            refuse_line(out,
+                        "--goodput \"" + limit +
+                            "\" is not known here; use time_to_first_token, inter_token_latency or "
+                            "request_latency, in ms, as in time_to_first_token:200");
             return;
         }
         ours += (ours.empty() ? "" : " ") + std::string((*known)[1]) + limit.substr(colon);
@@ -324,9 +324,10 @@ void finish_requests(const KeptFlags& kept, Spelled& out) {
     if (reuse == "never" || reuse == "sticky-user-sessions") {
         add_flag(out, "--connection", reuse == "never" ? "fresh" : "sticky");
     } else if (reuse != "pooled") {
-        refuse_line(out, "--connection-reuse-strategy " + reuse +
-                             ": is not known here; pooled, never and sticky-user-sessions are "
-                             "(--connection)");
+        refuse_line(
+            out,
+            "--connection-reuse-strategy " + reuse +
+                ": is not known here; use pooled, never or sticky-user-sessions (--connection)");
     }
     if (is_positive(kept.get("--wait-for-model-timeout"))) {
         add_flag(out, "--wait-ready", kept.get("--wait-for-model-timeout"));
@@ -334,10 +335,9 @@ void finish_requests(const KeptFlags& kept, Spelled& out) {
     if (is_positive(kept.get("--request-cancellation-rate"))) {
         const std::string delay = kept.get("--request-cancellation-delay", "0");
         if (!is_positive(delay)) {
-            refuse_line(out, "--request-cancellation-rate with a --request-cancellation-delay of " +
-                                 delay +
-                                 ": a request that is given up at once is not one here; give a "
-                                 "time above 0");
+            refuse_line(
+                out, "--request-cancellation-rate with a --request-cancellation-delay of " + delay +
+                         ": a request cannot be cancelled at once here; give a time above 0");
         }
         add_flag(out, "--abandon",
                  kept.get("--request-cancellation-rate") + "%:" + delay + ".." + delay);

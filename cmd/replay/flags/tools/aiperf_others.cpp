@@ -7,49 +7,49 @@ namespace driftless {
 namespace {
 
 constexpr const char* in_the_folder = "records and summary are always in the run's folder";
-constexpr const char* text_only = "prompts are text: pictures, sounds and films are not sent";
+constexpr const char* text_only = "prompts are text: images, audio and video are not sent";
 constexpr const char* unused_media = "there are none: prompts are text";
 constexpr const char* by_event =
-    "the server's profiler is started by an event: --event \"+0s post URL/start_profile\"";
-constexpr const char* no_warm_up =
-    "no warm-up requests are sent; the summary holds every row, from the first one on";
+    "start the server's profiler with an event: --event \"+0s post URL/start_profile\"";
+constexpr const char* no_warm_up = "no warm-up requests are sent; the summary covers every row";
 constexpr const char* one_run =
-    "one run has one load: driftless find looks for a limit, driftless sweep plays several";
-constexpr const char* no_repeats = "there is one run; driftless sweep repeats it";
-constexpr const char* not_judged = "answers are not judged here";
+    "one run has one load; driftless find searches for a limit, driftless sweep runs several loads";
+constexpr const char* no_repeats = "a run is not repeated; driftless sweep repeats it";
+constexpr const char* not_judged = "driftless does not judge answers";
 constexpr const char* no_upload =
-    "nothing is uploaded: driftless report RUN writes other formats, among them OpenTelemetry";
+    "nothing is uploaded; driftless report RUN writes other formats, including OpenTelemetry";
 constexpr const char* no_services = "one process sends, measures and writes";
 constexpr const char* not_changed =
-    "a trace is not changed on its way: driftless synth like TRACE makes one of another size";
+    "a trace is not resampled while it is replayed; driftless synth like TRACE makes one of "
+    "another size";
 constexpr const char* by_conversations =
-    "turns that wait for answers are a workload of their own; driftless synth chat makes it";
-constexpr const char* no_rankings = "there is no such API here";
+    "turns that wait for answers are not supported here; generate them with driftless synth chat";
+constexpr const char* no_rankings = "driftless does not speak that API";
 constexpr const char* by_count =
-    "a run ends with its rows, or at a time: --request-count N or --benchmark-duration T";
+    "a run ends with its rows or at a time; use --request-count N or --benchmark-duration T";
 
 constexpr ToolFlag flags[] = {
     {"--model-names", Values::one, Becomes::flag, "--model"},
     {"--model-selection-strategy", Values::one, Becomes::nothing, "a run has one model"},
     {"--custom-endpoint", Values::one, Becomes::flag, "--endpoint"},
-    {"--url-strategy", Values::one, Becomes::refused, "--balance turn or session says it",
+    {"--url-strategy", Values::one, Becomes::refused, "use --balance turn or session",
      "round_robin"},
     {"--wait-for-model-timeout", Values::one, Becomes::together},
     {"--wait-for-model-mode|--wait-for-model-interval", Values::one, Becomes::nothing,
-     "a server is ready when it answers"},
+     "a server that answers counts as ready"},
     {"--reset-kv-cache", Values::none, Becomes::flag, "--reset-cache"},
     {"--reset-kv-cache-timeout-seconds|--reset-kv-cache-path", Values::one, Becomes::nothing,
-     "--reset-cache knows the ways of each server, and proves it"},
+     "use --reset-cache, which knows how to empty each server's cache and checks the result"},
     {"--server-profiler", Values::none, Becomes::nothing, by_event},
     {"--server-profiler-timeout-seconds|--server-profiler-start-path|--server-profiler-stop-path",
      Values::one, Becomes::nothing, by_event},
     {"--transport|--transport-type", Values::one, Becomes::refused,
-     "requests go by HTTP/1.1: remove it", "http|aiohttp"},
+     "requests use HTTP/1.1; remove it", "http|aiohttp"},
     {"--use-legacy-max-tokens", Values::none, Becomes::together},
     {"--per-chunk-usage", Values::none, Becomes::flag, "--continuous-usage"},
     {"--connection-reuse-strategy", Values::one, Becomes::together},
     {"--download-video-content", Values::none, Becomes::refused, text_only},
-    {"--request-content-type", Values::one, Becomes::refused, "bodies are JSON: remove it",
+    {"--request-content-type", Values::one, Becomes::refused, "bodies are JSON; remove it",
      "application/json"},
     {"--session-header", Values::one, Becomes::refused,
      "--session-headers agentx sends what AIPerf sends by default"},
@@ -57,17 +57,18 @@ constexpr ToolFlag flags[] = {
     {"--tokenizer-revision", Values::one, Becomes::nothing,
      "words of one token each need no tokenizer"},
     {"--apply-chat-template", Values::none, Becomes::nothing,
-     "it counts tokens; what the server's template adds is probed"},
+     "it counts tokens; the tokens that the server's template adds are probed"},
     {"-H", Values::one, Becomes::flag, "--header"},
     {"--goodput|-g", Values::many, Becomes::together},
-    {"--backend", Values::one, Becomes::nothing, "--endpoint-type says which API is spoken"},
+    {"--backend", Values::one, Becomes::nothing, "--endpoint-type sets the API"},
     {"--hf-subset", Values::one, Becomes::refused,
-     "nothing is downloaded here: fetch the data set, then give --input-file"},
+     "driftless downloads nothing; fetch the data set, then give --input-file"},
     {"--dataset-filter", Values::many, Becomes::refused,
-     "nothing is downloaded here: fetch the data set, then give --input-file"},
+     "driftless downloads nothing; fetch the data set, then give --input-file"},
     {"--dataset-sampling-strategy", Values::one, Becomes::together},
     {"--trace-session-sample-ratio", Values::one, Becomes::flag, "--sample-sessions"},
-    {"--config|-f", Values::one, Becomes::refused, "its files are not read: give their flags"},
+    {"--config|-f", Values::one, Becomes::refused,
+     "its files are not read; give the flags instead"},
     {"--conversation-turn-mean|--session-turns-mean", Values::one, Becomes::refused,
      by_conversations, "1|1.0"},
     {"--conversation-turn-stddev|--session-turns-stddev", Values::one, Becomes::refused,
@@ -77,25 +78,25 @@ constexpr ToolFlag flags[] = {
      Values::one, Becomes::nothing, "synthetic rows have one turn"},
     {"--session-concurrency", Values::one, Becomes::flag, "--users"},
     {"--max-idle-gap-cap-seconds", Values::one, Becomes::refused,
-     "--gap-cap T bounds the gaps of sessions, --system-idle-cap T those of --users"},
+     "--gap-cap T limits the gaps of sessions, --system-idle-cap T those of --users"},
     {"--replay-speedup", Values::one, Becomes::flag, "--speed"},
     {"--open-loop-replay|--open-loop-strict", Values::none, Becomes::nothing,
-     "rows leave at their recorded instants"},
-    {"--omit-kv-hints", Values::none, Becomes::nothing, "bodies have no such hints"},
+     "rows are sent at their recorded instants"},
+    {"--omit-kv-hints", Values::none, Becomes::nothing, "bodies carry no such hints"},
     {"--force-min-tokens", Values::none, Becomes::nothing,
-     "--output exact, the default, asks for the recorded lengths"},
+     "the default, --output exact, asks for the recorded lengths"},
     {"--no-force-min-tokens", Values::none, Becomes::together},
     {"--prompt-batch-size|--batch-size-text|--batch-size|-b", Values::one, Becomes::refused,
-     "requests have one prompt each: remove it", "1"},
+     "requests have one prompt each; remove it", "1"},
     {"--prompt-corpus", Values::one, Becomes::nothing, "prompts are words of one token each"},
     {"--system-prompt|--system-prompt-file", Values::one, Becomes::refused,
-     "prompts have exactly the lengths that are asked; --shared-system-prompt-length N shares N "
-     "tokens"},
+     "prompts have exactly the requested lengths; --shared-system-prompt-length N shares N tokens"},
     {"--user-context-prompt-length", Values::one, Becomes::refused,
-     "add it to the input tokens: each row has a prompt of its own"},
+     "each row has its own prompt; add the tokens to the input length"},
     {"--synthetic-input-tokens-block-size", Values::one, Becomes::flag, "--block-size"},
     {"--seq-dist|--sequence-distribution", Values::one, Becomes::refused,
-     "driftless synth random --in file:HISTOGRAM --out-tokens file:HISTOGRAM draws such lengths"},
+     "draw such lengths with driftless synth random --in file:HISTOGRAM --out-tokens "
+     "file:HISTOGRAM"},
     {"--audio-length-mean|--image-width-mean|--image-height-mean|--video-width|--video-height",
      Values::one, Becomes::refused, text_only, "0|0.0"},
     {"--audio-batch-size|--batch-size-audio|--audio-length-stddev|--audio-format|"
@@ -111,14 +112,14 @@ constexpr ToolFlag flags[] = {
      "--rankings-query-prompt-token-stddev",
      Values::one, Becomes::nothing, no_rankings},
     {"--synthesis-speedup-ratio", Values::one, Becomes::refused,
-     "write --speed X, where 2 is twice as fast", "1|1.0"},
+     "use --speed X, where 2 is twice as fast", "1|1.0"},
     {"--synthesis-prefix-len-multiplier|--synthesis-prefix-root-multiplier|"
      "--synthesis-prompt-len-multiplier|--synthesis-output-len-multiplier",
      Values::one, Becomes::refused, not_changed, "1|1.0"},
     {"--prefill-concurrency|--prefill-concurrency-ramp-duration", Values::one, Becomes::refused,
-     "open rows are bounded until their end: --max-inflight N, or --concurrency N"},
+     "open rows are limited until their end; use --max-inflight N or --concurrency N"},
     {"--request-rate-series", Values::one, Becomes::refused,
-     "--shape FILE of lines SECONDS,RATE says the same"},
+     "use --shape FILE with lines SECONDS,RATE"},
     {"--warmup-request-count|--num-warmup-requests|--warmup-duration|--num-warmup-sessions|"
      "--warmup-concurrency|--warmup-prefill-concurrency|--warmup-request-rate|"
      "--warmup-arrival-pattern|--warmup-concurrency-ramp-duration|"
@@ -138,13 +139,13 @@ constexpr ToolFlag flags[] = {
      Values::one, Becomes::nothing, no_upload},
     {"--stream|--otel-resource-attributes|--mlflow-tag|--mlflow-artifact-glob|--wandb-tag",
      Values::many, Becomes::nothing, no_upload},
-    {"--no-server-metrics", Values::none, Becomes::nothing, "--metrics URL would read them"},
+    {"--no-server-metrics", Values::none, Becomes::nothing, "use --metrics URL"},
     {"--server-metrics-formats|--gpu-telemetry|--server-metrics-url|--server-metrics-urls",
      Values::many, Becomes::nothing, "records and summary are those of the client"},
     {"--network-latency-automatic", Values::none, Becomes::nothing,
-     "stamps are what the client saw: nothing is subtracted"},
+     "stamps show what the client saw; nothing is subtracted"},
     {"--network-latency-mean|--network-latency-ping-interval", Values::one, Becomes::nothing,
-     "stamps are what the client saw: nothing is subtracted"},
+     "stamps show what the client saw; nothing is subtracted"},
     {"--num-profile-runs", Values::one, Becomes::refused, no_repeats, "1"},
     {"--profile-run-cooldown-seconds|--confidence-level|--convergence-metric|--convergence-stat|"
      "--convergence-threshold|--convergence-mode|--parameter-sweep-cooldown-seconds|"
@@ -176,8 +177,8 @@ constexpr ToolFlag flags[] = {
     {"--measurement-interval|-p|--stability-percentage|-s", Values::one, Becomes::nothing,
      by_count},
     {"--output-tokens-mean-deterministic", Values::none, Becomes::nothing,
-     "--output exact, the default, asks for exact lengths"},
-    {"--grpc-method", Values::one, Becomes::refused, "requests go by HTTP/1.1: remove it"},
+     "the default, --output exact, asks for exact lengths"},
+    {"--grpc-method", Values::one, Becomes::refused, "requests use HTTP/1.1; remove it"},
 };
 
 }  // namespace

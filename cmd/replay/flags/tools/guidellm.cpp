@@ -10,28 +10,26 @@ namespace driftless {
 namespace {
 
 constexpr const char* in_the_folder = "records and summary are always in the run's folder";
-constexpr const char* by_the_engine = "prompts are built by the engine's own thread, ahead of time";
+constexpr const char* by_the_engine = "the engine thread builds prompts ahead of time";
 constexpr const char* every_row =
-    "every row is in the figures; records have the instants to leave some out";
+    "the figures cover every row; use the instants in the records to leave some out";
 constexpr const char* as_flags =
-    "its members are flags here: --api-key, --header, --extra-body, --timeout-total";
+    "use flags for its members: --api-key, --header, --extra-body, --timeout-total";
 constexpr const char* no_saturation =
-    "whether a server is saturated is not guessed; --stop-when \"ttft:p99 > 10s for 30s\" ends a "
-    "run that is";
+    "saturation is not detected; end a run with --stop-when \"ttft:p99 > 10s for 30s\"";
 constexpr const char* one_run =
-    "one run has one load: start one run for each, or driftless sweep does";
+    "one run has one load; start one run per load, or use driftless sweep";
 
 constexpr ToolFlag flags[] = {
     {"--config|--scenario|-c", Values::one, Becomes::refused,
-     "scenario files are not read: give the flags that it stands for"},
+     "scenario files are not read; give their flags instead"},
     {"--label|-l", Values::one, Becomes::flag, "--label"},
     {"--override", Values::many, Becomes::refused, one_run},
     {"--per-constraints", Values::one, Becomes::refused, one_run},
     {"--disable-console|--disable-console-outputs", Values::none, Becomes::flag, "--quiet"},
     {"--disable-console-interactive|--disable-progress", Values::none, Becomes::flag,
      "--no-progress"},
-    {"--backend-type", Values::one, Becomes::refused,
-     "--url and --api say where requests go, and how", "openai_http|openai"},
+    {"--backend-type", Values::one, Becomes::refused, "use --url and --api", "openai_http|openai"},
     {"--backend-kwargs|--backend-args", Values::one, Becomes::refused, as_flags, "{}"},
     {"--request-formatter-kwargs", Values::one, Becomes::refused, as_flags, "{}"},
     {"--tokenizer", Values::one, Becomes::together},
@@ -39,24 +37,24 @@ constexpr ToolFlag flags[] = {
      "words of one token each need no tokenizer"},
     {"--data-samples", Values::one, Becomes::together},
     {"--data-column-mapper", Values::one, Becomes::refused,
-     "--map time=COLUMN,in=COLUMN,out=COLUMN names columns", "kind=generative_column_mapper|{}"},
+     "name columns with --map time=COLUMN,in=COLUMN,out=COLUMN",
+     "kind=generative_column_mapper|{}"},
     {"--data-preprocessor", Values::one, Becomes::refused,
-     "prompts are sent as they are recorded, or made: remove it", "kind=encode_media"},
-    {"--data-finalizer", Values::one, Becomes::refused, "--api says what requests look like",
-     "kind=generative"},
+     "prompts are sent as recorded, or generated; remove it", "kind=encode_media"},
+    {"--data-finalizer", Values::one, Becomes::refused, "use --api", "kind=generative"},
     {"--data-sampler", Values::one, Becomes::refused,
-     "rows keep their order: remove it; synthetic rows are drawn anyway"},
+     "rows keep their order, and synthetic rows are random anyway; remove it"},
     {"--data-loader|--dataloader-kwargs|--data-num-workers", Values::one, Becomes::nothing,
      by_the_engine},
     {"--seed", Values::one, Becomes::together},
     {"--output|--output-path|--output-extras|--output-formats", Values::one, Becomes::nothing,
      in_the_folder},
     {"--metrics", Values::one, Becomes::nothing,
-     "all figures are always made; --goodput \"ttft:MS tpot:MS\" counts what keeps limits"},
+     "all figures are always computed; use --goodput \"ttft:MS tpot:MS\" for limits"},
     {"--warmup|--warmup-percent|--cooldown|--cooldown-percent", Values::one, Becomes::nothing,
      every_row},
     {"--sample-requests|--output-sampling", Values::one, Becomes::nothing,
-     "every row has its record; --save-responses N keeps answers"},
+     "every row has a record; --save-responses N keeps answers"},
     {"--display-scheduler-stats", Values::none, Becomes::nothing, in_the_folder},
     {"--max-errors", Values::one, Becomes::together},
     {"--max-error-rate|--max-global-error-rate", Values::one, Becomes::together},
@@ -84,7 +82,7 @@ void finish(const KeptFlags& kept, Spelled& out) {
         add_flag(out, "--seed", seed);
     }
     if (const std::string samples = kept.get("--data-samples"); samples == "-1") {
-        add_note(out, "--data-samples -1 is ignored: it is the default, all there are");
+        add_note(out, "--data-samples -1 is ignored: all samples are the default");
     } else if (!samples.empty()) {
         add_flag(out, "--limit", samples);
     }

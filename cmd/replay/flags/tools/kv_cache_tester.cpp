@@ -7,14 +7,15 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* no_graphs = "nothing is drawn; the figures are in the run's folder";
-constexpr const char* unused = "the tool itself reads it and uses it nowhere";
-constexpr const char* no_estimate = "only the tool's estimate of a working set goes by it";
+constexpr const char* no_graphs = "no charts are drawn here; the figures are in the run's folder";
+constexpr const char* unused = "the tool itself reads it but does not use it";
+constexpr const char* no_estimate = "only the tool's working-set estimate uses it";
 constexpr const char* no_phase_caps =
-    "the client does not hold back by prefill or decode; --max-inflight N caps both: remove it";
-constexpr const char* no_breaker = "failures are counted and the run goes on; Ctrl-C ends it";
+    "the client does not limit prefill and decode separately; remove it, or cap both with "
+    "--max-inflight N";
+constexpr const char* no_breaker = "failures are counted and the run continues; Ctrl-C ends it";
 constexpr const char* fetch_the_rows =
-    "nothing is downloaded here; fetch it (huggingface-cli download --repo-type dataset NAME "
+    "driftless downloads nothing; fetch it (huggingface-cli download --repo-type dataset NAME "
     "--local-dir traces) and give --trace-directory traces";
 
 constexpr ToolFlag flags[] = {
@@ -28,11 +29,12 @@ constexpr ToolFlag flags[] = {
     {"--max-users", Values::one, Becomes::together},
     {"--recycle", Values::none, Becomes::flag, "--recycle"},
     {"--max-new-tokens-per-period", Values::one, Becomes::nothing,
-     "a user's next tree begins at once, whatever it brings"},
+     "a user's next tree begins at once, whatever its size"},
     {"--max-working-set-tokens", Values::one, Becomes::refused,
-     "the tool's estimate of a working set holds no user back here: remove it", "0"},
+     "the tool's working-set estimate holds no users back here; remove it", "0"},
     {"--min-requests", Values::one, Becomes::refused,
-     "traces are not chosen by their number of requests here: leave out the shorter files", "0|1"},
+     "traces are not selected by their number of requests here; leave out the shorter files",
+     "0|1"},
     {"--max-delay", Values::one, Becomes::flag, "--gap-cap"},
     {"--time-scale", Values::one, Becomes::together},
     {"--timing-strategy", Values::one, Becomes::together},
@@ -41,11 +43,11 @@ constexpr ToolFlag flags[] = {
     {"--test-duration", Values::one, Becomes::flag, "--for"},
     {"--assessment-period", Values::one, Becomes::together},
     {"--max-context", Values::one, Becomes::refused,
-     "the tool drops traces whose first request is longer, and cuts the others where they outgrow "
-     "it: remove the flag and such files (driftless convert makes smaller traces)"},
+     "the tool drops traces whose first request is longer, and cuts the others where they exceed "
+     "it; remove the flag and such files (driftless convert makes smaller traces)"},
     {"--tokenizer", Values::one, Becomes::together},
     {"--chunk-size", Values::one, Becomes::nothing, no_estimate},
-    {"--no-color", Values::none, Becomes::nothing, "nothing is coloured"},
+    {"--no-color", Values::none, Becomes::nothing, "output has no colours"},
     {"--verbose", Values::none, Becomes::nothing, "--table full shows every figure"},
     {"--skip-graphs", Values::none, Becomes::nothing, no_graphs},
     {"--seed", Values::one, Becomes::together},
@@ -56,7 +58,7 @@ constexpr ToolFlag flags[] = {
     {"--top-k", Values::one, Becomes::together},
     {"--repetition-penalty", Values::one, Becomes::together},
     {"--ttft-window", Values::one, Becomes::nothing,
-     "users are added by the mean of three periods at most"},
+     "users are added according to the mean of at most three periods"},
     {"--rate-limit-backoff", Values::one, Becomes::nothing, unused},
     {"--max-concurrent-requests", Values::one, Becomes::together},
     {"--max-prefill-concurrent", Values::one, Becomes::refused, no_phase_caps, "0"},
@@ -68,8 +70,7 @@ constexpr ToolFlag flags[] = {
     {"--fairness-window", Values::one, Becomes::nothing, unused},
     {"--cache-max-age", Values::one, Becomes::nothing, no_estimate},
     {"--warm-prefix-pct", Values::one, Becomes::refused,
-     "prompts share what the block ids of the trace say, and trees share nothing: write 0",
-     "0|0.0"},
+     "prompts share what the trace's block ids say, and trees share nothing; use 0", "0|0.0"},
     {"--advance-min", Values::one, Becomes::together},
     {"--advance-max", Values::one, Becomes::together},
     {"--advance-all-users", Values::none, Becomes::together},
@@ -81,13 +82,13 @@ constexpr ToolFlag flags[] = {
     {"--hash-block-mode", Values::none, Becomes::nothing, "prompts always follow the block ids"},
     {"--debug-trace", Values::none, Becomes::together},
     {"--warmup-enabled", Values::none, Becomes::nothing,
-     "what a start inside a trace needs is always sent in the warm-up"},
+     "the warm-up always sends what a start inside a trace needs"},
     {"--metrics-output-prefix", Values::one, Becomes::nothing,
      "records and summary are always in the run's folder"},
     {"--no-max-tokens", Values::none, Becomes::together},
-    {"--ignore-eos", Values::none, Becomes::nothing, "--output exact, the default, sends it"},
+    {"--ignore-eos", Values::none, Becomes::nothing, "the default, --output exact, sends it"},
     {"--enable-request-rate-limiting", Values::none, Becomes::refused,
-     "users are not held back by the TTFT here: remove it"},
+     "users are not held back by TTFT here; remove it"},
 };
 
 /// The tool adds users while the TTFT allows it; what pull request 993 uses keeps their number.
@@ -102,7 +103,7 @@ void finish_users(const KeptFlags& kept, Spelled& out) {
         for (const char* typed : {"--max-ttft", "--ttft-metric"}) {
             if (kept.has(typed)) {
                 add_note(out, std::string(typed) + " " + kept.get(typed) +
-                                  " is ignored: " + "the number of users stays as it begins");
+                                  " is ignored: " + "the number of users does not change");
             }
         }
         return;
@@ -115,7 +116,7 @@ void finish_users(const KeptFlags& kept, Spelled& out) {
     add_default(out, "--period", period + "s");
     add_note(out, "--start-users " + start + ", --max-users " + most + " are taken as --users " +
                       start + ".." + most + " --grow " + grow + " --period " + period +
-                      "s: users are added at the end of a period, at most every other one");
+                      "s: users are added at the end of a period, at most every second one");
 }
 
 void finish_seed(const KeptFlags& kept, Spelled& out) {
@@ -124,8 +125,8 @@ void finish_seed(const KeptFlags& kept, Spelled& out) {
     const std::string prompt = kept.get("--prompt-seed", seed);
     if (trace != prompt && !trace.empty() && !prompt.empty()) {
         refuse_line(out, "--trace-seed " + trace + ", --prompt-seed " + prompt +
-                             ": one seed draws the order of the trees and the prompts: give both "
-                             "the same, or --seed alone");
+                             ": one seed draws both the order of the trees and the prompts; give "
+                             "both the same value, or only --seed");
     } else if (!trace.empty() || !prompt.empty()) {
         add_default(out, "--seed", trace.empty() ? prompt : trace);
     }
@@ -140,13 +141,13 @@ void finish_start(const KeptFlags& kept, Spelled& out) {
     if (kept.has("--advance-all-users")) {
         refuse_line(out,
                     "--advance-all-users: only the first tree of a user begins inside its "
-                    "recording; recycled ones begin at their first request: remove it");
+                    "recording; recycled trees begin at their first request; remove it");
     }
     add_flag(out, "--start-within", kept.get("--advance-min", "0") + ":" + to);
     add_flag(out, "--start-by", "turns");
     add_note(out, "--advance-max " + to +
-                      ": the turn before each start goes out in the warm-up and primes its prefix, "
-                      "which the tool leaves cold");
+                      ": the warm-up sends the turn before each start, which primes the prefix "
+                      "that the tool leaves cold");
 }
 
 void finish_body(const KeptFlags& kept, Spelled& out) {
@@ -206,8 +207,8 @@ void finish_budgets(const KeptFlags& kept, Spelled& out) {
             add_flag(out, ours, tokens + std::string(behind));
             add_note(out, std::string(typed) + " " + tokens + " is taken as " + std::string(ours) +
                               " " + tokens + std::string(behind) +
-                              ": rows wait in order, where the tool lets users try again by dice, "
-                              "and a request above the budget leaves on a full bucket");
+                              ": rows wait in order, while the tool's users retry at random; a "
+                              "request above the budget is sent when the bucket is full");
         } else if (kept.has(typed)) {
             add_note(out, std::string(typed) + " 0 is ignored: nothing is held back");
         }
@@ -253,11 +254,11 @@ void finish(const KeptFlags& kept, Spelled& out) {
     add_default(out, "--session-order", "shuffle");
     add_default(out, "--on-failure", "continue");
     add_note(out,
-             "as the tool does it: trees are drawn in a seeded order (--session-order "
-             "shuffle), and a failed turn does not end its tree (--on-failure continue)");
+             "as in the tool: trees are drawn in a seeded order (--session-order shuffle), and a "
+             "failed turn does not end its tree (--on-failure continue)");
     add_note(out,
-             "not as the tool does it: traces of any context length are played, prompts share "
-             "what block ids say (--warm-prefix-pct 0), a sub-agent is no user, and a tree of "
+             "unlike the tool: traces of any context length are used, prompts share what block ids "
+             "say (--warm-prefix-pct 0), a sub-agent does not count as a user, and a tree of "
              "sub-agents is replaced when all of it has ended");
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr ToolFlag flags[] = {
     {"--config", Values::one, Becomes::together},
     {"-c", Values::one, Becomes::together},
-    {"--mode", Values::one, Becomes::refused, "answers are not judged here: use --mode perf",
+    {"--mode", Values::one, Becomes::refused, "driftless does not judge answers; use --mode perf",
      "perf|both"},
 };
 
@@ -92,7 +92,7 @@ struct KnownSetting {
     Setting setting;
     const char* text = "";
 };
-constexpr const char* by_the_engine = "connections are kept by the engine's own rules";
+constexpr const char* by_the_engine = "the engine manages connections by its own rules";
 constexpr KnownSetting settings[] = {
     {"name", Setting::quiet},
     {"version", Setting::quiet},
@@ -100,7 +100,7 @@ constexpr KnownSetting settings[] = {
     {"report_dir", Setting::flag, "--out"},
     {"model_params.name", Setting::flag, "--model"},
     {"model_params.tokenizer_name", Setting::noted,
-     "words of one token each need none; --tokenizer FILE takes the model's own"},
+     "words of one token each need no tokenizer; --tokenizer FILE takes the model's own"},
     {"model_params.temperature", Setting::member, "temperature"},
     {"model_params.top_p", Setting::member, "top_p"},
     {"model_params.top_k", Setting::member, "top_k"},
@@ -112,29 +112,29 @@ constexpr KnownSetting settings[] = {
     {"datasets[].name", Setting::quiet},
     {"datasets[].type", Setting::one_of, "performance|accuracy"},
     {"datasets[].path", Setting::trace},
-    {"datasets[].parser", Setting::noted, "the format is found by its keys"},
-    {"datasets[].accuracy_config.eval_method", Setting::noted, "answers are not judged here"},
+    {"datasets[].parser", Setting::noted, "the format is detected from its keys"},
+    {"datasets[].accuracy_config.eval_method", Setting::noted, "driftless does not judge answers"},
     {"datasets[].agentic_inference.turn_timeout_s", Setting::flag, "--timeout-total"},
     {"datasets[].agentic_inference.enable_salt", Setting::noted,
-     "recorded requests are sent as they stand; --rules says so"},
+     "recorded requests are sent unchanged, as --rules requires"},
     {"datasets[].agentic_inference.inject_tool_delay", Setting::by_hand},
     {"datasets[].agentic_inference.num_trajectories_to_issue", Setting::noted,
-     "each trajectory of the trace is played once; --rules compares their number"},
+     "each trajectory of the trace is replayed once; --rules compares their number"},
     {"datasets[].agentic_inference.stop_issuing_on_first_user_complete", Setting::one_of, "false"},
     {"datasets[].agentic_inference.routing_headers[]", Setting::by_hand},
-    {"settings.runtime.min_duration_ms", Setting::noted, "--rules says how long a run lasted"},
+    {"settings.runtime.min_duration_ms", Setting::noted, "--rules judges the length of a run"},
     {"settings.runtime.max_duration_ms", Setting::ms, "--for"},
     {"settings.runtime.max_issue_duration_ms", Setting::ms, "--for"},
     {"settings.runtime.scheduler_random_seed", Setting::flag, "--seed"},
-    {"settings.runtime.dataloader_random_seed", Setting::noted, "one seed draws all"},
+    {"settings.runtime.dataloader_random_seed", Setting::noted, "there is one seed for everything"},
     {"settings.load_pattern.type", Setting::one_of, "agentic_inference"},
     {"settings.load_pattern.target_concurrency", Setting::flag, "--users"},
     {"settings.client.warmup_connections", Setting::noted, by_the_engine},
     {"settings.client.max_idle_time", Setting::noted, by_the_engine},
-    {"settings.client.num_workers", Setting::noted, "one thread sends all"},
+    {"settings.client.num_workers", Setting::noted, "one thread sends everything"},
     {"settings.drain.performance_timeout_s", Setting::by_hand},
     {"settings.warmup.enabled", Setting::one_of, "false"},
-    {"settings.early_stopping.enabled", Setting::noted, "a run lasts as long as it is asked to"},
+    {"settings.early_stopping.enabled", Setting::noted, "a run's length is set by flags"},
     {"endpoint_config.endpoints[]", Setting::flag, "--url"},
     {"endpoint_config.api_type", Setting::one_of, "openai"},
 };
@@ -148,7 +148,7 @@ class Config {
 
     void translate() {
         for (const Leaf& leaf : leaves_) {
-            is_of_other_set(leaves_, leaf.path) ? note(leaf, "answers are not judged here")
+            is_of_other_set(leaves_, leaf.path) ? note(leaf, "driftless does not judge answers")
                                                 : take(leaf);
         }
         if (!arguments_.empty()) {
@@ -189,8 +189,8 @@ class Config {
                          [&path](const KnownSetting& one) { return one.path == path; });
         if (known == std::end(settings)) {
             refuse_line(out_, place(leaf) +
-                                  ": is not known here: remove it, or write the flag of "
-                                  "driftless that means it behind --config");
+                                  ": is not known here; remove it, or give the equivalent "
+                                  "driftless flag after --config");
             return;
         }
         apply(leaf, *known);
@@ -216,7 +216,7 @@ class Config {
                 if (("|" + std::string(known.text) + "|").find("|" + leaf.value + "|") ==
                     std::string::npos) {
                     refuse_line(out_,
-                                place(leaf) + ": is not played here; it is to be " + known.text);
+                                place(leaf) + ": is not supported here; it must be " + known.text);
                 }
                 return;
             case Setting::quiet:
@@ -273,7 +273,7 @@ std::string read_leaves(const std::string& file, Leaves& leaves) {
 void finish(const KeptFlags& kept, Spelled& out) {
     const std::string file = kept.has("--config") ? kept.get("--config") : kept.get("-c");
     if (file.empty()) {
-        refuse_line(out, "inference-endpoint: --config FILE is missing");
+        refuse_line(out, "inference-endpoint: --config FILE is missing; give it");
         return;
     }
     Leaves leaves;

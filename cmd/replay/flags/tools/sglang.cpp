@@ -9,12 +9,12 @@ namespace driftless {
 namespace {
 
 constexpr const char* in_the_folder = "records and summary are always in the run's folder";
-constexpr const char* other_set = "it belongs to a data set that is not replayed here";
+constexpr const char* other_set = "it belongs to a data set that driftless does not support";
 constexpr const char* by_event =
-    "the server's profiler is started by an event: --event \"+0s post URL/start_profile\"";
+    "start the server's profiler with an event: --event \"+0s post URL/start_profile\"";
 constexpr const char* no_adapters =
-    "each request would name one of several adapters; give one by --model NAME, or one a row by "
-    "--model \"{kept.COLUMN}\"";
+    "each request would name one of several adapters; give one with --model NAME, or one per row "
+    "with --model \"{kept.COLUMN}\"";
 constexpr const char* one_thread = "one thread sends, and its lateness is in every record";
 
 constexpr ToolFlag flags[] = {
@@ -23,7 +23,7 @@ constexpr ToolFlag flags[] = {
      Values::one, Becomes::nothing, other_set},
     {"--random-image-count", Values::none, Becomes::nothing, other_set},
     {"--dataset-offset", Values::one, Becomes::refused,
-     "rows are counted from the first one; --start T leaves out those before a time", "0"},
+     "every row counts from the first; --start T leaves out rows before a time", "0"},
     {"--served-model-name", Values::one, Becomes::together},
     {"--tokenizer", Values::one, Becomes::together},
     {"--sharegpt-output-len", Values::one, Becomes::together},
@@ -31,7 +31,7 @@ constexpr ToolFlag flags[] = {
     {"--output-file", Values::one, Becomes::nothing, in_the_folder},
     {"--output-details", Values::none, Becomes::nothing, in_the_folder},
     {"--print-requests", Values::none, Becomes::nothing,
-     "--save-prompts FILE writes the bodies, --save-responses N the answers"},
+     "--save-prompts FILE writes bodies, --save-responses N answers"},
     {"--disable-stream", Values::none, Becomes::flag, "--no-stream"},
     {"--return-logprob", Values::none, Becomes::together},
     {"--top-logprobs-num", Values::one, Becomes::together},
@@ -39,7 +39,7 @@ constexpr ToolFlag flags[] = {
     {"--logprob-start-len", Values::one, Becomes::together},
     {"--return-routed-experts", Values::none, Becomes::together},
     {"--cache-report", Values::none, Becomes::nothing,
-     "cached tokens are read wherever the server tells them"},
+     "cached tokens are always read if the server reports them"},
     {"--disable-ignore-eos", Values::none, Becomes::together},
     {"--temperature", Values::one, Becomes::together},
     {"--top-p", Values::one, Becomes::together},
@@ -55,17 +55,17 @@ constexpr ToolFlag flags[] = {
      "periods.jsonl has the throughput over time"},
     {"--lora-name", Values::many, Becomes::refused, no_adapters},
     {"--lora-request-distribution", Values::one, Becomes::refused, no_adapters, "uniform"},
-    {"--lora-zipf-alpha", Values::one, Becomes::nothing, "no adapters are named"},
+    {"--lora-zipf-alpha", Values::one, Becomes::nothing, "requests name no adapters"},
     {"--prompt-suffix", Values::one, Becomes::refused,
-     "prompts have exactly the lengths that are asked: remove it"},
+     "prompts have exactly the requested lengths; remove it"},
     {"--flush-cache", Values::none, Becomes::flag, "--reset-cache"},
     {"--flush-cache-timeout", Values::one, Becomes::nothing,
-     "--reset-cache proves that the cache is empty"},
+     "use --reset-cache, which also checks that the cache is empty"},
     {"--warmup-requests", Values::one, Becomes::nothing,
-     "no warm-up requests are sent; the summary holds every row, from the first one on"},
+     "no warm-up requests are sent; the summary covers every row"},
     {"--tokenize-prompt", Values::none, Becomes::together},
     {"--gsp-send-routing-key", Values::none, Becomes::refused,
-     "synthetic rows have no key of their own; --session-headers agentx names sessions to routers"},
+     "synthetic rows have no key; --session-headers agentx sends session ids to routers"},
     {"--fake-prefill", Values::none, Becomes::together},
     {"--tag", Values::one, Becomes::together},
     {"--header", Values::many, Becomes::together},
@@ -97,11 +97,11 @@ void finish_sampling(const KeptFlags& kept, std::string& members, Spelled& out) 
         }
     } else if (is_positive(temperature) || (top != "1" && top != "1.0")) {
         refuse_line(out,
-                    "--temperature and --top-p: the sglang API is asked for greedy answers; "
-                    "--backend sglang-oai takes both");
+                    "--temperature and --top-p: requests to the sglang API ask for greedy answers; "
+                    "use --backend sglang-oai");
     } else {
         note_unused(kept, {"--temperature", "--top-p"},
-                    "the sglang API is asked for greedy answers anyway", out);
+                    "requests to the sglang API ask for greedy answers anyway", out);
     }
 }
 
@@ -112,11 +112,11 @@ void finish_body(const KeptFlags& kept, Spelled& out) {
     const std::string top = kept.get("--top-logprobs-num", "0");
     if (!own || !kept.has("--return-logprob")) {
         note_unused(kept, {"--logprob-start-len", "--token-ids-logprob"},
-                    "it goes with --return-logprob and the sglang API", out);
+                    "it needs --return-logprob and the sglang API", out);
     }
     if (!kept.has("--return-logprob") || (!own && top == "0")) {
-        note_unused(kept, {"--top-logprobs-num", "--return-logprob"},
-                    "one is asked for beside the other", out);
+        note_unused(kept, {"--top-logprobs-num", "--return-logprob"}, "each implies the other",
+                    out);
     }
     if (kept.has("--return-logprob") && own) {
         extend_members(members, "return_logprob", "true");

@@ -240,8 +240,8 @@ void add_headers(Spelled& out, std::string_view pairs) {
         const std::size_t equals = pair.find('=');
         if (equals == pair.npos) {
             refuse_line(out, "--header \"" + mask_value("--header", pair) +
-                                 "\": is not NAME=VALUE, which this tool takes; --header "
-                                 "NAME:VALUE stands in front of the tool's own words");
+                                 "\": is not NAME=VALUE, as this tool takes it; put --header "
+                                 "NAME:VALUE before the tool's own words");
             return;
         }
         add_flag(out, "--header",
@@ -257,8 +257,8 @@ void add_default_server(Spelled& out, std::string_view port) {
     }
     add_flag(out, "--host", "127.0.0.1");
     add_default(out, "--port", port);
-    add_note(out, "no server is named: it is looked for at 127.0.0.1:" +
-                      argument_of(out, "--port") + ", the tool's default");
+    add_note(out, "no server is named: using 127.0.0.1:" + argument_of(out, "--port") +
+                      ", the tool's default");
 }
 
 bool is_positive(std::string_view text) {
@@ -276,8 +276,8 @@ void finish_tokenizer(const KeptFlags& kept, Spelled& out) {
         add_flag(out, "--tokenizer", name);
     } else if (!name.empty()) {
         add_note(out, "--tokenizer " + name +
-                          " is ignored: words of one token each need none; --tokenizer FILE takes "
-                          "the model's own");
+                          " is ignored: words of one token each need no tokenizer; --tokenizer "
+                          "FILE takes the model's own");
     }
 }
 

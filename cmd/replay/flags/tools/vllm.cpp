@@ -7,13 +7,13 @@ namespace driftless {
 namespace {
 
 constexpr const char* in_the_folder = "records and summary are always in the run's folder";
-constexpr const char* no_plots = "no plots are made; driftless report RUN writes tables and charts";
-constexpr const char* other_set = "it belongs to a data set that is not replayed here";
-constexpr const char* no_warm_up =
-    "no warm-up requests are sent; the summary holds every row, from the first one on";
+constexpr const char* no_plots =
+    "no plots are made here; driftless report RUN writes tables and charts";
+constexpr const char* other_set = "it belongs to a data set that driftless does not support";
+constexpr const char* no_warm_up = "no warm-up requests are sent; the summary covers every row";
 constexpr const char* no_adapters =
-    "each request would name one of several adapters; give one by --model NAME, or one a row by "
-    "--model \"{kept.COLUMN}\"";
+    "each request would name one of several adapters; give one with --model NAME, or one per row "
+    "with --model \"{kept.COLUMN}\"";
 
 constexpr ToolFlag flags[] = {
     {"--label", Values::one, Becomes::together},
@@ -24,19 +24,19 @@ constexpr ToolFlag flags[] = {
     {"--skip-tokenizer-init", Values::none, Becomes::nothing,
      "words of one token each need no tokenizer"},
     {"--use-beam-search", Values::none, Becomes::nothing,
-     "vllm bench serve itself sends nothing for it"},
+     "vllm bench serve itself sends nothing for this flag"},
     {"--logprobs", Values::one, Becomes::together},
     {"--probe-request-rate", Values::one, Becomes::refused,
-     "probes beside the load are a run of their own: start a second driftless replay, with "
-     "--rate R and an answer of one token",
+     "probes beside the load need a separate run; start a second driftless replay with --rate R "
+     "and answers of one token",
      "0|0.0"},
     {"--num-warmups", Values::one, Becomes::nothing, no_warm_up},
     {"--profile", Values::none, Becomes::nothing,
-     "the server's profiler is started by an event: --event \"+0s post URL/start_profile\""},
+     "start the server's profiler with an event: --event \"+0s post URL/start_profile\""},
     {"--metadata", Values::many, Becomes::together},
-    {"--self-timed", Values::none, Becomes::nothing, "rows leave at their recorded instants"},
+    {"--self-timed", Values::none, Becomes::nothing, "rows are sent at their recorded instants"},
     {"--no-self-timed", Values::none, Becomes::together},
-    {"--request-id-prefix", Values::one, Becomes::nothing, "requests are not given ids"},
+    {"--request-id-prefix", Values::one, Becomes::nothing, "requests carry no ids"},
     {"--top-p", Values::one, Becomes::together},
     {"--top-k", Values::one, Becomes::together},
     {"--min-p", Values::one, Becomes::together},
@@ -49,17 +49,17 @@ constexpr ToolFlag flags[] = {
     {"--lora-modules", Values::many, Becomes::refused, no_adapters},
     {"--lora-assignment", Values::one, Becomes::refused, no_adapters, "random"},
     {"--chat-template-kwargs", Values::one, Becomes::nothing,
-     "it is for prompts that the client renders; for the server's own template give --extra-body "
+     "it is for prompts that the client renders; for the server's template use --extra-body "
      "'{\"chat_template_kwargs\": ..}'"},
     {"--plot-timeline|--plot-dataset-stats", Values::none, Becomes::nothing, no_plots},
     {"--timeline-itl-thresholds", Values::one, Becomes::nothing, no_plots},
     {"--save-result|--save-detailed|--append-result", Values::none, Becomes::nothing,
      in_the_folder},
     {"--no-stream", Values::none, Becomes::nothing,
-     "it is about downloads of data sets, and none is downloaded here"},
+     "it applies to downloads of data sets, and driftless downloads nothing"},
     {"--no-oversample", Values::none, Becomes::nothing, "no row is sent twice"},
     {"--skip-chat-template", Values::none, Becomes::nothing,
-     "the client renders no template: --api says which API, and so who does"},
+     "the client renders no template; --api chooses the API, and so who does"},
     {"--enable-multimodal-chat|--custom-ensure-client-side-data", Values::none, Becomes::nothing,
      other_set},
     {"--custom-output-len", Values::one, Becomes::together},
@@ -72,7 +72,7 @@ constexpr ToolFlag flags[] = {
      "--random-mm-bucket-config",
      Values::one, Becomes::nothing, other_set},
     {"--random-batch-size", Values::one, Becomes::refused,
-     "requests have one prompt each: remove it", "1"},
+     "requests have one prompt each; remove it", "1"},
     {"--no-reranker", Values::none, Becomes::nothing, other_set},
     {"--timed-trace-chunk-hash-size", Values::one, Becomes::together},
     {"--timed-trace-sec-multiplier", Values::one, Becomes::together},
@@ -116,10 +116,9 @@ void finish_timed_trace(const KeptFlags& kept, Spelled& out) {
     }
     const std::string unit = kept.get("--timed-trace-sec-multiplier", "1");
     if (unit != "1" && unit != "1.0" && unit != "0.001" && unit != "1e-3") {
-        refuse_line(out,
-                    "--timed-trace-sec-multiplier " + unit +
-                        ": is not 1 (times in seconds) or 0.001 (in milliseconds); --time-unit "
-                        "and --speed say others");
+        refuse_line(
+            out, "--timed-trace-sec-multiplier " + unit +
+                     ": is not 1 (seconds) or 0.001 (milliseconds); use --time-unit and --speed");
     }
     add_flag(out, "--map",
              "time=" + kept.get("--timed-trace-label-timestamp", "timestamp") +

@@ -47,7 +47,7 @@ TEST(Hook, IsKilledAtItsLimit) {
         run(folder, "trap '' TERM; sleep 600 & echo $! > " + (folder / "pid") + "; wait; sleep 600",
             2'000 * ms);
     EXPECT_EQ(end.outcome, HookOutcome::timed_out);
-    EXPECT_EQ(end.why, "before: killed at its limit of 2s (its output: before.txt)");
+    EXPECT_EQ(end.why, "before: killed at its time limit of 2s (its output: before.txt)");
     const std::string left = read_bytes(folder / "pid");
     const std::string pid = left.substr(0, left.find('\n'));
     ASSERT_FALSE(pid.empty());

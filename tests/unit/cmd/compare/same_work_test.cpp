@@ -84,7 +84,7 @@ TEST(SameWork, WhatWasNotPlayedToItsEnd) {
     EXPECT_NE(lost.front().remedy.find("--from"), std::string::npos);
     other = played("b");
     other.goes_on = true;
-    EXPECT_EQ(work_differences({played("a")}, {other}).front().b, "still goes on");
+    EXPECT_EQ(work_differences({played("a")}, {other}).front().b, "is still running");
 }
 
 TEST(SameWork, RepeatsMayHaveSaltsOfTheirOwn) {

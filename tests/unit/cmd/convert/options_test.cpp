@@ -81,7 +81,7 @@ TEST(ConvertOptions, RefuseLogsWithoutTheirFlags) {
     EXPECT_NE(
         logs({"--tokenizer", "t", "--salt-file", "a", "--format", "qwen"}).find("--log-format"),
         std::string::npos);
-    EXPECT_NE(refusal({"t", "-o", "o", "--salt-file", "s"}).find("go with --from-logs"),
+    EXPECT_NE(refusal({"t", "-o", "o", "--salt-file", "s"}).find("need --from-logs; add it"),
               std::string::npos);
 }
 

@@ -65,10 +65,11 @@ TEST(SearchFile, IsReadBack) {
 
 TEST(SearchFile, SaysWhatIsWrong) {
     KeptSearch kept;
-    EXPECT_EQ(read_search("[", kept), "is not JSON");
-    EXPECT_EQ(read_search("{\"schema\":1}", kept), "is of another version of driftless");
+    EXPECT_EQ(read_search("[", kept), "is not JSON; start a new search");
+    EXPECT_EQ(read_search("{\"schema\":1}", kept),
+              "was written by another version of driftless; use that one");
     EXPECT_EQ(read_search("{\"schema\":2,\"probes\":[{\"value\":1}]}", kept),
-              "has a probe that cannot be read: number 1");
+              "has an unreadable probe: number 1");
 }
 
 }  // namespace

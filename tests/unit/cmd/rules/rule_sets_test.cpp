@@ -66,9 +66,9 @@ equals = "0123456789abcdef"
 
 TEST(RuleSets, SaysWhatIsWrongWithAFile) {
     RuleSet set;
-    EXPECT_EQ(read_rule_set("version = \"1\"", set), "line 1: name is missing");
+    EXPECT_EQ(read_rule_set("version = \"1\"", set), "line 1: name is missing; add it");
     EXPECT_TRUE(why("[[flag]\n").starts_with("line 4: ")) << why("[[flag]\n");
-    EXPECT_EQ(why("gate = 3\n"), "line 4: gate is not known");
+    EXPECT_EQ(why("gate = 3\n"), "line 4: gate is not known; remove or correct it");
     EXPECT_EQ(why("rule = 3\n"), "line 4: rule is not written as [[rule]]");
     EXPECT_EQ(why("[[rule]]\nname = \"a\"\nmeasure = \"speed\"\n"),
               "line 4: [[rule]] measure \"speed\" is not known; see cmd/rules/README.md");
@@ -90,7 +90,7 @@ TEST(RuleSets, FindsThemByNameOrFile) {
     EXPECT_NE(add_rule_set("agentx", sets), "") << "twice";
     EXPECT_EQ(add_rule_set("agentix", sets),
               "--rules \"agentix\" is not one of agentx-mvp, agentx, inferencex-993, "
-              "mlperf-agentic, and not a file (FILE.toml)");
+              "mlperf-agentic, or a file (FILE.toml)");
     EXPECT_TRUE(
         add_rule_set("nowhere.toml", sets).starts_with("--rules nowhere.toml cannot be read: "));
     EXPECT_EQ(sets.sets.size(), 1U);

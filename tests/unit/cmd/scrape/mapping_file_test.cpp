@@ -23,9 +23,9 @@ TEST(MappingFile, ReadsAndRefuses) {
     EXPECT_EQ(why(head + "[[figure]]\nname = \"running\"\n"),
               "line 3: [[figure]] running: metrics is missing");
     EXPECT_EQ(why(head + "[[figure]]\nname = \"running\"\nmetrics = \"a\"\nlabel = \"b\"\n"),
-              "line 3: [[figure]] running: label and values go together");
+              "line 3: [[figure]] running: label needs values, and values need a label");
     EXPECT_EQ(why(head + "gate = 1\n[[figure]]\nname = \"running\"\nmetrics = \"a\"\n"),
-              "line 3: gate is not known");
+              "line 3: gate is not known; remove or correct it");
 }
 
 TEST(MappingFile, ShippedOnesCoverTheEngines) {

@@ -88,7 +88,7 @@ TEST(FullTable, HasTheKnownLayout) {
              "Outputs exact / short / long / unknown:  1 / 0 / 1 / 0",
              "http_5xx 500: 1                          out of memory",
              "TPOT unknown of rows:                    2 (all tokens came at one instant)",
-             "ITL unknown of rows:                     1 (several tokens a chunk: "
+             "ITL unknown of rows:                     1 (several tokens per chunk: "
              "--continuous-usage may count them)",
              "Benchmark duration (s):                  2.50",
              "Total input tokens:                      300",
@@ -140,8 +140,8 @@ TEST(FullTable, SaysWhyTokensHaveNoTimes) {
         return full_table(figures, info).find(words) != std::string::npos;
     };
     EXPECT_TRUE(said(figures(),
-                     "(several tokens a chunk, which the server counts at the end only, "
-                     "in spite of --continuous-usage)"));
+                     "(several tokens per chunk, which the server counts only at the end, despite "
+                     "--continuous-usage)"));
     SummaryFigures uncounted = figures();
     uncounted.tokens_sources[static_cast<std::size_t>(TokensSource::chunks)] = 1;
     EXPECT_TRUE(said(uncounted, "(the server counts no tokens: its usage is missing or 0)"));

@@ -32,7 +32,7 @@ TEST(InspectTable, TellsWhatIsShared) {
     EXPECT_TRUE(has(text, "partial blocks         2 ids, 1 of them in several rows"));
     EXPECT_TRUE(has(text, "prompts                1 all known, 0 known in part, 2 all new"));
     EXPECT_TRUE(has(text, "ideal hit rate         40.00 % of blocks, 41.18 % of tokens"));
-    EXPECT_TRUE(has(text, "seen by a server       23.53 % of tokens"));  // one full block of 17
+    EXPECT_TRUE(has(text, "usable by a server     23.53 % of tokens"));  // one full block of 17
     EXPECT_TRUE(has(text, "\n           1             4     20.00 %     23.53 %\n"));
     EXPECT_TRUE(has(text, "\n           2             8     40.00 %     41.18 %\n"));
 }
@@ -48,7 +48,7 @@ TEST(InspectTable, PlotsOnlyWhatIsAskedFor) {
     const std::string text = shown(sharing(), {true, 0});
     EXPECT_TRUE(has(text, "40.00 %     41.18 %  |██████████████████████████████|\n"));
     EXPECT_TRUE(has(text, "\nRows in every 1ms\n           1 |███|\n"));
-    EXPECT_TRUE(has(text, "Working set: distinct blocks named in every 1ms\n"));
+    EXPECT_TRUE(has(text, "Working set: distinct blocks used in every 1ms\n"));
     EXPECT_TRUE(has(text, "Input tokens of a row\n                2 - 3 |"));
 }
 
@@ -71,9 +71,9 @@ TEST(InspectTable, LeavesOutWhatTheTraceHasNot) {
 
 TEST(InspectTable, TellsContentsFromPrefixes) {
     const std::string text = shown(make_trace(4, TailRule::ceil, {{0, 8, {1, 2}}, {1, 8, {2, 1}}}));
-    EXPECT_TRUE(has(text,
-                    "of contents: 100.00 % at more than one place, 100.00 % behind more than "
-                    "one other"));
+    EXPECT_TRUE(has(
+        text,
+        "block contents: 100.00 % at more than one position, 100.00 % after more than one other"));
     EXPECT_EQ(text.find("Cache blocks"), text.npos);  // nothing hits at any size
 }
 

@@ -144,7 +144,7 @@ TEST(ProgressLine, AnInterruptOfUsersSaysThatNothingFurtherIsSent) {
         line.show(progress);
     }
     EXPECT_EQ(pipe.text(),
-              "interrupted: nothing further is sent; waiting up to 5s for 1 open answer (--grace); "
+              "interrupted: nothing more is sent; waiting up to 5s for 1 open answer (--grace); "
               "interrupt again to cancel it\n"
               "interrupted again: 1 open answer is cancelled\n");
 }

@@ -29,8 +29,8 @@ TEST(RuleLines, SaysWhichRuleLetARunPass) {
     EXPECT_EQ(lines[0].violated,
               (std::vector<std::string>{"errors: 5 of 5 requests failed; at most 1 %"}));
     EXPECT_EQ(lines[0].passed,
-              "the publisher's own tests call this run valid: context-overflows let it pass; of "
-              "ours, errors did not");
+              "the publisher's own tests call this run valid: context-overflows passed; of "
+              "our own, errors did not");
 }
 
 TEST(RuleLines, AreApartBySet) {

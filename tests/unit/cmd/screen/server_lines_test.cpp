@@ -37,7 +37,7 @@ TEST(ServerLines, SayWhatIsKnown) {
     info.finished_trees = 12;
     EXPECT_EQ(
         server_lines(figures, info),
-        (Texts{"18 pages of 2 URLs read, 2 could not be (vllm); counters began anew 1 time",
+        (Texts{"18 pages of 2 URLs read, 2 failed (vllm); counters restarted 1 time",
                "100 requests, 104,931 prompt tokens",
                "prefix hits 25.00 %, KV cache 25.0 % full (at most 50.0 %)",
                "running 3.2 (at most 8), queue 5.00 ms",
@@ -50,7 +50,8 @@ TEST(ServerLines, SayWherePagesAreOfNoKnownEngine) {
     info.server.emplace().urls = {{"http://a/metrics", "", 1}};
     info.server->scrapes = 1;
     EXPECT_EQ(server_lines(SummaryFigures(), info),
-              Texts{"1 page of 1 URL read; no table fits them: server.jsonl has all series"});
+              Texts{"1 page of 1 URL read; no known table fits their metrics: server.jsonl has all "
+                    "series"});
 }
 
 }  // namespace

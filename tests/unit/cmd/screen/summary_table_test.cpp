@@ -148,7 +148,7 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
           "\nFailed          http_5xx 89\n",
           "\n                89 rows, http_5xx 500: the server ran out of memory while it ...\n",
           "\nTainted         12 records",
-          "\nLoad            12,000 sent in 3600.00 s: 3.33/s, 3.31 ok/s; 312 open at most\n",
+          "\nLoad            12,000 sent in 3600.00 s: 3.33/s, 3.31 ok/s; at most 312 open\n",
           "\nTokens          144,793,823 in, 4,122,048 out", "\nGoodput         1.67/s: 6,000 of",
           "\nms                    mean       p50       p90       p95       p99       max\n",
           "\nTTFT                125.00    100.00    200.00    300.00    400.00    500.00\n",
@@ -185,8 +185,7 @@ TEST(SummaryTable, TellsOfOvertakenTurns) {
     SummaryInfo i = info();
     EXPECT_EQ(lines_of_label("Overtaken", f, i), "");
     f.overtaken_turns = 4'499;
-    const std::string found =
-        "4,499 of 4,500 turns were sent before the turn before them had ended; ";
+    const std::string found = "4,499 of 4,500 turns were sent before the previous turn had ended; ";
     EXPECT_EQ(lines_of_label("Overtaken", f, i),
               found +
                   "the trace does not record what they waited for, so --sessions closed is "
@@ -195,7 +194,7 @@ TEST(SummaryTable, TellsOfOvertakenTurns) {
     EXPECT_EQ(lines_of_label("Overtaken", f, i),
               found + "--sessions closed lets turns wait for answers");
     EXPECT_NE(summary_table(f, i, TableKind::full)
-                  .find("Turns sent before the last had ended:    4499 of 4500\n"),
+                  .find("Turns sent before the last ended:    4499 of 4500\n"),
               std::string::npos);
     i.run.sessions = "closed";
     EXPECT_EQ(lines_of_label("Overtaken", f, i),
@@ -250,7 +249,7 @@ TEST(SummaryTable, TellsZerosFromMisses) {
     f.rows = f.cache_rows_reported;
     EXPECT_EQ(cache_lines(f, info()),
               "77,156,352 tokens expected; the server says 0 for every row: it may not count hits, "
-              "or its cache may be off or too small");
+              "or its cache is off or too small");
     const std::string full = summary_table(f, info(), TableKind::full);
     EXPECT_NE(full.find("Cached tokens observed:                  0 for every row: it may not"),
               full.npos)

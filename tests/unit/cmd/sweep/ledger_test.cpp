@@ -73,14 +73,14 @@ TEST(SweepLedger, KeepsToItsSchema) {
 
 TEST(SweepLedger, RefusesWhatIsNotItsOwn) {
     Ledger read;
-    EXPECT_EQ(read_ledger("{", read), "is not JSON");
-    EXPECT_EQ(read_ledger("{}", read), "is of another version of driftless");
+    EXPECT_EQ(read_ledger("{", read), "is not JSON; start a new sweep");
+    EXPECT_EQ(read_ledger("{}", read), "was written by another version of driftless; use that one");
     std::string text = sweep_json(made_ledger());
     text.replace(text.find("\"running\""), 9, "\"unheard\"");
-    EXPECT_EQ(read_ledger(text, read), "has other cells than its plan");
+    EXPECT_EQ(read_ledger(text, read), "has cells that do not match its plan; start a new sweep");
     text = sweep_json(made_ledger());
     text.replace(text.find("[\"1\",\"2\"]"), 9, "[\"1\"]");
-    EXPECT_EQ(read_ledger(text, read), "has other cells than its plan");
+    EXPECT_EQ(read_ledger(text, read), "has cells that do not match its plan; start a new sweep");
 }
 
 // A warm cell looks 20 times as fast.

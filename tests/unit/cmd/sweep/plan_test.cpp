@@ -123,7 +123,7 @@ TEST(SweepPlan, RefusesWhatCellsMayNotHave) {
     EXPECT_NE(why([&](SweepPlan& p) {
                   over_url(p);
                   p.arguments.push_back("--url=http://b:1");
-              }).find("--url is given, too"),
+              }).find("--url is also given"),
               std::string::npos);
     EXPECT_NE(why([](SweepPlan& p) { p.axes[0].of_server = true; }).find("--before"),
               std::string::npos);
@@ -183,10 +183,10 @@ TEST(SweepPlanFile, IsRefusedByLineAndKey) {
         SweepPlan plan;
         return read_plan_file(text, plan);
     };
-    EXPECT_EQ(why("\nreapeat = 2\n"), "line 2: reapeat is not known");
-    EXPECT_EQ(why("repeat = 0\n"), "line 1: repeat is not a whole number from 1 on");
+    EXPECT_EQ(why("\nreapeat = 2\n"), "line 2: reapeat is not known; remove or correct it");
+    EXPECT_EQ(why("repeat = 0\n"), "line 1: repeat is not a whole number of 1 or more");
     EXPECT_EQ(why("over = 3\n"), "line 1: over is not written as [over]");
-    EXPECT_EQ(why("[hooks]\nbefore = 3\n"), "line 2: before is not a text");
+    EXPECT_EQ(why("[hooks]\nbefore = 3\n"), "line 2: before is not a text; put it in quotes");
     EXPECT_EQ(why("[hooks]\nbefore_limit = 0\n"),
               "line 2: before_limit is not a time above 0; use 90, \"10m\" or \"30s\"");
     EXPECT_EQ(why("[over]\nspeed = [[1]]\n"),
@@ -206,7 +206,7 @@ TEST(SweepPlanFile, KeepsNumbersAsTheyAre) {
 TEST(SweepPlan, RefusesWhatNoCommandLineHolds) {
     SweepPlan plan = made_plan();
     plan.repeat = 0;
-    EXPECT_EQ(check_plan(plan), "the plan repeats each cell 0 times; give 1 or more");
+    EXPECT_EQ(check_plan(plan), "the plan repeats each cell 0 times; use 1 or more");
     plan = made_plan();
     plan.axes[0].name = "a b";
     EXPECT_EQ(check_plan(plan), "--over \"a b\" is not a name; use letters, digits, - and _");

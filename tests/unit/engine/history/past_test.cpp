@@ -75,8 +75,7 @@ TEST(Past, RefusesWhatIsNotARegularFile) {
         Past past(RunFacts{});
         std::string why;
         EXPECT_FALSE(read_past(folder.path(), "", past, why));
-        EXPECT_EQ(why,
-                  path + ": is not a regular file, so what a run wrote there cannot be read again");
+        EXPECT_EQ(why, path + ": is not a regular file, so it cannot be read again");
         std::filesystem::remove(path);
     }
 }

@@ -248,7 +248,7 @@ TEST(RemainingRows, RecordsWhatIsGivenUp) {
     EXPECT_FALSE(records[1].fired_ns);  // marked, and its line had not been written
     // Rows that are not among the fired ones are counted by this text, on the screen as well.
     EXPECT_EQ(records[0].error, std::nullopt);
-    EXPECT_EQ(records[1].error, "may have left; its instant is lost");
+    EXPECT_EQ(records[1].error, "may have been sent; its instant is lost");
     for (const Record& record : records) {
         EXPECT_EQ(record.outcome, Outcome::interrupted);
         EXPECT_EQ(record.segment, 1u);

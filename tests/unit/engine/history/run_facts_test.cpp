@@ -76,7 +76,7 @@ TEST(RunFacts, SaysHowItWasCalibrated) {
     EXPECT_EQ(how_calibrated(facts), "calibrated for 1.9 s before this run");
     facts.taken_share = 0.5;
     EXPECT_EQ(how_calibrated(facts),
-              "calibrated for 1.9 s before this run, while others had 50.0 % of the CPU");
+              "calibrated for 1.9 s before this run, while others used 50.0 % of the CPU");
     EXPECT_EQ(judge_run(facts, {}, {}, {}).reasons.back(), how_calibrated(facts));
 }
 

@@ -52,7 +52,7 @@ TEST(Calibration, SaysThatOthersWereAtWork) {
     EXPECT_DOUBLE_EQ(taken_share(c), 2 * noise_max);  // stolen, and waited for what was left
     c.run_delay_share = 0.5;
     ASSERT_EQ(noise_of(c).size(), 1u);
-    EXPECT_EQ(noise_of(c)[0], "other programs had the engine's CPU for up to 50.0 % of the time");
+    EXPECT_EQ(noise_of(c)[0], "other programs used the engine's CPU for up to 50.0 % of the time");
     c.steal_share = c.spin_lost_share = c.rehearsals[0].taken_share = noise_max + 0.001;
     ASSERT_EQ(noise_of(c).size(), 2u) << "one fact, however many things show it";
     EXPECT_TRUE(noise_of(c)[1].ends_with(" % to 50.0 % of the time")) << noise_of(c)[1];
@@ -105,7 +105,7 @@ TEST(Calibration, OfAnotherPriorityHoldsOneWay) {
     const Result<Calibration> read = read_calibration(document, to_json(realtime));
     ASSERT_TRUE(read);
     EXPECT_EQ(why_not_of(read.value(), host, true), "");
-    EXPECT_NE(why_not_of(read.value(), host, false).find("this run goes without"),
+    EXPECT_NE(why_not_of(read.value(), host, false).find("this run has no --realtime"),
               std::string::npos);
 }
 

@@ -29,7 +29,7 @@ TEST(Host, TakesAnIsolatedCpuWhereItMay) {
     EXPECT_EQ(chosen({0, 1}, "\n"), 1U);
     EXPECT_EQ(chosen({0, 1}, ""), 1U);
     EXPECT_EQ(chosen({4}, ""), 4U);
-    EXPECT_NE(choose_engine_cpu({4}, "").reason.find("the writer shares it"), std::string::npos);
+    EXPECT_NE(choose_engine_cpu({4}, "").reason.find("shared with the writer"), std::string::npos);
     EXPECT_NE(choose_engine_cpu({4, 5}, "5").reason.find("isolated"), std::string::npos);
     EXPECT_NE(choose_engine_cpu({}, "").reason.find("cannot be read"), std::string::npos);
     EXPECT_EQ(choose_engine_cpu(allowed_cpus(), "").cpu, allowed_cpus().back());
@@ -114,7 +114,7 @@ TEST(Host, SaysWhyMemoryIsNotThere) {
                             // Sanitizers answer mlockall by themselves.
                             EXPECT_EQ(
                                 grants.why_not,
-                                std::string("not every page could be mapped before the start") +
+                                std::string("not all memory could be mapped before the start") +
                                     (grants.locked ? ""
                                                    : "; memory cannot be locked: raise the "
                                                      "limit (ulimit -l unlimited)"));

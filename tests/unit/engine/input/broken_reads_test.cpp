@@ -1,5 +1,6 @@
-// Files that may not be read, and reads that fail in the middle: every reader of files says which
-// file and why, in the system's words; nothing takes the part that it got for the whole.
+// Files without read permission, and reads that fail in the middle: every reader of
+// files says which file and why, in the system's words; nothing takes the part that it got for the
+// whole.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -141,9 +142,9 @@ TEST_F(Forbidden, FilesAreDenied) {
     EXPECT_TRUE(while_refusing({{SYS_openat, EACCES}}, [&] {
         EXPECT_EQ(InputSource::open("/any").error().code, ErrorCode::denied);
         EXPECT_FALSE(load_tokenizer("/any", why));
-        EXPECT_EQ(why, "/any may not be read");
+        EXPECT_EQ(why, "/any cannot be read: permission denied");
         EXPECT_FALSE(load_corpus("/any", "", tokenizer, "the", why));
-        EXPECT_EQ(why, "/any: may not be read");
+        EXPECT_EQ(why, "/any: cannot be read: permission denied");
         EXPECT_EQ(expand_path(folder_.path()).error().code, ErrorCode::denied);
         Past past{RunFacts{}};
         EXPECT_FALSE(read_past(folder_.path(), "", past, why));
@@ -166,7 +167,7 @@ TEST_F(Forbidden, FoldersAreNoFiles) {
     std::string why;
     Result<Tokenizer> tokenizer = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
     EXPECT_FALSE(load_corpus(folder_.path(), "", tokenizer.value(), "the", why));
-    EXPECT_EQ(why, folder_.path() + ": is a folder; name the file in it");
+    EXPECT_EQ(why, folder_.path() + ": is a folder; name a file");
     const std::string half = read_bytes(TEST_DATA "/compressed/three.jsonl.gz").substr(0, 40);
     EXPECT_FALSE(load_corpus(folder_.write("half", half), "", tokenizer.value(), "the", why));
     EXPECT_EQ(why, folder_.path() +
@@ -176,7 +177,7 @@ TEST_F(Forbidden, FoldersAreNoFiles) {
     const std::string ranks = folder_.write("ranks", "IQ== 0\n");
     fs::create_directory(folder_ / "tokenizer_config.json");
     EXPECT_FALSE(load_tokenizer(ranks, why));
-    EXPECT_NE(why.find("tokenizer_config.json beside it is a folder"), std::string::npos) << why;
+    EXPECT_NE(why.find("tokenizer_config.json next to it is a folder"), std::string::npos) << why;
 }
 
 TEST_F(Forbidden, FoldersHoldTraces) {
@@ -189,7 +190,7 @@ TEST_F(Forbidden, FoldersHoldTraces) {
     };
     const std::string expected =
         folder_.path() +
-        ": holds no trace; traces end in .jsonl, .json, .ndjson or .csv, also compressed";
+        ": holds no trace; trace files end in .jsonl, .json, .ndjson or .csv, compressed or not";
     EXPECT_EQ(refused([this](Trace& trace, InputErrors& errors, std::vector<std::string>& notes) {
                   return read_trace({.paths = {folder_.path()}}, trace, errors, notes);
               }),
@@ -214,7 +215,7 @@ TEST_F(Forbidden, RunsAreReadWhole) {
     fs::remove(folder_ / "requests.jsonl");
     (void)folder_.write("fired.jsonl", std::string((std::size_t{64} << 20) + 1, ' '));
     EXPECT_FALSE(read_past(folder_.path(), "", past, why));
-    EXPECT_EQ(why, folder_ / "fired.jsonl: a line is longer than any that a run writes");
+    EXPECT_EQ(why, folder_ / "fired.jsonl: a line is longer than any line of a run");
 }
 
 // A full disk is told by each step that may meet it, and leaves no half file.

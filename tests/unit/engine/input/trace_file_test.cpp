@@ -167,7 +167,7 @@ TEST(TraceFile, NamesUtf16) {
                 bytes += big_endian ? std::string{'\0', c} : std::string{c, '\0'};
             }
             const TempFile file("utf16", bytes);
-            EXPECT_NE(read({file.path()}).first_error().find("text in UTF-16; make UTF-8 of it"),
+            EXPECT_NE(read({file.path()}).first_error().find("text in UTF-16; convert it to UTF-8"),
                       std::string::npos)
                 << read({file.path()}).first_error();
         }
@@ -231,7 +231,7 @@ TEST(TraceFile, TellsOfUnknownColumns) {
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_TRUE(got.has_note("3 values of unknown columns ignored ("));
     EXPECT_TRUE(got.has_note("user"));
-    EXPECT_TRUE(got.has_note("--keep carries columns into the records"));
+    EXPECT_TRUE(got.has_note("--keep copies columns into the records"));
 }
 
 // Missing files, empty files and folders without traces each have one clear error.
@@ -243,7 +243,7 @@ TEST(TraceFile, RefusesWhatIsNotThere) {
               "standard input");
     const TempFile empty("empty", "");
     EXPECT_EQ(read({empty.path()}).first_error(),
-              empty.path() + ": holds no row; a trace needs at least one");
+              empty.path() + ": has no rows; a trace needs at least one");
     EXPECT_EQ(read({"/no/such/a", "/no/such/b"}).errors.count, 2U);
 }
 
@@ -253,7 +253,7 @@ TEST(TraceFile, RefusesEndlessLines) {
     const Reading got = read({file.path()});
     EXPECT_FALSE(got.usable);
     EXPECT_EQ(got.first_error(),
-              file.path() + ":2: is longer than 64 MiB; a trace has one row a line");
+              file.path() + ":2: is longer than 64 MiB; put one row on each line");
 }
 
 // BOM, CRLF, blank lines and a missing final newline change nothing.

@@ -151,7 +151,7 @@ TEST(LiveTurns, NewMessagesAloneNeedTheTurnBeforeThem) {
     InputErrors errors;
     EXPECT_FALSE(made(talk, errors));
     ASSERT_EQ(errors.count, 1u);
-    EXPECT_NE(errors.list[0].problem.find("new since the turn before it"), std::string::npos);
+    EXPECT_NE(errors.list[0].problem.find("new since the previous turn"), std::string::npos);
 }
 
 // The recorded lengths hold: what the answer lacked is made up for, and what it had too much of is
@@ -247,7 +247,7 @@ TEST(Histories, WhatIsTooLongIsNotSent) {
     const TurnReply* reply = run.end(0, std::string(100, 'x'));
     ASSERT_NE(reply, nullptr);
     EXPECT_FALSE(reply->goes_on);
-    EXPECT_STREQ(run.run.histories.why_ended(0), "has said more than a prompt has room for");
+    EXPECT_STREQ(run.run.histories.why_ended(0), "has more text than fits into a prompt");
     EXPECT_EQ(run.run.histories.why_ended(1), nullptr);
 }
 

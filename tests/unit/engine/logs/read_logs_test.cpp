@@ -126,7 +126,8 @@ TEST_F(ReadLogs, WarnsOfCountsThatAreFarOff) {
                                     R"({"prompt_tokens":)" +
                                         tokens + R"(,"completion_tokens":1})")}));
     };
-    EXPECT_TRUE(with("500").noted("most counts are far off: is it the model's tokenizer?"));
+    EXPECT_TRUE(
+        with("500").noted("most counts are far off; check that --tokenizer is the model's"));
     EXPECT_FALSE(with("3").noted("far off:"));
 }
 
@@ -161,8 +162,8 @@ TEST_F(ReadLogs, RowsSayWhatTheLogSays) {
     EXPECT_EQ(trace.dependencies[0].trigger, Trigger::completion);
     EXPECT_EQ(trace.dependencies[0].delay_ns, 2'875'000'000);
     EXPECT_TRUE(got.noted("1 failed call left out"));
-    EXPECT_TRUE(got.noted("1 row tries again what failed before"));
-    EXPECT_TRUE(got.noted("by usage 926, by our count"));
+    EXPECT_TRUE(got.noted("1 row retries a failed call"));
+    EXPECT_TRUE(got.noted("by usage 926, from our count"));
 }
 
 TEST_F(ReadLogs, NothingOfTheLogLeaves) {
@@ -269,10 +270,9 @@ TEST_F(ReadLogs, NamesFilesThatHoldNothing) {
     LogFiles missing;
     missing.paths = {"/nowhere/log.jsonl"};
     EXPECT_NE(convert(missing).first_error().find("No such file"), std::string::npos);
-    EXPECT_NE(convert(log({})).first_error().find("no request that was answered"),
-              std::string::npos);
+    EXPECT_NE(convert(log({})).first_error().find("no answered request"), std::string::npos);
     const Converted failed = convert(log({call(0, R"("prompt":"x","status":500)")}));
-    EXPECT_NE(failed.first_error().find("no request that was answered"), std::string::npos);
+    EXPECT_NE(failed.first_error().find("no answered request"), std::string::npos);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST(RowModels, AreBounded) {
     kept.push_back(R"({"model":"0"})");
     const Made made = make(kept);
     ASSERT_EQ(made.errors.count, 1u);
-    EXPECT_EQ(made.errors.list.front().problem, "is a model name beyond the limit of 4096");
+    EXPECT_EQ(made.errors.list.front().problem, "is a model name longer than 4096");
 }
 
 }  // namespace

@@ -141,9 +141,9 @@ TEST(LoadTokenizer, TakesAFolderAndNoNameOfAModel) {
     EXPECT_TRUE(load_tokenizer(folder.path() + "/", why)) << why;
     EXPECT_FALSE(load_tokenizer("meta-llama/Llama-3-8B", why));
     EXPECT_EQ(why,
-              "meta-llama/Llama-3-8B does not exist here. If it is the name of a model: driftless "
-              "downloads nothing, it reads a tokenizer.json or a folder that has one; get it with: "
-              "hf download meta-llama/Llama-3-8B tokenizer.json tokenizer_config.json --local-dir "
+              "meta-llama/Llama-3-8B does not exist; if it is the name of a model, download its "
+              "tokenizer with: hf download meta-llama/Llama-3-8B tokenizer.json "
+              "tokenizer_config.json --local-dir "
               "Llama-3-8B, then give --tokenizer Llama-3-8B");
     for (const char* path : {"./qwen", "/a/b", "a/b/c", "models/tokenizer.json", "~/qwen"}) {
         EXPECT_FALSE(load_tokenizer(path, why));

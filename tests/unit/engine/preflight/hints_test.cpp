@@ -65,24 +65,24 @@ TEST(Hints, KnowTheApi) {
     EXPECT_EQ(hint(dialect_of(Api::triton)),
               "this API does not report prompt tokens: " + by_chunks);
     EXPECT_EQ(hint(described), "the template has no event.prompt_tokens: " + by_chunks);
-    EXPECT_EQ(hint(chat),
-              "no usage came: " + by_chunks + "; start vLLM with --enable-force-include-usage");
+    EXPECT_EQ(hint(chat), "the answer has no usage: " + by_chunks +
+                              "; start vLLM with --enable-force-include-usage");
     found.has_completion_tokens = true;
     EXPECT_EQ(hint(described), "the template has no event.prompt_tokens: " + unverified);
-    EXPECT_EQ(hint(chat), "usage came without prompt tokens: " + unverified);
+    EXPECT_EQ(hint(chat), "usage has no prompt tokens: " + unverified);
     form.prompt_tokens = JsonPointer::parse("/n").value();
     described = dialect_of(form);
-    EXPECT_EQ(
-        hint(described),
-        "the template's event.prompt_tokens leads to no count of prompt tokens: " + unverified);
+    EXPECT_EQ(hint(described),
+              "the template's event.prompt_tokens does not point to a count of prompt tokens: " +
+                  unverified);
     found.has_usage = true;
     const std::string unknown = ": cache hits stay unknown";
     EXPECT_EQ(hint(dialect_of(Api::tgi)), "this API does not report cached tokens" + unknown);
     EXPECT_EQ(hint(described), "the template has no event.cached_tokens" + unknown);
     form.cached_tokens = JsonPointer::parse("/cached").value();
     described = dialect_of(form);
-    EXPECT_TRUE(
-        hint(described).starts_with("the template's event.cached_tokens leads to no count"));
+    EXPECT_TRUE(hint(described).starts_with(
+        "the template's event.cached_tokens does not point to a count"));
     EXPECT_TRUE(hint(chat).ends_with("; start vLLM with --enable-prompt-tokens-details"));
     found.has_cached_tokens = true;
     found.stream_chunks = 0;
@@ -106,18 +106,18 @@ TEST(Hints, FindTheRemedyOfARefusal) {
     EXPECT_EQ(begins(400, "The plain HTTP request was sent to HTTPS port"),
               "the server expects TLS: ");
     EXPECT_EQ(begins(401, "Unauthorized"), "check --api-key or OPENA");
-    EXPECT_EQ(begins(413, "<html>"), "a proxy does not accept ");
+    EXPECT_EQ(begins(413, "<html>"), "a proxy refuses ");
     EXPECT_EQ(begins(503, "Loading model"), "the server is loading or");
     EXPECT_EQ(begins(400, "prompt must be a string"), "");
     EXPECT_EQ(begins(500, ""), "");
     EXPECT_EQ(remedy_for({404, "The model `x` does not exist.", "", ""}, models),
-              "use --model with one of those that it lists: llama, qwen");
+              "use --model with one that it lists: llama, qwen");
     EXPECT_EQ(remedy_for({400, "Invalid model name passed in model=x.", "", ""}, models),
-              "use --model with one of those that it lists: llama, qwen");
+              "use --model with one that it lists: llama, qwen");
     EXPECT_EQ(remedy_for({404, "The model `x` does not exist.", "", ""}, {}),
               remedy_for({404, "Not Found", "", ""}, models));
     EXPECT_EQ(remedy_for({404, "model", "", ""}, {"a", "b", "c", "d", "e"}),
-              "use --model with one of those that it lists: a, b, c, d, and 1 more");
+              "use --model with one that it lists: a, b, c, d, and 1 more");
     EXPECT_EQ(remedy_for({308, "", "", ""}, models), "");
 }
 
@@ -139,11 +139,11 @@ TEST(Hints, FitTheServer) {
     EXPECT_EQ(with(400, too_long, "sglang uvicorn"),
               "serve a longer context (SGLang: --context-length)");
     EXPECT_EQ(with(400, too_long, "openai "), "serve a longer context");
-    EXPECT_EQ(with(404, "The model `unknown` does not exist.", "local ", {"unknown"}),
-              "it lists no other model than \"unknown\": give --model the name that its workers "
-              "serve");
+    EXPECT_EQ(
+        with(404, "The model `unknown` does not exist.", "local ", {"unknown"}),
+        "it lists only the model \"unknown\"; set --model to the name that its workers serve");
     EXPECT_EQ(with(404, "The model `unknown` does not exist.", "local ", {"unknown", "a"}),
-              "use --model with one of those that it lists: a");
+              "use --model with one that it lists: a");
     EXPECT_EQ(with(404, "Not Found", "llamacpp llama.cpp", {}, Api::sglang),
               "its models are owned by \"llamacpp\", whose servers speak --api llamacpp, "
               "openai-chat, openai-completions, openai-responses or anthropic");
@@ -151,7 +151,7 @@ TEST(Hints, FitTheServer) {
               "check --url, --endpoint, --api and --model");
     EXPECT_EQ(
         with(500, "Error code: 500", "openai ", {}, Api::openai_completions, true),
-        "the server, or a gateway in front of it, may not accept token ids: try --prompt text");
+        "the server, or a gateway in front of it, may not accept token ids; try --prompt text");
     EXPECT_EQ(with(400, "No connected db.", "openai "),
               "LiteLLM does not know this key: check --api-key or OPENAI_API_KEY");
 }
@@ -163,14 +163,14 @@ TEST(Hints, LeadWhereARedirectLeads) {
         return remedy_for({308, "", location, path}, {});
     };
     EXPECT_EQ(remedy("https://h/v1/models", "/v1/models"),
-              "it leads elsewhere: give --url https://h");
+              "it redirects elsewhere; use --url https://h");
     EXPECT_EQ(remedy("https://h/base/v1/chat/completions", "/v1/chat/completions"),
-              "it leads elsewhere: give --url https://h/base");
+              "it redirects elsewhere; use --url https://h/base");
     EXPECT_EQ(remedy("https://login/v1", "/v1/models"),
-              "it leads to https://login/v1: if the server is there, use that in --url");
-    EXPECT_EQ(remedy("/v1/models/", "/v1/models"),
-              "it leads to /v1/models/ on the same server: check the paths in --url and "
-              "--endpoint");
+              "it redirects to https://login/v1; if the server is there, use that in --url");
+    EXPECT_EQ(
+        remedy("/v1/models/", "/v1/models"),
+        "it redirects to /v1/models/ on the same server; check the paths in --url and --endpoint");
 }
 
 }  // namespace

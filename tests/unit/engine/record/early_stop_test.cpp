@@ -127,8 +127,8 @@ TEST(StopRule, IsReadOrRefused) {
          {std::pair{"e2e:p99 > 1s", "only known at the end"},
           std::pair{"good < 90 %", "only known at the end"},
           std::pair{"errors > 5 % for", "share from 0 to 100"},
-          std::pair{"errors > 5 % for soon", "needs a time behind"},
-          std::pair{"speed > 2", "names no figure"}, std::pair{"", "compares nothing"}}) {
+          std::pair{"errors > 5 % for soon", "needs a time after"},
+          std::pair{"speed > 2", "is not a known figure"}, std::pair{"", "has no comparison"}}) {
         const Result<StopRule> refused = parse_stop_rule(text);
         ASSERT_FALSE(refused) << text;
         EXPECT_NE(std::string(refused.error().doing).find(why), std::string::npos)

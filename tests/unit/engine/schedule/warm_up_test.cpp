@@ -84,7 +84,7 @@ TEST(WarmStart, BeginsBehindTheLastPrimer) {
     EXPECT_EQ(play.due_ns(8), one_ms);
 }
 
-// What waits for a primer that has failed is not sent; the user goes on with its next tree, behind
+// What waits for a primer that has failed is not sent; the user continues its next tree, behind
 // the begin of the measurement.
 TEST(WarmStart, OfAPrimerThatFails) {
     UserCorpus corpus = two_sessions();

@@ -86,11 +86,11 @@ TEST(Thresholds, EveryStatisticHasItsName) {
 
 TEST(Thresholds, RefuseWhatTheyCannotJudge) {
     const std::vector<std::pair<const char*, const char*>> cases = {
-        {"", "compares nothing"},
-        {"ttft:p99", "compares nothing"},
-        {"ttft:p99 = 2s", "compares nothing"},
-        {"speed > 2", "names no figure"},
-        {"> 2s", "names no figure"},
+        {"", "has no comparison"},
+        {"ttft:p99", "has no comparison"},
+        {"ttft:p99 = 2s", "has no comparison"},
+        {"speed > 2", "is not a known figure"},
+        {"> 2s", "is not a known figure"},
         {"ttft > 2s", "needs a statistic"},
         {"ttft:p98 > 2s", "needs a statistic"},
         {"ttft: > 2s", "needs a statistic"},

@@ -68,9 +68,9 @@ TEST(Verdict, ARunWithoutTaintsIsCertified) {
         judge_calibrated(figures_of(1000), totals_of(0.3, 0), {.drift_ns = 500'000});
     EXPECT_EQ(judged.verdict, Verdict::certified);
     ASSERT_EQ(judged.reasons.size(), 2u);
-    EXPECT_EQ(judged.reasons[0], "all rows left at most 0.000 ms late; limit 0.500 ms");
+    EXPECT_EQ(judged.reasons[0], "all rows were sent at most 0.000 ms late; limit 0.500 ms");
     EXPECT_EQ(judged.reasons[1],
-              "the engine was busy for at most 30.0 % of a second, nothing was lost");
+              "the engine was busy for at most 30.0 % of a second, and nothing was lost");
 }
 
 // Of both figures: what the first row of an instant was allowed, and the last of the largest one.
@@ -86,11 +86,12 @@ TEST(Verdict, TheSentenceIsTrueInBursts) {
                              .receive_delay_ns = 900'000,
                              .wire_ns = 400'000};
     const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), limits);
-    EXPECT_EQ(judged.reasons[0],
-              "all rows left at most 4.600 ms late; limit 1.500 ms (5.000 ms for the last of 100 "
-              "rows of one instant)");
+    EXPECT_EQ(
+        judged.reasons[0],
+        "all rows were sent at most 4.600 ms late; limit 1.500 ms (5.000 ms for the last of 100 "
+        "rows at one instant)");
     EXPECT_EQ(judged.reasons[1],
-              "all rows were on the wire at most 0.003 ms later; limit 0.400 ms");
+              "all rows reached the wire at most 0.003 ms later; limit 0.400 ms");
     EXPECT_EQ(judged.reasons[2], "all rows were read at most 0.090 ms late; limit 0.900 ms");
 }
 
@@ -103,10 +104,9 @@ TEST(Verdict, SaysWhatTheUserHeldBack) {
     figures.sending.held_by_user.drift = drift.distribution();
     const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {.drift_ns = 500'000});
     EXPECT_EQ(judged.verdict, Verdict::certified);
-    EXPECT_EQ(
-        judged.reasons[1],
-        "12 rows that --max-inflight held back are judged from their release on: they left up "
-        "to 2031.000 ms late (median 2031.000 ms)");
+    EXPECT_EQ(judged.reasons[1],
+              "12 rows that --max-inflight held back are judged from their release: they were sent "
+              "up to 2031.000 ms late (median 2031.000 ms)");
 }
 
 // 14 of 14 rows that were sent are all of them, however many were not.
@@ -164,7 +164,7 @@ TEST(Verdict, RowsThatWaitedForTheWireAreTheNetworks) {
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::host_noisy);
     const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {.wire_ns = 200'000});
-    EXPECT_NE(judged.reasons[0].find("40 rows on the wire more than 0.200 ms after"),
+    EXPECT_NE(judged.reasons[0].find("40 rows reached the wire more than 0.200 ms after"),
               std::string::npos)
         << judged.reasons[0];
 }
@@ -199,9 +199,9 @@ TEST(Verdict, BlameIsWhatCoincides) {
     EXPECT_EQ(verdict_of(figures, ten_seconds(7, 0.2)), Verdict::network_limited);
     EXPECT_EQ(verdict_of(figures, ten_seconds(3, 0.2)), Verdict::host_noisy);
     const Judgement elsewhere = judge_calibrated(figures, ten_seconds(7, 0.2), {});
-    EXPECT_EQ(elsewhere.reasons.back().find("others had the CPU"), std::string::npos);
+    EXPECT_EQ(elsewhere.reasons.back().find("others used the CPU"), std::string::npos);
     const Judgement there = judge_calibrated(figures, ten_seconds(3, 0.2), {});
-    EXPECT_NE(there.reasons.back().find("others had the CPU for 200.000 ms of a second (20.0 %)"),
+    EXPECT_NE(there.reasons.back().find("others used the CPU for 200.000 ms of a second (20.0 %)"),
               std::string::npos)
         << there.reasons.back();
 }
@@ -242,12 +242,12 @@ TEST(Verdict, ATakenCpuIsReportedAndCountedAgainstTheLoad) {
     const Judgement noisy = judge_calibrated(late, totals_of(0.3, 0.51), {.drift_ns = 1});
     ASSERT_EQ(noisy.reasons.size(), 3u);
     EXPECT_EQ(noisy.reasons[1],
-              "the engine was busy for 30.0 % of one second, and others had its CPU for 51.0 %; "
-              "above 60.0 % of the CPU time that it had, queues grow");
-    EXPECT_NE(noisy.reasons[2].find("at that time others had the CPU for"), std::string::npos);
+              "the engine was busy for 30.0 % of one second, and others used its CPU for 51.0 %; "
+              "above 60.0 % of its available CPU time, queues grow");
+    EXPECT_NE(noisy.reasons[2].find("at that time others used the CPU for"), std::string::npos);
     const Judgement judged =
         judge_calibrated(figures_of(100), totals_of(0.1, 0.34), {.drift_ns = 1});
-    EXPECT_NE(judged.reasons.back().find("others had its CPU for at most 34.0 % of a second"),
+    EXPECT_NE(judged.reasons.back().find("others used its CPU for at most 34.0 % of a second"),
               std::string::npos);
 }
 
@@ -258,7 +258,7 @@ TEST(Verdict, RowsWithoutARecordAreLost) {
     figures.unrecorded = 5;
     const Judgement few = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
     EXPECT_EQ(few.verdict, Verdict::certified_with_exclusions);
-    EXPECT_EQ(few.reasons[0], "5 rows left and have no record: what they measured is lost");
+    EXPECT_EQ(few.reasons[0], "5 rows were sent but have no record: their measurements are lost");
     figures.more_unrecorded = true;
     EXPECT_EQ(verdict_of(figures, totals_of(0.1, 0)), Verdict::client_limited);
     figures.more_unrecorded = false;
@@ -272,7 +272,7 @@ TEST(Verdict, NothingSentIsNothingToCertify) {
     figures.fired = 0;
     const Judgement judged = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
     EXPECT_EQ(judged.verdict, Verdict::uncalibrated);
-    EXPECT_EQ(judged.reasons[0], "no row was sent, so that there is nothing to certify");
+    EXPECT_EQ(judged.reasons[0], "no row was sent, so there is nothing to certify");
 }
 
 TEST(Verdict, WithoutACalibrationTheBarIsStillHeldAgainst) {
@@ -335,7 +335,7 @@ TEST(Verdict, RequestsThatWereLostAreTheNetworks) {
     const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {});
     EXPECT_EQ(judged.reasons[0],
               "the kernel sent 60 TCP segments of 41 rows' requests again; for 40 rows the network "
-              "may have lost a part, so that the server got the request late; for 1 row the first "
+              "may have lost a part, so the server got the request late; for 1 row the first "
               "copy had arrived, so the request was in time");
 }
 

@@ -78,7 +78,7 @@ TEST(WarmCache, AColdProbeExplainsSmallerBlocks) {
 TEST(WarmCache, IsAReasonOfTheVerdict) {
     EXPECT_EQ(warm_reason(rows(), probe(CacheState::cold)), "");
     const std::string reason = warm_reason(rows(), probe(CacheState::warm, 1008));
-    EXPECT_TRUE(holds(reason, "not the client's doing: the prefix cache was warm")) << reason;
+    EXPECT_TRUE(holds(reason, "not caused by the client: the prefix cache was warm")) << reason;
 }
 
 TEST(WarmCache, StatesHaveNames) {

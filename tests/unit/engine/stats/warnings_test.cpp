@@ -44,7 +44,7 @@ TEST(Warnings, NameAWarmCacheAndTheRemedy) {
     EXPECT_TRUE(says(f, "the prefix cache was warm from an earlier run, so TTFT is too low"));
     EXPECT_TRUE(says(f, "1946.6 % of what an empty cache can hit"));
     EXPECT_TRUE(says(f, "--cache-salt random"));
-    EXPECT_TRUE(says(cache(0, 99'000, 90), "none can hit in an empty cache"));
+    EXPECT_TRUE(says(cache(0, 99'000, 90), "an empty cache can hit none"));
 }
 
 // Evictions hide in the sum what the first rows hit; the stretch shows it.
@@ -170,7 +170,7 @@ TEST(Warnings, TokensAreHeldAgainstTheRecords) {
     otherwise.tokens(100'000, 12'000);
     EXPECT_TRUE(
         otherwise.says("12000 generated tokens and this run sent 10000 generated tokens: "
-                       "the servers count tokens in another way"));
+                       "the servers count tokens differently"));
 }
 
 // What failed may have been counted whole, in part, or not at all.
@@ -192,7 +192,7 @@ TEST(Warnings, AGatewayCountsTwice) {
     EXPECT_TRUE(
         twice.says("others sent as much at the same time, or the page counts each request"));
     twice.info.server->urls.push_back({"http://worker:1/metrics", "vllm", 9});
-    EXPECT_TRUE(twice.says("count the same requests twice, as that of a gateway"));
+    EXPECT_TRUE(twice.says("count the same requests twice, like a gateway's page"));
     twice.tokens(200'000, 23'000);
     EXPECT_TRUE(twice.says("others used them at the same time"));
 }

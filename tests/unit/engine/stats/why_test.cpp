@@ -155,7 +155,7 @@ TEST(Why, NamesALateBurstFirst) {
             }
         }
         const std::string mark = first_mark(records);
-        EXPECT_TRUE(mark.starts_with("came behind ")) << seed << ": " << mark;
+        EXPECT_TRUE(mark.starts_with("came after ")) << seed << ": " << mark;
     }
 }
 
@@ -179,7 +179,7 @@ TEST(Why, NamesTheServersQueueFirst) {
     const WhyFinding finding = why.finding();
     ASSERT_FALSE(finding.statements.empty());
     EXPECT_EQ(finding.statements.front().mark,
-              "left while 40 requests or more waited at the servers");
+              "were sent while 40 or more requests waited at the servers");
 }
 
 TEST(Why, NamesOurOwnTaintFirst) {

@@ -98,7 +98,7 @@ TEST(SynthText, NamesWhatMooncakeLoses) {
     const std::vector<std::string> losses = text.losses();
     ASSERT_EQ(losses.size(), 3U);
     EXPECT_NE(losses[0].find("--block-size 64"), std::string::npos);
-    EXPECT_NE(losses[1].find("otherwise than for"), std::string::npos);
+    EXPECT_NE(losses[1].find("for something other than"), std::string::npos);
     EXPECT_NE(losses[2].find("fraction"), std::string::npos);
 }
 

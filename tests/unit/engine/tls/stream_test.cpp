@@ -288,17 +288,17 @@ TEST(TlsStream, RefusesWrongCertificates) {
     EXPECT_EQ(refusal(ours.server, trust, "host.example."), "");
     EXPECT_EQ(refusal(ours.server, trust, "127.0.0.1"), "");
     EXPECT_EQ(refusal(ours.server, trust, "other.example"),
-              "certificate verify failed: hostname mismatch; write the name of the certificate in "
-              "--url, or accept it with --insecure");
+              "certificate verify failed: hostname mismatch; use the certificate's name in --url, "
+              "or accept it with --insecure");
     EXPECT_EQ(refusal(ours.server, trust, "127.0.0.2"),
-              "certificate verify failed: IP address mismatch; write the name of the certificate "
-              "in --url, or accept it with --insecure");
+              "certificate verify failed: IP address mismatch; use the certificate's name in "
+              "--url, or accept it with --insecure");
     EXPECT_EQ(refusal(expired, trust, "host.example"),
-              "certificate verify failed: certificate has expired; renew it (is this host's clock "
-              "right?), or accept it with --insecure");
+              "certificate verify failed: certificate has expired; renew it, check this host's "
+              "clock, or accept it with --insecure");
     EXPECT_EQ(refusal(early, trust, "host.example"),
-              "certificate verify failed: certificate is not yet valid; renew it (is this host's "
-              "clock right?), or accept it with --insecure");
+              "certificate verify failed: certificate is not yet valid; renew it, check this "
+              "host's clock, or accept it with --insecure");
     EXPECT_EQ(refusal(alone, trust, "host.example"),
               "certificate verify failed: self-signed certificate; name its authority with --ca "
               "FILE, or accept it with --insecure");
@@ -327,8 +327,8 @@ TEST(TlsStream, ShowsAClientCertificate) {
         EXPECT_EQ(pair.client.state(), shown ? State::open : State::failed);
         EXPECT_EQ(describe(pair.client.failure()),
                   shown ? ""
-                        : "tlsv13 alert certificate required; does the server ask for a client "
-                          "certificate? Give --cert and --key");
+                        : "tlsv13 alert certificate required; if the server asks for a client "
+                          "certificate, give --cert and --key");
     }
 }
 
@@ -343,13 +343,13 @@ TEST(TlsStream, RefusesWhatIsNoHandshake) {
     stream.step();
     EXPECT_EQ(stream.state(), State::failed);
     EXPECT_EQ(describe(stream.failure()),
-              "wrong version number; does the server speak TLS on this port? Else write http:// in "
-              "--url");
+              "wrong version number; check that the server speaks TLS on this port, or use http:// "
+              "in --url");
     stream.close();
     stream.connect(peer);
     stream.fail_closed();
     EXPECT_EQ(describe(stream.failure()),
-              "unexpected eof while reading; the server closed the connection: its log says why");
+              "unexpected eof while reading; the server closed the connection; see its log");
     stream.close();
     stream.connect(peer);
     stream.step();
@@ -357,7 +357,7 @@ TEST(TlsStream, RefusesWhatIsNoHandshake) {
     stream.step();
     EXPECT_EQ(stream.state(), State::failed);
     EXPECT_EQ(describe(stream.failure()),
-              "unexpected eof while reading; the server closed the connection: its log says why");
+              "unexpected eof while reading; the server closed the connection; see its log");
     stream.close();
     stream.connect(peer);
     stream.take(std::string(TlsStream::handshake_bytes_max, '\x16'));

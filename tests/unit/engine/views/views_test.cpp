@@ -386,7 +386,7 @@ TEST_F(Views, SayWhatIsWrongAndMissing) {
     run.has_chunks = false;
     run.has_events = false;
     EXPECT_TRUE(says(find_view("vllm")->make(run), "not computable: gaps between events"));
-    EXPECT_TRUE(says(find_view("vllm")->make(run), "kept no stamp of roles"));
+    EXPECT_TRUE(says(find_view("vllm")->make(run), "without stamps of roles"));
     EXPECT_FALSE(says(find_view("loadgen")->make(run), "gaps"));
     for (const View& view : all_views()) {
         const ViewResult nothing = view.make(ViewedRun());

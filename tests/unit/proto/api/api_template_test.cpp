@@ -138,24 +138,24 @@ TEST(ApiTemplate, NamesEachFault) {
     };
     const std::string body = R"({"p":"{prompt}","n":"{output_length}"})";
     const Case cases[] = {
-        {"{\n\n", "line 3 is not a JSON object; correct it there"},
-        {"[1]", "line 1 is not a JSON object; correct it there"},
-        {"{}", "path is missing: write it as in \"/generate\""},
+        {"{\n\n", "line 3 is not a JSON object; correct the file"},
+        {"[1]", "line 1 is not a JSON object; correct the file"},
+        {"{}", "path is missing; write it as in \"/generate\""},
         {R"({"path":"p"})", "path: \"p\" is not a path; write it as in \"/v1/generate\""},
         {R"({"path":"/a b"})", "path: \"/a b\" is not a path; write it as in \"/v1/generate\""},
         {R"({"path":"/v2/{model}/generate"})",
-         "path: \"/v2/{model}/generate\" holds a placeholder, and none is filled there: write what "
-         "it stands for"},
+         "path: \"/v2/{model}/generate\" has a placeholder, which is not filled there; write the "
+         "text itself"},
         {R"({"path":"/p"})",
-         R"(body is missing: write it as in {"prompt": "{prompt}", "max_tokens": "{output_length}"})"},
+         R"(body is missing; write it as in {"prompt": "{prompt}", "max_tokens": "{output_length}"})"},
         {R"({"path":"/p","body":)" + body + "}",
-         "event.content is missing: write it as in \"/choices/0/text\""},
+         "event.content is missing; write it as in \"/choices/0/text\""},
         {R"({"paht":"/p"})",
-         "paht: \"/p\" is not known: the members are path, body, event, "
+         "paht: \"/p\" is not known; the members are path, body, event, "
          "framing, end, repeats_text"},
         {R"({"framing":"raw"})", "framing: \"raw\" is not one of \"sse\", \"ndjson\""},
-        {R"({"end":1})", R"(end: 1 is not a text such as "[END]")"},
-        {R"({"end":" \n"})", R"(end: " \n" is not a text such as "[END]")"},
+        {R"({"end":1})", R"(end: 1 is not a string such as "[END]")"},
+        {R"({"end":" \n"})", R"(end: " \n" is not a string such as "[END]")"},
         {R"({"repeats_text":1})", "repeats_text: 1 is not true or false"},
         {R"({"event":"/t"})",
          R"(event: "/t" is not an object; write it as in {"content": "/text"})"},
@@ -164,10 +164,9 @@ TEST(ApiTemplate, NamesEachFault) {
         {R"({"event":{"content":1}})",
          "event.content: 1 is not a JSON pointer; write it as in \"/choices/0\""},
         {R"({"event":{"error":"/~a"}})",
-         "event.error: \"/~a\" has a ~ without 0 or 1 behind it; "
-         "write ~0 for ~ and ~1 for /"},
+         "event.error: \"/~a\" has a ~ without 0 or 1 after it; write ~0 for ~ and ~1 for /"},
         {R"({"event":{"text":"/t"}})",
-         "event.text: \"/t\" is not known: the members are content, reasoning, finish_reason, "
+         "event.text: \"/t\" is not known; the members are content, reasoning, finish_reason, "
          "prompt_tokens, completion_tokens, cached_tokens, response_id, error"},
         {R"({"body":[]})", R"(body: [] is not an object; write it as in {"text": "{prompt}"})"},
         {R"({"body":{"p":["{promt}"]}})",
@@ -183,10 +182,10 @@ TEST(ApiTemplate, NamesEachFault) {
 
 TEST(ApiTemplate, HoldsOnePromptAndOneLengthBehindIt) {
     const char* const prompt =
-        "body holds no {prompt}, or more than one: write \"{prompt}\" once, where the prompt goes";
+        "body has no {prompt}, or more than one; write \"{prompt}\" once, where the prompt goes";
     const char* const length =
-        "body holds no \"{output_length}\" behind its {prompt}, or more than one: write it once, "
-        "as the value that bounds the answer's tokens";
+        "body has no \"{output_length}\" after its {prompt}, or more than one; write it once, as "
+        "the limit of output tokens";
     EXPECT_EQ(fault_of(template_of(R"({"n":"{output_length}"})")), prompt);
     EXPECT_EQ(fault_of(template_of(R"({"p":"{prompt}{prompt}","n":"{output_length}"})")), prompt);
     EXPECT_EQ(fault_of(template_of(R"({"p":"{prompt}","q":"{prompt}","n":1})")), prompt);
@@ -207,8 +206,8 @@ TEST(ApiTemplate, RefusesPlaceholdersInsideLongerTexts) {
             fault_of(template_of(R"({"m":[)" + text + (prompts ? "]" : R"(],"p":"{prompt}")") +
                                  R"(,"n":"{output_length}"})")),
             text +
-                " in body holds a placeholder inside a longer text, where none but "
-                "{prompt} is filled: let it be the whole text, or write what it stands for");
+                " in body has a placeholder inside a longer text, where only {prompt} is filled; "
+                "make the placeholder the whole text, or write the value itself");
     }
     EXPECT_EQ(
         fault_of(template_of(R"({"m":"{ model } {x}","p":"{prompt}","n":"{output_length}"})")), "");

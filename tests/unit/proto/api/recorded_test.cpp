@@ -190,7 +190,7 @@ TEST(Recorded, LeavesTheModelToTheRequest) {
 
 TEST(Recorded, NamesTheApiThatFits) {
     EXPECT_EQ(make(R"({"messages":[{"role":"user"}]})", 1, spec_of(), "anthropic").error,
-              "send recorded messages or payloads; --api openai-chat does");
+              "send recorded messages or payloads; use --api openai-chat");
     EXPECT_NE(make(R"({"payload":{"prompt":"x"}})", 1).error.find("openai-completions"),
               std::string::npos);
     EXPECT_NE(make(R"({"messages":[{"role":"user"}]})", 1, spec_of(), "openai-completions")

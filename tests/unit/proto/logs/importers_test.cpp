@@ -19,7 +19,7 @@ TEST(LiteLlm, LeavesOutWhatNoServerSaw) {
                  "\n");
     EXPECT_TRUE(got.calls.empty());
     EXPECT_TRUE(got.errors.empty());
-    EXPECT_EQ(got.count("own cache answered"), 2U);
+    EXPECT_EQ(got.count("answered by the proxy's cache"), 2U);
     EXPECT_EQ(got.count("call of another kind"), 1U);
 }
 
@@ -136,7 +136,7 @@ TEST(Importers, TakeTheNamedFormatAlone) {
     EXPECT_TRUE(read_log(langfuse, "litellm").calls.empty());
     const LogReading unknown = read_log(R"([{"a":1},{"b":2}])");
     EXPECT_EQ(unknown.errors.count, 1U);
-    EXPECT_NE(unknown.first_error().find("does not have the keys of a known log"),
+    EXPECT_NE(unknown.first_error().find("does not have the keys of a known log format"),
               std::string::npos);
     const LogReading foreign = read_log(langfuse, "nginx");
     EXPECT_NE(foreign.first_error().find("this version reads otel, langfuse, litellm, plain"),

@@ -130,7 +130,7 @@ TEST(ExpositionReader, ReadsTheLatestIterationOfTensorRtLlm) {
     EXPECT_TRUE(reader.page().samples.empty());
     EXPECT_EQ(problem_of("{\"detail\":1}"),
               "the JSON is not a list of iterations (TensorRT-LLM): \"{\"detail\":1}\"");
-    EXPECT_EQ(problem_of("[{]"), "the page is not whole JSON");
+    EXPECT_EQ(problem_of("[{]"), "the page is not complete JSON");
 }
 
 TEST(ExpositionReader, SaysLineAndReason) {
@@ -143,11 +143,11 @@ TEST(ExpositionReader, SaysLineAndReason) {
     EXPECT_EQ(problem_of("1a 2\n"),
               "line 1: it does not begin with the name of a metric: \"1a 2\"");
     EXPECT_EQ(problem_of("a 1 soon\n"), "line 1: the time is not a number in range: \"soon\"");
-    EXPECT_EQ(problem_of("a 1 2 3\n"), "line 1: something stands behind the sample: \"3\"");
+    EXPECT_EQ(problem_of("a 1 2 3\n"), "line 1: there is text after the sample: \"3\"");
     EXPECT_EQ(problem_of("# TYPE 9 gauge\n"),
               "line 1: HELP and TYPE need the name of a metric: \"9\"");
     EXPECT_EQ(problem_of("a 1\n# EOF\nb 1\n", "application/openmetrics-text"),
-              "line 3: something stands behind # EOF: \"b 1\"");
+              "line 3: there is text after # EOF: \"b 1\"");
     EXPECT_EQ(problem_of("a 1\n", "application/openmetrics-text; version=1.0.0"),
               "the page was cut off: OpenMetrics ends with # EOF");
     EXPECT_TRUE(problem_of("\n<!DOCTYPE html><html>")

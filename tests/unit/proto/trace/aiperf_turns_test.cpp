@@ -77,7 +77,7 @@ TEST(AiperfTurns, CountWhatIsNotSent) {
     const Reading got = read({session("s", R"({"text":"q","image":"a.png"})")}, closed_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     ASSERT_EQ(got.trace.remarks.size(), 2U);
-    EXPECT_STREQ(got.trace.remarks[0].one, "turn with images, sounds or films, which are not sent");
+    EXPECT_STREQ(got.trace.remarks[0].one, "turn with images, audio or video, which are not sent");
 }
 
 TEST(AiperfTurns, AreRefused) {
@@ -92,10 +92,11 @@ TEST(AiperfTurns, AreRefused) {
     };
     refused("[]", "turns", "is empty");
     refused("5", "turns", "is not a list of objects");
-    refused(R"([{"image":"a.png"}])", "turns[0].text", "is missing beside what is not sent");
+    refused(R"([{"image":"a.png"}])", "turns[0].text",
+            "is missing, and the rest of the turn cannot be sent");
     refused(R"([{"text":""}])", "turns[0].text", "is missing");
     refused(R"([{"texts":[]}])", "turns[0].text", "is missing");
-    refused(R"([{"text":"a","texts":["b"]}])", "turns[0].texts", "is given beside text");
+    refused(R"([{"text":"a","texts":["b"]}])", "turns[0].texts", "is given besides text");
     refused(R"([{"text":["a"]}])", "turns[0].texts", "is not text");
     refused(R"([{"texts":[{"contents":[{}]}]}])", "turns[0].texts", "is not text");
     refused(R"([{"role":"assistant","text":"a"}])", "turns[0].role", "does not ask");

@@ -98,7 +98,7 @@ TEST(Branches, AreOpenedByForks) {
     EXPECT_FALSE(branches.fork({0}, 1));
     EXPECT_FALSE(branches.join({}));
     ASSERT_TRUE(branches.fork({}, 2));
-    EXPECT_FALSE(branches.fork({}, 2)) << "forked already";
+    EXPECT_FALSE(branches.fork({}, 2)) << "already forked";
     EXPECT_NE(branches.find({1}), nullptr);
     EXPECT_EQ(branches.find({2}), nullptr) << "it has two";
     EXPECT_EQ(branches.find({0, 0}), nullptr);

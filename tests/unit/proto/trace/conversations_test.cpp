@@ -98,7 +98,7 @@ TEST(ShareGpt, CountsWhatItLeavesOut) {
     const std::map<std::string, std::uint64_t> expected{
         {"answer before the first question of its conversation, left out", 2},
         {"empty message, left out", 2},
-        {"message joined to the one before it, of the same speaker", 2},
+        {"message merged with the one before it, of the same speaker", 2},
         {"question without an answer, not sent", 2},
         {"conversation without an answered question, left out", 1}};
     EXPECT_EQ(remarks_of(trace), expected);

@@ -51,7 +51,7 @@ TEST(Azure, ListsAllErrors) {
     EXPECT_EQ(got.errors.list[1].problem, "is missing");
     EXPECT_EQ(got.errors.list[2].problem, "has 2 cells, the header 3");
     EXPECT_EQ(got.errors.list[3].field, "GeneratedTokens");
-    EXPECT_EQ(got.errors.list[4].problem, "has a quote out of place");
+    EXPECT_EQ(got.errors.list[4].problem, "has a misplaced quote");
 }
 
 // --keep works on CSV: numbers stay numbers, empty cells are null.
@@ -182,7 +182,7 @@ TEST(Azure, NamesTheFormOfDates) {
     EXPECT_EQ(remedy("11/16/2023 18:15"), form);
     EXPECT_EQ(remedy("15:46.7"), form);
     EXPECT_EQ(remedy("45246.7609"), "it looks like a spreadsheet's count of days; " + form);
-    EXPECT_EQ(remedy("1700158623"), "--time-unit names the unit of numbers");
+    EXPECT_EQ(remedy("1700158623"), "use --time-unit for the unit of numbers");
 }
 
 // Files that were joined have their header twice: one error, which says so.

@@ -38,7 +38,7 @@ std::uint64_t count_of(const Trace& trace, const std::string& part) {
     return 0;
 }
 
-constexpr const char* looks_fresh = "may hold new messages alone";
+constexpr const char* looks_fresh = "may have only new messages";
 
 // The spellings of both of AIPerf's keys; turns wait for the answer and the delay.
 TEST(Deltas, AreReadFromMooncakeRows) {
@@ -127,15 +127,16 @@ TEST(Deltas, DoNotMix) {
         const Reading got = read(lines, closed_sessions());
         EXPECT_FALSE(got.usable);
         EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
-        EXPECT_NE(got.first_error().find("assistant_responses live in all, or in none"),
-                  std::string::npos);
+        EXPECT_NE(
+            got.first_error().find("assistant_responses live in all rows of messages, or in none"),
+            std::string::npos);
     };
-    refused({delta, row_of("a", {"user:q"}, "")}, "of its session that hold new messages alone");
-    refused({row_of("a", {"user:q"}, ""), delta}, "session that do not hold new messages alone");
+    refused({delta, row_of("a", {"user:q"}, "")}, "of its session that have only new messages");
+    refused({row_of("a", {"user:q"}, ""), delta}, "session that have more than new messages");
     refused({delta, R"({"session_id":"a","input_length":5,"output_length":1})"},
-            "of its session that hold new messages alone");
-    refused({delta, row_of("b", {"user:q"}, "")}, "and other rows hold new messages alone");
-    refused({row_of("b", {"user:q"}, ""), delta}, "and other rows hold all that was said before");
+            "of its session that have only new messages");
+    refused({delta, row_of("b", {"user:q"}, "")}, "while other rows have only new messages");
+    refused({row_of("b", {"user:q"}, ""), delta}, "while other rows have whole conversations");
     const Reading beside = read(
         {delta, R"({"session_id":"b","text_input":"x"})",
          R"({"messages":[{"role":"user","content":"q"}],"timestamp":0,"message_mode":"delta"})"},
@@ -152,7 +153,7 @@ TEST(Deltas, RefuseWhatCannotBePutTogether) {
         EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
     };
     refused(row_of("a", {"user:q"}, live + R"(,"extra":{"messages":[]})"), "extra",
-            "has messages, in place of the conversation");
+            "has messages, instead of the conversation");
     refused(row_of("a", {"user:q"}, live + R"(,"extra":{"input":""})"), "extra", "has input");
     refused(R"({"session_id":"a","text_input":"x",)" + live + "}", "assistant_responses",
             "a row without messages");
@@ -161,9 +162,9 @@ TEST(Deltas, RefuseWhatCannotBePutTogether) {
     refused(R"({"session_id":"a","input_length":1,"output_length":1,"message_mode":"delta"})",
             "message_mode", "a row without messages");
     refused(row_of("a", {"user:q"}, R"("message_mode":"deltas")"), "message_mode",
-            "assistant_responses is recorded");
+            "assistant_responses recorded");
     refused(row_of("a", {"user:q"}, R"("assistant_responses":5)"), "assistant_responses",
-            "older traces have message_mode");
+            "older traces message_mode");
 }
 
 // A session that does not say so and looks like it is counted once, and sent as it stands.
@@ -188,7 +189,7 @@ TEST(Deltas, AreSuspected) {
               0U);
     const Reading odd = read({row_of("a", {"user:q"}, live), row_of("a", {"assistant:x"}, live)},
                              closed_sessions());
-    EXPECT_EQ(count_of(odd.trace, "behind the server's own"), 1U);
+    EXPECT_EQ(count_of(odd.trace, "after the server's own"), 1U);
 }
 
 // To Mooncake and back; and canonical files of both kinds are not one trace.

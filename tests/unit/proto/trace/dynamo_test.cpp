@@ -64,7 +64,7 @@ TEST(Dynamo, RefusesMixedBlockSizes) {
     const Reading got = read({ended("a", 1732060800000, 100, "7"), other});
     EXPECT_EQ(got.first_error(),
               "t.jsonl:2: event.request.trace_block_size \"32\" differs from 64; a trace has one "
-              "block size; --block-size must agree with it");
+              "block size; make --block-size agree with it");
 }
 
 const std::string header =

@@ -30,8 +30,8 @@ TEST(Generic, ReadsCsvByMap) {
     const Reading unsaid = read(lines, mapped(serve_gen));
     EXPECT_EQ(unsaid.errors.count, 1U);
     EXPECT_EQ(unsaid.first_error(),
-              "t.jsonl:2: timestamp \"0.25\" does not show its unit; --time-unit s, ms, us, ns or "
-              "iso says it");
+              "t.jsonl:2: timestamp \"0.25\" does not show its unit; use --time-unit s, ms, us, ns "
+              "or iso");
     const Reading got = read(lines, mapped(serve_gen, "s"));
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.format, "generic");
@@ -146,7 +146,7 @@ TEST(Generic, RefusesAmbiguousBlocks) {
     const Reading unclear = with_blocks({"0,10,1,1"});
     EXPECT_EQ(unclear.first_error(),
               "t.jsonl: has block ids that fit several block sizes equally well: 16, 32, 64, 128, "
-              "256, 512, 1024; --block-size says which");
+              "256, 512, 1024; choose one with --block-size");
 }
 
 // Where no size fits all rows, those that the best one leaves out are listed.
@@ -174,10 +174,9 @@ TEST(Generic, ChecksTheMap) {
         screen.first_error(),
         "t.jsonl:2: --map \"time=x\" does not name a column; columns are wh\\u001b[2Jen, in, out");
     const Reading untimed = read({"in,out", "1,1"}, mapped({{"in", "in"}, {"out", "out"}}, "s"));
-    EXPECT_EQ(
-        untimed.first_error(),
-        "t.jsonl:2: --map \"time=time\" does not name a column; columns are in, out; name the "
-        "one with arrival times; where there is none, replay --rate R sends rows at a rate");
+    EXPECT_EQ(untimed.first_error(),
+              "t.jsonl:2: --map \"time=time\" does not name a column; columns are in, out; name "
+              "the one with arrival times; if there is none, use replay --rate R");
     const Reading session = read(lines, mapped({{"time", "when"}, {"session", "usr"}}, "s"));
     EXPECT_EQ(session.first_error(),
               "--map \"session=usr\" names a column that no row has; other columns are user");

@@ -175,8 +175,8 @@ TEST(Isb1, RefusesWhatItCannotPlace) {
     const std::string beside = R"({"trace_id":"t1","prefix_ref":"p1"})";
     const std::string within = R"({"trace_id":"t2","events":[{"input_messages":[{}]}]})";
     refused(bundle("trace_replay", beside), "prefix_ref", "isb1_to_kvcache_tester.py");
-    refused(bundle("trace_replay", beside + "," + within), "prefix_ref", "cells hold events, too");
-    refused(bundle("other", within), "adapter_id", "is not a kind of bundle that is read");
+    refused(bundle("trace_replay", beside + "," + within), "prefix_ref", "cells also have events");
+    refused(bundle("other", within), "adapter_id", "is not a supported kind of bundle");
     refused(R"({"exports":[]})", "adapter_id", "is missing");
     refused(bundle("multiturn", "5"), "exports", "is not a list of objects");
     refused(bundle("multiturn", R"({"session":{"turns":[{}]}})"), "exports[0].trace_id",

@@ -29,8 +29,8 @@ TEST(Mooncake, TakesFractionsOfAMillisecondWhereNoDoubtIsLeft) {
     EXPECT_TRUE(read(tenths(2, 100, 1'700'000'000'000)).usable) << "now, in ms";
     const Reading epoch_s = read(tenths(2, 100, 1'700'000'000));
     EXPECT_EQ(epoch_s.first_error(),
-              "t.jsonl:1: timestamp \"1700000000.5\" has a fraction: it may be milliseconds, as "
-              "Mooncake has them, or seconds; --time-unit s or --time-unit ms says what it is");
+              "t.jsonl:1: timestamp \"1700000000.5\" has a fraction: it may be in milliseconds, as "
+              "in Mooncake traces, or in seconds; choose --time-unit s or --time-unit ms");
     EXPECT_EQ(epoch_s.errors.count, 1U);
 }
 
@@ -45,7 +45,7 @@ TEST(Mooncake, AsksAboutSecondsSinceTheEpoch) {
     };
     EXPECT_EQ(reads(1'732'060'801).first_error(),
               "the first time \"1732060801\" is read as milliseconds, and looks like seconds since "
-              "1970; --time-unit s or --time-unit ms says what it is");
+              "1970; choose --time-unit s or --time-unit ms");
     EXPECT_EQ(reads(1'732'060'801).errors.count, 1U);
     EXPECT_EQ(reads(1'732'060'801, "s").trace.rows[1].at_ns, 1'000'000'000);
     EXPECT_EQ(reads(1'732'060'801, "ms").trace.rows[1].at_ns, 1'000'000);
@@ -97,8 +97,8 @@ TEST(Mooncake, ReadsRowsWithoutOutputLengths) {
         R"({"timestamp": 0, "input_length": 9, "hash_ids": [1]})",
         R"({"timestamp": 1, "input_length": 9, "output_length": 3, "hash_ids": [1]})"};
     EXPECT_EQ(read(lines).first_error(),
-              "t.jsonl:1: output_length is missing; --default-output N asks N tokens of such rows; "
-              "--output free sends them without a limit");
+              "t.jsonl:1: output_length is missing; use --default-output N to ask such rows for N "
+              "tokens, or --output free for no limit");
     ReadOptions filled;
     filled.default_output = 64;
     EXPECT_EQ(read(lines, filled).trace.rows[0].output_length, 64U);

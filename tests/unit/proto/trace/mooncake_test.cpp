@@ -43,9 +43,9 @@ TEST(Mooncake, RefusesRowsWithoutTimes) {
     const Reading got = read({R"({"input_length":5,"output_length":2,"hash_ids":[1]})"});
     EXPECT_FALSE(got.usable);
     EXPECT_EQ(got.first_error(),
-              "t.jsonl:1: timestamp is missing; every row needs its arrival time; where no row has "
-              "one, replay --rate R sends them at a rate, and this adds some, 100 apart: jq -c "
-              "'.timestamp = input_line_number * 100' FILE");
+              "t.jsonl:1: timestamp is missing; give every row its arrival time; if no row has "
+              "one, use replay --rate R, or add times 100 apart: jq -c '.timestamp = "
+              "input_line_number * 100' FILE");
     const Reading spelled =
         read({R"({"Timestamp":7,"Input-Length":5,"output_length":2,"hash_ids":[1]})"});
     ASSERT_EQ(spelled.errors.count, 2U) << "and no advice that would overwrite the true times";
@@ -62,7 +62,7 @@ TEST(Mooncake, RefusesACountThatContradictsTheLength) {
     EXPECT_EQ(
         few.first_error(),
         "t.jsonl:1: hash_ids \"2 ids\" contradicts input_length 1025, which at block size 512 "
-        "needs 3; --block-size 1024 would fit; --lenient ignores surplus ids and fills "
+        "needs 3; --block-size 1024 would fit; or use --lenient to ignore surplus ids and fill "
         "missing ones with private tokens");
     const Reading many = read({row("0", 50, 5, "1, 2, 3")});
     EXPECT_NE(many.first_error().find("no block size of 16, 32, .. 1024 would fit"),
@@ -132,14 +132,14 @@ TEST(Mooncake, SortsStably) {
 // Fixture 10: negative times and what is no number are refused.
 TEST(Mooncake, RefusesTimesThatAreNone) {
     EXPECT_EQ(read({row("-1", 1, 1, "0")}).first_error(),
-              "t.jsonl:1: timestamp \"-1\" is negative; times and delays are 0 or more");
+              "t.jsonl:1: timestamp \"-1\" is negative; use times and delays of 0 or more");
     EXPECT_NE(read({row("\"NaN\"", 1, 1, "0")}).first_error().find("is not a decimal number"),
               std::string::npos);
     EXPECT_NE(read({row("NaN", 1, 1, "0")}).first_error().find("JSON has no NaN"),
               std::string::npos);
     EXPECT_NE(read({row("\"2025-01-01T00:00:00Z\"", 1, 1, "0")})
                   .first_error()
-                  .find("is not a decimal number; --time-unit iso reads dates"),
+                  .find("is not a decimal number; for dates use --time-unit iso"),
               std::string::npos);
     EXPECT_NE(read({row("true", 1, 1, "0")}).first_error().find("is not a decimal number"),
               std::string::npos);
@@ -220,7 +220,7 @@ TEST(Mooncake, SuggestsTheBlockSizeFirst) {
         const Reading bad = read(std::vector<std::string>(count, row("0", 64, 1, "0, 1, 2, 3")));
         EXPECT_EQ(bad.errors.count, count + 1);
         EXPECT_EQ(bad.errors.list.size(), std::min<std::size_t>(count + 1, 100));
-        EXPECT_NE(bad.first_error().find("all rows fit --block-size"), std::string::npos)
+        EXPECT_NE(bad.first_error().find("use --block-size"), std::string::npos)
             << bad.first_error();
     }
 }
@@ -275,9 +275,10 @@ TEST(Mooncake, RefusesMalformedRequests) {
     refused(R"("text_input":"")", "text_input", "is not text");
     refused(R"("text_input":5)", "text_input", "is not text");
     refused(R"("text_input":"a","extra":[])", "extra", "is not an object");
-    refused(R"("text_input":"a","hash_ids":[1])", "hash_ids", "are given beside a prompt in words");
+    refused(R"("text_input":"a","hash_ids":[1])", "hash_ids",
+            "are given besides a prompt with text");
     refused(R"("text_input":"a","message_mode":"delta")", "message_mode", "a row without messages");
-    refused(R"("input_length":5,"output_length":1,"extra":{})", "extra", "beside a length");
+    refused(R"("input_length":5,"output_length":1,"extra":{})", "extra", "together with a length");
     refused(R"("text_input":"a","output_length":-1)", "output_length", "not a whole number");
 }
 
@@ -322,8 +323,8 @@ TEST(Mooncake, RefusesRowsWithoutIdsAmongOthers) {
     EXPECT_TRUE(read({without, without}).usable);
     const Reading got = read({row("0", 1, 1, "0"), without, without});
     EXPECT_EQ(got.first_error(),
-              "t.jsonl:2: hash_ids is missing here and in 1 more rows; other rows have it; "
-              "--lenient fills these prompts with private tokens");
+              "t.jsonl:2: hash_ids is missing here and in 1 more rows; other rows have it; use "
+              "--lenient to fill these prompts with private tokens");
 }
 
 // The two sample rows that circulate in tutorials contradict themselves.

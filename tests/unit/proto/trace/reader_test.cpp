@@ -46,8 +46,8 @@ TEST(Reader, NamesForeignFormats) {
     looks(R"({"session_id": "a", "turns": [{"messages": []}]})", "AIPerf conversations");
     looks(R"({"captureData": {}, "eventMetadata": {}})", "SageMaker");
     looks(R"([{"id": "a", "conversations": []}])", "--dataset FILE");
-    looks("PAR1\x15\x04", "a Parquet file; make JSON lines of it");
-    looks("ARROW1\x15\x04", "an Arrow file; make JSON lines of it");
+    looks("PAR1\x15\x04", "a Parquet file; convert it to JSON lines");
+    looks("ARROW1\x15\x04", "an Arrow file; convert it to JSON lines");
     looks("\xD0\xCF\x11\xE0\xA1\xB1", "an Excel workbook; save it as CSV");
     looks(std::string("PK\x03\x04\x14\0docProps/app.xml", 22), "an Excel workbook; save it as CSV");
     looks("PK\x03\x04\x14mimetypeapplication/vnd.oasis.opendocument.spreadsheet",
@@ -55,7 +55,7 @@ TEST(Reader, NamesForeignFormats) {
     looks("PK\x03\x04\x14trace.jsonl", "a zip archive; unpack it");
     looks("a" + std::string(256, '\0') + "ustar  0", "a tar archive; unpack it: tar -xf");
     looks("\x1F\x8B\x08", "a compressed file inside another one; decompress it once");
-    looks("a,b,c\r1,2,3\r4,5,6", "text whose lines end in CR alone; end them in LF: tr '\\r'");
+    looks("a,b,c\r1,2,3\r4,5,6", "text whose lines end in CR alone; convert them to LF: tr '\\r'");
     looks(R"({"hello": "world"})", "a known format; this version reads mooncake");
     looks("hello", "neither a JSON object nor a CSV header");
     looks("when,who,what", "a known format; --map time=COLUMN");
@@ -66,10 +66,10 @@ TEST(Reader, NamesLineEndsOfOldFiles) {
     const std::string one = row("0", 1, 1, "0");
     const Reading got = read({one + "\r" + one});
     EXPECT_EQ(got.errors.count, 1U);
-    EXPECT_EQ(got.errors.list[0].remedy, "end them in LF: tr '\\r' '\\n' < FILE > NEW_FILE");
+    EXPECT_EQ(got.errors.list[0].remedy, "convert them to LF: tr '\\r' '\\n' < FILE > NEW_FILE");
 }
 
-// A first row that would suit two formats is refused until --format says which.
+// A first row that would suit two formats is refused until choose one with --format.
 TEST(Reader, RefusesAmbiguity) {
     const std::string both = R"({"event": {}, "requests": [], "block_size": 16})";
     EXPECT_NE(read({both}).first_error().find("has the keys of weka and of dynamo; --format says"),
@@ -185,7 +185,7 @@ TEST(Reader, SkipsBlankLines) {
     const Reading got = read({"", row("0", 1, 1, "0"), "  \t\r", row("5", 1, 1, "0")});
     ASSERT_TRUE(got.usable);
     EXPECT_EQ(got.trace.rows[1].line, 4U);
-    EXPECT_EQ(read({"", " "}).first_error(), "t.jsonl: holds no row; a trace needs at least one");
+    EXPECT_EQ(read({"", " "}).first_error(), "t.jsonl: has no rows; a trace needs at least one");
 }
 
 // Several files are one trace; each is a namespace, and time may restart without counting as
@@ -255,7 +255,7 @@ TEST(TraceReader, SaysWhereALongLineIsDamaged) {
             "ends too early, at byte " + std::to_string(rows.size() + 22), "\"inp", "cut off");
     refused(row.substr(0, 20), "ends too early, at byte 21", row.substr(0, 20), "cut off");
     refused(rows + std::string(300, '['),
-            "is nested deeper than is read, at byte " + std::to_string(rows.size() + 256), "[[[",
+            "is nested too deeply, at byte " + std::to_string(rows.size() + 256), "[[[",
             "256 levels");
 }
 

@@ -95,7 +95,7 @@ TEST(WorkloadLog, RefusesWhatIsNoBody) {
     }
     EXPECT_EQ(read({good, R"({"body":{"prompt":"c"}})"}).errors.count, 1U) << "no time";
     EXPECT_EQ(read({good, R"({"timestamp":2})"}).first_error(),
-              "t.jsonl:2: body is missing; every row has its request's body");
+              "t.jsonl:2: body is missing; give every row its request's body");
 }
 
 // To Mooncake and back: the words stay; a length beside them is named as lost.
@@ -110,7 +110,7 @@ TEST(RecordedRequests, SurviveMooncake) {
     EXPECT_EQ(lines[1], R"({"timestamp":1,"payload":{"prompt":"b"},"extra":{"k":1},)"
                         R"("output_length":2})");
     ASSERT_EQ(writer.losses().size(), 1U);
-    EXPECT_EQ(writer.losses()[0], "1 length beside a prompt in words");
+    EXPECT_EQ(writer.losses()[0], "1 length besides a prompt with text");
     const Reading again = read(lines);
     ASSERT_TRUE(again.usable) << again.first_error();
     EXPECT_EQ(again.trace.body_bytes, got.trace.body_bytes);

@@ -36,11 +36,11 @@ std::string canonical_row(const std::string& more) {
 
 std::string some_without_ids(int line) {
     return "t.jsonl:" + std::to_string(line) +
-           ": hash_ids is missing here; other rows have it; --lenient fills these prompts with "
-           "private tokens";
+           ": hash_ids is missing here; other rows have it; use --lenient to fill these prompts "
+           "with private tokens";
 }
 
-const char* const one_size = "a trace has one block size; --block-size must agree with it";
+const char* const one_size = "a trace has one block size; make --block-size agree with it";
 
 TEST(Refusals, OfCanonicalHeaders) {
     ReadOptions sized = open();
@@ -69,7 +69,8 @@ TEST(Refusals, OfCanonicalRows) {
     refuses({sixteen, canonical_row(""), canonical_row(R"(,"after":[{"row":-1}])")}, open(),
             "t.jsonl:3: row \"-1\" is not a whole number below 2^32 - 1; correct the row");
     refuses({sixteen, canonical_row(""), canonical_row(R"(,"after":[{"row":0,"delay_ns":-5}])")},
-            open(), "t.jsonl:3: after.delay_ns \"-5\" is negative; times and delays are 0 or more");
+            open(),
+            "t.jsonl:3: after.delay_ns \"-5\" is negative; use times and delays of 0 or more");
     refuses({sixteen, canonical_row(R"(,"after":[5])")}, open(),
             "t.jsonl:2: after \"[5]\" is not a list of objects; correct the row");
     refuses({sixteen, canonical_row(R"(,"body":{"a":1})")}, open(),
@@ -81,8 +82,7 @@ TEST(Refusals, OfCanonicalRows) {
             "(replay --save-prompts)");
     refuses({of_bodies, canonical_row(R"(,"recorded":{"text_input":"a"})")}, open(),
             "t.jsonl:2: recorded \"{\\\"text_input\\\":\\\"a\\\"}\" is below a header with "
-            "body_api; a "
-            "trace holds bodies or recorded requests, not both");
+            "body_api; a trace has bodies or recorded requests, not both; remove one");
 }
 
 TEST(Refusals, OfAgenticMooncake) {
@@ -98,22 +98,21 @@ TEST(Refusals, OfAgenticMooncake) {
     refuses({head, line(R"(,"hash_ids":[1,2],"dependencies":7)")}, open(),
             "t.jsonl:2: dependencies \"7\" is not a list of objects; correct the row");
     refuses({head, line(R"(,"hash_ids":[1,2],"not_before_ms":-1)")}, open(),
-            "t.jsonl:2: not_before_ms \"-1\" is negative; times and delays are 0 or more");
+            "t.jsonl:2: not_before_ms \"-1\" is negative; use times and delays of 0 or more");
     refuses(
         {head, line(R"(,"hash_ids":[1,2])"),
          line(R"(,"hash_ids":[1,2],"dependencies":[{"request_id":"b","delay_ms":"x"}])")},
         open(),
-        "t.jsonl:3: dependencies.delay_ms \"x\" is not a decimal number; write the time as one");
+        "t.jsonl:3: dependencies.delay_ms \"x\" is not a decimal number; write the time this way");
     const std::string edge = R"({"request_id":"b","trigger":"start"})";
     refuses({head, line(R"(,"hash_ids":[1,2])"),
              line(R"(,"hash_ids":[1,2],"dependencies":[)" + edge + "]", "c")},
             open(),
             R"(t.jsonl:3: dependencies "{\"request_id\":\"b\",\"trigger\":\"start\"}" has a )"
             "trigger that is not completion or dispatch; correct the row");
-    refuses(
-        {head, line(R"(,"hash_ids":[1,2])"), line(R"(,"hash_ids":[3,4])")}, open(),
-        "t.jsonl:3: request_id \"b\" names an earlier row, too; each row has a name of its own, "
-        "or nobody knows which one others wait for");
+    refuses({head, line(R"(,"hash_ids":[1,2])"), line(R"(,"hash_ids":[3,4])")}, open(),
+            "t.jsonl:3: request_id \"b\" already names an earlier row; give each row its own name, "
+            "so that others can wait for it");
     refuses({head, line(R"(,"hash_ids":[1,2])"), line("", "c")}, open(), some_without_ids(3));
     ReadOptions lenient = open();
     lenient.lenient = true;
@@ -152,11 +151,11 @@ TEST(Refusals, OfMappedColumns) {
             "t.jsonl:1: --map \"out=o\" does not name a column; columns are t, i, answer, h, n");
     refuses({line(R"(,"h":7,"n":1)")}, mapped,
             "t.jsonl:1: h \"7\" is not a list of block ids; correct the row");
-    refuses({line(R"(,"h":[1.5],"n":1)")}, mapped,
-            "t.jsonl:1: h \"1.5\" is not a block id; ids are strings, or whole numbers from 0 to "
-            "2^64 - 1");
+    refuses(
+        {line(R"(,"h":[1.5],"n":1)")}, mapped,
+        "t.jsonl:1: h \"1.5\" is not a block id; use strings, or whole numbers from 0 to 2^64 - 1");
     refuses({line(R"(,"h":[1],"n":"x")")}, mapped,
-            "t.jsonl:1: n \"x\" is not a turn number; turns count from 1");
+            "t.jsonl:1: n \"x\" is not a turn number; use numbers from 1");
     mapped.block_size = 16;
     const Reading numbers = read({line(R"(,"h":[7,18446744073709551615],"n":1)")}, mapped);
     ASSERT_TRUE(numbers.usable) << numbers.first_error();
@@ -191,7 +190,7 @@ TEST(Refusals, OfDynamo) {
 
 TEST(Refusals, OfAIBrix) {
     refuses({R"({"timestamp":0})"}, open("aibrix"),
-            "t.jsonl:1: requests is missing; every row has its list of requests");
+            "t.jsonl:1: requests is missing; give every row its list of requests");
     for (const char* const wrong : {"7", "null", "[7]"}) {
         refuses({R"({"timestamp":0,"requests":)" + std::string(wrong) + "}"}, open("aibrix"),
                 "t.jsonl:1: requests \"" + std::string(wrong) +
@@ -203,9 +202,9 @@ TEST(Refusals, OfAIBrix) {
 TEST(Refusals, OfTheWrongKindOfFile) {
     const Reading json = read({R"({"timestamp":1})"}, open("burstgpt"));
     EXPECT_FALSE(json.usable);
-    EXPECT_NE(
-        json.first_error().find("is JSON; the format burstgpt is CSV; --format names another"),
-        std::string::npos)
+    EXPECT_NE(json.first_error().find(
+                  "is JSON; the format burstgpt is CSV; choose another with --format"),
+              std::string::npos)
         << json.first_error();
     ReadOptions iso;
     iso.map = {{"time", "t"}, {"in", "i"}, {"out", "o"}};

@@ -136,7 +136,7 @@ TEST(TensorRt, ReadsARunOnce) {
     ASSERT_EQ(got.trace.remarks.size(), 1U);
     EXPECT_EQ(got.trace.unknown_keys, 0U);
     EXPECT_EQ(closed({brief, run({answer(11, 5)})}).first_error(),
-              "t.jsonl:2: trace_id \"\\\"t\\\"\" names another run, too; every run has its own");
+              "t.jsonl:2: trace_id \"\\\"t\\\"\" also names another run; give every run its own");
 }
 
 struct Bad {
@@ -152,7 +152,7 @@ TEST(TensorRt, NamesWhatIsWrong) {
         {{answer(1, 1, "", "[0]")}, "events[0].branch_path \"[0]\" names a branch that no fork"},
         {{fork, answer(1, 1, "", "[2]")}, "events[1].branch_path \"[2]\" names a branch that no"},
         {{fork, answer(1, 1, "", "[0,0]")}, "names a branch that no fork has opened"},
-        {{fork, fork}, "events[1].branch_path \"[]\" names a branch that is forked already"},
+        {{fork, fork}, "events[1].branch_path \"[]\" names a branch that is already forked"},
         {{event("parallel_end", "")}, "names a branch without an open fork"},
         {{event("parallel_start", "", "[3]")}, "names a branch that no fork has opened"},
         {{answer(1, 1, "", "\"0\"")}, "is not a list of branch numbers"},

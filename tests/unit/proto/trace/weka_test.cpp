@@ -137,8 +137,7 @@ TEST(Weka, RefusesTimesThatAreNone) {
             ASSERT_EQ(got.errors.count, 1U) << name << value;
             EXPECT_EQ(got.errors.list[0].field, "requests[0]." + name);
             EXPECT_EQ(got.errors.list[0].value, value);
-            EXPECT_NE(got.first_error().find("null says that it was not recorded"),
-                      std::string::npos);
+            EXPECT_NE(got.first_error().find("null if it was not recorded"), std::string::npos);
         }
     }
     for (const std::string without : {R"("api_time":null)", R"("think_time":0)"}) {
@@ -203,7 +202,7 @@ TEST(Weka, RefusesCountsOfNoRule) {
     const Reading mixed =
         open({conversation("a", request(R"("t":0,"in":100,"out":1,"hash_ids":[1])") + "," +
                                     request(R"("t":1,"in":100,"out":1,"hash_ids":[1,2])"))});
-    EXPECT_NE(mixed.first_error().find("follow no one rule: 1 requests"), std::string::npos)
+    EXPECT_NE(mixed.first_error().find("follow no single rule: 1 requests"), std::string::npos)
         << mixed.first_error();
     const std::string wrong =
         conversation("a", request(R"("t":0,"in":100,"out":1,"hash_ids":[1,2,3])"));
@@ -217,11 +216,10 @@ TEST(Weka, RefusesCountsOfNoRule) {
 TEST(Weka, AsksForSessions) {
     const Reading got = read({with_agent, with_agent});
     EXPECT_EQ(got.errors.count, 1U);
-    EXPECT_EQ(
-        got.first_error(),
-        "t.jsonl:1: holds conversations, which have no arrival times; --sessions closed starts "
-        "every one at time 0, and its turns wait for answers; --sessions open sends them by "
-        "the recorded gaps");
+    EXPECT_EQ(got.first_error(),
+              "t.jsonl:1: has conversations, which have no arrival times; use --sessions closed to "
+              "start each at time 0 with turns waiting for answers, or --sessions open to send "
+              "turns by the recorded gaps");
 }
 
 // A file over several lines is one conversation, too.
@@ -255,8 +253,8 @@ TEST(Weka, RefusesASubAgentBeforeItsConversation) {
                                     R"({"t":9,"type":"subagent","requests":[]})")});
     ASSERT_EQ(got.errors.count, 1U);
     EXPECT_EQ(got.first_error(),
-              "t.jsonl:1: requests[1].t \"9\" is before its conversation's first request; a "
-              "sub-agent starts when its conversation has started, or later");
+              "t.jsonl:1: requests[1].t \"9\" is before its conversation's first request; start a "
+              "sub-agent when its conversation has started, or later");
 }
 
 }  // namespace

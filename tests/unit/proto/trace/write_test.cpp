@@ -95,7 +95,7 @@ TEST(Write, MooncakeHoldsTurnsOnly) {
         return std::any_of(losses.begin(), losses.end(),
                            [&](const std::string& one) { return one.starts_with(text); });
     };
-    EXPECT_TRUE(has("1 row that waits otherwise"));
+    EXPECT_TRUE(has("1 row that waits for something other"));
     EXPECT_TRUE(has("1 row that waits for others and has no session"));
 }
 
@@ -124,7 +124,7 @@ TEST(Write, CarriesKeptColumns) {
     EXPECT_TRUE(lines[1].ends_with(R"("model":{"a":[1]}})"));
     TraceWriter writer(got.trace, canonical_target, all_rows(got.trace));
     EXPECT_TRUE(lines_of(writer)[1].ends_with(R"("id":"x"})"));
-    EXPECT_EQ(writer.losses(), Lines{"1 kept column whose name the format has itself"});
+    EXPECT_EQ(writer.losses(), Lines{"1 kept column with a name that the format uses itself"});
 }
 
 // A part of a trace: rows are numbered anew, and waits for rows that are not there are counted.

@@ -68,8 +68,8 @@ TEST(Corpus, OtherRowsOfTheSameFlagsAreRefused) {
     const MadeSummary slow = with_run(R"("duration_ns":5,)");
     const MadeSummary fast = with_run(R"("duration_ns":5,"rows":480,"speed":"2",)");
     EXPECT_EQ(second(made_run("a", slow), made_run("b", fast)),
-              "runs/b: it plays 480 rows, not 240 (--duration counts wall time, so that it takes "
-              "other rows at another speed; --start and --end do not)");
+              "runs/b: it plays 480 rows, not 240 (--duration counts wall time, so it selects "
+              "other rows at another speed; use --start and --end)");
 }
 
 TEST(Corpus, DigestsMustFitTheFlags) {

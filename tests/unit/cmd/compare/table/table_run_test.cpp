@@ -1,4 +1,4 @@
-// Reading the runs of a table: folders of runs and sweeps, what is missing, names that are alike;
+// Reading the runs of a table: run folders and sweeps, what is missing, names that are alike;
 // and summaries in which any one key is gone or of another type.
 #include "cmd/compare/table/table_run.hpp"
 
@@ -67,8 +67,7 @@ TEST_F(TableRuns, ARunWithoutSummarySaysWhy) {
     EXPECT_FALSE(runs_[0].counts());
     EXPECT_EQ(runs_[0].outcome, "killed");
     EXPECT_EQ(runs_[0].left_out,
-              "no summary.json: it was killed or still goes on; see driftless "
-              "report " +
+              "no summary.json: the run was killed or is still running; see driftless report " +
                   at("killed"));
 }
 
@@ -84,11 +83,13 @@ TEST_F(TableRuns, ADamagedSummaryIsTold) {
 TEST_F(TableRuns, WhatIsNoRunIsRefused) {
     put("a/summary.json", made_summary({}));
     put("empty/notes.txt", "");
-    EXPECT_EQ(read({"nowhere"}), at("nowhere") + ": no such folder");
+    EXPECT_EQ(read({"nowhere"}),
+              at("nowhere") + ": no such folder; name the folder of a run or of a sweep");
     EXPECT_NE(read({"empty"}).find("not the folder of a run or of a sweep"), std::string::npos);
     EXPECT_EQ(read({"a", "a/"}), at("a") + ": given twice; name each run once");
     put("bad/sweep.json", "{}");
-    EXPECT_EQ(read({"bad"}), at("bad/sweep.json") + ": is of another version of driftless");
+    EXPECT_EQ(read({"bad"}),
+              at("bad/sweep.json") + ": was written by another version of driftless; use that one");
 }
 
 TEST_F(TableRuns, ASweepGivesAllOfItsCells) {

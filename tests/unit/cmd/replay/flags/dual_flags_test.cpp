@@ -35,7 +35,7 @@ TEST(DualFlags, TakesTheServerOfTheFirstSideAsWell) {
 
 TEST(DualFlags, NamesAModelOfItsOwn) {
     EXPECT_EQ(options_with(against({"--against-model", "m"})).request.against_model, "m");
-    EXPECT_TRUE(says(refusal_with({"--against-model", "m"}), "which is missing"));
+    EXPECT_TRUE(says(refusal_with({"--against-model", "m"}), "needs --against"));
     EXPECT_TRUE(
         says(refusal_with(against({"--model", "{kept.m}", "--keep", "m", "--against-model", "n"})),
              "remove --against-model"));
@@ -59,14 +59,14 @@ TEST(DualFlags, RefuseWhatTheAnswersOfOneServerDecide) {
 }
 
 TEST(DualFlags, RefuseWhatHasOnePlaceForTwoServers) {
-    EXPECT_TRUE(says(refusal_with(against({"--url", "http://i:1"})), "give one --url"));
+    EXPECT_TRUE(says(refusal_with(against({"--url", "http://i:1"})), "give only one --url"));
     EXPECT_TRUE(says(refusal_with(against({"--connect-to", "i:1"})), "--connect-to"));
     EXPECT_TRUE(says(refusal_with(against({"--connection", "sticky", "--balance", "session"})),
                      "--connection sticky"));
     EXPECT_TRUE(says(refusal_with(against({"--save-prompts", "f"})), "--save-prompts"));
     const ReplayCommandLine alone =
         parse_replay_options({"trace.jsonl", "--dry-run", "--against", "http://g:1"}, "");
-    EXPECT_TRUE(says(alone.text, "give the first in --url")) << alone.text;
+    EXPECT_TRUE(says(alone.text, "give the first with --url")) << alone.text;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ std::string said(const std::string& extra, const std::vector<std::string>& more 
 }
 
 TEST(ExtraBody, NeverReplacesThePrompt) {
-    const std::string held = " holds the prompt and cannot be replaced; remove it";
+    const std::string held = " contains the prompt and cannot be replaced; remove it";
     EXPECT_NE(said(R"({"top_p":1,"messages":[]})").find("--extra-body: \"messages\"" + held),
               std::string::npos);
     EXPECT_NE(said(R"({"input":""})", {"--api", "openai-responses"}).find("\"input\"" + held),
@@ -31,7 +31,7 @@ TEST(ExtraBody, NeverReplacesThePrompt) {
 }
 
 TEST(ExtraBody, IsMergedIntoTheObjectOfTheLength) {
-    EXPECT_NE(said(R"({"options":1})", {"--api", "ollama"}).find("\"options\" holds other members"),
+    EXPECT_NE(said(R"({"options":1})", {"--api", "ollama"}).find("\"options\" has other members"),
               std::string::npos);
     EXPECT_EQ(said(R"({"options":{"num_ctx":4096}})", {"--api", "ollama"}), "");
 }

@@ -20,8 +20,8 @@ TEST(ForeignRates, RateIsARateButInTheReplayProfile) {
     EXPECT_EQ(spelled({"t", "--url", "h", "--rate-type=replay", "--rate", "0.5"}),
               (Words{"t", "--url", "h", "--speed", "2"}));
     EXPECT_EQ(refusal({"guidellm", "benchmark", "--data", "t", "--rate", "10"}),
-              "--rate 10: GuideLLM's --profile says what it is a rate of: give --profile constant, "
-              "poisson, concurrent or replay, too");
+              "--rate 10: its meaning depends on GuideLLM's --profile; add --profile constant, "
+              "poisson, concurrent or replay");
     EXPECT_TRUE(refusal({"t", "--rate-type", "sweep"}).starts_with("--rate-type \"sweep\": "));
     EXPECT_NE(refusal({"t", "--url", "h", "--user-centric-rate=2"}), "");
     EXPECT_NE(refusal({"t", "--rate", "1", "--request-rate", "1"}), "");
@@ -89,14 +89,15 @@ TEST(ForeignRates, GuidellmProfiles) {
 
 // As `--rate "$RATE"` is where RATE was never set.
 TEST(ForeignRates, SaysWhichValueIsWrong) {
-    EXPECT_EQ(refusal({"t", "--url", "h", "--rate", ""}), "--rate \"\" must not be empty");
+    EXPECT_EQ(refusal({"t", "--url", "h", "--rate", ""}),
+              "--rate \"\" is empty; give it a value, or remove it");
     EXPECT_EQ(refusal({"t", "--url", "h", "--max-concurrency="}),
-              "--max-concurrency \"\" must not be empty");
+              "--max-concurrency \"\" is empty; give it a value, or remove it");
     EXPECT_EQ(refusal({"t", "--url", "h", "--rate", "1", "--rate", "2"}),
-              "--rate: is given 2 times; leave one");
+              "--rate: is given 2 times; give it once");
     EXPECT_EQ(
         refusal({"t", "--url", "h", "--rate", "1", "--burstiness", "2", "--arrivals", "constant"}),
-        "--burstiness 2: --arrivals says how rows arrive, too; leave one");
+        "--burstiness 2: --arrivals also sets how rows arrive; remove one");
     for (const char* shape : {"0", "-1", "nan", "x"}) {
         const std::string why = refusal({"t", "--url", "h", "--burstiness", shape});
         EXPECT_TRUE(why.starts_with(std::string("--burstiness \"") + shape + "\" is not")) << why;
@@ -152,7 +153,7 @@ TEST(ForeignRates, SharegptIsATrace) {
 // Good requests are those within limits, which must be said.
 TEST(ForeignRates, GoodNeedsGoodput) {
     const Words line{"t", "--url", "h", "--fail-if", "good < 1"};
-    EXPECT_NE(parse_replay_options(line, "").text.find("give --goodput"), std::string::npos);
+    EXPECT_NE(parse_replay_options(line, "").text.find("add --goodput"), std::string::npos);
     Words limited = line;
     limited.insert(limited.end(), {"--goodput", "ttft:200"});
     EXPECT_EQ(parse_replay_options(limited, "").kind, ReplayCommandLine::Kind::run);

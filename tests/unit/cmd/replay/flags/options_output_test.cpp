@@ -26,9 +26,9 @@ TEST(ReplayOptions, GoodputHasGroups) {
     EXPECT_EQ(rules[1].limits.tpot_ns, 50'000'000);
     EXPECT_EQ(rules[2].value, "http://a:1/v1");
     EXPECT_EQ(rules[2].limits.e2e_ns, 3'000'000'000);
-    EXPECT_TRUE(says(refusal_with({"--goodput", "tier=gold ttft:100"}), "give --keep tier, too"));
+    EXPECT_TRUE(says(refusal_with({"--goodput", "tier=gold ttft:100"}), "add --keep tier"));
     EXPECT_TRUE(says(refusal_with({"--goodput", "tier=gold"}), "KEY=VALUE and limits in ms"));
-    EXPECT_TRUE(says(refusal_with({"--goodput", "input:4=512 ttft:1"}), "a range of lengths"));
+    EXPECT_TRUE(says(refusal_with({"--goodput", "input:4=512 ttft:1"}), "has no single value"));
     EXPECT_TRUE(says(refusal_with({"--goodput", "ttft:1", "--goodput", "tpot:1"}),
                      "is given 2 times for all rows"));
 }
@@ -53,13 +53,13 @@ TEST(ReplayOptions, EndWithAPageUnlessItIsNotWanted) {
 TEST(ReplayOptions, FoldersHaveNoSlashBehindThem) {
     EXPECT_EQ(options_with({"--out", "runs/a//"}).results.out, "runs/a");
     EXPECT_EQ(options_with({"--out", "//"}).results.out, "/");
-    EXPECT_TRUE(says(refusal_with({"--out", ""}), "must not be empty"));
+    EXPECT_TRUE(says(refusal_with({"--out", ""}), "is empty; give it a value, or remove it"));
 }
 
 // A name that promises compression, and plain text in the file.
 TEST(ReplayOptions, RecordsAreNotCompressed) {
     for (const char* name : {"r.jsonl.gz", "r.zst", "r.xz", "r.bz2"}) {
-        EXPECT_TRUE(says(refusal_with({"--output-path", name}), "written as plain text")) << name;
+        EXPECT_TRUE(says(refusal_with({"--output-path", name}), "written uncompressed")) << name;
     }
     EXPECT_EQ(options_with({"--output-path", "gz"}).results.records_path, "gz");
 }

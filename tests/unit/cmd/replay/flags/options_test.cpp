@@ -61,7 +61,7 @@ TEST(ReplayOptions, TakeAnApiFromATemplate) {
     const std::string text_only = std::string(TEST_DATA) + "/templates/words.json";
     EXPECT_TRUE(
         says(refusal_with({"--api", "template", "--template", text_only, "--prompt", "ids"}),
-             "--prompt ids does not go with --api template"));
+             "--prompt ids cannot be used with --api template"));
 }
 
 // Design, section 4.
@@ -269,7 +269,7 @@ TEST(ReplayOptions, SendTheKeyAsABearerToken) {
     EXPECT_EQ(authorization(options_of({"--header", "authorization: Basic x"}, "sk-env")),
               "Basic x");
     EXPECT_TRUE(says(refusal_with({"--api-key", "a", "--header", "Authorization: b"}),
-                     "exclude each other"));
+                     "cannot be combined"));
 }
 
 // What an API wants in its head goes there, unless the user says otherwise; whole answers have
@@ -318,7 +318,7 @@ TEST(ReplayOptions, AreRefusedWithFlagValueAndRemedy) {
     EXPECT_TRUE(says(refusal_with({"--seed", "1", "--seed", "2"}), "--seed is given 2 times"));
     EXPECT_TRUE(says(refusal_with({"--output"}), "--output"));
     EXPECT_TRUE(says(refusal_of({"t", "--url", "httpss://h"}), "unknown scheme"));
-    EXPECT_TRUE(says(refusal_with({"--key", "k.pem"}), "--key goes with --cert"));
+    EXPECT_TRUE(says(refusal_with({"--key", "k.pem"}), "--key needs --cert"));
     EXPECT_TRUE(says(refusal_with({"--insecure", "--ca", "c.pem"}), "give one"));
     EXPECT_TRUE(says(refusal_of({"--url", "h"}), "no trace"));
     EXPECT_TRUE(says(refusal_of({"t", "--url", "h", "--host", "h"}), "given twice"));
@@ -337,7 +337,7 @@ TEST(ReplayOptions, AreRefusedWhereTheyContradictEachOther) {
 TEST(ReplayOptions, NameTheLengthAndTheServersBlocks) {
     EXPECT_TRUE(says(refusal_with({"--length-field", "n"}), "auto, max_tokens"));
     EXPECT_TRUE(says(refusal_with({"--length-field", "max_tokens", "--api", "anthropic"}),
-                     "--length-field does not go with --api anthropic"));
+                     "--length-field cannot be used with --api anthropic"));
     EXPECT_EQ(options_of({"--server-block", "16"}).server.server_block, 16U);
 }
 

@@ -129,12 +129,12 @@ TEST(UserOptions, AreNothingWithoutUsers) {
         {{"--warmup-requests", "1"}, "--warmup-requests"},
     };
     for (const auto& [words, name] : flags) {
-        EXPECT_TRUE(says(refusal_with(words), name + " is for users: give --users N, too")) << name;
+        EXPECT_TRUE(says(refusal_with(words), name + " applies to users; add --users N")) << name;
         Words closed = words;
         closed.insert(closed.end(), {"--sessions", "closed"});
-        EXPECT_TRUE(says(refusal_with(closed), "give --users N, too")) << name;
+        EXPECT_TRUE(says(refusal_with(closed), "add --users N")) << name;
     }
-    EXPECT_TRUE(says(refusal_with({"--drain", "5s"}), "give --for T, too"));
+    EXPECT_TRUE(says(refusal_with({"--drain", "5s"}), "add --for T"));
 }
 
 // As many as begin, and as many as there may be.
@@ -147,13 +147,13 @@ TEST(UserOptions, MayBecomeMore) {
     EXPECT_EQ(workload.grow->users_first, 2u);
     EXPECT_EQ(workload.grow->users_max, 9u);
     EXPECT_EQ(users_with({}).users.first(), 4u);
-    EXPECT_TRUE(says(refusal_with({"--users", "2..9"}), "give --grow METRIC:LIMIT, too"));
+    EXPECT_TRUE(says(refusal_with({"--users", "2..9"}), "needs --grow METRIC:LIMIT; add it"));
     EXPECT_TRUE(says(refusal_of_users({"--grow", "ttft:2s"}), "as in --users 2..64"));
     EXPECT_TRUE(says(refusal_with({"--grow", "ttft:2s"}), "as in --users 2..64"));
     const Words grown{"--users", "2..9", "--grow", "ttft:2s"};
     Words blind = grown;
     blind.insert(blind.end(), {"--period", "none"});
-    EXPECT_TRUE(says(refusal_with(blind), "--period none has none: give one"));
+    EXPECT_TRUE(says(refusal_with(blind), "--period none disables them; remove one"));
     Words whole = grown;
     whole.emplace_back("--no-stream");
     EXPECT_TRUE(says(refusal_with(whole), "--no-stream has none: remove one"));
@@ -163,32 +163,31 @@ TEST(UserOptions, MayBecomeMore) {
 TEST(UserOptions, RefuseContradictions) {
     const std::vector<std::pair<Words, std::string>> cases = {
         {{"--sessions", "open"},
-         "--users plays closed sessions and --sessions open does not wait for answers: give one"},
-        {{"--recycle"},
-         "--recycle begins the trace anew again and again: give --for T, which ends the run"},
+         "--users replays closed sessions, but --sessions open does not wait for answers; remove "
+         "one"},
+        {{"--recycle"}, "--recycle repeats the trace without end; add --for T to end the run"},
         {{"--recycle-share", "system"},
-         "--recycle-share is about passes, and the trace is played once: give --recycle, too"},
-        {{"--for", "5s", "--user-ramp", "5s"}, "--user-ramp is not shorter than --for: give less"},
-        {{"--for", "5s", "--user-ramp", "6s"}, "--user-ramp is not shorter than --for: give less"},
-        {{"--drain", "5s"}, "--drain is the time behind the end of --for: give --for T, too"},
+         "--recycle-share applies to passes, but the trace is replayed only once; add --recycle"},
+        {{"--for", "5s", "--user-ramp", "5s"}, "--user-ramp is not shorter than --for; shorten it"},
+        {{"--for", "5s", "--user-ramp", "6s"}, "--user-ramp is not shorter than --for; shorten it"},
+        {{"--drain", "5s"}, "--drain is the time after the end of --for; add --for T"},
         {{"--start-by", "turns"},
-         "--start-by is about trees that begin inside their recordings: give --start-within A:B, "
-         "too"},
+         "--start-by applies to trees that begin inside their recordings; add --start-within A:B"},
         {{"--prime", "one-token"},
-         "--prime is about trees that begin inside their recordings: give --start-within A:B, too"},
-        {{"--prime", "one-token", "--start-within", "0:0"}, "give --start-within A:B, too"},
+         "--prime applies to trees that begin inside their recordings; add --start-within A:B"},
+        {{"--prime", "one-token", "--start-within", "0:0"}, "add --start-within A:B"},
         {{"--start-within", "0:1", "--user-ramp", "5s"},
-         "--start-within begins the measurement for all users at once, and --user-ramp does not: "
-         "remove one"},
+         "--start-within starts the measurement for all users at once, but --user-ramp spreads the "
+         "starts; remove one"},
         {{"--warmup-requests", "1", "--user-ramp", "5s"},
-         "--warmup-requests begins the measurement for all users at once, and --user-ramp does "
-         "not: remove one"},
+         "--warmup-requests starts the measurement for all users at once, but --user-ramp spreads "
+         "the starts; remove one"},
         {{"--warmup-requests", "1", "--output", "free"},
-         "--warmup-requests asks for one token, and --output free asks for no length: remove one"},
+         "--warmup-requests asks for one token, but --output free asks for no length; remove one"},
         {{"--prime", "one-token", "--start-within", "0:1", "--output", "free"},
-         "--prime one-token asks for one token, and --output free asks for no length: remove one"},
+         "--prime one-token asks for one token, but --output free asks for no length; remove one"},
         {{"--gap", "none", "--gap-cap", "5s"},
-         "--gap none leaves no gap for --gap-cap to shorten: remove one"},
+         "--gap none leaves no gaps for --gap-cap to shorten; remove one"},
     };
     for (const auto& [flags, remedy] : cases) {
         const std::string text = refusal_of_users(flags);

@@ -38,15 +38,15 @@ TEST(RuleFlags, LeavesWhatTheUserGave) {
 TEST(RuleFlags, RefusesWhatALockForbids) {
     const std::string twenty =
         refusal_with({"--rules", "agentx", "--users", "8", "--system-idle-cap", "20s"});
-    EXPECT_TRUE(says(twenty, "--rules agentx: --system-idle-cap is 10s there, and not 20s"))
+    EXPECT_TRUE(says(twenty, "--rules agentx: --system-idle-cap is 10s in these rules, not 20s"))
         << twenty;
     EXPECT_EQ(parse_flags({"--rules", "agentx", "--users", "8", "--system-idle-cap", "10"}).kind,
               ReplayCommandLine::Kind::run)
         << "the same, written otherwise";
     EXPECT_TRUE(says(refusal_with({"--rules", "agentx", "--users", "8", "--gap-cap", "9"}),
-                     "--gap-cap must not be given"));
+                     "--gap-cap is not allowed"));
     EXPECT_TRUE(says(refusal_with({"--rules", "agentx", "--users", "8", "--no-stream"}),
-                     "--no-stream must not be given"));
+                     "--no-stream is not allowed"));
     EXPECT_TRUE(says(refusal_with({"--rules", "agentx"}), "it needs --users"));
     EXPECT_TRUE(says(refusal_with({"--rules", "nothing"}), "is not one of agentx-mvp"));
 }
@@ -55,7 +55,7 @@ TEST(RuleFlags, RefusesWhatALockForbids) {
 TEST(RuleFlags, RefusesSetsThatContradict) {
     const std::string why = refusal_with({"--rules", "agentx,inferencex-993", "--users", "8"});
     EXPECT_TRUE(says(why, "there and ")) << why;
-    EXPECT_TRUE(says(why, "give it, or one set only")) << why;
+    EXPECT_TRUE(says(why, "give the flag yourself, or use only one set")) << why;
 }
 
 // Behind "--" stand traces.

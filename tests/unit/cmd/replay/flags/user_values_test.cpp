@@ -88,7 +88,7 @@ TEST(UserValues, RefuseWhatIsNoPartOfARecording) {
          {"", ":", "0.5", "0.5:", ":0.5", "0.75:0.25", "1:0", "0.5:1.1", "0:101%", "-0.1:0.5",
           "0.1:-0.5", "0.1:0.5:0.7", "a:b", "0,1:0,5", "0.1-0.5", "nan:1", "0 :1", "0: 1"}) {
         EXPECT_EQ(refusal(parse_start_within(text)),
-                  "is not two shares of a recording, the lesser first; use 0.25:0.75 or 0:50%")
+                  "is not two shares of a recording, the smaller first; use 0.25:0.75 or 0:50%")
             << text;
     }
 }

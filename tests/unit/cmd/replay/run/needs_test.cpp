@@ -49,8 +49,8 @@ TEST(OpenEstimate, IsHeldAgainstDescriptorsAndPorts) {
     EXPECT_EQ(open_warning({36, 0}, {100, 0}), "");
     const std::string files = open_warning({37, 1'500'000'000}, {100, 0});
     EXPECT_TRUE(
-        files.starts_with("at 5 ms an output token 37 requests are open 1.500 s after the "
-                          "start, all at once, each on a connection of its own"))
+        files.starts_with("at 5 ms per output token, 37 requests are open 1.500 s after the "
+                          "start, all at once, each on its own connection"))
         << files;
     EXPECT_NE(files.find("limit of 100 open files"), std::string::npos) << files;
     EXPECT_NE(files.find("ulimit -n 101"), std::string::npos) << files;

@@ -52,21 +52,21 @@ TEST(RankFile, DamageIsNamedByLine) {
     expect_says(refusal(replaced(ranks, "Ig== 1\n", "Ig== 0\n"), config),
                 "its line 2 gives the rank 0 again");
     expect_says(refusal(replaced(ranks, "Ig== 1\n", "IQ== 1\n"), config),
-                "its line 2 gives a token again");
+                "its line 2 gives a token twice");
     expect_says(refusal(replaced(ranks, "Ig== 1\n", "Ig== 99999999\n"), config),
                 "the rank 99999999, which cannot be");
     expect_says(refusal(replaced(ranks, "Ig== 1\n", ""), config),
                 "it has holes: no token has the rank 1");
     expect_says(refusal("IQ== 0\n", config), "no token for the byte 0");
     expect_says(refusal(ranks, config.substr(0, 40)),
-                "tokenizer_config.json beside it is not JSON");
+                "tokenizer_config.json next to it is not JSON");
     expect_says(refusal(ranks, R"({"added_tokens_decoder": {"x": {"content": "a"}}})"),
                 "an added token without an id");
 }
 
 TEST(RankFile, UnknownCutsAreRefusedWithTheRemedy) {
     const std::string ranks = kimi_file("tiktoken.model");
-    expect_says(refusal(ranks, ""), "there is no tokenizer_config.json beside it");
+    expect_says(refusal(ranks, ""), "there is no tokenizer_config.json next to it");
     expect_says(refusal(ranks, "{}"), "names no 'pat_str'");
     expect_says(refusal(ranks, "{}"), "take the model's tokenizer.json");
     std::string why;
