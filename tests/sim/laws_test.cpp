@@ -105,7 +105,6 @@ constexpr WorldBug world_bugs[] = {
     {Bug::one_later, "each row goes once to each side"},
     {Bug::fair_no_more, "sides have the plan's order"},
     {Bug::shared_place, "no side disturbs the other"},
-    {Bug::own_numbers, "one record per row"},
     {Bug::one_engines_marks, "marks say who left"},
 };
 

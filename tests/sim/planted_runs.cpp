@@ -130,7 +130,7 @@ SimResult run_with(Bug bug) {
     if (bug >= Bug::first_of_sides && bug <= Bug::last_of_sides) {
         return run_of_sides(bug);
     }
-    if (bug >= Bug::first_of_engines && bug <= Bug::last_of_engines) {
+    if (bug == Bug::one_engines_marks) {
         return run_of_engines(bug);
     }
     if (bug >= Bug::first_of_users && bug <= Bug::last_of_users) {

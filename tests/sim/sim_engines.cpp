@@ -21,6 +21,22 @@ SimEngine::SimEngine(const Trace& trace, const SimOptions& options, std::uint64_
     CHECK(static_cast<bool>(bodies.open(options.body_bytes, options.body_bytes)));
 }
 
+RunParts SimEngine::set_up(const Trace& trace, Schedule played,
+                           const std::vector<RequestHead>& heads, const BodyFrame& frame,
+                           ArmerOptions arm, const std::atomic<int>& stop_requests,
+                           const SimOptions& options) {
+    if (options.dual) {
+        arm.against = {&prompts, &frame};
+    }
+    arm.positions = &share.positions;
+    schedule.emplace(std::move(played));
+    armer.emplace(trace, *schedule, prompts, bodies, heads, frame, arm);
+    RunParts parts{trace,        *schedule, *armer, bodies, ring, endpoints_of(tls.get(), options),
+                   stop_requests};
+    parts.marks = &marks;
+    return parts;
+}
+
 std::vector<PlanShare> sim_shares(const Trace& trace, const Plan& plan, const SimOptions& options) {
     std::vector<PlanShare> shares;
     if (options.engines < 2 || plan.rows.empty()) {

@@ -3,6 +3,7 @@
 /// has a driver, servers and weather of its own.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,6 +26,11 @@ namespace driftless::sim {
 /// An engine that is not the first: its world, and the product's parts over it.
 struct SimEngine {
     SimEngine(const Trace& trace, const SimOptions& options, std::uint64_t dice, PlanShare dealt);
+
+    /// Its schedule and its armer, which goes by `arm`. What its loop is made of.
+    RunParts set_up(const Trace& trace, Schedule played, const std::vector<RequestHead>& heads,
+                    const BodyFrame& frame, ArmerOptions arm, const std::atomic<int>& stop_requests,
+                    const SimOptions& options);
 
     PlanShare share;
     PromptBuilder prompts;

@@ -11,6 +11,24 @@
 
 namespace driftless::sim {
 
+std::optional<TraceWithBodies> served(const Trace& trace, const SimOptions& options) {
+    if (!options.live) {
+        return {};
+    }
+    InputErrors errors;
+    BodySpec spec;
+    spec.model = "mock-model";
+    spec.stream = options.stream;
+    std::optional<TraceWithBodies> made =
+        make_recorded_bodies(plan_of(trace, options), dialect_of(Api::openai_chat), spec,
+                             Assistant::live, trace, errors);
+    CHECK(made && made->live);
+    if (options.bug == Bug::unfilled_prompts) {
+        made->live->pad_word.clear();
+    }
+    return made;
+}
+
 ReplaySettings settings_of(const SimOptions& options) {
     ReplaySettings settings;
     settings.inflight_max = options.bug == Bug::shared_place ? 2 : options.inflight_max;

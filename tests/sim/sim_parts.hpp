@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/prompt/builder.hpp"
+#include "engine/prompt/recorded_bodies.hpp"
 #include "engine/prompt/row_fields.hpp"
 #include "engine/record/fill_record.hpp"
 #include "engine/record/fired_marks.hpp"
@@ -29,6 +31,8 @@ namespace driftless::sim {
 /// Begins the X-Request-Id of every request.
 inline constexpr const char* run_id = "sim";
 
+/// `--assistant live`: of the whole trace, whose rows all are in the plan; else none.
+std::optional<TraceWithBodies> served(const Trace& trace, const SimOptions& options);
 ReplaySettings settings_of(const SimOptions& options);
 Plan plan_of(const Trace& trace, const SimOptions& options);
 /// Of it what is left to do.

@@ -223,27 +223,12 @@ class Simulation {
         std::vector<EventSource> sources{
             {&ring_, shares_.empty() ? nullptr : &shares_.front().positions}};
         for (const std::unique_ptr<SimEngine>& engine : others_) {
-            ArmerOptions arm = arming();
-            if (options_.dual) {
-                arm.against = {&engine->prompts, &frame_};
-            }
-            arm.positions = &engine->share.positions;
-            engine->schedule.emplace(schedule_of(engine->share.plan));
-            engine->armer.emplace(trace_, *engine->schedule, engine->prompts, engine->bodies,
-                                  heads_, frame_, arm);
-            RunParts parts{trace_,
-                           *engine->schedule,
-                           *engine->armer,
-                           engine->bodies,
-                           engine->ring,
-                           endpoints_of(engine->tls.get(), options_),
-                           host_.stop_requests()};
-            parts.marks = &engine->marks;
+            RunParts parts = engine->set_up(trace_, schedule_of(engine->share.plan), heads_, frame_,
+                                            arming(), host_.stop_requests(), options_);
             parts.stop_wanted = &host_.stop_wanted();
             engine->run.emplace(engine->driver, parts,
                                 settings_at(static_cast<std::uint32_t>(sources.size())));
-            const bool unnumbered = options_.bug == Bug::own_numbers;
-            sources.push_back({&engine->ring, unnumbered ? nullptr : &engine->share.positions});
+            sources.push_back({&engine->ring, &engine->share.positions});
         }
         return sources;
     }
@@ -368,24 +353,6 @@ class Simulation {
         }
     }
 
-    /// `--assistant live`: of the whole trace, whose rows all are in the plan.
-    static std::optional<TraceWithBodies> served(const Trace& trace, const SimOptions& options) {
-        if (!options.live) {
-            return {};
-        }
-        InputErrors errors;
-        BodySpec spec;
-        spec.model = "mock-model";
-        spec.stream = options.stream;
-        std::optional<TraceWithBodies> made =
-            make_recorded_bodies(plan_of(trace, options), dialect_of(Api::openai_chat), spec,
-                                 Assistant::live, trace, errors);
-        CHECK(made && made->live);
-        if (options.bug == Bug::unfilled_prompts) {
-            made->live->pad_word.clear();
-        }
-        return made;
-    }
     const LiveTurns* turns() const { return served_ ? &*served_->live : nullptr; }
 
     const std::optional<TraceWithBodies> served_;

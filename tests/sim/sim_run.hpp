@@ -78,7 +78,6 @@ enum class Bug : std::uint8_t {
     one_later,          ///< the engine sends the last request a ns later
     fair_no_more,       ///< dual fire: side a always goes first
     shared_place,       ///< dual fire: both sides' requests share few places in flight
-    own_numbers,        ///< several engines: the writer is not told whose requests it reads
     one_engines_marks,  ///< several engines: only the first one's marks are kept
     // Those that only users meet.
     first_of_users = extra_user,
@@ -86,9 +85,6 @@ enum class Bug : std::uint8_t {
     // Those of dual fire.
     first_of_sides = mixed_sides,
     last_of_sides = shared_place,
-    // Those of several engines.
-    first_of_engines = own_numbers,
-    last_of_engines = one_engines_marks,
 };
 
 /// When run.json cannot be written.

@@ -1,0 +1,129 @@
+"""Several engines (`--engines`): rows, prompts, servers and digests are those of one engine; records come
+once, on connections of their own; a run that was killed goes on; caps are shared; users are refused."""
+
+import collections
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from harness import Case, DRIFTLESS, SAMPLE, mock, read_jsonl, row_of
+from keeper import keeper, kept_bodies
+
+ROWS = 60
+FEW = ("--limit", ROWS, "--speed", 20)
+FAST = ("--ttft", "2ms", "--itl", "0ms")
+USAGE = 2
+
+
+class Engines(Case):
+    def test_bytes_servers_and_digests_are_those_of_one(self):
+        seen = {}
+        for engines in (1, 2, 3, 8):
+            with keeper() as a, keeper() as b:
+                run = self.replay_well(SAMPLE, "--url", a.url, "--url", b.url, "--no-preflight", "--model", "m",
+                                       "--output", "free", "--engines", engines, *FEW)  # fmt: skip
+                seen[engines] = (kept_bodies(a), kept_bodies(b))
+            facts = run.json("run.json")
+            self.assertEqual(facts["host"]["engines"], engines)
+            seen[engines] += (facts["plan"]["schedule_digest"], facts["plan"]["prompts_digest"])
+            records = list(run.records().values())
+            self.assertEqual(sorted(record["row"] for record in records), list(range(ROWS)))
+            self.assertEqual([record["request"] for record in sorted(records, key=lambda one: one["row"])],
+                             list(range(ROWS)))  # fmt: skip
+            client = run.json("summary.json")["client"]
+            self.assertEqual(len(client["engines"]), engines)
+            self.assertEqual(sum(one["rows_fired"] for one in client["engines"]), ROWS)
+            self.check_connections(records)
+        for engines, what in seen.items():
+            self.assertEqual(what[:3], seen[1][:3], engines)
+            self.assertIsNotNone(what[3])
+            self.assertEqual(what[3], seen[1][3], engines)
+        self.assertGreater(min(len(bodies) for bodies in seen[2][:2]), 0, "both servers were sent to")
+
+    def check_connections(self, records):
+        """No connection carries two requests at once."""
+        on = collections.defaultdict(list)
+        for record in records:
+            on[record["connection"]].append((record["fired_ns"], record["ended_ns"]))
+        for number, uses in on.items():
+            uses.sort()
+            for before, after in zip(uses, uses[1:]):
+                self.assertLessEqual(before[1], after[0], f"connection {number}")
+
+    def test_a_run_that_was_killed_goes_on(self):
+        log = self.scratch / "log.jsonl"
+        with mock(*FAST, "--log", log) as server:
+            process, folder = self.start(SAMPLE, "--url", server.url, "--limit", ROWS, "--speed", 2,
+                                         "--engines", 2)  # fmt: skip
+            process.kill()
+            process.communicate()
+            done = subprocess.run([DRIFTLESS, "replay", "--resume", str(folder)], check=False,
+                                  capture_output=True, text=True)  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        records = read_jsonl(folder / "requests.jsonl")
+        self.assertEqual(sorted(record["row"] for record in records), list(range(ROWS)))
+        asked = collections.Counter(row_of(one["request_id"] or "") for one in read_jsonl(log))
+        asked.pop(None, None)
+        self.assertLessEqual(max(asked.values()), 1, "a row was sent again unasked")
+        for record in records:  # what a server has seen has left, by its record
+            left = record["fired_ns"] is not None or record["outcome"] == "interrupted"
+            self.assertTrue(left or record["row"] not in asked)
+        run_id = json.loads((folder / "run.json").read_text())["segments"][-1]["run_id"]
+        self.assertEqual([name for name in os.listdir("/dev/shm") if run_id in name], [])
+
+    def test_an_interrupt_ends_all_of_them(self):
+        with mock("--ttft", "20s") as server:
+            process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 20, "--engines", 3,
+                                         "--grace", "200ms", "--no-preflight", "--model", "m")  # fmt: skip
+            process.send_signal(signal.SIGINT)
+            run = self.finish(process, folder)
+        self.assertEqual(run.code, 130)
+        self.assertEqual(len(read_jsonl(folder / "requests.jsonl")), 240)
+
+    def test_caps_are_shared(self):
+        with mock("--ttft", "30ms", "--itl", "0ms") as server:
+            run = self.replay_well(SAMPLE, "--url", server.url, *FEW, "--engines", 2, "--max-inflight", 5)
+        edges = []
+        for record in run.records().values():
+            edges += [(record["fired_ns"], 1), (record["ended_ns"], -1)]
+        open_now = most = 0
+        for _, change in sorted(edges):
+            open_now += change
+            most = max(most, open_now)
+        self.assertLessEqual(most, 5)
+
+    def test_sessions_that_wait_stay_whole(self):
+        trace = self.write("agents.jsonl", "".join(
+            json.dumps({"session_id": f"s{session}", "input_length": 30 + turn, "output_length": 4,
+                        "hash_ids": [100 * session + turn], **({"timestamp": 0} if turn == 0 else {"delay": 5})})
+            + "\n" for session in range(6) for turn in range(3)))  # fmt: skip
+        with mock(*FAST) as server:
+            run = self.replay_well(trace, "--url", server.url, "--sessions", "closed", "--engines", 3)
+        self.assertEqual(run.json("run.json")["host"]["engines"], 3)
+        turns = collections.defaultdict(list)
+        for record in run.records().values():
+            turns[record["session"]].append((record["turn"], record))
+        self.assertEqual(len(turns), 6)
+        for session in turns.values():
+            session.sort(key=lambda one: one[0])
+            for (_, before), (_, after) in zip(session, session[1:]):
+                self.assertEqual(after["parent_end_ns"], before["done_ns"])
+                self.assertGreaterEqual(after["fired_ns"], before["done_ns"])
+
+    def test_what_does_not_go_together_is_refused(self):
+        for flags, said in (
+            (("--engines", 2, "--max-inflight", 1), "--max-inflight 1"),
+            (("--engines", 3, "--connections", 2), "--connections 2"),
+            (("--engines", 2, "--concurrency", 4), "--concurrency"),
+            (("--engines", 0), "--engines"),
+            (("--engines", "many"), "--engines"),
+        ):
+            run = self.replay(SAMPLE, "--url", "http://127.0.0.1:9", *flags)
+            self.assertEqual(run.code, USAGE, flags)
+            self.assertIn(said, run.complained)
+
+
+if __name__ == "__main__":
+    unittest.main()
