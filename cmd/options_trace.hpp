@@ -44,7 +44,7 @@ inline void add_trace_flags(Flags& flags, TraceFiles& files) {
     flags.value("--default-output", "N", "output tokens of rows that record none [refused]",
                 nullptr, parse_positive_u32, files.default_output);
     flags.on_off("--lenient",
-                 "repair and count contradictions where possible instead of refusing them",
+                 "repair and count contradictions if possible instead of refusing them",
                  files.lenient);
 }
 

@@ -74,8 +74,8 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
                 line.command.table);
     flags.on_off("--json", "print summary.json (summary.schema.json)", line.command.json);
     flags.values("--fail-if", "COND",
-                 "exit with 8 if this holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"",
-                 parse_threshold, line.command.fail_if);
+                 "exit with 8 if it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_threshold,
+                 line.command.fail_if);
     add_reading_flags(flags, line.command.readings);
     flags.group("Files, which must not exist yet");
     ReportExports& files = line.command.exports;

@@ -191,7 +191,7 @@ class Tables(Case):
 
     def test_bad_input(self):
         (self.scratch / "empty").mkdir()
-        for flags, words in (((self.scratch / "empty",), "not the folder of a run or of a sweep"),
+        for flags, words in (((self.scratch / "empty",), "not a run or sweep folder"),
                              ((self.scratch / "nowhere",), "no such folder"),
                              (("x", "--sort", "speed"), "is not a known figure"),
                              (("x", "--pareto", "ttft:p99"), "names only one figure"),

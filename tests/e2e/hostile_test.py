@@ -98,7 +98,7 @@ class Hostile(Case):
             flags = ("--limit", 3, "--speed", 50)
             self.replay_well(SAMPLE, "--url", run.complained.split()[-1], *flags)
         run = self.beside(location="/v1/models/")
-        self.assertIn("on the same server: check the paths", run.complained)
+        self.assertIn("on the same server; check the paths", run.complained)
 
 
 if __name__ == "__main__":

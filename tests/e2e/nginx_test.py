@@ -175,7 +175,7 @@ class Nginx(Case):
                              {("http_5xx", 502)})
             run = self.replay(*flags)
             self.assertEqual(run.code, PREFLIGHT)
-            self.assertIn("no server answers behind the gateway: --wait-ready", run.complained)
+            self.assertIn("no server answers behind the gateway; --wait-ready", run.complained)
 
     def test_elsewhere(self):
         """A redirect is told with where it leads, and not followed."""

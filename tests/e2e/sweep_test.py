@@ -375,7 +375,7 @@ kind = "test"
             ((SAMPLE, *url), 2, "the plan varies nothing"),
             (("-", *url, "--over", "speed=1"), 2, "name a file"),
             ((self.scratch / "none.jsonl", *url, "--over", "speed=1"), 3, "none.jsonl: "),
-            (("--resume", self.scratch), 2, "name the folder of a sweep"),
+            (("--resume", self.scratch), 2, "not the folder of a sweep"),
             (("--resume", self.scratch, "--repeat", "2"), 2, "remove everything else"),
             ((self.write("bad.toml", "repeat = 2\nover = 3\n"), *url), 2, "bad.toml: line 2: over"),
             ((self.write("nul.toml", '[over]\nspeed = ["1\\u0000"]\n'), *url), 2, "U+0000"),

@@ -48,7 +48,7 @@ std::optional<std::size_t> ForeignRates::take(std::string_view typed, const std:
         return 0;
     }
     if (next->empty()) {
-        refuse_line(out, std::string(typed) + " \"\" must not be empty");
+        refuse_line(out, std::string(typed) + " \"\" is empty; give it a value, or remove it");
     } else if (typed == "--burstiness" && !parse_arrivals("gamma:" + *next)) {
         refuse_line(out, "--burstiness \"" + *next +
                              "\" is not a number from 0.01 to 1000000; 1 is poisson, less is "

@@ -210,7 +210,8 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--save-responses", "N|all", "answers to keep in responses.jsonl", "0",
                 parse_save_responses, options.results.save_responses);
     flags.values("--goodput", "LIMITS",
-                 "in ms: \"ttft:200 tpot:50\"; for some rows: \"tier=gold ttft:99\"",
+                 "in ms: \"ttft:200 tpot:50\"; for some rows only:\n"
+                 "\"tier=gold ttft:99\"",
                  parse_goodput_rule, options.results.goodput);
     flags.value("--period", "T|none", "write a line of sums to periods.jsonl every T", "10s",
                 parse_period, options.results.period_ns);
@@ -238,10 +239,10 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin from 3 CPUs on, else hybrid)",
                 "auto", parse_wait_policy, options.host.wait);
     flags.on_off("--realtime",
-                 "run the engine thread before all ordinary ones (SCHED_FIFO; not with spin)",
+                 "run the engine before all ordinary threads (SCHED_FIFO; not with spin)",
                  options.host.realtime);
     flags.on_off("--warm-send",
-                 "send a loopback byte 0.1 ms before an isolated request, to warm the path",
+                 "send a loopback byte 0.1 ms before isolated requests to warm the path",
                  options.host.warm_sends);
     flags.value("--receive-buffers", "N", "receive buffers of 4 KiB each, a power of two", "4096",
                 parse_buffer_count, options.host.receive_buffers);
@@ -264,8 +265,8 @@ void add_rule_flags(Flags& flags, RuleFlags& rules, ResultFlags& results) {
                  parse_text, rules.typed);
     flags.on_off("--require-rules", "exit with 6 if a rule is violated", rules.required);
     flags.values("--fail-if", "COND",
-                 "exit with 8 if this holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"",
-                 parse_threshold, results.fail_if);
+                 "exit with 8 if it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_threshold,
+                 results.fail_if);
     flags.values("--stop-when", "COND",
                  "end early with exit 8 when this holds at the end of a --period:\n"
                  "\"errors > 5 %\", \"ttft:p99 > 10s for 30s\"",

@@ -28,7 +28,7 @@ inline void add_rate_flags(Flags& flags, ReplayOptions& options) {
                 "followed by :linear, :exponential or :steps=N [none]",
                 nullptr, parse_ramp, rates.ramp);
     flags.value("--shape", "FILE",
-                "a rate from lines of SECONDS,RATE, linear between; the last stays [none]", nullptr,
+                "rate from lines of SECONDS,RATE, linear between; the last stays [none]", nullptr,
                 parse_text, rates.shape_file);
     flags.value("--abandon", "P:T1..T2",
                 "10%:2s..10s: clients give up this share of the requests, at a seeded\n"

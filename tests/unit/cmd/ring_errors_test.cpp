@@ -39,7 +39,7 @@ TEST(RingErrors, NameTheLimitOfLockedMemory) {
     const Error full{ErrorCode::exhausted, ENOMEM, "set up io_uring"};
     const std::string said =
         ring_refusal(full, {.filtered = true, .kernel = "6.8", .locked_kib = 64});
-    EXPECT_NE(said.find("may have 64 KiB: ulimit -l 8192"), std::string::npos) << said;
+    EXPECT_NE(said.find("this user can lock 64 KiB: ulimit -l 8192"), std::string::npos) << said;
     EXPECT_EQ(said.find("seccomp"), std::string::npos);
 }
 

@@ -123,7 +123,7 @@ TEST(Doctor, SaysWhyNoRunCanBeWritten) {
     host.folder_refusal = "Read-only file system";
     const HostFinding folder = finding_of(host, "folder of runs");
     EXPECT_EQ(folder.grade, Grade::fault);
-    EXPECT_EQ(folder.found, "/data/runs cannot be made: Read-only file system");
+    EXPECT_EQ(folder.found, "/data/runs cannot be created: Read-only file system");
 }
 
 TEST(Doctor, GivesTheAdviceOfCalibrate) {

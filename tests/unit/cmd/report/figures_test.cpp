@@ -107,8 +107,7 @@ TEST(Figures, DefinitionsAreOneSentence) {
     const std::vector<Figure> figures = figures_of(RunTable::requests);
     EXPECT_EQ(named(figures, "drift_ns")->definition, "fired_ns - due_ns.");
     EXPECT_EQ(named(figures, "live_turns")->definition,
-              "Answers of this run that stand in its prompt (--assistant live); 0 behind turns "
-              "that had none.");
+              "Answers of this run in its prompt (--assistant live); 0 after turns that had none.");
     EXPECT_EQ(definition_rows().front()[0].text, "summary");
 }
 

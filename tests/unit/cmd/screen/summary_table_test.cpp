@@ -127,7 +127,7 @@ TEST(SummaryTable, HasEightyColumns) {
     for (const char* part :
          {"7 longer than asked", "1,234,567 shorter", "\nNo ITL ", ": --continuous-usage may",
           "held by --max-inflight", "held by token budgets", "held by a limit of this host",
-          "hold answers of this run", "TCP segments of 1,234,567 rows",
+          "contain answers of this run", "TCP segments of 1,234,567 rows",
           "in the server's blocks of 512", "split of the overhead unknown", "by up to -12345"}) {
         EXPECT_NE(table.find(part), table.npos) << part << table;
     }
@@ -194,7 +194,7 @@ TEST(SummaryTable, TellsOfOvertakenTurns) {
     EXPECT_EQ(lines_of_label("Overtaken", f, i),
               found + "--sessions closed lets turns wait for answers");
     EXPECT_NE(summary_table(f, i, TableKind::full)
-                  .find("Turns sent before the last ended:    4499 of 4500\n"),
+                  .find("Turns sent before the last ended:        4499 of 4500\n"),
               std::string::npos);
     i.run.sessions = "closed";
     EXPECT_EQ(lines_of_label("Overtaken", f, i),

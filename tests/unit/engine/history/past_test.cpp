@@ -133,8 +133,9 @@ TEST(Past, NamesWhatIsWrong) {
         return why;
     };
     const std::string twice = record_line(3, 1) + record_line(3, 2);
-    EXPECT_NE(why_of("requests.jsonl", twice).find("requests.jsonl:2: the row has a record"),
-              std::string::npos);
+    EXPECT_NE(
+        why_of("requests.jsonl", twice).find("requests.jsonl:2: the row already has a record"),
+        std::string::npos);
     EXPECT_NE(why_of("requests.jsonl", "{}\n").find(":1: row is missing"), std::string::npos);
     EXPECT_NE(why_of("fired.jsonl", "{\"row\":1}\n").find(":1: fired_ns is missing"),
               std::string::npos);

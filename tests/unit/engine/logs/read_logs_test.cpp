@@ -163,7 +163,7 @@ TEST_F(ReadLogs, RowsSayWhatTheLogSays) {
     EXPECT_EQ(trace.dependencies[0].delay_ns, 2'875'000'000);
     EXPECT_TRUE(got.noted("1 failed call left out"));
     EXPECT_TRUE(got.noted("1 row retries a failed call"));
-    EXPECT_TRUE(got.noted("by usage 926, from our count"));
+    EXPECT_TRUE(got.noted("from usage 926, from our count"));
 }
 
 TEST_F(ReadLogs, NothingOfTheLogLeaves) {

@@ -104,9 +104,9 @@ TEST(Hints, FindTheRemedyOfARefusal) {
                      "Chat Template"),
               "the model has no chat te");
     EXPECT_EQ(begins(400, "The plain HTTP request was sent to HTTPS port"),
-              "the server expects TLS: ");
+              "the server expects TLS; ");
     EXPECT_EQ(begins(401, "Unauthorized"), "check --api-key or OPENA");
-    EXPECT_EQ(begins(413, "<html>"), "a proxy refuses ");
+    EXPECT_EQ(begins(413, "<html>"), "a proxy refuses bodies o");
     EXPECT_EQ(begins(503, "Loading model"), "the server is loading or");
     EXPECT_EQ(begins(400, "prompt must be a string"), "");
     EXPECT_EQ(begins(500, ""), "");

@@ -96,7 +96,7 @@ TEST(AiperfTurns, AreRefused) {
             "is missing, and the rest of the turn cannot be sent");
     refused(R"([{"text":""}])", "turns[0].text", "is missing");
     refused(R"([{"texts":[]}])", "turns[0].text", "is missing");
-    refused(R"([{"text":"a","texts":["b"]}])", "turns[0].texts", "is given besides text");
+    refused(R"([{"text":"a","texts":["b"]}])", "turns[0].texts", "is given together with text");
     refused(R"([{"text":["a"]}])", "turns[0].texts", "is not text");
     refused(R"([{"texts":[{"contents":[{}]}]}])", "turns[0].texts", "is not text");
     refused(R"([{"role":"assistant","text":"a"}])", "turns[0].role", "does not ask");

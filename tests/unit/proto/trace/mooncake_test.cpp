@@ -276,7 +276,7 @@ TEST(Mooncake, RefusesMalformedRequests) {
     refused(R"("text_input":5)", "text_input", "is not text");
     refused(R"("text_input":"a","extra":[])", "extra", "is not an object");
     refused(R"("text_input":"a","hash_ids":[1])", "hash_ids",
-            "are given besides a prompt with text");
+            "are given together with a prompt with text");
     refused(R"("text_input":"a","message_mode":"delta")", "message_mode", "a row without messages");
     refused(R"("input_length":5,"output_length":1,"extra":{})", "extra", "together with a length");
     refused(R"("text_input":"a","output_length":-1)", "output_length", "not a whole number");
@@ -330,12 +330,12 @@ TEST(Mooncake, RefusesRowsWithoutIdsAmongOthers) {
 // The two sample rows that circulate in tutorials contradict themselves.
 TEST(Mooncake, RefusesTheSamplesOfTutorials) {
     const Reading first = read({row("1696000000123", 512, 128, "123, 456, 789")});
-    EXPECT_NE(
-        first.first_error().find("needs 1; no block size of 16, 32, .. 1024 would fit; --len"),
-        std::string::npos)
+    EXPECT_NE(first.first_error().find(
+                  "needs 1; no block size of 16, 32, .. 1024 would fit; or use --len"),
+              std::string::npos)
         << first.first_error();
     const Reading second = read({row("0", 655, 52, "0, 1, 2")});
-    EXPECT_NE(second.first_error().find("needs 2; --block-size 256 would fit; --lenient"),
+    EXPECT_NE(second.first_error().find("needs 2; --block-size 256 would fit; or use --lenient"),
               std::string::npos)
         << second.first_error();
     ReadOptions options;

@@ -58,7 +58,7 @@ TEST(Reader, NamesForeignFormats) {
     looks("a,b,c\r1,2,3\r4,5,6", "text whose lines end in CR alone; convert them to LF: tr '\\r'");
     looks(R"({"hello": "world"})", "a known format; this version reads mooncake");
     looks("hello", "neither a JSON object nor a CSV header");
-    looks("when,who,what", "a known format; --map time=COLUMN");
+    looks("when,who,what", "a known format; name the columns with --map time=COLUMN");
 }
 
 // JSON with such line ends is no JSON; the remedy is that of the line ends.
@@ -72,7 +72,8 @@ TEST(Reader, NamesLineEndsOfOldFiles) {
 // A first row that would suit two formats is refused until choose one with --format.
 TEST(Reader, RefusesAmbiguity) {
     const std::string both = R"({"event": {}, "requests": [], "block_size": 16})";
-    EXPECT_NE(read({both}).first_error().find("has the keys of weka and of dynamo; --format says"),
+    EXPECT_NE(read({both}).first_error().find(
+                  "has the keys of weka and of dynamo; choose one with --format"),
               std::string::npos);
 }
 

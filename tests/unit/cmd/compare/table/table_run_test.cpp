@@ -85,7 +85,7 @@ TEST_F(TableRuns, WhatIsNoRunIsRefused) {
     put("empty/notes.txt", "");
     EXPECT_EQ(read({"nowhere"}),
               at("nowhere") + ": no such folder; name the folder of a run or of a sweep");
-    EXPECT_NE(read({"empty"}).find("not the folder of a run or of a sweep"), std::string::npos);
+    EXPECT_NE(read({"empty"}).find("not a run or sweep folder"), std::string::npos);
     EXPECT_EQ(read({"a", "a/"}), at("a") + ": given twice; name each run once");
     put("bad/sweep.json", "{}");
     EXPECT_EQ(read({"bad"}),

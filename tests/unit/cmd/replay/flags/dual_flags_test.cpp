@@ -51,7 +51,7 @@ TEST(DualFlags, RefuseWhatTheAnswersOfOneServerDecide) {
     };
     for (const auto& [flag, words] : loops) {
         const std::string refusal = refusal_with(against(words));
-        EXPECT_TRUE(says(refusal, "under " + std::string(flag) + " ")) << refusal;
+        EXPECT_TRUE(says(refusal, "but with " + std::string(flag) + " ")) << refusal;
         EXPECT_TRUE(says(refusal, "remove one")) << refusal;
     }
     EXPECT_TRUE(

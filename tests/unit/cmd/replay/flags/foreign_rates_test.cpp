@@ -108,7 +108,9 @@ TEST(ForeignRates, SaysWhichValueIsWrong) {
 TEST(ForeignRates, ConcurrencyIsOurs) {
     EXPECT_EQ(spelled({"t", "--url", "h", "--concurrency", "20"}),
               (Words{"t", "--url", "h", "--concurrency", "20"}));
-    EXPECT_EQ(refusal({"t", "--url", "h", "--num-users", "3"}).find("--num-users: tools"), 0U);
+    EXPECT_EQ(refusal({"t", "--url", "h", "--num-users", "3"})
+                  .find("--num-users: its meaning differs between tools; "),
+              0U);
     const Spelled capped = spell({"t", "--url", "h", "--max-concurrency=20"});
     ASSERT_EQ(capped.notes.size(), 1U);
     EXPECT_TRUE(

@@ -36,7 +36,8 @@ TEST(MetricsValues, AutoHoldsUnlessPagesAreNamed) {
     const ReplayOptions both = options_with({"--metrics", "http://a:1", "--metrics", "auto"});
     EXPECT_TRUE(both.metrics.automatic());
     EXPECT_EQ(both.metrics.places.size(), 2U);
-    EXPECT_TRUE(says(refusal_with({"--metrics", "none", "--metrics", "auto"}), "excludes"));
+    EXPECT_TRUE(
+        says(refusal_with({"--metrics", "none", "--metrics", "auto"}), "cannot be combined"));
     Words many;
     for (std::size_t i = 0; i < metrics_places_max; ++i) {
         many.insert(many.end(), {"--metrics", "http://a:" + std::to_string(i + 1)});

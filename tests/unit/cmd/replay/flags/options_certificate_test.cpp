@@ -20,7 +20,7 @@ TEST(CertificateOptions, SayWhatACertificateMayAllow) {
     EXPECT_TRUE(says(refusal_with({"--certify-within", "0"}), "above 0"));
     EXPECT_TRUE(says(refusal_with({"--certify-within", "wire:1ms"}), "sent:5ms read:5ms"));
     EXPECT_TRUE(says(refusal_with({"--certify-within", ","}), "sent:5ms read:5ms"));
-    EXPECT_TRUE(says(refusal_with({"--require-certified", "--calibration", "none"}), "give one"));
+    EXPECT_TRUE(says(refusal_with({"--require-certified", "--calibration", "none"}), "remove one"));
     EXPECT_TRUE(options_with({"--require-certified"}).calibration.require_certified);
 }
 

@@ -22,7 +22,7 @@ TEST(GapOptions, AreRead) {
 }
 
 TEST(GapOptions, AreForClosedSessions) {
-    const char* const remedy = "no row waits: add --sessions closed";
+    const char* const remedy = "no row waits; add --sessions closed";
     EXPECT_TRUE(says(refusal_with({"--gap", "none"}), remedy));
     EXPECT_TRUE(says(refusal_with({"--gap-cap", "2", "--sessions", "open"}), remedy));
     EXPECT_TRUE(says(refusal_with({"--gap", "late", "--sessions", "closed"}),
@@ -42,7 +42,7 @@ TEST(GapOptions, HaveOtherSpellings) {
     EXPECT_EQ(closed_with({"--use-end-to-start-delays"}).gap, GapRule::end_to_start);
     EXPECT_EQ(closed_with({"--use-think-time-only"}).gap, GapRule::end_to_start);
     EXPECT_TRUE(says(refusal_with({"--timing-strategy", "original", "--sessions", "closed"}),
-                     "start-to-start keeps the recorded distance"));
+                     "counting the answer's time twice; use start-to-start"));
     EXPECT_TRUE(says(refusal_with({"--timing-strategy=api-scaled", "--sessions", "closed"}),
                      "use end-to-start"));
 }

@@ -52,7 +52,7 @@ TEST(ReplayOptions, TakeAnApiFromATemplate) {
                   .api_path,
               "/x");
     EXPECT_TRUE(says(refusal_with({"--api", "template"}), "needs --template FILE"));
-    EXPECT_TRUE(says(refusal_with({"--template", file}), "--api template: give both"));
+    EXPECT_TRUE(says(refusal_with({"--template", file}), "--api template; give both"));
     EXPECT_TRUE(says(refusal_with({"--api", "template", "--template", "/nowhere.json"}),
                      "--template /nowhere.json cannot be read: No such file or directory"));
     const std::string other = std::string(TEST_DATA) + "/sample.jsonl";
@@ -288,7 +288,7 @@ TEST(ReplayOptions, AddWhatTheApiAsksFor) {
     EXPECT_EQ(headers({"--api", "aibrix", "--routing-strategy", "random", "--user", "u"}),
               "Authorization=Bearer sk-env routing-strategy=random user=u ");
     EXPECT_TRUE(says(refusal_with({"--user", "u"}), "--api aibrix"));
-    EXPECT_TRUE(says(refusal_with({"--no-stream", "--continuous-usage"}), "give one"));
+    EXPECT_TRUE(says(refusal_with({"--no-stream", "--continuous-usage"}), "remove one"));
     EXPECT_EQ(options_of({"--api", "tgi"}, "").server.targets[0].api_path, "/generate_stream");
     EXPECT_EQ(options_of({"--api", "tgi", "--no-stream"}, "").server.targets[0].api_path,
               "/generate");
@@ -319,7 +319,7 @@ TEST(ReplayOptions, AreRefusedWithFlagValueAndRemedy) {
     EXPECT_TRUE(says(refusal_with({"--output"}), "--output"));
     EXPECT_TRUE(says(refusal_of({"t", "--url", "httpss://h"}), "unknown scheme"));
     EXPECT_TRUE(says(refusal_with({"--key", "k.pem"}), "--key needs --cert"));
-    EXPECT_TRUE(says(refusal_with({"--insecure", "--ca", "c.pem"}), "give one"));
+    EXPECT_TRUE(says(refusal_with({"--insecure", "--ca", "c.pem"}), "remove one"));
     EXPECT_TRUE(says(refusal_of({"--url", "h"}), "no trace"));
     EXPECT_TRUE(says(refusal_of({"t", "--url", "h", "--host", "h"}), "given twice"));
 }

@@ -156,7 +156,7 @@ TEST(UserOptions, MayBecomeMore) {
     EXPECT_TRUE(says(refusal_with(blind), "--period none disables them; remove one"));
     Words whole = grown;
     whole.emplace_back("--no-stream");
-    EXPECT_TRUE(says(refusal_with(whole), "--no-stream has none: remove one"));
+    EXPECT_TRUE(says(refusal_with(whole), "--no-stream has none; remove one"));
 }
 
 // Each in one line.

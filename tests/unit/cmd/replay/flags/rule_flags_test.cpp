@@ -47,7 +47,7 @@ TEST(RuleFlags, RefusesWhatALockForbids) {
                      "--gap-cap is not allowed"));
     EXPECT_TRUE(says(refusal_with({"--rules", "agentx", "--users", "8", "--no-stream"}),
                      "--no-stream is not allowed"));
-    EXPECT_TRUE(says(refusal_with({"--rules", "agentx"}), "it needs --users"));
+    EXPECT_TRUE(says(refusal_with({"--rules", "agentx"}), "--rules agentx: needs --users"));
     EXPECT_TRUE(says(refusal_with({"--rules", "nothing"}), "is not one of agentx-mvp"));
 }
 

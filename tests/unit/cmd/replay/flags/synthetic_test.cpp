@@ -162,7 +162,7 @@ TEST(Synthetic, RowsOfALoopAndATime) {
         (std::vector<std::string>{"--url", "h", "--limit", "9", "--concurrency", "10240",
                                   "synth:random --rows 9 --in 64 --out-tokens 8 --rate inf"}));
     EXPECT_NE(refusal("guidellm benchmark --target h --profile synchronous" + data)
-                  .find("without an end"),
+                  .find("without end; end the run with --max-requests N"),
               std::string::npos);
     EXPECT_TRUE(
         refusal("guidellm benchmark --target h" + data).starts_with("--profile is missing"));

@@ -74,7 +74,7 @@ TEST(Bodies, AreSummedOverAStretchWithoutItsEnd) {
 TEST(Bodies, AreHeldAgainstTheirMemory) {
     EXPECT_EQ(bodies_warning(64 << 20, 64 << 20), "");
     const std::string text = bodies_warning((64 << 20) + 1, 64 << 20);
-    EXPECT_NE(text.find("64 MiB are kept ready: --arm-ahead all"), std::string::npos) << text;
+    EXPECT_NE(text.find("64 MiB are kept ready; --arm-ahead all"), std::string::npos) << text;
 }
 
 }  // namespace

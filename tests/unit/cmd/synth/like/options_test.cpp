@@ -32,7 +32,7 @@ TEST(LikeOptions, RefuseWithARemedy) {
         EXPECT_NE(why.find(text), std::string::npos) << why;
     };
     says({}, "like needs a trace; name a file, a directory or -");
-    says({"t", "--trees", "5", "--rows", "6"}, "give one of them");
+    says({"t", "--trees", "5", "--rows", "6"}, "use only one of them");
     says({"t", "--users", "5", "--rate", "6"}, "--users and --rate both set when trees begin");
     says({"t", "--trees", "0"}, "--trees \"0\" is not from 1 to 100000000");
     says({"t", "--rows", "1000000000000"}, "is not from 1 to 100000000");

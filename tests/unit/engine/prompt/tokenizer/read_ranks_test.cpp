@@ -50,7 +50,7 @@ TEST(RankFile, DamageIsNamedByLine) {
     expect_says(refusal(replaced(ranks, "Ig== 1\n", "I?== 1\n"), config),
                 "its line 2 is not a token");
     expect_says(refusal(replaced(ranks, "Ig== 1\n", "Ig== 0\n"), config),
-                "its line 2 gives the rank 0 again");
+                "its line 2 gives the rank 0 twice");
     expect_says(refusal(replaced(ranks, "Ig== 1\n", "IQ== 1\n"), config),
                 "its line 2 gives a token twice");
     expect_says(refusal(replaced(ranks, "Ig== 1\n", "Ig== 99999999\n"), config),
@@ -168,7 +168,7 @@ TEST(RankFile, TekkenSaysWhatItLacks) {
     expect_says(why, "lacks pattern, default_vocab_size");
     const std::string twice = R"(AA=="},{"rank":0,"token_bytes":"AQ==)";
     EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", twice)).value(), why));
-    expect_says(why, "entry 1 of its 'vocab' gives the rank 0 again");
+    expect_says(why, "entry 1 of its 'vocab' gives the rank 0 twice");
     const std::string huge = base64(std::string(4097, 'a'));
     EXPECT_FALSE(read_tekken(document.parse(replaced(text, "AA==", huge)).value(), why));
     expect_says(why, "entry 0 of its 'vocab' gives a token of 4097 bytes, which cannot be");
