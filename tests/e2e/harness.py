@@ -152,7 +152,8 @@ class Case(unittest.TestCase):
         """What runs that were killed have left in shared memory for a resumption."""
         for path in self.scratch.glob("*/run.json"):
             for run_id in re.findall(r'"run_id":"([0-9a-f]{8})"', path.read_text()):
-                pathlib.Path(f"/dev/shm/driftless-{run_id}").unlink(missing_ok=True)
+                for marks in pathlib.Path("/dev/shm").glob(f"driftless-{run_id}*"):  # of each engine
+                    marks.unlink(missing_ok=True)
 
     def command(self, *flags, folder=None):
         self.runs += 1

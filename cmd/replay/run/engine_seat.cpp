@@ -57,7 +57,7 @@ RunParts EngineSeat::run_parts(const std::atomic<int>& stop_requests, const Thre
             targets.endpoints,       stop_requests,    &meter,        &marks_};
 }
 
-RunEnd EngineSeat::end_of(Run& run, const UringDriver& driver) const {
+RunEnd EngineSeat::end_of(Run& run, const UringDriver& driver) {
     const ReplayOptions& options = parts_.invocation().options;
     const LaneCounts& lanes = run.lane_counts();
     RunEnd end;

@@ -59,7 +59,7 @@ class EngineSeat {
     RunParts run_parts(const std::atomic<int>& stop_requests, const ThreadMeter& meter);
 
     /// What `run.json` says of its end. Once its loop is over, on its thread.
-    RunEnd end_of(Run& run, const UringDriver& driver) const;
+    RunEnd end_of(Run& run, const UringDriver& driver);
 
   private:
     std::unique_ptr<ReplayParts> own_parts_;  ///< of one of several
@@ -68,7 +68,7 @@ class EngineSeat {
     std::optional<ResolvedTargets> own_targets_;
     EnginePlace place_;
     ReplaySettings settings_;
-    mutable RequestPass pass_;
+    RequestPass pass_;
     PromptBuilder::CacheMarks cache_before_;  ///< of what was built before the run
     EventRing ring_;
     FiredMarks marks_;
