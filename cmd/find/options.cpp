@@ -145,7 +145,7 @@ std::string check_whole(const LoadAxis& axis, const char* flag,
                         const std::optional<double>& value) {
     if (value && axis.whole && *value != std::floor(*value)) {
         return std::string(flag) + " " + load_text(*value) +
-               " is not a whole number, as required by --over " + std::string(axis.name) + " needs";
+               " is not a whole number, as required by --over " + std::string(axis.name);
     }
     return "";
 }

@@ -52,7 +52,7 @@ class Doctor(Case):
         found = self.findings()
         self.assertIn(f"Linux {os.uname().release}", found["kernel"]["found"])
         clock = line_of("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-        self.assertRegex(found["clock"]["found"], rf"^{clock}, \d+ ns a reading$")
+        self.assertRegex(found["clock"]["found"], rf"^{clock}, \d+ ns per reading$")
         self.assertEqual(found["CPUs"]["found"], f"{len(os.sched_getaffinity(0))} CPUs are allowed")
         first, last = map(int, line_of("/proc/sys/net/ipv4/ip_local_port_range").split())
         self.assertTrue(found["ports"]["found"].startswith(f"{last - first + 1} "))
@@ -81,7 +81,7 @@ class Doctor(Case):
     def test_a_folder_that_cannot_be_made(self):
         folder = self.findings("--out", "/proc/runs", code=7)["folder of runs"]
         self.assertEqual(folder["grade"], "fault")
-        self.assertIn("/proc/runs cannot be made: ", folder["found"])
+        self.assertIn("/proc/runs cannot be created: ", folder["found"])
         self.assertIn("--out", folder["remedy"])
         fine = self.findings("--out", self.scratch / "a" / "b")["folder of runs"]
         self.assertNotEqual(fine["grade"], "fault")

@@ -58,7 +58,7 @@ class Words(Exact):
             self.assertEqual(facts["preflight"]["words_counted"], 515)
             self.assertEqual(facts["request"]["words"], 256)
             digests.add(facts["request"]["words_digest"])
-            self.assertRegex(run.said, r"3 words are not one token each there .*abs, the, yet")
+            self.assertRegex(run.said, r"3 words are not one token each on this server .*abs, the, yet")
         self.assertEqual(len(digests), 1)
 
     def test_words_that_may_not_open_a_prompt(self):

@@ -87,9 +87,9 @@ class Formats(Case):
         self.assertEqual(run.code, 3)
         first, second = run.complained.splitlines()[:2]
         self.assertIn('tutorial.jsonl:1: hash_ids "3 ids" contradicts input_length 512', first)
-        self.assertIn("no block size of 16, 32, .. 1024 would fit; --lenient ignores", first)
+        self.assertIn("no block size of 16, 32, .. 1024 would fit; or use --lenient to ignore", first)
         self.assertIn('tutorial.jsonl:2: hash_ids "3 ids" contradicts input_length 655', second)
-        self.assertIn("--block-size 256 would fit; --lenient ignores", second)
+        self.assertIn("--block-size 256 would fit; or use --lenient to ignore", second)
 
 
 if __name__ == "__main__":

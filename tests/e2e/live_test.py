@@ -90,7 +90,7 @@ class Live(Case):
                 said.append(WORDS[row % len(WORDS)])
         self.assertEqual(run.json("summary.json")["live"]["turns"], 15)
         self.assertEqual(run.json("run.json")["request"]["live"]["turns"], 15)
-        self.assertIn("15 turns hold answers of this run", run.said)
+        self.assertIn("15 turns contain answers of this run", run.said)
 
     def test_tool_calls_and_reasoning(self):
         deltas = [

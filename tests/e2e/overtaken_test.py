@@ -88,7 +88,7 @@ class Overtaken(Case):
         self.assertEqual(self.said(run.said),
                          "5 of 9 turns were sent before the previous turn had ended; --sessions "
                          "closed lets turns wait for answers")
-        self.assertIn("Turns sent before the last ended:    5 of 9\n", full.said)
+        self.assertIn("Turns sent before the last ended:        5 of 9\n", full.said)
         self.assertEqual(self.report(run.folder, "--json"),
                          (run.folder / "summary.json").read_text())
         self.assertEqual(self.said(self.report(run.folder)), self.said(run.said))

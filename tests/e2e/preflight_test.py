@@ -628,7 +628,7 @@ class Preflight(Case):
             (unmarked, {}, closed),
             (BROKEN, {"notify": True}, closed),
             (BROKEN, {}, closed),
-            (whole(LISTED), {"lost": 5}, "read the answer failed (closed); the log of the server"),
+            (whole(LISTED), {"lost": 5}, "read the answer failed (closed); see the log of the server"),
             (whole(LISTED), {"torn": True}, "decryption failed or bad record mac"),
         ):
             with self.subTest(models=models, **ends):

@@ -125,7 +125,7 @@ class Quirks(Case):
         run = self.run_of(lambda ask: whole(json.dumps(detail), "422 Unprocessable")
                           if "max_completion_tokens" in ask.body else answer(ask))
         self.all_ok(run)
-        self.assertIn("rows use max_tokens", run.said)
+        self.assertIn("rows are sent with max_tokens", run.said)
 
     def test_temperature_that_is_refused(self):
         def chat(ask):

@@ -180,7 +180,7 @@ class Resume(Case):
             dataset.write_text("\n".join(reversed(texts)))
             done = self.again("--resume", folder)
             self.assertEqual(done.returncode, INPUT, done.stderr)
-            self.assertIn("--resume: other text in --dataset", done.stderr)
+            self.assertIn("--resume: the texts in --dataset differ", done.stderr)
             self.assertEqual((folder / "run.json").read_bytes(), before)
             dataset.write_text("\n".join(texts))
             self.assertEqual(self.again("--resume", folder).returncode, 0)
@@ -382,7 +382,7 @@ class Resume(Case):
             done = self.again("--resume", folder)
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("marks in shared memory are gone", done.stdout)
-        self.assertIn("had left, or may have, and are interrupted", done.stdout)
+        self.assertIn("were sent, or may have been, without a record, and are interrupted", done.stdout)
         self.check_whole(folder, 240)
         self.assertEqual(self.marks_of(folder), [])
 
@@ -448,7 +448,7 @@ class Resume(Case):
                 (("--resume", folder), "still being written", USAGE),
                 (("--resume", folder, "--speed", 2), "--speed: --resume continues with", USAGE),
                 (("--resume", self.scratch), "it has no run.json", USAGE),
-                (("--resume", folder, "--from", folder), "use one", USAGE),
+                (("--resume", folder, "--from", folder), "use only one", USAGE),
                 (("--resend", SAMPLE, "--url", server.url), "requires --resume", USAGE),
             ):
                 done = self.again(*refused)
@@ -482,9 +482,9 @@ class Resume(Case):
             again = self.replay_well("--from", first.folder)
             self.assertEqual(self.read_plan(again.folder), self.read_plan(first.folder))
             for other, words in (
-                (("--seed", 6), "other prompts"),
-                (("--speed", 49), "other due instants"),
-                (("--limit", 5), "other due instants"),
+                (("--seed", 6), "the prompts differ"),
+                (("--speed", 49), "the due instants differ"),
+                (("--limit", 5), "the due instants differ"),
                 (("--overhead", "1,0"), "--overhead 0,0 makes the same prompts"),
             ):
                 run = self.replay("--from", first.folder, *other)
@@ -493,7 +493,7 @@ class Resume(Case):
                 self.assertFalse(run.folder.exists())
             trace.write_text(SAMPLE.read_text() + "\n")
             run = self.replay("--from", first.folder)
-            self.assertIn("other rows in the trace", run.complained)
+            self.assertIn("the rows in the trace differ", run.complained)
             shutil.rmtree(first.folder)
             self.assertEqual(self.replay("--from", first.folder).code, USAGE)
 

@@ -135,7 +135,7 @@ class Rules(Case):
     def test_admitted(self):
         with mock("--ttft", "0", "--itl", "0") as server:
             run = self.replay_well(WEKA, "--url", server.url, "--users", 1, "--max-context", 257)
-            self.assertIn("1 of 2 session trees are played", run.said)
+            self.assertIn("1 of 2 session trees are used", run.said)
             self.assertEqual(run.json("run.json")["load"]["trees_admitted"], 1)
             none = self.replay(WEKA, "--url", server.url, "--users", 1, "--max-context", 9)
         self.assertEqual(none.code, 3)

@@ -205,10 +205,10 @@ class Users(Case):
         """One line each, with the remedy."""
         for flags, code, said in (
             (("--users", 3), 3, "the selection has 2 session trees"),
-            (("--users", 1, "--recycle"), 2, "use --for T"),
+            (("--users", 1, "--recycle"), 2, "add --for T"),
             (("--recycle",), 2, "--recycle applies to users; add --users N"),
             (("--for", "1s"), 2, "--for applies to users"),
-            (("--users", 1, "--drain", "1s"), 2, "use --for T"),
+            (("--users", 1, "--drain", "1s"), 2, "add --for T"),
             (("--user-ramp", "1s"), 2, "--user-ramp applies to users"),
             (("--users", 1, "--sessions", "open"), 2, "replays closed sessions"),
             (("--users", 1, "--user-ramp", "2s", "--for", "1s"), 2, "not shorter than --for"),

@@ -56,7 +56,7 @@ class WarmCache(Case):
                 run, summary = self.play(server)
                 self.assertEqual(summary["warm_cache"]["probe"], "unknown")
                 self.assertIsNone(summary["warm_cache"]["warm"])
-                self.assertIn("is not known: the server reports no cached tokens", run.said)
+                self.assertIn("not known whether warm: the server reports no cached tokens", run.said)
 
     def test_report_says_the_same(self):
         with mock(*FAST) as server:

@@ -41,7 +41,7 @@ int check_sources(const RunFacts& facts, const ReplayParts& parts, const char* f
     const std::uint64_t dataset = text ? text->corpus.digest() : 0;
     if (dataset != facts.dataset_digest.value_or(0)) {
         return refuse_digest(
-            flag, "text in --dataset", facts.dataset_digest.value_or(0), dataset,
+            flag, "texts in --dataset", facts.dataset_digest.value_or(0), dataset,
             "the file has changed, or the flag is new; give the one that the run read");
     }
     return exit_done;
