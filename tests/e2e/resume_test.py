@@ -445,7 +445,7 @@ class Resume(Case):
             before = (folder / "run.json").read_bytes()
             for refused, words, code in (
                 (("--resume", ended.folder), "each of its 240 rows has a record", USAGE),
-                (("--resume", folder), "still being written", USAGE),
+                (("--resume", folder), "still writing the run", USAGE),
                 (("--resume", folder, "--speed", 2), "--speed: --resume continues with", USAGE),
                 (("--resume", self.scratch), "it has no run.json", USAGE),
                 (("--resume", folder, "--from", folder), "use only one", USAGE),
