@@ -201,7 +201,8 @@ void turn_run(Run& run, UringDriver& driver, RecordWriter& writer, Parts& parts,
     CPU_ZERO(&cpus);
     CPU_SET(cores.other, &cpus);
     (void)settle_memory();
-    CHECK(static_cast<bool>(writer.start_thread(parts.ring, &cpus, {})));
+    writer.read_from({{&parts.ring}});
+    CHECK(static_cast<bool>(writer.start_thread(&cpus, {})));
     const Instant zero = driver.now() + lead;
     run.begin(zero);
     writer.begin(zero);

@@ -65,12 +65,12 @@ void push_streams(EventRing& ring, std::string_view chunk, RecordWriter& writer)
         for (std::uint32_t row = 0; row < rows; ++row) {
             push(ring, EventKind::chunk, row, 1000 + i, chunk);
         }
-        writer.drain(ring, rows);
+        writer.drain(rows);
     }
     for (std::uint32_t row = 0; row < rows; ++row) {
         push(ring, EventKind::end, row, 100'000);
     }
-    writer.drain(ring, SIZE_MAX);
+    writer.drain(SIZE_MAX);
     writer.finish();
 }
 
@@ -96,6 +96,7 @@ void write_streams(benchmark::State& state, const char* api, std::string_view ch
         sinks.fired = LineSink(&fired);
         sinks.periods = LineSink(&periods);
         RecordWriter writer(std::move(config), {}, std::move(sinks));
+        writer.read_from({{&ring}});
         writer.begin({0});
         push_streams(ring, chunk, writer);
         CHECK(writer.counts().ended == rows && writer.counts().failed == 0);
