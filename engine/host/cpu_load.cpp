@@ -10,6 +10,12 @@
 
 namespace driftless {
 
+const CpuLoad* load_of(const std::vector<CpuLoad>& loads, std::uint32_t cpu) {
+    const auto found = std::find_if(loads.begin(), loads.end(),
+                                    [cpu](const CpuLoad& load) { return load.cpu == cpu; });
+    return found == loads.end() ? nullptr : &*found;
+}
+
 namespace {
 
 constexpr std::size_t bytes_max = 64 * 1024;  // the CPUs come first: 600 of them
@@ -53,12 +59,6 @@ std::vector<std::uint32_t> cpus_of(std::string_view list) {
         list.remove_prefix(list.starts_with(",") ? 1 : 0);
     }
     return cpus;
-}
-
-const CpuLoad* load_of(const std::vector<CpuLoad>& loads, std::uint32_t cpu) {
-    const auto found = std::find_if(loads.begin(), loads.end(),
-                                    [cpu](const CpuLoad& load) { return load.cpu == cpu; });
-    return found == loads.end() ? nullptr : &*found;
 }
 
 /// Twice its own ticks and those of its busiest sibling.

@@ -22,6 +22,9 @@ struct CpuLoad {
 /// The lines of /proc/stat that name a CPU, since boot; no siblings.
 std::vector<CpuLoad> parse_cpu_loads(std::string_view proc_stat);
 
+/// That of one CPU; nullptr where it is not among them.
+const CpuLoad* load_of(const std::vector<CpuLoad>& loads, std::uint32_t cpu);
+
 /// Sleeps for `stretch_ns` and says what every CPU did meanwhile. Empty where it cannot be read.
 std::vector<CpuLoad> sample_cpu_loads(std::int64_t stretch_ns);
 

@@ -8,12 +8,6 @@ namespace driftless {
 
 namespace {
 
-const CpuLoad* load_of(const std::vector<CpuLoad>& loads, std::uint32_t cpu) {
-    const auto found = std::find_if(loads.begin(), loads.end(),
-                                    [cpu](const CpuLoad& load) { return load.cpu == cpu; });
-    return found == loads.end() ? nullptr : &*found;
-}
-
 bool is_among(std::uint32_t cpu, const std::vector<std::uint32_t>& cpus) {
     return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
 }

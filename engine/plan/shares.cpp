@@ -1,5 +1,7 @@
 #include "engine/plan/shares.hpp"
 
+#include <utility>
+
 #include "engine/plan/row_trees.hpp"
 #include "proto/core/check.hpp"
 
@@ -57,6 +59,22 @@ PlanShare share_of(const Plan& plan, const std::vector<std::uint32_t>& owners,
         }
     }
     return part;
+}
+
+std::vector<PlanShare> shares_with_rows(const Trace& trace, const Plan& plan, std::uint32_t shares,
+                                        DealRule rule) {
+    std::vector<PlanShare> dealt;
+    if (shares < 2) {
+        return dealt;
+    }
+    const std::vector<std::uint32_t> owners = deal(trace, plan, shares, rule);
+    for (std::uint32_t share = 0; share < shares; ++share) {
+        PlanShare part = share_of(plan, owners, share);
+        if (!part.plan.rows.empty()) {
+            dealt.push_back(std::move(part));
+        }
+    }
+    return dealt.size() < 2 ? std::vector<PlanShare>() : dealt;
 }
 
 }  // namespace driftless

@@ -38,6 +38,11 @@ struct PlanShare {
 /// `owners` is what `deal` gave. A share may have no row.
 PlanShare share_of(const Plan& plan, const std::vector<std::uint32_t>& owners, std::uint32_t share);
 
+/// All shares that have rows, in order. None where fewer than two would have any: then the plan is
+/// played whole.
+std::vector<PlanShare> shares_with_rows(const Trace& trace, const Plan& plan, std::uint32_t shares,
+                                        DealRule rule);
+
 /// Of `total` things (users, open requests) that several share: as many as that one gets. The first
 /// get one more where they do not divide evenly.
 constexpr std::uint32_t part_of(std::uint32_t total, std::uint32_t shares, std::uint32_t share) {

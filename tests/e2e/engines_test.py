@@ -116,6 +116,7 @@ class Engines(Case):
         for flags, said in (
             (("--engines", 2, "--max-inflight", 1), "--max-inflight 1"),
             (("--engines", 3, "--connections", 2), "--connections 2"),
+            (("--engines", 3, "--budget-output", "2/s"), "--budget-output 2"),
             (("--engines", 2, "--concurrency", 4), "--concurrency"),
             (("--engines", 0), "--engines"),
             (("--engines", "many"), "--engines"),

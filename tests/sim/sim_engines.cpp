@@ -38,20 +38,9 @@ RunParts SimEngine::set_up(const Trace& trace, Schedule played,
 }
 
 std::vector<PlanShare> sim_shares(const Trace& trace, const Plan& plan, const SimOptions& options) {
-    std::vector<PlanShare> shares;
-    if (options.engines < 2 || plan.rows.empty()) {
-        return shares;
-    }
     const bool by_trees = options.closed || options.connection == ConnectionRule::sticky;
-    const std::vector<std::uint32_t> owners =
-        deal(trace, plan, options.engines, by_trees ? DealRule::trees : DealRule::rows);
-    for (std::uint32_t engine = 0; engine < options.engines; ++engine) {
-        PlanShare share = share_of(plan, owners, engine);
-        if (!share.plan.rows.empty()) {
-            shares.push_back(std::move(share));
-        }
-    }
-    return shares.size() < 2 ? std::vector<PlanShare>() : shares;
+    return shares_with_rows(trace, plan, options.engines,
+                            by_trees ? DealRule::trees : DealRule::rows);
 }
 
 namespace {

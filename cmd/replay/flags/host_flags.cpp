@@ -1,5 +1,8 @@
 #include "cmd/replay/flags/host_flags.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "cmd/replay/flags/option_values.hpp"
 #include "proto/record/client_sample.hpp"
 
@@ -7,9 +10,17 @@ namespace driftless {
 
 namespace {
 
-std::string too_few(const char* flag, std::uint64_t value, const std::string& engines) {
-    return std::string(flag) + " " + std::to_string(value) + " is less than " + engines +
-           ", and each engine needs one; use a lower --engines";
+/// A cap of the run that its engines share.
+struct SharedCap {
+    const char* flag;
+    std::uint64_t value;  ///< 0: there is none
+};
+
+std::vector<SharedCap> shared_caps(const SendingFlags& sending) {
+    return {{"--max-inflight", sending.inflight_max.value_or(0)},
+            {"--connections", sending.connections.value_or(0)},
+            {"--budget-input", sending.budget_input ? sending.budget_input->rate.tokens : 0},
+            {"--budget-output", sending.budget_output ? sending.budget_output->rate.tokens : 0}};
 }
 
 }  // namespace
@@ -32,6 +43,14 @@ std::string one_engine_flag(const ReplayOptions& options) {
     return options.request.assistant == Assistant::live ? "--assistant live" : "";
 }
 
+std::uint32_t engines_most(const ReplayOptions& options) {
+    std::uint64_t most = engines_max;
+    for (const SharedCap& cap : shared_caps(options.sending)) {
+        most = cap.value > 0 ? std::min(most, cap.value) : most;
+    }
+    return static_cast<std::uint32_t>(most);
+}
+
 namespace {
 
 /// What contradicts `--engines`.
@@ -45,12 +64,11 @@ std::string engines_refusal(const ReplayOptions& options) {
         return typed + " and " + flag +
                " cannot be combined, because one engine plays them; remove one";
     }
-    const SendingFlags& sending = options.sending;
-    if (sending.inflight_max.value_or(engines) < engines) {
-        return too_few("--max-inflight", *sending.inflight_max, typed);
-    }
-    if (sending.connections.value_or(engines) < engines) {
-        return too_few("--connections", *sending.connections, typed);
+    for (const SharedCap& cap : shared_caps(options.sending)) {
+        if (cap.value > 0 && cap.value < engines) {
+            return std::string(cap.flag) + " " + std::to_string(cap.value) + " is less than " +
+                   typed + ", and each engine needs a part; use a lower --engines";
+        }
     }
     return "";
 }

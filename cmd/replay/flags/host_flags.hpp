@@ -17,6 +17,9 @@ Result<std::uint32_t> parse_engines(std::string_view text);
 /// Why this run has one engine whatever the host has: the flag that says so; or empty.
 std::string one_engine_flag(const ReplayOptions& options);
 
+/// Engines at most: each needs a part of every cap (open requests, connections, token budgets).
+std::uint32_t engines_most(const ReplayOptions& options);
+
 /// What contradicts another flag; or empty.
 std::string host_contradiction(const ReplayOptions& options);
 

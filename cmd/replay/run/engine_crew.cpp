@@ -15,8 +15,11 @@ OrExit<std::unique_ptr<EngineCrew>> EngineCrew::make(ReplayParts& parts, const D
                                                      const HostChoice& host) {
     std::unique_ptr<EngineCrew> crew(new EngineCrew());
     const ReplaySettings settings = settings_of(parts.invocation().options, dealt.plan, host);
-    std::vector<PlanShare> shares =
-        engine_shares(parts.workload(), dealt.plan, settings.connection, host.engines());
+    const Workload& workload = parts.workload();
+    const bool by_trees =
+        workload.waiting.has_value() || settings.connection == ConnectionRule::sticky;
+    std::vector<PlanShare> shares = shares_with_rows(workload.trace, dealt.plan, host.engines(),
+                                                     by_trees ? DealRule::trees : DealRule::rows);
     const auto engines = static_cast<std::uint32_t>(shares.size());
     if (shares.empty()) {
         crew->seats_.push_back(std::make_unique<EngineSeat>(parts, dealt, settings));

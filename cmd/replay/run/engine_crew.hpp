@@ -17,8 +17,8 @@ namespace driftless {
 
 class EngineCrew {
   public:
-    /// A seat for each engine that has rows to send: at most one for each of the host's CPUs for
-    /// engines. What is named outlives the crew. Prints what there is no memory for.
+    /// A seat for each of the host's engines that gets rows to send; at least one. What is named
+    /// outlives the crew. Prints what there is no memory for.
     static OrExit<std::unique_ptr<EngineCrew>> make(ReplayParts& parts, const DealtPlan& dealt,
                                                     const HostChoice& host);
     EngineCrew(const EngineCrew&) = delete;

@@ -89,24 +89,6 @@ RunEnd EngineSeat::end_of(Run& run, const UringDriver& driver) {
     return end;
 }
 
-std::vector<PlanShare> engine_shares(const Workload& workload, const Plan& plan,
-                                     ConnectionRule connection, std::uint32_t engines) {
-    if (engines < 2) {
-        return {};
-    }
-    const bool by_trees = workload.waiting.has_value() || connection == ConnectionRule::sticky;
-    const std::vector<std::uint32_t> owners =
-        deal(workload.trace, plan, engines, by_trees ? DealRule::trees : DealRule::rows);
-    std::vector<PlanShare> shares;
-    for (std::uint32_t engine = 0; engine < engines; ++engine) {
-        PlanShare share = share_of(plan, owners, engine);
-        if (!share.plan.rows.empty()) {
-            shares.push_back(std::move(share));
-        }
-    }
-    return shares.size() < 2 ? std::vector<PlanShare>() : shares;
-}
-
 ReplaySettings settings_at(ReplaySettings whole, EnginePlace place) {
     const auto part = [place](std::uint32_t total) {
         return total == 0 ? 0 : std::max(part_of(total, place.engines, place.number), 1U);
@@ -114,6 +96,7 @@ ReplaySettings settings_at(ReplaySettings whole, EnginePlace place) {
     const auto part_of_rate = [place](TokenRate& rate) {
         const std::uint64_t tokens = rate.tokens;
         rate.tokens = tokens / place.engines + (place.number < tokens % place.engines ? 1 : 0);
+        rate.tokens = tokens == 0 ? 0 : std::max<std::uint64_t>(rate.tokens, 1);  // 0: no bound
     };
     whole.inflight_max = part(whole.inflight_max);
     whole.lanes_max = part(whole.lanes_max);

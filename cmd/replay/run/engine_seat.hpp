@@ -74,11 +74,6 @@ class EngineSeat {
     FiredMarks marks_;
 };
 
-/// The shares of the engines, as many as asked or, where a plan has no rows for all of them, fewer.
-/// One engine has no share: none is returned.
-std::vector<PlanShare> engine_shares(const Workload& workload, const Plan& plan,
-                                     ConnectionRule connection, std::uint32_t engines);
-
 /// The part of a cap that an engine gets.
 ReplaySettings settings_at(ReplaySettings whole, EnginePlace place);
 

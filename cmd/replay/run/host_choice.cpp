@@ -167,7 +167,9 @@ void choose_cpus(const ReplayOptions& options, const std::vector<std::uint32_t>&
     if (flags.engines != 1 && one_engine_flag(options).empty()) {
         const std::vector<CpuLoad> loads = sample_cpu_loads(cpu_sample_ns);
         const std::uint32_t engines =
-            flags.engines == engines_auto ? engines_for(allowed, loads) : flags.engines;
+            flags.engines == engines_auto
+                ? std::min(engines_for(allowed, loads), engines_most(options))
+                : flags.engines;
         host.other_cpus = choose_engine_cpus(host.engine_cpu.cpu, engines, allowed, loads);
         host.other_cpus.erase(host.other_cpus.begin());
     }

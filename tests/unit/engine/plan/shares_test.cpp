@@ -119,6 +119,16 @@ TEST(Shares, KeepBothRequestsOfARow) {
     EXPECT_EQ(rows[2], 16);
 }
 
+TEST(Shares, WithRowsAreAtLeastTwoOrNone) {
+    const Trace trace = trace_of(3, 3);
+    const Plan plan = plan_of(trace);
+    EXPECT_TRUE(shares_with_rows(trace, plan, 1, DealRule::rows).empty());
+    EXPECT_EQ(shares_with_rows(trace, plan, 2, DealRule::rows).size(), 2u);
+    EXPECT_EQ(shares_with_rows(trace, plan, 8, DealRule::rows).size(), 3u);
+    const Trace one = trace_of(3, 3, 1);
+    EXPECT_TRUE(shares_with_rows(one, plan_of(one), 8, DealRule::trees).empty()) << "one tree";
+}
+
 TEST(Shares, DivideANumberWithoutLosingAny) {
     for (const std::uint32_t total : {0u, 1u, 5u, 64u, 1001u}) {
         for (const std::uint32_t shares : {1u, 2u, 3u, 8u}) {
