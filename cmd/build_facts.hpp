@@ -1,5 +1,5 @@
-/// What the program was built from, written by CMake on each build (cmd/build_facts.cmake). Known
-/// to the program alone: no library and no test is built again because of a commit.
+/// What the program was built from, written by CMake on each build (cmd/build_facts.cmake). Only
+/// the program itself is linked with it, so that a new commit rebuilds no library and no test.
 #pragma once
 
 namespace driftless {

@@ -9,8 +9,9 @@
 namespace driftless {
 
 /// $XDG_STATE_HOME/driftless/calibration.json, else ~/.local/state/driftless/calibration.json;
-/// with `realtime` calibration-realtime.json there. Empty where neither variable is set.
-std::string default_calibration_path(bool realtime);
+/// calibration-realtime.json, calibration-engines-2.json or calibration-realtime-engines-2.json
+/// there, as `engines` says. Empty where neither variable is set.
+std::string default_calibration_path(const EngineSetup& engines);
 
 /// The figures, or why there are none that hold for this host.
 struct FoundCalibration {
@@ -19,8 +20,9 @@ struct FoundCalibration {
     bool unreadable = false;  ///< there is no such file, or it is not a calibration
 };
 
-/// Reads `path` (empty: the default; for `realtime` the ordinary one where there is no other) and
-/// compares it with the host and the run. Prints nothing.
-FoundCalibration find_calibration(const std::string& path, const HostFacts& host, bool realtime);
+/// Reads `path` and compares it with the host and the run. Empty `path`: the default; if a realtime
+/// run has no file of its own there, the ordinary one. Prints nothing.
+FoundCalibration find_calibration(const std::string& path, const HostFacts& host,
+                                  const EngineSetup& run);
 
 }  // namespace driftless

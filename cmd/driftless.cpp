@@ -1,4 +1,5 @@
 /// The program: one binary, one command per folder beside this file.
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +17,7 @@
 #include "cmd/find/find.hpp"
 #include "cmd/help/help.hpp"
 #include "cmd/inspect/inspect.hpp"
+#include "cmd/merge/merge.hpp"
 #include "cmd/mock/mock.hpp"
 #include "cmd/process.hpp"
 #include "cmd/replay/replay.hpp"
@@ -36,36 +38,48 @@ constexpr Command command_list[] = {
      &driftless::run_replay},
     {"sweep", "replay a trace once per combination of values, with hooks between runs",
      &driftless::run_sweep},
-    {"report", "rebuild the summary of a run, even if it was killed", &driftless::run_report, true},
+    {"report", "rebuild the summary of a run, even if it was killed", &driftless::run_report},
+    {"merge", "make one run of the runs of all shards of a replay", &driftless::run_merge},
     {"compare", "tell whether one run is better than another or differs by chance",
-     &driftless::run_compare, true},
+     &driftless::run_compare},
     {"find", "find the highest load at which a server meets an SLO", &driftless::run_find},
-    {"inspect", "describe a trace: contents, faults, possible cache hits", &driftless::run_inspect,
-     true},
+    {"inspect", "describe a trace: contents, faults, possible cache hits", &driftless::run_inspect},
     {"convert", "rewrite a trace: another format, a part of it, more or less load",
      &driftless::run_convert},
     {"synth", "make a synthetic workload: random, prefix, chat, agents, stress, like",
-     &driftless::run_synth, false, &driftless::synth_kinds},
+     &driftless::run_synth, &driftless::synth_kinds},
     {"calibrate", "measure this host's precision, for the verdict of a replay",
      &driftless::run_calibrate},
-    {"doctor", "check what a replay needs from this host, with remedies", &driftless::run_doctor,
-     true},
+    {"doctor", "check what a replay needs from this host, with remedies", &driftless::run_doctor},
     {"mock", "run a mock inference server to rehearse against", &driftless::run_mock},
 };
 std::span<const Command> commands() {
     return command_list;
 }
 
-/// A result that is not on stdout whole has not been given.
+/// As under `| head -1`: nobody wants more.
+bool reader_has_gone() {
+    pollfd out{STDOUT_FILENO, POLLOUT, 0};
+    return ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
+/// What could not be printed was not given, be it a result, help, or where the files of a run are.
+/// Every command ends here: its files are written by then.
 int check_printed(int code) {
     errno = 0;
     const bool flushed = std::fflush(stdout) == 0;
     const int reason = flushed ? 0 : errno;
-    if (flushed && std::ferror(stdout) == 0) {
+    if ((flushed && std::ferror(stdout) == 0) || reader_has_gone()) {
         return code;
     }
-    std::fprintf(stderr, "driftless: standard output could not be written%s%s\n",
-                 reason != 0 ? ": " : "", reason != 0 ? std::strerror(reason) : "");
+    const std::string_view why = driftless::stdout_was_closed() ? "it is closed"
+                                 : reason != 0                  ? std::strerror(reason)
+                                                                : "";
+    std::fprintf(stderr,
+                 "driftless: standard output could not be written%s%.*s; files that the command "
+                 "writes are not affected; redirect the output to a file with room, or to "
+                 "/dev/null\n",
+                 why.empty() ? "" : ": ", static_cast<int>(why.size()), why.data());
     return code == exit_done ? driftless::exit_host : code;
 }
 
@@ -73,11 +87,6 @@ int check_printed(int code) {
 bool asks_for_help(std::span<char*> behind) {
     return behind.size() == 1 && std::string_view(behind[0]) == "help" &&
            ::access("help", F_OK) != 0;
-}
-
-int run(const Command& command, int argc, char** argv) {
-    const int code = command.run(argc, argv);
-    return command.prints ? check_printed(code) : code;
 }
 
 }  // namespace
@@ -97,7 +106,7 @@ int main(int argc, char** argv) {
         return check_printed(driftless::run_help(commands(), driftless::build_facts(), behind));
     }
     if (name == "--version" || name == "-V" || name == "version") {
-        return check_printed(driftless::run_version(driftless::build_facts()));
+        return check_printed(driftless::run_version(driftless::build_facts(), behind));
     }
     if (name == "completion") {
         return check_printed(driftless::run_completion(commands(), behind));
@@ -107,6 +116,6 @@ int main(int argc, char** argv) {
         return check_printed(
             driftless::run_help(commands(), driftless::build_facts(), {argv + 1, 1}));
     }
-    return command != nullptr ? run(*command, argc - 1, argv + 1)
+    return command != nullptr ? check_printed(command->run(argc - 1, argv + 1))
                               : driftless::refuse_command(commands(), argv[1]);
 }

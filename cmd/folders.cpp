@@ -13,9 +13,37 @@
 
 namespace driftless {
 
+const char* host_remedy(int sys_errno) {
+    switch (sys_errno) {
+        case EACCES:
+        case EPERM:
+            return "; check the permissions, or name another place";
+        case EROFS:
+            return "; name a place that can be written to";
+        case ENOENT:
+        case ENOTDIR:
+            return "; check that its folder is there";
+        case ENOSPC:
+        case EDQUOT:
+            return "; free some space, or name a place on another disk";
+        case EMFILE:
+        case ENFILE:
+            return "; raise ulimit -n";
+        case EAGAIN:
+            return "; raise the user's limit of processes (ulimit -u), memory (ulimit -v) or the "
+                   "container's limit of tasks";
+        case ENOMEM:
+            return "; raise the limit of memory (ulimit -v, or the container's)";
+        case EFBIG:
+            return "; raise the limit of a file's size (ulimit -f)";
+        default:
+            return "";
+    }
+}
+
 int fail_host(const char* what, const Error& error) {
-    std::fprintf(stderr, "driftless: %s: cannot %s: %s\n", what, error.doing,
-                 reason_of(error).c_str());
+    std::fprintf(stderr, "driftless: %s: cannot %s: %s%s\n", what, error.doing,
+                 reason_of(error).c_str(), host_remedy(error.sys_errno));
     return exit_host;
 }
 
@@ -56,8 +84,8 @@ int fail_folder(const std::string& folder, const Error& error) {
     if (error.code == ErrorCode::exists) {
         return refuse_folder(folder);
     }
-    std::fprintf(stderr, "driftless: cannot make the folder %s: %s\n", folder.c_str(),
-                 reason_of(error).c_str());
+    std::fprintf(stderr, "driftless: cannot make the folder %s: %s%s\n", folder.c_str(),
+                 reason_of(error).c_str(), host_remedy(error.sys_errno));
     return exit_host;
 }
 

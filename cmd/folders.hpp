@@ -7,6 +7,9 @@
 
 namespace driftless {
 
+/// What may help against a refusal of the host, with "; " before it; empty: nothing is known.
+const char* host_remedy(int sys_errno);
+
 /// Prints `what` and the error, with what the system says of it; returns `exit_host`.
 int fail_host(const char* what, const Error& error);
 
@@ -14,7 +17,8 @@ int fail_host(const char* what, const Error& error);
 /// be named, and returns `exit_usage`.
 int refuse_existing_file(const char* flag, const std::string& path);
 
-/// The same for a file that a flag names, which may be there already; returns `exit_usage` then.
+/// Prints why the file that a flag names cannot be made. Returns `exit_usage` if it exists already,
+/// else `exit_host`.
 int fail_new_file(const char* flag, const std::string& path, const Error& error);
 
 /// Makes such a file with this text; "-": standard output. Prints what it cannot do. Returns the
@@ -24,7 +28,7 @@ int write_new_file(const char* flag, const std::string& path, const std::string&
 /// Prints that another run has the folder; returns `exit_usage`.
 int refuse_folder(const std::string& folder);
 
-/// The same, or why the folder cannot be made, which returns `exit_host`.
+/// Prints that another run has the folder (`exit_usage`), or why it cannot be made (`exit_host`).
 int fail_folder(const std::string& folder, const Error& error);
 
 /// Whether files and folders can be made at that path: makes an empty folder in the deepest one

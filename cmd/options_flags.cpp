@@ -1,10 +1,17 @@
 #include "cmd/options_flags.hpp"
 
 #include "cmd/help/asked_tables.hpp"
-#include "cmd/nearest_name.hpp"
 #include "cmd/options_table.hpp"
+#include "proto/core/nearest_name.hpp"
 
 namespace driftless {
+
+std::string Flags::wrong_value(const std::string& shown, const Error& error) {
+    constexpr std::string_view before = "is not one of ";
+    const std::string_view why = error.doing;
+    return " \"" + shown + "\" " + error.doing +
+           (why.starts_with(before) ? did_you_mean(shown, why.substr(before.size())) : "");
+}
 
 std::string unknown_argument(const CLI::App& app) {
     const std::vector<std::string> extras = app.remaining();
@@ -26,6 +33,20 @@ std::string unknown_argument(const CLI::App& app) {
     }
     const std::string nearest = nearest_name(typed, names);
     return "unknown flag " + typed + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+std::string reason_of(const CLI::ParseError& error) {
+    // "--url: 1 required URL missing"
+    const std::string text = error.what();
+    constexpr std::string_view before = ": 1 required ";
+    constexpr std::string_view behind = " missing";
+    const std::size_t at = text.find(before);
+    if (error.get_name() != "ArgumentMismatch" || at == text.npos || !text.ends_with(behind)) {
+        return text;
+    }
+    const std::size_t begin = at + before.size();
+    return text.substr(0, at) + " needs a value (" +
+           text.substr(begin, text.size() - behind.size() - begin) + ")";
 }
 
 std::string help_of(CLI::App& app) {

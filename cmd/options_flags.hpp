@@ -1,6 +1,6 @@
 /// Flags: what the option parsers of all commands share over CLI11.
 ///
-/// Included by options files only: CLI11 is heavy, and nobody else needs it.
+/// Included by options files only: CLI11 is heavy, and nothing else needs it.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -74,11 +74,14 @@ class Flags {
                   Result<T> (*parse)(std::string_view)) {
         Result<T> parsed = parse(text);
         if (!parsed) {
-            throw CLI::ValidationError(flag + " \"" + mask_value(flag, text) + "\" " +
-                                       parsed.error().doing);
+            throw CLI::ValidationError(flag +
+                                       wrong_value(mask_refused(flag, text), parsed.error()));
         }
         return std::move(parsed).value();
     }
+
+    /// ` "VALUE" is not one of A, B or C; did you mean B?`
+    static std::string wrong_value(const std::string& shown, const Error& error);
 
     void add(const std::string& name, const char* unit, const std::string& help,
              const CLI::callback_t& callback) {
@@ -91,6 +94,9 @@ class Flags {
     CLI::App& app_;
     std::string group_;
 };
+
+/// What is wrong with a command line, for its error; where CLI11 says it in its own way, in ours.
+std::string reason_of(const CLI::ParseError& error);
 
 /// One line about the first argument that no flag took (the app allows extras), with the name that
 /// may have been meant; or the empty text.

@@ -59,12 +59,20 @@ bool settle_stack() {
     return set;
 }
 
-/// No file of ours gets the number of one that is closed. /dev/null is opened for those alone: a
+bool output_was_closed = false;  // set once, before any thread
+
+/// No file of ours gets the number of one that is closed. Devices are opened for those alone: a
 /// root may have none.
 bool hold_standard_files() {
     for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(number, F_GETFD) >= 0) {
+            continue;
+        }
+        const bool is_output = number == STDOUT_FILENO;
+        output_was_closed = output_was_closed || is_output;
         // open takes the lowest that is free
-        if (::fcntl(number, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) != number) {
+        const int opened = is_output ? ::open("/dev/full", O_RDWR) : -1;
+        if (opened != number && ::open("/dev/null", O_RDWR) != number) {
             return false;
         }
     }
@@ -72,6 +80,10 @@ bool hold_standard_files() {
 }
 
 }  // namespace
+
+bool stdout_was_closed() {
+    return output_was_closed;
+}
 
 bool settle_process() {
     if (!settle_stack()) {

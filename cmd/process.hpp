@@ -5,15 +5,19 @@
 
 namespace driftless {
 
-/// Standard descriptors that are closed (`>&-`) become /dev/null: else the next file that is opened
-/// takes the number, and what is meant for the screen goes into it. A file at its limit
-/// (`ulimit -f`) is an error of the write that meets it, not a signal. Without memory the process
-/// ends with `exit_host` and says so. A small stack (`ulimit -s`) is enlarged as far as the hard
-/// limit allows, for threads that are made later, too. Returns false where the process cannot have
-/// its descriptors, and says why where its stack stays too small.
+/// Opens standard descriptors that are closed (`>&-`): otherwise the next file that is opened gets
+/// the number, and text for the screen goes into it. Input and errors become /dev/null; output
+/// becomes /dev/full, so that what cannot be printed is an error of the command. A file at its
+/// limit (`ulimit -f`) becomes an error of the write that meets it, not a signal. Without memory
+/// the process ends with `exit_host` and says so. A small stack (`ulimit -s`) is enlarged up to the
+/// hard limit, also for threads that are made later. Returns false if the descriptors cannot be
+/// opened; prints why if the stack stays too small.
 bool settle_process();
 
-/// Stack that every command can do with: about four times what the deepest was seen to need.
+/// Whether standard output was closed when the process began.
+bool stdout_was_closed();
+
+/// Stack that is enough for every command: about four times the deepest use that was measured.
 inline constexpr unsigned long stack_bytes_min = 1 << 20;
 
 }  // namespace driftless

@@ -1,9 +1,9 @@
 /// Quiet: standard output leads nowhere until the result is there.
 ///
-/// What is printed where, for all commands that run something: standard output has what was chosen
-/// and what came of it, in that order; standard error has progress, warnings and errors. `--quiet`
-/// leaves the result of the first, and warnings and errors of the second. Notes are printed in many
-/// places; holding back the stream means that none of them can forget to ask.
+/// All commands that run something print alike: standard output has what was chosen, then the
+/// result; standard error has progress, warnings and errors. `--quiet` keeps only the result of the
+/// former, and only warnings and errors of the latter. Notes are printed in many places; holding
+/// back the stream covers all of them.
 #pragma once
 
 namespace driftless {

@@ -14,8 +14,8 @@ namespace driftless {
 namespace {
 
 constexpr std::string_view container_remedy =
-    "Docker and Podman: --security-opt seccomp=cmd/containers/seccomp.json; Kubernetes: "
-    "cmd/containers/pod.yaml; more in cmd/containers/README.md";
+    "Docker and Podman: driftless help seccomp.json > seccomp.json, then --security-opt "
+    "seccomp=seccomp.json; Kubernetes: driftless help pod.yaml; more: driftless help containers.md";
 
 // The mock's rings need between 1 and 2 MiB (Linux 6.18), those of a replay less; all rings of a
 // user are counted together.

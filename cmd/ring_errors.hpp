@@ -1,7 +1,7 @@
-/// What is said where io_uring cannot be had: the cause as far as the host tells it, and the
+/// What is printed if io_uring is not available: the cause, as far as the host shows it, and the
 /// remedy.
 ///
-/// One text for every command. Reads /proc once; prints nothing itself.
+/// One text for all commands. Reads /proc once; prints nothing itself.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct RingBars {
     bool filtered = false;    ///< a seccomp filter is on this process (/proc/self/status)
     int disabled = 0;         ///< kernel.io_uring_disabled: 0 no, 1 but for a group, 2 for all
     std::string kernel = "";  ///< its release, for kernels that are too old
-    /// RLIMIT_MEMLOCK in KiB: the rings of a process without privileges count as locked memory.
-    /// Above some MiB it is never what is missing, and 0 stands for that.
+    /// RLIMIT_MEMLOCK in KiB: the rings of an unprivileged process count as locked memory. 0: the
+    /// limit is high enough.
     std::uint64_t locked_kib = 0;
 };
 

@@ -168,6 +168,25 @@ FolderLock& FolderLock::operator=(FolderLock&& other) noexcept {
     return *this;
 }
 
+namespace {
+
+/// "the whole" is what run_facts names where a file is not JSON at all.
+std::string why_no_facts(const Error& error) {
+    const std::string what = error.doing;
+    if (error.code == ErrorCode::bad_json && what == "the whole") {
+        return "it is not a JSON object; restore the file, or name another run";
+    }
+    if (error.code == ErrorCode::unsupported) {
+        return "it was written by a newer driftless; use that one";
+    }
+    const std::string found = error.code == ErrorCode::bad_json
+                                  ? " has a value of another kind than it should"
+                                  : " is " + reason_of(error);
+    return what + found + "; it may be from a dry run or another version";
+}
+
+}  // namespace
+
 std::string read_run(const std::string& folder, RunFacts& facts) {
     const std::string path = folder + "/run.json";
     const Result<std::string> text = read_regular_file(path);
@@ -179,8 +198,7 @@ std::string read_run(const std::string& folder, RunFacts& facts) {
     JsonDocument document;
     Result<RunFacts> read = read_run_facts(document, text.value());
     if (!read) {
-        return path + ": " + read.error().doing + " is " + reason_of(read.error()) +
-               "; it may be from a dry run or another version";
+        return path + ": " + why_no_facts(read.error());
     }
     facts = std::move(read).value();
     return "";

@@ -10,14 +10,14 @@
 
 namespace driftless {
 
-/// Held by the one process that writes the run, until it ends, however it does: an advisory lock
-/// (flock) of the folder. Move-only.
+/// An advisory lock (flock) of the folder, held by the one process that writes the run, and
+/// released however that ends. Move-only.
 class FolderLock {
   public:
     FolderLock() = default;
     /// Errors: exists (another process writes this run), not_found, denied, io_failed.
     static Result<FolderLock> take(const std::string& folder);
-    /// False where the file system has no locks: then nothing keeps two of us apart.
+    /// False if the file system has no locks: then two processes could write the same run.
     bool keeps_others_out() const { return locked_; }
     ~FolderLock();
     FolderLock(FolderLock&& other) noexcept;
@@ -54,8 +54,8 @@ struct NewFolder {
 /// those of the file system.
 Result<NewFolder> take_new_folder(const std::string& folder);
 
-/// A folder of nobody's: `folder`, or where other runs of the same second have it, the next of
-/// "folder-2" to "folder-100", which is then in `folder`. Errors: as above.
+/// A folder that no run has: `folder`, or, if other runs of the same second have it, the next free
+/// one of "folder-2" to "folder-100", which is put into `folder`. Errors: as above.
 Result<NewFolder> take_numbered_folder(std::string& folder);
 
 /// Reads `folder`/run.json into `facts`. Returns why it cannot be, or the empty text.

@@ -147,14 +147,51 @@ bool is_plain(std::string_view member) {
     return std::find(plain.begin(), plain.end(), member) != plain.end();
 }
 
-/// Where the URL of an event begins, the third word of "+T post URL"; the end, where it is another.
-std::size_t posted_url_at(std::string_view event) {
+/// Where user or host begin: behind "http://", also with a slash or the colon too few.
+std::size_t host_at(std::string_view url) {
+    constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const std::size_t scheme = std::min(url.find_first_not_of(letters), url.size());
+    const std::string_view rest = url.substr(scheme);
+    const bool is_scheme = rest.starts_with(":/") || rest.starts_with("//");
+    return is_scheme ? std::min(url.find_first_not_of('/', scheme + 1), url.size()) : 0;
+}
+
+/// Of "host:80" and "host"; not of "user:word".
+bool ends_in_port(std::string_view host) {
+    const std::size_t colon = host.rfind(':');
+    return colon == host.npos || host.find('@') != host.npos || host.starts_with('[') ||
+           host.find_first_not_of("0123456789", colon + 1) == host.npos;
+}
+
+/// An event is "+T ACTION WHAT": where its action begins, and what stands behind that. The end of
+/// the text, where it has no such word.
+struct EventWords {
+    std::size_t action;
+    std::size_t action_end;
+    std::size_t what;
+};
+EventWords words_of(std::string_view event) {
     constexpr std::string_view blanks = " \t";
-    std::size_t at = event.find_first_not_of(blanks);
-    at = event.find_first_not_of(blanks, event.find_first_of(blanks, at));
-    const std::size_t end = event.find_first_of(blanks, at);
-    const bool posts = at < event.size() && event.substr(at, end - at) == "post";
-    return posts ? std::min(event.find_first_not_of(blanks, end), event.size()) : event.size();
+    const auto bounded = [event](std::size_t at) { return std::min(at, event.size()); };
+    const std::size_t time = bounded(event.find_first_not_of(blanks));
+    const std::size_t time_end = bounded(event.find_first_of(blanks, time));
+    const std::size_t action = bounded(event.find_first_not_of(blanks, time_end));
+    const std::size_t action_end = bounded(event.find_first_of(blanks, action));
+    return {action, action_end, bounded(event.find_first_not_of(blanks, action_end))};
+}
+
+/// Where the URL of "+T post URL" begins; the end, where the event is another.
+std::size_t posted_url_at(std::string_view event) {
+    const EventWords words = words_of(event);
+    const bool posts = event.substr(words.action, words.action_end - words.action) == "post";
+    return posts ? words.what : event.size();
+}
+
+bool takes_url(std::string_view flag) {
+    constexpr std::array<std::string_view, 8> of_urls{"--url",        "--against",  "--base-url",
+                                                      "--target",     "--endpoint", "--host",
+                                                      "--connect-to", "--metrics"};
+    return std::find(of_urls.begin(), of_urls.end(), flag) != of_urls.end();
 }
 
 }  // namespace
@@ -167,6 +204,21 @@ std::string_view environment_name(std::string_view value) {
                (c >= 'a' && c <= 'z');
     });
     return legal ? name : "";
+}
+
+std::string mask_refused(std::string_view flag, std::string_view value) {
+    std::string shown = mask_value(flag, value);
+    if (flag != "--event" && !takes_url(flag)) {
+        return shown;
+    }
+    const std::size_t url = flag == "--event" ? words_of(shown).what : 0;
+    const std::size_t begin = url + host_at(std::string_view(shown).substr(url));
+    const std::size_t at = shown.rfind('@');
+    if (at != shown.npos && at > begin && !shown.starts_with("unix:")) {
+        shown = shown.substr(0, begin) + std::string(mask_text) + shown.substr(at);
+    }
+    const std::size_t query = shown.find('?');
+    return query == shown.npos ? shown : shown.substr(0, query + 1) + std::string(mask_text);
 }
 
 std::string mask_value(std::string_view flag, std::string_view value) {
@@ -186,11 +238,7 @@ std::string mask_value(std::string_view flag, std::string_view value) {
         const std::size_t url = posted_url_at(value);
         return std::string(value.substr(0, url)) + mask_url(value.substr(url));
     }
-    constexpr std::array<std::string_view, 8> of_urls{"--url",        "--against",  "--base-url",
-                                                      "--target",     "--endpoint", "--host",
-                                                      "--connect-to", "--metrics"};
-    const bool is_url = std::find(of_urls.begin(), of_urls.end(), flag) != of_urls.end();
-    return is_url ? mask_url(value) : std::string(value);
+    return takes_url(flag) ? mask_url(value) : std::string(value);
 }
 
 bool is_authorization(std::string_view header_name) {
@@ -222,9 +270,11 @@ std::vector<Header> secret_parameters(std::string_view url) {
 }
 
 std::string mask_url(std::string_view text) {
-    const std::size_t scheme = text.find("://");
-    const std::size_t begin = scheme == text.npos ? 0 : scheme + 3;
-    const std::size_t end = text.find_first_of("/?#", begin);
+    const std::size_t begin = host_at(text);
+    std::size_t end = text.find_first_of("/?#", begin);
+    if (!ends_in_port(text.substr(begin, end - begin))) {
+        end = text.find_first_of("?#", begin);  // a word with a slash: user:w/rd@host
+    }
     const std::size_t at = text.substr(0, end).rfind('@');
     // `unix:@name` is an abstract socket.
     const bool has_user = at != text.npos && at >= begin && !text.starts_with("unix:");

@@ -16,8 +16,8 @@ namespace driftless {
 
 bool is_authorization(std::string_view header_name);
 
-/// NAME where a value is `env:NAME`, a reference to a variable of the environment and no secret
-/// itself; else empty.
+/// NAME if a value is `env:NAME`, a reference to an environment variable and not itself a secret;
+/// else empty.
 std::string_view environment_name(std::string_view value);
 
 /// Names, of headers and of members of a body, whose texts are credentials: Authorization, Cookie,
@@ -46,6 +46,10 @@ std::vector<Header> secret_parameters(std::string_view url);
 
 /// The value of a flag as it may be shown. A JSON object keeps its other members as they are.
 std::string mask_value(std::string_view flag, std::string_view value);
+
+/// The same of a value that was refused, so that nobody knows where in it a password stands: of
+/// URLs, all before the last "@", and all of a query.
+std::string mask_refused(std::string_view flag, std::string_view value);
 
 /// Where an argument is `NAME=value` of a secret name, as a shell assigns a variable before a
 /// command: where its value begins; else 0.

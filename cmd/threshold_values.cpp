@@ -74,7 +74,7 @@ Result<double> read_bound(FigureUnit unit, std::string_view text) {
         const Result<std::int64_t> ns =
             bare ? Result<std::int64_t>(remedy("")) : parse_duration_ns(text);
         return ns ? Result<double>(static_cast<double>(ns.value()))
-                  : Result<double>(remedy("needs a bound with its unit, as in \"ttft:p99 > 2s\""));
+                  : Result<double>(remedy("needs a bound with its unit, as in 2s or 300ms"));
     }
     const bool percent = text.ends_with('%');
     const std::optional<double> value =

@@ -1,6 +1,6 @@
-/// TomlReader: members of TOML tables, one after another, and the first thing that is wrong with
-/// them. The only way this project reads TOML; whoever reads a kind of file includes this and not
-/// the library. Throws nothing, prints nothing.
+/// TomlReader: reads members of TOML tables one after another, and reports the first error. The
+/// only place in this project that reads TOML: files that need it include this and not the library.
+/// Throws nothing, prints nothing.
 #pragma once
 
 #include <toml++/toml.h>

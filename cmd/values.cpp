@@ -142,6 +142,12 @@ Result<std::int64_t> parse_duration_ns(std::string_view text) {
     return text.empty() ? Result<std::int64_t>(sum) : invalid(duration_remedy);
 }
 
+std::string seconds_text(std::int64_t ns) {
+    char text[32];
+    (void)std::snprintf(text, sizeof text, "%.3f s", static_cast<double>(ns) / 1e9);
+    return text;
+}
+
 std::string duration_to_text(std::int64_t ns) {
     const Unit* best = &units[0];
     for (const Unit& unit : units) {

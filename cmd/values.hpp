@@ -20,6 +20,8 @@ Result<std::int64_t> parse_duration_ns(std::string_view text);
 
 /// The same length of time as a person writes it: "250ms", "1.5s", "10m". Reads back to `ns`.
 std::string duration_to_text(std::int64_t ns);
+/// "12.345 s".
+std::string seconds_text(std::int64_t ns);
 
 /// "4096", "64k", "64M", "2G" (also KiB, MiB, GiB): bytes, in powers of 1024. Errors: invalid,
 /// out_of_range.

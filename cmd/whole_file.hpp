@@ -8,19 +8,19 @@
 
 namespace driftless {
 
-/// Synced: the file outlives the power, and the call waits for the disk. Written: it outlives the
-/// process.
+/// Synced: the file survives a power failure, and the call waits for the disk. Written: it survives
+/// the process.
 enum class Lasting : std::uint8_t { synced, written };
 
-/// Writes a whole file or leaves the old one: a new one beside it is renamed over it. Errors: those
-/// of the file system.
+/// Writes a whole file or leaves the old one: a new file is renamed over it. Errors: those of the
+/// file system.
 Result<void> write_whole_file(const std::string& path, const std::string& text,
                               Lasting lasting = Lasting::synced);
 
 /// Reads a file that is at most 64 MiB large. Errors: not_found, denied, too_large, io_failed.
 Result<std::string> read_whole_file(const std::string& path);
 
-/// The same, of a file of a run: what is no regular file is refused (`invalid`), because reading a
+/// The same for a file of a run: refuses what is not a regular file (`invalid`), because reading a
 /// FIFO would wait for a writer.
 Result<std::string> read_regular_file(const std::string& path);
 /// Why it could not be read: "is not a regular file", "cannot be read: Permission denied".

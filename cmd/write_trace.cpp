@@ -40,8 +40,9 @@ int write_trace(const Trace& trace, const TraceTarget& target, std::vector<Writt
     for (const std::string& line : writer.losses()) {
         std::fprintf(say, "loss: %s\n", line.c_str());
     }
-    std::fprintf(say, "wrote: %s: %zu rows, format %s, %llu bytes before compression\n",
-                 path.c_str(), count, target.name, static_cast<unsigned long long>(bytes));
+    std::fprintf(say, "wrote: %s: %zu %s, format %s, %llu bytes before compression\n", path.c_str(),
+                 count, count == 1 ? "row" : "rows", target.name,
+                 static_cast<unsigned long long>(bytes));
     return exit_done;
 }
 

@@ -10,6 +10,7 @@ if(MODE STREQUAL "fuzz")
     add_executable(fuzz_${name} ${source})
     target_link_libraries(fuzz_${name} PRIVATE fuzz_shared)
     target_compile_definitions(fuzz_${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+    target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer-no-link)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   endforeach()
   target_link_libraries(fuzz_json PRIVATE simdjson::simdjson)  # held against its own parser
@@ -35,20 +36,24 @@ function(add_gtests target shards)
 endfunction()
 
 # Only the sources that read test data are told where it lies: a compiler cache can share all others
-# between checkouts.
+# between checkouts. A source with definitions of its own would not be compiled together with others.
+set(data_paths TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared")
 function(tell_data_paths)
   foreach(source ${ARGN})
     file(STRINGS ${source} uses REGEX "TEST_DATA|SHARED_DATA|make_trace.hpp" LIMIT_COUNT 1)
     if(uses)
-      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS
-                   TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared")
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS ${data_paths})
     endif()
   endforeach()
 endfunction()
 
 # unit: one file per source file, same path. golden: bytes, then what they mean.
 file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS tests/unit/*.cpp tests/golden/*.cpp tests/tls/*.cpp)
-tell_data_paths(${unit_sources})
+if(UNITY)
+  tell_data_paths(${PROJECT_SOURCE_DIR}/tests/golden/cases.cpp)  # it is the simulator's, too
+else()
+  tell_data_paths(${unit_sources})
+endif()
 list(APPEND unit_sources ${PROJECT_SOURCE_DIR}/tests/comparison/made_runs.cpp)
 # Under the race detector only those of what two threads, or a thread and the kernel, share.
 if(MODE STREQUAL "thread")
@@ -91,6 +96,13 @@ if(MODE STREQUAL "fuzz")
   target_sources(fuzz_tls_records PRIVATE tests/tls/certificates.cpp)
   target_link_libraries(fuzz_tls_records PRIVATE OpenSSL::SSL)
 endif()
+
+if(UNITY)
+  target_compile_definitions(unit_tests PRIVATE ${data_paths})
+endif()
+compile_together(unit_tests)
+compile_together(sim)
+compile_together(sim_tests)
 
 # Half of what a test costs to compile is reading headers. A compiler cache cannot share what was built
 # with a precompiled header, so it goes without; then a source that forgets an include does not compile.
@@ -175,32 +187,36 @@ target_link_libraries(receiver PRIVATE Threads::Threads OpenSSL::SSL)
 add_library(hung_disk MODULE tests/e2e/hung_disk/hung_disk.cpp)
 target_compile_options(hung_disk PRIVATE ${warnings})
 target_link_libraries(hung_disk PRIVATE ${CMAKE_DL_LIBS})
+add_library(shifted_clock MODULE tests/e2e/shifted_clock/shifted_clock.cpp)
+target_compile_options(shifted_clock PRIVATE ${warnings})
+target_link_libraries(shifted_clock PRIVATE ${CMAKE_DL_LIBS})
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
-# What is measured in time runs alone. That, what waits for many seconds or rows, and what looks at words
-# says little under sanitizers, and costs the most there.
-set(measured_e2e client_test compare_test events_test losses_test network_test spoilers_test truth_test verdict_test wire_test)
-set(timed_e2e ${measured_e2e} backpressure_test calibration_test dataset_test durable_test exact_test
-    figures_test find_test formats_test habits_test resume_test screen_test secrets_test)
-# These repeat, for the C++ code, what others do under sanitizers, too.
-list(APPEND timed_e2e barriers_test lacks_test overtaken_test repeat_test rules_test run_order_test
-     steps_test support_test)
-list(APPEND timed_e2e compare_table_test doctor_test dual_test help_test server_counts_test)
+# What is measured in time runs alone.
+set(measured_e2e client_test compare_power_test events_test losses_test network_test spoilers_test truth_test verdict_test wire_test)
+# Under sanitizers only what memory errors could hide in that unit_tests and sim_tests do not reach: sockets, TLS,
+# processes, kills, servers and inputs that mean no good.
+set(sanitized_e2e abandon_test closed_test connections_test containers_test cut_lanes_test engines_test folder_test
+    hostile_test interrupt_test keys_test limits_test live_page_test live_test mock_test nginx_test outcomes_test
+    quirks_test refusal_test sweep_test targets_test terminal_test tls_test users_failures_test users_test)
+# These begin first: half a minute or more, most of it waiting.
+set(long_e2e calibration_test compare_test connections_test dialects_test durable_test exact_test figures_test find_test lacks_test
+    metrics_test overtaken_test periods_test preflight_test resume_test secrets_test sweep_test tls_test)
 file(GLOB e2e_tests CONFIGURE_DEPENDS tests/e2e/*_test.py)
 foreach(test ${e2e_tests})
   get_filename_component(name ${test} NAME_WE)
   set(labels e2e)
-  if(name IN_LIST timed_e2e)
-    list(APPEND labels timed)
+  if(NOT name IN_LIST sanitized_e2e)
+    list(APPEND labels release_only)
   endif()
   set(alone FALSE)
-  set(cost 30)  # the longest begin first, side by side
+  set(cost 30)
   if(name IN_LIST measured_e2e)
     set(alone TRUE)
     set(cost 0)
-  elseif(name IN_LIST timed_e2e)
-    set(cost 60)
+  elseif(name IN_LIST long_e2e)
+    set(cost 200)
   endif()
   add_test(NAME e2e.${name} COMMAND Python3::Interpreter -B ${test})
   set_tests_properties(e2e.${name} PROPERTIES LABELS "${labels}" RUN_SERIAL ${alone} COST ${cost} TIMEOUT 900 ENVIRONMENT
-    "DRIFTLESS=$<TARGET_FILE:driftless>;MODE=${MODE};RECEIVER=$<TARGET_FILE:receiver>;PROBES=${PROBES};DATA=${PROJECT_SOURCE_DIR}/tests/data;HUNG_DISK_LIBRARY=$<TARGET_FILE:hung_disk>")
+    "DRIFTLESS=$<TARGET_FILE:driftless>;MODE=${MODE};RECEIVER=$<TARGET_FILE:receiver>;PROBES=${PROBES};DATA=${PROJECT_SOURCE_DIR}/tests/data;HUNG_DISK_LIBRARY=$<TARGET_FILE:hung_disk>;SHIFTED_CLOCK_LIBRARY=$<TARGET_FILE:shifted_clock>")
 endforeach()

@@ -22,7 +22,9 @@ HostFinding judged(bool well, const char* topic, std::string found, std::string 
 
 HostFinding judge_cpus(const HostSettings& s) {
     return judged(
-        s.cpus_allowed >= cpus_enough, "CPUs", fmt::format("{} CPUs are allowed", s.cpus_allowed),
+        s.cpus_allowed >= cpus_enough, "CPUs",
+        s.cpus_allowed == 1 ? "1 CPU is allowed"
+                            : fmt::format("{} CPUs are allowed", s.cpus_allowed),
         "the engine and the writer need one CPU each, and the rest of the system a third");
 }
 

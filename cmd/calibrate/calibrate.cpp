@@ -1,6 +1,5 @@
 #include "cmd/calibrate/calibrate.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,9 +15,13 @@
 #include "cmd/pinning.hpp"
 #include "cmd/realtime.hpp"
 #include "cmd/ring_errors.hpp"
+#include "cmd/screen/print.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/host/cpu_load.hpp"
+#include "engine/host/engine_cpus.hpp"
 #include "engine/stats/verdict.hpp"
+#include "proto/core/counted.hpp"
+#include "proto/record/client_sample.hpp"
 
 namespace driftless {
 
@@ -29,16 +32,16 @@ constexpr std::uint32_t streams_of_rehearsals[] = {200, 600, 1200, 2000};
 constexpr double kept_up = 0.9;
 
 int fail_floor(const Error& error) {
-    fmt::print(stderr, "driftless calibrate: {}\n", ring_refusal(error, read_ring_bars()));
+    print(stderr, "driftless calibrate: {}\n", ring_refusal(error, read_ring_bars()));
     return exit_host;
 }
 
 /// The rehearsals need a folder, where a container often has none that can be written to.
 int fail_rehearsal(const Error& error) {
-    fmt::print(stderr,
-               "driftless calibrate: cannot {}: {}; calibration writes to $TMPDIR, or /tmp if "
-               "unset; set TMPDIR to a writable folder\n",
-               error.doing, reason_of(error));
+    print(stderr,
+          "driftless calibrate: cannot {}: {}; calibration writes to $TMPDIR, or /tmp if "
+          "unset; set TMPDIR to a writable folder\n",
+          error.doing, reason_of(error));
     return exit_host;
 }
 
@@ -47,32 +50,32 @@ std::string microseconds_text(std::int64_t ns) {
 }
 
 void print_spread(const char* name, const Spread& spread) {
-    fmt::print("{:<34} {:>9} {:>9} {:>9} {:>9}\n", name, microseconds_text(spread.p50_ns),
-               microseconds_text(spread.p99_ns), microseconds_text(spread.p999_ns),
-               microseconds_text(spread.max_ns));
+    print(stdout, "{:<34} {:>9} {:>9} {:>9} {:>9}\n", name, microseconds_text(spread.p50_ns),
+          microseconds_text(spread.p99_ns), microseconds_text(spread.p999_ns),
+          microseconds_text(spread.max_ns));
 }
 
 void print_floor(const Calibration& c) {
-    fmt::print("{:<34} {:>9} {:>9} {:>9} {:>9}\n", "us", "p50", "p99", "p99.9", "max");
+    print(stdout, "{:<34} {:>9} {:>9} {:>9} {:>9}\n", "us", "p50", "p99", "p99.9", "max");
     print_spread("late after a spin", c.wake_spin);
     print_spread("late after sleep and spin (hybrid)", c.wake_hybrid);
     print_spread("late after a sleep", c.wake_sleep);
     print_spread("sending 300 bytes", c.fire_small);
     print_spread("sending 16 KiB", c.fire_large);
-    fmt::print(
+    print(
+        stdout,
         "a spinning thread was preempted for more than 20 us {:.0f} times per second, for {:.2f} % "
         "of its time, at most {:.3f} ms\n",
         c.spin_gaps_per_s, 100 * c.spin_lost_share, static_cast<double>(c.spin_gap_max_ns) / 1e6);
 }
 
-void print_rehearsal(const Rehearsal& r) {
-    fmt::print(
-        "{:>5} streams: {:>6} chunks/s, engine {:.0f} % busy, drift p50 {} us, p99 {} us{}\n",
-        r.streams, r.chunks, 100 * r.busy_share, microseconds_text(r.drift.p50_ns),
-        microseconds_text(r.drift.p99_ns),
-        static_cast<double>(r.chunks) < kept_up * static_cast<double>(r.chunks_asked)
-            ? fmt::format(" (asked for {})", r.chunks_asked)
-            : "");
+void print_rehearsal(const Rehearsal& r, std::uint32_t engines) {
+    print(stdout, "{:>5} streams: {:>6} chunks/s, {} {:.0f} % busy, drift p50 {} us, p99 {} us{}\n",
+          r.streams, r.chunks, engines > 1 ? "busiest engine" : "engine", 100 * r.busy_share,
+          microseconds_text(r.drift.p50_ns), microseconds_text(r.drift.p99_ns),
+          static_cast<double>(r.chunks) < kept_up * static_cast<double>(r.chunks_asked)
+              ? fmt::format(" (asked for {})", r.chunks_asked)
+              : "");
 }
 
 /// A tenth of everything with --quick.
@@ -92,7 +95,8 @@ Result<void> rehearse(const MeasuredHost& host, bool quick, Calibration& calibra
     if (!opened) {
         return opened.error();
     }
-    for (const std::uint32_t streams : streams_of_rehearsals) {
+    for (const std::uint32_t streams_of_one : streams_of_rehearsals) {
+        const std::uint32_t streams = streams_of_one * host.engines();
         if (streams > connection_files(calibration.file_limit)) {
             break;
         }
@@ -101,7 +105,7 @@ Result<void> rehearse(const MeasuredHost& host, bool quick, Calibration& calibra
             return done.error();
         }
         const Rehearsal& r = done.value();
-        print_rehearsal(r);
+        print_rehearsal(r, host.engines());
         calibration.rehearsals.push_back(r);
         if (quick || r.busy_share > busy_max || r.lost ||
             static_cast<double>(r.chunks) < kept_up * static_cast<double>(r.chunks_asked)) {
@@ -118,23 +122,23 @@ Result<void> rehearse(const MeasuredHost& host, bool quick, Calibration& calibra
 bool accept(const Calibration& calibration, bool accept_noise) {
     const std::vector<std::string> noise = noise_of(calibration);
     for (const std::string& what : noise) {
-        fmt::print(accept_noise ? stdout : stderr, "{}{}; a quiet host stays below {:.0f} %\n",
-                   accept_noise ? "noise: " : "driftless calibrate: ", what, 100 * noise_max);
+        print(accept_noise ? stdout : stderr, "{}{}; a quiet host stays below {:.0f} %\n",
+              accept_noise ? "noise: " : "driftless calibrate: ", what, 100 * noise_max);
     }
     if (noise.empty() || accept_noise) {
         return true;
     }
-    fmt::print(stderr,
-               "driftless calibrate: nothing was saved: stop other programs and try again, choose "
-               "another core with --cpu, or keep these figures with --accept-noise\n");
+    print(stderr,
+          "driftless calibrate: nothing was saved: stop other programs and try again, choose "
+          "another core with --cpu, or keep these figures with --accept-noise\n");
     return false;
 }
 
 int save(const Calibration& calibration, const std::string& path) {
     if (path.empty()) {
-        fmt::print(stderr,
-                   "driftless calibrate: neither XDG_STATE_HOME nor HOME is set; name an output "
-                   "file with --out\n");
+        print(stderr,
+              "driftless calibrate: neither XDG_STATE_HOME nor HOME is set; name an output "
+              "file with --out\n");
         return exit_usage;
     }
     std::error_code failed;
@@ -144,20 +148,20 @@ int save(const Calibration& calibration, const std::string& path) {
     }
     const Result<void> written = write_whole_file(path, to_json(calibration));
     if (failed || !written) {
-        fmt::print(stderr,
-                   "driftless calibrate: {} cannot be written; name another file with --out\n",
-                   path);
+        print(stderr, "driftless calibrate: {} cannot be written; name another file with --out\n",
+              path);
         return exit_host;
     }
-    fmt::print("saved: {}\n", path);
+    print(stdout, "saved: {}\n", path);
     return exit_done;
 }
 
 void print_end(const Calibration& c, const HostSettings& settings) {
-    fmt::print("reads {}{} chunks/s at 60 % of its core; {} connections to one server\n",
-               c.chunks_extrapolated ? "an estimated " : "", c.chunks_per_s_max, c.connections_max);
+    print(stdout, "reads {}{} chunks/s at 60 % of {}; {} connections to one server\n",
+          c.chunks_extrapolated ? "an estimated " : "", c.chunks_per_s_max,
+          c.engines > 1 ? "the busiest engine's core" : "its core", c.connections_max);
     for (const std::string& line : advice_of(c, settings)) {
-        fmt::print("advice: {}\n", line);
+        print(stdout, "advice: {}\n", line);
     }
 }
 
@@ -172,31 +176,29 @@ int run_calibrate(int argc, char** argv) {
     const std::vector<std::uint32_t> allowed = allowed_cpus();
     const std::uint32_t cpu =
         parsed.options.cpu ? *parsed.options.cpu : find_quiet_cpu(std::nullopt).cpu;
-    std::vector<std::uint32_t> others;
-    std::copy_if(allowed.begin(), allowed.end(), std::back_inserter(others),
-                 [cpu](std::uint32_t other) { return other != cpu; });
-    if (others.empty()) {
-        others.push_back(cpu);
-    }
+    const std::vector<std::uint32_t> engine_cpus =
+        find_engine_cpus(cpu, parsed.options.engines, engines_max, allowed);
     const Result<void> pinned = pin_this_thread(cpu);
     if (!pinned) {
-        fmt::print(stderr, "driftless calibrate: {}\n", pinning_refusal(cpu, pinned.error()));
+        print(stderr, "driftless calibrate: {}\n", pinning_refusal(cpu, pinned.error()));
         return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
     }
     sharpen_timers();
     if (parsed.options.realtime && !run_before_others()) {
-        fmt::print(stderr, "driftless calibrate: {}\n", realtime_refusal);
+        print(stderr, "driftless calibrate: {}\n", realtime_refusal);
         return exit_host;
     }
     const HostFacts host = read_host_facts();
     const HostSettings settings = read_host_settings(cpu, allowed.size());
-    const MeasuredHost measured{cpu, others, allowed, parsed.options.realtime};
+    const MeasuredHost measured{engine_cpus, cpus_beside(engine_cpus, allowed), allowed,
+                                parsed.options.realtime};
     Calibration calibration = begin_calibration(host, measured);
     calibration.file_limit = settings.file_limit;
     calibration.connections_max = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(settings.ports, connection_files(settings.file_limit)));
-    fmt::print("{}, {} x {}, engine on CPU {}{}\n", host.kernel, host.cpus_online, host.cpu_model,
-               cpu, calibration.realtime ? ", before ordinary threads" : "");
+    print(stdout, "{}, {} x {}, {} on CPU {}{}\n", host.kernel, host.cpus_online, host.cpu_model,
+          counted(measured.engines(), "engine", "engines"), cpu_list_text(engine_cpus),
+          calibration.realtime ? ", before ordinary threads" : "");
     const bool quick = parsed.options.quick;
     if (const Result<void> floor = measure_floor(floor_plan(quick), measured, calibration);
         !floor) {
@@ -210,9 +212,10 @@ int run_calibrate(int argc, char** argv) {
     if (!accept(calibration, parsed.options.accept_noise)) {
         return exit_host;
     }
-    return save(calibration, parsed.options.out.empty()
-                                 ? default_calibration_path(calibration.realtime)
-                                 : parsed.options.out);
+    return save(calibration,
+                parsed.options.out.empty()
+                    ? default_calibration_path({calibration.realtime, calibration.engines})
+                    : parsed.options.out);
 }
 
 }  // namespace driftless

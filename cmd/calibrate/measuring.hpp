@@ -1,5 +1,6 @@
 /// Measuring: what `driftless calibrate` and a replay without a calibration do to know their host.
-/// Runs on the calling thread, which is pinned as the engine will be; prints nothing.
+/// Runs on the calling thread, which is pinned as the engine will be, and on one for each further
+/// engine; prints nothing.
 #pragma once
 
 #include <atomic>
@@ -22,27 +23,28 @@ struct FloorPlan {
     Duration most = seconds(60);       ///< for the waits, and for the fires; a busy host takes long
 };
 
-/// Where the engine and all else run.
+/// Where the engines and all else run.
 struct MeasuredHost {
-    std::uint32_t engine_cpu = 0;
-    std::vector<std::uint32_t> others;       ///< CPUs that the engine leaves free; at least one
+    std::vector<std::uint32_t> engine_cpus;  ///< [engine], at least one; the first is the caller's
+    std::vector<std::uint32_t> others;       ///< CPUs that the engines leave free; at least one
     std::vector<std::uint32_t> allowed;      ///< as they were before anything was pinned
-    bool realtime = false;                   ///< the calling thread goes before ordinary ones
+    bool realtime = false;                   ///< engines go before ordinary threads
     const std::atomic<int>* stop = nullptr;  ///< more than 0 ends the measuring; null: nothing does
 
     bool stopped() const { return stop != nullptr && stop->load() > 0; }
+    std::uint32_t engines() const { return static_cast<std::uint32_t>(engine_cpus.size()); }
 };
 
 /// Now, of this host and kernel; nothing measured yet.
 Calibration begin_calibration(const HostFacts& facts, const MeasuredHost& host);
 
-/// Gaps, waits, fires, and what others took meanwhile. Errors: those of the ring and of sockets;
-/// cancelled.
+/// Gaps, waits, fires, and what others took meanwhile, of all engines at once: the worst of them.
+/// Errors: those of the ring, of sockets and of threads; cancelled.
 Result<void> measure_floor(const FloorPlan& plan, const MeasuredHost& host, Calibration& out);
 
-/// Before a replay: the floor and one rehearsal, in less than 2 s. A rehearsal that fails is left
-/// out; `why_no_rehearsal` says why then, and is empty else. A stop ends it within half a second.
-/// `wait`: name of the policy.
+/// Before a replay: the floor and one rehearsal, in less than 2 s. If the rehearsal fails, it is
+/// left out and `why_no_rehearsal` has the reason; otherwise that is empty. A stop ends it within
+/// half a second. `wait`: name of the policy.
 Result<void> measure_briefly(const MeasuredHost& host, const char* wait, Calibration& out,
                              std::string& why_no_rehearsal);
 

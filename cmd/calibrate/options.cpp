@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "cmd/engine_count.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/options_flags.hpp"
 #include "cmd/values.hpp"
@@ -17,7 +18,7 @@ constexpr const char* description =
     "read\n"
     "with the engine at most 60 % busy. `replay` compares its runs with these figures; without "
     "them\n"
-    "it measures for up to 2 s before each run.\n";
+    "it measures for about 2 s before each run, longer while others use the CPUs.\n";
 
 constexpr const char* footer =
     R"(Run it while the machine is idle; otherwise it reports what it saw and saves nothing.
@@ -51,7 +52,7 @@ ParsedCalibrate parse_calibrate_options(int argc, char** argv) {
     CLI::App app(description, "driftless calibrate");
     app.footer(footer);
     app.allow_extras();
-    app.get_formatter()->column_width(36);
+    app.get_formatter()->column_width(28);
     Flags flags(app);
     flags.group("Flags");
     flags.value("--out", "FILE",
@@ -59,15 +60,17 @@ ParsedCalibrate parse_calibrate_options(int argc, char** argv) {
                 parse_path, parsed.options.out);
     flags.value("--cpu", "N", "CPU of the engine [chosen as in replay]", nullptr, parse_cpu,
                 parsed.options.cpu);
+    flags.value("--engines", "N|auto",
+                "for replays with as many engines, measured together; saved in a\n"
+                "separate file, calibration-engines-N.json",
+                "1", parse_engines, parsed.options.engines);
     flags.on_off("--realtime",
                  "for replays with --realtime; saved in a separate file,\n"
                  "calibration-realtime.json",
                  parsed.options.realtime);
-    flags.on_off("--accept-noise",
-                 "save the figures even if others used more than 3 % of the engine's CPU",
+    flags.on_off("--accept-noise", "save figures even if others used over 3 % of the engine's CPU",
                  parsed.options.accept_noise);
-    flags.on_off("--quick",
-                 "takes 5 s: a tenth of the measurements, one rehearsal; only a rough floor",
+    flags.on_off("--quick", "takes 5 s: a tenth of the measurements, one rehearsal; a rough floor",
                  parsed.options.quick);
     try {
         app.parse(argc, argv);
@@ -80,7 +83,7 @@ ParsedCalibrate parse_calibrate_options(int argc, char** argv) {
         parsed.exit_code = exit_done;
     } catch (const CLI::ParseError& error) {
         std::fprintf(stderr, "driftless calibrate: %s (see driftless calibrate --help)\n",
-                     error.what());
+                     reason_of(error).c_str());
         parsed.exit_code = exit_usage;
     }
     return parsed;

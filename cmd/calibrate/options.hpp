@@ -10,6 +10,7 @@ namespace driftless {
 struct CalibrateOptions {
     std::string out;  ///< file; empty: where `replay` looks
     std::optional<std::uint32_t> cpu;
+    std::uint32_t engines = 1;  ///< or `engines_auto`
     bool quick = false;         ///< a tenth of the measurements and one rehearsal
     bool realtime = false;      ///< for replays with --realtime
     bool accept_noise = false;  ///< save what was measured while others had the CPU, too

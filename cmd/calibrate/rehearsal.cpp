@@ -5,10 +5,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string_view>
 
 #include "engine/calibrate/floor.hpp"
@@ -50,10 +52,28 @@ std::int64_t number(JsonValue sample, std::string_view key) {
     return sample.find(key).as_i64().value_or(0);
 }
 
-/// The second with the most chunks.
+/// What one engine did in a sample of its own, which is about a second.
+struct EngineSecond {
+    std::int64_t chunks = 0;  ///< per second
+    double taken_share = 0;
+    double busy_share = 0;
+};
+
+EngineSecond second_of(JsonValue s, std::int64_t span_ns) {
+    const double span = static_cast<double>(span_ns);
+    const std::int64_t busy = number(s, "busy_fire_ns") + number(s, "busy_receive_ns") +
+                              number(s, "busy_prepare_ns") + number(s, "busy_stamps_ns");
+    return {number(s, "chunks") * 1'000'000'000 / span_ns,
+            static_cast<double>(number(s, "run_delay_ns") + number(s, "steal_ns")) / span,
+            static_cast<double>(busy) / span};
+}
+
+/// The second with the most chunks. All engines sample from time 0 on, so that the samples of one
+/// place are of about the same second.
 Result<void> read_client(const std::string& path, Rehearsal& rehearsal) {
     std::ifstream file(path);
     JsonDocument document;
+    std::map<std::int64_t, std::vector<EngineSecond>> engines;
     for (std::string line; std::getline(file, line);) {
         const Result<JsonValue> sample = document.parse(line);
         if (!sample) {
@@ -63,20 +83,25 @@ Result<void> read_client(const std::string& path, Rehearsal& rehearsal) {
         const std::int64_t span = number(s, "to_ns") - number(s, "from_ns");
         rehearsal.lost =
             rehearsal.lost || number(s, "ring_dropped_payloads") > 0 || number(s, "no_buffers") > 0;
-        if (span < sample_ns_min) {
-            continue;
+        if (span >= sample_ns_min) {
+            engines[number(s, "engine")].push_back(second_of(s, span));
         }
-        const std::int64_t rate = number(s, "chunks") * 1'000'000'000 / span;
-        if (rate <= rehearsal.chunks) {
-            continue;
+    }
+    std::vector<EngineSecond> all;
+    for (const auto& [engine, seconds] : engines) {
+        all.resize(std::max(all.size(), seconds.size()));
+        for (std::size_t at = 0; at < seconds.size(); ++at) {
+            all[at].chunks += seconds[at].chunks;
+            all[at].taken_share = std::max(all[at].taken_share, seconds[at].taken_share);
+            all[at].busy_share = std::max(all[at].busy_share, seconds[at].busy_share);
         }
-        rehearsal.chunks = rate;
-        rehearsal.taken_share =
-            static_cast<double>(number(s, "run_delay_ns") + number(s, "steal_ns")) /
-            static_cast<double>(span);
-        const std::int64_t busy = number(s, "busy_fire_ns") + number(s, "busy_receive_ns") +
-                                  number(s, "busy_prepare_ns") + number(s, "busy_stamps_ns");
-        rehearsal.busy_share = static_cast<double>(busy) / static_cast<double>(span);
+    }
+    for (const EngineSecond& second : all) {
+        if (second.chunks > rehearsal.chunks) {
+            rehearsal.chunks = second.chunks;
+            rehearsal.taken_share = second.taken_share;
+            rehearsal.busy_share = second.busy_share;
+        }
     }
     return {};
 }
@@ -121,7 +146,7 @@ Result<Child> Rehearsals::start(const std::vector<std::string>& arguments, int o
     command.output = output;
     command.messages = file.value();
     const cpu_set_t all = cpu_set_of(host_.allowed);
-    const cpu_set_t own = cpu_set_of({host_.engine_cpu});
+    const cpu_set_t own = cpu_set_of({host_.engine_cpus.front()});
     (void)::sched_setaffinity(0, sizeof all, &all);
     Result<Child> process = Child::start(command);
     (void)::sched_setaffinity(0, sizeof own, &own);
@@ -193,7 +218,8 @@ Result<Rehearsal> Rehearsals::run(std::uint32_t streams) {
     arguments.insert(arguments.end(),
                      {"--no-preflight", "--model", "mock-model", "--spread", "--chunks", "none",
                       "--no-progress", "--calibration", "none", "--wait", wait_, "--cpu",
-                      std::to_string(host_.engine_cpu), "--out", name});
+                      std::to_string(host_.engine_cpus.front()), "--engines",
+                      std::to_string(host_.engines()), "--out", name});
     if (host_.realtime) {
         arguments.push_back("--realtime");
     }

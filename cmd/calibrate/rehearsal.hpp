@@ -15,8 +15,8 @@
 
 namespace driftless {
 
-/// Streams begin within `begin_ms` and last 20 ms a chunk: longer than that, so that for a while
-/// there are all of them.
+/// Streams begin within `begin_ms` and last 20 ms per chunk. They last longer than `begin_ms`, so
+/// that for a while all of them are open.
 struct RehearsalShape {
     std::uint32_t begin_ms = 800;
     std::uint32_t chunks_a_stream = 110;
@@ -24,8 +24,9 @@ struct RehearsalShape {
 
 class Rehearsals {
   public:
-    /// The engine of the replays runs on the host's engine CPU, as the calling thread does, and
-    /// waits as `wait` says ("auto" or the name of a policy); the mock on the first of the others.
+    /// The replays have as many engines as the host, the first on the CPU of the calling thread;
+    /// they wait as `wait` says ("auto" or the name of a policy). The mock is on the first other
+    /// CPU.
     Rehearsals(MeasuredHost host, RehearsalShape shape, const char* wait)
         : host_(std::move(host)), shape_(shape), wait_(wait) {}
     ~Rehearsals();
@@ -52,8 +53,8 @@ class Rehearsals {
     std::string url_;
 };
 
-/// Chunks per second at which the engine would be `busy_share` busy: between two rehearsals, or
-/// drawn on from the last one (`extrapolated`). 0 where nothing was measured.
+/// Chunks per second at which the busiest engine would be `busy_share` busy: interpolated between
+/// two rehearsals, or extrapolated from the last one (`extrapolated`). 0: nothing was measured.
 struct Capacity {
     std::int64_t chunks_per_s = 0;
     bool extrapolated = false;

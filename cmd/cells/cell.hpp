@@ -47,7 +47,7 @@ struct CellEnd {
 
 /// Runs a cell to its end. The first two requests to stop (SIGINT, SIGTERM, SIGHUP) that come while
 /// it runs are passed on to the replay: at the first it drains, at the second it cancels. Makes the
-/// folders above the run folder. What the host refuses is a cell that failed, too.
+/// folders above the run folder. If the host refuses something, the cell has failed, too.
 CellEnd run_cell(const Cell& cell);
 
 /// The environment of a cell's hooks: ours, and DRIFTLESS_SPEED=2 for the value "speed", dashes as

@@ -1,5 +1,6 @@
-/// What a sweep and a search do alike before they go on after a kill: where they began, what a try
-/// left that was cut off, and who still writes it. Prints nothing.
+/// What `sweep` and `find` both do before they resume after a kill: return to the folder where they
+/// began, set aside what an unfinished try left, and wait for a replay that still writes. Prints
+/// nothing.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,12 @@
 
 namespace driftless {
 
-/// As it is where that cannot be known.
+/// The path unchanged if it cannot be resolved.
 std::string absolute_path(const std::string& path);
 
-/// Goes to the folder in which the cells began, because paths and hooks go by that (empty: stays),
-/// and sees that the traces are what they were. Returns why it cannot go on, or the empty text.
+/// Changes to the folder in which the cells began (empty: stays), because paths and hooks are
+/// relative to it, and checks that the traces have not changed. Returns why the cells cannot go on,
+/// or the empty text.
 std::string go_home(const std::string& home, const std::vector<KeptTrace>& traces);
 
 enum class OrphanEnd : std::uint8_t {
@@ -23,18 +25,18 @@ enum class OrphanEnd : std::uint8_t {
     runs,     ///< its replay still does, after 10 s
     stopped,  ///< the user asked to stop
 };
-/// The replay of a process that was killed dies with it, or drains for a while.
+/// Waits for the replay of a process that was killed: it dies with it, or drains for a while.
 OrphanEnd wait_for_orphan(const std::string& run_folder);
 
-/// What a try left that was cut off is kept beside its place, as NAME.cut-1 or the next that is
-/// free. Returns that name; empty where nothing was there. Errors: exists; those of rename.
+/// Renames what an unfinished try left to NAME.cut-1, or to the next number that is free. Returns
+/// the new name; empty if nothing was there. Errors: exists; those of rename.
 Result<std::string> set_aside(const std::string& folder, const std::string& name);
 
 /// The names of all that was set aside of `name`, in order.
 std::vector<std::string> cuts_of(const std::string& folder, const std::string& name);
 
-/// Gives back the shared memory (engine/record/fired_marks.hpp) of tries that were cut off, for
-/// which another one stands in that has ended. Their files stay.
+/// Frees the shared memory (engine/record/fired_marks.hpp) of unfinished tries, once another try
+/// has taken their place and has ended. Their files stay.
 void forget_marks(const std::string& folder, const std::vector<std::string>& cuts);
 
 }  // namespace driftless

@@ -11,6 +11,7 @@
 #include "cmd/stop.hpp"
 #include "cmd/values.hpp"
 #include "engine/host/child.hpp"
+#include "engine/time/monotonic.hpp"
 
 namespace driftless {
 
@@ -23,12 +24,6 @@ constexpr std::int64_t ns_per_ms = 1'000'000;
 constexpr std::int64_t try_ns_max = 30 * ns_per_second;
 constexpr std::int64_t try_pause_ns = ns_per_second / 2;
 
-std::int64_t now_ns() {
-    timespec now{};
-    (void)::clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * ns_per_second + now.tv_nsec;
-}
-
 bool asked_to_stop(int stops) {
     return stop_requests().load() > stops;
 }
@@ -36,8 +31,8 @@ bool asked_to_stop(int stops) {
 /// Ends a group that is over its time: asked first, then killed.
 void end_group(Child& child) {
     child.signal_group(SIGTERM);
-    const std::int64_t end = now_ns() + end_grace_ns;
-    while (now_ns() < end && !child.wait(end - now_ns())) {
+    const std::int64_t end = monotonic_ns() + end_grace_ns;
+    while (monotonic_ns() < end && !child.wait(end - monotonic_ns())) {
     }
     child.signal_group(SIGKILL);  // those who did not listen, the leader or others
 }
@@ -80,9 +75,9 @@ HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
         return explain(hook, HookOutcome::failed,
                        "/bin/sh cannot be started: " + reason_of(child.error()), output);
     }
-    const std::int64_t end = now_ns() + hook.limit_ns;
-    while (now_ns() < end && !asked_to_stop(stops)) {
-        if (const std::optional<ChildEnd> ended = child.value().wait(end - now_ns()); ended) {
+    const std::int64_t end = monotonic_ns() + hook.limit_ns;
+    while (monotonic_ns() < end && !asked_to_stop(stops)) {
+        if (const std::optional<ChildEnd> ended = child.value().wait(end - monotonic_ns()); ended) {
             return judge(hook, *ended, output);
         }
     }
@@ -95,17 +90,17 @@ HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
 
 HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& environment,
                         const std::string& output, int stops) {
-    const std::int64_t end = now_ns() + hook.limit_ns;
+    const std::int64_t end = monotonic_ns() + hook.limit_ns;
     HookEnd last;
     do {
         Hook one = hook;
-        const std::int64_t left_ms = (end - now_ns() + ns_per_ms - 1) / ns_per_ms;
+        const std::int64_t left_ms = (end - monotonic_ns() + ns_per_ms - 1) / ns_per_ms;
         one.limit_ns = std::clamp<std::int64_t>(left_ms * ns_per_ms, ns_per_ms, try_ns_max);
         last = run_hook(one, environment, output, stops);
         if (last.outcome == HookOutcome::done || last.outcome == HookOutcome::stopped) {
             return last;
         }
-    } while (now_ns() + try_pause_ns < end && pause_ns(try_pause_ns, stops));
+    } while (monotonic_ns() + try_pause_ns < end && pause_ns(try_pause_ns, stops));
     if (asked_to_stop(stops)) {
         return explain(hook, HookOutcome::stopped, "stopped by the user", output);
     }
@@ -114,10 +109,10 @@ HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& enviro
 }
 
 bool pause_ns(std::int64_t ns, int stops) {
-    const std::int64_t end = now_ns() + ns;
+    const std::int64_t end = monotonic_ns() + ns;
     while (!asked_to_stop(stops)) {
         // A signal that comes just before a sleep does not end it, so that none is long.
-        const std::int64_t left = std::min<std::int64_t>(end - now_ns(), ns_per_second / 5);
+        const std::int64_t left = std::min<std::int64_t>(end - monotonic_ns(), ns_per_second / 5);
         if (left <= 0) {
             return true;
         }

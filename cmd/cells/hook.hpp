@@ -1,7 +1,7 @@
-/// Hooks: shell commands of the user's around a cell, as to start a server, to wait until it is
-/// ready, to stop it. Each has a time limit; at the limit its whole process group is killed. What a
-/// hook leaves running in the background when it ends goes on: that is how it starts a server.
-/// Prints nothing.
+/// Hooks: the user's shell commands around a cell, for example to start a server, to wait until it
+/// is ready, to stop it. Each has a time limit; at the limit its whole process group is killed. A
+/// process that a hook leaves in the background when it ends keeps running: that is how a hook
+/// starts a server. Prints nothing.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +34,12 @@ struct HookEnd {
 HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
                  const std::string& output, int stops);
 
-/// The same, again and again with a pause of 0.5 s, until its exit code is 0 or its limit is over.
-/// One try has at most 30 s. `output` is that of the last try.
+/// Runs the hook repeatedly, with pauses of 0.5 s, until its exit code is 0 or its limit has
+/// passed. One try takes at most 30 s. `output` has what the last try printed.
 HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& environment,
                         const std::string& output, int stops);
 
-/// Waits; false, and at once, where the user asks to stop.
+/// Waits. Returns false at once if the user asks to stop.
 bool pause_ns(std::int64_t ns, int stops);
 
 }  // namespace driftless

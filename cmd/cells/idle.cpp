@@ -46,7 +46,7 @@ class Servers {
             asked.host = host_header(target.url);
             asked.root_path = target.root_path;
             asked.run_id = "sweep";
-            asked.timeout = page_timeout;
+            asked.limits = AskLimits(page_timeout);
             asked.stop_requests = &stop_requests();
             servers_.push_back(std::make_unique<AskedServer>(std::move(asked)));
             pages_.push_back(std::make_unique<PageAsker>(driver, *servers_.back()));

@@ -1,5 +1,5 @@
-/// The idle barrier: between two cells, wait until no server has a request left. Prints nothing but
-/// a name that cannot be resolved, or a certificate that cannot be read.
+/// The idle barrier: between two cells, wait until no server has a request left. Prints nothing,
+/// except that a name cannot be resolved or a certificate cannot be read.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ struct KeptTrace {
 Result<std::vector<KeptTrace>> keep_traces(const std::vector<std::string>& paths,
                                            std::string& path);
 
-/// The first of `kept` that is not what it was, or that cannot be read; empty: all are.
+/// The path of the first of `kept` that has changed or cannot be read; empty: none.
 std::string changed_trace(const std::vector<KeptTrace>& kept);
 
 /// The key `traces` of `sweep.json` and `find.json`, and what that says.

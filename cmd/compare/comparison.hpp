@@ -19,8 +19,8 @@ namespace driftless {
 struct ComparisonWish {
     std::vector<ComparedMetric> metrics;      ///< empty: the usual ones
     std::vector<ChangeThreshold> thresholds;  ///< `--fail-if`
-    /// Half the draws of the room's default: the ends of an interval move by some 4 % of its width
-    /// from seed to seed, and a comparison of two hours takes half the time.
+    /// Half of the library's default number of draws: the ends of an interval then vary by some 4 %
+    /// of its width from seed to seed, and comparing two runs of an hour takes half the time.
     ComparisonOptions options{.resamples = 1000};
     bool unsure_fails = false;
     std::optional<double> detect;  ///< `--detect`: a change, of which is asked how much shows it
@@ -32,7 +32,7 @@ struct Comparison {
     std::vector<WorkDifference> differences;
     bool same_work = false;
 
-    // Nothing below where the comparison is refused.
+    // Empty from here on if the comparison is refused.
     ComparisonOptions options;
     std::optional<double> detect;
     GroupComparison groups;
@@ -46,10 +46,10 @@ struct Comparison {
 /// "ttft", "ttft_due", "tpot" or "e2e".
 const char* name_of(RowValue value);
 
-/// Of the requests that all runs have; by group for that value.
+/// How `value` changed, by group, over the requests that all runs have.
 std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value);
 
-/// Fills all below `same_work`; the runs and differences are there.
+/// Fills everything below `same_work`; runs and differences must be there already.
 void compare_rows(Comparison& comparison, const ComparisonWish& wish);
 
 }  // namespace driftless

@@ -14,11 +14,12 @@ struct CompareExports {
     std::string junit;
     std::string html;  ///< a file, never "-"
 
-    /// One of them has standard output for itself.
+    /// One of them goes to standard output, which then carries nothing else.
     bool take_stdout() const { return json == "-" || markdown == "-" || junit == "-"; }
 };
 
-/// `exit_done` where no file is there yet that would be written; prints which one is.
+/// `exit_done` if none of the files exists yet; otherwise prints which one does, and returns
+/// `exit_usage`.
 int check_exports(const CompareExports& exports);
 
 /// Writes what was asked for; of a refused comparison all but the page. Returns the exit code; what

@@ -101,9 +101,8 @@ void add_flags(Flags& flags, CompareCommand& command) {
     flags.values("--fail-if", "COND",
                  "exit 8 where it holds: \"ttft:p99 > +5 %\", \"errors > 0.1 %\"",
                  parse_change_threshold, wish.thresholds);
-    flags.value("--unsure", "pass|fail",
-                "result of a --fail-if whose bound is inside the interval: pass or fail", "pass",
-                parse_unsure, wish.unsure_fails);
+    flags.value("--unsure", "pass|fail", "result of a --fail-if whose bound is inside the interval",
+                "pass", parse_unsure, wish.unsure_fails);
     flags.group("Output");
     flags.on_off("--where", "by input size, turn, expected hit and time", command.parts.where);
     flags.value("--rows", "N", "list the requests that changed most", "0", parse_count,
@@ -111,8 +110,9 @@ void add_flags(Flags& flags, CompareCommand& command) {
     flags.group("Files, which must not exist yet (-: standard output)");
     CompareExports& files = command.exports;
     flags.value("--json", "FILE",
-                "all figures (compare.schema.json; with --table table.schema.json)", nullptr,
-                parse_path, files.json);
+                "all figures (schemas: driftless help compare.schema.json, with --table\n"
+                "table.schema.json)",
+                nullptr, parse_path, files.json);
     flags.value("--html", "FILE", "a page with charts, for a browser", nullptr, parse_path,
                 files.html);
     flags.value("--markdown", "FILE", "one page, for example for a GitHub job summary", nullptr,
@@ -164,7 +164,7 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
         line.text = help_of(app);
         return line;
     } catch (const CLI::ParseError& error) {
-        return refused(error.what());
+        return refused(reason_of(error));
     }
     std::string why = unknown_argument(app);
     why = why.empty() ? why_not_table(line.table, table) : why;

@@ -1,4 +1,4 @@
-/// The flags that `driftless compare --table` has for itself; --json and --html it shares.
+/// The flags that only `driftless compare --table` has; it shares --json and --html.
 ///
 /// Included by the options file only, like the flags that it adds to.
 #pragma once

@@ -56,7 +56,7 @@ struct ChangeView {
     std::vector<ChangeGroup> groups;
 };
 
-/// Over the requests whose value is known. A view each, but where all are in one group of it.
+/// Views over the requests whose value is known. A view that would have only one group is left out.
 std::vector<ChangeView> where_it_changed(const std::vector<PairedRequest>& requests, RowValue value,
                                          const ComparisonOptions& options);
 

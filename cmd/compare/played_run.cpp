@@ -193,7 +193,7 @@ std::string read_sides(const std::string& path, const GoodputRules& slo, Sides& 
         unmet.meet(record);
         SideRead& side = sides[static_cast<std::size_t>(record.side)];
         if (record.phase == Phase::warmup) {
-            side.timeline.add_warm_up(record.segment);
+            side.timeline.add_warm_up(record);
         } else if (record.phase == Phase::profile) {
             side.timeline.add(record);
             side.rows.push_back(read_row(record, slo));

@@ -2,7 +2,8 @@
 /// what became of each request. Owns about 200 bytes a request; the records themselves are read
 /// once and not kept.
 ///
-/// Requests of the phase `profile` alone. Of a request that was sent again its last try counts.
+/// Holds only requests of the phase `profile`. Of a request that was sent again, the last try
+/// counts.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ struct PlayedCounts {
     std::uint64_t other_length = 0;  ///< whole answers, shorter or longer than asked
     std::uint64_t abandoned = 0;     ///< by plan
     std::uint64_t censored = 0;      ///< cut off when the time of the run was over, by plan
-    std::uint64_t dropped = 0;       ///< not sent, for a row that they waited for failed
+    std::uint64_t dropped = 0;       ///< not sent: a row that they waited for failed
     std::uint64_t unplayed = 0;      ///< no record, or the user ended the run before their end
     std::uint64_t interrupted = 0;   ///< in flight when an earlier segment died
     std::uint64_t again = 0;         ///< sent again: the last try counts
@@ -65,9 +66,8 @@ struct PlayedRun {
 std::vector<const PlayedRun*> all_runs(const std::vector<PlayedRun>& a,
                                        const std::vector<PlayedRun>& b);
 
-/// Reads a run: one element, or two of a dual run. `slo`: instead of the run's own
-/// --goodput, where there is any.
-/// Returns the exit code; `why` says what cannot be read where that is none of `exit_done`.
+/// Reads a run: one element, or two for a dual run. `slo` replaces the run's own --goodput unless
+/// it is empty. Returns the exit code; if that is not `exit_done`, `why` says what cannot be read.
 int read_played(const std::string& folder, const GoodputRules& slo, std::vector<PlayedRun>& out,
                 std::string& why);
 

@@ -121,6 +121,19 @@ constexpr std::array work_parts{
              ""},
 };
 
+/// What all shards of one replay have alike, beside their work.
+constexpr std::array shard_parts{
+    WorkPart{"cache salt", Weight::refused,
+             [](const PlayedRun& run) { return run.facts.cache_salt.value_or("none"); }, ""},
+    WorkPart{"due instants", Weight::refused,
+             [](const PlayedRun& run) { return hex(run.facts.schedule_digest); }, ""},
+    WorkPart{"number of shards", Weight::refused,
+             [](const PlayedRun& run) {
+                 return run.facts.shard ? std::to_string(run.facts.shard->count) : "none";
+             },
+             ""},
+};
+
 class Differences {
   public:
     explicit Differences(std::vector<const PlayedRun*> runs) : runs_(std::move(runs)) {}
@@ -173,7 +186,12 @@ class Differences {
                 run->facts.is_live || run->facts.has_users
                     ? anew
                     : "driftless replay --resume " + run->folder + " continues it";
-            if (run->goes_on) {
+            if (const auto& merged = run->facts.info.merged; merged && merged->not_reported() > 0) {
+                add_state(name,
+                          fmt::format("{} of {} not reported by its shards", merged->not_reported(),
+                                      counted(run->facts.rows, "row", "rows")),
+                          "resume the shards that were killed, and merge all of them again");
+            } else if (run->goes_on) {
                 add_state(name, "is still running", "wait for its end");
             } else if (run->counts.unplayed > 0) {
                 add_state(name,
@@ -191,13 +209,14 @@ class Differences {
             }
         }
     }
-    void add_settings() {
+    /// As `compared` finds them.
+    void add_settings(decltype(&differing_settings) compared, Weight weight) {
         for (const PlayedRun* run : runs_) {
             const auto [first, value] =
-                differing_settings(runs_.front()->facts.arguments, run->facts.arguments);
+                compared(runs_.front()->facts.arguments, run->facts.arguments);
             if (first != value) {
                 found_.push_back(
-                    {Weight::told, "settings", or_none(first), or_none(value), run->name(), ""});
+                    {weight, "settings", or_none(first), or_none(value), run->name(), ""});
                 return;
             }
         }
@@ -250,7 +269,19 @@ std::vector<WorkDifference> work_differences(const std::vector<PlayedRun>& a,
     differences.add_salts(a, b);
     differences.add_digests();
     differences.add_unplayed();
-    differences.add_settings();
+    differences.add_settings(differing_settings, Weight::told);
+    return differences.take();
+}
+
+std::vector<WorkDifference> shard_differences(const std::vector<PlayedRun>& shards) {
+    Differences differences(all_runs(shards, {}));
+    for (const WorkPart& part : work_parts) {
+        differences.add_part(part);
+    }
+    for (const WorkPart& part : shard_parts) {
+        differences.add_part(part);
+    }
+    differences.add_settings(differing_sending, Weight::refused);
     return differences.take();
 }
 

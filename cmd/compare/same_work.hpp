@@ -35,10 +35,14 @@ struct WorkDifference {
 std::vector<WorkDifference> work_differences(const std::vector<PlayedRun>& a,
                                              const std::vector<PlayedRun>& b);
 
+/// The same for the shards of one replay, of which only run.json was read: in what they differ from
+/// the first one. `shards` is not empty.
+std::vector<WorkDifference> shard_differences(const std::vector<PlayedRun>& shards);
+
 /// "seed: A 0, runs/b 7"; "completeness: runs/b: still goes on".
 std::string text_of(const WorkDifference& difference);
 
-/// The heaviest of them; told where there are none.
+/// The heaviest of them; `told` if there are none.
 Weight heaviest(const std::vector<WorkDifference>& differences);
 
 }  // namespace driftless

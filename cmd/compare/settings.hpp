@@ -13,4 +13,12 @@ namespace driftless {
 std::pair<std::string, std::string> differing_settings(const std::vector<std::string>& a,
                                                        const std::vector<std::string>& b);
 
+/// The same, also without what only changes what the client observes and records: metrics, events,
+/// answers, periods.
+std::pair<std::string, std::string> differing_sending(const std::vector<std::string>& a,
+                                                      const std::vector<std::string>& b);
+
+/// Those of the arguments that `differing_sending` compares, sorted.
+std::vector<std::string> sending_settings(const std::vector<std::string>& arguments);
+
 }  // namespace driftless

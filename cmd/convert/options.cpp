@@ -105,6 +105,13 @@ std::string complete(ConvertOptions& options) {
     if (options.out.empty()) {
         return "--out is missing: name a new file, or - for standard output";
     }
+    for (const char* ending : {".csv", ".parquet", ".xlsx", ".arrow", ".feather"}) {
+        if (options.out.ends_with(ending)) {
+            return "--out " + options.out +
+                   ": convert writes JSON lines; name it .jsonl, .jsonl.gz "
+                   "or .jsonl.zst";
+        }
+    }
     if (options.plan.start_ns && options.plan.end_ns &&
         *options.plan.end_ns <= *options.plan.start_ns) {
         return "--end must be later than --start";
@@ -156,7 +163,7 @@ ConvertCommandLine parse_convert_options(const std::vector<std::string>& argumen
         line.text = help_of(app);
         return line;
     } catch (const CLI::ParseError& error) {
-        return refused(error.what());
+        return refused(reason_of(error));
     }
     std::string why = unknown_argument(app);
     if (why.empty()) {

@@ -10,9 +10,9 @@ namespace driftless {
 inline constexpr std::size_t salt_bytes_min = 16;
 inline constexpr std::size_t salt_bytes_max = 4096;
 
-/// Reads the salt from `file`, or, where that is empty, from the environment variable `variable`;
-/// blanks and newlines at its end do not count. Returns "" and the salt, or why not, a line for
-/// people that names the remedy.
+/// Reads the salt from `file`, or, if that is empty, from the environment variable `variable`;
+/// blanks and newlines at its end do not count. Returns the empty text, or one line that says why
+/// there is no salt and what to do.
 std::string read_salt(const std::string& file, const std::string& variable, std::string& salt);
 
 }  // namespace driftless

@@ -1,12 +1,11 @@
 #include "cmd/doctor/doctor.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
 
 #include "cmd/doctor/findings.hpp"
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/print.hpp"
 #include "cmd/version.hpp"
 #include "proto/json/write.hpp"
 
@@ -23,16 +22,16 @@ std::ptrdiff_t count_of(const std::vector<HostFinding>& findings, Grade grade) {
 
 void print_text(const std::vector<HostFinding>& findings) {
     for (const HostFinding& one : findings) {
-        fmt::print("{:<8} {:<15} {}\n", name_of(one.grade), one.topic, one.found);
+        print(stdout, "{:<8} {:<15} {}\n", name_of(one.grade), one.topic, one.found);
         if (!one.remedy.empty()) {
-            fmt::print("{:<8} {:<15} > {}\n", "", "", one.remedy);
+            print(stdout, "{:<8} {:<15} > {}\n", "", "", one.remedy);
         }
     }
     const std::ptrdiff_t faults = count_of(findings, Grade::fault);
     const std::ptrdiff_t warnings = count_of(findings, Grade::warning);
-    fmt::print("{}; {} warning{}\n",
-               faults == 0 ? "a replay can run here" : "a replay cannot run here", warnings,
-               warnings == 1 ? "" : "s");
+    print(stdout, "{}; {} warning{}\n",
+          faults == 0 ? "a replay can run here" : "a replay cannot run here", warnings,
+          warnings == 1 ? "" : "s");
 }
 
 std::string to_json(const std::vector<HostFinding>& findings) {

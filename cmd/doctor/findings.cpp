@@ -1,7 +1,9 @@
 #include "cmd/doctor/findings.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace driftless {
@@ -11,14 +13,25 @@ namespace {
 // A page of 4 KiB takes 250 ns to copy: a clock that costs as much is felt at each chunk.
 constexpr std::int64_t clock_reading_ns_enough = 250;
 constexpr double busy_noticed = 0.05;
-constexpr std::int64_t tasks_needed = 8;  // engine, writer, events, metrics, resolver, a hook
-constexpr std::int64_t tasks_enough = 64;
+constexpr std::uint64_t tasks_enough = 64;
 constexpr std::uint32_t ports_enough = 16'384;
 // 1 MiB in flight at 10 ms of round trip is 100 MB/s: more than any answer, less than a prompt of
 // a million tokens wants.
 constexpr std::int64_t window_enough = 1 << 20;
+// Measured: the kernel kills a small replay with 40 MiB, and lets it run with 80.
+constexpr std::uint64_t memory_needed = std::uint64_t{80} << 20;
 constexpr std::uint64_t memory_enough = std::uint64_t{1} << 30;
+// Measured with the sample of 240 rows: it fails with 130,000 KiB and runs with 140,000.
+constexpr std::uint64_t address_space_needed = std::uint64_t{136} << 20;
+constexpr std::uint64_t address_space_enough = std::uint64_t{1} << 30;
+// Measured: one row on one connection fails with 12 and runs with 16.
+constexpr std::uint64_t files_needed = 16;
+// Measured: run.json, the largest file that a run begins with, has 6,200 bytes.
+constexpr std::uint64_t file_needed = 16 << 10;
+constexpr std::uint64_t files_of_a_run = 12;
 constexpr std::uint64_t disk_enough = std::uint64_t{1} << 30;
+// Measured: the rings and receive buffers of a replay fail with 160 KiB and come up with 200.
+constexpr std::uint64_t lockable_needed = std::uint64_t{200} << 10;
 constexpr std::uint64_t lockable_enough = std::uint64_t{256} << 20;  // a run of 2,000 lanes
 constexpr std::uint32_t receive_wait_us_enough = 20;
 
@@ -30,6 +43,25 @@ HostFinding warning(const char* topic, std::string found, std::string remedy) {
 }
 HostFinding fault(const char* topic, std::string found, std::string remedy) {
     return {Grade::fault, topic, std::move(found), std::move(remedy)};
+}
+
+/// Of something, the more the better: below `needed` no replay runs, from `enough` on nothing
+/// lacks.
+struct Rungs {
+    std::uint64_t needed;
+    std::uint64_t enough;
+};
+HostFinding graded(const char* topic, std::string found, std::uint64_t amount, Rungs rungs,
+                   const char* remedy) {
+    return amount >= rungs.enough   ? well(topic, std::move(found))
+           : amount >= rungs.needed ? warning(topic, std::move(found), remedy)
+                                    : fault(topic, std::move(found), remedy);
+}
+/// A limit of this process in bytes.
+HostFinding judge_limit(const char* topic, std::uint64_t bytes, Rungs rungs, const char* remedy) {
+    return bytes == UINT64_MAX
+               ? well(topic, "not limited")
+               : graded(topic, fmt::format("at most {} KiB", bytes >> 10), bytes, rungs, remedy);
 }
 
 /// A refusal is "what was found; what to do".
@@ -59,19 +91,31 @@ HostFinding judge_kernel(const HostFacts& facts) {
 }
 
 HostFinding judge_engine_cpu(const HostReadings& host) {
+    const std::vector<std::uint32_t>& allowed = host.facts.cpus_allowed;
+    if (!allowed.empty() &&
+        std::find(allowed.begin(), allowed.end(), host.engine_cpu.cpu) == allowed.end()) {
+        return fault("engine's CPU",
+                     fmt::format("CPU {}: this process is not allowed on it", host.engine_cpu.cpu),
+                     "name another with --cpu, one of " + cpu_list_text(allowed));
+    }
     const std::string found =
         fmt::format("CPU {}: {}", host.engine_cpu.cpu, host.engine_cpu.reason);
     if (host.engine_cpu_busy <= busy_noticed) {
         return well("engine's CPU", found);
     }
     return warning(
-        "engine's CPU", fmt::format("{}, {:.0f} % busy", found, 100 * host.engine_cpu_busy),
+        "engine's CPU",
+        found.find("busy") != found.npos
+            ? found
+            : fmt::format("{}, {:.0f} % busy", found, 100 * host.engine_cpu_busy),
         "stop the programs on it, or isolate a core (isolcpus=, nohz_full=) and give it to --cpu");
 }
 
+constexpr const char* no_groups = "not known: /proc/self/cgroup cannot be read";
+
 HostFinding judge_quota(const CgroupLimits& cgroup) {
     if (!cgroup.cpus) {
-        return well("CPU quota", "none");
+        return well("CPU quota", cgroup.known ? "none" : no_groups);
     }
     return warning(
         "CPU quota",
@@ -82,17 +126,27 @@ HostFinding judge_quota(const CgroupLimits& cgroup) {
         "pod with the static CPU manager (Kubernetes), an empty CPUQuota= (systemd)");
 }
 
-HostFinding judge_tasks(const CgroupLimits& cgroup) {
+HostFinding judge_tasks(const HostReadings& host) {
+    const CgroupLimits& cgroup = host.cgroup;
+    if (host.threads_started < threads_needed) {
+        return {host.threads_started < threads_least ? Grade::fault : Grade::warning, "tasks",
+                fmt::format(
+                    "{} threads could be started; a replay needs {}, and up to {} with metrics, "
+                    "events and a hook",
+                    host.threads_started, threads_least, threads_needed),
+                "raise the user's limit (ulimit -u, nproc in limits.conf) or the container's "
+                "(--pids-limit, podPidsLimit, TasksMax=)"};
+    }
     if (!cgroup.tasks_left) {
-        return well("tasks", "not limited");
+        return well("tasks", cgroup.known ? "not limited by the control group" : no_groups);
     }
     const std::string found = fmt::format("{} more can be started", *cgroup.tasks_left);
     constexpr const char* remedy =
         "raise the limit: --pids-limit (Docker, Podman), podPidsLimit (kubelet), TasksMax= "
         "(systemd)";
-    return *cgroup.tasks_left >= tasks_enough   ? well("tasks", found)
-           : *cgroup.tasks_left >= tasks_needed ? warning("tasks", found, remedy)
-                                                : fault("tasks", found, remedy);
+    return graded("tasks", found,
+                  static_cast<std::uint64_t>(std::max<std::int64_t>(*cgroup.tasks_left, 0)),
+                  {threads_least, tasks_enough}, remedy);
 }
 
 HostFinding judge_locked(std::uint64_t lockable_bytes) {
@@ -100,6 +154,10 @@ HostFinding judge_locked(std::uint64_t lockable_bytes) {
         return well("locked memory", "not limited");
     }
     const std::string found = fmt::format("{} KiB may be locked", lockable_bytes / 1024);
+    if (lockable_bytes < lockable_needed) {
+        return fault("locked memory", found + ", and the rings of a replay need 200 KiB",
+                     "ulimit -l 8192 (memlock in limits.conf, LimitMEMLOCK= of systemd)");
+    }
     return lockable_bytes >= lockable_enough
                ? well("locked memory", found)
                : warning("locked memory", found,
@@ -179,14 +237,81 @@ HostFinding judge_window(const char* topic, const char* setting, const char* wha
                          fmt::format("sysctl -w net.ipv4.{}=\"4096 131072 6291456\"", setting));
 }
 
-HostFinding judge_memory(std::uint64_t bytes) {
+HostFinding judge_memory(std::uint64_t bytes, const std::optional<std::int64_t>& of_group) {
+    if (of_group && static_cast<std::uint64_t>(*of_group) < memory_enough) {
+        return graded(
+            "memory", fmt::format("the control group may have {} MiB", *of_group / (1 << 20)),
+            static_cast<std::uint64_t>(*of_group), {memory_needed, memory_enough},
+            "raise the container's limit (--memory, resources.limits.memory, MemoryMax=): a replay "
+            "needs 80 MiB and the trace");
+    }
     const std::string found = fmt::format("{} MiB free", bytes >> 20);
     return bytes == 0 ? well("memory", "not known: the host does not report it")
-           : bytes >= memory_enough
-               ? well("memory", found)
-               : warning("memory", found,
-                         "stop other programs, or raise the container's limit: "
-                         "a replay needs about 100 MiB and the trace");
+                      : graded("memory", found, bytes, {0, memory_enough},
+                               "stop other programs, or raise the container's limit: a replay "
+                               "needs about 100 MiB and the trace");
+}
+
+HostFinding judge_address_space(std::uint64_t bytes) {
+    return judge_limit(
+        "address space", bytes, {address_space_needed, address_space_enough},
+        "ulimit -v unlimited, and ulimit -d unlimited: a small replay needs 136 MiB, a large trace "
+        "or many connections more");
+}
+
+HostFinding judge_file_size(std::uint64_t bytes) {
+    return judge_limit(
+        "file size", bytes, {file_needed, disk_enough},
+        "ulimit -f unlimited: in the records a row needs about 1 KiB plus 50 bytes per token");
+}
+
+HostFinding judge_scheduling(const SchedulingClass& scheduling) {
+    constexpr const char* topic = "scheduling";
+    switch (scheduling.policy) {
+        case SCHED_IDLE:
+            return warning(topic, "this process has the class idle: all others run before it",
+                           "start it without chrt -i (chrt -o 0 COMMAND)");
+        case SCHED_BATCH:
+            return warning(topic, "this process has the class batch: it is woken late",
+                           "start it without chrt -b (chrt -o 0 COMMAND)");
+        case SCHED_OTHER:
+            break;
+        default:
+            return well(topic, "before all ordinary threads");
+    }
+    const std::string found = fmt::format("ordinary, nice {}", scheduling.nice);
+    return scheduling.nice <= 0
+               ? well(topic, found)
+               : warning(topic, found + ": programs that are less nice run before it",
+                         "start it without nice (sudo renice 0 -p $$ for this shell)");
+}
+
+HostFinding judge_network(Network network) {
+    constexpr const char* topic = "network";
+    switch (network) {
+        case Network::none:
+            return warning(topic, "no interface is up, not even the loopback",
+                           "ip link set lo up, or share the host's network (--network host): only "
+                           "servers on Unix sockets can be reached");
+        case Network::loopback:
+            return warning(topic, "only the loopback is up",
+                           "connect an interface: only servers on this host can be reached");
+        case Network::more:
+            break;
+    }
+    return well(topic, "an interface is up");
+}
+
+/// What `calibrate` advises, and the least without which nothing is sent.
+HostFinding judge_setting(const HostSettings& settings, HostFinding advice) {
+    if (advice.topic == std::string_view("open files") && settings.file_limit < files_needed) {
+        advice.grade = Grade::fault;
+        advice.remedy = fmt::format(
+            "ulimit -n 65536: a replay needs {} files and one for each "
+            "connection",
+            files_needed);
+    }
+    return advice;
 }
 
 HostFinding judge_folder(const HostReadings& host) {
@@ -197,6 +322,12 @@ HostFinding judge_folder(const HostReadings& host) {
     }
     if (host.folder_bytes_free == UINT64_MAX) {
         return well("folder of runs", host.folder + " is writable");
+    }
+    if (host.folder_bytes_free < file_needed || host.folder_files_free < files_of_a_run) {
+        return fault("folder of runs",
+                     fmt::format("{} has no room: {} KiB and {} files are free", host.folder,
+                                 host.folder_bytes_free >> 10, host.folder_files_free),
+                     "free some space, or name another folder with --out");
     }
     const std::string found =
         fmt::format("{} is writable, {} MiB free", host.folder, host.folder_bytes_free >> 20);
@@ -219,11 +350,13 @@ HostFinding judge_calibration(const HostReadings& host) {
 std::vector<HostFinding> judge_host(const HostReadings& host) {
     std::vector<HostFinding> all{judge_kernel(host.facts), judge_ring(host.ring),
                                  judge_engine_cpu(host),   judge_quota(host.cgroup),
-                                 judge_tasks(host.cgroup), judge_locked(host.lockable_bytes),
+                                 judge_tasks(host),        judge_locked(host.lockable_bytes),
                                  judge_clock(host.clock),  judge_turbo(host.settings.power.turbo)};
     for (HostFinding& finding : judge_settings(host.settings)) {
-        all.push_back(std::move(finding));
+        all.push_back(judge_setting(host.settings, std::move(finding)));
     }
+    all.push_back(judge_scheduling(host.scheduling));
+    all.push_back(judge_network(host.network));
     for (const Interface& interface : host.interfaces) {
         all.push_back(judge_interface(interface));
     }
@@ -232,7 +365,9 @@ std::vector<HostFinding> judge_host(const HostReadings& host) {
                                host.receive_bytes_max));
     all.push_back(
         judge_window("sending", "tcp_wmem", "of a prompt can be in transit", host.send_bytes_max));
-    all.push_back(judge_memory(host.memory_available));
+    all.push_back(judge_memory(host.memory_available, host.cgroup.memory_bytes));
+    all.push_back(judge_address_space(host.address_space_bytes));
+    all.push_back(judge_file_size(host.file_bytes_max));
     all.push_back(judge_folder(host));
     all.push_back(judge_calibration(host));
     return all;

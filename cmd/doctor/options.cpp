@@ -49,7 +49,8 @@ ParsedDoctor parse_doctor_options(int argc, char** argv) {
         std::fputs(help_of(app).c_str(), stdout);
         parsed.exit_code = exit_done;
     } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "driftless doctor: %s (see driftless doctor --help)\n", error.what());
+        std::fprintf(stderr, "driftless doctor: %s (see driftless doctor --help)\n",
+                     reason_of(error).c_str());
         parsed.exit_code = exit_usage;
     }
     return parsed;

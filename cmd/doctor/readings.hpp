@@ -14,6 +14,20 @@
 
 namespace driftless {
 
+/// How the kernel ranks this process; a replay that is started here inherits it.
+struct SchedulingClass {
+    int policy = 0;  ///< SCHED_OTHER, ..
+    int nice = 0;
+};
+
+/// Which interfaces are up.
+enum class Network : std::uint8_t { none, loopback, more };
+
+/// A replay has up to so many threads: engine, writer, events, metrics, resolver, a hook, ..
+inline constexpr std::uint32_t threads_needed = 8;
+/// ... and without events so many beside its engine. Measured by a group's limit of tasks.
+inline constexpr std::uint32_t threads_least = 2;
+
 /// 0 or empty: cannot be read here.
 struct HostReadings {
     HostFacts facts;
@@ -23,6 +37,11 @@ struct HostReadings {
     double engine_cpu_busy = 0;  ///< share of the last 100 ms, before a replay is there
     std::uint64_t lockable_bytes = UINT64_MAX;  ///< UINT64_MAX: all
     CgroupLimits cgroup;
+    std::uint32_t threads_started = threads_needed;  ///< of so many that were tried
+    std::uint64_t address_space_bytes = UINT64_MAX;  ///< `ulimit -v`, -d; UINT64_MAX: not limited
+    std::uint64_t file_bytes_max = UINT64_MAX;       ///< `ulimit -f`; UINT64_MAX: not limited
+    SchedulingClass scheduling;
+    Network network = Network::more;
     ClockSource clock;
     std::vector<Interface> interfaces;
     std::uint32_t port_reuse = 0;        ///< net.ipv4.tcp_tw_reuse
@@ -32,6 +51,7 @@ struct HostReadings {
     std::string folder;
     std::string folder_refusal;  ///< why no run can be written there; empty: it can
     std::uint64_t folder_bytes_free = UINT64_MAX;
+    std::uint64_t folder_files_free = UINT64_MAX;
     std::string calibration_date;  ///< of the figures that hold for this host; empty: none
     std::string why_no_calibration;
 };

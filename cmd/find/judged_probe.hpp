@@ -40,10 +40,10 @@ struct JudgedProbe {
     std::vector<std::string> cut_folders;  ///< of earlier tries that were cut off
 };
 
-/// Of "stability" as a condition that binds.
+/// What `binds` says if the load was not stable.
 inline constexpr std::string_view stability_slo = "stability";
 
-/// Whether a run of that end says anything of its load; else the search cannot go on.
+/// Whether a run that ended so says anything about its load. If not, the search cannot go on.
 bool can_be_judged(const CellEnd& end);
 
 /// Fills what the run in `folder`, which ended so, says of its load. Only where it can be judged.

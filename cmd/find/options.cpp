@@ -294,7 +294,7 @@ FindCommandLine parse_find_options(const std::vector<std::string>& arguments) {
         line.text = help_of(app);
         return line;
     } catch (const CLI::ParseError& error) {
-        return refused(error.what());
+        return refused(reason_of(error));
     }
     std::string why = unknown_argument(app);
     if (!why.empty() && own.size() != arguments.size()) {

@@ -24,7 +24,8 @@ std::string knee_text(const SearchReport& report) {
     }
     return knee.pass
                ? "above " + with_unit(report, *knee.pass) + ", the highest load that was tried"
-               : "not known: every probe was spoiled";
+           : report.probes.empty() ? "not known: no probe ran"
+                                   : "not known: every probe was spoiled";
 }
 
 std::string interval_text(const SearchReport& report) {
@@ -43,8 +44,10 @@ const char* remedy_of(const SearchReport& report) {
         case SearchState::highest_passes:
             return "the highest load passes: raise --high";
         case SearchState::spoiled:
-            return "a probe was spoiled in every try, for the reason in its verdict; use a quieter "
-                   "client, or raise --tries";
+            return report.probes.empty() ? ""
+                                         : "a probe was spoiled in every try, for the reason in "
+                                           "its verdict; use a quieter "
+                                           "client, or raise --tries";
         case SearchState::too_many:
             return "results contradict each other: make probes longer";
         case SearchState::searching:
@@ -103,7 +106,7 @@ std::string result_lines(const SearchReport& report) {
     if (const char* remedy = remedy_of(report); *remedy != '\0') {
         lines.add("Note", remedy);
     }
-    if (!report.why.empty()) {
+    if (!report.why.empty() && report.state != "stopped") {  // what stopped it is on stderr
         lines.add("Ended", report.why);
     }
     return lines.take();

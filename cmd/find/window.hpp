@@ -13,7 +13,8 @@ class Window {
     /// Looks for `--for` or `--duration` among the flags of a replay; the last one counts.
     explicit Window(std::vector<std::string> replay_flags);
 
-    /// Whether there is a time that can be lengthened, and it was not by `longest` yet.
+    /// Whether there is a time that can still be lengthened: it is below `longest` times what was
+    /// typed.
     bool can_grow() const;
     /// Lengthens it so that a run that had `rows` would have `wanted`, with a fifth to spare.
     void grow(std::uint64_t rows, std::uint64_t wanted);

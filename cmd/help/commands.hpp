@@ -15,7 +15,6 @@ struct Command {
     const char* help;  ///< one line
     /// `argv[0]` is the command's name. Returns the exit code.
     int (*run)(int argc, char** argv);
-    bool prints = false;  ///< what it says on stdout is its result
     /// Words behind the name that choose a set of flags each ("stress reuse"); nullptr: none.
     std::vector<std::string> (*kinds)() = nullptr;
 };

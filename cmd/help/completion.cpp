@@ -17,7 +17,8 @@ std::string one_line(std::string text) {
 }  // namespace
 
 std::vector<Completed> completed_words(const std::vector<CommandPages>& commands,
-                                       const std::vector<CommandPages>& built_in) {
+                                       const std::vector<CommandPages>& built_in,
+                                       std::span<const ShippedFile> files) {
     std::vector<Completed> all;
     for (const std::vector<CommandPages>* list : {&commands, &built_in}) {
         for (const CommandPages& command : *list) {
@@ -33,6 +34,9 @@ std::vector<Completed> completed_words(const std::vector<CommandPages>& commands
     }
     for (const CommandPages& command : commands) {
         all.push_back({"help " + command.name, command.summary, nullptr});
+    }
+    for (const ShippedFile& file : files) {
+        all.push_back({"help " + std::string(file.name), std::string(file.summary), nullptr});
     }
     return all;
 }

@@ -3,23 +3,27 @@
 /// They are whole: no script asks the program anything while somebody types.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cmd/help/commands.hpp"
+#include "cmd/help/shipped_files.hpp"
 
 namespace driftless {
 
 /// Words of the program that may follow each other, and the flags that may follow them:
-/// "replay", "synth stress reuse", "completion zsh".
+/// "replay", "synth stress reuse", "completion zsh", "help seccomp.json".
 struct Completed {
     std::string words;
     std::string summary;
     const FlagTable* table = nullptr;  ///< nullptr: no flags
 };
-/// Points into `commands`.
+/// Points into `commands` and `built_in`. `files` follow `help`.
 std::vector<Completed> completed_words(const std::vector<CommandPages>& commands,
-                                       const std::vector<CommandPages>& built_in);
+                                       const std::vector<CommandPages>& built_in,
+                                       std::span<const ShippedFile> files);
 
 std::string bash_completion(const std::vector<Completed>& all);
 std::string zsh_completion(const std::vector<Completed>& all);

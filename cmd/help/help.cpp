@@ -3,13 +3,16 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
+
 #include "cmd/exit_codes.hpp"
 #include "cmd/help/completion.hpp"
 #include "cmd/help/man_page.hpp"
-#include "cmd/nearest_name.hpp"
+#include "cmd/help/shipped_files.hpp"
 #include "cmd/ring_probe.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/version.hpp"
+#include "proto/core/nearest_name.hpp"
 
 namespace driftless {
 
@@ -19,7 +22,7 @@ namespace {
 const std::vector<CommandPages>& built_in() {
     static const std::vector<CommandPages> pages{
         {"help",
-         "print the help of a command; --man COMMAND: its man page",
+         "print the help of a command, or a file; --man COMMAND: its man page",
          {{"help", "", {}, {make_flag({"--man"}, "", "a man page, for man -l -", "")}, ""}}},
         {"completion",
          "completions of commands and flags for a shell",
@@ -52,9 +55,9 @@ int print_command_help(const Command& command) {
 int print_man_page(std::span<const Command> commands, const Command* command,
                    const BuildFacts& build) {
     const PageFacts facts{version(), build.date};
-    const std::string page = command != nullptr
-                                 ? man_page(read_pages({command, 1}).front(), facts)
-                                 : program_man_page(read_pages(commands), built_in(), facts);
+    const std::string page = command != nullptr ? man_page(read_pages({command, 1}).front(), facts)
+                                                : program_man_page(read_pages(commands), built_in(),
+                                                                   shipped_files(), facts);
     std::fputs(page.c_str(), stdout);
     return exit_done;
 }
@@ -64,14 +67,89 @@ bool is_file(const std::string& path) {
     return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
 }
 
-/// A flag that is typed without a command is most often one of replay's.
-std::string why_not_flag(const std::string& typed) {
+bool has_flag(const CommandPages& pages, const std::string& name) {
+    for (const FlagTable& table : pages.tables) {
+        for (const Flag& flag : table.flags) {
+            if (std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end()) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/// A flag that is typed without a command is most often one of replay's, which is the first.
+std::string why_not_flag(std::span<const Command> commands, const std::string& typed) {
     const std::string flag = typed.substr(0, typed.find('='));  // the value may be a key
     const std::string nearest = flag == "-v" ? "-V" : nearest_name(flag, {"--help", "--version"});
     if (!nearest.empty()) {
         return "unknown flag '" + flag + "'; did you mean " + nearest + "?";
     }
-    return "flag '" + flag + "' needs a command before it, as in driftless replay " + flag;
+    for (const CommandPages& one : read_pages(commands)) {
+        if (has_flag(one, flag)) {
+            return "flag '" + flag + "' needs a command before it, as in driftless " + one.name +
+                   " " + flag;
+        }
+    }
+    return "unknown flag '" + flag + "'";
+}
+
+/// `help` knows two flags of its own.
+int refuse_help_flag(const std::string& typed) {
+    const std::string flag = typed.substr(0, typed.find('='));
+    const std::string nearest = nearest_name(flag, {"--man"});
+    const bool is_version = flag == "--version" || flag == "-V";
+    std::fprintf(stderr,
+                 "driftless help: unknown flag '%s'%s; name a command or a file; --man prints a "
+                 "command's man page\n",
+                 flag.c_str(),
+                 is_version        ? "; use driftless --version"
+                 : nearest.empty() ? ""
+                                   : "; did you mean --man?");
+    return exit_usage;
+}
+
+int refuse_more(const char* command, const std::string& word) {
+    std::fprintf(stderr, "driftless %s: unexpected argument %s; remove it\n", command,
+                 mask_command({word}).front().c_str());
+    return exit_usage;
+}
+
+/// Byte by byte, so that redirecting it makes the file.
+int print_file(const ShippedFile& file) {
+    (void)std::fwrite(file.text.data(), 1, file.text.size(), stdout);  // main sees what failed
+    return exit_done;
+}
+
+int refuse_page_of_file(const std::string& name) {
+    std::fprintf(
+        stderr,
+        "driftless help: --man: %s is a file, which has no man page; remove --man to print "
+        "it\n",
+        name.c_str());
+    return exit_usage;
+}
+
+/// The help of a command that is answered here.
+int print_version_help() {
+    std::fputs(
+        "Prints version, commit, compiler, kernel, and what io_uring grants here. It has no "
+        "flags.\n",
+        stdout);
+    return exit_done;
+}
+
+int print_built_in_help(std::span<const Command> commands, const std::string& name) {
+    if (name == "completion") {
+        std::string flag = "--help";
+        char* asked[] = {flag.data()};
+        return run_completion(commands, asked);
+    }
+    if (name == "version") {
+        return print_version_help();
+    }
+    print_help(commands, stdout);
+    return exit_done;
 }
 
 std::string why_not_command(std::span<const Command> commands, const std::string& typed) {
@@ -82,14 +160,21 @@ std::string why_not_command(std::span<const Command> commands, const std::string
     for (const CommandPages& one : built_in()) {
         names.push_back(one.name);
     }
+    for (const ShippedFile& one : shipped_files()) {
+        names.emplace_back(one.name);
+    }
     const std::string shown = mask_command({typed}).front();
     const std::string nearest = nearest_name(typed, names);
     if (nearest.empty() && is_file(typed)) {
         return "'" + shown + "' is a file, not a command; driftless inspect " + shown +
                " describes it";
     }
+    if (find_shipped_file(typed) != nullptr) {
+        return "'" + shown + "' is a file, not a command; driftless help " + shown + " prints it";
+    }
+    const std::string help = find_shipped_file(nearest) != nullptr ? "driftless help " : "";
     return "unknown command '" + shown + "'" +
-           (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+           (nearest.empty() ? "" : "; did you mean " + help + nearest + "?");
 }
 
 }  // namespace
@@ -105,6 +190,11 @@ void print_help(std::span<const Command> commands, std::FILE* out) {
     std::fputs("\n", out);
     for (const CommandPages& one : built_in()) {
         std::fprintf(out, "  %-10s %s\n", one.name.c_str(), one.summary.c_str());
+    }
+    std::fputs("\nFiles, which driftless help NAME prints:\n", out);
+    for (const ShippedFile& one : shipped_files()) {
+        std::fprintf(out, "  %-25.*s %.*s\n", static_cast<int>(one.name.size()), one.name.data(),
+                     static_cast<int>(one.summary.size()), one.summary.data());
     }
     std::fputs(
         "\n"
@@ -124,9 +214,18 @@ int run_help(std::span<const Command> commands, const BuildFacts& facts, std::sp
                 std::printf("%s\n", command.name);
             }
             return exit_done;
+        } else if (argument == "-h" || argument == "--help") {
+            continue;  // of help, or of the command that is named: that is printed anyway
+        } else if (argument.starts_with("-")) {
+            return refuse_help_flag(argument);
         } else if (name.empty()) {
             name = argument;
+        } else {
+            return refuse_more("help", argument);
         }
+    }
+    if (const ShippedFile* file = find_shipped_file(name); file != nullptr) {
+        return man ? refuse_page_of_file(name) : print_file(*file);
     }
     const Command* command = find_command(commands, name);
     if (command == nullptr && !name.empty() && !is_built_in(name)) {
@@ -138,8 +237,7 @@ int run_help(std::span<const Command> commands, const BuildFacts& facts, std::sp
     if (command != nullptr) {
         return print_command_help(*command);
     }
-    print_help(commands, stdout);
-    return exit_done;
+    return print_built_in_help(commands, name);
 }
 
 int run_completion(std::span<const Command> commands, std::span<char*> behind) {
@@ -155,8 +253,11 @@ int run_completion(std::span<const Command> commands, std::span<char*> behind) {
             stdout);
         return exit_done;
     }
+    if (behind.size() > 1) {
+        return refuse_more("completion", behind[1]);
+    }
     const std::vector<CommandPages> pages = read_pages(commands);
-    const std::vector<Completed> all = completed_words(pages, built_in());
+    const std::vector<Completed> all = completed_words(pages, built_in(), shipped_files());
     if (shell == "bash" || shell == "zsh" || shell == "fish") {
         const std::string script = shell == "bash"  ? bash_completion(all)
                                    : shell == "zsh" ? zsh_completion(all)
@@ -169,7 +270,14 @@ int run_completion(std::span<const Command> commands, std::span<char*> behind) {
     return exit_usage;
 }
 
-int run_version(const BuildFacts& facts) {
+int run_version(const BuildFacts& facts, std::span<char*> behind) {
+    const std::string_view word = behind.empty() ? "" : behind[0];
+    if (word == "-h" || word == "--help") {
+        return print_version_help();
+    }
+    if (!behind.empty()) {
+        return refuse_more("version", behind[0]);
+    }
     utsname system{};
     (void)::uname(&system);
     std::printf("driftless %s\n", version());
@@ -186,7 +294,7 @@ int run_version(const BuildFacts& facts) {
 
 int refuse_command(std::span<const Command> commands, const std::string& typed) {
     const std::string why =
-        typed.starts_with("-") ? why_not_flag(typed) : why_not_command(commands, typed);
+        typed.starts_with("-") ? why_not_flag(commands, typed) : why_not_command(commands, typed);
     std::fprintf(stderr, "driftless: %s (see driftless --help)\n", why.c_str());
     return exit_usage;
 }

@@ -12,14 +12,15 @@
 
 namespace driftless {
 
-/// Everything behind `driftless help`: nothing, COMMAND, --man, --man COMMAND, --names.
+/// Everything behind `driftless help`: nothing, COMMAND, FILE (shipped_files.hpp), --man,
+/// --man COMMAND, --names.
 int run_help(std::span<const Command> commands, const BuildFacts& facts, std::span<char*> behind);
 
 /// Everything behind `driftless completion`: the name of a shell.
 int run_completion(std::span<const Command> commands, std::span<char*> behind);
 
-/// Version, commit, compiler, kernel.
-int run_version(const BuildFacts& facts);
+/// Version, commit, compiler, kernel; nothing may be `behind` it.
+int run_version(const BuildFacts& facts, std::span<char*> behind);
 
 void print_help(std::span<const Command> commands, std::FILE* out);
 

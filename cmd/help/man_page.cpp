@@ -154,7 +154,8 @@ std::string man_page(const CommandPages& command, const PageFacts& facts) {
 }
 
 std::string program_man_page(const std::vector<CommandPages>& commands,
-                             const std::vector<CommandPages>& built_in, const PageFacts& facts) {
+                             const std::vector<CommandPages>& built_in,
+                             std::span<const ShippedFile> shipped, const PageFacts& facts) {
     Roff roff("driftless", facts.date, facts.version);
     begin_page("driftless", "replays traces of LLM requests against an inference server, on time",
                roff);
@@ -180,6 +181,10 @@ std::string program_man_page(const std::vector<CommandPages>& commands,
     add_text("EXIT STATUS", exit_codes, roff);
     add_terms("ENVIRONMENT", variables, roff);
     add_terms("FILES", files, roff);
+    roff.subsection("Printed by driftless help NAME, installed in share/driftless");
+    for (const ShippedFile& file : shipped) {
+        roff.definition(Roff::bold(file.name), std::string(file.summary));
+    }
     roff.section("SEE ALSO");
     for (std::size_t i = 0; i < commands.size(); ++i) {
         roff.line(Roff::bold("driftless-" + commands[i].name) + "(1)" +

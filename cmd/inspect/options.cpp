@@ -62,7 +62,7 @@ void add_flags(Flags& flags, InspectCommand& command) {
                 nullptr, parse_positive_count, command.inspect.max_model_len);
     flags.group("Output");
     flags.on_off("--plot", "plots of rates, lengths, working set and hit rates", command.plot);
-    flags.on_off("--json", "JSON on standard output (inspect.schema.json); one object per line",
+    flags.on_off("--json", "JSON, one object per line (schema: driftless help inspect.schema.json)",
                  command.json);
     flags.value("--hash-block-report", "FILE",
                 "JSON as written by simulate_hash_block_mode.py; a new file, or -", nullptr,
@@ -113,7 +113,7 @@ InspectCommandLine parse_inspect_options(const std::vector<std::string>& argumen
         line.text = help_of(app);
         return line;
     } catch (const CLI::ParseError& error) {
-        return refused(error.what());
+        return refused(reason_of(error));
     }
     std::string why = unknown_argument(app);
     if (why.empty()) {

@@ -46,8 +46,8 @@ class MockAnswer {
     void join(MockConnection& connection, Instant now);
     /// When more of it leaves; `never`: when the batch says so.
     Instant due() const;
-    /// It is over, in whichever way: it leaves the batch, the log has what only that knows, and
-    /// what was sent may be found in histories.
+    /// The answer has ended, in whichever way: it leaves the batch, the log gets its last facts,
+    /// and what was sent may be found in histories.
     void end(Instant now);
 
     /// How far it is after a produce.

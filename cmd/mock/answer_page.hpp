@@ -11,8 +11,8 @@ namespace driftless::mock {
 
 class MockCore;
 
-/// Appends the response to a request for a page: the page, a 404 or a 405. Empties the cache where
-/// that is the page.
+/// Appends the response to a request for a page: the page, a 404 or a 405. Empties the cache if the
+/// page does.
 void answer_page(std::string& out, const Reply& reply, const RequestParser& head, MockCore& core,
                  Instant now);
 

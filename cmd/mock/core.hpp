@@ -16,7 +16,7 @@
 /// it is called again: a token counts as sent at the `now` under which it was produced, so read the
 /// clock right before.
 ///
-/// Owned by one thread. Connections are pooled: references stay good until `close`.
+/// Owned by one thread. Connections are pooled: references stay valid until `close`.
 #pragma once
 
 #include <cstdint>

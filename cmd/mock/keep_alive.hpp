@@ -1,4 +1,4 @@
-/// KeepAlive: for how long a connection stands: for so many answers, and idle for so long.
+/// KeepAlive: how long a connection is kept: for how many answers, and how long it may be idle.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class KeepAlive {
 
     /// A new connection.
     void open(Instant now);
-    /// From here on the peer may let the connection stand for as long as the limit says.
+    /// From here on the connection is idle, for as long as the limit allows.
     void begin_idle(Instant now);
     /// The peer has begun to ask something.
     void end_idle() { idle_ends_ = never; }

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -42,6 +43,20 @@ void catch_signals() {
 int fail(const Error& error) {
     std::fprintf(stderr, "driftless mock: cannot %s: %s\n", error.doing, reason_of(error).c_str());
     return exit_host;
+}
+
+const char* listen_remedy(int sys_errno) {
+    switch (sys_errno) {
+        case EADDRINUSE:
+            return "stop what listens there, or use another port (0 takes a free one)";
+        case EADDRNOTAVAIL:
+            return "no interface of this host has that address; use 0.0.0.0 or 127.0.0.1";
+        case EACCES:
+        case EPERM:
+            return "this user may not listen there; use a port above 1023, or another path";
+        default:
+            return "name another place with --listen";
+    }
 }
 
 std::int64_t utc_offset_ns() {
@@ -115,8 +130,9 @@ int serve(const MockOptions& options, LogWriter* log) {
     }
     const Result<Address> listening = server.listen(wanted.value());
     if (!listening) {
-        std::fprintf(stderr, "driftless mock: cannot listen on %s: %s\n",
-                     wanted.value().to_text().c_str(), reason_of(listening.error()).c_str());
+        std::fprintf(stderr, "driftless mock: cannot listen on %s: %s; %s\n",
+                     wanted.value().to_text().c_str(), reason_of(listening.error()).c_str(),
+                     listen_remedy(listening.error().sys_errno));
         return exit_host;
     }
     print_address(listening.value(), options.server.tls != nullptr);

@@ -25,7 +25,9 @@ Result<T> parse_integer(std::string_view text) {
         return value.error();
     }
     if (value.value() > std::numeric_limits<T>::max()) {
-        return Error{ErrorCode::out_of_range, 0, "is too large; use a smaller number"};
+        return Error{ErrorCode::out_of_range, 0,
+                     sizeof(T) == 2 ? "is too large; use at most 65535"
+                                    : "is too large; use a smaller number"};
     }
     return static_cast<T>(value.value());
 }

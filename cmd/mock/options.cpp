@@ -43,9 +43,8 @@ struct Raw {
 void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
     ServerOptions& server = options.server;
     flags.group("Server");
-    flags.value("--listen", "ADDR:PORT",
-                "where to listen; port 0 takes a free one, which is printed", "127.0.0.1:8000",
-                parse_listen, raw.listen);
+    flags.value("--listen", "ADDR:PORT", "where to listen; port 0: a free one, printed",
+                "127.0.0.1:8000", parse_listen, raw.listen);
     flags.value("--port", "N", "port only, instead of the one in --listen", nullptr, parse_port,
                 raw.port);
     flags.value("--backlog", "N", "connections waiting to be accepted", "4096",
@@ -72,8 +71,8 @@ void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
                 "request header fields to log [X-Session-ID and the like]", nullptr,
                 parse_header_names, options.core.session_headers);
     flags.value("--check-history", "REPLIES",
-                "count how many of the last N replies come back in chat histories; 0: none", "0",
-                parse_number, options.core.check_history);
+                "count which of the last N replies return in histories; 0: none", "0", parse_number,
+                options.core.check_history);
 }
 
 void add_model_flags(Flags& flags, MockOptions& options) {
@@ -99,9 +98,8 @@ void add_model_flags(Flags& flags, MockOptions& options) {
                 "both", parse_metric_names, core.metric_names);
     flags.value("--pod", "NAME", "value of the target-pod header of answers [none]", nullptr,
                 parse_header_text, core.pod);
-    flags.value("--headers", "WHEN",
-                "early: response headers leave at once; late: with the first token", "early",
-                parse_headers, core.early_headers);
+    flags.value("--headers", "WHEN", "early: headers leave at once; late: with the first token",
+                "early", parse_headers, core.early_headers);
     flags.value("--seed", "N", "seed of words, jitter and faults", "0", parse_count, core.seed);
 }
 
@@ -131,7 +129,7 @@ void add_pace_flags(Flags& flags, CoreOptions& core) {
     flags.value("--cache-capacity", "BLOCKS", "blocks, least recently used evicted; 0: no limit",
                 "0", parse_number, core.cache_blocks_max);
     flags.value("--cache-reset", "WHOSE",
-                "endpoint to empty the cache: vllm, sglang, both, none, or pretended", "both",
+                "endpoint that empties the cache: vllm, sglang, both, none,\npretended", "both",
                 parse_cache_reset, core.cache_reset);
 }
 
@@ -189,7 +187,7 @@ ParsedMock parse_mock_options(int argc, char** argv) {
     CLI::App app(description, "driftless mock");
     app.footer(footer);
     app.allow_extras();
-    app.get_formatter()->column_width(36);
+    app.get_formatter()->column_width(32);
     Raw raw;
     Flags flags(app);
     add_server_flags(flags, parsed.options, raw);
@@ -209,7 +207,8 @@ ParsedMock parse_mock_options(int argc, char** argv) {
         std::fputs(help_of(app).c_str(), stdout);
         parsed.exit_code = 0;
     } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "driftless mock: %s (see driftless mock --help)\n", error.what());
+        std::fprintf(stderr, "driftless mock: %s (see driftless mock --help)\n",
+                     reason_of(error).c_str());
         parsed.exit_code = exit_usage;
     }
     return parsed;

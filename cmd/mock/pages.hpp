@@ -60,13 +60,13 @@ void append_bad_http(std::string& out, bool head_too_large);
 
 void append_models(std::string& out, const Reply& reply, const ModelLimits& model,
                    std::int64_t created_s);
-/// With count and limit, as vLLM and SGLang answer; the tokens alone, as llama.cpp does; or an
-/// array of an object each, as TGI does.
+/// With count and limit, as vLLM and SGLang answer; only the tokens, as llama.cpp does; or an array
+/// with one object per token, as TGI does.
 void append_tokenized(std::string& out, const Reply& reply, const ModelLimits& model,
                       std::span<const std::uint32_t> tokens, TokenizeForm form);
-/// llama.cpp's /props, as far as anybody asks: the context of a slot.
+/// llama.cpp's /props, with the one member that clients read: the context of a slot.
 void append_props(std::string& out, const Reply& reply, const ModelLimits& model);
-/// TGI's /info, as far.
+/// TGI's /info, likewise.
 void append_info(std::string& out, const Reply& reply, const ModelLimits& model);
 /// llama.cpp's /apply-template; `escaped` is JSON text without its quotes.
 void append_templated(std::string& out, const Reply& reply, std::string_view escaped);

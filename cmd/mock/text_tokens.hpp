@@ -19,8 +19,8 @@ class TextTokens {
     /// `tokenizer` outlives this.
     explicit TextTokens(Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
 
-    /// Of the inside of a JSON string, escapes untouched; valid until the next call. Nothing for
-    /// what is no JSON: the body's parser names that.
+    /// The tokens of the inside of a JSON string, escapes untouched; valid until the next call.
+    /// Empty if it is not JSON: the body's parser reports that.
     std::span<const TokenId> encode(std::string_view escaped);
 
   private:

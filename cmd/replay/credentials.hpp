@@ -1,7 +1,8 @@
 /// Credentials: how keys come to a replay, and how they are kept from those who look at it.
 ///
 /// A key is in the memory of this process and on its way to the server, and nowhere else: not in
-/// files, not on the screen, and once it runs not in the process list and in no core dump.
+/// files, not on the screen, and, once the run has begun, neither in the process list nor in a core
+/// dump.
 #pragma once
 
 #include <string>
@@ -21,18 +22,17 @@ struct Credentials {
     std::vector<Header> all;
 };
 
-/// Puts the variables of the environment in the place of `env:NAME` in headers, whose values are
-/// secrets from here on whatever the header is called, and clears them from the environment of this
-/// process. Prints why that cannot be.
+/// Replaces `env:NAME` in headers by the variable's value, which is a secret whatever the header is
+/// called, and removes the variables from the environment of this process. Prints why it fails.
 OrExit<Credentials> take_credentials(const RequestFlags& request,
                                      const std::vector<ReplayTarget>& targets);
 
-/// The same, and the environment stays as it is: for those who only start replays.
+/// The same, but leaves the environment unchanged: for commands that only start replays.
 OrExit<Credentials> read_credentials(const RequestFlags& request,
                                      const std::vector<ReplayTarget>& targets);
 
 /// Whether a command line whose secrets are masked (`mask_command`) still holds one: a key that was
-/// typed a second time, where nobody looks for keys. Prints which flag has it; never the key.
+/// typed a second time, in a flag that takes no keys. Prints which flag has it, never the key.
 bool repeats_secret(const std::vector<std::string>& masked_command, const Credentials& credentials);
 
 /// `http://host/path` that requests to a target ask for.
@@ -41,11 +41,11 @@ std::string whole_url(const ReplayTarget& target);
 /// The same as it may be recorded and shown.
 std::string shown_url(const ReplayTarget& target);
 
-/// Where the run has a secret: overwrites it in `argv`, which is what the process list shows, and
-/// forbids dumps of this process (PR_SET_DUMPABLE). That holds for core files, for cores piped to a
-/// handler, which RLIMIT_CORE does not bind, and for debuggers of the same user; MADV_DONTDUMP
-/// would have to follow every copy into every buffer. A TLS key that is read from a file is such a
-/// secret, too. Without one all stays as it was.
+/// If the run has a secret (a TLS key that is read from a file is one, too): overwrites it in
+/// `argv`, which the process list shows, and forbids dumps of this process (PR_SET_DUMPABLE). That
+/// covers core files, cores piped to a handler, which RLIMIT_CORE does not limit, and debuggers of
+/// the same user; MADV_DONTDUMP would have to follow every copy into every buffer. Without a secret
+/// nothing changes.
 void hide_secrets(const Credentials& credentials, const TlsClientOptions& tls, int argc,
                   char** argv);
 

@@ -20,6 +20,25 @@ namespace driftless {
 
 namespace {
 
+struct Tokens {
+    std::uint64_t input = 0;
+    std::uint64_t output = 0;
+};
+
+/// Of the rows that this process would send: a shard's plan keeps the sums of the whole.
+Tokens tokens_of(const Workload& workload) {
+    const Plan& plan = workload.plan;
+    if (!workload.share) {
+        return {plan.input_tokens, plan.output_tokens};
+    }
+    Tokens own;
+    for (const Planned& planned : plan.rows) {
+        own.input += workload.trace.rows[planned.row].input_length;
+        own.output += workload.trace.rows[planned.row].output_length;
+    }
+    return own;
+}
+
 /// What run.json says of rows that were armed and not sent.
 std::string json_of(const ReplayParts& parts, const HostFacts& host, const PromptSums& sums) {
     RunProgress progress;
@@ -50,13 +69,15 @@ int execute_dry_run(ReplayParts& parts, const HostFacts& host) {
     } else {
         std::printf("dry run: %zu rows over %.3f s, at most %u at one instant; nothing was sent\n",
                     plan.rows.size(), static_cast<double>(plan.last_due_ns) / 1e9,
-                    plan.burst_rows_max);
+                    plan_to_estimate(workload).burst_rows_max);
     }
+    const Tokens tokens = tokens_of(workload);
     std::printf("dry run: %llu prompt tokens in %llu request bytes, %llu output tokens\n",
-                static_cast<unsigned long long>(plan.input_tokens),
+                static_cast<unsigned long long>(tokens.input),
                 static_cast<unsigned long long>(sums.request_bytes),
-                static_cast<unsigned long long>(plan.output_tokens));
-    std::printf("dry run: an infinite prefix cache would hit %llu prompt tokens (%.2f %%)\n",
+                static_cast<unsigned long long>(tokens.output));
+    std::printf("dry run: %san infinite prefix cache would hit %llu prompt tokens (%.2f %%)\n",
+                workload.share ? "all shards together: " : "",
                 static_cast<unsigned long long>(plan.expected_cached_tokens),
                 100.0 * static_cast<double>(plan.expected_cached_tokens) /
                     static_cast<double>(std::max<std::uint64_t>(plan.input_tokens, 1)));

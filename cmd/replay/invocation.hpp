@@ -14,8 +14,8 @@ namespace driftless {
 struct Invocation {
     ReplayOptions options;
     Credentials credentials;
-    /// Eight hex digits that differ from run to run: servers must never see two live requests of
-    /// one name. With a salt that is drawn the only thing in a run that its seed does not decide.
+    /// Eight hex digits that differ from run to run: servers must never see two live requests with
+    /// one name. Apart from a random salt, the only part of a run that its seed does not decide.
     std::string run_id;
     std::string cache_salt;              ///< `--cache-salt`, or what was drawn; empty: none
     std::vector<std::string> command;    ///< as typed, keys masked

@@ -42,6 +42,15 @@ std::string default_folder(const std::string& trace_name) {
     return "runs/" + std::string(text) + "-" + trace_name;
 }
 
+std::string folder_of(const ReplayOptions& options, const std::string& trace_name) {
+    if (!options.results.out.empty()) {
+        return options.results.out;
+    }
+    const ShardPlace& place = options.shard.place;
+    return default_folder(trace_name) +
+           (place.is_part() ? "-shard-" + std::to_string(place.index) : "");
+}
+
 int check_paths(const ResultFlags& results, bool dry_run) {
     const Result<Place> found =
         results.out.empty() ? Result<Place>(Place::free) : place_at(results.out);

@@ -22,12 +22,14 @@
 #include "cmd/replay/run/execute.hpp"
 #include "cmd/replay/server/verify.hpp"
 #include "cmd/replay/server/warm_cache.hpp"
+#include "cmd/replay/shard/shard.hpp"
 #include "cmd/replay/workload/budgets.hpp"
 #include "cmd/replay/workload/dataset.hpp"
 #include "cmd/replay/workload/live.hpp"
 #include "cmd/replay/workload/save_prompts.hpp"
 #include "cmd/replay/workload/served.hpp"
 #include "cmd/replay/workload/server_fit.hpp"
+#include "cmd/replay/workload/share.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 
@@ -73,6 +75,9 @@ OrExit<Loaded> load(const ReplayOptions& options, const std::optional<EarlierRun
         return workload.exit_code();
     }
     int code = check_workload(options, workload.value(), earlier);
+    if (code == exit_done) {
+        code = choose_share(options, workload.value());
+    }
     if (code != exit_done) {
         return code;
     }
@@ -80,7 +85,8 @@ OrExit<Loaded> load(const ReplayOptions& options, const std::optional<EarlierRun
     code = earlier && earlier->resumption
                ? check_calibration_again(options.calibration, options.again.resume, earlier->facts,
                                          host)
-               : check_calibration(options.calibration, options.host.realtime, host);
+               : check_calibration(options.calibration,
+                                   {options.host.realtime, options.host.engines}, host);
     if (code != exit_done) {
         return code;
     }
@@ -100,11 +106,11 @@ int dry_run(const Invocation& invocation, const std::optional<EarlierRun>& earli
     const ReplayOptions& options = invocation.options;
     const Server server =
         describe_server(options, first_model(loaded.workload), std::move(loaded.words), {});
-    const OrExit<ServedWorkload> served =
-        serve(std::move(loaded.workload), options.request, server);
+    OrExit<ServedWorkload> served = serve(std::move(loaded.workload), options.request, server);
     if (!served) {
         return served.exit_code();
     }
+    deal_share(served.value().workload);
     const OrExit<std::unique_ptr<ReplayParts>> parts =
         ReplayParts::make(invocation, served.value(), server);
     if (!parts) {
@@ -124,10 +130,11 @@ std::vector<std::string> warn_of_rows(const ReplayOptions& options, const Worklo
     const PreflightFindings& found = server.findings;
     std::vector<std::string> warnings;
     const auto warn_of_split = [&](const PreflightFindings& of, const char* where) {
-        if (split_unknown(of)) {
-            warnings.push_back(
-                where + split_warning(workload, of.overhead, options.request.dialect->templated));
-        }
+        const std::string text =
+            split_unknown(of)
+                ? split_warning(workload, of.overhead, options.request.dialect->templated)
+                : "";
+        warnings.push_back(text.empty() ? "" : where + text);
     };
     warn_of_split(found, "");
     if (server.against) {
@@ -172,7 +179,9 @@ OrExit<ServedWorkload> serve_forecast(Workload workload, const ReplayOptions& op
     if (!served) {
         return served.exit_code();
     }
-    return forecast(std::move(served).value(), options, server);
+    ServedWorkload whole = forecast(std::move(served).value(), options, server);
+    deal_share(whole.workload);
+    return whole;
 }
 
 /// The part of this host that the run has.
@@ -235,9 +244,9 @@ OrExit<CalibrationFacts> calibrate(const std::optional<EarlierRun>& earlier, con
     if (!parts.served().forecast_note.empty()) {
         std::printf("plan: %s\n", parts.served().forecast_note.c_str());
     }
-    CalibrationFacts calibration =
+    OrExit<CalibrationFacts> calibration =
         earlier && earlier->resumption
-            ? earlier->facts.calibration
+            ? OrExit(earlier->facts.calibration)
             : look_up_calibration(options.calibration, options.host.realtime, facts, host,
                                   parts.workload());
     if (stop_requests().load() > 0) {
@@ -250,8 +259,7 @@ int run(const std::optional<EarlierRun>& earlier, ReplayParts& parts, const RunF
         const PromptSums& sums, UringDriver& driver, Quiet& quiet) {
     const ReplayOptions& options = parts.invocation().options;
     const Workload& workload = parts.workload();
-    const std::string folder =
-        options.results.out.empty() ? default_folder(workload.trace.name) : options.results.out;
+    const std::string folder = folder_of(options, workload.trace.name);
     if (!earlier || !earlier->resumption) {
         return execute_run({parts, file, workload.plan, nullptr, {}}, driver, folder, quiet);
     }
@@ -363,6 +371,9 @@ int run_replay(int argc, char** argv) {
         return taken.exit_code();
     }
     ReplayCommandLine& line = taken.value().line;
+    if (const int code = settle_part(taken.value().earlier.has_value(), line); code != exit_done) {
+        return code;
+    }
     OrExit<Credentials> credentials =
         take_credentials(line.options.request, line.options.server.targets);
     if (!credentials) {

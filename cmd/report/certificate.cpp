@@ -132,7 +132,7 @@ std::string read_certificate(const ReportedRun& run, WorkCertificate& out) {
             reported += static_cast<std::uint64_t>(*record.prompt_tokens);
         }
     });
-    out.ceiling = share_of(expected, prompts);
+    out.ceiling = f.shard_role.forecast_apart ? std::nullopt : share_of(expected, prompts);
     out.observed = f.cache_rows_reported == 0 ? std::nullopt : share_of(f.cached_tokens, reported);
     out.loss = loss.tokens();
     out.digest = digest_of(out);

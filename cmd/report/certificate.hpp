@@ -1,5 +1,5 @@
 /// `report --certificate`: what was admitted and really sent. Two runs with the same certificate
-/// played the same work; what servers made of it stands beside it and is no part of it.
+/// played the same work. What the servers made of it is shown beside it, and is not part of it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct WorkCertificate {
     std::optional<std::uint64_t> prompts_digest;
     std::uint64_t selected = 0;  ///< rows of the plan
     std::uint64_t sent = 0;
-    std::uint64_t dropped = 0;  ///< not sent, for a row that they waited for failed
+    std::uint64_t dropped = 0;  ///< not sent: a row that they waited for failed
     std::uint64_t clamped = 0;  ///< not longer than the template: sent with one word
 
     std::uint64_t unsent = 0;             ///< for any reason

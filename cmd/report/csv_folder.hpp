@@ -7,8 +7,8 @@
 
 namespace driftless {
 
-/// Makes the folder where it is not there; never writes over a file. Returns the exit code; what
-/// failed is printed.
+/// Makes the folder if it does not exist; never overwrites a file. Returns the exit code; errors
+/// are printed.
 int write_csv_folder(const ReportedRun& run, const std::string& folder);
 
 }  // namespace driftless

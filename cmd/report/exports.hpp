@@ -16,12 +16,14 @@ struct ReportExports {
     std::string xlsx;
     std::string html;
 
-    /// An export has standard output for itself.
-    bool take_stdout() const { return markdown == "-" || junit == "-"; }
+    /// An export goes to standard output, which then carries nothing else.
+    bool take_stdout() const {
+        return markdown == "-" || junit == "-" || html == "-" || perfetto == "-";
+    }
 };
 
-/// Writes what was asked for, and never over a file; `by_csv` is the text of by.csv, or empty.
-/// Returns the exit code; what failed is printed.
+/// Writes what was asked for, and never overwrites a file. `by_csv` is the text of by.csv, or
+/// empty. Returns the exit code; errors are printed.
 int write_exports(const ReportExports& exports, const ReportedRun& run, const std::string& by_csv);
 
 }  // namespace driftless

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "cmd/report/shipped_schemas.hpp"
+#include "cmd/help/shipped_files.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/printable.hpp"
 
@@ -18,25 +18,22 @@ constexpr std::array defined_tables{RunTable::summary, RunTable::requests, RunTa
 const char* schema_name(RunTable table) {
     switch (table) {
         case RunTable::requests:
-            return "record";
+            return "record.schema.json";
         case RunTable::periods:
-            return "period";
+            return "period.schema.json";
         case RunTable::summary:
-            return "summary";
+            return "summary.schema.json";
         case RunTable::events:
-            return "timed_event";
+            return "timed_event.schema.json";
         case RunTable::client:
-            return "client";
+            return "client.schema.json";
     }
     return "";
 }
 
 std::string_view schema_of(RunTable table) {
-    const auto all = shipped_schemas();
-    const auto found = std::find_if(all.begin(), all.end(), [table](const ShippedSchema& one) {
-        return one.name == schema_name(table);
-    });
-    CHECK(found != all.end());
+    const ShippedFile* const found = find_shipped_file(schema_name(table));
+    CHECK(found != nullptr);
     return found->text;
 }
 

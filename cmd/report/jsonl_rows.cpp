@@ -38,16 +38,19 @@ const TableRow* JsonlRows::next() {
         why_ = describe_line(path_, lines_.number(), Error{root.error().code, 0, "read a line"});
         return nullptr;
     }
-    line_ = root.value();
-    row_.clear();
+    read_cells(root.value(), columns_, row_);
+    return &row_;
+}
+
+void read_cells(const JsonValue& line, const std::vector<Figure>& columns, TableRow& out) {
+    out.clear();
     // Lines have the order of the columns, so that each column is looked for behind the one before.
-    JsonValue at = root.value().first();
-    for (const Figure& column : columns_) {
+    JsonValue at = line.first();
+    for (const Figure& column : columns) {
         const JsonValue value = find_from(at, column.path.front());
-        row_.push_back(cell_of(value));
+        out.push_back(cell_of(value));
         at = value.present() ? value.next() : at;
     }
-    return &row_;
 }
 
 }  // namespace driftless

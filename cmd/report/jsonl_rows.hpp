@@ -12,6 +12,9 @@
 
 namespace driftless {
 
+/// The cells of a line that is parsed already: one for each column.
+void read_cells(const JsonValue& line, const std::vector<Figure>& columns, TableRow& out);
+
 class JsonlRows {
   public:
     /// Errors: as of RunLines; `why` says it.
@@ -19,12 +22,9 @@ class JsonlRows {
                                   std::string& why);
 
     const std::vector<Figure>& columns() const { return columns_; }
-    /// The next row, a cell for each column, valid until the next call; null at the end, and where
-    /// the file cannot be read on: `why` says so then.
+    /// The next row, a cell for each column, valid until the next call; null at the end, and if the
+    /// file cannot be read further: `why` says so then.
     const TableRow* next();
-    /// The line of that row, parsed.
-    const JsonValue& line() const { return line_; }
-    std::uint64_t number() const { return lines_.number(); }
     /// Empty: nothing is wrong.
     const std::string& why() const { return why_; }
 
@@ -36,7 +36,6 @@ class JsonlRows {
     RunLines lines_;
     std::vector<Figure> columns_;
     JsonDocument document_;
-    JsonValue line_;
     TableRow row_;
     std::string why_;
 };

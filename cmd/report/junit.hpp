@@ -11,8 +11,8 @@
 
 namespace driftless {
 
-/// The XML. The verdict fails where the run is not trustworthy, or rows have no record; without a
-/// calibration it is skipped: nobody knows.
+/// The XML. The verdict fails if the run is not trustworthy or rows have no record; it is skipped
+/// if there is no calibration to judge by.
 std::string junit_report(const ReportedRun& run);
 
 }  // namespace driftless

@@ -71,10 +71,10 @@ LaneSlices::LaneSlices(PerfettoTrace& trace, const std::vector<Figure>& columns,
 
 LaneSlices::Columns LaneSlices::columns_of(const std::vector<Figure>& columns) {
     const auto at = [&columns](std::string_view name) { return place_of(columns, name); };
-    return {at("row"),     at("segment"),        at("connection"),    at("reused"),
-            at("due_ns"),  at("fired_ns"),       at("connect_ns"),    at("wire_ns"),
-            at("sent_ns"), at("first_token_ns"), at("last_token_ns"), at("done_ns"),
-            at("ended_ns")};
+    return {at("row"),      at("segment"),        at("connection"),    at("reused"),
+            at("due_ns"),   at("fired_ns"),       at("connect_ns"),    at("wire_ns"),
+            at("sent_ns"),  at("first_token_ns"), at("last_token_ns"), at("done_ns"),
+            at("ended_ns"), at("shard")};
 }
 
 std::optional<LaneSlices::Stages> LaneSlices::stages_of(const TableRow& row, const Columns& at) {
@@ -115,11 +115,14 @@ std::uint64_t LaneSlices::new_track(std::uint64_t parent, std::string_view name)
 std::uint64_t LaneSlices::track_for(const TableRow& row, const Stages& stages) {
     const auto lane = static_cast<std::uint64_t>(integer(row[at_.connection]).value_or(0));
     const auto segment = static_cast<std::uint64_t>(integer(row[at_.segment]).value_or(0));
-    std::vector<Track>& tracks = lanes_[segment << 32 | lane];
+    const auto shard = static_cast<std::uint64_t>(integer(row[at_.shard]).value_or(0));
+    std::vector<Track>& tracks = lanes_[{shard, segment, lane}];
     auto free = std::find_if(tracks.begin(), tracks.end(),
                              [&stages](const Track& one) { return one.end_ns <= stages.due; });
     if (free == tracks.end()) {
-        const std::string name = "lane " + std::to_string(lane);
+        const bool is_merged = row[at_.shard].kind != CellKind::empty;
+        const std::string name = (is_merged ? "shard " + std::to_string(shard) + " " : "") +
+                                 "lane " + std::to_string(lane);
         free = tracks.insert(tracks.end(), {new_track(run_track_, name), 0});
     }
     free->end_ns = stages.end;

@@ -2,10 +2,11 @@
 /// ends of what is on each track, and no records.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "cmd/report/figures.hpp"
@@ -37,7 +38,7 @@ class LaneSlices {
     /// Places of the columns that slices are made of.
     struct Columns {
         std::size_t row, segment, connection, reused, due, fired, connect, wire, sent, first_token,
-            last_token, done, ended;
+            last_token, done, ended, shard;
     };
     /// Stamps of a record, ns from time 0. Each is at or behind the one before it, as slices must
     /// be; what the record says itself is among the arguments.
@@ -75,9 +76,9 @@ class LaneSlices {
     std::uint64_t run_track_ = 0;
     std::uint64_t events_track_ = 0;
     std::uint64_t unsent_track_ = 0;
-    /// By segment and number of the lane. A lane has a second track where rows were due on it
-    /// before the row before them had ended; Perfetto shows tracks of one name as one.
-    std::unordered_map<std::uint64_t, std::vector<Track>> lanes_;
+    /// By shard, segment and number of the lane. A lane has a second track where rows were due on
+    /// it before the row before them had ended; Perfetto shows tracks of one name as one.
+    std::map<std::array<std::uint64_t, 3>, std::vector<Track>> lanes_;
 };
 
 }  // namespace driftless

@@ -1,5 +1,7 @@
 #include "cmd/report/options.hpp"
 
+#include <utility>
+
 #include "cmd/options_flags.hpp"
 #include "cmd/report/options_readings.hpp"
 #include "cmd/table_kind.hpp"
@@ -44,16 +46,32 @@ Result<std::string> parse_new_path(std::string_view text) {
     return std::string(text);
 }
 
+/// A workbook is put together from parts on disk, and tables are several files.
+Result<std::string> parse_path_on_disk(std::string_view text) {
+    if (text == "-") {
+        return Error{ErrorCode::invalid, 0,
+                     "cannot be written to standard output; name a path (./- for that name)"};
+    }
+    return parse_new_path(text);
+}
+
 /// One text at most goes to standard output.
 std::string why_not_together(const ReportCommand& command) {
-    const bool markdown = command.exports.markdown == "-";
-    const bool junit = command.exports.junit == "-";
-    if (markdown && junit) {
-        return "--markdown - and --junit - both write to standard output; give one of them a file";
-    }
-    if (command.json && (markdown || junit)) {
-        return std::string("--json and ") + (markdown ? "--markdown -" : "--junit -") +
-               " both write to standard output; give the latter a file";
+    const ReportExports& files = command.exports;
+    const std::pair<const char*, const std::string&> texts[] = {{"--markdown -", files.markdown},
+                                                                {"--junit -", files.junit},
+                                                                {"--html -", files.html},
+                                                                {"--perfetto -", files.perfetto}};
+    const char* first = command.json ? "--json" : nullptr;
+    for (const auto& [flag, path] : texts) {
+        if (path != "-") {
+            continue;
+        }
+        if (first != nullptr) {
+            return std::string(first) + " and " + flag +
+                   " both write to standard output; give the latter a file";
+        }
+        first = flag;
     }
     return "";
 }
@@ -72,7 +90,8 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     flags.group("Output");
     flags.value("--table", "KIND", "short, or full (every figure)", "short", parse_table_kind,
                 line.command.table);
-    flags.on_off("--json", "print summary.json (summary.schema.json)", line.command.json);
+    flags.on_off("--json", "print summary.json (schema: driftless help summary.schema.json)",
+                 line.command.json);
     flags.values("--fail-if", "COND",
                  "exit with 8 if it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_threshold,
                  line.command.fail_if);
@@ -80,17 +99,18 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     flags.group("Files, which must not exist yet");
     ReportExports& files = line.command.exports;
     flags.value("--csv", "DIR", "requests.csv, periods.csv, summary.csv, definitions.csv", nullptr,
-                parse_new_path, files.csv);
-    flags.value("--html", "FILE", "one page with charts, tables and every record, for a browser",
-                nullptr, parse_new_path, files.html);
+                parse_path_on_disk, files.csv);
+    flags.value("--html", "FILE",
+                "one page with charts, tables and all records, for browsers (-: stdout)", nullptr,
+                parse_new_path, files.html);
     flags.value("--xlsx", "FILE", "Excel workbook: the same tables, and charts", nullptr,
-                parse_new_path, files.xlsx);
+                parse_path_on_disk, files.xlsx);
     flags.value("--markdown", "FILE", "one page, for example for a GitHub job summary (-: stdout)",
                 nullptr, parse_new_path, files.markdown);
     flags.value("--junit", "FILE", "a test case for the verdict and each --fail-if (-: stdout)",
                 nullptr, parse_new_path, files.junit);
-    flags.value("--perfetto", "FILE", "a trace of all requests for ui.perfetto.dev", nullptr,
-                parse_new_path, files.perfetto);
+    flags.value("--perfetto", "FILE", "a trace of all requests for ui.perfetto.dev (-: stdout)",
+                nullptr, parse_new_path, files.perfetto);
     try {
         app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     } catch (const CLI::CallForHelp&) {
@@ -98,7 +118,7 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
         line.text = help_of(app);
         return line;
     } catch (const CLI::ParseError& error) {
-        return refused(error.what());
+        return refused(reason_of(error));
     }
     std::string why = unknown_argument(app);
     if (why.empty() && line.command.folder.empty()) {

@@ -18,7 +18,10 @@ inline Result<std::string> parse_trace_path(std::string_view text) {
 
 inline void add_reading_flags(Flags& flags, ReportReadings& readings) {
     flags.group("Readings");
-    flags.value("--view", "TOOL", "another tool's figures in its layout: vllm, sglang, aiperf, ..",
+    flags.value("--view", "TOOL",
+                "another tool's figures in its layout: vllm, sglang, aiperf, guidellm,\n"
+                "genai-perf, genai-bench, inference-perf, trace-replayer, loadgen,\n"
+                "inferencex, inferencex-fixed, llm-d",
                 nullptr, parse_view, readings.view);
     flags.values("--by", "KEY", "tables by group: phase, turn, url, kept.NAME, input:4, ..",
                  parse_group_key, readings.by);

@@ -12,10 +12,11 @@
 #include "cmd/report/page_readings.hpp"
 #include "cmd/report/page_shell.hpp"
 #include "cmd/report/prefix_forecast.hpp"
+#include "cmd/report/record_pass.hpp"
 #include "cmd/report/server_table.hpp"
 #include "cmd/version.hpp"
-#include "engine/history/run_lines.hpp"
-#include "proto/record/parsed_record.hpp"
+#include "proto/core/check.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless {
 
@@ -28,11 +29,6 @@ constexpr std::array<std::string_view, 14> run_scripts{
 };
 constexpr std::array page_tables{RunTable::requests, RunTable::periods, RunTable::client,
                                  RunTable::events};
-
-std::string path_of(const ReportedRun& run, RunTable table) {
-    return table == RunTable::requests ? run.records_path()
-                                       : run.folder + "/" + std::string(name_of(table)) + ".jsonl";
-}
 
 /// A table of the run's files, or as many of its rows as the page has.
 struct PageTable {
@@ -48,35 +44,61 @@ struct PageTable {
     }
 };
 
-/// `stride`: every so many rows. `readings`, or null, get every record.
-std::optional<PageTable> read_table(const ReportedRun& run, RunTable which, std::uint64_t stride,
-                                    PageReadings* readings, std::string& why) {
-    const std::string path = path_of(run, which);
-    Result<JsonlRows> rows = JsonlRows::open(path, figures_of(which), why);
+/// Columns of a table of this run: only records of a merged run have a shard.
+std::vector<Figure> columns_of(const ReportedRun& run, RunTable which) {
+    std::vector<Figure> columns = figures_of(which);
+    if (run.figures.shards.empty()) {
+        std::erase_if(columns, [](const Figure& one) { return one.name == "shard"; });
+    }
+    return columns;
+}
+
+PageTable empty_table(const std::vector<Figure>& columns) {
+    PageTable table;
+    for (const Figure& figure : columns) {
+        table.columns.emplace_back(figure);
+    }
+    return table;
+}
+
+void keep_row(const TableRow& row, PageTable& table) {
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+        table.columns[i].add(row[i]);
+    }
+    ++table.kept;
+}
+
+std::optional<PageTable> read_table(const ReportedRun& run, RunTable which, std::string& why) {
+    const std::string path = run.folder + "/" + std::string(name_of(which)) + ".jsonl";
+    Result<JsonlRows> rows = JsonlRows::open(path, columns_of(run, which), why);
     if (!rows) {
         return {};
     }
-    PageTable table;
-    for (const Figure& figure : rows.value().columns()) {
-        table.columns.emplace_back(figure);
-    }
-    while (const TableRow* row = rows.value().next()) {
-        if (readings != nullptr) {
-            const Result<Record> record = record_of(rows.value().line(), RecordChunks::skipped);
-            if (!record) {
-                why = describe_line(path, rows.value().number(), record.error());
-                return {};
-            }
-            readings->add(record.value());
-        }
-        if (table.read++ % stride == 0) {
-            for (std::size_t i = 0; i < table.columns.size(); ++i) {
-                table.columns[i].add((*row)[i]);
-            }
-            ++table.kept;
-        }
+    PageTable table = empty_table(rows.value().columns());
+    while (const TableRow* const row = rows.value().next()) {
+        ++table.read;
+        keep_row(*row, table);
     }
     why = rows.value().why();
+    return why.empty() ? std::optional(std::move(table)) : std::nullopt;
+}
+
+/// `stride`: the table has every so many records. `readings` get all of them.
+std::optional<PageTable> read_requests(const ReportedRun& run, std::uint64_t stride,
+                                       PageReadings& readings, std::string& why) {
+    const std::vector<Figure> columns = columns_of(run, RunTable::requests);
+    PageTable table = empty_table(columns);
+    JsonDocument document;
+    TableRow row;
+    why = each_record(run, [&](const Record& record, std::string_view line) {
+        readings.add(record);
+        if (table.read++ % stride == 0) {
+            const Result<JsonValue> root = document.parse(line);
+            CHECK(root);  // it is a record
+            read_cells(root.value(), columns, row);
+            keep_row(row, table);
+        }
+    });
     return why.empty() ? std::optional(std::move(table)) : std::nullopt;
 }
 
@@ -186,8 +208,8 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
     for (const RunTable which : page_tables) {
         const bool is_requests = which == RunTable::requests;
         const std::optional<PageTable> table =
-            read_table(run, which, is_requests ? stride_of(records, records_max) : 1,
-                       is_requests ? &readings : nullptr, why);
+            is_requests ? read_requests(run, stride_of(records, records_max), readings, why)
+                        : read_table(run, which, why);
         if (!table) {
             return {};
         }

@@ -20,13 +20,13 @@ class PageReadings {
   public:
     /// Before the first record. Returns why a file cannot be read, or the empty text.
     std::string begin(const ReportedRun& run);
-    /// Without its chunks, if one likes.
+    /// The record may lack its chunks.
     void add(const Record& record);
-    /// Behind the last one; as `begin`.
+    /// After the last record. Returns as `begin` does.
     std::string end(const ReportedRun& run);
-    /// The keys `why`, `why_rows` (the slowest, then those of each statement; a table with the
-    /// column `row` each, of rows of a page that has every `stride`-th record), `steady_state` and
-    /// `cache_size` of the object that is open.
+    /// Writes the keys `why`, `why_rows`, `steady_state` and `cache_size` of the object that is
+    /// open. `why_rows` has a table with the column `row` for the slowest rows, then one for those
+    /// of each statement; rows count on a page that has every `stride`-th record.
     void write(JsonWriter& json, std::uint64_t stride) const;
 
   private:

@@ -119,7 +119,7 @@ Result<const View*> parse_view(std::string_view text) {
     if (const View* view = find_view(text); view != nullptr) {
         return view;
     }
-    static const std::string remedy = "is not a view; use one of " + view_names();
+    static const std::string remedy = "is not one of " + view_names();
     return Error{ErrorCode::invalid, 0, remedy.c_str()};
 }
 

@@ -1,37 +1,41 @@
-/// One pass over the records of a run, for those who need more of them than their sums. Reads
-/// forward; a record is gone with the next.
+/// One pass over the records of a run, for readings that need more than their sums. Reads forward;
+/// a record is valid until the next.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "cmd/report/reported_run.hpp"
+#include "engine/history/record_feed.hpp"
 #include "engine/history/run_lines.hpp"
 #include "proto/json/document.hpp"
 #include "proto/record/record.hpp"
 
 namespace driftless {
 
-/// Gives every record of the file to `take`, in the order of the file. Returns why it cannot be
-/// read on, or the empty text.
+/// Gives every record of the file to `take`, in the order of the file, and with it its line if
+/// `take` wants that. Returns why it cannot be read on, or the empty text.
 template <typename Take>
 std::string each_record_in(const std::string& path, Take take) {
     std::string why;
-    Result<RunLines> lines = RunLines::open(path, why);
-    if (!lines) {
+    Result<RecordFeed> feed = RecordFeed::open(path, why);
+    if (!feed) {
         return why;
     }
-    JsonDocument document;
-    while (const auto line = lines.value().next()) {
-        const Result<Record> record = read_record(document, *line);
-        if (!record) {
-            return describe_line(path, lines.value().number(), record.error());
+    while (const Record* const record = feed.value().next()) {
+        if constexpr (std::is_invocable_v<Take, const Record&, std::string_view>) {
+            take(*record, feed.value().line());
+        } else {
+            take(*record);
         }
-        take(record.value());
     }
-    return lines.value().why();
+    const std::optional<Error>& error = feed.value().error();
+    return error && feed.value().why().empty() ? describe_line(path, feed.value().number(), *error)
+                                               : feed.value().why();
 }
 
 template <typename Take>

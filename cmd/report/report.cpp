@@ -1,7 +1,6 @@
 #include "cmd/report/report.hpp"
 
 #include <cstdio>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,19 +9,10 @@
 #include "cmd/report/exports.hpp"
 #include "cmd/report/options.hpp"
 #include "cmd/report/readings.hpp"
-#include "cmd/rules/rule_sets.hpp"
+#include "cmd/report/rebuilt_run.hpp"
 #include "cmd/run_folder.hpp"
-#include "cmd/scrape/mapping_file.hpp"
-#include "cmd/scrape/read_totals.hpp"
 #include "cmd/screen/summary_table.hpp"
-#include "cmd/threshold_values.hpp"
-#include "engine/history/finished_trees.hpp"
-#include "engine/history/past.hpp"
-#include "engine/history/unrecorded.hpp"
-#include "engine/record/fired_marks.hpp"
-#include "engine/rules/judge_rules.hpp"
 #include "engine/stats/thresholds.hpp"
-#include "engine/stats/warnings.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/json/printable.hpp"
 
@@ -35,19 +25,6 @@ using Long = unsigned long long;
 int refuse(const std::string& why, int code) {
     std::fprintf(stderr, "driftless report: %s\n", why.c_str());
     return code;
-}
-
-/// What left and has no record. Of a run that goes on, as far as its files tell: those may get
-/// theirs.
-Unrecorded what_is_lost(const RunFacts& facts, const Past& past, bool live) {
-    if (live) {
-        return {past.left_open(), true};
-    }
-    const Result<FiredMarks> marks =
-        FiredMarks::open(facts.segments.back().run_id,
-                         marks_for(facts.info.run.trace_rows, facts.against.has_value()));
-    return unrecorded_rows(facts, past,
-                           fired_in_all(facts, past, marks ? &marks.value() : nullptr));
 }
 
 void explain_users(const Unrecorded& lost, bool live) {
@@ -63,8 +40,8 @@ void explain_users(const Unrecorded& lost, bool live) {
 }
 
 /// What is not in the table: why it is not the whole run, and what brings the rest.
-void explain(const std::string& folder, const RunFacts& facts, const Past& past,
-             const PastFiles& files, const Unrecorded& lost, bool live) {
+void explain(const std::string& folder, const RebuiltRun& run) {
+    const auto& [facts, past, files, live, lost, figures, judged, info] = run;
     const std::uint64_t torn = files.requests.torn + files.fired.torn + files.client.torn;
     if (torn > 0) {
         std::fprintf(stderr, "report: %llu bytes of unfinished last lines were left out\n",
@@ -76,6 +53,9 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
                      "and peak throughput are %s\n",
                      facts.segments.size() > 1 ? "not known for a resumed run"
                                                : "only in the run's own summary.json");
+    }
+    if (info.merged) {  // its warnings name the shards, each with the remedy
+        return;
     }
     const bool complete = past.records() >= facts.rows;
     if ((complete || facts.has_users) && facts.ended) {
@@ -94,7 +74,7 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
     }
     const char* what = live          ? "the run is still running"
                        : facts.ended ? "the run could not write all of its records"
-                                     : "the run was killed";
+                                     : "the run was killed, or could not write its last files";
     std::fprintf(
         stderr, "report: %s: %llu of %llu rows have no record, %s%llu of them had been sent\n",
         what, static_cast<Long>(facts.rows - past.records()), static_cast<Long>(facts.rows),
@@ -104,56 +84,6 @@ void explain(const std::string& folder, const RunFacts& facts, const Past& past,
                      facts.is_live ? "--from" : "--resume",
                      (folder + (facts.is_live ? " runs it again" : " continues it")).c_str());
     }
-}
-
-/// By the rules that the run was given, as its run.json has them.
-std::string judge(const RunFacts& facts, const SummaryFigures& figures,
-                  std::vector<RuleFinding>& findings) {
-    RuleSets rules;
-    for (const std::string& text : facts.rule_texts) {
-        if (std::string why = add_rule_text(text, "run.json: rules", rules); !why.empty()) {
-            return why;
-        }
-    }
-    findings = judge_rules(rules.sets, facts.rules, figures, same_value);
-    return "";
-}
-
-/// By the tables of the run, as its run.json has them. What cannot be read is told and left out.
-std::optional<ServerTotals> totals_of(const std::string& folder, const RunFacts& facts,
-                                      const SummaryFigures& figures) {
-    std::vector<EngineMapping> own;
-    std::string why;
-    for (const std::string& text : facts.metrics_tables) {
-        if (why = read_mapping(text, own.emplace_back()); !why.empty()) {
-            std::fprintf(stderr, "report: run.json: metrics_tables: %s\n", why.c_str());
-            own.pop_back();
-        }
-    }
-    std::optional<ServerTotals> totals =
-        read_totals(folder, known_mappings(std::move(own)), figures.timeline.spans, why);
-    if (!why.empty()) {
-        std::fprintf(stderr, "report: %s\n", why.c_str());
-    }
-    return totals;
-}
-
-/// The thresholds that were given here, or those of the run. False: one of the run's cannot be
-/// read.
-bool thresholds_of(const ReportCommand& command, const RunFacts& facts,
-                   std::vector<Threshold>& out) {
-    out = command.fail_if;
-    if (!out.empty()) {
-        return true;
-    }
-    for (const std::string& text : values_given(facts.rules.arguments, "--fail-if")) {
-        Result<Threshold> threshold = parse_threshold(text);
-        if (!threshold) {
-            return false;
-        }
-        out.push_back(std::move(threshold).value());
-    }
-    return true;
 }
 
 /// On standard output the summary and what is below it, or the one reading that stands alone.
@@ -180,47 +110,13 @@ int report(const ReportCommand& command) {
     if (const std::string why = read_run(folder, facts); !why.empty()) {
         return refuse(why, exit_usage);
     }
-    Past past(facts);
+    RebuiltRun rebuilt(std::move(facts));
     std::string why;
-    const Result<PastFiles> files = read_past(folder, facts.records_path, past, why);
-    if (!files) {
-        return refuse(why, exit_input);
+    if (const int code = rebuild(folder, command.fail_if, rebuilt, why); code != exit_done) {
+        return refuse(why, code);
     }
-    SummaryFigures figures = past.summary().figures();
-    const bool live = is_being_written(folder);
-    const Unrecorded lost = what_is_lost(facts, past, live);
-    figures.unrecorded = live ? 0 : lost.rows;
-    figures.more_unrecorded = !lost.all_known;
-    // Rows without a record may have left in the cache what others hit.
-    if (past.left_open() > 0 || lost.rows > 0 || !lost.all_known) {
-        figures.cache_excess = 0;
-    }
-    SummaryInfo info = facts.info;
-    info.server = totals_of(folder, facts, figures);
-    if (info.server && info.server->joules) {
-        info.finished_trees = count_finished_trees(
-            facts.records_path.empty() ? folder + "/requests.jsonl" : facts.records_path);
-    }
-    figures.warnings = warnings_of(figures, info);
-    const Judgement judged = judge_run(facts.calibration, figures, past.client(), info.cache_probe);
-    info.verdict = name_of(judged.verdict);
-    info.verdict_reasons = judged.reasons;
-    info.limits = facts.calibration.limits;
-    info.client = &past.client();
-    if (why = judge(facts, figures, info.rules); !why.empty()) {
-        return refuse(why, exit_input);
-    }
-    std::vector<Threshold> thresholds;
-    if (!thresholds_of(command, facts, thresholds)) {
-        return refuse("run.json: arguments: a --fail-if cannot be read", exit_input);
-    }
-    info.thresholds = judge_thresholds(thresholds, figures);
-    if (past.records() < facts.rows && !facts.has_users) {
-        info.unfinished = Unfinished{facts.rows - past.records(), lost.rows, lost.all_known};
-    } else if (facts.has_users && !facts.ended && lost.rows > 0) {
-        info.unfinished = Unfinished{lost.rows, lost.rows, lost.all_known};
-    }
-    const ReportedRun run{folder, facts, figures, info, summary_json(figures, info)};
+    const ReportedRun run{folder, rebuilt.facts, rebuilt.figures, rebuilt.info,
+                          summary_json(rebuilt.figures, rebuilt.info)};
     ReadingTexts readings;
     if (why = take_readings(command.readings, run, command.json, readings); !why.empty()) {
         return refuse(why, exit_input);
@@ -229,8 +125,9 @@ int report(const ReportCommand& command) {
     if (const int code = write_exports(command.exports, run, readings.by_csv); code != exit_done) {
         return code;
     }
-    explain(folder, facts, past, files.value(), lost, live);
-    return !command.fail_if.empty() && any_fails(info.thresholds) ? exit_threshold : exit_done;
+    explain(folder, rebuilt);
+    return !command.fail_if.empty() && any_fails(rebuilt.info.thresholds) ? exit_threshold
+                                                                          : exit_done;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 /// | | worker of each model |
 /// | TensorRT-LLM | `maxNumBlocks` x `tokensPerBlock` of `kvCacheStats` (by its documentation) |
 ///
-/// Others say nothing of it, and nothing is guessed.
+/// Other servers do not report it, and it is not guessed.
 #pragma once
 
 #include <cstdint>

@@ -63,8 +63,8 @@ void read_rule(const toml::table& table, TomlReader& reader, RuleSet& out) {
     reader.boolean(table, "published", rule.published);
     const std::optional<Measure> found = measure_of(name);
     if (!found) {
-        reader.fail(table,
-                    "[[rule]] measure \"" + name + "\" is not known; see cmd/rules/README.md");
+        reader.fail(table, "[[rule]] measure \"" + name +
+                               "\" is not known; driftless help rules.md lists all");
         return;
     }
     rule.measure = *found;

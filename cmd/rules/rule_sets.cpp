@@ -7,6 +7,7 @@
 #include "cmd/rules/shipped.hpp"
 #include "cmd/values.hpp"
 #include "cmd/whole_file.hpp"
+#include "proto/core/nearest_name.hpp"
 
 namespace driftless {
 
@@ -67,7 +68,8 @@ std::string add_rule_set(const std::string& name, RuleSets& out) {
             return add_rule_text(std::string(one.text), "--rules " + name, out);
         }
     }
-    return "--rules \"" + name + "\" is not one of " + shipped_names() + ", or a file (FILE.toml)";
+    return "--rules \"" + name + "\" is not one of " + shipped_names() + ", or a file (FILE.toml)" +
+           did_you_mean(name, shipped_names());
 }
 
 bool same_value(std::string_view a, std::string_view b) {

@@ -1,5 +1,5 @@
-/// The rule sets of a run: found by name among those shipped, or in a file; with their texts, which
-/// run.json keeps, so that a report judges by the same rules whatever becomes of the file.
+/// The rule sets of a run: found by name among the shipped ones, or in a file; with their texts,
+/// which run.json keeps, so that a report judges by the same rules even if the file changes.
 #pragma once
 
 #include <string>

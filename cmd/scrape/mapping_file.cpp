@@ -25,8 +25,8 @@ void read_source(const toml::table& table, TomlReader& reader, EngineMapping& ou
     source.scale = scale.value_or(1);
     const std::optional<ServerFigure> figure = server_figure_of(name);
     if (!figure) {
-        reader.fail(table,
-                    "[[figure]] name \"" + name + "\" is not known; see engine/scrape/README.md");
+        reader.fail(table, "[[figure]] name \"" + name +
+                               "\" is not known; driftless help metrics.md lists all");
     } else if (source.metrics.empty()) {
         reader.fail(table, "[[figure]] " + name + ": metrics is missing");
     } else if (source.label.empty() != source.values.empty()) {

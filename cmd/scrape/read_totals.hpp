@@ -10,8 +10,8 @@
 
 namespace driftless {
 
-/// Nothing where the run has no such file, or no page in it. Lines behind one that cannot be read
-/// are left out: `why` says it then, with file and line, else it is empty.
+/// Empty if the run has no such file, or no page in it. Lines after one that cannot be read are
+/// left out, and `why` names file and line; otherwise `why` is empty.
 std::optional<ServerTotals> read_totals(const std::string& folder,
                                         std::span<const EngineMapping> mappings,
                                         std::vector<MeasuredSpan> spans, std::string& why);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cmd/screen/goodput_lines.hpp"
+#include "cmd/screen/load_words.hpp"
 #include "cmd/screen/server_lines.hpp"
 #include "cmd/screen/words.hpp"
 #include "proto/json/printable.hpp"
@@ -115,7 +116,7 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
         table.number("Request goodput (req/s):", *f.request_goodput);
     }
     table.number("Output token throughput (tok/s):", f.output_throughput);
-    const std::optional<std::uint64_t>& best = f.timeline.max_output_tokens_per_s;
+    const std::optional<std::uint64_t> best = shown_peak(f);
     table.line("Peak output token throughput (tok/s):", best ? fmt::format("{}", *best) : "-");
     table.count("Peak concurrent requests:", f.timeline.max_concurrent_requests);
     table.number("Total token throughput (tok/s):", f.total_token_throughput);
@@ -231,7 +232,7 @@ void add_prompts(Table& table, const SummaryFigures& f, const SummaryInfo& info)
         table.line("", f.prompts.explanation);
     }
     add_cache(table, f, info);
-    if (info.split_unknown) {
+    if (info.split_unknown && f.expected_cached_tokens > 0) {
         table.line("Split of the overhead:", "unknown: rows may have lost a block each");
     }
 }

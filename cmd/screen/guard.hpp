@@ -1,15 +1,15 @@
-/// Guard: between our messages and a terminal. Names of files, flags, and words of traces and
-/// servers stand in them; whoever wrote those must not move, turn or hide what people read.
+/// Guard: filters our messages on their way to a terminal. They contain names of files and flags,
+/// and words of traces and servers, which must not move the cursor, reverse the text or hide it.
 ///
-/// Called by main, once, before anything is said. It owns the streams `stdout` and `stderr` from
-/// then on; what writes to descriptors (the progress line, files) goes past it.
+/// Called by main, once, before anything is printed. It owns the streams `stdout` and `stderr` from
+/// then on; what is written to descriptors (the progress line, files) bypasses it.
 #pragma once
 
 namespace driftless {
 
-/// From here on `stderr`, and `stdout` where that is a terminal, show text as `printable_lines`
-/// has it. What goes into files and pipes on `stdout` may be data and stays as it is. Streams that
-/// cannot be had are left alone.
+/// From here on `stderr`, and `stdout` if it is a terminal, show text as `printable_lines` gives
+/// it. `stdout` to files and pipes may be data and stays unchanged. A stream that cannot be
+/// replaced is left alone.
 void guard_screens();
 
 }  // namespace driftless

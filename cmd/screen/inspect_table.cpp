@@ -32,7 +32,7 @@ std::string counted(std::uint64_t count, std::string_view thing) {
     return fmt::format("{} {}{}", grouped(count), thing, count == 1 ? "" : "s");
 }
 
-std::string seconds(double ns) {
+std::string in_seconds(double ns) {
     return fmt::format("{:.3f}", ns / 1e9);
 }
 
@@ -68,12 +68,12 @@ void add_arrivals(Page& page, const ArrivalFigures& f) {
     page.heading("Arrivals (dispersion and variation: 1 for a Poisson process, more for bursts)");
     page.fact("distinct instants", grouped(f.instants));
     page.fact("largest instant", fmt::format("{} at {} s", counted(f.most_rows.rows, "row"),
-                                             seconds(static_cast<double>(f.most_rows.at_ns))));
+                                             in_seconds(static_cast<double>(f.most_rows.at_ns))));
     const bool tokens_known = f.most_tokens.input_tokens > 0;  // else no row says how many
     if (tokens_known) {
         page.fact("heaviest instant",
                   fmt::format("{} input tokens at {} s", grouped(f.most_tokens.input_tokens),
-                              seconds(static_cast<double>(f.most_tokens.at_ns))));
+                              in_seconds(static_cast<double>(f.most_tokens.at_ns))));
     }
     const auto row = [&](std::string_view name, const auto& value) {
         page.add("  {:<22}", name);
@@ -145,10 +145,10 @@ void add_sessions(Page& page, const InspectFigures& figures) {
              "p90", "p99", "max", "mean");
     add_distribution(page, "rows each", f.rows_each, tokens_of);
     page.add("\n");
-    add_distribution(page, "seconds each", f.length_ns, seconds);
+    add_distribution(page, "seconds each", f.length_ns, in_seconds);
     page.add("\n");
     if (f.delay_ns.count > 0) {
-        add_distribution(page, "think time s", f.delay_ns, seconds);
+        add_distribution(page, "think time s", f.delay_ns, in_seconds);
         page.add("\n");
     }
     page.add("  {} with {} of {}; {} wait for another row, {} of them began before its answer\n",

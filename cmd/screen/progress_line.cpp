@@ -11,6 +11,7 @@
 #include "cmd/screen/plots.hpp"
 #include "cmd/screen/words.hpp"
 #include "cmd/values.hpp"
+#include "proto/core/counted.hpp"
 
 namespace driftless {
 
@@ -68,10 +69,13 @@ void write_to(int fd, std::string_view text) {
 
 std::string progress_text(const Progress& p, const ProgressRates& rates) {
     const std::uint64_t unsent = p.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
-    const std::string left = p.left_ns ? clock_text(*p.left_ns) + " left"
-                                       : grouped(p.rows - p.fired - unsent) + " rows to go";
-    std::string text = fmt::format("{} / {}  {} of {} sent", clock_text(p.elapsed_ns), left,
-                                   grouped(p.fired), grouped(p.rows));
+    // Users send more when answers have come, and how many more is not known.
+    const std::string left = p.left_ns     ? clock_text(*p.left_ns) + " left"
+                             : p.rows_open ? counted(p.inflight, "answer", "answers") + " to come"
+                                           : grouped(p.rows - p.fired - unsent) + " rows to go";
+    const std::string all = p.rows_open ? "" : " of " + grouped(p.rows);
+    std::string text =
+        fmt::format("{} / {}  {}{} sent", clock_text(p.elapsed_ns), left, grouped(p.fired), all);
     if (rates.rows_per_s) {
         text += fmt::format(", {:.1f}/s", *rates.rows_per_s);
     }

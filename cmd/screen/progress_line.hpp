@@ -14,7 +14,7 @@
 
 namespace driftless {
 
-/// What is achieved at the moment. Null until there is a stretch to speak of.
+/// Current rates. Null until there is a stretch to measure.
 struct ProgressRates {
     std::optional<double> rows_per_s;  ///< fired
     double tokens_per_s = 0;

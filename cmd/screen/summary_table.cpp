@@ -14,8 +14,10 @@
 #include "cmd/screen/goodput_lines.hpp"
 #include "cmd/screen/judged_table.hpp"
 #include "cmd/screen/lines.hpp"
+#include "cmd/screen/load_words.hpp"
 #include "cmd/screen/plots.hpp"
 #include "cmd/screen/server_lines.hpp"
+#include "cmd/screen/shards_table.hpp"
 #include "cmd/screen/sides_table.hpp"
 #include "cmd/screen/words.hpp"
 #include "proto/core/counted.hpp"
@@ -151,8 +153,7 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
         lines.add("Live", live_text(f.live));
     }
     if (f.tainted_rows > 0) {
-        lines.add("Tainted", fmt::format("{} records (`tainted` in requests.jsonl says why)",
-                                         grouped(f.tainted_rows)));
+        lines.add("Tainted", rows_text(f.tainted_rows) + " (`tainted` in requests.jsonl says why)");
     }
     if (info.unfinished) {
         lines.add("Unfinished", fmt::format("{} without a record, {}{} of them had been sent",
@@ -189,17 +190,11 @@ void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
     const auto whole = [](double rate) {
         return grouped(static_cast<std::uint64_t>(std::llround(rate)));
     };
-    const std::optional<std::uint64_t>& best = f.timeline.max_output_tokens_per_s;
-    lines.add(
-        "Tokens",
-        fmt::format("{} in, {} out; out {}/s, peak {}; both {}/s", grouped(f.input_tokens),
-                    grouped(f.output_tokens), whole(f.output_throughput),
-                    best ? grouped(*best) + "/s" : "not known", whole(f.total_token_throughput)));
-    if (f.outputs_short + f.outputs_long + f.outputs_unknown > 0) {
-        lines.add("Outputs", fmt::format("{} of the recorded length, {} shorter, {} longer, {} not "
-                                         "counted",
-                                         grouped(f.outputs_exact), grouped(f.outputs_short),
-                                         grouped(f.outputs_long), grouped(f.outputs_unknown)));
+    lines.add("Tokens", fmt::format("{} in, {} out; out {}/s{}; both {}/s", grouped(f.input_tokens),
+                                    grouped(f.output_tokens), whole(f.output_throughput),
+                                    peak_text(f), whole(f.total_token_throughput)));
+    if (const std::string outputs = outputs_text(f); !outputs.empty()) {
+        lines.add("Outputs", outputs);
     }
     lines.list("Goodput", goodput_lines(f));
 }
@@ -292,8 +287,11 @@ void add_cache(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
         case CacheAnswer::by_trace_blocks:
             break;
     }
+    const bool all = f.expected_cached_tokens == f.expected_cached_tokens_reported;
     lines.add("Cache",
-              fmt::format("{} tokens expected, {} hit ({}), {}", by_trace, grouped(f.cached_tokens),
+              fmt::format("{} tokens expected{}, {} hit ({}), {}",
+                          grouped(f.expected_cached_tokens_reported),
+                          all ? "" : " of rows that report theirs", grouped(f.cached_tokens),
                           share(f.cached_tokens, f.expected_cached_tokens_reported),
                           rows_as_expected(f.cache_rows_equal, f)));
     if (info.server_block && f.server_cache_rows > 0 && !same_cache_forecasts(f)) {
@@ -312,14 +310,17 @@ void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
         prompts +=
             fmt::format("; by up to {:+} tokens: {}", f.prompts.largest_off, f.prompts.explanation);
     }
-    lines.add("Prompts", prompts);
+    const bool compared = f.prompts.exact + f.prompts.off + f.prompts.unknown > 0;
+    lines.add("Prompts", compared || f.fired == 0 ? prompts : "no recorded length to compare with");
     if (info.clamped_rows > 0) {
         lines.add("", fmt::format("{} no longer than the overhead: sent with one word",
                                   rows_text(info.clamped_rows)));
     }
     add_cache(lines, f, info);
-    if (info.split_unknown) {
-        lines.add("", "split of the overhead unknown: each row may have missed a block");
+    if (info.split_unknown && f.expected_cached_tokens > 0) {
+        lines.add("",
+                  "it is unknown how many template tokens come before the prompt: a row may have "
+                  "missed a block");
     }
 }
 
@@ -333,7 +334,7 @@ void add_drift(Lines& lines, const SummaryFigures& f) {
     std::string causes;
     for (std::size_t i = 1; i < f.late_causes.size(); ++i) {
         if (f.late_causes[i] > 0) {
-            causes += fmt::format("{} {} {}", causes.empty() ? "; late rows:" : ",",
+            causes += fmt::format("{} {} {}", causes.empty() ? "; late by cause:" : ",",
                                   name_of(static_cast<LateCause>(i)), grouped(f.late_causes[i]));
         }
     }
@@ -377,7 +378,7 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
 
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info, TableKind kind) {
     return (kind == TableKind::full ? full_table(figures, info) : compact_table(figures, info)) +
-           sides_table(figures.sides) +
+           sides_table(figures.sides) + shards_table(figures, info) +
            judged_table(info.rules, info.thresholds, info.stopped_when);
 }
 

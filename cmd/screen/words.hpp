@@ -33,14 +33,14 @@ std::string live_text(const LiveSums& live);
 /// What became of requests that were abandoned; there are some.
 std::string abandoned_text(const AbandonedSums& abandoned);
 
-/// Why a row failed, for people: what the server said, else what the outcome means.
+/// Why a row failed, for people: the server's own words, else what the outcome means.
 std::string failure_text(Outcome outcome, const std::string& said);
 
 /// "http_5xx 12, truncated 3": the failures among these outcomes, but for `without`.
 std::string failed_kinds(const std::array<std::uint64_t, outcome_count>& outcomes,
                          Outcome without = Outcome::ok);
 
-/// What the cached tokens that a server reports can be held against.
+/// What the cached tokens that a server reports can be compared with.
 enum class CacheAnswer : std::uint8_t {
     none,        ///< it reports none
     only_zeros,  ///< it reports 0 for every row although hits are expected: no rate of misses

@@ -179,7 +179,7 @@ SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments) 
         line.text = help_of(app);
         return line;
     } catch (const CLI::ParseError& error) {
-        return refused(error.what());
+        return refused(reason_of(error));
     }
     if (std::string why = unknown_argument(app); !why.empty()) {
         return refused(why + "; flags of replay go after --");

@@ -1,4 +1,4 @@
-/// The playing of a sweep: cell by cell, what stands around each, and what is kept of it.
+/// Plays a sweep: cell by cell, with hooks, idle barrier and files around each.
 #pragma once
 
 #include <string>

@@ -173,9 +173,8 @@ void add_turns(Flags& flags, const TurnDefaults& standard, KindValues& values, S
 }
 
 void add_compaction(Flags& flags, const char* at, KindValues& values) {
-    flags.value("--compact-at", "N",
-                "a longer prompt asks for a summary; then the context starts again", at,
-                parse_row_tokens, values.compact_at);
+    flags.value("--compact-at", "N", "longer prompts ask for a summary; then the context restarts",
+                at, parse_row_tokens, values.compact_at);
     flags.value("--summary", "LAW", "tokens of the summary", "2000", parse_token_law,
                 values.summary);
 }
@@ -317,7 +316,7 @@ SynthCommandLine parse_kind(const KindRow& row, std::vector<std::string> argumen
         line.text = help_of(app);
         return line;
     } catch (const CLI::ParseError& error) {
-        return refused(error.what());
+        return refused(reason_of(error));
     }
     std::string why = unknown_argument(app);
     if (why.empty()) {

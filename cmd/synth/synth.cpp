@@ -70,9 +70,10 @@ int write_rows(const SynthOptions& options) {
         std::fprintf(say, "loss: %s\n", loss.c_str());
     }
     const SynthText::Sums& sums = lines.sums();
-    std::fprintf(say, "wrote: %s: %llu rows, format %s, %llu tokens in, %llu out, span %.3f s\n",
+    std::fprintf(say, "wrote: %s: %llu %s, format %s, %llu tokens in, %llu out, span %.3f s\n",
                  options.out.c_str(), static_cast<unsigned long long>(sums.rows),
-                 options.target->name, static_cast<unsigned long long>(sums.input_tokens),
+                 sums.rows == 1 ? "row" : "rows", options.target->name,
+                 static_cast<unsigned long long>(sums.input_tokens),
                  static_cast<unsigned long long>(sums.output_tokens),
                  static_cast<double>(sums.last_ns) / 1e9);
     return exit_done;

@@ -91,7 +91,8 @@ SpinGaps measure_spin_gaps(Driver& driver, Duration length) {
     std::int64_t lost = 0;
     std::uint64_t gaps = 0;
     SpinGaps found;
-    for (Instant last = begin; last < end;) {
+    Instant last = begin;
+    while (last < end) {
         const Instant now = driver.now();
         const std::int64_t gap = (now - last).ns;
         if (gap > gap_ns) {
@@ -101,8 +102,9 @@ SpinGaps measure_spin_gaps(Driver& driver, Duration length) {
         }
         last = now;
     }
-    found.per_s = static_cast<double>(gaps) * 1e9 / static_cast<double>(length.ns);
-    found.lost_share = static_cast<double>(lost) / static_cast<double>(length.ns);
+    const auto spun = static_cast<double>((last - begin).ns);  // the last gap goes beyond the end
+    found.per_s = static_cast<double>(gaps) * 1e9 / spun;
+    found.lost_share = static_cast<double>(lost) / spun;
     return found;
 }
 

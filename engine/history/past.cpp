@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/history/record_feed.hpp"
 #include "engine/schedule/due.hpp"
 #include "proto/record/client_sample.hpp"
 #include "proto/record/record.hpp"
@@ -31,14 +32,36 @@ Result<LineBytes> read_lines(const std::string& path, AddLine add, Past& past, s
     return lines.value().bytes();
 }
 
+Result<LineBytes> read_records(const std::string& path, Past& past, std::string& why) {
+    Result<RecordFeed> records = RecordFeed::open(path, why);
+    if (!records) {
+        return records.error();
+    }
+    RecordFeed& feed = records.value();
+    while (const Record* const record = feed.next()) {
+        if (const Result<void> added = past.add(*record); !added) {
+            why = describe_line(path, feed.number(), added.error());
+            return added.error();
+        }
+    }
+    if (feed.error()) {
+        why = feed.why().empty() ? describe_line(path, feed.number(), *feed.error()) : feed.why();
+        return *feed.error();
+    }
+    return feed.bytes();
+}
+
 }  // namespace
 
 Result<void> Past::add_record(std::string_view line) {
     const Result<Record> record = read_record(document_, line);
-    if (!record) {
-        return record.error();
+    return record ? add(record.value()) : record.error();
+}
+
+Result<void> Past::add(const Record& known) {
+    if (trace_rows_ > 0 && known.row >= trace_rows_) {
+        return Error{ErrorCode::out_of_range, 0, "row"};
     }
-    const Record& known = record.value();
     const std::uint64_t number = sending_number(known.row, known.pass, known.side);
     // A row that was sent again has a record of each attempt.
     const bool is_first = ended_.insert_or_assign(number, known.ended_ns.has_value()).second;
@@ -133,12 +156,16 @@ Result<PastFiles> read_past(const std::string& folder, const std::string& record
                             std::string& why) {
     const std::string records = records_path.empty() ? folder + "/requests.jsonl" : records_path;
     PastFiles files;
+    const Result<LineBytes> requests = read_records(records, past, why);
+    if (!requests) {
+        return requests.error();
+    }
+    files.requests = requests.value();
     const struct {
         std::string path;
         AddLine add;
         LineBytes& bytes;
-    } parts[] = {{records, &Past::add_record, files.requests},
-                 {folder + "/fired.jsonl", &Past::add_fired, files.fired},
+    } parts[] = {{folder + "/fired.jsonl", &Past::add_fired, files.fired},
                  {folder + "/client.jsonl", &Past::add_sample, files.client}};
     for (const auto& part : parts) {
         const Result<LineBytes> bytes = read_lines(part.path, part.add, past, why);

@@ -36,11 +36,14 @@ class Past {
     explicit Past(const RunFacts& facts)
         : closed_(facts.info.run.sessions == "closed"),
           has_users_(facts.has_users),
-          summary_(facts.goodput, facts.largest_overhead()) {}
+          trace_rows_(facts.info.run.trace_rows),
+          summary_(facts.goodput, facts.largest_overhead(), facts.shard_role()) {}
 
     // One line each, without its newline. Errors: bad_json, missing, out_of_range; exists, where
     // the row has a record already. `doing` is the key or says what is wrong.
     Result<void> add_record(std::string_view line);
+    /// The same of a line that was parsed.
+    Result<void> add(const Record& record);
     Result<void> add_fired(std::string_view line);
     Result<void> add_sample(std::string_view line);
 
@@ -70,6 +73,7 @@ class Past {
   private:
     bool closed_;
     bool has_users_;
+    std::uint64_t trace_rows_;  ///< 0: not known
     EarlierRows rows_;
     Summary summary_;
     ClientTotals client_;

@@ -65,7 +65,7 @@ std::vector<Fate> fates_of(const InterruptedRun& run, bool resend, RemainingRows
 Record unsent_record(const InterruptedRun& run, std::uint32_t position,
                      const AssemblerConfig& config) {
     Record record;
-    fill_origin(record, due_at(run.plan, position), position, config);
+    fill_origin(record, due_at(run.plan, position), config.number_in_all(position), config);
     record.segment = config.segment;
     record.has_chunks = false;
     return record;

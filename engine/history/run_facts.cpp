@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "engine/history/shard_facts.hpp"
+#include "engine/stats/judge_merged.hpp"
 #include "engine/stats/warm_cache.hpp"
 
 namespace driftless {
@@ -290,6 +292,22 @@ void read_calibration_facts(JsonValue calibration, RunFacts& out, Facts& facts) 
     }
 }
 
+/// Absent in runs of before there were shards.
+void read_shard_facts(JsonValue root, RunFacts& out, Facts& facts) {
+    const Result<std::optional<ShardFacts>> shard =
+        read_shard(root.find("shard"), root.find("meeting"));
+    const Result<std::optional<MergedRun>> merged = read_merged(root.find("merged"));
+    if (!shard || !merged) {
+        const Error& error = shard ? merged.error() : shard.error();
+        facts.fail(error.code, error.doing);
+        return;
+    }
+    out.shard = shard.value();
+    out.info.merged = merged.value();
+    const JsonValue meeting = root.find("meeting");
+    out.meeting = meeting.is(JsonType::object) ? std::string(meeting.raw()) : "";
+}
+
 }  // namespace
 
 Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
@@ -301,22 +319,23 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     RunFacts out;
     Facts facts;
     facts.enter(root);
+    if (root.find("schema").as_i64().value_or(0) > record_schema) {
+        return Error{ErrorCode::unsupported, 0, "schema"};
+    }
     out.arguments = texts_of(facts.get("arguments"), "arguments", facts);
     out.ended = facts.known("end");
     out.rows_fired = root.find("end").find("rows_fired").as_u64();
     if (facts.known("records")) {
         facts.text("records", out.records_path);
     }
-    const JsonValue labels = facts.get("labels");
-    for (JsonValue label = labels.first(); label.present(); label = label.next()) {
+    for (JsonValue label = facts.get("labels").first(); label.present(); label = label.next()) {
         out.info.labels.emplace_back(label.key(), label.as_string().value_or(""));
     }
-    const JsonValue segments = facts.get("segments");
     const JsonValue trace = facts.get("trace");
     const JsonValue plan = facts.get("plan");
     const JsonValue request = facts.get("request");
     const JsonValue calibration = facts.get("calibration");
-    read_segments(segments, out, facts);
+    read_segments(facts.get("segments"), out, facts);
     read_plan(trace, plan, out, facts);
     read_request(request, out, facts);
     out.is_live = request.find("live").is(JsonType::object);
@@ -324,6 +343,7 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     read_calibration_facts(calibration, out, facts);
     read_rules(root, plan, out, facts);
     read_cache_probe(root.find("cache_probe"), out.info.cache_probe);
+    read_shard_facts(root, out, facts);
     const JsonValue host = root.find("host");
     out.kernel = host.find("kernel").as_string().value_or("");
     out.cpu_model = host.find("cpu_model").as_string().value_or("");
@@ -344,7 +364,10 @@ Judgement judge_run(const CalibrationFacts& calibration, const SummaryFigures& f
         judged.reasons.push_back(how_calibrated(calibration));
     }
     if (std::string warm = warm_reason(figures, cache); !warm.empty()) {
-        judged.reasons.insert(judged.reasons.begin(), std::move(warm));
+        // Before all where nothing else is wrong; else behind what is.
+        const bool is_first = judged.verdict == Verdict::certified;
+        judged.reasons.insert(is_first ? judged.reasons.begin() : judged.reasons.end(),
+                              std::move(warm));
     }
     return judged;
 }

@@ -50,6 +50,16 @@ struct RunSegment {
     std::uint64_t rows_interrupted = 0;  ///< of the segments before it, found without an end
 };
 
+/// One of the shards that a replay was dealt to, each a process with a run of its own.
+struct ShardFacts {
+    std::uint32_t index = 0;
+    std::uint32_t count = 0;
+    std::uint64_t plan_rows = 0;  ///< of the whole plan; `rows` of the run are its own
+    /// By the exchanges with shard 0, before and after the run, else by the kernel's own word.
+    std::optional<ShardClock> clock;
+    bool met_after = false;  ///< shard 0 knows when it ended: it was there until then
+};
+
 /// The second server of a dual-fire run.
 struct AgainstFacts {
     std::string model;
@@ -84,6 +94,18 @@ struct RunFacts {
     std::optional<std::uint64_t> template_digest;  ///< of `--api template`
     Overhead overhead;
     std::optional<AgainstFacts> against;  ///< of dual fire alone
+    std::optional<ShardFacts> shard;      ///< of a shard alone
+    std::string meeting;                  ///< that member of run.json, JSON; empty: null
+    /// Other processes sent rows of the plan, too.
+    bool is_part() const { return shard && shard->count > 1; }
+    /// Rows leave when others have ended, or users are free: in which order, the run decides.
+    bool in_run_order() const { return info.run.sessions == "closed" || has_users; }
+    ShardRole shard_role() const {
+        const bool merged = info.merged && info.merged->count > 1;
+        return {.others_send = is_part(),
+                .merged = merged,
+                .forecast_apart = (is_part() || merged) && in_run_order()};
+    }
     /// Of two servers, those of the one that puts more in front.
     Overhead largest_overhead() const {
         const bool is_first = !against || against->overhead.pre <= overhead.pre;
@@ -97,7 +119,8 @@ struct RunFacts {
     SummaryInfo info;  ///< all but the verdict
 };
 
-/// Reads the text of run.json. Errors: bad_json, missing, out_of_range; `doing` is the key.
+/// Reads the text of run.json. What a merged run says of its shards is in `info.merged`. Errors:
+/// bad_json, missing, out_of_range; `doing` is the key.
 Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text);
 
 /// The verdict of a run under the limits that it had, calibrated or not. A cache that was warm is

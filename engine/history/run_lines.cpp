@@ -7,6 +7,12 @@
 
 namespace driftless {
 
+namespace {
+
+constexpr const char* restore_or_remove = "; restore the line or remove it";
+
+}  // namespace
+
 std::string describe_line(const std::string& path, std::uint64_t line, const Error& error) {
     const std::string place = path + ":" + std::to_string(line) + ": ";
     switch (error.code) {
@@ -14,7 +20,17 @@ std::string describe_line(const std::string& path, std::uint64_t line, const Err
             return place + error.doing;
         case ErrorCode::missing:
         case ErrorCode::out_of_range:
-            return place + error.doing + " is " + reason_of(error);
+            return place + error.doing + " is " + reason_of(error) + restore_or_remove;
+        case ErrorCode::invalid:
+            return place + error.doing + " contradicts the stamps of its line" + restore_or_remove;
+        case ErrorCode::bad_json: {
+            const std::string doing = error.doing;  // a key, or "read a record"
+            return doing.find(' ') == doing.npos
+                       ? place + doing + " has a value of another kind than it should" +
+                             restore_or_remove
+                       : place + "cannot " + doing +
+                             ": the line is not a JSON object; restore it or remove it";
+        }
         default:
             return place + "cannot " + error.doing + ": " + reason_of(error);
     }

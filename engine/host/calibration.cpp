@@ -4,6 +4,7 @@
 
 #include "proto/core/counted.hpp"
 #include "proto/json/write.hpp"
+#include "proto/record/client_sample.hpp"
 
 namespace driftless {
 
@@ -130,6 +131,7 @@ std::string to_json(const Calibration& c) {
     json.key("cpu_model").string(c.cpu_model);
     json.key("cpus_online").unsigned_integer(c.cpus_online);
     json.key("engine_cpu").unsigned_integer(c.engine_cpu);
+    json.key("engines").unsigned_integer(c.engines);
     json.key("realtime").boolean(c.realtime);
     write_spread(json, "wake_spin", c.wake_spin);
     write_spread(json, "wake_hybrid", c.wake_hybrid);
@@ -172,7 +174,12 @@ Result<Calibration> read_calibration(JsonDocument& document, std::string_view te
     members.read("cpu_model", c.cpu_model);
     members.read("cpus_online", c.cpus_online);
     members.read("engine_cpu", c.engine_cpu);
-    c.realtime = root.find("realtime").as_bool().value_or(false);  // younger than the schema
+    // These two are younger than the schema.
+    if (root.find("engines").present()) {
+        members.read("engines", c.engines);
+        complete = complete && c.engines > 0 && c.engines <= engines_max;
+    }
+    c.realtime = root.find("realtime").as_bool().value_or(false);
     members.read("wake_spin", c.wake_spin);
     members.read("wake_hybrid", c.wake_hybrid);
     members.read("wake_sleep", c.wake_sleep);
@@ -223,9 +230,15 @@ std::vector<std::string> noise_of(const Calibration& c) {
     return noise;
 }
 
-std::string why_not_of(const Calibration& calibration, const HostFacts& host, bool realtime) {
-    if (calibration.realtime && !realtime) {
+std::string why_not_of(const Calibration& calibration, const HostFacts& host,
+                       const EngineSetup& run) {
+    if (calibration.realtime && !run.realtime) {
         return "the calibration was made with --realtime, but this run has no --realtime";
+    }
+    if (run.engines != engines_auto && calibration.engines != run.engines) {
+        return "the calibration was made with " +
+               counted(calibration.engines, "engine", "engines") + ", but this run has " +
+               std::to_string(run.engines);
     }
     if (calibration.kernel != host.kernel) {
         return "the calibration was made under " + calibration.kernel + ", this is " + host.kernel;

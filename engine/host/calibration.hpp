@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/host/engine_cpus.hpp"
 #include "engine/host/host.hpp"
 #include "proto/core/result.hpp"
 #include "proto/json/document.hpp"
@@ -33,12 +34,18 @@ struct Spread {
 struct Rehearsal {
     std::uint32_t streams = 0;
     std::int64_t chunks_asked = 0;  ///< per second
-    std::int64_t chunks = 0;        ///< received in the second that was looked at
-    double busy_share = 0;          ///< of the engine thread in that second
+    std::int64_t chunks = 0;        ///< received in the second that was looked at, by all engines
+    double busy_share = 0;          ///< of the busiest engine's thread in that second
     Spread drift;                   ///< of all rows, one row per instant
     Spread receive_delay;    ///< upper bound of each row; `count` 0 where no row was answered
     bool lost = false;       ///< the event ring was full, or the kernel ran out of buffers
     double taken_share = 0;  ///< of that second, by others: run-queue delay and steal
+};
+
+/// What a run's engines are, and must have been while its host was measured.
+struct EngineSetup {
+    bool realtime = false;      ///< they go before ordinary threads
+    std::uint32_t engines = 1;  ///< at once; `engines_auto`: not decided yet
 };
 
 struct Calibration {
@@ -47,8 +54,10 @@ struct Calibration {
     std::string kernel;
     std::string cpu_model;
     std::uint32_t cpus_online = 0;
-    std::uint32_t engine_cpu = 0;
-    /// Its engine ran before all ordinary threads; only what spins was ordinary.
+    std::uint32_t engine_cpu = 0;  ///< of the first engine
+    /// Engines that were measured together. Figures of threads are those of the worst of them.
+    std::uint32_t engines = 1;
+    /// Its engines ran before all ordinary threads; only what spins was ordinary.
     bool realtime = false;
 
     // A thread that does nothing else: lateness against its instant, by policy of waiting.
@@ -64,7 +73,7 @@ struct Calibration {
     Spread fire_large;  ///< 16 KiB, the most that a fire hands over at once
 
     std::vector<Rehearsal> rehearsals;
-    /// Chunks per second at which the engine thread is 60 % busy.
+    /// Chunks per second, of all engines, at which the busiest engine's thread is 60 % busy.
     std::int64_t chunks_per_s_max = 0;
     /// The rehearsals did not come near 60 %: the figure above is drawn on from the last of them.
     bool chunks_extrapolated = false;
@@ -91,10 +100,11 @@ std::string to_json(const Calibration& calibration);
 /// Errors: bad_json, missing (a key), unsupported (another schema).
 Result<Calibration> read_calibration(JsonDocument& document, std::string_view text);
 
-/// Why these figures do not hold for a host ("it was made on another kernel: .."), or for an engine
-/// that runs among ordinary threads; empty where they do. What an ordinary thread has promised
-/// holds for one that goes before those.
-std::string why_not_of(const Calibration& calibration, const HostFacts& host, bool realtime);
+/// Why these figures do not hold for a host ("it was made on another kernel: .."), for another
+/// number of engines, or for engines among ordinary threads; empty where they do. What an ordinary
+/// thread has promised holds for one that goes before those.
+std::string why_not_of(const Calibration& calibration, const HostFacts& host,
+                       const EngineSetup& run);
 
 /// The drift that this host shows where nothing is wrong: the p99 of a thread that merely sleeps,
 /// or the median p99 of the rehearsals up to this many chunks a second, whichever is larger.

@@ -35,11 +35,19 @@ void take_tasks(const std::string& group, CgroupLimits& limits) {
     limits.tasks_left = std::min(limits.tasks_left.value_or(left), left);
 }
 
+void take_memory(const std::optional<std::int64_t>& most, CgroupLimits& limits) {
+    if (most) {
+        limits.memory_bytes = std::min(limits.memory_bytes.value_or(*most), *most);
+    }
+}
+
 void take_group(const std::string& group, CgroupLimits& limits) {
     take_cpus(kernel_number(group + "/cpu.max"), kernel_number(group + "/cpu.max", 1), limits);
     take_cpus(kernel_number(group + "/cpu.cfs_quota_us"),
               kernel_number(group + "/cpu.cfs_period_us"), limits);
     take_tasks(group, limits);
+    take_memory(kernel_number(group + "/memory.max"), limits);
+    take_memory(kernel_number(group + "/memory.limit_in_bytes"), limits);
 }
 
 /// The group at `path` below `mount`, and those above it.
@@ -60,6 +68,7 @@ void take_groups(const std::string& mount, std::string path, CgroupLimits& limit
 
 CgroupLimits read_cgroup_limits(std::string_view own, const std::string& root) {
     CgroupLimits limits;
+    limits.known = !own.empty();
     while (!own.empty()) {
         // "0::/path" of version 2; "4:cpu,cpuacct:/path" of version 1.
         const std::string_view line = own.substr(0, own.find('\n'));

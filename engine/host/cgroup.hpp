@@ -1,5 +1,5 @@
-/// What the control groups of this process allow it: CPU time and tasks. Both versions of cgroups,
-/// and all groups above; the least of each counts. Read once, never in a run.
+/// What the control groups of this process allow it: CPU time, memory and tasks. Both versions of
+/// cgroups, and all groups above; the least of each counts. Read once, never in a run.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,9 @@ struct CgroupLimits {
     std::int64_t period_us = 0;  ///< of that limit
     /// Tasks (threads of all processes in the group) that may still be made.
     std::optional<std::int64_t> tasks_left;
+    /// All that the group may have, with what its processes have already.
+    std::optional<std::int64_t> memory_bytes;
+    bool known = true;  ///< false: the groups of this process cannot be seen
 };
 
 /// `own`: the text of /proc/self/cgroup; `root`: where the groups are mounted. A container often

@@ -68,4 +68,27 @@ std::uint32_t engines_for(const std::vector<std::uint32_t>& allowed,
     return std::max<std::uint32_t>(static_cast<std::uint32_t>(cores.size()), 2) - 1;
 }
 
+std::vector<std::uint32_t> find_engine_cpus(std::uint32_t first, std::uint32_t engines,
+                                            std::uint32_t most,
+                                            const std::vector<std::uint32_t>& allowed) {
+    if (engines == 1) {
+        return {first};
+    }
+    const std::vector<CpuLoad> loads = sample_cpu_loads(cpu_sample_ns);
+    const std::uint32_t wanted =
+        engines == engines_auto ? std::min(engines_for(allowed, loads), most) : engines;
+    return choose_engine_cpus(first, wanted, allowed, loads);
+}
+
+std::vector<std::uint32_t> cpus_beside(const std::vector<std::uint32_t>& engines,
+                                       const std::vector<std::uint32_t>& allowed) {
+    std::vector<std::uint32_t> left;
+    for (const std::uint32_t cpu : allowed) {
+        if (!is_among(cpu, engines)) {
+            left.push_back(cpu);
+        }
+    }
+    return left.empty() ? allowed : left;
+}
+
 }  // namespace driftless

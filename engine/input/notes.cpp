@@ -37,9 +37,9 @@ std::uint64_t largest_burst(const Trace& trace) {
 std::string sanity_line(const Trace& trace) {
     const std::int64_t span_ns = trace.rows.back().at_ns;
     const double rows = static_cast<double>(trace.rows.size());
-    std::string line =
-        line_of("span %" PRId64 ".%03" PRId64 " s, %zu rows", span_ns / 1'000'000'000,
-                span_ns / 1'000'000 % 1000, trace.rows.size());
+    std::string line = line_of("span %" PRId64 ".%03" PRId64 " s, ", span_ns / 1'000'000'000,
+                               span_ns / 1'000'000 % 1000) +
+                       counted(trace.rows.size(), "row", "rows");
     if (span_ns > 0) {
         line += line_of(", %.2f/s", rows * 1e9 / static_cast<double>(span_ns));
     }
@@ -103,8 +103,8 @@ void describe(const Trace& trace, std::size_t files, const std::vector<std::stri
             names += names.empty() ? "" : ", ";
             append_json_escaped(names, name);
         }
-        notes.push_back(std::to_string(trace.unknown_keys) +
-                        " values of unknown columns ignored (" + names +
+        notes.push_back(counted(trace.unknown_keys, "value", "values") +
+                        " of unknown columns ignored (" + names +
                         "); --keep copies columns into the records");
     }
 }

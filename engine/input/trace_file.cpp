@@ -1,5 +1,6 @@
 #include "engine/input/trace_file.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -44,16 +45,35 @@ struct Reading {
     std::vector<InputError> damage;  ///< of compressed files, in the order of reading
 };
 
+/// A URL where a trace belongs may have a password: of it only the scheme is shown.
 std::string shown_name(const std::string& path) {
+    constexpr std::string_view mark = "://";
+    const std::size_t scheme = path.find(mark);
+    if (scheme != path.npos) {
+        return path.substr(0, scheme + mark.size()) + "..";
+    }
     return path == "-" ? "standard input" : path;
 }
 
 void Reading::refuse_file(const std::string& path, const Error& error) {
+    if (path.empty()) {
+        errors.add({"", 0, "", "", "the name of the trace file is empty",
+                    "name a file, a folder, or - for standard input"});
+        return;
+    }
     std::string remedy;
     if (error.code == ErrorCode::missing) {
         remedy = "trace files end in .jsonl, .json, .ndjson or .csv, compressed or not";
     } else if (error.code == ErrorCode::not_found) {
-        remedy = "name a file, a folder, or - for standard input";
+        remedy =
+            path.find("://") == path.npos
+                ? "name a file, a folder, or - for standard input"
+                : "a server is named with --url, a trace as a file, a folder, or - for standard "
+                  "input";
+    } else if (error.code == ErrorCode::denied) {
+        remedy = "make it readable for this user, or name a copy";
+    } else if (error.code == ErrorCode::exhausted) {
+        remedy = "raise ulimit -n";
     }
     std::string problem =
         error.sys_errno != 0 ? std::strerror(error.sys_errno) : std::string("holds no trace");
@@ -175,12 +195,27 @@ bool Reading::finish(std::size_t files) {
     return usable;
 }
 
+/// Whether a folder with these files is what a replay wrote.
+bool is_run(const std::string& folder, const std::vector<std::string>& files) {
+    const std::string prefix = folder.ends_with('/') ? folder : folder + "/";
+    const auto has = [&files, &prefix](const char* name) {
+        return std::find(files.begin(), files.end(), prefix + name) != files.end();
+    };
+    return has("run.json") && (has("requests.jsonl") || has("fired.jsonl"));
+}
+
 std::vector<std::string> files_of(const TraceFiles& files, Reading& reading) {
     std::vector<std::string> all;
     for (const std::string& path : files.paths) {
         const Result<std::vector<std::string>> expanded = expand_path(path);
         if (!expanded) {
             reading.refuse_file(path, expanded.error());
+            continue;
+        }
+        if (is_run(path, expanded.value())) {
+            reading.errors.add({path, 0, "", "", "is the folder of a run, not a trace",
+                                "repeat the run with replay --from " + path +
+                                    ", or make a trace of it: convert " + path + " -o FILE"});
             continue;
         }
         all.insert(all.end(), expanded.value().begin(), expanded.value().end());

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 
 #include "engine/io/host_clocks.hpp"
 #include "engine/io/uring_flags.hpp"
@@ -16,6 +17,20 @@ namespace {
 __kernel_timespec timespec_of(std::int64_t ns) {
     const std::int64_t positive = std::max<std::int64_t>(ns, 0);
     return {positive / 1'000'000'000, positive % 1'000'000'000};
+}
+
+/// In a time namespace CLOCK_MONOTONIC may be ahead of the host's, or behind: the kernel takes an
+/// instant to wait for by the host's, and so would wake us that much too late.
+bool has_own_monotonic_clock() {
+    std::FILE* const file = std::fopen("/proc/self/timens_offsets", "re");
+    if (file == nullptr) {
+        return false;
+    }
+    long long seconds = 0;
+    long long ns = 0;
+    const int found = std::fscanf(file, "monotonic %lld %lld", &seconds, &ns);
+    (void)std::fclose(file);
+    return found == 2 && (seconds != 0 || ns != 0);
 }
 
 }  // namespace
@@ -38,9 +53,18 @@ Result<void> IoRing::open(std::uint32_t submit_entries, std::uint32_t completion
     }
     open_ = true;
     features_.bits = params.features;
-    features_.absolute_wait = (params.features & uring_flags::feature_min_timeout) != 0;
+    features_.absolute_wait =
+        (params.features & uring_flags::feature_min_timeout) != 0 && !has_own_monotonic_clock();
     features_.no_iowait = (params.features & uring_flags::feature_no_iowait) != 0;
     features_.registered = io_uring_register_ring_fd(&ring_) == 1;
+    // A filter may allow one call of the three.
+    if (const int entered = io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), 0, 0,
+                                            features_.registered ? IORING_ENTER_REGISTERED_RING : 0,
+                                            nullptr, _NSIG / 8);
+        entered < 0) {
+        close();
+        return error_from_errno(-entered, "set up io_uring");
+    }
     return {};
 }
 

@@ -57,18 +57,24 @@ void UringDriver::prepare(Op& op) {
 // Lets completions become visible, and stamps what did. The kernel may say that it has work where
 // it has none: a CPU that brings bytes raises the flag behind the work, which an enter on this one
 // may have done by then. So an enter that brought nothing is followed by a look that only takes
-// what is visible: the loop gets to everything else, and to sleep.
+// what is visible: the loop gets to everything else, and to sleep. What is visible goes first, but
+// not for ever: operations that end at once, as cancels do, would keep what others wait for in the
+// kernel, and what is submitted for each of their ends would keep it there without end.
 void UringDriver::look(const Turn& turn, TurnResult& result) {
     const bool has_entries = ring_.publish() > 0;
     const bool visible = ring_.has_completions();
     const bool overflowed = ring_.overflowed();
     counters_.overflows += overflowed ? 1 : 0;
     const bool skip = std::exchange(entered_in_vain_, false) && turn.wait == Wait::none;
+    const bool has_work = ring_.kernel_has_work();
+    const bool enters =
+        has_work && turn.may_enter && (!visible || overflowed || passed_over_) && !skip;
+    passed_over_ = has_work && visible && !enters;
     if (!visible && turn.wait == Wait::sleep) {  // runs what is there before it sleeps
         note_entry(ring_.enter(1, IORING_ENTER_GETEVENTS, &turn.until));
         result.entered = true;
         result.slept = true;
-    } else if (ring_.kernel_has_work() && turn.may_enter && (!visible || overflowed) && !skip) {
+    } else if (enters) {
         note_entry(ring_.enter(0, IORING_ENTER_GETEVENTS));
         result.entered = true;
         entered_in_vain_ = !ring_.has_completions();

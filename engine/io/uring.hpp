@@ -93,6 +93,7 @@ class UringDriver final : public Driver {
     WarmPair warm_pair_;
 
     bool entered_in_vain_ = false;
+    bool passed_over_ = false;     ///< the last look left the kernel's work for what was visible
     std::uint32_t batch_end_ = 0;  ///< completion queue tail when the stamp below was taken
     std::uint32_t batch_ = 0;
     Instant stamp_;

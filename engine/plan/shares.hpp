@@ -17,6 +17,20 @@
 
 namespace driftless {
 
+/// One of several that play a plan.
+struct ShardPlace {
+    std::uint32_t index = 0;
+    std::uint32_t count = 1;
+    bool is_part() const { return count > 1; }
+    /// What each of them counts from 0 by itself, as numbers that no two of them have.
+    constexpr std::uint32_t number_of(std::uint32_t own) const { return own * count + index; }
+    /// The place among all of one of several that share what is here.
+    constexpr ShardPlace within(ShardPlace outer) const {
+        return {outer.index + outer.count * index, outer.count * count};
+    }
+    friend bool operator==(const ShardPlace&, const ShardPlace&) = default;
+};
+
 /// What stays together.
 enum class DealRule : std::uint8_t {
     rows,   ///< a row: each at its recorded instant, on any connection

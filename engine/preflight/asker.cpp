@@ -56,10 +56,21 @@ std::string Asker::request_bytes(const std::string& method, const std::string& p
 Task<bool> Asker::fetch(const std::string& method, const std::string& path,
                         const std::string& body) {
     request_ = request_bytes(method, path, body);
-    Result<Reply> reply =
-        co_await inquiry_.ask(server_.address, server_.tls, request_, server_.timeout);
+    asked_ = method + " " + path;
+    asked_at_ = loop_.driver().now();
+    late_ = out_of_time();
+    if (late_) {
+        error_ = Error{ErrorCode::timed_out, 0, "ask in time"};
+        reply_ = Reply{};
+        co_return false;
+    }
+    const AskLimits limits = end_ ? server_.limits.capped(*end_ - asked_at_) : server_.limits;
+    asking_ = true;
+    Result<Reply> reply = co_await inquiry_.ask(server_.address, server_.tls, request_, limits);
+    asking_ = false;
     if (!reply) {
         error_ = reply.error();
+        late_ = error_.code == ErrorCode::timed_out && out_of_time();
         reply_ = Reply{};
         co_return false;
     }
@@ -92,8 +103,15 @@ Task<std::vector<std::int64_t>> Asker::tokenize(TokenizeForm form, const std::st
 }
 
 std::string Asker::why() const {
+    if (late_) {
+        return "the preflight has asked for " + limit_text(whole_) +
+               ", as long as it may; use a faster server, or --no-preflight with --model";
+    }
     if (inquiry_.tls_failure() != 0) {
         return describe(inquiry_.tls_failure());
+    }
+    if (error_.code == ErrorCode::timed_out && error_.sys_errno == 0) {
+        return describe(inquiry_.timeout());
     }
     std::string why = error_.code == ErrorCode::bad_http
                           ? "its answer is not HTTP (" + std::string(error_.doing) + ")"
@@ -123,11 +141,32 @@ bool Asker::stopped() const {
            server_.stop_requests->load(std::memory_order_relaxed) > 0;
 }
 
+void Asker::end_after(Duration whole) {
+    whole_ = whole;
+    end_ = loop_.driver().now() + whole;
+}
+
+bool Asker::out_of_time() const {
+    return end_ && *end_ <= loop_.driver().now();
+}
+
+void Asker::tell_of_wait() {
+    const Duration waited = loop_.driver().now() - asked_at_;
+    if (!asking_ || server_.tell_waiting == nullptr || waited < tell_after_) {
+        return;
+    }
+    tell_after_ = tell_after_ + tell_after_;
+    server_.tell_waiting(printable_words(asked_) + " has had no whole answer for " +
+                         limit_text(seconds(waited.ns / seconds(1).ns)) + "; waiting up to " +
+                         limit_text(server_.limits.total));
+}
+
 void Asker::run_until(const bool& done) {
     while (!done) {
         if (stopped()) {
             inquiry_.cancel();
         }
+        tell_of_wait();
         (void)loop_.turn(loop_.driver().now() + turn_max, Wait::sleep);
     }
     loop_.jobs().reap();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,10 @@ struct AskedServer {
     std::vector<Header> headers;
     std::vector<std::string> secrets;  ///< never to stand in what is printed of it (masked.hpp)
     std::string run_id;
-    Duration timeout = seconds(60);                   ///< of each request
+    AskLimits limits{seconds(60)};                    ///< of each request
     const std::atomic<int>* stop_requests = nullptr;  ///< the user's; more than 0 ends it
+    /// Is told, a few times at most, of a request that is not answered for long; may be null.
+    void (*tell_waiting)(const std::string& line) = nullptr;
 };
 
 class Asker {
@@ -55,13 +58,22 @@ class Asker {
 
     /// Turns the loop until `done`, a job's last word. Bounded by the timeouts of the requests.
     void run_until(const bool& done);
+    /// What is asked later than this is not sent: it fails with `timed_out`.
+    void end_after(Duration whole);
     bool stopped() const;
     /// Whether a part of an answer came, at least.
     bool heard() const { return !inquiry_.begun().empty(); }
+    /// Whether the latest question ended by a limit of time, without an answer.
+    bool hung() const { return reply_.status == 0 && error_.code == ErrorCode::timed_out; }
+    /// Whether the latest question was sent, or some of it.
+    bool reached() const { return inquiry_.phase() >= AskPhase::first_byte; }
     Loop& loop() const { return loop_; }
     std::uint32_t next_name() const { return next_name_; }
 
     static constexpr std::size_t words_bytes_max = 256;
+    /// A request that is not answered for so long is told of; the next one only after twice as
+    /// long, and so on: a slow server does not fill the screen.
+    static constexpr Duration told_after = seconds(5);
 
     // Home of its coroutines (task.hpp).
     FramePool& frames() { return loop_.frames(); }
@@ -70,6 +82,8 @@ class Asker {
   private:
     std::string request_bytes(const std::string& method, const std::string& path,
                               const std::string& body);
+    void tell_of_wait();
+    bool out_of_time() const;
 
     Loop& loop_;
     const AskedServer& server_;
@@ -77,6 +91,13 @@ class Asker {
     JsonDocument document_;
     std::uint32_t next_name_;
     std::string request_;
+    std::string asked_;  ///< "GET /v1/models"
+    Instant asked_at_;
+    bool asking_ = false;
+    Duration tell_after_ = told_after;
+    std::optional<Instant> end_;
+    Duration whole_;     ///< time until `end_`
+    bool late_ = false;  ///< the latest question came behind `end_`, or was cut short by it
     Reply reply_;
     Error error_;
 };

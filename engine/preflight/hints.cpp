@@ -109,7 +109,7 @@ std::string hint_of_usage(const PreflightFindings& found, const Dialect& dialect
                lacks;
     }
     if (found.sent_usage || found.has_completion_tokens) {
-        return "usage has no prompt tokens" + lacks;
+        return "the server's usage has no prompt_tokens, or counts 0" + lacks;
     }
     return with_flag("the answer has no usage" + lacks, flag_of(usage_flags, kind));
 }
@@ -121,7 +121,7 @@ std::string hint_of_lengths(const PreflightFindings& found) {
     }
     const std::string words =
         found.tokenize ? "" : ", and nothing shows that each word is one token";
-    return "warning: the server counts no prompt tokens: its overhead is unknown and taken as 0" +
+    return "warning: the server counts no prompt tokens: its overhead is unknown and counted as 0" +
            words + "; prompts may be longer than recorded; set --overhead PRE,POST" +
            (found.tokenize ? "" : " and --tokenizer");
 }

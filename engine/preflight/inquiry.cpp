@@ -43,8 +43,28 @@ void Inquiry::on_timer(Timer& timer, Instant) {
     static_cast<Inquiry*>(timer.owner)->fail(ErrorCode::timed_out, 0, "wait for the server");
 }
 
+/// From here on it waits for this, until the limit of the phase or the whole one is reached.
+void Inquiry::wait_for(AskPhase phase) {
+    const Instant now = loop_.driver().now();
+    const bool connects = phase == AskPhase::connect || phase == AskPhase::handshake;
+    const Duration limit = connects                        ? limits_.connect
+                           : phase == AskPhase::first_byte ? limits_.first_byte
+                                                           : limits_.idle;
+    const Instant of_phase = (connects ? begin_ : now) + limit;
+    const Instant of_all = begin_ + limits_.total;
+    timeout_.phase = phase;
+    timeout_.is_total = of_all < of_phase;
+    timeout_.limit = timeout_.is_total ? limits_.total : limit;
+    timeout_.by_flag = timeout_.limit < limits_.own_bound;
+    loop_.timers().set(timer_, timeout_.is_total ? of_all : of_phase);
+}
+
 void Inquiry::on_receive(Op& op, const Completion& done) {
     Inquiry& self = *static_cast<Inquiry*>(op.owner);
+    const bool answers = self.timeout_.phase >= AskPhase::first_byte;
+    if (done.result > 0 && answers && !self.failed_ && !self.complete_) {
+        self.wait_for(AskPhase::rest);
+    }
     if (done.result > 0 && self.tls_.state() != TlsStream::State::none) {
         self.take_records(done.bytes, done.stamp);
     } else if (done.result > 0) {
@@ -240,7 +260,7 @@ Task<void> Inquiry::close() {
 }
 
 Task<Result<Reply>> Inquiry::ask(const Address& address, TlsPeer* tls, std::string_view request,
-                                 Duration timeout) {
+                                 AskLimits limits) {
     failed_ = complete_ = false;
     tls_failure_ = 0;
     plain_.resize(tls != nullptr ? record_bytes_max : 0);
@@ -248,7 +268,9 @@ Task<Result<Reply>> Inquiry::ask(const Address& address, TlsPeer* tls, std::stri
     begun_.clear();
     parser_.reset();
     progress_.clear();
-    loop_.timers().set(timer_, loop_.driver().now() + timeout);
+    limits_ = limits;
+    begin_ = loop_.driver().now();
+    wait_for(AskPhase::connect);
     co_await connect(address);
     if (!failed_) {
         receive_.spec.kind = OpKind::receive;
@@ -256,11 +278,13 @@ Task<Result<Reply>> Inquiry::ask(const Address& address, TlsPeer* tls, std::stri
         loop_.driver().submit(receive_);
     }
     if (!failed_ && tls != nullptr) {
+        wait_for(AskPhase::handshake);
         co_await shake_hands(*tls);
         seal(failed_ ? std::string_view() : request);
         request = sealed_;
     }
     if (!failed_) {
+        wait_for(AskPhase::first_byte);
         co_await send(request);
         co_await read();
     }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "engine/io/loop.hpp"
+#include "engine/preflight/ask_limits.hpp"
 #include "engine/task/task.hpp"
 #include "engine/tls/stream.hpp"
 #include "proto/core/result.hpp"
@@ -44,7 +45,12 @@ class Inquiry {
     /// denied (TLS failed), bad_http, too_large. `tls`: null for a plain server. What it refers to
     /// outlives the call (Task).
     Task<Result<Reply>> ask(const Address& address, TlsPeer* tls, std::string_view request,
-                            Duration timeout);
+                            AskLimits limits);
+    /// Which limit it reached, where the latest call ended with `timed_out` by this timer (its
+    /// `sys_errno` is 0 then).
+    const AskTimeout& timeout() const { return timeout_; }
+    /// What the latest call waited for in the end.
+    AskPhase phase() const { return timeout_.phase; }
     /// Why TLS failed, where it did in the latest call; else 0.
     TlsFailure tls_failure() const { return tls_failure_; }
     /// The first bytes that the server said in the latest call, HTTP or not.
@@ -62,6 +68,7 @@ class Inquiry {
     static constexpr std::size_t begun_bytes_max = 64;
 
   private:
+    void wait_for(AskPhase phase);
     Task<void> connect(const Address& address);
     Task<void> shake_hands(TlsPeer& peer);
     Task<void> send(std::string_view bytes);
@@ -83,6 +90,9 @@ class Inquiry {
     Op receive_;
     Op cancel_;
     Timer timer_;
+    AskLimits limits_{Duration{}};
+    AskTimeout timeout_;
+    Instant begin_;
     Signal progress_;
     Socket socket_;
     TlsStream tls_;

@@ -31,6 +31,7 @@ Preflight::Preflight(Loop& loop, const PreflightPlan& plan, std::uint32_t first)
       first_words_(context_, sender_, prompts_, tokenize_, overhead_),
       pace_(context_, sender_, prompts_),
       cache_(context_, sender_, prompts_, overhead_) {
+    context_.asker.end_after(whole_max + plan.wait_ready.value_or(Duration{}));
     context_.findings.model = plan.body.model;
     context_.findings.ignore_eos = plan.body.ignore_eos;
     context_.findings.stream_options = plan.body.stream_options;

@@ -52,6 +52,10 @@ class Preflight {
     const PreflightFindings& findings() const { return context_.findings; }
     const PreflightFailure& failure() const { return context_.failure; }
 
+    /// It ends after this, and what `--wait-ready` adds. A server on a CPU takes some minutes for
+    /// the largest search of words; one that needs longer is stuck.
+    static constexpr Duration whole_max = seconds(600);
+
     // Home of its coroutines (task.hpp).
     FramePool& frames() { return context_.asker.frames(); }
     ReadyList& ready() { return context_.asker.ready(); }

@@ -49,9 +49,10 @@ Task<bool> ServerPages::ask_models() {
     if (!answered) {
         context_.failure.error = asker.error();
         const std::string server = context_.plan.server.address.to_text();
-        co_return context_.fail((asker.heard()
-                                     ? "no complete answer to GET /v1/models came from " + server
-                                     : "cannot reach " + server) +
+        const std::string asked = " answer to GET /v1/models came from " + server;
+        co_return context_.fail((asker.heard()     ? "no complete" + asked
+                                 : asker.reached() ? "no" + asked
+                                                   : "cannot reach " + server) +
                                 ": " + asker.why());
     }
     found.server = asker.printable_words(header_value(asker.reply().head, "server"));

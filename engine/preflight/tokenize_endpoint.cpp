@@ -25,6 +25,9 @@ Task<void> TokenizeEndpoint::find() {
             believed_ = true;
             co_return;
         }
+        if (context_.asker.hung()) {
+            break;  // an endpoint that hangs does so in each form, and each would take its time
+        }
         const int status = context_.asker.reply().status;
         if (form != TokenizeForm::templated && (status == 404 || status == 405)) {
             missing = tokenize_path(form);

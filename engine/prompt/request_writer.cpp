@@ -37,8 +37,9 @@ std::uint32_t RequestWriter::target_of(const Due& due) const {
     if (due.side != Side::none) {
         return due.side == Side::b ? 1 : 0;
     }
+    const std::vector<std::uint32_t>* const positions = options_.positions;
     const std::uint32_t position =
-        options_.positions == nullptr ? due.request : (*options_.positions)[due.request];
+        positions == nullptr ? due.request : (*positions)[due.request % positions->size()];
     return driftless::target_of(options_.balance, trace_.rows[due.row], position,
                                 static_cast<std::uint32_t>(options_.targets));
 }

@@ -161,7 +161,8 @@ class Renderer {
 }  // namespace
 
 RowFields::RowFields(const std::vector<FieldTemplate>& templates, const Trace& trace,
-                     const Plan& plan, InputErrors& errors) {
+                     const Plan& plan, InputErrors& errors, ShardPlace place)
+    : place_(place) {
     if (templates.empty()) {
         return;
     }
@@ -192,7 +193,8 @@ void RowFields::append(const Due& due, std::string& lines) const {
             break;
         }
         char digits[digits_max];
-        const std::uint32_t number = rest[mark] == pass_mark ? due.pass : due.user;
+        const std::uint32_t number =
+            rest[mark] == pass_mark ? due.pass : place_.number_of(due.user);
         const char* const end = std::to_chars(digits, digits + digits_max, number).ptr;
         lines.append(digits, static_cast<std::size_t>(end - digits));
         rest.remove_prefix(mark + 1);

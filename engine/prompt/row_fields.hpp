@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/plan/plan.hpp"
+#include "engine/plan/shares.hpp"
 #include "engine/schedule/due.hpp"
 #include "proto/http/field_template.hpp"
 #include "proto/trace/row.hpp"
@@ -27,9 +28,10 @@ class RowFields {
     /// Of no row.
     RowFields() = default;
 
-    /// `errors` lists the rows whose values cannot be sent, by file and line.
+    /// `errors` lists the rows whose values cannot be sent, by file and line. `place`: of several
+    /// processes, who name no two users alike.
     RowFields(const std::vector<FieldTemplate>& templates, const Trace& trace, const Plan& plan,
-              InputErrors& errors);
+              InputErrors& errors, ShardPlace place = {});
 
     /// Puts the request's lines behind `lines`, line ends included; nothing where its row has none.
     /// Takes no memory where `lines` has room for `bytes_max` more.
@@ -49,6 +51,7 @@ class RowFields {
         std::uint64_t bytes = 0;
     };
 
+    ShardPlace place_;
     std::string bytes_;          ///< with marks
     std::vector<Place> places_;  ///< [trace rows]
     std::size_t bytes_max_ = 0;

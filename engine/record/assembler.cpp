@@ -54,7 +54,8 @@ std::uint32_t Assembler::number_of(const Due& due) {
     if (config_.has_users()) {
         return static_cast<std::uint32_t>(counts_.rows++);
     }
-    return config_.numbers.empty() ? due.request : config_.numbers[due.request];
+    return config_.number_in_all(config_.numbers.empty() ? due.request
+                                                         : config_.numbers[due.request]);
 }
 
 RowState& Assembler::open(const Due& due) {

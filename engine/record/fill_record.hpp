@@ -16,6 +16,7 @@
 #include "engine/live/histories.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/row_models.hpp"
+#include "engine/plan/shares.hpp"
 #include "engine/record/period_rules.hpp"
 #include "engine/record/row_state.hpp"
 #include "engine/schedule/earlier_rows.hpp"
@@ -51,8 +52,15 @@ struct AssemblerConfig {
     std::uint32_t segment = 0;                ///< of a run that was killed and goes on
     /// [requests of this segment] their numbers in the run; empty: the same.
     std::vector<std::uint32_t> numbers;
+    /// Of several processes that send a plan: [rows of this run] their numbers in all of it; empty:
+    /// the same.
+    std::vector<std::uint32_t> numbers_in_all;
+    std::uint32_t number_in_all(std::uint32_t number) const {
+        return numbers_in_all.empty() ? number : numbers_in_all[number];
+    }
     /// [sessions] the session that its tree is named after (roots_of_sessions); empty: itself.
     std::vector<std::uint32_t> trees;
+    ShardPlace place;     ///< of several processes: no two of them name a user alike
     bool closed = false;  ///< `--sessions closed`: when the last row is due is not known
     /// Of users: their requests have numbers below this, and use them again in later passes; how
     /// many there will be is not known. 0: there are none, and each row of the plan is sent once.

@@ -29,7 +29,7 @@ void fill_origin(Record& record, const Due& due, std::uint32_t number,
     record.attempt = due.attempt;
     record.side = due.side;
     if (due.user != Due::no_user) {
-        record.user = due.user;
+        record.user = config.place.number_of(due.user);
     }
     if (row.session != no_session && row.session < config.trace->sessions.size()) {
         record.session = config.trace->sessions[row.session];

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/host/probes.hpp"
+#include "engine/time/monotonic.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/printable.hpp"
 #include "proto/json/write.hpp"
@@ -18,12 +19,6 @@ namespace {
 
 /// Events that the thread takes between two looks at the clock: well below a millisecond of work.
 constexpr std::size_t events_per_look = 256;
-
-std::int64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-}
 
 void nap(std::int64_t ns) {
     const timespec length{0, ns};
@@ -184,18 +179,6 @@ std::size_t RecordWriter::drain(std::size_t events_max) {
     return taken;
 }
 
-// Requests by their positions in the plan, connections so that no two engines have one of a number.
-Event RecordWriter::numbered(const Event& event, const Source& source) const {
-    Event made = event;
-    if (source.engine.positions != nullptr) {
-        const std::vector<std::uint32_t>& positions = *source.engine.positions;
-        made.request = event.request < positions.size() ? positions[event.request] : UINT32_MAX;
-    }
-    const auto engine = static_cast<std::uint32_t>(&source - sources_.data());
-    made.lane = event.lane * static_cast<std::uint32_t>(sources_.size()) + engine;
-    return made;
-}
-
 void RecordWriter::take(const Event& event, std::string_view payload, Source& source) {
     CHECK(stage_ == Stage::recording);
     CHECK(time_zero_ns_ != no_stamp || event.kind == EventKind::armed);
@@ -203,7 +186,9 @@ void RecordWriter::take(const Event& event, std::string_view payload, Source& so
         take_sample(payload, source);
         return;
     }
-    const Event of_run = numbered(event, source);
+    const ShardPlace place{static_cast<std::uint32_t>(&source - sources_.data()),
+                           static_cast<std::uint32_t>(sources_.size())};
+    const Event of_run = numbered(event, source.engine, place, config_.plan->rows.size());
     if (of_run.kind == EventKind::fired) {
         write_fired(of_run);
     }
@@ -345,12 +330,12 @@ void RecordWriter::stop() {
 }
 
 void RecordWriter::thread_loop() {
-    std::int64_t flush_at = now_ns() + flush_every_ns;
-    progress_at_ns_ = now_ns();
+    std::int64_t flush_at = monotonic_ns() + flush_every_ns;
+    progress_at_ns_ = monotonic_ns();
     while (true) {  // until `stop`, and then until the rings are empty
         const bool last = stopping_.load(std::memory_order_acquire);
         const std::size_t taken = drain(events_per_look);
-        const std::int64_t now = now_ns();
+        const std::int64_t now = monotonic_ns();
         if (now >= flush_at) {
             flush();
             flush_at = now + flush_every_ns;
@@ -368,7 +353,7 @@ void RecordWriter::thread_loop() {
     }
     finish();
     if (progress_.call != nullptr && begun()) {
-        show_progress(now_ns());
+        show_progress(monotonic_ns());
     }
 }
 

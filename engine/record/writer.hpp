@@ -21,6 +21,7 @@
 #include "engine/host/host.hpp"
 #include "engine/host/side_thread.hpp"
 #include "engine/record/assembler.hpp"
+#include "engine/record/event_source.hpp"
 #include "engine/record/line_sink.hpp"
 #include "engine/record/progress.hpp"
 #include "engine/record/ring.hpp"
@@ -62,15 +63,6 @@ inline constexpr std::int64_t nap_ns = 1'000'000;
 /// ... where the engine waits for words of answers.
 inline constexpr std::int64_t words_nap_ns = 50'000;
 inline constexpr std::int64_t progress_every_ns = 200'000'000;
-
-/// One engine's way to the writer.
-struct EventSource {
-    EventRing* ring = nullptr;  ///< outlives the last `drain`, or `stop`
-    /// [requests of that engine] their positions in the plan; null: they are the same.
-    const std::vector<std::uint32_t>* positions = nullptr;
-    /// Of the engine, to complete its samples by what the host did to it; 0: nobody looks.
-    int thread_id = 0;
-};
 
 class RecordWriter {
   public:
@@ -135,7 +127,6 @@ class RecordWriter {
 
     void thread_loop();
     Source* next_source(bool all_kinds);
-    Event numbered(const Event& event, const Source& source) const;
     void take(const Event& event, std::string_view payload, Source& source);
     void take_sample(std::string_view payload, Source& source);
     void write_record(const Record& record);

@@ -72,10 +72,13 @@ void Connecting::submit_connect(Lane& lane) {
                              parts_.loop.driver().now() + parts_.settings.timeouts.connect);
 }
 
+// Once: it ends the connect, or comes when that ends by itself. Asked again and again, each would
+// end at once, and the loop would see nothing else.
 void Connecting::cancel_connect(Lane& lane) {
-    if ((!lane.timed_out && !lane.broken) || !lane.connect.in_flight() || lane.cancel.in_flight()) {
+    if ((!lane.timed_out && !lane.broken) || !lane.connect.in_flight() || lane.cancelled) {
         return;
     }
+    lane.cancelled = true;
     lane.cancel.spec.kind = OpKind::cancel;
     lane.cancel.spec.target = &lane.connect;
     parts_.loop.driver().submit(lane.cancel);

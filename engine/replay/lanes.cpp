@@ -145,6 +145,7 @@ bool LanePool::open_one(std::uint32_t target) {
     lane.used = false;
     lane.broken = false;
     lane.timed_out = false;
+    lane.cancelled = false;
     lane.answers_left = Lane::answers_unknown;
     lane.progress.clear();
     if (parts_.has_tls(target)) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/plan/shares.hpp"
+
 namespace driftless {
 
 /// The order in which trees are drawn.
@@ -71,11 +73,26 @@ struct UserRules {
     IdleCaps idle;
     StartRules start;
     std::uint64_t seed = 0;
+    /// Of several that play them (processes of `--shard`, engines): `users` are those of this one,
+    /// and the ramp is that of all, of whom there are so many. 0: as `users`.
+    ShardPlace place;
+    std::uint32_t users_in_all = 0;
 
     std::uint32_t first() const { return users_first == 0 ? users : users_first; }
 
     static constexpr std::int64_t drain_default_ns = 60'000'000'000;
     std::int64_t drain() const { return drain_ns.value_or(drain_default_ns); }
 };
+
+/// Those users that one of several has, each of which plays its own trees.
+inline UserRules users_of(UserRules rules, ShardPlace place) {
+    if (!place.is_part()) {
+        return rules;
+    }
+    rules.users_in_all = rules.users_in_all == 0 ? rules.users : rules.users_in_all;
+    rules.users = part_of(rules.users, place.count, place.index);
+    rules.place = place.within(rules.place);
+    return rules;
+}
 
 }  // namespace driftless

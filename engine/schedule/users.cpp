@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/schedule/user_begins.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/trace/decimal_time.hpp"
@@ -10,13 +11,6 @@
 namespace driftless {
 
 namespace {
-
-/// Spread evenly, each at a seeded place in its part of the ramp; the first at 0.
-std::int64_t begin_of(std::uint32_t user, const UserRules& rules, Random& random) {
-    const double part_ns = static_cast<double>(rules.ramp_ns) / rules.first();
-    const double place = user == 0 ? 0.0 : user + random.uniform();
-    return static_cast<std::int64_t>(part_ns * place);
-}
 
 std::optional<std::int64_t> at_speed(const std::optional<std::int64_t>& ns, Speed speed) {
     return ns ? std::optional(due_of(*ns, speed)) : std::nullopt;
@@ -64,12 +58,13 @@ Users::Users(const Trace& trace, const Plan& plan, Speed speed, const UserRules&
 }
 
 void Users::begin_all() {
-    Random random(rules_.seed);
+    const std::vector<std::int64_t> begins = user_begins(rules_);
     begun_ = rules_.first();
+    CHECK(begins.size() == begun_);
     for (std::uint32_t number = 0; number < begun_; ++number) {
         if (has_next(number)) {
             ++playing_;
-            begin(number, begin_of(number, rules_, random), false);
+            begin(number, begins[number], false);
         }
     }
 }

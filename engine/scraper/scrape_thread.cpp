@@ -22,7 +22,8 @@ constexpr std::size_t timers_max = 64;
 }  // namespace
 
 Task<void> ScrapeThread::ScrapedPage::ask() {
-    Result<Reply> got = co_await inquiry.ask(target.address, target.tls, target.request, limit);
+    Result<Reply> got =
+        co_await inquiry.ask(target.address, target.tls, target.request, AskLimits(limit));
     answer.emplace(std::move(got));
 }
 

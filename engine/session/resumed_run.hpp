@@ -23,6 +23,7 @@ struct ResumedRun {
     InterruptedRun whole;              ///< its marks are not kept: null
     std::vector<RunSegment> segments;  ///< those that were killed, in order; at least one
     RemainingRows remaining;
+    std::string meeting{};  ///< of its first segment, as RunFacts has it
 
     std::uint32_t segment() const { return static_cast<std::uint32_t>(segments.size()); }
     /// The plan of the rows that are to be sent; none where all had left.

@@ -35,6 +35,11 @@ class RunHost {
     virtual bool name_segment(const RunSegment& segment, Instant zero) = 0;
     /// Takes the name of marks away, where they have one.
     virtual void remove_marks(const std::string& run_id) = 0;
+    /// Time 0 of a run whose first row, at `first_due` behind it, may be due from `ready` on: by
+    /// itself as early as that. Asked again, with a later `ready`, where there was no time left.
+    virtual std::optional<Instant> time_zero(Instant ready, Duration first_due) {
+        return ready - first_due;
+    }
     /// run.json has this time 0. Waits for no disk.
     virtual bool set_time_zero(Instant zero) = 0;
 

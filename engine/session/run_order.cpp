@@ -116,13 +116,13 @@ bool RunOrder::settle_time_zero(Engines& engines) {
         return false;
     }
     for (Duration lead = time_zero_lead;; lead = lead + lead) {  // ends: the lead outgrows any disk
-        const Instant zero = driver_.now() + lead - first_due;
-        if (!host_.set_time_zero(zero)) {
+        const std::optional<Instant> zero = host_.time_zero(driver_.now() + lead, first_due);
+        if (!zero || !host_.set_time_zero(*zero)) {
             return false;
         }
-        if (driver_.now() < zero + first_due - time_zero_lead_min) {
-            engines.begin(zero);
-            writer_->begin(zero);
+        if (driver_.now() < *zero + first_due - time_zero_lead_min) {
+            engines.begin(*zero);
+            writer_->begin(*zero);
             return true;
         }
     }

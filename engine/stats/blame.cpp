@@ -106,8 +106,12 @@ Evidence evidence_of(const TaintedRow& row, const Seconds& seconds, Blame& blame
         if (taken_share(second) >= blame.taken_share) {
             blame.taken_share = taken_share(second);
             blame.taken_ns = second.taken_ns;
+            blame.taken_engine = second.engine;
         }
-        blame.gap_max_ns = std::max(blame.gap_max_ns, second.gap_max_ns);
+        if (second.gap_max_ns > blame.gap_max_ns) {
+            blame.gap_max_ns = second.gap_max_ns;
+            blame.gap_engine = second.engine;
+        }
     });
     return evidence;
 }

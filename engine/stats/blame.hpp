@@ -19,9 +19,11 @@ struct Blame {
     std::uint64_t client = 0;
     std::uint64_t host = 0;
     std::uint64_t network = 0;
-    double taken_share = 0;       ///< the most of such a second that others had of our CPU
-    std::int64_t taken_ns = 0;    ///< and how long that was
-    std::int64_t gap_max_ns = 0;  ///< the longest stretch without the CPU, or stopped
+    double taken_share = 0;         ///< the most of such a second that others had of our CPU
+    std::int64_t taken_ns = 0;      ///< and how long that was
+    std::int64_t taken_engine = 0;  ///< of which engine
+    std::int64_t gap_max_ns = 0;    ///< the longest stretch without the CPU, or stopped
+    std::int64_t gap_engine = 0;    ///< of which engine; it can be longer than a second
 };
 
 Blame blame_of(std::span<const TaintedRow> rows, const ClientTotals& client);

@@ -77,7 +77,7 @@ void ClientTotals::add(const ClientSample& s) {
     const std::int64_t stopped_ns = s.turn_max_ns > stop_min_ns ? s.turn_max_ns : 0;
     each.push_back({s.from_ns, s.to_ns, taken_ns,
                     std::max({s.spin_gap_max_ns, s.wake_error_max_ns, stopped_ns}),
-                    s.receive_delay_max_ns, s.slow_connects});
+                    s.receive_delay_max_ns, s.slow_connects, s.engine});
     CHECK(each.size() == static_cast<std::size_t>(seconds));
     EngineTotals& engine = engine_of(s);
     engine.rows_fired += s.rows_fired;
@@ -93,6 +93,7 @@ void ClientTotals::add(const ClientSample& s) {
     };
     BusySecond second;
     second.from_ns = s.from_ns;
+    second.engine = s.engine;
     second.busy = share(s.busy_fire_ns + s.busy_receive_ns + s.busy_prepare_ns + s.busy_stamps_ns);
     second.taken = std::min(share(taken_ns), 1.0);
     second.load = second.busy <= 0 ? 0 : second.taken >= 1 ? 1 : second.busy / (1 - second.taken);

@@ -1,6 +1,6 @@
 /// ClientTotals: the sums over the samples of a run (one a second and engine), for the verdict and
 /// the summary. Fed in any order, with instants from time 0; can be rebuilt from `client.jsonl`. It
-/// judges nothing. 48 bytes a second and engine.
+/// judges nothing. 56 bytes a second and engine.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,19 @@ struct BusySecond {
     double taken = 0;          ///< kept from the CPU: run-queue delay and steal
     double load = 0;           ///< `busy`, of what others left of it
     std::int64_t chunks = 0;
+    std::int64_t engine = 0;
 };
 
 /// What others did to the engine thread in a second.
 struct ClientSecond {
     std::int64_t from_ns = 0;
     std::int64_t to_ns = 0;
-    std::int64_t taken_ns = 0;    ///< run-queue delay and steal
-    std::int64_t gap_max_ns = 0;  ///< longest that it was away without having asked for it
+    std::int64_t taken_ns = 0;  ///< run-queue delay and steal
+    /// Longest that it was away without having asked for it; may have begun in a second before.
+    std::int64_t gap_max_ns = 0;
     std::int64_t receive_delay_max_ns = 0;
     std::int64_t slow_connects = 0;
+    std::int64_t engine = 0;
 };
 
 /// One engine of several. The rows' drift is that of all rows, whatever held them back.

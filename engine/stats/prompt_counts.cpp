@@ -88,7 +88,8 @@ PromptCause PromptCounts::cause() const {
     if (off_min_ == off_max_ && assumed + off_min_ >= 0) {
         return PromptCause::overhead;
     }
-    return grows() ? PromptCause::words : PromptCause::mixed;
+    // A template cannot take tokens away.
+    return grows() || off_min_ == off_max_ ? PromptCause::words : PromptCause::mixed;
 }
 
 std::string PromptCounts::explain(PromptCause cause) const {
@@ -109,6 +110,15 @@ std::string PromptCounts::explain(PromptCause cause) const {
             break;
         }
         case PromptCause::words:
+            if (off_min_ == off_max_) {
+                std::snprintf(
+                    text, sizeof(text),
+                    "the server counts %s fewer than were sent in every prompt: it leaves "
+                    "some out, or several words are one token there; use the model's "
+                    "--tokenizer, or --prompt ids",
+                    counted(static_cast<std::uint64_t>(-off_min_), "token", "tokens").c_str());
+                break;
+            }
             if (slope() < uncounted_slope) {
                 return "the server reports about as many tokens for a long prompt as for a short "
                        "one: it does not count them";

@@ -15,9 +15,9 @@
 namespace driftless {
 
 enum class PromptCause : std::uint8_t {
-    none,        ///< no row is off
-    overhead,    ///< the same difference everywhere: template or BOS counted wrongly
-    words,       ///< the difference grows with the length: words are not one token each
+    none,      ///< no row is off
+    overhead,  ///< the same difference everywhere: template or BOS counted wrongly
+    words,     ///< it grows with the length, or is below any template: words are not one token each
     short_rows,  ///< only rows that are recorded shorter than the template is
     mixed,       ///< neither
 };

@@ -31,7 +31,19 @@ std::string last_of_instant_text(const SummaryFigures& figures, const TaintLimit
 // A second with less is an ordinary one.
 constexpr double taken_noticed = 0.01;
 
+/// 0 where no engine is known.
+std::int64_t engine_of_max(const ClientTotals& client, double EngineTotals::* share) {
+    const auto most = std::max_element(
+        client.engines.begin(), client.engines.end(),
+        [share](const EngineTotals& a, const EngineTotals& b) { return a.*share < b.*share; });
+    return client.engines.empty() ? 0 : most - client.engines.begin();
+}
+
 }  // namespace
+
+std::string engine_text(const ClientTotals& client, std::int64_t engine) {
+    return client.engines.size() > 1 ? "engine " + std::to_string(engine) : "the engine";
+}
 
 std::string milliseconds_text(std::int64_t ns) {
     char text[32];
@@ -144,28 +156,43 @@ void add_interrupted_reason(const SummaryFigures& figures, Reasons& reasons) {
     }
 }
 
-void add_host_reason(const Blame& blame, Reasons& reasons) {
+void add_host_reason(const Blame& blame, const ClientTotals& client, Reasons& reasons) {
     if (blame.taken_share <= 0 && blame.gap_max_ns <= 0) {
         return;
     }
-    reasons.push_back("at that time others used the CPU for " + milliseconds_text(blame.taken_ns) +
-                      " of a second (" + percent_text(blame.taken_share) + "), at most " +
-                      milliseconds_text(blame.gap_max_ns) + " at once");
+    std::string text = "at that time ";
+    if (blame.taken_share > 0) {
+        text +=
+            "others used the CPU" +
+            (client.engines.size() > 1 ? " of " + engine_text(client, blame.taken_engine) : "") +
+            " for " + milliseconds_text(blame.taken_ns) + " of a second (" +
+            percent_text(blame.taken_share) + ")";
+    }
+    if (blame.gap_max_ns > 0) {
+        text += (blame.taken_share > 0 ? "; " : "") + engine_text(client, blame.gap_engine) +
+                " was stopped or kept from its CPU for up to " +
+                milliseconds_text(blame.gap_max_ns) + " without a break";
+    }
+    reasons.push_back(std::move(text));
 }
 
 void add_load_reason(const ClientTotals& client, Reasons& reasons) {
-    std::string text = "the engine was busy for at most " + percent_text(client.busy_max) +
-                       " of a second, and nothing was lost";
+    const std::int64_t busiest = engine_of_max(client, &EngineTotals::busy_max);
+    const std::int64_t taken = engine_of_max(client, &EngineTotals::taken_max);
+    std::string text = engine_text(client, busiest) + " was busy for at most " +
+                       percent_text(client.busy_max) + " of a second, and nothing was lost";
     if (client.taken_max > taken_noticed) {
-        text +=
-            "; others used its CPU for at most " + percent_text(client.taken_max) + " of a second";
+        text += "; others used " +
+                (busiest == taken ? "its CPU" : "the CPU of " + engine_text(client, taken)) +
+                " for at most " + percent_text(client.taken_max) + " of a second";
     }
     reasons.push_back(std::move(text));
 }
 
 void add_limits_kept(const SummaryFigures& figures, const TaintLimits& limits, Reasons& reasons) {
     if (figures.fired == 0) {
-        reasons.push_back("no row was sent");
+        reasons.push_back(figures.unrecorded > 0 ? "no row that was sent has a record"
+                                                 : "no row was sent");
         return;
     }
     const UntaintedFigures& worst = figures.taints.untainted;

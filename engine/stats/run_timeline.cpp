@@ -23,17 +23,22 @@ std::int64_t end_of(const Record& record) {
     return end;
 }
 
+std::uint64_t stretch_of(const Record& record) {
+    const bool is_later = record.shard && record.segment > 0;
+    return (is_later ? std::uint64_t{*record.shard} + 1 : 0) << 32 | record.segment;
+}
+
 }  // namespace
 
-void RunTimeline::add_warm_up(std::uint32_t segment) {
-    segments_[segment].has_warm_up = true;
+void RunTimeline::add_warm_up(const Record& record) {
+    segments_[stretch_of(record)].has_warm_up = true;
 }
 
 void RunTimeline::add(const Record& record) {
     if (!record.fired_ns.has_value() && !record.ended_ns.has_value()) {
         return;
     }
-    Segment& segment = segments_[record.segment];
+    Segment& segment = segments_[stretch_of(record)];
     if (!segment.sent) {
         segment.first_due_ns = record.due_ns;
         segment.begin_ns = record.segment > 0 ? record.due_ns : 0;
@@ -111,11 +116,12 @@ RunTimelineFigures RunTimeline::figures() const {
     if (segments_.size() == 1) {
         figures.sent_rate = sent_rate(segments_.begin()->second);
     }
-    for (const auto& [number, segment] : segments_) {
+    for (const auto& [stretch, segment] : segments_) {
         const std::int64_t begin_ns = segment.has_warm_up ? segment.first_due_ns : segment.begin_ns;
         figures.max_concurrent_requests =
             std::max(figures.max_concurrent_requests, max_open(segment));
         figures.duration_ns += std::max<std::int64_t>(0, segment.end_ns - begin_ns);
+        const auto number = static_cast<std::uint32_t>(stretch);
         figures.spans.push_back({number, begin_ns, std::max(begin_ns, segment.end_ns)});
         for (const std::uint64_t tokens : segment.tokens_in_second) {
             best = std::max(best, tokens);

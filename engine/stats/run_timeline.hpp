@@ -4,7 +4,9 @@
 ///
 /// The segments of a run that was killed and resumed followed one another, but their stamps may
 /// overlap: a later one begins at the due instant of its first row, which may lie before the last
-/// stamp of the one before. Nothing is added up, or counted as open, across segments.
+/// stamp of the one before. Nothing is added up, or counted as open, across segments. The first
+/// segments of the shards of a merged run went side by side, each on its own clock: they count as
+/// one. What a shard was resumed for came later, and is a segment of its own.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +42,7 @@ class RunTimeline {
   public:
     void add(const Record& record);
     /// A record of the warm-up, which is in no figure.
-    void add_warm_up(std::uint32_t segment);
+    void add_warm_up(const Record& record);
     /// The figures so far. Sorts a copy.
     RunTimelineFigures figures() const;
 
@@ -59,7 +61,7 @@ class RunTimeline {
     static std::optional<double> sent_rate(const Segment& segment);
     static std::uint64_t max_open(const Segment& segment);
 
-    std::map<std::uint32_t, Segment> segments_;
+    std::map<std::uint64_t, Segment> segments_;  ///< shard, if it is a later one, and segment
     std::uint64_t rows_without_chunks_ = 0;
     bool has_unstamped_tokens_ = false;  ///< some answer had tokens and no chunk (--no-stream)
 };

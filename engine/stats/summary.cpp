@@ -41,7 +41,7 @@ void Summary::add(const Record& record) {
         f.warmup_fired += record.fired_ns ? 1 : 0;
         f.warmup_failed +=
             is_failure(record.outcome) && record.outcome != Outcome::not_sent ? 1 : 0;
-        timeline_.add_warm_up(record.segment);
+        timeline_.add_warm_up(record);
         return;
     }
     ++f.rows;
@@ -70,6 +70,7 @@ void Summary::add(const Record& record) {
     errors_.add(record);
     by_url_.add(record);
     by_side_.add(record);
+    by_shard_.add(record);
     add_goodput(record);
     if (counts_ttft(record.outcome)) {
         add_known(ttft_, record.ttft_ns);
@@ -209,6 +210,7 @@ void Summary::add_output(const Record& record) {
                          record.tokens_source != TokensSource::chunks;
     if (!counted) {
         ++f.outputs_unknown;
+        f.outputs_unrecorded += record.output_length ? 0 : 1;
         return;
     }
     const std::int64_t asked = *record.output_length;
@@ -285,6 +287,7 @@ SummaryFigures Summary::figures() const {
     }
     f.urls = by_url_.figures();
     f.sides = by_side_.figures();
+    f.shards = by_shard_.figures();
     if (std::string where = explain_by_url(f.urls); !where.empty()) {
         f.prompts.explanation = std::move(where);
     }

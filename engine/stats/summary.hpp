@@ -24,6 +24,7 @@
 
 #include "engine/prompt/overhead.hpp"
 #include "engine/scrape/server_totals.hpp"
+#include "engine/stats/by_shard.hpp"
 #include "engine/stats/by_url.hpp"
 #include "engine/stats/cache_excess.hpp"
 #include "engine/stats/cache_probe.hpp"
@@ -31,6 +32,7 @@
 #include "engine/stats/distribution.hpp"
 #include "engine/stats/error_texts.hpp"
 #include "engine/stats/goodput.hpp"
+#include "engine/stats/merged_run.hpp"
 #include "engine/stats/phase_marks.hpp"
 #include "engine/stats/prompt_counts.hpp"
 #include "engine/stats/rule_finding.hpp"
@@ -68,7 +70,9 @@ namespace driftless {
 /// 18: `server`.
 /// 19: `goodput.decided`, `goodput.groups`; `server.explained`, `server.energy.joules_per_tree`.
 /// 20: `sides`.
-inline constexpr int summary_schema = 21;
+/// 21: `engines` of `client`.
+/// 22: `not_reported`, `shards`.
+inline constexpr int summary_schema = 22;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -92,6 +96,17 @@ struct LiveSums {
     std::uint64_t over = 0;           ///< were longer than recorded, ..
     std::uint64_t over_tokens = 0;    ///< .. by so many tokens
     void add(const Record& record);
+};
+
+/// What a run has to do with shards (`--shard`, `merge`).
+struct ShardRole {
+    /// Other processes send rows of the plan to the same servers: hits of these rows do not tell
+    /// what was in the cache before, nor their counts what the servers did.
+    bool others_send = false;
+    bool merged = false;  ///< of two shards or more
+    /// Hits are forecast from the rows of each shard alone, as they left: rows of other shards can
+    /// bring more.
+    bool forecast_apart = false;
 };
 
 /// All that a summary says, as plain numbers. Rates are per second of `duration_ns`, 0 where that
@@ -149,8 +164,9 @@ struct SummaryFigures {
     std::uint64_t cache_rows_reported = 0;
     std::uint64_t cache_rows_equal = 0;  ///< reported what was expected
     std::uint64_t cache_rows_above = 0;  ///< reported more
-    std::uint64_t cache_excess = 0;      ///< hits that only a warm cache has: cache_excess.hpp
-    std::uint64_t template_pre = 0;      ///< tokens before every prompt: all rows share them
+    ShardRole shard_role;
+    std::uint64_t cache_excess = 0;  ///< hits that only a warm cache has: cache_excess.hpp
+    std::uint64_t template_pre = 0;  ///< tokens before every prompt: all rows share them
 
     // The same by the server's own cache blocks, over rows that reported and whose forecast is
     // known.
@@ -162,10 +178,11 @@ struct SummaryFigures {
     std::uint64_t outputs_exact = 0;
     std::uint64_t outputs_short = 0;
     std::uint64_t outputs_long = 0;
-    std::uint64_t outputs_unknown = 0;  ///< not counted by the server, or not recorded
-    std::vector<ErrorText> errors;      ///< why rows failed, most rows first
-    std::uint64_t errors_others = 0;    ///< rows whose reasons are not among them
-    std::uint64_t tpot_unknown = 0;     ///< ok rows of several tokens that came at one instant
+    std::uint64_t outputs_unknown = 0;     ///< not counted by the server, or not recorded
+    std::uint64_t outputs_unrecorded = 0;  ///< of these: no length was recorded to compare with
+    std::vector<ErrorText> errors;         ///< why rows failed, most rows first
+    std::uint64_t errors_others = 0;       ///< rows whose reasons are not among them
+    std::uint64_t tpot_unknown = 0;        ///< ok rows of several tokens that came at one instant
 
     PromptFigures prompts;  ///< the server's counts against the trace, all rows
 
@@ -198,6 +215,7 @@ struct SummaryFigures {
     PhaseFigures phase;                ///< what rules ask for
     std::vector<UrlFigures> urls;      ///< by the server that a row was sent to
     std::optional<SideFigures> sides;  ///< of dual fire alone
+    std::vector<ShardFigures> shards;  ///< of a merged run alone: those that have records
     std::vector<std::string>
         warnings;  ///< warnings.hpp; set by who knows how the run was asked for
 
@@ -225,8 +243,9 @@ class Summary {
   public:
     Summary() = default;
     /// `overhead`: the tokens that were held to stand around every prompt.
-    explicit Summary(GoodputRules rules, Overhead overhead = {})
+    explicit Summary(GoodputRules rules, Overhead overhead = {}, ShardRole shard_role = {})
         : prompts_(overhead), by_url_(overhead) {
+        figures_.shard_role = shard_role;
         figures_.goodput_counts.resize(rules.size());
         figures_.goodput_rules = std::move(rules);
         figures_.template_pre = overhead.pre;
@@ -256,6 +275,7 @@ class Summary {
     PromptCounts prompts_;
     ByUrl by_url_;
     BySide by_side_;
+    ByShard by_shard_;
     RunTimeline timeline_;
     ErrorTexts errors_;
     PhaseMarks phase_;
@@ -294,6 +314,7 @@ struct SummaryInfo {
     std::optional<StoppedWhen> stopped_when;   ///< `--stop-when`; nothing: it was not stopped so
     std::optional<Unfinished> unfinished;      ///< none: every row has its record
     std::optional<ServerTotals> server;        ///< nothing: no page of metrics was read
+    std::optional<MergedRun> merged;           ///< of `driftless merge` alone
     /// Sessions that were answered whole; nothing: nobody counted, as where no power is known.
     std::optional<std::uint64_t> finished_trees;
 };

@@ -334,6 +334,7 @@ void write_info(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     }
     write_urls(json, f.urls);
     write_sides(json, f.sides);
+    write_shards(json, info.merged, f.shards);
     write_run(json, info.run);
     json.key("trace").string(info.trace);
     json.key("labels").begin_object();

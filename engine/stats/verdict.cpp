@@ -31,7 +31,8 @@ bool overloaded(const ClientTotals& client, Judgement& judged) {
     }
     const bool host = second.taken > taken_max;
     judged.verdict = host ? Verdict::host_noisy : Verdict::client_limited;
-    std::string text = "the engine was busy for " + percent_text(second.busy) + " of one second";
+    std::string text = engine_text(client, second.engine) + " was busy for " +
+                       percent_text(second.busy) + " of one second";
     if (host) {
         text += ", and others used its CPU for " + percent_text(second.taken);
     }
@@ -102,7 +103,7 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
     const std::uint64_t lost_rows = figures.interrupted_untainted + figures.unrecorded;
     blame.client += lost_rows;
     if (overloaded(client, judged)) {
-        add_host_reason(blame, judged.reasons);
+        add_host_reason(blame, client, judged.reasons);
         return judged;
     }
     const double share = figures.taints.share(figures.interrupted_untainted, figures.unrecorded);
@@ -110,7 +111,7 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
         judged.verdict = worst_of(blame);
         judged.reasons.push_back(percent_text(share) +
                                  " of the rows that were sent are tainted or lost");
-        add_host_reason(blame, judged.reasons);
+        add_host_reason(blame, client, judged.reasons);
         return judged;
     }
     if (figures.fired == 0) {
@@ -123,7 +124,7 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
         judged.verdict = Verdict::certified_with_exclusions;
         judged.reasons.push_back("leave the tainted and interrupted rows out: " +
                                  percent_text(share) + " of the rows that were sent");
-        add_host_reason(blame, judged.reasons);
+        add_host_reason(blame, client, judged.reasons);
     }
     add_limits_kept(figures, limits, judged.reasons);
     add_held_reason(figures, judged.reasons);

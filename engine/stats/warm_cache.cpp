@@ -12,8 +12,14 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* remedy =
-    "repeat with --cache-salt random or --reset-cache, or restart the server";
+/// Shards could not share a salt that each draws by itself.
+const char* remedy_of(ShardRole role) {
+    return role.others_send || role.merged
+               ? "repeat with another --cache-salt WORD, the same for all shards, or restart the "
+                 "server"
+               : "repeat with --cache-salt random or --reset-cache, or restart the server";
+}
+
 constexpr const char* was_warm_text =
     "the prefix cache was warm from an earlier run, so TTFT is too low: ";
 
@@ -34,6 +40,9 @@ std::string probe_figures(const CacheProbe& probe) {
 // that the server's template puts before each prompt are shared by all rows, and are no sign; what
 // is expected by the server's own blocks has them already.
 WarmRows warm_rows(const SummaryFigures& f) {
+    if (f.shard_role.others_send || f.shard_role.forecast_apart) {
+        return {};
+    }
     const bool blocks_known =
         f.server_cache_rows > 0 && f.server_cache_rows == f.cache_rows_reported;
     const std::uint64_t expected =
@@ -67,13 +76,15 @@ std::optional<bool> was_warm(const SummaryFigures& figures, const CacheProbe& pr
     if (probe.state == CacheState::cold) {
         return false;
     }
-    const bool rows_tell = figures.cache_rows_reported > 0;
+    const bool rows_tell = figures.cache_rows_reported > 0 && !figures.shard_role.others_send &&
+                           !figures.shard_role.forecast_apart;
     return rows_tell && rows.finding == WarmRows::Finding::nothing ? std::optional(false)
                                                                    : std::nullopt;
 }
 
 std::string warm_warning(const SummaryFigures& figures, const CacheProbe& probe) {
     const WarmRows rows = warm_rows(figures);
+    const std::string remedy = remedy_of(figures.shard_role);
     if (rows.finding == WarmRows::Finding::warm) {
         return was_warm_text + rows.figures + "; " + remedy;
     }
@@ -94,7 +105,7 @@ std::string warm_reason(const SummaryFigures& figures, const CacheProbe& probe) 
     if (!was_warm(figures, probe).value_or(false)) {
         return "";
     }
-    return "not caused by the client: the prefix cache was warm before the first row (" +
+    return "the server, not the client: its prefix cache was warm before the first row (" +
            (probe.state == CacheState::warm ? probe_figures(probe) : warm_rows(figures).figures) +
            ")";
 }

@@ -11,6 +11,14 @@ namespace driftless {
 
 std::vector<std::string> warnings_of(const SummaryFigures& figures, const SummaryInfo& info) {
     std::vector<std::string> warnings;
+    if (info.merged) {
+        warnings = merged_warnings(*info.merged);
+    }
+    if (figures.shard_role.forecast_apart && figures.cache_rows_reported > 0) {
+        warnings.emplace_back(
+            "expected hits are too few: they are forecast from the rows of each shard alone, and "
+            "rows hit what other shards sent, too");
+    }
     if (std::string text = warm_warning(figures, info.cache_probe); !text.empty()) {
         warnings.push_back(std::move(text));
     }

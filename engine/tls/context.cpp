@@ -46,13 +46,21 @@ SSL_CTX* make(const SSL_METHOD* method) {
     return context;
 }
 
-/// "--ca /x/y.pem: No such file or directory", by OpenSSL's first reason.
+/// What the file of a flag must hold; OpenSSL's own words for its lack name no remedy.
+const char* wanted_of(const std::string& flag) {
+    return flag == "--ca"                           ? "name a PEM file with certificates"
+           : flag == "--key" || flag == "--tls-key" ? "name a PEM file with the key, without a "
+                                                      "pass phrase"
+                                                    : "name a PEM file with the certificate";
+}
+
+/// "--ca /x/y.pem: No such file or directory; ..", by OpenSSL's first reason.
 Error wrong_file(const char* flag, const std::string& file, std::string& why) {
     const unsigned long first = ERR_peek_error();
     const char* reason = ERR_SYSTEM_ERROR(first) ? strerrordesc_np(ERR_GET_REASON(first))
                                                  : ERR_reason_error_string(first);
     why = std::string(flag) + " " + file + ": " +
-          (reason != nullptr ? reason : "cannot be read as PEM");
+          (reason != nullptr ? reason : "cannot be read as PEM") + "; " + wanted_of(flag);
     ERR_clear_error();
     return {ErrorCode::invalid, 0, "read a PEM file"};
 }
@@ -65,7 +73,14 @@ Result<void> load_certificate(SSL_CTX* context, const char* flag, const std::str
     }
     const std::string& key = key_file.empty() ? cert_file : key_file;
     if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1) {
-        return wrong_file(key_file.empty() ? flag : key_flag, key, why);
+        if (key_file.empty()) {  // OpenSSL says "unsupported" of a file without a key
+            ERR_clear_error();
+            why = std::string(flag) + " " + cert_file +
+                  ": has no private key that can be read without a pass phrase; give " + key_flag +
+                  " FILE";
+            return Error{ErrorCode::invalid, 0, "read a PEM file"};
+        }
+        return wrong_file(key_flag, key, why);
     }
     return {};
 }

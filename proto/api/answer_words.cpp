@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t calls_max = 256;
 constexpr std::size_t calls_bytes_max = std::size_t{4} << 20;
 
-std::string_view text_of(const JsonValue& value) {
+std::string_view text_or_empty(const JsonValue& value) {
     return value.as_string().value_or(std::string_view{});
 }
 
@@ -28,7 +28,7 @@ void SaidCalls::append(std::string& to, std::string_view text) {
 /// The call that a part is of, new where there is none; nullptr where there is no room for it.
 SaidCall* SaidCalls::call_of(const JsonValue& part) {
     const std::optional<std::uint64_t> index = part.find("index").as_u64();
-    const std::string_view id = text_of(part.find("id"));
+    const std::string_view id = text_or_empty(part.find("id"));
     const auto is_its = [&](const SaidCall& one) {
         const bool same_id = id.empty() || one.id.empty() || one.id == id;
         return same_id && (!index || one.index == *index);
@@ -36,7 +36,7 @@ SaidCall* SaidCalls::call_of(const JsonValue& part) {
     const auto latest = std::find_if(calls_.rbegin(), calls_.rend(), is_its);
     // Without an index and an id a part goes on with the call before it, unless it names another.
     const bool begins =
-        !index && id.empty() && !text_of(part.find("function").find("name")).empty();
+        !index && id.empty() && !text_or_empty(part.find("function").find("name")).empty();
     if (latest != calls_.rend() && !(begins && !latest->name.empty())) {
         return &*latest;
     }
@@ -56,15 +56,16 @@ void SaidCalls::take(const JsonValue& calls) {
         }
         const JsonValue function = part.find("function");
         const JsonValue arguments = function.find("arguments");
-        if (const std::string_view id = text_of(part.find("id")); id != call->id) {
+        if (const std::string_view id = text_or_empty(part.find("id")); id != call->id) {
             append(call->id, id);
         }
-        if (const std::string_view name = text_of(function.find("name")); name != call->name) {
+        if (const std::string_view name = text_or_empty(function.find("name"));
+            name != call->name) {
             append(call->name, name);  // some servers repeat it
         }
         // Some servers send the object in place of its text.
         append(call->arguments,
-               arguments.is(JsonType::object) ? arguments.raw() : text_of(arguments));
+               arguments.is(JsonType::object) ? arguments.raw() : text_or_empty(arguments));
     }
 }
 

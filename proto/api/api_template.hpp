@@ -1,5 +1,5 @@
-/// ApiTemplate: an API that the user describes in a file, for servers that we do not know
-/// (`--api template --template FILE`; the format is in README.md beside this file).
+/// ApiTemplate: an API that the user describes in a file, for servers that we do not know (`--api
+/// template --template FILE`; README.md in this folder describes the format).
 ///
 /// A value owned by whoever read the file; the dialect made of it refers to it. It holds what the
 /// file says and touches no file itself.

@@ -17,7 +17,7 @@ struct BodyMember {
     std::string json;
 };
 
-/// An extra member would stand where the prompt belongs. It says so behind the member's name.
+/// An extra member would take the place of the prompt. Printed after the member's name.
 inline constexpr Error extra_takes_prompt{ErrorCode::invalid, 0,
                                           "contains the prompt and cannot be replaced; remove it"};
 
@@ -57,9 +57,9 @@ std::vector<BodyMember> model_member(const BodySpec& spec);
 BodyMembers flat_members(const BodySpec& spec);
 
 /// Puts the parts together and applies `--extra-body`: its members replace those of the same name,
-/// those of an object named like the nest one by one inside it; a null removes.
-/// Errors: bad_json where the extra body is no JSON, invalid where it is no object, replaces the
-/// prompt, or the nest by something that is no object.
+/// and members of an object named like the nest replace those inside it one by one; a null removes.
+/// Errors: bad_json if the extra body is not JSON; invalid if it is not an object, or replaces the
+/// prompt, or replaces the nest by something that is not an object.
 Result<BodyFrame> make_frame(const BodySpec& spec, const BodyShape& shape, BodyMembers members);
 
 }  // namespace driftless

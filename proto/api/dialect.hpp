@@ -1,5 +1,5 @@
-/// Dialects: how a server's API is spoken. One file per dialect beside this one; each is a table of
-/// plain functions: body out, event in. No dialect knows of sockets, clocks or files.
+/// Dialects: how to speak a server's API. One file per dialect beside this one; each is a table of
+/// plain functions: body out, event in. No dialect knows sockets, clocks or files.
 #pragma once
 
 #include <array>
@@ -53,10 +53,10 @@ struct BodySpec {
     std::string extra_body;
 };
 
-/// A body cut at what changes per row: before + prompt + between + asked tokens + after.
-/// Where `has_length` is false (`--output free`, or the user set the length himself) the number is
-/// left out, and `between` leads straight into `after`. Prompt bytes stand inside the quotes of a
-/// string (text) or inside the brackets of an array (ids).
+/// A body cut at what changes per row: before + prompt + between + asked tokens + after. If
+/// `has_length` is false (`--output free`, or the user set the length), the number is left out and
+/// `after` follows `between` directly. Prompt bytes are inside the quotes of a string (text) or
+/// inside the brackets of an array (ids).
 struct BodyFrame {
     std::string before;
     std::string between;
@@ -64,11 +64,12 @@ struct BodyFrame {
     bool has_length = true;
 };
 
-/// Largest count of tokens that a server is believed, that of a trace's row (`row_tokens_max`):
-/// what is above it is unknown. Sums and differences of such counts never overflow.
+/// Largest count of tokens that is accepted from a server, the same as for a row of a trace
+/// (`row_tokens_max`): anything above it is unknown. Sums and differences of such counts never
+/// overflow.
 inline constexpr std::int64_t tokens_reported_max = std::int64_t{1} << 27;
 
-/// A count that a header field holds, of digits alone; -1 where it is none, or too large.
+/// A count in a header field, of digits only; -1 if it is not one, or is too large.
 std::int64_t count_in(std::string_view text);
 
 /// What one event of a stream said, or an answer that is not streamed. Unknown numbers are -1;
@@ -201,8 +202,8 @@ struct Usage {
     std::int64_t completion_tokens = -1;
     std::int64_t cached_tokens = -1;
 };
-/// Tokens that only `total_tokens` has are the answer's: xAI and Gemini leave hidden reasoning out
-/// of `completion_tokens`.
+/// Tokens that only `total_tokens` includes count as the answer's: xAI and Gemini leave hidden
+/// reasoning out of `completion_tokens`.
 Usage read_usage(const JsonValue& usage);
 
 }  // namespace driftless

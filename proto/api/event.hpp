@@ -9,15 +9,15 @@
 
 namespace driftless {
 
-/// Parses an event's payload and reads what all APIs have in common: `[DONE]`, and an error object
-/// or string (`error`, or the whole of a flat one). The root, and `delta` as the reading's kind,
-/// where there is more to read; else absent, and the kind is done, error or bad. The root is an
-/// object, or of the type `or_root`.
+/// Parses an event's payload and reads what all APIs share: `[DONE]`, and an error object or string
+/// (`error`, or the whole event if it is flat). If there is more to read, returns the root, an
+/// object or of the type `or_root`, and the reading's kind is `delta`; else returns absent, and the
+/// kind is done, error or bad.
 JsonValue open_event(JsonDocument& document, std::string_view event_name, std::string_view data,
                      EventReading& reading, JsonType or_root = JsonType::object);
 
-/// What an error says: its message, else its text; nothing where it is none: absent, null, false,
-/// 0, or an empty text, array or object, as servers send with events in which nothing is wrong.
+/// The message of an error, or else its text. Empty if it is not an error: absent, null, false, 0,
+/// or an empty text, array or object, as servers send with events in which nothing is wrong.
 std::optional<std::string_view> error_said(const JsonValue& error);
 
 /// A string's text; empty for all else.

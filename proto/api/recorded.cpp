@@ -36,7 +36,7 @@ using Members = std::vector<BodyMember>;
 constexpr Error no_request{ErrorCode::bad_json, 0, "read the recorded request"};
 constexpr Error no_extra{ErrorCode::bad_json, 0, "read the extra body, a JSON object"};
 
-std::string_view text_of(const JsonValue& value) {
+std::string_view text_or_empty(const JsonValue& value) {
     return value.as_string().value_or(std::string_view{});
 }
 
@@ -271,8 +271,8 @@ Result<void> RecordedComposer::compose(std::string_view recorded, std::uint32_t 
     }
     const JsonValue text = request.value().find("text_input");
     if (text.present()) {
-        return state_->compose_text(text_of(text), request.value().find("extra"), output_length,
-                                    out);
+        return state_->compose_text(text_or_empty(text), request.value().find("extra"),
+                                    output_length, out);
     }
     return state_->compose_members(request.value(), output_length, out);
 }

@@ -1,12 +1,11 @@
 /// Recorded requests: what a trace kept of a request's own words, made into the body that is sent.
 ///
 /// A recorded request is one JSON object: {"text_input": ".."}, {"messages": [..], "tools": [..]}
-/// or
-/// {"payload": {..}}, with "extra": {..} where the row had members of its own for the body. The
-/// words go out as they were recorded; what servers refuse or would misread is fixed and counted
+/// or {"payload": {..}}, with "extra": {..} if the row had members of its own for the body. The
+/// words are sent as they were recorded. What servers refuse or would misread is fixed and counted
 /// (trace-formats 11.4): members that are null, the role `developer`, arguments of tool calls that
-/// are no text, and whatever the run decides (model, stream, length of the answer).
-/// Bytes in, bytes out; no file, no clock.
+/// are not text, and whatever the run decides (model, stream, length of the answer). Bytes in,
+/// bytes out; no file, no clock.
 #pragma once
 
 #include <array>

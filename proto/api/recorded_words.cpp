@@ -21,7 +21,7 @@ std::string call_id(std::uint32_t message, std::uint32_t call) {
     return "call_" + std::to_string(message) + "_" + std::to_string(call);
 }
 
-std::string_view text_of(const JsonValue& value) {
+std::string_view text_or_empty(const JsonValue& value) {
     return value.as_string().value_or(std::string_view{});
 }
 
@@ -156,7 +156,7 @@ std::size_t RecordedWords::write_message(JsonWriter& json, const JsonValue& mess
     json.begin_object();
     for (JsonValue member = message.first(); member.present(); member = member.next()) {
         const std::string_view key = member.key();
-        if (key == "role" && text_of(member) == "developer") {
+        if (key == "role" && text_or_empty(member) == "developer") {
             ++fixes_.roles;
             json.key(key).string("system");
         } else if (key == "tool_calls" && has_calls) {
@@ -171,7 +171,7 @@ std::size_t RecordedWords::write_message(JsonWriter& json, const JsonValue& mess
             text_end = key == "content" ? text_end_of(member, out, begin) : text_end;
         }
     }
-    if (text_of(message.find("role")) == "tool") {
+    if (text_or_empty(message.find("role")) == "tool") {
         const JsonValue id = message.find("tool_call_id");
         if (!id.present() || id.is(JsonType::null)) {
             ++fixes_.call_ids;
@@ -191,7 +191,7 @@ std::string RecordedWords::messages(const JsonValue& list, std::vector<MessageSp
     for (JsonValue message = list.first(); message.present(); message = message.next()) {
         MessageSpan& span = spans.emplace_back();
         span.begin = out.size() + (spans.size() > 1 ? 1 : 0);  // behind the comma
-        span.is_answer = text_of(message.find("role")) == "assistant";
+        span.is_answer = text_or_empty(message.find("role")) == "assistant";
         if (message.is(JsonType::object)) {
             span.text_end = write_message(json, message, out);
         } else {

@@ -10,7 +10,7 @@
 
 namespace driftless {
 
-/// What stands for a row's prompt and length in a filled body. No JSON text holds these bytes.
+/// These bytes mark the row's prompt and length in a filled body. No JSON text contains them.
 inline constexpr char prompt_mark = '\x01';
 inline constexpr char length_mark = '\x02';
 

@@ -112,7 +112,7 @@ Dialect dialect_of(const ApiTemplate& form) {
 const Dialect template_dialect{
     .api = Api::user_template,
     .name = "template",
-    .help = "any API that --template FILE describes (proto/api/README.md)",
+    .help = "any API that --template FILE describes (driftless help templates.md)",
     .takes_ids = true,
     .templated = true,
     .tokenize_forms = all_tokenize_forms,

@@ -1,7 +1,7 @@
 /// CHECK: programmer errors, always on, in release too.
 ///
-/// A failed check prints what was expected, where, and aborts. It is for what cannot happen unless
-/// the program is wrong; what the world can do to us is a `Result` (result.hpp).
+/// A failed check prints what was expected and where, and aborts. It is for what can only happen if
+/// the program is wrong; errors of the environment are a `Result` (result.hpp).
 #pragma once
 
 namespace driftless {

@@ -1,6 +1,6 @@
-/// LinkedList: things in a row, through links that they have themselves (`next`, `before`); each
-/// stands on one list at most. First-in first-out, or last-in first-out by `push_front`. Owns
-/// nothing and allocates nothing; every step is O(1).
+/// LinkedList: elements linked through members of their own (`next`, `before`); each is on at most
+/// one list. First-in first-out, or last-in first-out by `push_front`. Owns nothing and allocates
+/// nothing; every step is O(1).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct LinkedList {
 
     bool empty() const { return first == nullptr; }
 
-    /// It stands on no list.
+    /// The element is on no list.
     void push_front(T& one) {
         CHECK(one.next == nullptr && one.before == nullptr && first != &one);
         one.next = first;
@@ -40,7 +40,7 @@ struct LinkedList {
         }
         return one;
     }
-    /// It stands on this list.
+    /// The element is on this list.
     void remove(T& one) {
         CHECK(count > 0);
         (one.before == nullptr ? first : one.before->next) = one.next;

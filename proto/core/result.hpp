@@ -1,7 +1,7 @@
-/// Result<T>: a value, or an Error that says what the environment did to us.
+/// Result<T>: a value, or an Error of the environment.
 ///
-/// Errors are small values: a code, the errno where the kernel gave one, and a static string that
-/// says what was being done. Handle at once; no macro hides a return.
+/// Errors are small values: a code, the errno if the kernel gave one, and a static string that says
+/// what was being done. Handle at once; no macro hides a return.
 #pragma once
 
 #include <cstdint>

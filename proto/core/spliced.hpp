@@ -16,7 +16,7 @@ class Spliced {
     Spliced() = default;
     explicit Spliced(std::string_view text) { add(text); }
 
-    /// Behind what is there; `times` in a row. A piece of no bytes is left out.
+    /// Appends `text`, `times` in a row. An empty piece is left out.
     void add(std::string_view text, std::uint32_t times = 1) {
         if (text.empty() || times == 0) {
             return;
@@ -26,7 +26,7 @@ class Spliced {
         size_ += text.size() * times;
     }
 
-    /// All pieces of another one.
+    /// Appends all pieces of another one.
     void add(const Spliced& other) {
         for (std::size_t i = 0; i < other.count_; ++i) {
             add(other.pieces_[i].text, other.pieces_[i].times);

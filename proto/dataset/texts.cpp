@@ -27,7 +27,7 @@ bool is_text_or_null(const JsonValue& value) {
 }
 
 /// The text of a turn: the turn itself, or what it says.
-JsonValue text_of(const JsonValue& turn) {
+JsonValue text_in(const JsonValue& turn) {
     const JsonValue value = turn.find("value");
     return turn.is(JsonType::object) ? (value.present() ? value : turn.find("content")) : turn;
 }
@@ -72,7 +72,7 @@ bool DatasetTexts::read(const JsonValue& row, std::vector<std::string_view>& tex
         return true;
     }
     for (JsonValue turn = value.first(); turn.present(); turn = turn.next()) {
-        const JsonValue text = text_of(turn);
+        const JsonValue text = text_in(turn);
         if (!value.is(JsonType::array) || !is_text_or_null(text)) {
             why = "has values that are not texts in \"" + column_ +
                   "\"; name another column with --dataset-column NAME";

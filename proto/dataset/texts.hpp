@@ -19,8 +19,8 @@ class DatasetTexts {
     explicit DatasetTexts(std::string column) : column_(std::move(column)) {}
 
     /// Appends the row's texts, in order; they live as long as the row's document. A text that is
-    /// null or empty is appended as an empty one. False where the row has none where it should:
-    /// `why` then is a clause for people, with the remedy.
+    /// null or empty is appended as an empty one. False if a row lacks its texts: `why` is then a
+    /// clause for people, with the remedy.
     bool read(const JsonValue& row, std::vector<std::string_view>& texts, std::string& why);
 
     /// The column that was found or named; empty before the first row, and where rows are texts.

@@ -1,8 +1,8 @@
 /// PerfettoTrace: a trace of Perfetto's TrackEvent packets, appended to a string: tracks, slices,
 /// instants.
 ///
-/// A trace is a run of packets, each whole by itself, so that what is cut off opens as far as it
-/// goes, and two traces one behind the other are one trace. Fields and their numbers:
+/// A trace is a sequence of packets, each complete by itself: a truncated file opens up to its last
+/// whole packet, and two traces one after the other are one trace. Fields and their numbers:
 /// perfetto.dev/docs/reference/synthetic-track-event and
 /// perfetto.dev/docs/reference/trace-packet-proto.
 #pragma once

@@ -11,7 +11,7 @@ namespace driftless {
 /// even escaped (section 2.2).
 void append_xml_text(std::string& out, std::string_view text);
 
-/// Whether it begins with U+FFFE or U+FFFF: valid UTF-8, and no characters of XML.
+/// Whether it begins with U+FFFE or U+FFFF: valid UTF-8, but not characters of XML.
 bool begins_noncharacter(std::string_view text);
 
 }  // namespace driftless

@@ -11,8 +11,8 @@ namespace driftless {
 /// none. A field with an empty value gives an empty view with data.
 std::string_view header_value(std::string_view head, std::string_view name);
 
-/// What encodes the body beside chunks, as a message says it ("content-encoding: gzip"); empty
-/// where nothing does. Nobody undoes it here.
+/// How the body is encoded apart from chunks, as a message says it ("content-encoding: gzip");
+/// empty: not at all. No encoding is decoded here.
 std::string body_encoding(std::string_view head);
 
 /// Whether a Content-Type is that of server-sent events, whatever its parameters.

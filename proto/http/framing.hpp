@@ -42,8 +42,8 @@ class MessageFraming {
     /// The next piece of `bytes`. After `done` and `error` it repeats itself.
     Step feed(std::string_view bytes);
 
-    /// The peer closed its side: true where the message is complete now. Feed until need_more
-    /// before.
+    /// The peer has closed its side: true if that completes the message. Call `feed` until
+    /// need_more before.
     bool finish();
 
     // From head_done on.

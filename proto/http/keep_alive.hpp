@@ -1,4 +1,4 @@
-/// KeepAliveScanner: what a server says of how long its connection may be used, from the bytes of a
+/// KeepAliveScanner: how long a server says its connection may be used, from the bytes of a
 /// response head as they come: `Keep-Alive: timeout=5, max=100` (RFC 2068, 19.7.1.1).
 ///
 /// Owned by the ResponseParser. It allocates nothing and judges nothing: what a limit means for a

@@ -40,8 +40,9 @@ class ResponseParser {
     void reset();
 
     /// One step over `bytes`: reports the next piece, says how many bytes it consumed, and for
-    /// head_bytes and body gives the span. Call again with the rest until need_more, done or error.
-    /// After `done`, bytes that were not consumed belong to nobody: the server spoke out of turn.
+    /// head_bytes and body gives the span. Call again with the remaining bytes until need_more,
+    /// done or error. After `done`, bytes that were not consumed are unexpected: no request asked
+    /// for them.
     struct Step {
         ResponsePiece piece = ResponsePiece::need_more;
         std::size_t consumed = 0;

@@ -11,9 +11,9 @@
 
 namespace driftless {
 
-/// Seconds alone, whole or decimal, as engines and gateways send them; of several the last. A date
-/// counts as not said: it needs a clock that nobody here has. So does a value that is longer than
-/// what is kept of it.
+/// Seconds only, whole or decimal, as engines and gateways send them; of several fields the last. A
+/// date counts as absent, because it would need a clock; so does a value that is longer than the
+/// part of it that is kept.
 class RetryAfterScanner {
   public:
     void reset() { *this = RetryAfterScanner(); }

@@ -15,8 +15,8 @@ struct TraceContext {
     std::uint64_t span = 0;  ///< of the request itself: the parent of the server's spans
 };
 
-/// That of one row of one run: the same whenever it is asked for, another for every other row of
-/// the run, never zero (which would be invalid).
+/// The context of one row of one run: always the same, different from that of every other row of
+/// the run, and never zero (which would be invalid).
 TraceContext trace_context_of(std::string_view run_id, std::uint64_t row);
 
 /// 32 hex digits in lower case, as backends show it.

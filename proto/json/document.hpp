@@ -1,5 +1,5 @@
-/// JsonDocument: the only way this project reads JSON. simdjson finds the structure and checks the
-/// UTF-8, behind this wall; a flat walk over what it found checks the grammar.
+/// JsonDocument: reads all JSON but lines of records as we write them (record/written_fields.hpp).
+/// simdjson finds the structure, and checks UTF-8; a flat walk over what it found checks grammar.
 ///
 /// A document owns its parser, its padded copy of the text and a flat index of nodes; parsing again
 /// reuses all three, so that steady-state parsing does not allocate. Values are handles of 16 bytes
@@ -77,9 +77,9 @@ class JsonValue {
     std::uint32_t node_ = 0;
 };
 
-/// How arrays of nothing but integers are kept: an element a value, or packed. A packed one is read
-/// several times faster; its elements are numbers (`integers`) and no values: `first` and `at` give
-/// nothing. Packed is for traces: of members with equal names the last one counts there, too.
+/// How arrays of only integers are kept: each element as a value, or packed. A packed array is read
+/// several times faster; its elements are numbers (`integers`) and not values: `first` and `at`
+/// give nothing. Packed is for traces; of members with equal names the last one counts there, too.
 enum class JsonArrays : std::uint8_t { values, packed };
 
 /// Parser and storage. Not thread-safe; one per reader. Moving it keeps its values valid.

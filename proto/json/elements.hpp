@@ -1,8 +1,9 @@
 /// JsonElements: one JSON array in pieces of any size, its elements out, each as its own text.
 ///
-/// It finds where elements begin and end and no more: whether one is JSON is JsonDocument's to say.
-/// So an array of any length is read in the memory of its longest element. An element inside one
-/// piece is a view into that piece; only what straddles two is copied. Owned by whoever reads.
+/// It only finds where elements begin and end; whether one is valid JSON is checked by
+/// JsonDocument. So an array of any length is read in the memory of its longest element. An element
+/// inside one piece is a view into that piece; only one that straddles two is copied. Owned by the
+/// reader.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,8 @@ class JsonElements {
     void feed(std::string_view piece);
 
     /// The next whole element without the white space around it, valid until the next call of
-    /// `next` or `feed`; nothing where more bytes are needed, or in vain. Between two commas may
-    /// stand nothing: that is an element without text.
+    /// `next` or `feed`; empty if more bytes are needed, or will not help. Nothing between two
+    /// commas is an element without text.
     std::optional<std::string_view> next();
 
     State state() const { return state_; }

@@ -1,7 +1,7 @@
 /// JsonPointer: the way to one value of a JSON text (RFC 6901), cut into its steps once.
 ///
-/// A value owned by whoever looks things up with it. It never changes a text, and knows no "-": the
-/// element behind an array's last one is nothing that can be read.
+/// A value, owned by the code that looks things up with it. It never changes a text, and does not
+/// know "-": the element after an array's last one cannot be read.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-/// Words of others as a terminal may get them: nothing in them moves its cursor, sets its title,
-/// begins a line, or turns, hides or joins what stands beside it. Pure functions on text.
+/// Text from outside, made safe for a terminal: nothing in it moves the cursor, sets the title,
+/// begins a line, or reverses, hides or joins the text beside it. Pure functions on text.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-/// JsonTexts: takes lines apart into JSON texts that go over several of them.
+/// JsonTexts: splits lines into JSON texts that may span several of them.
 ///
-/// It counts brackets outside strings and checks nothing else: whether a text is JSON is for the
-/// parser to say. Holds one text.
+/// It counts brackets outside strings and checks nothing else: the parser decides whether a text is
+/// JSON. Holds one text.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 /// LogFormat: a format of logs as a table entry, one file per format beside this one.
 ///
-/// A format knows where a gateway or an exporter puts times, messages, usage and sessions. It sees
+/// A format knows where a gateway or an exporter puts times, messages, usage and sessions. It gets
 /// one JSON object at a time and adds the calls that it finds there; lines and files are the
-/// reader's (read.hpp), tokens and block ids the engine's. What it leaves out it counts; what it
-/// cannot do without it refuses by name. No complaint ever quotes a value: it may be somebody's
+/// reader's (read.hpp), tokens and block ids the engine's. What it leaves out, it counts; what it
+/// cannot do without, it refuses by name. Error messages never quote a value: it may be private
 /// text.
 #pragma once
 

@@ -2,8 +2,8 @@
 /// calls and tool results; requests and responses of chat, completions, responses and messages
 /// APIs; OpenTelemetry's parts.
 ///
-/// All text of a message goes into one LogMessage, its parts a line each. A part that is no text
-/// (image, audio, file) becomes a short mark that differs where the part does, and is counted.
+/// All text of a message goes into one LogMessage, one line per part. A part that is not text
+/// (image, audio, file) becomes a short mark that is different for different parts, and is counted.
 /// Nothing here fails: what holds no text gives none.
 #pragma once
 

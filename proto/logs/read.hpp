@@ -25,8 +25,8 @@ class LogReader {
 
     /// What follows comes from this file. What was gathered of the one before is dropped.
     void begin_file(std::string_view name);
-    /// One line without its end; blank ones are skipped. False where reading on in this file is
-    /// pointless.
+    /// One line without its end; blank ones are skipped. False if there is no point in reading
+    /// further in this file.
     bool add_line(std::uint64_t number, std::string_view line);
     /// After the last line of a file.
     void end_file();

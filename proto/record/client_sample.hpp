@@ -12,8 +12,8 @@
 
 namespace driftless {
 
-/// A turn of the loop that took longer was none: the loop did not run, whatever it had begun. Ten
-/// times the longest that a slice of work has taken.
+/// A turn of the loop that took longer than this counts as a stop: the loop did not run, whatever
+/// it had begun. Ten times the longest slice of work that was measured.
 inline constexpr std::int64_t stop_min_ns = 20'000'000;
 
 /// Engines of one process at most: far more than a host has use for.

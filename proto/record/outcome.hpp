@@ -1,5 +1,5 @@
-/// How a row ended, why it was late, and where its token count comes from: closed lists, named as
-/// they stand in the records. Values and names only; who decides is the assembler and the engine.
+/// How a row ended, why it was late, and where its token count comes from: closed lists, with the
+/// names that records have. Values and names only; the assembler and the engine decide.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ enum class LateCause : std::uint8_t {
 };
 inline constexpr unsigned late_cause_count = 9;
 
-/// The user asked for it: no figure of our own lateness counts such rows.
+/// The user asked for it: such rows are in no figure of our own lateness.
 constexpr bool is_wish(LateCause cause) {
     return cause == LateCause::inflight || cause == LateCause::budget;
 }
@@ -107,7 +107,7 @@ enum class Side : std::uint8_t {
 };
 inline constexpr unsigned side_count = 3;
 
-/// "a", "b"; of none, "none", which no file holds: there it is null.
+/// "a" or "b"; "none" for Side::none, which files have as null.
 const char* name_of(Side side);
 /// "a" or "b".
 std::optional<Side> side_from_name(std::string_view name);

@@ -27,7 +27,9 @@ class JsonDocument;
 /// 8: `request`, `pass`, `phase`, `user`, `tree`, `parent_end_ns`; `error` of rows not sent.
 /// 9: `overtaken`. 10: `attempt`, `censored`, the phase `warmup`. 11: `live_turns`,
 /// `padded_tokens`. 12: the outcome `abandoned`. 13: `first_event_ns`, `finish_event_ns`,
-/// `usage_event_ns`, `error_event_ns`, `end_marker_ns`, `chunk_kinds`. 14: `side`.
+/// `usage_event_ns`, `error_event_ns`, `end_marker_ns`, `chunk_kinds`. 14: `side`. 15: `engine` in
+/// client.jsonl.
+/// `driftless merge` adds `shard` at the end of each line; no run writes it.
 inline constexpr int record_schema = 15;
 
 using OptionalNs = std::optional<std::int64_t>;
@@ -70,6 +72,7 @@ struct Record {
     std::optional<std::uint32_t> turn;
     std::string kept;           ///< JSON object text, or empty: null
     std::uint32_t segment = 0;  ///< 0: until the run was killed; one more with each `--resume`
+    std::optional<std::uint32_t> shard;  ///< of a merged run alone: whose record it is
 
     std::string url;  ///< empty where nothing left and there are several: null
     std::string api;
@@ -161,13 +164,14 @@ struct Record {
         request_delay_ns;  ///< parts of the request waited for us, in sum; null: nothing left
 };
 
-/// Appends one line, newline included. Every line has every key, in the order above.
+/// Appends one line, newline included. Every line has every key, in the order above; `shard` is
+/// its last one, where it is known.
 void append_jsonl(std::string& out, const Record& record);
 
-/// Reads a line back, with or without its newline. Keys that it does not know are ignored: they
-/// are from a later schema; keys that schema 1 did not have are null, or 0, where they are missing.
-/// Errors: bad_json (no object, or a value of another type), missing (a key), out_of_range (a
-/// number that its field cannot hold).
+/// Reads a line back, with or without its newline. Unknown keys are ignored: they are from a later
+/// schema. Keys that schema 1 did not have are null, or 0, if they are missing. Errors: bad_json
+/// (not an object, or a value of another type), missing (a key), out_of_range (a number that its
+/// field cannot hold).
 Result<Record> read_record(JsonDocument& document, std::string_view line);
 
 }  // namespace driftless

@@ -49,10 +49,10 @@ struct ServerScrape {
     std::vector<ServerGrowth> grown;  ///< in lines of older versions none
 };
 
-/// Appends one line, newline included, with every key in the order above; `changed` as the two
-/// lists `series` and `values`, `grown` as `grown` and `grown_by`. Three or more numbers of series
-/// that follow each other are a list of the first and the last. NaN and infinities are the texts
-/// "NaN", "+Inf", "-Inf".
+/// Appends one line, newline included, with every key in the order above: `changed` as the two
+/// lists `series` and `values`, `grown` as `grown` and `grown_by`. Three or more consecutive
+/// numbers of series are a list of the first and the last. NaN and infinities are the texts "NaN",
+/// "+Inf", "-Inf".
 void append_server_series(std::string& out, const ServerSeries& series);
 void append_server_scrape(std::string& out, const ServerScrape& scrape);
 

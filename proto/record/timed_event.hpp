@@ -26,7 +26,7 @@ enum class EventStatus : std::uint8_t {
 /// "ok", "failed", "timed_out", "cut_off", "not_run", "unknown"
 const char* name_of(EventStatus status);
 
-/// So much of an output is kept.
+/// Bytes of an output that are kept.
 inline constexpr std::size_t event_output_max = 4096;
 
 struct TimedEvent {

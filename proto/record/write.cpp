@@ -184,6 +184,9 @@ void write_end(JsonWriter& json, const Record& record) {
     write_field(json, "retransmits", record.retransmits);
     write_field(json, "wire_delay_bound_ns", record.wire_delay_bound_ns);
     write_field(json, "request_delay_ns", record.request_delay_ns);
+    if (record.shard) {
+        write_field(json, "shard", record.shard);
+    }
 }
 
 }  // namespace

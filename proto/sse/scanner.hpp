@@ -23,9 +23,9 @@ class EventScanner {
     void reset(Framing framing);
 
     /// Looks for the end of the current event in `bytes`. Returns the number of bytes up to and
-    /// including its last byte, or 0 where all of `bytes` belong to an event that goes on.
-    /// An event ends at the first CR or LF that ends its empty line; the LF of a CRLF that was cut
-    /// there opens the next event's bytes and means nothing. Blank lines between events are part
+    /// including its last byte, or 0 if all of `bytes` belong to an event that goes on. An event
+    /// ends at the first CR or LF that ends its empty line; the LF of a CRLF that was cut there
+    /// becomes the first byte of the next event and is ignored. Blank lines between events are part
     /// of the event that follows and never an event of their own.
     std::size_t next(std::string_view bytes);
 

@@ -1,4 +1,4 @@
-/// AgentWaits: who waits for whom in a conversation of several agents, by what was recorded.
+/// AgentWaits: which requests wait for which in a recorded conversation of several agents.
 ///
 /// A request waits for its agent's request before; an agent's first one for the last one that its
 /// parent had sent by then. A parent's request also waits for the agents that had ended when it

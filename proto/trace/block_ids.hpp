@@ -1,10 +1,10 @@
 /// BlockIds: the block ids of all rows of a trace, back to back, 4 bytes a reference.
 ///
 /// A reference is kept as a 32-bit number. While ids are small (traces that count their blocks from
-/// 0) the number is the id itself. The first id that is large beside the number of references
-/// turns the list into numbers by first use, with one table of the ids that they stand for. So
-/// equal numbers mean equal ids either way, all numbers are below `numbers_end`, and what counts
-/// blocks can use an array instead of a hash table.
+/// 0), the number is the id itself. At the first id that is large compared with the number of
+/// references, the list changes to numbers by first use, with one table of the ids that they stand
+/// for. In both cases equal numbers mean equal ids and all numbers are below `numbers_end`, so that
+/// code that counts blocks can use an array instead of a hash table.
 ///
 /// Owned by a Trace; append-only but for `truncate`. A span refers to the list and stays valid
 /// while the list is only appended to.
@@ -37,7 +37,7 @@ class BlockIds {
     void append(std::span<const std::uint64_t> ids);
     /// Drops all references behind the first `count`.
     void truncate(std::size_t count) { size_ = std::min(size_, count); }
-    /// No more ids come soon: frees what only appending needs.
+    /// No more ids will be appended soon: frees what only appending needs.
     void settle();
 
     std::size_t size() const { return size_; }

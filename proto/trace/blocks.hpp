@@ -1,8 +1,8 @@
-/// Which block size and which rule the ids of a trace follow, found on its data.
+/// Finds, from a trace's data, which block size and which rule its ids follow.
 ///
 /// For formats that do not say it. The candidates are the powers of two from 16 to 1024, or the
-/// size that is declared (trace-formats 12.3). It never picks among candidates that fit equally
-/// well: that is the user's to say.
+/// size that is declared (trace-formats 12.3). If several candidates fit equally well, it chooses
+/// none: the user must say it.
 #pragma once
 
 #include <cstdint>

@@ -7,11 +7,11 @@
 /// and `after`, the rows that it waits for: `[{"row":3,"trigger":"completion","delay_ns":0}]`,
 /// where `row` counts the file's rows from 0. `replay --save-prompts` writes the same with a `body`
 /// in each row, the request body that is sent as it stands, and `body_api` in the header, the
-/// dialect that the bodies were made for (of a described server with its file's digest,
-/// "template:0123456789abcdef"). Where recorded requests hold new
-/// messages alone, the header says `"deltas":true`. Other columns are carried along for `--keep`. A
-/// row without `hash_ids` has a private prompt; one with fewer than its length needs is read where
-/// the header says `"uncovered":true`.
+/// dialect that the bodies were made for (for `--api template` with the file's digest:
+/// "template:0123456789abcdef"). If recorded requests hold only new messages, the header has
+/// `"deltas":true`. Other columns are carried along for `--keep`. A row without `hash_ids` has a
+/// private prompt; a row with fewer ids than its length needs is accepted only if the header has
+/// `"uncovered":true`.
 #pragma once
 
 #include <optional>

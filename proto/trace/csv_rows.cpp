@@ -6,6 +6,7 @@
 
 #include "proto/core/counted.hpp"
 #include "proto/trace/fields.hpp"
+#include "proto/trace/map_hint.hpp"
 #include "proto/trace/shapes.hpp"
 
 namespace driftless {
@@ -55,6 +56,11 @@ bool CsvRows::read_header(const RowContext& here, std::string_view line, std::st
                     json_remedy + trace_format_names());
         return false;
     }
+    if (names == line && is_row_of_numbers(header_)) {
+        here.refuse("", line, "is a row of numbers where the CSV header belongs",
+                    "add a first line with the names of the columns, such as time,in,out");
+        return false;
+    }
     if (rows_.choice().admit(header_)) {
         return true;
     }
@@ -62,8 +68,7 @@ bool CsvRows::read_header(const RowContext& here, std::string_view line, std::st
     here.refuse("", line,
                 format == nullptr ? std::string("is not the CSV header of a known format")
                                   : "is not a header of the format " + std::string(format->name),
-                "name the columns with --map time=COLUMN,in=COLUMN,out=COLUMN; there are " +
-                    joined(header_.names()));
+                map_remedy(header_, rows_.choice().options().time_unit));
     return false;
 }
 

@@ -1,7 +1,8 @@
 /// Times of a trace: text straight to nanoseconds, decimals in a unit or ISO-8601 wall clock.
 ///
-/// Never through a double: an epoch in nanoseconds needs 61 bits, and a peer that read times as
-/// single floats sent requests 128 ms off (trace-formats 12.4). Digits below a nanosecond are cut.
+/// Never through a double: an epoch in nanoseconds needs 61 bits, and another tool that read times
+/// as single-precision floats sent requests 128 ms off (trace-formats 12.4). Digits below a
+/// nanosecond are cut.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@
 
 namespace driftless {
 
-/// A time of whose unit one cannot be sure from its row alone.
+/// A time whose unit does not follow from its row alone.
 struct UnitDoubt {
     std::string file;
     std::uint64_t line = 0;
@@ -59,7 +59,7 @@ class TraceDraft {
     void depend(const Dependency& dependency) { trace_.dependencies.push_back(dependency); }
 
     void remark(const char* one, const char* many, std::uint64_t count = 1);
-    /// The first one counts, for messages.
+    /// Keeps the first one, for messages.
     void note_doubt(UnitDoubt doubt);
     const std::optional<UnitDoubt>& doubt() const { return doubt_; }
 

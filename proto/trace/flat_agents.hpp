@@ -1,4 +1,4 @@
-/// Flat agents: which requests of a thread one and the same agent has sent.
+/// Flat agents: which requests of a thread were sent by the same agent.
 ///
 /// Captures that do not tag agents record a fan-out as one thread: the requests of several agents,
 /// one behind the other by their starts. Their prompts tell them apart, because an agent's next

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "proto/core/nearest_name.hpp"
 #include "proto/trace/generic.hpp"
 #include "proto/trace/shapes.hpp"
 
@@ -31,7 +32,8 @@ bool FormatChoice::check_options(const RowContext& none, const TraceFormat* name
     }
     if (named == nullptr && !options_.format.empty()) {
         none.refuse("--format", options_.format, "is not a format that this version reads",
-                    "it reads " + trace_format_names());
+                    "it reads " + trace_format_names() +
+                        did_you_mean(options_.format, trace_format_names()));
         fine = false;
     }
     if (!options_.map.empty() && named != nullptr && named != &generic_format) {
@@ -73,6 +75,7 @@ void FormatChoice::choose(const TraceFormat& format) {
 void FormatChoice::list_known() {
     known_.assign(format_->columns.begin(), format_->columns.end());
     for (const MappedColumn& one : rules_.map) {
+        known_.push_back(one.column);  // may have dots itself
         known_.push_back(std::string_view(one.column).substr(0, one.column.find('.')));
     }
     if (format_ == &generic_format) {

@@ -1,4 +1,4 @@
-/// FormatChoice: of which format a trace is, and by which rules its rows are read.
+/// FormatChoice: which format a trace has, and by which rules its rows are read.
 ///
 /// The user names a format, or the first row or the CSV header shows it. Once chosen it stays: all
 /// files of a trace are of one format. Never guesses: what fits no format or several is an error.
@@ -26,8 +26,8 @@ class FormatChoice {
     /// The first row of the file that follows is held against the format, unless it was named.
     void begin_file();
 
-    /// Whether the first row of a file is of the format, which it chooses where there is none yet.
-    /// Rows after it are not looked at. False after an error.
+    /// Whether the first row of a file fits the format; chooses the format if there is none yet.
+    /// Later rows are not looked at. False after an error.
     bool admit(const RowContext& context, const JsonValue& row);
     /// The same for the header of a CSV file, which takes the spelling of the format's columns. The
     /// map takes the header's spelling. Lists no error.

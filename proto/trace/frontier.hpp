@@ -1,4 +1,4 @@
-/// Frontier: what comes next on a line of work waits for these rows.
+/// Frontier: the rows that the next request on a line of work waits for.
 ///
 /// Work is a sequence of requests and pauses that may fork into lines side by side and join again.
 /// Each line has a frontier; a request waits for all of it and becomes all of it. Pure values.

@@ -59,6 +59,11 @@ Fields fields_of(RowContext& context, const Source& row) {
     return fields;
 }
 
+bool is_mapped(const RowContext& context, Key key) {
+    return std::any_of(context.rules.map.begin(), context.rules.map.end(),
+                       [key](const MappedColumn& one) { return one.key == keys[key]; });
+}
+
 /// Fixes the unit by the first time that is seen. False where it shows none.
 bool choose_unit(RowContext& context, const Field& time) {
     if (context.rules.time_unit != TimeUnit::automatic || !time.present) {
@@ -90,9 +95,19 @@ std::string names_of(const CsvRow& row) {
     return names;
 }
 
-/// Added where the map names no column of times at all.
-constexpr const char* no_times =
-    "; name the one with arrival times; if there is none, use replay --rate R";
+/// What a key that every row needs stands for.
+constexpr const char* meaning_of(Key key) {
+    return key == key_time ? "arrival times" : key == key_in ? "input tokens" : "output tokens";
+}
+
+/// Of a key that the map lacks, and that no column has as its name.
+template <typename Source>
+void refuse_unmapped(RowContext& context, Key key, const Source& source) {
+    context.refuse("--map", "", std::string("does not say which column has the ") + meaning_of(key),
+                   "add " + std::string(keys[key]) + "=COLUMN to it; columns are " +
+                       names_of(source) +
+                       (key == key_time ? "; if none has times, use replay --rate R" : ""));
+}
 
 /// The three columns that every row needs must be there from the first row on: a map that names
 /// them wrongly is one error, not one a row.
@@ -103,10 +118,12 @@ bool check_needed(RowContext& context, const Fields& fields, const Source& sourc
         const bool is_free =
             key == key_time && context.rules.times_free && column == keys[key_time];
         if (context.draft.rows() == 0 && !is_free && !has(source, column)) {
-            context.refuse("--map", std::string(keys[key]) + "=" + std::string(column),
-                           "does not name a column",
-                           "columns are " + names_of(source) +
-                               (key == key_time && column == keys[key] ? no_times : ""));
+            if (is_mapped(context, key)) {
+                context.refuse("--map", std::string(keys[key]) + "=" + std::string(column),
+                               "does not name a column", "columns are " + names_of(source));
+            } else {
+                refuse_unmapped(context, key, source);
+            }
             context.stop = Stop::trace;
         }
     }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "proto/core/text.hpp"
 #include "proto/trace/shapes.hpp"
 
 namespace driftless {
@@ -27,7 +28,12 @@ Stop JsonRows::end_file() {
 /// Takes the line to the text at hand. One that it closes is read; the next begins behind it.
 Stop JsonRows::gather(std::uint64_t number, std::string_view line) {
     Stop stop = Stop::none;
+    const std::size_t line_bytes = line.size();
     while (stop == Stop::none) {  // each turn takes a text off, or the line's end
+        if (texts_.text().empty()) {
+            text_at_ = line_bytes - line.size() +
+                       std::min(line.find_first_not_of(white_space), line.size());
+        }
         const JsonTexts::Found found = texts_.take(number, line);
         if (found == JsonTexts::Found::part) {
             return Stop::none;
@@ -108,24 +114,29 @@ Stop JsonRows::refuse_text(const RowContext& at_start, std::string_view text, Pa
     std::string problem = "is not a JSON object";
     std::string_view shown = text;
     const std::size_t end = text.find_last_not_of(" \t\r\n") + 1;
+    bool nul = false;
     const bool ends_early = found == Parse::broken && document_.error_offset() >= end;
-    if (found != Parse::whole && (rows || gathers())) {
+    if (found != Parse::whole && (rows || gathers() || text.front() == '\0')) {
         const std::size_t offset = std::min(document_.error_offset(), end);
         const std::string_view before = text.substr(0, offset);
         const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0
         here.line += static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
         shown = piece_around(text.substr(begin, text.find('\n', begin) - begin), offset - begin);
+        const std::size_t line_at = gathers() && begin == 0 ? text_at_ : 0;
+        nul = found == Parse::broken && offset < text.size() && text[offset] == '\0';
         problem = (found == Parse::too_deep ? "is nested too deeply, at byte "
+                   : nul                    ? "has a NUL byte, at byte "
                    : ends_early             ? "ends too early, at byte "
                                             : "is not JSON, at byte ") +
-                  std::to_string(offset - begin + 1);
+                  std::to_string(line_at + offset - begin + 1);
     }
     const ForeignShape cr_lines = foreign_line_ends(text);
     const bool cr_only = !cr_lines.what.empty();
     const bool comma = text.front() == ',';
     const bool one_line = !gathers();
     here.refuse("", shown, std::move(problem),
-                cr_only ? std::string(cr_lines.remedy)
+                nul ? "remove it: tr -d '\\0' < FILE > NEW_FILE; or write or fetch the file again"
+                : cr_only ? std::string(cr_lines.remedy)
                 : found == Parse::too_deep
                     ? "at most " + std::to_string(json_depth_max) + " levels are supported"
                 : not_finite ? "JSON has no NaN and no Infinity; remove such rows"

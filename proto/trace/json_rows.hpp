@@ -4,6 +4,7 @@
 /// one. Owned by a TraceReader.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -51,6 +52,7 @@ class JsonRows {
     JsonForm form_ = JsonForm::lines;
     JsonDocument document_{JsonArrays::packed};
     JsonTexts texts_;
+    std::size_t text_at_ = 0;  ///< offset in its first line where the text at hand begins
 };
 
 }  // namespace driftless

@@ -1,8 +1,9 @@
 /// MessageRows: which rows of a trace hold messages, and how much of their conversation.
 ///
 /// A row of messages holds all that was said so far, or only what is new since the answer to the
-/// row before (a delta). A trace has one kind of them (`Trace::deltas`), for their prompts are put
-/// together in one way; and in a session with deltas all rows are deltas. Part of a TraceDraft.
+/// row before (a delta). All rows of a trace are of one kind (`Trace::deltas`), because their
+/// prompts are put together in one way; in a session with deltas all rows are deltas. Part of a
+/// TraceDraft.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ class MessageRows {
     /// `session` is an index into `Trace::sessions`.
     MessageTail& tail(std::uint32_t session);
 
-    /// Notes that the next row of that session, or of none, is such. What forbids it, a clause;
-    /// empty: nothing does.
+    /// Notes that the next row of that session, or of none, is of this kind. Returns what forbids
+    /// it, a clause; empty: nothing.
     std::string_view note(std::uint32_t session, RowWords words);
 
   private:

@@ -1,4 +1,4 @@
-/// NameSpaces: in which namespace the block ids of a row are.
+/// NameSpaces: the namespace of a row's block ids.
 ///
 /// Equal ids mean equal blocks inside one namespace only. A format says where one begins, or names
 /// it; the user's `--hash-scope` goes before that. A namespace gets its number with its first row,
@@ -24,7 +24,7 @@ class NameSpaces {
     /// `trace` counts the namespaces, and outlives this.
     explicit NameSpaces(Trace& trace) : trace_(trace) {}
 
-    /// The user's word. Before the first file.
+    /// What the user chose. Before the first file.
     void set_scope(IdScope scope) { scope_ = scope; }
     /// Rows that follow come from another file. `one_log`: the format's files share one namespace.
     void begin_file(bool one_log);

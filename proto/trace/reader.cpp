@@ -63,7 +63,8 @@ Stop TraceReader::take_line(std::uint64_t number, std::string_view line) {
 Stop TraceReader::begin_container(std::uint64_t number, std::string_view line,
                                   std::string_view trimmed) {
     const char first = trimmed.front();
-    const bool closed = trimmed.back() == '}' || trimmed.back() == ']';
+    const std::string_view text = trim(trimmed, std::string_view("\0 \t", 3));
+    const bool closed = text.ends_with('}') || text.ends_with(']');   // JSON then refuses zeros
     const bool zeros = trimmed.substr(0, 2).find('\0') != line.npos;  // no JSON, but UTF-16 maybe
     if ((first != '{' && first != '[') || zeros) {
         container_ = Container::csv;

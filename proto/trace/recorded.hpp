@@ -40,8 +40,8 @@ void note_delta(const RowContext& context);
 /// Gives the next row its request. False after an error.
 bool read_recorded(const RowContext& context, const RecordedFields& fields);
 
-/// The lengths of a row with a recorded request, which may lack both: 0 then, unknown; of a missing
-/// output, what `--default-output` says. False after an error.
+/// The lengths of a row with a recorded request. It may lack both, which are 0 (unknown) then; a
+/// missing output is what `--default-output` says. False after an error.
 bool read_recorded_lengths(const RowContext& context, const Field& input, const Field& output,
                            TraceRow& row);
 

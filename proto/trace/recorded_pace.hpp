@@ -1,5 +1,5 @@
-/// RecordedPace: how long the answers of a recording took for their tokens, as far as it says.
-/// Others are held to have taken as long for theirs.
+/// RecordedPace: how long recorded answers took for their tokens, where that is known. Other
+/// answers are assumed to have had the same pace.
 #pragma once
 
 #include <cstdint>

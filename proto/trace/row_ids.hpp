@@ -30,7 +30,7 @@ class RowIds {
     /// How numbers of ids went with lengths, of rows that were refused, too.
     IdCounts& counts() { return counts_; }
 
-    /// A row has no list of ids: its prompt is private. Where other rows have one, the trace is
+    /// A row has no list of ids: its prompt is private. If other rows have one, the trace is
     /// refused.
     void note_missing(std::uint64_t line);
     std::uint64_t rows_missing() const { return rows_missing_; }

@@ -34,6 +34,10 @@ struct KeyShape {
 };
 
 constexpr KeyShape key_shapes[] = {
+    {{"row", "due_ns", "fired_ns"},
+     {"the records of a run",
+      "repeat that run by its folder: driftless replay --from FOLDER; or make a trace of it: "
+      "driftless convert FOLDER"}},
     {{"filetype", "num_conversations"},
      {"vLLM's configuration of conversations, which describes a generator, not a trace",
       "run vLLM's benchmark_serving_multi_turn.py with -o and replay what it writes"}},
@@ -44,11 +48,23 @@ constexpr KeyShape key_shapes[] = {
     {{"call_type", "startTime"}, {"a LiteLLM log", from_logs}},
     {{"type", "trace_id", "start_time"}, {"a Langfuse export", from_logs}},
     {{"type", "traceId", "startTime"}, {"a Langfuse export", from_logs}},
+    {{"timestamp", "request"}, {"a log of requests", from_logs}},
     {{"round_index", "session_id"}, {"a TraceLab trace", "its rounds have no block ids"}},
 };
 
 constexpr ForeignShape utf16 = {"text in UTF-16",
                                 "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW_FILE"};
+
+/// A byte that no text has: of control bytes only those that format it, and the escape.
+bool is_binary(std::string_view line) {
+    for (const char c : line) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x08 || (byte > 0x0D && byte < 0x20 && byte != 0x1B)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /// By its mark, or by the zero byte beside a first character of ASCII.
 bool is_utf16(std::string_view line) {
@@ -156,6 +172,9 @@ ForeignShape foreign_text_shape(std::string_view line, std::string_view file) {
         if (line.starts_with(one.begins)) {
             return one.shape;
         }
+    }
+    if (is_binary(line)) {
+        return {"a binary file", "name the trace itself, which is JSON lines or CSV"};
     }
     const std::string_view cell = line.substr(0, line.find(','));
     const bool rates = line.find("Gamma") != line.npos || line.find("Weibull") != line.npos;

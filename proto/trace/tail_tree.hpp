@@ -28,7 +28,7 @@ class TailTree {
   public:
     explicit TailTree(std::span<const std::uint32_t> numbers) : numbers_(numbers), nodes_(1) {}
 
-    /// Walks along a prompt of at least one id. What follows is about it.
+    /// Walks along a prompt of at least one id. The functions below are about this prompt.
     void enter(PromptIds prompt);
 
     /// The chain whose tail is the longest prefix of the prompt among those that `fits` lets pass;

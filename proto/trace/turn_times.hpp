@@ -1,7 +1,7 @@
-/// When the turns of a session come, where the trace gives them no arrival times of their own.
+/// When the turns of a session come if the trace gives them no arrival times.
 ///
-/// Under `--sessions recorded` such rows are refused; else they are laid out by the recorded gaps,
-/// as if answers took no time, and closed sessions then wait for the answers.
+/// Under `--sessions recorded` such rows are refused. Otherwise they are laid out by the recorded
+/// gaps, as if answers took no time; closed sessions then wait for the answers.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-/// TraceWriter: rows of a Trace out as lines of a format that can hold them.
+/// TraceWriter: writes rows of a Trace as lines of a format that can hold them.
 ///
 /// Formats are a table of functions, as for reading. What a target cannot hold is never left out in
 /// silence: `losses` names it. The trace is only read and outlives the writer; files are the
@@ -34,12 +34,12 @@ class TraceWriter {
     /// `rows` by time; those of one instant in file order.
     TraceWriter(const Trace& trace, const TraceTarget& target, std::vector<WrittenRow> rows);
 
-    /// From here on rows go out with bodies for `api` that `next` is given, not with the trace's
-    /// own.
+    /// From here on rows are written with bodies for `api` that `next` is given, instead of the
+    /// trace's own.
     void replace_bodies(std::string_view api) { new_api_ = api; }
 
-    /// Appends what stands before the rows, with its end; nothing where there is no such line, or
-    /// where it was written.
+    /// Appends the line that precedes the rows, with its end; nothing if there is none, or if it
+    /// was already written.
     void begin(std::string& out);
     /// Appends the next line with its end, that of `begin` first. False after the last. `body`:
     /// where bodies are replaced, and after `begin`, the one of the row that is next.

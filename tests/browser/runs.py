@@ -70,6 +70,7 @@ def all_runs(flags, work):
     with mock(flags.driftless, "--ttft", "20ms", "--itl", "2ms", "--jitter", "0.3") as url:
         yield "agents", play(flags, work / "agents", url, agents, "--users", 6)
         yield "long", long_run(flags, work / "long", url)
+        yield "merged", merged(flags, work, url)
     yield "words", with_words(flags, work / "failures", work / "words")
 
 
@@ -85,6 +86,18 @@ def killed(flags, folder, url):
     process.kill()
     process.wait()
     return report(flags, folder)
+
+
+def merged(flags, work, url):
+    """One run of two shards, played at the same time, one of them by two engines."""
+    shards = work / "shards"
+    players = [subprocess.Popen(command(flags, shards, url, SAMPLE, "--shard", f"{index}/2", "--engines", str(index + 1)),
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+               for index in range(2)]
+    for player in players:
+        player.wait()
+    quietly(flags.driftless, "merge", shards / "shard-0", shards / "shard-1", "--out", work / "merged")
+    return work / "merged"
 
 
 def long_run(flags, folder, url):

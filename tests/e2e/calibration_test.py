@@ -27,8 +27,11 @@ class Calibrations(Calibrated):
     def test_a_calibration_that_is_named_must_be_there(self):
         """Nothing is sent: the server would answer the row."""
         broken = self.write("broken.json", "{}")
+        folder = self.scratch / "folder"
+        folder.mkdir()
         with mock() as server:
             for path, why in ((self.scratch / "missing.json", "missing.json cannot be opened"),
+                              (folder, "folder is a folder, not a calibration file"),
                               (broken, "broken.json is not a calibration file")):
                 run = self.replay(SAMPLE, "--url", server.url, "--limit", 1, "--calibration", path)
                 self.assertEqual(run.code, USAGE, run.said)
@@ -124,7 +127,38 @@ class Calibrations(Calibrated):
             kept.unlink()
             kept.with_name("calibration.json").write_text(json.dumps(self.measured))
             run = self.replay(*flags, "--realtime", "--calibration", "auto", env=env)
-            self.assertIn("of an ordinary thread (driftless calibrate --realtime)", run.said)
+            self.assertIn("of ordinary threads (driftless calibrate --realtime)", run.said)
+
+    def test_engines_are_measured_together(self):
+        """Their figures lie in a file of their own, and hold for as many and no others."""
+        env = {**os.environ, "XDG_STATE_HOME": str(self.scratch)}
+        command = [DRIFTLESS, "calibrate", "--quick", "--accept-noise", "--engines", "2"]
+        done = subprocess.run(command, env=env, capture_output=True, text=True,
+                              timeout=SECONDS_MAX, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 engines on CPU ", done.stdout)
+        kept = self.scratch / "driftless" / "calibration-engines-2.json"
+        figures = json.loads(kept.read_text())
+        self.assertEqual(figures["engines"], 2)
+        rehearsal = figures["rehearsals"][0]
+        self.assertEqual((rehearsal["streams"], rehearsal["chunks_asked"]), (400, 20_000))
+        self.assertEqual(rehearsal["drift"]["count"], 400)
+        self.assertGreater(rehearsal["chunks"], 10_000, "of one engine only")
+        with mock() as server:
+            flags = (SAMPLE, "--url", server.url, "--limit", 5, "--speed", 20)
+            run = self.replay(*flags, "--engines", 2, "--calibration", "auto", env=env)
+            self.assertIn(f"calibration: of {figures['date']}\n", run.said)
+            run = self.replay(*flags, "--calibration", "auto", env=env)
+            self.assertIn("(driftless calibrate has not run on this host)", run.said)
+            run = self.replay(*flags, "--calibration", kept)
+            self.assertIn("was made with 2 engines, but this run has 1; run driftless calibrate again", run.said)
+            self.assertEqual(self.verdict(run), "uncalibrated")
+            one = self.write("one.json", json.dumps(self.measured))
+            run = self.replay(*flags, "--engines", 2, "--calibration", one, "--require-certified")
+            self.assertEqual(run.code, USAGE, run.said)
+            self.assertIn("was made with 1 engine, but this run has 2; run driftless calibrate "
+                          "--engines 2 again", run.complained)
+            self.assertFalse(run.folder.exists())
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import platform
-import re
 import shutil
 import struct
 import subprocess
@@ -43,25 +42,6 @@ def forbid(calls, errno):
 
 
 class Containers(Case):
-    def test_the_pod_can_be_certified(self):
-        """Its replay asks for a certificate, and names the calibration that was made before it."""
-        pod = (PROFILE.parent / "pod.yaml").read_text()
-        lists = [json.loads(found) for found in re.findall(r"(?:command|args): (\[.*?\])", pod, re.S)]
-        calibrate, replay = lists[0], lists[1] + lists[2]
-        self.assertEqual(calibrate[:2], ["driftless", "calibrate"])
-        self.assertEqual(replay[:2], ["driftless", "replay"])
-        made = calibrate[calibrate.index("--out") + 1]
-        self.assertIn("--require-certified", replay)
-        self.assertEqual(replay[replay.index("--calibration") + 1], made)
-
-    def test_the_pod_calibrates_where_it_may_write(self):
-        """Its root is read-only: the folder of the rehearsals lies on a volume."""
-        pod = (PROFILE.parent / "pod.yaml").read_text()
-        first = pod[pod.index("initContainers:") : pod.index("\n  containers:")]
-        self.assertIn("readOnlyRootFilesystem: true", first)
-        folder = re.search(r"name: TMPDIR, value: (\S+) }", first).group(1)
-        self.assertIn(f"mountPath: {folder} }}", first)
-
     def test_a_folder_that_is_missing_is_named(self):
         """And not io_uring, which works."""
         done = subprocess.run(
@@ -74,14 +54,30 @@ class Containers(Case):
         self.assertIn("set TMPDIR", done.stderr)
         self.assertNotIn("Linux 6.1", done.stderr)
 
-    def refused(self, errno, *command):
+    def test_a_clock_ahead_of_the_hosts_wakes_in_time(self):
+        """In a time namespace, whose monotonic clock is ahead of the host's, or behind."""
+        for offset in ("100000", "-100"):
+            enter = ["unshare", "-T", "--monotonic", offset, "--boottime", offset]
+            allowed = subprocess.run([*enter, "true"], capture_output=True, check=False)
+            if allowed.returncode != 0:
+                self.skipTest("no time namespace can be made here: " + allowed.stderr.decode())
+            with mock("--ttft", "5ms", "--itl", "1ms") as server:
+                command, folder = self.command(SAMPLE, "--url", server.url, "--limit", 40, "--speed", 20)
+                done = subprocess.run([*enter, *command], capture_output=True, text=True, check=False,
+                                      timeout=60)  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            drifts = [record["drift_ns"] for record in read_jsonl(folder / "requests.jsonl")]
+            self.assertEqual(len(drifts), 40)
+            self.assertLess(max(drifts), 1_000_000_000, "it slept by the host's clock")
+
+    def refused(self, errno, *command, calls=IO_URING):
         done = subprocess.run(
             [DRIFTLESS, *[str(part) for part in command]], capture_output=True, text=True,
-            timeout=SECONDS_MAX, check=False, preexec_fn=forbid(IO_URING, errno),
+            timeout=SECONDS_MAX, check=False, preexec_fn=forbid(calls, errno),
         )
         self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
         self.assertIn("seccomp filter forbids it", done.stderr)
-        self.assertIn("--security-opt seccomp=cmd/containers/seccomp.json", done.stderr)
+        self.assertIn("driftless help seccomp.json > seccomp.json, then --security-opt seccomp=seccomp.json", done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
     @unittest.skipUnless(platform.machine() in FILTERS, "no filter for this architecture here")
@@ -93,6 +89,7 @@ class Containers(Case):
                 )
             self.assertFalse((self.scratch / "run").exists())
             self.refused(errno, "mock", "--listen", "127.0.0.1:0")
+            self.refused(errno, "mock", "--listen", "127.0.0.1:0", calls={426})  # io_uring_enter alone
             self.refused(errno, "calibrate", "--quick", "--out", self.scratch / "floor.json")
 
     @unittest.skipUnless(platform.machine() in FILTERS, "no filter for this architecture here")
@@ -172,7 +169,7 @@ class Containers(Case):
                 *replay, "/out/refused",
             )
             self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
-            self.assertIn("cmd/containers/seccomp.json", done.stderr)
+            self.assertIn("driftless help seccomp.json", done.stderr)
         done = self.contained(
             json.loads(PROFILE.read_text()), DRIFTLESS, "calibrate", "--quick", "--accept-noise",
             "--out", "/out/floor.json",

@@ -30,12 +30,12 @@ class Convert(Case):
             self.assertEqual(self.digests(out), before)
 
     def test_closed_standard_descriptors(self):
-        """What is said goes nowhere then, and not into the file that has taken the number."""
+        """What is said does not go into the file that has taken the number; that it is lost is an error."""
         whole, closed = self.scratch / "whole.jsonl", self.scratch / "closed.jsonl"
         self.convert(SAMPLE, "-o", whole)
         command = f'exec "{DRIFTLESS}" convert "{SAMPLE}" -o "{closed}" <&- >&- 2>&-'
         done = subprocess.run(["sh", "-c", command], timeout=SECONDS_MAX, check=False)
-        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.returncode, 7)
         self.assertEqual(closed.read_bytes(), whole.read_bytes())
 
     def test_mooncake_is_the_same_trace(self):

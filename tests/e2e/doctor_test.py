@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 from containers_test import FILTERS, IO_URING, forbid
-from harness import Case, DRIFTLESS, SECONDS_MAX
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock
 
 LOOPBACK = "lo"
 
@@ -53,7 +53,9 @@ class Doctor(Case):
         self.assertIn(f"Linux {os.uname().release}", found["kernel"]["found"])
         clock = line_of("/sys/devices/system/clocksource/clocksource0/current_clocksource")
         self.assertRegex(found["clock"]["found"], rf"^{clock}, \d+ ns per reading$")
-        self.assertEqual(found["CPUs"]["found"], f"{len(os.sched_getaffinity(0))} CPUs are allowed")
+        cpus = len(os.sched_getaffinity(0))
+        self.assertEqual(found["CPUs"]["found"],
+                         "1 CPU is allowed" if cpus == 1 else f"{cpus} CPUs are allowed")
         first, last = map(int, line_of("/proc/sys/net/ipv4/ip_local_port_range").split())
         self.assertTrue(found["ports"]["found"].startswith(f"{last - first + 1} "))
         most = int(line_of("/proc/sys/net/ipv4/tcp_rmem").split()[2])
@@ -76,7 +78,7 @@ class Doctor(Case):
             ring = self.findings(code=7, preexec_fn=forbid(IO_URING, errno))["io_uring"]
             self.assertEqual(ring["grade"], "fault")
             self.assertIn("cannot", ring["found"])
-            self.assertIn("cmd/containers/seccomp.json", ring["remedy"])
+            self.assertIn("driftless help seccomp.json > seccomp.json", ring["remedy"])
 
     def test_a_folder_that_cannot_be_made(self):
         folder = self.findings("--out", "/proc/runs", code=7)["folder of runs"]
@@ -93,6 +95,29 @@ class Doctor(Case):
 
         files = self.findings(preexec_fn=limit)["open files"]
         self.assertEqual((files["grade"], files["found"]), ("warning", "at most 256 files can be open"))
+
+    def test_what_a_replay_cannot_do_without(self):
+        """Where doctor says that none can run here, none does."""
+        def limit(what, value):
+            return lambda: resource.setrlimit(what, (value, value))
+
+        for topic, what, value in (("open files", resource.RLIMIT_NOFILE, 12),
+                                   ("address space", resource.RLIMIT_AS, 100 << 20)):  # fmt: skip
+            before = limit(what, value)
+            found = self.findings(code=7, preexec_fn=before)
+            self.assertEqual(found[topic]["grade"], "fault", topic)
+            with mock() as server:
+                command, _ = self.command(SAMPLE, "--url", server.url, "--limit", 1)
+                done = subprocess.run(command, preexec_fn=before, capture_output=True, check=False)
+            self.assertEqual(done.returncode, 7, done.stderr)
+        cpu = self.findings("--cpu", 1000, code=7)["engine's CPU"]
+        self.assertEqual(cpu["grade"], "fault")
+        self.assertIn("name another with --cpu", cpu["remedy"])
+
+    def test_a_rank_behind_others(self):
+        found = self.findings(preexec_fn=lambda: os.nice(5))["scheduling"]
+        self.assertEqual(found["grade"], "warning")
+        self.assertRegex(found["found"], "^ordinary, nice [0-9]+: ")
 
     def test_calibration(self):
         env = {**os.environ, "XDG_STATE_HOME": str(self.scratch / "state")}

@@ -239,7 +239,7 @@ class Dual(Case):
                 self.assertTrue(causes - {"none"}, "nobody waited")
                 first_a = sum(a["sent_ns"] < sides["b"][row]["sent_ns"]
                               for row, a in sides["a"].items())  # fmt: skip
-                self.assertAlmostEqual(first_a, ROWS / 2, delta=5)
+                self.assertAlmostEqual(first_a, ROWS / 2, delta=12)  # 3 deviations of a fair coin
 
     def test_refusals(self):
         """One clear line each, before anything is written."""

@@ -1,5 +1,5 @@
 """Several engines (`--engines`): rows, prompts, servers and digests are those of one engine; records come
-once, on connections of their own; a run that was killed goes on; caps are shared; users are refused."""
+once, on connections of their own; a run that was killed goes on; caps and users are shared."""
 
 import collections
 import json
@@ -22,7 +22,7 @@ class Engines(Case):
         seen = {}
         for engines in (1, 2, 3, 8):
             with keeper() as a, keeper() as b:
-                run = self.replay_well(SAMPLE, "--url", a.url, "--url", b.url, "--no-preflight", "--model", "m",
+                run = self.replay_well(SAMPLE, "--url", a.url, "--url", b.url, "--no-preflight", "--model", "mock-model",
                                        "--output", "free", "--engines", engines, *FEW)  # fmt: skip
                 seen[engines] = (kept_bodies(a), kept_bodies(b))
             facts = run.json("run.json")
@@ -112,12 +112,64 @@ class Engines(Case):
                 self.assertEqual(after["parent_end_ns"], before["done_ns"])
                 self.assertGreaterEqual(after["fired_ns"], before["done_ns"])
 
+    def test_users_are_shared(self):
+        """Each tree is played by one user, on one engine; together they play no more at once than asked."""
+        trace = self.write("users.jsonl", "".join(
+            json.dumps({"session_id": f"s{session}", "input_length": 30 + turn, "output_length": 4,
+                        "hash_ids": [100 * session + turn], **({"timestamp": 0} if turn == 0 else {"delay": 5})})
+            + "\n" for session in range(20) for turn in range(3)))  # fmt: skip
+        log = self.scratch / "log.jsonl"
+        with mock(*FAST, "--log", log) as server:
+            run = self.replay_well(trace, "--url", server.url, "--users", 5, "--user-ramp", "100ms",
+                                   "--engines", 2, "--header", "X-User: {user}")  # fmt: skip
+        records = list(run.records().values())
+        self.assertEqual(sorted(record["row"] for record in records), list(range(60)))
+        self.assertEqual({record["user"] for record in records}, set(range(5)))
+        by_user = collections.defaultdict(list)
+        for tree in {record["session"] for record in records}:
+            rows = [record for record in records if record["session"] == tree]
+            self.assertEqual(len({record["user"] for record in rows}), 1, tree)
+            by_user[rows[0]["user"]].append((min(one["fired_ns"] for one in rows),
+                                             max(one["ended_ns"] for one in rows)))  # fmt: skip
+        for user, trees in by_user.items():
+            trees.sort()
+            for before, after in zip(trees, trees[1:]):
+                self.assertLessEqual(before[1], after[0], f"user {user} plays two trees")
+        client = run.json("summary.json")["client"]
+        self.assertTrue(all(one["rows_fired"] > 0 for one in client["engines"]), client["engines"])
+
+    def test_passes_of_users_have_records_of_their_own(self):
+        """Users that begin the trace again: each record is of a playing of a row, and none is lost."""
+        log = self.scratch / "log.jsonl"
+        with mock(*FAST, "--log", log) as server:
+            run = self.replay(SAMPLE, "--url", server.url, "--limit", 7, "--concurrency", 5, "--recycle",
+                              "--for", "1s", "--engines", 3, "--no-preflight", "--model", "mock-model",
+                              "--no-warm-probe")  # fmt: skip
+        self.assertEqual(run.code, 0, run.said + run.complained)
+        records = read_jsonl(run.folder / "requests.jsonl")
+        playings = collections.Counter((one["row"], one["pass"]) for one in records)
+        self.assertEqual(max(playings.values()), 1)
+        self.assertGreater(len(records), 50)
+        sent = [one for one in records if one["fired_ns"] is not None]
+        self.assertEqual(len(sent), len(read_jsonl(log)))
+        numbers = {one["request_id"] for one in read_jsonl(log)}
+        self.assertEqual(len(numbers), len(sent), "no two requests have one name")
+        edges = sorted(edge for one in sent for edge in ((one["fired_ns"], 1), (one["ended_ns"], -1)))
+        open_now = most = 0
+        for _, change in edges:
+            open_now += change
+            most = max(most, open_now)
+        self.assertLessEqual(most, 5)
+
     def test_what_does_not_go_together_is_refused(self):
         for flags, said in (
             (("--engines", 2, "--max-inflight", 1), "--max-inflight 1"),
             (("--engines", 3, "--connections", 2), "--connections 2"),
             (("--engines", 3, "--budget-output", "2/s"), "--budget-output 2"),
-            (("--engines", 2, "--concurrency", 4), "--concurrency"),
+            (("--engines", 5, "--concurrency", 4), "--concurrency 4"),
+            (("--engines", 3, "--users", 4, "--shard", "0/2"), "--users 2 (the part of this shard)"),
+            (("--engines", 2, "--users", 4, "--warmup-requests", 1), "--warmup-requests"),
+            (("--engines", 2, "--users", 4, "--system-idle-cap", "1s"), "--system-idle-cap"),
             (("--engines", 0), "--engines"),
             (("--engines", "many"), "--engines"),
         ):

@@ -7,6 +7,7 @@ import pathlib
 import signal
 import subprocess
 import threading
+import time
 import unittest
 
 from harness import SAMPLE, SECONDS_MAX, Case, mock, may_raise_priority, read_jsonl, send_signal
@@ -47,7 +48,7 @@ class Events(Case):
 
     def lines(self, run):
         lines = read_jsonl(run.folder / "events.jsonl")
-        keys = list(json.loads(SCHEMA.read_text())["properties"])
+        keys = list(json.loads(SCHEMA.read_text())["required"])
         for line in lines:
             self.assertEqual(list(line), keys)
         return {line["event"]: line for line in lines}
@@ -116,21 +117,35 @@ class Events(Case):
             self.assertGreaterEqual(lines[i]["end_ns"] - lines[i]["begin_ns"], 300_000_000)
         self.assertLess(lines[2]["begin_ns"], lines[0]["end_ns"])
 
+    def drift_p99_ns(self, server, *flags, beside=False):
+        """Of a short run; `beside`: this test starts a command every 20 ms meanwhile."""
+        command, folder = self.command(SAMPLE, "--url", server.url, "--speed", 10, *flags)
+        process = self.launch(command, folder, until=None)
+        while beside and process.poll() is None:
+            subprocess.run(["sh", "-c", "true"], check=True)
+            time.sleep(0.02)
+        run = self.finish(process, folder)
+        self.assertEqual(run.code, 0, run.said + run.complained)
+        if flags:
+            self.assertEqual({line["status"] for line in self.lines(run).values()}, {"ok"})
+        return run.json("summary.json")["drift_ns"]["p99"]
+
     def test_drift_is_unharmed(self):
-        """Fifty commands beside the rows, against the same run without them: the best of five."""
+        """Fifty commands, one every 20 ms: rows are as punctual as without, or as on a host where
+        somebody else starts as many. The best of up to five each."""
         flags = []
         for i in range(50):
             flags += ["--event", f"+{0.02 * i:.2f}s run true"]
-        best = {}
+        without, others, events = [], [], []
         with mock(*FAST) as server:
             for _ in range(5):
-                for name, more in (("without", []), ("with", flags)):
-                    run = self.replay_well(SAMPLE, "--url", server.url, "--speed", 10, *more)
-                    p99 = run.json("summary.json")["drift_ns"]["p99"]
-                    best[name] = min(best.get(name, p99), p99)
-                self.assertEqual({line["status"] for line in self.lines(run).values()}, {"ok"})
+                without.append(self.drift_p99_ns(server))
+                others.append(self.drift_p99_ns(server, beside=True))
+                events.append(self.drift_p99_ns(server, *flags))
+                if min(events) < 3 * max(min(without), min(others)) + 1_000_000:
+                    return
         if len(os.sched_getaffinity(0)) > 1:
-            self.assertLess(best["with"], 3 * best["without"] + 1_000_000)
+            self.fail(f"p99 in ns without {without}, beside others {others}, with {events}")
 
     def test_an_interrupt_leaves_no_child(self):
         pids = self.scratch / "pids"

@@ -16,6 +16,7 @@ import unittest
 from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX
 
 SHELLS = ("bash", "zsh", "fish")
+COLUMNS_MAX = 100
 
 
 def call(*command, code=0, **how):
@@ -95,6 +96,13 @@ class Help(Case):
         for form, flags in ALL.items():
             self.assertIn("--help", flags, form)
 
+    def test_no_line_is_too_wide(self):
+        """Of any help, the program's own included."""
+        own = [("--help",), ("help",), ("completion", "--help"), ("help", "version")]
+        for words in own + [(*form.split(), "--help") for form in ALL]:
+            for line in call(*words).stdout.splitlines():
+                self.assertLessEqual(len(line), COLUMNS_MAX, f"{words}: {line}")
+
     def script(self, shell):
         path = self.scratch / f"driftless.{shell}"
         path.write_text(call("completion", shell).stdout)
@@ -148,6 +156,7 @@ class Help(Case):
         self.assertEqual(self.bash_replies(script, "driftless", "synth", "stress", "re"),
                          {"reuse", "reactivation"})  # fmt: skip
         self.assertEqual(self.bash_replies(script, "driftless", "help", "rep"), {"replay", "report"})
+        self.assertEqual(self.bash_replies(script, "driftless", "help", "sec"), {"seccomp.json"})
         self.assertEqual(self.bash_replies(script, "driftless", "replay", "--balance", ""),
                          {"turn", "session"})  # fmt: skip
         self.assertEqual(self.bash_replies(script, "driftless", "replay", "--balance", "=", "t"),
@@ -179,6 +188,7 @@ class Help(Case):
         self.assertEqual(replies("driftless synth stress re"), {"reuse", "reactivation"})
         self.assertEqual(replies("driftless replay --balance "), {"turn", "session"})
         self.assertEqual(replies("driftless help rep"), {"replay", "report"})
+        self.assertEqual(replies("driftless help sec"), {"seccomp.json"})
         (self.scratch / "conversation.jsonl").touch()
         self.assertEqual(replies("driftless replay conv"), {"conversation.jsonl"})
 
@@ -223,6 +233,7 @@ class Help(Case):
             script = self.script(shell)
             for typed, line in (
                 ("driftless insp", "driftless inspect"),
+                ("driftless help sec", "driftless help seccomp.json"),
                 ("driftless replay --require-c", "driftless replay --require-certified"),
                 ("driftless replay --balance sess", "driftless replay --balance session"),
                 ("driftless synth stress fan", "driftless synth stress fan-out"),
@@ -253,8 +264,13 @@ class Help(Case):
         mock = call("mock", "--help").stdout
         for words in (("help", "mock"), ("--help", "mock"), ("mock", "-h"), ("mock", "help")):
             self.assertEqual(call(*words, cwd=self.scratch).stdout, mock, words)
+        for words in (("help", "-h"), ("help", "help"), ("help", "--help")):
+            self.assertEqual(call(*words).stdout, call("--help").stdout, words)
+        self.assertEqual(call("help", "completion").stdout, call("completion", "--help").stdout)
+        self.assertIn("Prints version, commit", call("help", "version").stdout)
         for words in (("version",), ("-V",), ("--version",)):
             self.assertEqual(call(*words).stdout.split("\n")[0], call("--version").stdout.split("\n")[0])
+        self.assertEqual(call("version", "--help").stdout, call("help", "version").stdout)
         self.assertIn("name bash, zsh or fish", call("completion", code=2).stderr)
         self.assertIn("no shell tcsh", call("completion", "tcsh", code=2).stderr)
 
@@ -272,12 +288,37 @@ class Help(Case):
             (("mock", "--api-kye=geheim"), "unknown flag --api-kye"),
             (("replay", "t", "--timeout", "1s"), "--timeout-idle or --timeout-total?"),
             (("replay", "--version"), "use driftless --version"),
+            (("help", "--version"), "use driftless --version"),
+            (("run",), "did you mean driftless help run.ipynb?"),
+            (("run.ipynb",), "driftless help run.ipynb prints it"),
+            (("help", "--mann"), "did you mean --man?"),
+            (("help", "secomp.json"), "did you mean driftless help seccomp.json?"),
+            (("help", "--man", "seccomp.json"), "remove --man to print it"),
+            (("help", "seccomp.json", "pod.yaml"), "unexpected argument pod.yaml"),
+            (("help", "replay", "more"), "unexpected argument more"),
+            (("version", "more"), "unexpected argument more"),
+            (("completion", "bash", "more"), "unexpected argument more"),
+            (("VERSION",), "did you mean version?"),
+            (("REPLAY",), "did you mean replay?"),
+            (("replay", "t", "--URL", "http://a"), "did you mean --url?"),
+            (("--speed=2",), "as in driftless replay --speed"),
+            (("--itl=1",), "as in driftless mock --itl"),
+            (("replay", "t", "--url", "http://a", "--api", "opnai-chat"), "; did you mean openai-chat?"),
+            (("replay", "t", "--url", "http://a", "--on-failure", "contineu"), "; did you mean continue?"),
+            (("convert", str(SAMPLE), "--to", "mooncak"), "; did you mean mooncake?"),
+            (("report", "r", "--view", "vlm"), "; did you mean vllm?"),
+            (("-x",), "driftless: unknown flag '-x' (see driftless --help)"),
+            (("--usage",), "driftless: unknown flag '--usage' (see driftless --help)"),
             ((str(SAMPLE),), "driftless inspect"),
         ):
             done = call(*words, code=2)
             self.assertIn(meant, done.stderr, words)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
             self.assertNotIn("geheim", done.stderr)
+
+    def test_a_mistyped_format_is_answered(self):
+        done = call("inspect", str(SAMPLE), "--format", "moncake", code=3)
+        self.assertIn("generic; did you mean mooncake?", done.stderr)
 
     def test_the_version_says_what_it_is(self):
         said = call("--version").stdout

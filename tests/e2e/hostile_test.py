@@ -78,7 +78,7 @@ class Hostile(Case):
         ):
             run = self.beside(count=count)
             self.assertEqual(run.code, DONE, run.complained)
-            self.assertIn("overhead unknown, taken as 0", run.said)
+            self.assertIn("overhead (tokens around each prompt) unknown, counted as 0", run.said)
             for record in run.records().values():
                 counted = record["prompt_tokens"]
                 self.assertTrue(counted is None or counted < 2**27, counted)

@@ -109,7 +109,6 @@ class Keys(Case):
             for flags in (
                 ("--api-key", KEY),
                 ("--extra-body", json.dumps({"api_key": KEY})),
-                ("--cert", "client.pem", "--key", "key.pem"),
             ):
                 self.assertFalse(self.dies_with_core(server, *flags), flags)
 

@@ -53,7 +53,8 @@ class Mock(Case):
                                   text=True, timeout=SECONDS_MAX, check=False)
         self.assertEqual(done.returncode, 7)
         self.assertEqual(done.stderr, f"driftless mock: cannot listen on {address}: Address already "
-                                      "in use\n")  # fmt: skip
+                                      "in use; stop what listens there, or use another port (0 takes a "
+                                      "free one)\n")  # fmt: skip
 
     def test_words_of_a_tokenizer(self):
         """They replace the built-in ones, are printed and recorded, and prompts stay exact."""

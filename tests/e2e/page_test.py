@@ -136,6 +136,9 @@ class PageOfARun(Case):
         with (run.folder / "requests.jsonl").open("w") as file:
             for row in range(50_001):
                 file.write(json.dumps({**record, "row": row, "request": row}) + "\n")
+        book = json.loads((run.folder / "run.json").read_text())
+        book["trace"]["rows"] = 50_001
+        (run.folder / "run.json").write_text(json.dumps(book))
         path = run.folder / "long.html"
         done = report(run.folder, "--html", path)
         self.assertEqual(done.returncode, 0, done.stderr)

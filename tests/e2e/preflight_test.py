@@ -159,7 +159,7 @@ class Preflight(Case):
             (BROKEN, broken + "(closed)" + begins + hung_up),
             (reset, broken + "(reset)" + begins + hung_up),
             (b"HTTP/1.1 200 OK\r\nContent-", broken + "(closed)" + begins + hung_up),
-            (b"", "cannot reach %s: read the answer failed (closed)" + hung_up),
+            (b"", "no answer to GET /v1/models came from %s: read the answer failed (closed)" + hung_up),
         ):
             with Odd({MODELS: answer}) as server:
                 self.assertEqual(self.refused(server), said % server.name)
@@ -249,7 +249,7 @@ class Preflight(Case):
         with Odd({CHAT: stream(token(), usage(0, 1), DONE)}) as server:
             run = self.replay(trace, "--url", server.url)
         self.assertEqual(run.code, 0, run.complained)
-        self.assertIn("usage has no prompt tokens: prompt counts cannot be verified",
+        self.assertIn("usage has no prompt_tokens, or counts 0: prompt counts cannot be verified",
                       run.said + run.complained)  # fmt: skip
         found = run.json("run.json")["preflight"]
         self.assertEqual((found["words_verdict"], found["overhead_source"]), ("not_asked", "none"))

@@ -83,7 +83,7 @@ class Quirks(Case):
         """Nothing is counted: no flag can help, and the overhead is not measured."""
         run = self.run_of(lambda ask: answer(ask, told=None))
         self.all_ok(run)
-        self.assertIn("overhead unknown, taken as 0", run.said)
+        self.assertIn("overhead (tokens around each prompt) unknown, counted as 0", run.said)
         self.assertNotIn("0+0 tokens", run.said)
         self.assertIn("warning: the server counts no prompt tokens: its overhead is unknown",
                       run.complained)
@@ -219,7 +219,7 @@ class Quirks(Case):
             self.assertIsNone(record["prompt_tokens"])
             self.assertEqual(record["tokens_source"], "chunks")
             self.assertEqual(record["output_tokens"], LENGTH - record["row"])
-        self.assertIn("usage has no prompt tokens", run.said)
+        self.assertIn("the server's usage has no prompt_tokens", run.said)
         self.assertNotIn("per 1,000", run.said)
         run = self.run_of(lambda ask: answer(ask, told=counts(len(ask.words) + AROUND, 0)))
         for record in self.all_ok(run):

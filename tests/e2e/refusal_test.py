@@ -41,6 +41,37 @@ class Refusal(Case):
             self.assertRegex(run.complained, f"{flag} 1000: this process is not allowed on that CPU; use "
                                              f"one of {min(cpus)}\\b")
 
+    def test_flags_that_would_be_ignored(self):
+        """Each is refused, with what to do instead."""
+        http = (SAMPLE, "--url", "http://127.0.0.1:9")
+        for flags, says in (
+            (("--ca", "/missing"), "--ca is for https, and no server is asked over it; remove --ca"),
+            (("--insecure",), "--insecure is for https"),
+            (("--cert", "c", "--key", "k"), "--cert is for https"),
+            (("--extra-body", '{"stream":false}'), '"stream" decides how answers are read; remove it, and '
+                                                   "use --no-stream"),
+            (("--label", "a=1", "--label", "a=2"), '--label a is given twice, as "1" and as "2"'),
+        ):  # fmt: skip
+            self.refuse(USAGE, *http, *flags, says=[says])
+        for ending in (".csv", ".parquet"):
+            out = self.scratch / ("out" + ending)
+            done = subprocess.run([DRIFTLESS, "convert", SAMPLE, "-o", out], capture_output=True,
+                                  text=True, timeout=SECONDS_MAX, check=False)  # fmt: skip
+            self.assertEqual(done.returncode, USAGE)
+            self.assertIn("convert writes JSON lines; name it .jsonl", done.stderr)
+            self.assertFalse(out.exists())
+
+    def test_no_trace_but_something_known(self):
+        (self.scratch / "elf.jsonl").write_bytes(b"\x7fELF\x02\x01\x01\0\0\0\rabc\r\n\0")
+        self.refuse(INPUT, self.scratch / "elf.jsonl", "--dry-run", says=["looks like a binary file"])
+        self.refuse(INPUT, SAMPLE.parent / "logs" / "plain.jsonl", "--dry-run",
+                    says=["looks like a log of requests", "driftless convert --from-logs"])
+
+    def test_files_of_tls(self):
+        cert = self.write("cert.pem", "nothing")
+        https = (SAMPLE, "--url", "https://127.0.0.1:9")
+        self.refuse(USAGE, *https, "--ca", cert, says=["name a PEM file with certificates"])
+
     def test_missing_file(self):
         self.refuse(INPUT, self.scratch / "nowhere.jsonl", "--dry-run", says=["nowhere.jsonl"])
 

@@ -246,7 +246,9 @@ class Resume(Case):
             process, folder = self.start(SAMPLE, "--url", server.url)
             while True:  # at most 12 s of trace, of which each turn takes a part
                 time.sleep(moments.uniform(0, 0.8))
-                self.kill(process)
+                if len(read_jsonl(folder / "requests.jsonl", whole=False)) < 240:
+                    self.kill(process)
+                process.wait(60)  # with all records it is about to end: nothing is left to resume
                 if process.returncode == 0:
                     break
                 kills += 1
@@ -254,7 +256,11 @@ class Resume(Case):
                 torn = folder / "requests.jsonl"
                 torn.write_text(torn.read_text() + '{"row":2')
                 command = [DRIFTLESS, "replay", "--resume", str(folder)]
-                process = self.launch(command, folder)
+                fired = (folder / "fired.jsonl").stat().st_size
+                process = self.launch(command, folder, until=None)
+                # Until another row leaves, or all had left before and it ends.
+                while process.poll() is None and (folder / "fired.jsonl").stat().st_size == fired:
+                    time.sleep(0.005)
                 self.assertLessEqual(before, self.check_prefix(folder, live=True), "a record is gone")
         self.assertGreater(kills, 3)
         records = self.check_whole(folder, 240)
@@ -466,7 +472,7 @@ class Resume(Case):
             (folder / "requests.jsonl").write_bytes(strange)
             done = self.again(SAMPLE, "--resume", folder)
             self.assertEqual(done.returncode, INPUT, done.stderr)
-            self.assertIn("1 of its records are of rows that the run does not have", done.stderr)
+            self.assertIn("requests.jsonl:2: row is out of range; restore the line or remove it", done.stderr)
             self.assertEqual((folder / "requests.jsonl").read_bytes(), strange)
             (folder / "requests.jsonl").write_bytes(records)
             done = self.again(SAMPLE, "--resume", folder)  # the trace has moved

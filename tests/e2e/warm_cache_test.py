@@ -19,7 +19,7 @@ class WarmCache(Case):
         self.assertEqual(summary["warm_cache"]["probe"], probe)
         self.assertEqual(summary["warm_cache"]["warm"], warm)
         self.assertEqual(run.json("run.json")["cache_probe"]["state"], probe)
-        reasons = [r for r in summary["verdict"]["reasons"] if "caused by the client" in r]
+        reasons = [r for r in summary["verdict"]["reasons"] if "the server, not the client" in r]
         self.assertEqual(len(reasons), 1 if warm else 0)
         self.assertEqual(len(summary["verdict"]["warnings"]), 1 if warm else 0)
         self.assertEqual("the prefix cache is warm" in run.complained, probe == "warm")

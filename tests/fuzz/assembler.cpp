@@ -105,6 +105,8 @@ Event next_event(Reader& reader, std::int64_t stamp_ns, std::string& payload) {
         event.status = static_cast<std::uint16_t>(detail < 128 ? 200 : 4 * detail);
     } else if (event.kind == EventKind::fired) {
         event.fired = {};
+        // The engine fires nothing early (abort.request_fired_early).
+        event.stamp_ns = std::max(stamp_ns, zero_ns + due_of(event.request).due_ns);
         event.fired.target = detail;
         event.fired.late_cause = static_cast<LateCause>(detail % late_cause_count);
     } else if (event.kind == EventKind::end) {
@@ -214,8 +216,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(assembler.rows_open() == 0 && assembler.counts().inflight == 0);
     if (summary.has_value()) {
         const SummaryFigures figures = summary->figures();
-        const std::uint64_t measured = figures.completed + figures.short_output +
-                                       figures.long_output + figures.censored + figures.failed;
+        const std::uint64_t measured =
+            figures.completed + figures.short_output + figures.long_output + figures.censored +
+            figures.failed + figures.outcomes[static_cast<std::size_t>(Outcome::abandoned)];
         CHECK(measured == figures.rows && measured + figures.warmup_rows == rows);
         CHECK(static_cast<bool>(document.parse(summary_json(figures, {}))));
     }

@@ -26,9 +26,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     host.kernel = calibration.kernel;
     host.cpu_model = calibration.cpu_model;
     host.cpus_online = calibration.cpus_online;
-    CHECK(why_not_of(calibration, host, calibration.realtime).empty());
+    const EngineSetup run{calibration.realtime, calibration.engines};
+    CHECK(why_not_of(calibration, host, run).empty());
+    CHECK(!why_not_of(calibration, host, {run.realtime, run.engines + 1}).empty());
     ++host.cpus_online;
-    CHECK(!why_not_of(calibration, host, calibration.realtime).empty());
+    CHECK(!why_not_of(calibration, host, run).empty());
     for (const std::int64_t chunks_per_s : {0L, 50'000L, INT64_MAX}) {
         CHECK(drift_floor_ns(calibration, chunks_per_s) >= calibration.wake_sleep.p99_ns);
         (void)receive_floor_ns(calibration, chunks_per_s);

@@ -189,12 +189,19 @@ std::string single_rows_in_order(const SimResult& result) {
             at_once.push_back(by_user[i]);
         }
     }
-    std::sort(at_once.begin(), at_once.end(), [](const Record* a, const Record* b) {
-        return std::tie(a->pass, a->row) < std::tie(b->pass, b->row);
+    // Each engine has rows and users of its own.
+    const auto engine_of = [&result](const Record* record) {
+        return record->user.value_or(0) % result.engines;
+    };
+    std::sort(at_once.begin(), at_once.end(), [&engine_of](const Record* a, const Record* b) {
+        return std::tuple(engine_of(a), a->pass, a->row) <
+               std::tuple(engine_of(b), b->pass, b->row);
     });
     for (std::size_t i = 1; i < at_once.size(); ++i) {
         const bool ramps = result.users.ramp_ns > 0;  // who begins late takes its row at the begin
-        breaches.unless(ramps || at_once[i - 1]->due_ns <= at_once[i]->due_ns, *at_once[i],
+        const bool is_other = engine_of(at_once[i - 1]) != engine_of(at_once[i]);
+        const bool in_order = at_once[i - 1]->due_ns <= at_once[i]->due_ns;
+        breaches.unless(ramps || is_other || in_order, *at_once[i],
                         "was due before one that stands before it in the file");
     }
     return breaches.text();

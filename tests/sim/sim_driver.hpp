@@ -102,6 +102,8 @@ class SimDriver final : public Driver {
 
     /// Its clock, without the time that a look costs.
     Instant last_look() const { return now_; }
+    /// Time passes for this engine, too, and nothing happens meanwhile.
+    void catch_up(Instant at) { now_ = std::max(now_, at); }
 
     // For the laws.
     std::uint64_t bytes_delivered() const { return bytes_delivered_; }  ///< to receives, in all

@@ -64,6 +64,7 @@ void add_worlds(SimResult& result, const std::vector<std::unique_ptr<SimEngine>>
     for (const std::unique_ptr<SimEngine>& engine : others) {
         SimDriver& driver = engine->driver;
         const LaneCounts& lanes = engine->run->lane_counts();
+        result.rows += options.users.users > 0 ? engine->run->rows_taken() : 0;
         result.bytes_delivered += driver.bytes_delivered();
         result.bytes_accepted += driver.bytes_accepted();
         result.segments_resent += driver.segments_resent();
@@ -82,7 +83,7 @@ void add_worlds(SimResult& result, const std::vector<std::unique_ptr<SimEngine>>
         result.frames_live += engine->run->frame_marks().live;
         result.body_bytes_held += engine->bodies.used_bytes();
         const bool stopped = engine->run->stopped_early();
-        result.stopped = result.stopped || stopped;
+        result.stopped = result.stopped || stopped || engine->run->drained();
         result.stopped_early = result.stopped_early || stopped;
         if (options.bug != Bug::one_engines_marks) {
             add_marks(result, engine->marks, trace, plan);
@@ -116,6 +117,14 @@ bool SimEngines::warm() {
             (void)seat.run->turn();
             return true;
         }
+    }
+    // Time 0 is one for all: who was warm first has waited for the last.
+    Instant latest = seats_.front().driver->last_look();
+    for (const Seat& seat : seats_) {
+        latest = std::max(latest, seat.driver->last_look());
+    }
+    for (const Seat& seat : seats_) {
+        seat.driver->catch_up(latest);
     }
     return false;
 }

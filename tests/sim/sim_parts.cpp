@@ -256,6 +256,22 @@ AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect
     return config;
 }
 
+Schedule played_schedule(const Trace& trace, const Plan& plan, const SimOptions& options,
+                         const EarlierRows& earlier, ShardPlace engine, const LiveTurns* live) {
+    if (!options.closed) {
+        return Schedule(plan);
+    }
+    const Trace waits = waits_of(trace, options.bug);
+    return options.users.users > 0
+               ? Schedule(waits, plan, Speed(), users_of(played_rules(options), engine), live)
+               : Schedule(waits, plan, Speed(), earlier, live);
+}
+
+std::uint32_t requests_end_of(Schedule& schedule) {
+    const Users* const users = schedule.users();
+    return users == nullptr ? 0 : users->requests_end();
+}
+
 std::vector<Endpoint> endpoints_of(TlsWorld* tls, const SimOptions& options) {
     if (tls != nullptr) {
         return tls->endpoints();

@@ -50,6 +50,12 @@ FiredMarks marks_of(std::size_t rows);
 RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& options);
 AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
                              const SimOptions& options);
+/// What an engine plays, which has that place among those of the run. `earlier`: of a run that is
+/// resumed. `live`: whose words rows go on behind; else null.
+Schedule played_schedule(const Trace& trace, const Plan& plan, const SimOptions& options,
+                         const EarlierRows& earlier, ShardPlace engine, const LiveTurns* live);
+/// Requests of users have numbers below this; else 0.
+std::uint32_t requests_end_of(Schedule& schedule);
 /// The rules that the schedule is told, and [row] a row of its tree, found the slow way.
 UserRules played_rules(const SimOptions& options);
 /// Users may send a row several times: in several passes, or again where it has failed.

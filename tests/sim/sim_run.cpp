@@ -149,7 +149,7 @@ class Simulation {
     void replay(RunOrder& order) {
         {
             const ArmerOptions arm = arming();
-            Schedule schedule = schedule_of(engine_plan_);
+            Schedule schedule = schedule_of(engine_plan_, 0);
             Armer armer(trace_, schedule, prompts_, bodies_, heads_, frame_, arm);
             Run replay(
                 driver_,
@@ -158,7 +158,7 @@ class Simulation {
                  live_ ? &live_->replies : nullptr, users_wanted(),
                  options_.bug == Bug::deaf_engine ? nullptr : &host_.stop_wanted()},
                 settings_at(0));
-            std::vector<EventSource> sources = set_up_others();
+            std::vector<EventSource> sources = set_up_others(requests_end_of(schedule));
             SimEngines engines(replay, driver_, others_);
             if (!others_.empty()) {
                 host_.read_from(engines, std::move(sources));
@@ -201,34 +201,34 @@ class Simulation {
         return arm;
     }
 
-    Schedule schedule_of(const Plan& plan) const {
-        const Trace waits = options_.closed ? waits_of(trace_, options_.bug) : Trace();
+    /// What engine `number` plays of its share.
+    Schedule schedule_of(const Plan& plan, std::uint32_t number) const {
         const bool knows = segment_.resumed != nullptr && options_.bug != Bug::forgotten_past;
-        const EarlierRows earlier = knows ? segment_.resumed->remaining.earlier : EarlierRows();
-        return options_.users.users > 0
-                   ? Schedule(waits, plan, Speed(), played_rules(options_), turns())
-               : options_.closed ? Schedule(waits, plan, Speed(), earlier, turns())
-                                 : Schedule(plan);
+        return played_schedule(trace_, plan, options_,
+                               knows ? segment_.resumed->remaining.earlier : EarlierRows(),
+                               place(number), turns());
+    }
+
+    ShardPlace place(std::uint32_t number) const {
+        return shares_.empty() ? ShardPlace()
+                               : ShardPlace{number, static_cast<std::uint32_t>(shares_.size())};
     }
 
     ReplaySettings settings_at(std::uint32_t number) const {
-        const ReplaySettings settings = settings_of(options_);
-        return shares_.empty()
-                   ? settings
-                   : driftless::settings_at(settings,
-                                            {number, static_cast<std::uint32_t>(shares_.size())});
+        return driftless::settings_at(settings_of(options_), place(number));
     }
 
-    std::vector<EventSource> set_up_others() {
+    std::vector<EventSource> set_up_others(std::uint32_t first_end) {
         std::vector<EventSource> sources{
-            {&ring_, shares_.empty() ? nullptr : &shares_.front().positions}};
+            {&ring_, shares_.empty() ? nullptr : &shares_.front().positions, first_end}};
         for (const std::unique_ptr<SimEngine>& engine : others_) {
-            RunParts parts = engine->set_up(trace_, schedule_of(engine->share.plan), heads_, frame_,
-                                            arming(), host_.stop_requests(), options_);
+            const auto number = static_cast<std::uint32_t>(sources.size());
+            RunParts parts = engine->set_up(trace_, schedule_of(engine->share.plan, number), heads_,
+                                            frame_, arming(), host_.stop_requests(), options_);
             parts.stop_wanted = &host_.stop_wanted();
-            engine->run.emplace(engine->driver, parts,
-                                settings_at(static_cast<std::uint32_t>(sources.size())));
-            sources.push_back({&engine->ring, &engine->share.positions});
+            engine->run.emplace(engine->driver, parts, settings_at(number));
+            sources.push_back(
+                {&engine->ring, &engine->share.positions, requests_end_of(*engine->schedule)});
         }
         return sources;
     }

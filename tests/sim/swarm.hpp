@@ -64,6 +64,10 @@ SimOptions talks_options(std::uint64_t seed);
 SimResult run_talks_swarm(std::uint64_t seed, std::uint32_t rows);
 /// The rules by which users play in that seed.
 UserRules drawn_rules(std::uint64_t seed);
+/// What they play. A trace that is gone through again is short: in the time that there is it is,
+/// several times.
+Trace users_trace(std::uint64_t seed, std::uint32_t rows);
+SimOptions users_options(std::uint64_t seed, const Trace& trace);
 
 /// How the segments of a run that dies fare: two or three of them, the last of which does not.
 std::vector<Fate> swarm_fates(std::uint64_t seed);

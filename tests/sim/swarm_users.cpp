@@ -145,7 +145,8 @@ void keep_rows_open(SimOptions& options) {
     rules.start = {};
 }
 
-/// A trace that is gone through again is short: in the time that there is it is, several times.
+}  // namespace
+
 Trace users_trace(std::uint64_t seed, std::uint32_t rows) {
     Trace trace = swarm_trace(seed, drawn_rules(seed).recycle ? rows / 8 : rows);
     if (plays_single_rows(seed)) {
@@ -172,8 +173,6 @@ SimOptions users_options(std::uint64_t seed, const Trace& trace) {
     }
     return options;
 }
-
-}  // namespace
 
 SimResult run_users_swarm(std::uint64_t seed, std::uint32_t rows) {
     const Trace trace = users_trace(seed, rows);

@@ -9,11 +9,11 @@ namespace {
 
 /// Rooms of the engine, lowest first; a room uses only those before it, so that no two can use each
 /// other.
-constexpr std::array<std::string_view, 29> rooms{
-    "time",   "crypto",     "task",    "tls",     "plan",      "schedule", "underway", "live",
-    "scrape", "host",       "io",      "synth",   "input",     "prompt",   "stats",    "views",
-    "knee",   "comparison", "rules",   "record",  "calibrate", "logs",     "replay",   "preflight",
-    "events", "scraper",    "inspect", "history", "session",
+constexpr std::array<std::string_view, 30> rooms{
+    "time",      "crypto", "task",       "tls",     "plan",    "schedule",  "underway", "live",
+    "scrape",    "host",   "io",         "meet",    "synth",   "input",     "prompt",   "stats",
+    "views",     "knee",   "comparison", "rules",   "record",  "calibrate", "logs",     "replay",
+    "preflight", "events", "scraper",    "inspect", "history", "session",
 };
 
 /// Place of a file's room among them; -1: it is in none.

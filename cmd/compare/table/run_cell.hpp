@@ -16,7 +16,7 @@ struct RunCell {
     std::string name;                 ///< of its first run
     std::vector<std::string> values;  ///< [columns]; empty: it has none
     std::vector<std::size_t> runs;    ///< all of them, by index
-    /// Those whose figures are shown: those that count; where none does, all that have figures.
+    /// Runs whose figures are shown: those that count; if none counts, all that have figures.
     std::vector<std::size_t> shown;
     bool counts = false;  ///< it has a place in charts
 };

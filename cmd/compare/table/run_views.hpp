@@ -14,8 +14,8 @@ namespace driftless {
 /// (cmd/report/viewed_run.hpp), of one run at a time.
 std::string view_run(const TableRun& run, ViewedRun& out);
 
-/// Of every run that counts: what e2e_interactivity is made of. Returns why a run cannot be read,
-/// or the empty text.
+/// Reads the values that e2e_interactivity is made of, for every run that counts. Returns why a run
+/// cannot be read, or the empty text.
 std::string read_e2e_per_token(std::vector<TableRun>& runs);
 
 }  // namespace driftless

@@ -1,13 +1,11 @@
 /// TableFigure: a figure of a run that a table is sorted by or an axis shows, by the names of
 /// thresholds ("ttft:p99") and some more. Pure.
 ///
-/// | name | what |
-/// |---|---|
-/// | interactivity:p90 | tokens a second of one stream: 1000 / TPOT p90 in ms, the slow tail |
-/// | e2e_interactivity:p90 | the same of the whole request: 1000 / (E2E p90 by output token, in ms)
-/// | | input_throughput | prompt tokens of whole answers a second, cached or not | | hits | tokens
-/// that servers found in their caches, of those that the trace allows | | joules_per_token | energy
-/// by input and output tokens, where a page named watts |
+/// - interactivity:p90: tokens per second of one stream, the slow tail: 1000 / TPOT p90 in ms.
+/// - e2e_interactivity:p90: the same over the whole request: 1000 / (E2E p90 per output token, ms).
+/// - input_throughput: prompt tokens of complete answers per second, cached or not.
+/// - hits: tokens that servers found in their caches, of those that the trace allows.
+/// - joules_per_token: energy per input and output token, if a page of metrics has watts.
 ///
 /// A rate with "/gpu" behind it is divided by the label `gpus` of the run.
 #pragma once
@@ -49,7 +47,7 @@ struct TableFigure {
     /// ms, a share from 0 to 1, a rate, a number; nothing where it was not measured, or no label
     /// says how many GPUs there were.
     std::optional<double> of(const TableRun& run) const;
-    /// It is made of records: read_e2e_per_token (run_views.hpp) must have been there.
+    /// It is made of records: call read_e2e_per_token (run_views.hpp) first.
     bool needs_records() const { return source == Source::e2e_interactivity; }
     /// Fewer values than the percentile needs (engine/knee/floors.hpp).
     bool below_floor(const TableRun& run) const;

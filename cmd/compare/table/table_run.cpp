@@ -85,7 +85,7 @@ void judge_by_summary(TableRun& run) {
         run.left_out = "sent to two servers at once: driftless compare " + run.folder;
     } else if (is_spoiled(summary.verdict())) {
         run.outcome = "spoiled";
-        run.left_out = "spoiled by the client: " + summary.verdict_reasons();
+        run.left_out = "its verdict is " + summary.verdict() + ": " + summary.verdict_reasons();
     } else if (stopped.is(JsonType::object)) {
         run.outcome = "stopped";
         run.left_out =

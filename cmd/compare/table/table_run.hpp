@@ -41,8 +41,8 @@ struct TableRun {
 };
 
 /// Reads folders of runs and of sweeps, in the order given; of a sweep all of its cells. Returns
-/// what is wrong, with the remedy, or the empty text. A run without a summary.json is no error: it
-/// says so itself.
+/// what is wrong, with the remedy, or the empty text. A run without a summary.json is not an error:
+/// its `left_out` says so.
 std::string read_table_runs(const std::vector<std::string>& folders, std::vector<TableRun>& out);
 
 /// What a summary says about itself: fills all that does not come from a folder or a sweep.

@@ -15,8 +15,9 @@ struct DescribedApi {
     Dialect dialect;
 };
 
-/// Reads the file where `dialect` is that of templates, and makes `dialect` what it describes.
-/// Nothing to do for other dialects. Returns why not, as one line for people, or "".
+/// If `dialect` is the one of templates: reads the file, and replaces `dialect` by what the file
+/// describes. Does nothing for other dialects. Returns the empty text, or one line that says what
+/// is wrong.
 std::string describe_api(const Dialect*& dialect, const std::string& file,
                          std::unique_ptr<DescribedApi>& described);
 

@@ -83,7 +83,7 @@ std::string parse_events(const std::string& where, std::string_view text,
         }
         Result<TypedEvent> event = parse_event(typed);
         if (!event) {
-            return where + ":" + std::to_string(line) + ": \"" + mask_value("--event", typed) +
+            return where + ":" + std::to_string(line) + ": \"" + mask_refused("--event", typed) +
                    "\" " + event.error().doing;
         }
         out.push_back(std::move(event).value());

@@ -16,6 +16,10 @@ std::string extra_body_contradiction(const RequestFlags& request) {
     spec.model = "m";  // it may not be known yet
     // One by one, so that the one at fault has a name.
     for (JsonValue member = extra.value().first(); member.present(); member = member.next()) {
+        if (member.key() == "stream" && member.as_bool() != request.stream) {
+            return std::string("--extra-body: \"stream\" decides how answers are read; remove it") +
+                   (request.stream ? ", and use --no-stream" : ", and --no-stream");
+        }
         spec.extra_body.clear();
         JsonWriter json(spec.extra_body);
         json.begin_object().key(member.key()).raw(member.raw());

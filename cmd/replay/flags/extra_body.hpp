@@ -8,7 +8,7 @@
 
 namespace driftless {
 
-/// Why its members cannot stand in a body: the message without the program's name. Empty: they can.
+/// Why its members cannot be in a body: the message without the program's name. Empty: they can.
 std::string extra_body_contradiction(const RequestFlags& request);
 
 }  // namespace driftless

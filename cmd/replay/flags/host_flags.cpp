@@ -3,49 +3,50 @@
 #include <algorithm>
 #include <vector>
 
-#include "cmd/replay/flags/option_values.hpp"
+#include "cmd/engine_count.hpp"
 #include "proto/record/client_sample.hpp"
 
 namespace driftless {
 
 namespace {
 
-/// A cap of the run that its engines share.
+/// A cap of this process that its engines share.
 struct SharedCap {
     const char* flag;
     std::uint64_t value;  ///< 0: there is none
 };
 
-std::vector<SharedCap> shared_caps(const SendingFlags& sending) {
+std::vector<SharedCap> shared_caps(const ReplayOptions& options) {
+    const SendingFlags& sending = options.sending;
+    const UserRules& users = options.workload.users;
+    const ShardPlace& shard = options.shard.place;
     return {{"--max-inflight", sending.inflight_max.value_or(0)},
             {"--connections", sending.connections.value_or(0)},
+            {users.single_rows ? "--concurrency" : "--users",
+             part_of(users.users, shard.count, shard.index)},
             {"--budget-input", sending.budget_input ? sending.budget_input->rate.tokens : 0},
             {"--budget-output", sending.budget_output ? sending.budget_output->rate.tokens : 0}};
 }
 
 }  // namespace
 
-Result<std::uint32_t> parse_engines(std::string_view text) {
-    if (text == "auto") {
-        return engines_auto;
-    }
-    const Result<std::uint32_t> engines = parse_u32(text);
-    if (!engines || engines.value() == 0 || engines.value() > engines_max) {
-        return Error{ErrorCode::invalid, 0, "is neither auto nor a number from 1 to 256"};
-    }
-    return engines;
-}
-
 std::string one_engine_flag(const ReplayOptions& options) {
-    if (options.workload.users.users > 0) {
-        return options.workload.users.single_rows ? "--concurrency" : "--users";
+    const UserRules& users = options.workload.users;
+    if (options.request.assistant == Assistant::live) {
+        return "--assistant live";
     }
-    return options.request.assistant == Assistant::live ? "--assistant live" : "";
+    if (options.workload.grow) {
+        return "--grow";
+    }
+    if (users.start.warms_up()) {
+        return users.start.is_inside() ? "--start-within" : "--warmup-requests";
+    }
+    return users.idle.system_ns ? "--system-idle-cap" : "";
 }
 
 std::uint32_t engines_most(const ReplayOptions& options) {
     std::uint64_t most = engines_max;
-    for (const SharedCap& cap : shared_caps(options.sending)) {
+    for (const SharedCap& cap : shared_caps(options)) {
         most = cap.value > 0 ? std::min(most, cap.value) : most;
     }
     return static_cast<std::uint32_t>(most);
@@ -62,11 +63,12 @@ std::string engines_refusal(const ReplayOptions& options) {
     const std::string typed = "--engines " + std::to_string(engines);
     if (const std::string flag = one_engine_flag(options); !flag.empty()) {
         return typed + " and " + flag +
-               " cannot be combined, because one engine plays them; remove one";
+               " cannot be combined, because no engine sees the whole run; remove one";
     }
-    for (const SharedCap& cap : shared_caps(options.sending)) {
+    for (const SharedCap& cap : shared_caps(options)) {
         if (cap.value > 0 && cap.value < engines) {
-            return std::string(cap.flag) + " " + std::to_string(cap.value) + " is less than " +
+            return std::string(cap.flag) + " " + std::to_string(cap.value) +
+                   (options.shard.is_part() ? " (the part of this shard)" : "") + " is less than " +
                    typed + ", and each engine needs a part; use a lower --engines";
         }
     }

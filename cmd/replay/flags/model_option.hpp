@@ -7,8 +7,8 @@
 
 namespace driftless {
 
-/// Turns `model` of the map into a kept column, and a model with columns into `row_model`. Returns
-/// one line that says what is wrong and what fixes it, or the empty text.
+/// Turns `model` of the map into a kept column, and a model with placeholders into `row_model`.
+/// Returns one line that says what is wrong and what to do, or the empty text.
 std::string complete_model(ReplayOptions& options);
 
 }  // namespace driftless

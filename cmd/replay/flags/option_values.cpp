@@ -217,6 +217,19 @@ Result<std::pair<std::string, std::string>> parse_label(std::string_view text) {
     return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
 }
 
+std::string repeated_label(const std::vector<std::pair<std::string, std::string>>& labels) {
+    for (std::size_t i = 1; i < labels.size(); ++i) {
+        for (std::size_t before = 0; before < i; ++before) {
+            if (labels[before].first == labels[i].first) {
+                return "--label " + labels[i].first + " is given twice, as \"" +
+                       labels[before].second + "\" and as \"" + labels[i].second +
+                       "\"; give each key once";
+            }
+        }
+    }
+    return "";
+}
+
 Result<std::string> parse_extra_body(std::string_view text) {
     JsonDocument document;
     const Result<JsonValue> root = document.parse(text);

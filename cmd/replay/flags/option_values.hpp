@@ -48,6 +48,8 @@ Result<Overhead> parse_overhead(std::string_view text);
 Result<CertifyWithin> parse_certify_within(std::string_view text);
 /// "KEY=VALUE".
 Result<std::pair<std::string, std::string>> parse_label(std::string_view text);
+/// Which key of labels is there twice, with the remedy; empty: none is.
+std::string repeated_label(const std::vector<std::pair<std::string, std::string>>& labels);
 /// A JSON object, as typed.
 Result<std::string> parse_extra_body(std::string_view text);
 /// 1 ... 2^32 - 1.

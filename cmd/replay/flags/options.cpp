@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <string>
 
+#include "cmd/engine_count.hpp"
 #include "cmd/goodput_values.hpp"
 #include "cmd/options_flags.hpp"
 #include "cmd/options_load.hpp"
 #include "cmd/options_trace.hpp"
 #include "cmd/replay/flags/help_footer.hpp"
-#include "cmd/replay/flags/host_flags.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/options_check.hpp"
 #include "cmd/replay/flags/options_events.hpp"
+#include "cmd/replay/flags/options_machines.hpp"
 #include "cmd/replay/flags/options_metrics.hpp"
 #include "cmd/replay/flags/options_rates.hpp"
 #include "cmd/replay/flags/options_users.hpp"
@@ -41,8 +42,8 @@ void add_trace_flags(Flags& flags, ReplayOptions& options) {
                 options.workload.plan.end_ns);
     flags.value("--limit", "N", "at most N rows, counted after sorting [all]", nullptr,
                 parse_positive_count, options.workload.plan.limit);
-    flags.value("--duration", "T", "rows due within T of wall time [all]", nullptr,
-                parse_positive_duration_ns, options.workload.plan.duration_ns);
+    flags.value("--duration", "T", "only rows that are due within the first T of the run [all]",
+                nullptr, parse_positive_duration_ns, options.workload.plan.duration_ns);
     add_load_flags(flags, options.workload.load);
 }
 
@@ -78,7 +79,7 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
     flags.value("--session-headers", "FAMILY",
                 "session headers of a tool: agentx (what AIPerf sends), or none", "none",
                 parse_session_headers, options.request.session_headers);
-    flags.on_off("--traceparent", "send a sampled trace id per row, which costs the server work",
+    flags.on_off("--traceparent", "send a sampled trace id with each row: work for the server",
                  options.request.traceparent);
     flags.values("--record-header", "NAME",
                  "response header to keep in every record, up to 256 bytes", parse_header_name,
@@ -126,7 +127,7 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--dataset-column", "NAME",
                 "text column of --dataset [conversations, messages, text, prompt, ..]", nullptr,
                 parse_text, options.prompts.dataset_column);
-    flags.value("--ids-from", "N", "first of the 4,096 token ids of --prompt ids", "1000",
+    flags.value("--ids-from", "N", "first of the 4,096 token ids that --prompt ids uses", "1000",
                 parse_u32, options.prompts.ids_from);
     flags.value("--verify-prompts", "N",
                 "rows first held against the server's /tokenize, ids against usage", "0", parse_u32,
@@ -250,7 +251,7 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 "full", parse_stamp_rule, options.host.stamps);
     flags.value("--calibration", "auto|none|FILE",
                 "figures of this host; auto: those of driftless calibrate, or else a\n"
-                "measurement of up to 2 s before time 0",
+                "measurement of about 2 s before time 0",
                 "auto", parse_text, options.calibration.source);
     flags.value("--certify-within", "T",
                 "taint each row later than this: 5ms, or sent:5ms read:5ms", "5ms",
@@ -366,6 +367,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     add_host_flags(flags, options);
     add_rule_flags(flags, options.rules, options.results);
     add_again_flags(flags, options);
+    add_machine_flags(flags, options.shard);
     try {
         app.parse(std::vector<std::string>(spelled.arguments.rbegin(), spelled.arguments.rend()));
     } catch (const CLI::CallForHelp&) {
@@ -373,7 +375,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         line.text = help_of(app);
         return line;
     } catch (const CLI::ParseError& error) {
-        return refused(error.what(), spelled);
+        return refused(reason_of(error), spelled);
     }
     std::string why = unknown_argument(app);
     line.arguments = given_arguments(app, options);

@@ -21,6 +21,7 @@
 #include "cmd/replay/flags/live_values.hpp"
 #include "cmd/replay/flags/metrics_values.hpp"
 #include "cmd/replay/flags/rate_values.hpp"
+#include "cmd/replay/flags/shard_values.hpp"
 #include "cmd/replay/flags/user_values.hpp"
 #include "cmd/rules/rule_sets.hpp"
 #include "cmd/screen/summary_table.hpp"
@@ -202,6 +203,20 @@ struct MetricsFlags {
     bool has(MetricsPlace::Kind kind) const;
 };
 
+/// Which part of the plan this process sends. Filled once the environment is known (shard.hpp).
+struct ShardFlags {
+    std::optional<TypedShard> typed;  ///< `--shard`
+    std::string from;                 ///< "--shard", or a variable's name; empty: all is sent
+    ShardPlace place;
+    bool any() const { return !from.empty(); }
+    bool is_part() const { return place.is_part(); }
+
+    std::optional<std::int64_t> start_at_utc_ns;  ///< `--start-at`: CLOCK_REALTIME of time 0
+    std::optional<MeetPlace> meet;                ///< `--meet`: where shard 0 waits for the others
+    std::int64_t meet_timeout_ns = 0;
+    std::int64_t clock_error_max_ns = 0;  ///< `--clock-error-max`: wider is worth a warning
+};
+
 /// Which earlier run is taken up: its flags are added by whoever reads it (recall.hpp).
 struct AgainFlags {
     std::string resume;  ///< folder of the run that goes on; empty: a new one
@@ -209,10 +224,7 @@ struct AgainFlags {
     std::string from;  ///< folder of the run that is repeated; empty: none
 };
 
-/// What the engine may use of this host.
-/// `--engines auto`.
-inline constexpr std::uint32_t engines_auto = 0;
-
+/// What the engines may use of this host.
 struct HostFlags {
     std::uint32_t engines = 1;  ///< or `engines_auto`
     std::optional<std::uint32_t> cpu;
@@ -248,6 +260,7 @@ struct ReplayOptions {
     EventFlags events;
     MetricsFlags metrics;
     AgainFlags again;
+    ShardFlags shard;
     HostFlags host;
     CalibrationFlags calibration;
     RuleFlags rules;

@@ -11,6 +11,7 @@
 #include "cmd/replay/flags/rate_flags.hpp"
 #include "cmd/replay/flags/row_headers.hpp"
 #include "cmd/replay/flags/session_flags.hpp"
+#include "cmd/replay/flags/tls_flags.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/trace_values.hpp"
 #include "proto/core/letter_case.hpp"
@@ -32,7 +33,7 @@ void add_target(const Url& url, const std::string& api_path, ReplayOptions& opti
 std::string add_endpoint_url(const std::string& text, ReplayOptions& options) {
     const Result<Url> url = parse_url(text);
     if (!url) {
-        return "--endpoint \"" + mask_url(text) + "\" " + url.error().doing;
+        return "--endpoint \"" + mask_refused("--endpoint", text) + "\" " + url.error().doing;
     }
     const std::string api_path = path_of(*options.request.dialect, options.request.stream);
     const std::string& path = url.value().path;
@@ -68,7 +69,7 @@ std::string complete_targets(const TypedServer& server, ReplayOptions& options) 
         const std::string host = literal ? "[" + server.host + "]" : server.host;
         const Result<Url> url = parse_url(host + ":" + std::to_string(server.port));
         if (!url) {
-            return "--host \"" + mask_url(server.host) + "\" " + url.error().doing;
+            return "--host \"" + mask_refused("--host", server.host) + "\" " + url.error().doing;
         }
         add_target(url.value(), api_path, options);
     }
@@ -191,16 +192,6 @@ std::string dataset_contradiction(const ReplayOptions& options) {
     return "";
 }
 
-std::string tls_contradiction(const ReplayOptions& options) {
-    if (!options.server.tls.key_file.empty() && options.server.tls.cert_file.empty()) {
-        return "--key needs --cert; give the client certificate as well";
-    }
-    if (!options.server.tls.verify && !options.server.tls.ca_file.empty()) {
-        return "--insecure and --ca cannot be combined; remove one";
-    }
-    return "";
-}
-
 std::string compressed_records(const ReplayOptions& options) {
     for (const char* ending : {".gz", ".bz2", ".xz", ".zst"}) {
         if (options.results.records_path.ends_with(ending)) {
@@ -243,7 +234,7 @@ std::string growth_contradiction(const ReplayOptions& options) {
     return "";
 }
 
-/// Flags of what stands in requests.
+/// Flags of what stands in requests, and of what is counted and named in the results.
 std::string request_contradiction(const ReplayOptions& options) {
     if (!options.request.length_member.empty() && !options.request.dialect->has_two_length_names) {
         return std::string("--length-field cannot be used with --api ") +
@@ -254,6 +245,9 @@ std::string request_contradiction(const ReplayOptions& options) {
     }
     if (!options.request.stream && options.request.continuous_usage) {
         return "--continuous-usage counts chunks, but --no-stream has none; remove one";
+    }
+    if (std::string why = repeated_label(options.results.labels); !why.empty()) {
+        return why;
     }
     return goodput_contradiction(options);
 }
@@ -283,9 +277,6 @@ std::string contradiction(const ReplayOptions& options) {
     if (!options.server.preflight && options.request.model.empty() && !options.dry_run &&
         options.request.dialect->names_model) {
         return "--no-preflight requires --model; name the model";
-    }
-    if (const std::string why = tls_contradiction(options); !why.empty()) {
-        return why;
     }
     if (options.server.verify_prompts > 0 && (!options.server.preflight || options.dry_run)) {
         return std::string("--verify-prompts asks the server, but ") +
@@ -358,6 +349,9 @@ std::string complete(const TypedServer& server, const std::string& api_key_from_
     }
     if (why.empty()) {
         why = dual_contradiction(server, options);
+    }
+    if (why.empty()) {
+        why = tls_contradiction(options);
     }
     if (why.empty() && options.sending.connection == ConnectionRule::sticky &&
         options.sending.balance == Balance::turn && options.server.targets.size() > 1) {

@@ -19,8 +19,8 @@ struct TypedServer {
     std::string api_key;  ///< empty: not typed
 };
 
-/// Fills what follows from several flags (targets, headers, speed) and looks for contradictions.
-/// Returns one line that says what is wrong and what fixes it, or the empty text.
+/// Fills in what follows from several flags (targets, headers, speed) and looks for contradictions.
+/// Returns one line that says what is wrong and what to do, or the empty text.
 std::string complete(const TypedServer& server, const std::string& api_key_from_environment,
                      ReplayOptions& options);
 

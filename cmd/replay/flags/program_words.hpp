@@ -1,5 +1,5 @@
-/// Program words: what stands before the first flag of a command line of another tool, when all of
-/// it is pasted behind `driftless replay`. Pure; opens no file.
+/// Program words: what precedes the first flag in a command line of another tool, when the whole
+/// line is pasted after `driftless replay`. Pure; opens no file.
 #pragma once
 
 #include <cstddef>

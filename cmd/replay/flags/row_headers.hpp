@@ -16,9 +16,9 @@ Result<SessionHeaders> parse_session_headers(std::string_view text);
 /// A header of that name is sent, whatever the case of its letters.
 bool has_header(const RequestFlags& request, std::string_view name);
 
-/// Headers with placeholders leave `headers` for a list of their own, and those of the family
-/// follow, where the user has not given them. Returns one line that says what is wrong and what
-/// fixes it, or the empty text.
+/// Moves headers with placeholders from `headers` to a list of their own, and appends those of the
+/// family that the user has not given. Returns one line that says what is wrong and what to do, or
+/// the empty text.
 std::string complete_row_headers(ReplayOptions& options);
 
 }  // namespace driftless

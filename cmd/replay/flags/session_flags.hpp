@@ -7,8 +7,8 @@
 
 namespace driftless {
 
-/// Users play closed sessions: fills that in. Returns one line that says what is wrong and what
-/// fixes it, or the empty text.
+/// Users play closed sessions: sets that. Returns one line that says what is wrong and what to do,
+/// or the empty text.
 std::string complete_sessions(WorkloadFlags& workload, OutputRule output);
 
 }  // namespace driftless

@@ -40,6 +40,11 @@ OrExit<TakenUp> take_up(const std::string& api_key, ReplayCommandLine typed) {
     if (const std::string why = read_run(folder, facts); !why.empty()) {
         return refuse(flag, why);
     }
+    if (resumes && facts.info.merged) {
+        return refuse(flag, folder +
+                                ": is merged of shards; resume the shard that was killed, in "
+                                "its own folder, and merge again");
+    }
     if (resumes) {
         const int code = check_calibration_again(typed.options.calibration, again.resume, facts,
                                                  read_host_facts());

@@ -17,8 +17,8 @@ struct TakenUp {
     std::optional<RunFacts> earlier;  ///< nothing: a run of its own
 };
 
-/// Reads the run that `typed` names, completes the flags from it, and parses them anew; a line that
-/// names none stays as it is. `api_key` is that of the environment. Prints why it cannot be.
+/// Reads the run that `typed` names, completes the flags from it, and parses them again; a line
+/// that names no run stays unchanged. `api_key` is that of the environment. Prints what is wrong.
 OrExit<TakenUp> take_up(const std::string& api_key, ReplayCommandLine typed);
 
 }  // namespace driftless

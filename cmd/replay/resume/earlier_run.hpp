@@ -17,12 +17,12 @@ struct EarlierRun {
     std::optional<Resumption> resumption;  ///< `--resume`
 };
 
-/// Locks the folder of a run that goes on. Nothing where there is no earlier run.
+/// Locks the folder of a run that is resumed. Empty if there is no earlier run.
 OrExit<std::optional<EarlierRun>> open_earlier(const AgainFlags& again,
                                                const std::optional<RunFacts>& facts);
 
-/// The prompts are those of the run that is resumed or repeated. Sums over all of them, of a run
-/// that is resumed; else of none.
+/// Checks that the prompts are those of the run that is resumed or repeated. Returns sums over all
+/// prompts of a resumed run; otherwise zeros.
 OrExit<PromptSums> compare(const std::optional<EarlierRun>& earlier, ReplayParts& parts);
 
 }  // namespace driftless

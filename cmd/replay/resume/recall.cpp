@@ -16,9 +16,10 @@ namespace driftless {
 namespace {
 
 // What holds for one run alone: never kept.
-constexpr std::array<std::string_view, 11> of_one_run{
-    "--out",     "--output-path", "--save-prompts", "--resume", "--from",  "--resend",
-    "--dry-run", "--no-progress", "--quiet",        "--table",  "--report"};
+constexpr std::array<std::string_view, 14> of_one_run{
+    "--out",    "--output-path", "--save-prompts", "--resume",  "--from",
+    "--resend", "--dry-run",     "--no-progress",  "--quiet",   "--table",
+    "--report", "--meet",        "--meet-timeout", "--start-at"};
 constexpr std::array<std::string_view, 10> paths{
     "--tokenizer", "--dataset", "--calibration", "--template", "--ca",
     "--cert",      "--key",     "--shape",       "--events",   "--metrics-table"};

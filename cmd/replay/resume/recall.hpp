@@ -30,9 +30,9 @@ struct Recalled {
 Recalled recall(const std::vector<std::string>& kept, const std::vector<std::string>& given,
                 bool key_in_environment);
 
-/// A flag of `given` that would change the run of the `kept` ones, or empty. What may be given with
-/// `--resume`: where the server is and how it is asked, who may use which CPU, when to stop, and
-/// `--extra-body`, where nothing but its keys may differ.
+/// The first flag of `given` that would change the run of the `kept` ones; empty: none. Allowed
+/// with `--resume` are: where the server is and how it is asked, which CPUs are used, when to stop,
+/// and `--extra-body` if only credentials in it differ.
 std::string flag_not_to_resume_with(const std::vector<std::string>& given,
                                     const std::vector<std::string>& kept);
 

@@ -135,6 +135,7 @@ ResumedRun Resumption::resume(const ReplayOptions& options, const Workload& work
                                      marks ? &*marks : nullptr, facts_.segments.back().first_due_ns,
                                      workload.waiting.has_value(), options.workload.plan.speed},
                                     facts_.segments, resend);
+    resumed.meeting = facts_.meeting;
     const RemainingRows& remaining = resumed.remaining;
     std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", resumed.segment(),
                 folder_.c_str(), static_cast<unsigned long long>(past_->records()),
@@ -149,8 +150,8 @@ ResumedRun Resumption::resume(const ReplayOptions& options, const Workload& work
     }
     if (!remaining.send.empty()) {
         const Plan plan = resumed.remaining_plan();
-        const Schedule schedule =
-            schedule_of(options.workload.plan.speed, workload, plan, remaining.earlier, nullptr);
+        const Schedule schedule = schedule_of(options.workload.plan.speed, workload, plan,
+                                              remaining.earlier, workload.users, nullptr);
         std::printf("resume: %zu rows will be sent, from %.3f s on\n", remaining.send.size(),
                     seconds_of(schedule.first_due_ns()));
     }

@@ -25,7 +25,8 @@ class Resumption {
     /// Locks the folder and reads what is there. Prints what is wrong.
     static OrExit<Resumption> open(const std::string& folder, RunFacts facts);
 
-    /// Whether the server gives the prompts that it gave: sums over all of them. Prints, as above.
+    /// Checks that the prompts for this server are those of the earlier segments, and returns sums
+    /// over all of them. Prints what is wrong.
     OrExit<PromptSums> check(ReplayParts& parts) const;
     /// Prints which rows are to be sent, and what becomes of the others. What it returns refers to
     /// this and to the workload.

@@ -7,6 +7,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/replay/run/parts.hpp"
+#include "cmd/replay/shard/shard.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -146,6 +147,10 @@ int check_prompts(const RunFacts& facts, ReplayParts& parts, const char* flag) {
                 "sharing and schedule are equal\n");
         }
         return code;
+    }
+    const std::optional<WorkloadShare>& share = parts.workload().share;
+    if ((share ? share->place : ShardPlace()) != shard_in(facts.arguments)) {
+        return check_sources(facts, parts, flag);  // its digest is of other rows
     }
     const OrExit<PromptSums> sums = sum_prompts(parts);
     if (!sums) {

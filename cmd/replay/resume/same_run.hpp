@@ -19,8 +19,8 @@ struct PromptSums {
     std::uint64_t clamped_rows = 0;
     std::uint64_t request_bytes = 0;
 };
-/// Builds every request as the run would: half a second for 100 M tokens. Prints what stops it: no
-/// memory for bodies.
+/// Builds every request as the run would: half a second for 100 M tokens. Prints an error if there
+/// is no memory for bodies.
 OrExit<PromptSums> sum_prompts(ReplayParts& parts);
 
 /// Trace and schedule. `flag` is named in what is printed.

@@ -26,10 +26,9 @@ class AskedUrls {
   public:
     explicit AskedUrls(const ReplayParts& parts) : parts_(parts) {}
 
-    /// `flag` is named where it fails, "--event post". A server of the run is asked where the run
-    /// goes to, with the run's headers, keys among them, but for those that `headers` has; all
-    /// others get `headers` alone. Prints
-    /// what fails.
+    /// `flag` is named in errors ("--event post"). A server of the run is asked at the run's own
+    /// address, with the run's headers, keys among them, except for those that `headers` replaces;
+    /// all others get only `headers`. Prints what fails.
     OrExit<AskedUrl> prepare(const std::string& flag, const Url& url, const char* method,
                              std::vector<Header> headers);
 

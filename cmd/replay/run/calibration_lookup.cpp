@@ -1,7 +1,5 @@
 #include "cmd/replay/run/calibration_lookup.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -10,6 +8,7 @@
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/stop.hpp"
+#include "engine/time/monotonic.hpp"
 
 namespace driftless {
 
@@ -30,19 +29,13 @@ double milliseconds_of(std::int64_t ns) {
     return static_cast<double>(ns) / 1e6;
 }
 
-std::int64_t monotonic_ns() {
-    timespec now{};
-    (void)::clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-}
-
 bool names_file(const CalibrationFlags& flags) {
     return flags.source != without && flags.source != automatic;
 }
 
 /// Before this run, on its own thread and CPU, waiting as it will.
 Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime) {
-    MeasuredHost measured{host.engine_cpu.cpu, host.writer_cpus, facts.cpus_allowed, realtime,
+    MeasuredHost measured{host.engine_cpus(), host.writer_cpus, facts.cpus_allowed, realtime,
                           &stop_requests()};
     Lookup lookup;
     Calibration calibration = begin_calibration(facts, measured);
@@ -68,13 +61,14 @@ Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime
 
 Lookup look_up(const CalibrationFlags& flags, bool realtime, const HostFacts& facts,
                const HostChoice& host) {
+    const EngineSetup run{realtime, host.engines()};
     if (flags.source == without) {
         return {{std::nullopt, "--calibration none", false}, 0};
     }
     if (names_file(flags)) {
-        return {find_calibration(flags.source, facts, realtime), 0};
+        return {find_calibration(flags.source, facts, run), 0};
     }
-    FoundCalibration found = find_calibration("", facts, realtime);
+    FoundCalibration found = find_calibration("", facts, run);
     if (found.calibration) {
         return {std::move(found), 0};
     }
@@ -102,6 +96,15 @@ void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workl
     }
 }
 
+/// `--require-certified`, and a file that does not hold.
+int refuse(const FoundCalibration& found) {
+    std::fprintf(stderr,
+                 "driftless: --require-certified: %s; or remove --calibration to have this host "
+                 "measured before the run\n",
+                 found.why_not.c_str());
+    return exit_usage;
+}
+
 void print_limits(const TaintLimits& limits) {
     std::printf(
         "calibration: rows sent more than %.3f ms late, or read more than %.3f ms late, are "
@@ -125,26 +128,20 @@ std::int64_t chunks_asked(const Trace& trace, const Plan& plan) {
     return most / window_s;
 }
 
-int check_calibration(const CalibrationFlags& flags, bool realtime, const HostFacts& facts) {
+int check_calibration(const CalibrationFlags& flags, const EngineSetup& run,
+                      const HostFacts& facts) {
     if (!names_file(flags)) {
         return exit_done;
     }
-    const FoundCalibration found = find_calibration(flags.source, facts, realtime);
+    const FoundCalibration found = find_calibration(flags.source, facts, run);
     if (found.unreadable) {
         std::fprintf(stderr,
                      "driftless: --calibration: %s; create it with driftless calibrate --out FILE, "
-                     "or use --calibration auto\n",
+                     "or use --calibration auto, or none\n",
                      found.why_not.c_str());
         return exit_usage;
     }
-    if (found.calibration || !flags.require_certified) {
-        return exit_done;
-    }
-    std::fprintf(stderr,
-                 "driftless: --require-certified: %s; remove --calibration to have this host "
-                 "measured before the run\n",
-                 found.why_not.c_str());
-    return exit_usage;
+    return found.calibration || !flags.require_certified ? exit_done : refuse(found);
 }
 
 int check_calibration_again(const CalibrationFlags& flags, const std::string& folder,
@@ -171,13 +168,16 @@ int check_calibration_again(const CalibrationFlags& flags, const std::string& fo
     return exit_usage;
 }
 
-CalibrationFacts look_up_calibration(const CalibrationFlags& flags, bool realtime,
-                                     const HostFacts& facts, const HostChoice& host,
-                                     const Workload& workload) {
+OrExit<CalibrationFacts> look_up_calibration(const CalibrationFlags& flags, bool realtime,
+                                             const HostFacts& facts, const HostChoice& host,
+                                             const Workload& workload) {
     const Lookup lookup = look_up(flags, realtime, facts, host);
     CalibrationFacts out;
     if (stop_requests().load() > 0) {
         return out;  // there will be no run
+    }
+    if (!lookup.found.calibration && names_file(flags) && flags.require_certified) {
+        return refuse(lookup.found);  // of --engines auto, which was not known before
     }
     if (!lookup.found.calibration) {
         out.why_not = lookup.found.why_not;
@@ -198,7 +198,7 @@ CalibrationFacts look_up_calibration(const CalibrationFlags& flags, bool realtim
     } else {
         std::printf("calibration: of %s%s\n", out.date.c_str(),
                     realtime && !calibration.realtime
-                        ? ", of an ordinary thread (driftless calibrate --realtime)"
+                        ? ", of ordinary threads (driftless calibrate --realtime)"
                         : "");
     }
     print_limits(out.limits);

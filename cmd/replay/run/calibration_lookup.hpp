@@ -20,7 +20,8 @@ std::int64_t chunks_asked(const Trace& trace, const Plan& plan);
 
 /// Before anything is sent: a file that is named must be one, and `--require-certified` with a file
 /// that does not hold for this host can only end in exit 6. Prints why; returns an exit code.
-int check_calibration(const CalibrationFlags& flags, bool realtime, const HostFacts& facts);
+int check_calibration(const CalibrationFlags& flags, const EngineSetup& run,
+                      const HostFacts& facts);
 
 /// The same for a run that goes on: it keeps the calibration that it began with, and where that is
 /// missing, or was made on another host, its verdict cannot be certified.
@@ -29,9 +30,10 @@ int check_calibration_again(const CalibrationFlags& flags, const std::string& fo
 
 /// Finds the calibration or measures it for up to 2 s (the calling thread is pinned as the engine
 /// will be), prints what follows from it, and warns where the plan asks for more than this host was
-/// measured to do. A stop ends the measuring; what is returned then means nothing.
-CalibrationFacts look_up_calibration(const CalibrationFlags& flags, bool realtime,
-                                     const HostFacts& facts, const HostChoice& host,
-                                     const Workload& workload);
+/// measured to do. A stop ends the measuring; what is returned then means nothing. Refuses, and
+/// prints why, what `check_calibration` refuses and could not yet know.
+OrExit<CalibrationFacts> look_up_calibration(const CalibrationFlags& flags, bool realtime,
+                                             const HostFacts& facts, const HostChoice& host,
+                                             const Workload& workload);
 
 }  // namespace driftless

@@ -7,6 +7,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/replay/run/run_settings.hpp"
+#include "cmd/replay/workload/share.hpp"
 #include "engine/host/host.hpp"
 
 namespace driftless {
@@ -16,21 +17,20 @@ OrExit<std::unique_ptr<EngineCrew>> EngineCrew::make(ReplayParts& parts, const D
     std::unique_ptr<EngineCrew> crew(new EngineCrew());
     const ReplaySettings settings = settings_of(parts.invocation().options, dealt.plan, host);
     const Workload& workload = parts.workload();
-    const bool by_trees =
-        workload.waiting.has_value() || settings.connection == ConnectionRule::sticky;
-    std::vector<PlanShare> shares = shares_with_rows(workload.trace, dealt.plan, host.engines(),
-                                                     by_trees ? DealRule::trees : DealRule::rows);
+    std::vector<PlanShare> shares =
+        shares_with_rows(workload.trace, dealt.plan, host.engines(),
+                         deal_rule(parts.invocation().options, workload));
     const auto engines = static_cast<std::uint32_t>(shares.size());
     if (shares.empty()) {
         crew->seats_.push_back(std::make_unique<EngineSeat>(parts, dealt, settings));
     }
     for (std::uint32_t number = 0; number < engines; ++number) {
+        const ShardPlace place{number, engines};
         OrExit<std::unique_ptr<ReplayParts>> own =
-            ReplayParts::make(parts.invocation(), parts.served(), parts.server());
+            ReplayParts::make(parts.invocation(), parts.served(), parts.server(), place);
         if (!own) {
             return own.exit_code();
         }
-        const EnginePlace place{number, engines};
         crew->seats_.push_back(std::make_unique<EngineSeat>(std::move(own).value(), dealt,
                                                             std::move(shares[number]),
                                                             settings_at(settings, place), place));
@@ -51,6 +51,16 @@ Result<void> EngineCrew::open(const Replies* replies) {
         }
     }
     return {};
+}
+
+std::uint32_t EngineCrew::requests_end(std::size_t rows) const {
+    std::size_t copies = 0;  // of the rows, where users begin the trace anew
+    for (const std::unique_ptr<EngineSeat>& seat : seats_) {
+        const std::size_t own_rows =
+            seat->positions() == nullptr ? rows : seat->positions()->size();
+        copies = std::max(copies, seat->requests_end() / own_rows);
+    }
+    return static_cast<std::uint32_t>(copies * rows);
 }
 
 int EngineCrew::start_others(const EngineOrders& orders) {
@@ -81,10 +91,12 @@ Result<FiredMarks> EngineCrew::create_marks(const std::string& run_id, std::size
 }
 
 std::vector<EventSource> EngineCrew::sources() {
-    std::vector<EventSource> sources{{&first().ring(), first().positions(), this_thread_id()}};
+    std::vector<EventSource> sources{
+        {&first().ring(), first().positions(), first().requests_end(), this_thread_id()}};
     for (const std::unique_ptr<EngineThread>& engine : others_) {
         EngineSeat& seat = engine->seat();
-        sources.push_back({&seat.ring(), seat.positions(), engine->thread_id()});
+        sources.push_back(
+            {&seat.ring(), seat.positions(), seat.requests_end(), engine->thread_id()});
     }
     return sources;
 }
@@ -92,7 +104,7 @@ std::vector<EventSource> EngineCrew::sources() {
 int EngineCrew::failure() const {
     for (const std::unique_ptr<EngineThread>& engine : others_) {
         if (engine->stage() == EngineThread::Stage::failed) {
-            const std::string name = "engine " + std::to_string(engine->seat().place().number);
+            const std::string name = "engine " + std::to_string(engine->seat().place().index);
             return fail_host(name.c_str(), engine->error());
         }
     }

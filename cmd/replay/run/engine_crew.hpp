@@ -17,8 +17,8 @@ namespace driftless {
 
 class EngineCrew {
   public:
-    /// A seat for each of the host's engines that gets rows to send; at least one. What is named
-    /// outlives the crew. Prints what there is no memory for.
+    /// A seat for each of the host's engines that gets rows to send; at least one. The arguments
+    /// outlive the crew. Prints an error if memory is missing.
     static OrExit<std::unique_ptr<EngineCrew>> make(ReplayParts& parts, const DealtPlan& dealt,
                                                     const HostChoice& host);
     EngineCrew(const EngineCrew&) = delete;
@@ -29,12 +29,16 @@ class EngineCrew {
     /// Takes the memory for bodies. `replies`: of the only engine; else null. Errors: those of
     /// RequestPass::open.
     Result<void> open(const Replies* replies);
+    /// Of users: their requests have numbers below this in the run; else 0. `rows`: of the plan
+    /// that was dealt.
+    std::uint32_t requests_end(std::size_t rows) const;
     /// Starts the others' threads. Prints what fails.
     int start_others(const EngineOrders& orders);
     const std::vector<std::unique_ptr<EngineThread>>& others() const { return others_; }
 
-    /// Marks for each engine, or for none: those of some would say that the rows of the others had
-    /// not left. Gives those of the first. Errors: those of FiredMarks::create.
+    /// Marks for every engine or for none: with marks of only some, rows of the others would look
+    /// as if they had not left. Returns those of the first engine. Errors: those of
+    /// FiredMarks::create.
     Result<FiredMarks> create_marks(const std::string& run_id, std::size_t rows);
     /// Where the writer reads, once all are warm. To be called by the first engine's thread.
     std::vector<EventSource> sources();

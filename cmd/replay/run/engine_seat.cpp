@@ -19,12 +19,13 @@ std::uint32_t rows_open_max(const ReplaySettings& settings) {
     return std::max(settings.inflight_max, settings.lanes_max);
 }
 
-RequestPass pass_of(ReplayParts& parts, const DealtPlan& dealt, const Plan& plan,
+RequestPass pass_of(ReplayParts& parts, const DealtPlan& dealt, const Plan& plan, ShardPlace place,
                     const std::vector<std::uint32_t>* positions) {
     const Invocation& invocation = parts.invocation();
+    const Workload& workload = parts.workload();
     return {parts, plan,
-            schedule_of(invocation.options.workload.plan.speed, parts.workload(), plan,
-                        dealt.earlier, dealt.live),
+            schedule_of(invocation.options.workload.plan.speed, workload, plan, dealt.earlier,
+                        users_of(workload.users, place), dealt.live),
             invocation.run_id, positions};
 }
 
@@ -33,22 +34,27 @@ RequestPass pass_of(ReplayParts& parts, const DealtPlan& dealt, const Plan& plan
 EngineSeat::EngineSeat(ReplayParts& parts, const DealtPlan& dealt, ReplaySettings settings)
     : parts_(parts),
       settings_(std::move(settings)),
-      pass_(pass_of(parts_, dealt, dealt.plan, nullptr)),
+      pass_(pass_of(parts_, dealt, dealt.plan, {}, nullptr)),
       cache_before_(parts.prompts().cache_marks()),
       ring_(event_ring_bytes, rows_open_max(settings_)) {}
 
 EngineSeat::EngineSeat(std::unique_ptr<ReplayParts> parts, const DealtPlan& dealt, PlanShare share,
-                       ReplaySettings settings, EnginePlace place)
+                       ReplaySettings settings, ShardPlace place)
     : own_parts_(std::move(parts)),
       parts_(*own_parts_),
       share_(std::move(share)),
       own_targets_(for_another_thread(parts_.server().targets)),
       place_(place),
       settings_(std::move(settings)),
-      pass_(pass_of(parts_, dealt, share_->plan, &share_->positions)),
+      pass_(pass_of(parts_, dealt, share_->plan, place, &share_->positions)),
       cache_before_(parts_.prompts().cache_marks()),
       ring_(event_ring_bytes, rows_open_max(settings_)) {
     CHECK(dealt.live == nullptr);
+}
+
+std::uint32_t EngineSeat::requests_end() {
+    const Users* const users = pass_.schedule().users();
+    return users == nullptr ? 0 : users->requests_end();
 }
 
 RunParts EngineSeat::run_parts(const std::atomic<int>& stop_requests, const ThreadMeter& meter) {
@@ -89,13 +95,13 @@ RunEnd EngineSeat::end_of(Run& run, const UringDriver& driver) {
     return end;
 }
 
-ReplaySettings settings_at(ReplaySettings whole, EnginePlace place) {
+ReplaySettings settings_at(ReplaySettings whole, ShardPlace place) {
     const auto part = [place](std::uint32_t total) {
-        return total == 0 ? 0 : std::max(part_of(total, place.engines, place.number), 1U);
+        return total == 0 ? 0 : std::max(part_of(total, place.count, place.index), 1U);
     };
     const auto part_of_rate = [place](TokenRate& rate) {
         const std::uint64_t tokens = rate.tokens;
-        rate.tokens = tokens / place.engines + (place.number < tokens % place.engines ? 1 : 0);
+        rate.tokens = tokens / place.count + (place.index < tokens % place.count ? 1 : 0);
         rate.tokens = tokens == 0 ? 0 : std::max<std::uint64_t>(rate.tokens, 1);  // 0: no bound
     };
     whole.inflight_max = part(whole.inflight_max);
@@ -124,6 +130,17 @@ void add_marks(RunMarks& sum, const RunMarks& other) {
     sum.frames += other.frames;
     sum.frames_max += other.frames_max;
     sum.lanes_max += other.lanes_max;
+}
+
+void add_idle(std::optional<IdleFigures>& sum, const std::optional<IdleFigures>& other) {
+    if (!sum || !other) {
+        sum = sum ? sum : other;
+        return;
+    }
+    sum->tree_jumps += other->tree_jumps;
+    sum->tree_skipped_ns += other->tree_skipped_ns;
+    sum->system_jumps += other->system_jumps;
+    sum->system_skipped_ns += other->system_skipped_ns;
 }
 
 void add_stamps(StampFacts& sum, const StampFacts& other) {
@@ -155,6 +172,7 @@ void add_end(RunEnd& sum, const RunEnd& other) {
     sum.overflows += other.overflows;
     sum.guard_ns = std::max(sum.guard_ns, other.guard_ns);
     sum.margin_ns = std::max(sum.margin_ns, other.margin_ns);
+    add_idle(sum.idle, other.idle);
     add_tls_facts(sum.tls, other.tls);
     add_marks(sum.marks, other.marks);
     add_stamps(sum.stamps, other.stamps);

@@ -20,12 +20,6 @@
 
 namespace driftless {
 
-/// Which of how many.
-struct EnginePlace {
-    std::uint32_t number = 0;
-    std::uint32_t engines = 1;
-};
-
 /// What is dealt to the engines: all of a plan, or what a resumed run has left of it.
 struct DealtPlan {
     const Plan& plan;
@@ -39,17 +33,20 @@ class EngineSeat {
     EngineSeat(ReplayParts& parts, const DealtPlan& dealt, ReplaySettings settings);
     /// Of one of several. `parts` are its own: no other engine uses them.
     EngineSeat(std::unique_ptr<ReplayParts> parts, const DealtPlan& dealt, PlanShare share,
-               ReplaySettings settings, EnginePlace place);
+               ReplaySettings settings, ShardPlace place);
     EngineSeat(const EngineSeat&) = delete;  // its parts refer to each other
     EngineSeat& operator=(const EngineSeat&) = delete;
 
     /// There was memory for events.
     bool has_memory() const { return ring_.has_memory(); }
-    EnginePlace place() const { return place_; }
+    /// Which engine of how many.
+    ShardPlace place() const { return place_; }
     const ReplaySettings& settings() const { return settings_; }
     RequestPass& pass() { return pass_; }
     EventRing& ring() { return ring_; }
     FiredMarks& marks() { return marks_; }
+    /// Of users: their requests have numbers below this; else 0.
+    std::uint32_t requests_end();
     /// Of its rows in the plan that was dealt; null: they are all of it.
     const std::vector<std::uint32_t>* positions() const {
         return share_ ? &share_->positions : nullptr;
@@ -66,7 +63,7 @@ class EngineSeat {
     ReplayParts& parts_;
     std::optional<PlanShare> share_;
     std::optional<ResolvedTargets> own_targets_;
-    EnginePlace place_;
+    ShardPlace place_;
     ReplaySettings settings_;
     RequestPass pass_;
     PromptBuilder::CacheMarks cache_before_;  ///< of what was built before the run
@@ -75,7 +72,7 @@ class EngineSeat {
 };
 
 /// The part of a cap that an engine gets.
-ReplaySettings settings_at(ReplaySettings whole, EnginePlace place);
+ReplaySettings settings_at(ReplaySettings whole, ShardPlace place);
 
 /// Adds the end of another engine. Bounds are those of all: sums of high-water marks.
 void add_end(RunEnd& sum, const RunEnd& other);

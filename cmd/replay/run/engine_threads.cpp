@@ -29,7 +29,7 @@ EngineThread::~EngineThread() {
 
 Result<void> EngineThread::start() {
     const cpu_set_t cpus = cpu_set_of({cpu_});
-    const std::string name = "engine " + std::to_string(seat_.place().number);
+    const std::string name = "engine " + std::to_string(seat_.place().index);
     return thread_.start<&EngineThread::thread_main>(name.c_str(), &cpus, *this);
 }
 

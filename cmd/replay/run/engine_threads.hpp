@@ -36,7 +36,7 @@ class EngineThread {
     Result<void> start();
 
     enum class Stage : std::uint8_t { starting, warm, failed, playing, over };
-    /// What it has come to.
+    /// How far it has come.
     Stage stage() const { return stage_.load(std::memory_order_acquire); }
     void begin(Instant zero);
     void stop() { told_to_stop_.store(true, std::memory_order_relaxed); }

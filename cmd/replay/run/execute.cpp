@@ -13,6 +13,7 @@
 #include "cmd/folders.hpp"
 #include "cmd/replay/run/engine_crew.hpp"
 #include "cmd/replay/run/judged.hpp"
+#include "cmd/replay/run/run_meeting.hpp"
 #include "cmd/replay/run/run_page.hpp"
 #include "cmd/replay/run/run_settings.hpp"
 #include "cmd/replay/run/run_sides.hpp"
@@ -49,7 +50,8 @@ class Execution final : private RunHost {
           quiet_(quiet),
           line_(STDERR_FILENO, {options_.results.progress && !options_.results.quiet,
                                 &stop_requests(), options_.sending.grace_ns}),
-          sides_(prepared.parts, cpu_set_of(host_.writer_cpus)) {}
+          sides_(prepared.parts, cpu_set_of(host_.writer_cpus)),
+          meeting_(prepared.parts, prepared.resumed != nullptr) {}
 
     int go();
 
@@ -61,6 +63,9 @@ class Execution final : private RunHost {
     }
     bool name_segment(const RunSegment& segment, Instant zero) override;
     void remove_marks(const std::string& run_id) override { FiredMarks::remove(run_id); }
+    std::optional<Instant> time_zero(Instant ready, Duration first_due) override {
+        return meeting_.time_zero(ready, first_due, progress_, code_);
+    }
     bool set_time_zero(Instant zero) override {
         zero_ = zero;
         return write_run_json(zero, Lasting::written);
@@ -83,7 +88,10 @@ class Execution final : private RunHost {
     OrderEnd play_engines(RunOrder& order);
     OrderParts order_parts();
     int play();
-    bool refuse(int code);
+    bool refuse(int code) {
+        code_ = code;
+        return false;
+    }
     bool refuse_unless_done(int code) { return code == exit_done || refuse(code); }
     bool write_run_json(Instant zero, Lasting lasting);
     RunEnd end_of_engines();
@@ -106,6 +114,7 @@ class Execution final : private RunHost {
     std::atomic<bool> stop_wanted_{false};        ///< of `--stop-when`: the same
     ProgressLine line_;
     RunSides sides_;
+    RunMeeting meeting_;
     Instant zero_;          ///< time 0, once it is settled
     int code_ = exit_done;  ///< of what refused, or of the books
 };
@@ -141,7 +150,7 @@ int Execution::go() {
 
 /// Of users: their requests have numbers below this; else 0.
 std::uint32_t Execution::requests_end() {
-    return workload_.users.users > 0 ? crew_->first().pass().schedule().users()->requests_end() : 0;
+    return crew_ == nullptr ? 0 : crew_->requests_end(prepared_.plan.rows.size());
 }
 
 Result<void> Execution::open_crew() {
@@ -196,14 +205,13 @@ OrderParts Execution::order_parts() {
     config.histories = live_ ? &live_->histories : nullptr;
     config.periods.users_wanted = &users_wanted_;
     config.periods.stop_wanted = &stop_wanted_;
+    const bool is_part = options_.shard.is_part();
     return {std::move(config),
-            Summary(options_.results.goodput, largest_overhead(prepared_.parts.server())), segment,
-            crew_ == nullptr ? unused_marks_ : crew_->first().marks(), prepared_.resumed};
-}
-
-bool Execution::refuse(int code) {
-    code_ = code;
-    return false;
+            Summary(options_.results.goodput, largest_overhead(prepared_.parts.server()),
+                    {.others_send = is_part,
+                     .merged = false,
+                     .forecast_apart = is_part && workload_.waiting.has_value()}),
+            segment, crew_ == nullptr ? unused_marks_ : crew_->first().marks(), prepared_.resumed};
 }
 
 std::optional<RecordSinks> Execution::open_files() {
@@ -258,6 +266,7 @@ FiredMarks Execution::create_marks(const std::string& run_id, std::size_t rows) 
 bool Execution::name_segment(const RunSegment& segment, Instant zero) {
     if (prepared_.resumed != nullptr) {
         progress_.segments = prepared_.resumed->segments;
+        progress_.earlier_meeting = prepared_.resumed->meeting;
     }
     progress_.segments.push_back(segment);
     return write_run_json(zero, Lasting::synced);
@@ -287,13 +296,19 @@ bool Execution::start_writer(RecordWriter& writer) {
     if (!started) {
         return refuse(fail_host("writer thread", started.error()));
     }
-    const int code = sides_.begin(zero_, progress_.segments.back().first_due_ns);
-    return code == exit_done || refuse(code);
+    const int code =
+        sides_.begin(zero_, meeting_.begin_due({progress_.segments.back().first_due_ns}).ns);
+    if (code == exit_done) {
+        return true;
+    }
+    writer.stop();
+    return refuse(code);
 }
 
 void Execution::stop_writer(RecordWriter& writer) {
     writer.stop();
     line_.wipe();
+    meeting_.wait_for_others(progress_);  // shard 0 reads the servers for all
     sides_.stop();
 }
 
@@ -369,6 +384,9 @@ void Execution::close_books(const RecordWriter& writer) {
     }
     if (options_.results.page) {
         write_run_page(folder_, figures, info);
+    }
+    if (meeting_.meet_host_again(progress_)) {
+        (void)write_whole_file(run_json, to_json(prepared_.file, progress_));
     }
 }
 

@@ -77,7 +77,7 @@ std::string why_not_enough(const SendingFlags& sending, const Workload& workload
     }
     const std::uint32_t burst = plan_to_estimate(workload).burst_rows_max;
     const std::uint32_t needed = std::min(burst, sending.inflight_max.value_or(burst));
-    return why_too_many(needed, std::to_string(burst) + " rows are due", room);
+    return why_too_many(needed, std::to_string(needed) + " rows are due", room);
 }
 
 /// Said and not refused: the server may be faster than anybody thinks.
@@ -108,7 +108,9 @@ std::string why_too_many(std::uint64_t needed, const std::string& what,
     if (needed <= most) {
         return "";
     }
-    const std::string held = ", or hold rows back with --max-inflight " + std::to_string(most);
+    const std::string held =
+        std::string(most < room.engines ? ", or use --engines 1 and" : ", or") +
+        " hold rows back with --max-inflight " + std::to_string(most);
     const std::string text = what + " at once, each on its own connection";
     if (room.ports > 0 && needed > room.ports) {
         return text + "; the kernel has " + std::to_string(room.ports) +
@@ -164,26 +166,17 @@ namespace {
 void choose_cpus(const ReplayOptions& options, const std::vector<std::uint32_t>& allowed,
                  HostChoice& host) {
     const HostFlags& flags = options.host;
-    if (flags.engines != 1 && one_engine_flag(options).empty()) {
-        const std::vector<CpuLoad> loads = sample_cpu_loads(cpu_sample_ns);
-        const std::uint32_t engines =
-            flags.engines == engines_auto
-                ? std::min(engines_for(allowed, loads), engines_most(options))
-                : flags.engines;
-        host.other_cpus = choose_engine_cpus(host.engine_cpu.cpu, engines, allowed, loads);
-        host.other_cpus.erase(host.other_cpus.begin());
-    }
-    const auto is_an_engines = [&host](std::uint32_t cpu) {
-        return cpu == host.engine_cpu.cpu ||
-               std::find(host.other_cpus.begin(), host.other_cpus.end(), cpu) !=
-                   host.other_cpus.end();
-    };
-    const bool shared = std::all_of(allowed.begin(), allowed.end(), is_an_engines);
-    for (const std::uint32_t cpu : allowed) {
-        if (flags.writer_cpu ? cpu == *flags.writer_cpu : shared || !is_an_engines(cpu)) {
-            host.writer_cpus.push_back(cpu);
+    host.other_cpus =
+        find_engine_cpus(host.engine_cpu.cpu, one_engine_flag(options).empty() ? flags.engines : 1,
+                         engines_most(options), allowed);
+    host.other_cpus.erase(host.other_cpus.begin());
+    if (flags.writer_cpu) {
+        if (std::find(allowed.begin(), allowed.end(), *flags.writer_cpu) != allowed.end()) {
+            host.writer_cpus.push_back(*flags.writer_cpu);
         }
+        return;
     }
+    host.writer_cpus = cpus_beside(host.engine_cpus(), allowed);
 }
 
 void print_engines(const HostChoice& host, const std::vector<std::uint32_t>& allowed,
@@ -224,7 +217,7 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
         allowed.size() >= spin_cpus_min + host.other_cpus.size() && !flags.realtime;
     host.wait = flags.wait.value_or(may_spin ? WaitPolicy::spin : WaitPolicy::hybrid);
     host.file_limit = raise_file_limit();
-    const ConnectionRoom room{host.file_limit, ports_for(options.server)};
+    const ConnectionRoom room{host.file_limit, ports_for(options.server), host.engines()};
     if (const std::string why = why_not_enough(options.sending, workload, room); !why.empty()) {
         std::fprintf(stderr, "driftless: %s\n", why.c_str());
         return exit_host;

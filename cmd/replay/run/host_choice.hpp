@@ -25,10 +25,16 @@ struct HostChoice {
     bool capped_by_host = false;  ///< `inflight_max` is what there is room for, not what was asked
 
     std::uint32_t engines() const { return static_cast<std::uint32_t>(1 + other_cpus.size()); }
+    /// [engine]
+    std::vector<std::uint32_t> engine_cpus() const {
+        std::vector<std::uint32_t> cpus{engine_cpu.cpu};
+        cpus.insert(cpus.end(), other_cpus.begin(), other_cpus.end());
+        return cpus;
+    }
 };
 
 /// Chooses, pins this thread to the engine's CPU, and prints what was chosen, or what is missing
-/// and how much of it.
+/// and how much.
 OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload);
 
 /// Connections that may be in use at once.
@@ -39,11 +45,12 @@ std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const U
 struct ConnectionRoom {
     std::uint64_t file_limit = 0;  ///< open files of this process
     std::uint64_t ports = 0;       ///< over all targets; 0: nothing bounds them
+    std::uint32_t engines = 1;     ///< each needs a part of the connections
 };
 /// At least one.
 std::uint32_t connections_most(const ConnectionRoom& room);
-/// Why `needed` connections at once cannot be, with the numbers and the remedies; or empty. `what`
-/// says what needs them.
+/// Why `needed` connections cannot be open at once, with the numbers and the remedies; empty: they
+/// can. `what` names what needs them.
 std::string why_too_many(std::uint64_t needed, const std::string& what, const ConnectionRoom& room);
 
 /// A connection that we close first keeps its port for this long (the kernel's TIME_WAIT), or,
@@ -54,8 +61,8 @@ inline constexpr std::int64_t port_reused_ns = 1'000'000'000;
 /// Most rows that are due within any stretch of that length, its end left out.
 std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns);
 
-/// Under `--connection fresh` each row takes a port: what is to be said where `rows` of them are
-/// due while one port is kept for `kept_ns`, and there are no more than `ports`; or empty.
+/// A warning for `--connection fresh`, where each row takes a port: `rows` are due while a port is
+/// kept for `kept_ns`, and there are only `ports`. Empty: there are enough.
 std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_t ports);
 
 /// The rings of an engine with so many connections.

@@ -1,9 +1,9 @@
-/// LivePage: the run's own metrics while it goes on, for Prometheus (`--listen`): what was sent, is
-/// in flight, has come, how late rows left, what became of them.
+/// LivePage: the run's own metrics while it goes on, for Prometheus (`--listen`): what was sent,
+/// what is in flight, what has come, how late rows left, how they ended.
 ///
-/// A thread of its own, on the CPUs of the writer, serves it; the writer tells it five times a
-/// second how far the run is, and the engine knows nothing of it. One connection at a time, each
-/// for a second at most: who is slow keeps others waiting, and nothing of the run.
+/// A thread of its own serves it, on the CPUs of the writer. The writer reports progress to it five
+/// times a second; the engine is not involved. One connection at a time, each for a second at most:
+/// a slow reader delays other readers, and never the run.
 #pragma once
 
 #include <sched.h>

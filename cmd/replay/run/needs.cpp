@@ -5,17 +5,13 @@
 #include <functional>
 #include <queue>
 
+#include "cmd/values.hpp"
+
 namespace driftless {
 
 namespace {
 
 constexpr const char* consequence = ". Otherwise rows wait and are tainted (late_cause limit)";
-
-std::string seconds_text(std::int64_t ns) {
-    char text[32];
-    (void)std::snprintf(text, sizeof text, "%.3f s", static_cast<double>(ns) / 1e9);
-    return text;
-}
 
 }  // namespace
 

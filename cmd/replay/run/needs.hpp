@@ -1,5 +1,5 @@
-/// Needs: what a whole plan will want of this host, estimated before time 0, so that a limit that
-/// nobody asked for is named with its remedy while it can still be raised. Pure functions.
+/// Needs: what a whole plan will take from this host, estimated before time 0, so that a limit of
+/// the host is reported with its remedy while it can still be raised. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct OpenEstimate {
 OpenEstimate open_estimate(const Plan& plan, const Trace& trace,
                            std::int64_t token_ns = token_ns_estimated);
 
-/// What is to be said where more are estimated to be open than the host has room for; or empty.
+/// A warning if more requests are estimated to be open than the host has room for; else empty.
 std::string open_warning(const OpenEstimate& estimate, const ConnectionRoom& room);
 
 /// Bodies are held from arming until the kernel has taken them. Within this time as many are built
@@ -35,8 +35,8 @@ inline constexpr std::int64_t bodies_turnover_ns = 50'000'000;
 std::uint64_t bytes_within(const Plan& plan, const std::vector<std::size_t>& bytes,
                            std::int64_t stretch_ns);
 
-/// What is to be said where `needed` bytes of bodies are due at once and there is room for `room`;
-/// or empty.
+/// A warning if `needed` bytes of bodies are due at once and there is only room for `room`; else
+/// empty.
 std::string bodies_warning(std::uint64_t needed, std::uint64_t room);
 
 }  // namespace driftless

@@ -64,9 +64,10 @@ PromptOptions prompts_of(const Workload& workload, PromptOptions options) {
     return options;
 }
 
-RowFields row_fields_of(const RequestFlags& request, const Workload& workload) {
+RowFields row_fields_of(const RequestFlags& request, const Workload& workload, ShardPlace engine) {
     InputErrors errors;
-    RowFields fields(request.row_headers, workload.trace, workload.plan, errors);
+    RowFields fields(request.row_headers, workload.trace, workload.plan, errors,
+                     engine.within(workload.share ? workload.share->place : ShardPlace()));
     CHECK(errors.empty());  // check_row_headers would have stopped us
     return fields;
 }
@@ -75,7 +76,7 @@ RowFields row_fields_of(const RequestFlags& request, const Workload& workload) {
 
 OrExit<std::unique_ptr<ReplayParts>> ReplayParts::make(const Invocation& invocation,
                                                        const ServedWorkload& served,
-                                                       const Server& server) {
+                                                       const Server& server, ShardPlace engine) {
     Result<BodyFrame> frame =
         frame_of(*invocation.options.request.dialect, served.workload, server.body);
     Result<BodyFrame> against = !server.against
@@ -86,11 +87,12 @@ OrExit<std::unique_ptr<ReplayParts>> ReplayParts::make(const Invocation& invocat
         return fail_host("bodies", frame ? against.error() : frame.error());
     }
     return std::unique_ptr<ReplayParts>(new ReplayParts(
-        invocation, served, server, std::move(frame).value(), std::move(against).value()));
+        invocation, served, server, engine, std::move(frame).value(), std::move(against).value()));
 }
 
 ReplayParts::ReplayParts(const Invocation& invocation, const ServedWorkload& served,
-                         const Server& server, BodyFrame frame, BodyFrame against_frame)
+                         const Server& server, ShardPlace engine, BodyFrame frame,
+                         BodyFrame against_frame)
     : invocation_(invocation),
       served_(served),
       server_(server),
@@ -100,7 +102,7 @@ ReplayParts::ReplayParts(const Invocation& invocation, const ServedWorkload& ser
       heads_(heads_of(invocation)),
       frame_(std::move(frame)),
       against_frame_(std::move(against_frame)),
-      row_fields_(row_fields_of(invocation.options.request, served.workload)) {
+      row_fields_(row_fields_of(invocation.options.request, served.workload, engine)) {
     if (server.against && server.against->findings.overhead != server.findings.overhead) {
         against_prompts_.emplace(
             served.workload.trace, *words_,

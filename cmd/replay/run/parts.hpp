@@ -26,10 +26,11 @@ PromptOptions prompt_options(const Invocation& invocation, const Server& server,
 
 class ReplayParts {
   public:
-    /// All outlives the parts, and stays as it is. Prints what the dialect's frame refuses.
+    /// The arguments outlive the parts and do not change. Prints an error if the dialect refuses
+    /// its frame.
     static OrExit<std::unique_ptr<ReplayParts>> make(const Invocation& invocation,
                                                      const ServedWorkload& served,
-                                                     const Server& server);
+                                                     const Server& server, ShardPlace engine = {});
     ReplayParts(const ReplayParts&) = delete;  // its parts refer to each other
     ReplayParts& operator=(const ReplayParts&) = delete;
 
@@ -48,7 +49,7 @@ class ReplayParts {
 
   private:
     ReplayParts(const Invocation& invocation, const ServedWorkload& served, const Server& server,
-                BodyFrame frame, BodyFrame against_frame);
+                ShardPlace engine, BodyFrame frame, BodyFrame against_frame);
 
     const Invocation& invocation_;
     const ServedWorkload& served_;
@@ -85,7 +86,7 @@ class RequestPass {
     BodyPool& bodies() { return bodies_; }
     Schedule& schedule() { return schedule_; }
     Armer& armer() { return *armer_; }
-    /// What is to be said of memory that bodies may have to wait for; empty: nothing.
+    /// A warning that bodies may have to wait for memory; empty: they will not.
     const std::string& shortage() const { return shortage_; }
 
     /// Bodies of a bounded window never take more than this (design, section 4).

@@ -8,8 +8,8 @@
 
 namespace driftless {
 
-/// Writes `folder`/report.html, over that of an earlier segment. Where it cannot be, a warning says
-/// why: the run itself has all of its files.
+/// Writes `folder`/report.html, over that of an earlier segment. If it fails, a warning says why;
+/// the run itself has all of its files.
 void write_run_page(const std::string& folder, const SummaryFigures& figures,
                     const SummaryInfo& info);
 

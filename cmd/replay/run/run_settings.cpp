@@ -94,6 +94,10 @@ AssemblerConfig assembler_config(const RunFile& file, const Plan& plan,
     config.trace_run_id = options.request.traceparent ? invocation.run_id : "";
     config.limits = file.calibration.limits;
     config.trees = roots_of_sessions(workload.trace);
+    if (workload.share) {
+        config.place = workload.share->place;
+        config.numbers_in_all = workload.share->positions;
+    }
     config.closed = workload.waiting.has_value();
     config.requests_end = requests_end;
     config.periods.length_ns = options.results.period_ns;
@@ -133,7 +137,7 @@ RunDescription description_of(const RunFile& file) {
     run.duration_ns = plan.duration_ns;
     run.limit = plan.limit;
     run.last_due_ns = last_due_ns(workload.waiting, workload.plan);
-    if (const auto facts = arrival_facts(options.workload, workload.trace, workload.plan); facts) {
+    if (const auto facts = arrival_facts(options.workload, workload); facts) {
         run.rate = facts->rate;
         run.asked_rate = facts->asked_rate;
         run.arrivals = facts->law;

@@ -37,8 +37,9 @@ class RunSides {
     void stop();
     /// The run is given up before its first row.
     void discard();
-    /// Says what the servers measured of themselves, earlier segments included, and where their
-    /// power is known, how many trees of the records it was for. Once it was stopped.
+    /// Fills `info` with what the servers measured of themselves, earlier segments included, and,
+    /// if their power is known, with the number of finished trees in the records. Call it once the
+    /// run was stopped.
     void sum_up(const std::string& folder, const SummaryFigures& figures, SummaryInfo& info) const;
     /// A file could not be written.
     bool failed() const { return events_.failed() || metrics_.failed(); }

@@ -1,4 +1,5 @@
-/// What the files of a run hold after its writer failed: records that are in no file are nobody's.
+/// What the files of a run hold after its writer failed: records that were not written do not
+/// count.
 #pragma once
 
 #include <optional>
@@ -8,9 +9,9 @@
 
 namespace driftless {
 
-/// Replaces the figures of a run, by which so many rows were fired, by those of the records in
-/// `folder`, as `driftless report` reads them, and says how many rows have none. Nothing where they
-/// cannot be read.
+/// Replaces the figures of a run, which count all rows that were fired, by those of the records in
+/// `folder`, as `driftless report` reads them, and says how many rows have no record. Does nothing
+/// if the records cannot be read.
 void read_written(const std::string& folder, SummaryFigures& figures,
                   std::optional<Unfinished>& unfinished);
 

@@ -17,7 +17,8 @@ struct EngineFacts {
     bool realtime = false;  ///< the thread runs before ordinary ones
 };
 
-/// Settles the memory of the process, and notes what came of it.
+/// Makes the memory of the process present and locked as far as the host allows, and notes the
+/// result.
 EngineFacts settle_engine(const ThreadMeter& meter, bool realtime);
 
 /// The key "engine".

@@ -7,6 +7,7 @@
 #include "cmd/replay/run_json/json_strings.hpp"
 #include "cmd/replay/run_json/run_file_end.hpp"
 #include "cmd/replay/run_json/run_file_preflight.hpp"
+#include "cmd/replay/run_json/run_file_shard.hpp"
 #include "cmd/replay/run_json/run_file_users.hpp"
 #include "cmd/replay/workload/dataset.hpp"
 #include "cmd/replay/workload/server_fit.hpp"
@@ -127,7 +128,9 @@ void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEn
     json.key("input_tokens").unsigned_integer(plan.input_tokens);
     json.key("output_tokens").unsigned_integer(plan.output_tokens);
     json.key("expected_cached_tokens").unsigned_integer(plan.expected_cached_tokens);
-    json.key("longest_row_tokens").integer(longest_row(workload.trace, plan));
+    json.key("longest_row_tokens");
+    json.integer(workload.share ? workload.share->longest_row_tokens
+                                : longest_row(workload.trace, plan));
     json.key("last_due_ns").integer(last_due_ns(workload.waiting, plan));
     json.key("schedule_digest").string(hex_text(plan.schedule_digest));
     json.key("prompts_digest");
@@ -373,6 +376,8 @@ std::string to_json(const RunFile& file, const RunProgress& progress) {
     write_segments(json, progress.segments);
     write_trace(json, file);
     write_load(json, file.parts.workload().load);
+    write_shard(json, invocation.options.shard, file.parts.workload().share);
+    write_meeting(json, progress.meeting, progress.earlier_meeting);
     write_plan(json, file, progress.end);
     write_request(json, file);
     write_preflight(json, file.parts.server(), file.warnings);

@@ -1,9 +1,9 @@
 /// RunFile: what `run.json` says about a run. Written before time 0 without the facts of the end,
 /// and again at the end; a file that is there is always whole.
 ///
-/// Plain values, made whole where they are settled; nothing here is secret: the command line comes
-/// masked, and what `--resume` and `--from` repeat from `arguments` holds none (recall.hpp). Keys
-/// are the names of the fields, in this order; unknown is null.
+/// Plain values, complete once they are made. Nothing here is secret: the command line is masked,
+/// and `arguments`, which `--resume` and `--from` repeat, hold no secret (recall.hpp). Keys are the
+/// names of the fields, in this order; unknown is null.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "cmd/replay/run_json/tls_facts.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/host/host.hpp"
+#include "engine/meet/clock_difference.hpp"
 #include "engine/preflight/verify.hpp"
 #include "engine/schedule/idle_figures.hpp"
 #include "engine/stats/cache_probe.hpp"
@@ -106,10 +107,22 @@ struct RunFile {
     CacheProbe cache = {};                   ///< of the servers' caches; of a dry run: none
 };
 
+/// How the processes of one plan came to one time 0.
+struct MeetingFacts {
+    std::string at;                ///< HOST:PORT, or the instant of `--start-at`
+    std::string role;              ///< "host" (shard 0), "guest" or "start-at"
+    std::int64_t zero_utc_ns = 0;  ///< time 0 on the CLOCK_REALTIME of shard 0
+    std::optional<ClockDifference> before;
+    std::optional<ClockDifference> after;
+    std::optional<std::int64_t> kernel_error_ns;  ///< of this host's clock to UTC
+};
+
 /// What a run adds to it while it goes on.
 struct RunProgress {
     std::optional<EngineFacts> engine;
     std::vector<RunSegment> segments;  ///< empty under `--dry-run`
+    std::optional<MeetingFacts> meeting;
+    std::string earlier_meeting;  ///< JSON, of the first segment of a resumed run; empty: none
     std::optional<RunEnd> end;
 };
 

@@ -8,7 +8,7 @@
 
 namespace driftless {
 
-/// Key and value of `end`: an object, or null where the run has not closed its books.
+/// Key and value of `end`: an object, or null while the run has not ended.
 void write_run_end(JsonWriter& json, const std::optional<RunEnd>& end);
 
 }  // namespace driftless

@@ -40,7 +40,7 @@ void write_users(JsonWriter& json, const UserRules& rules, const std::optional<G
 
 void write_arrivals(JsonWriter& json, const WorkloadFlags& flags, const Workload& workload) {
     json.key("arrivals");
-    const std::optional<ArrivalFacts> facts = arrival_facts(flags, workload.trace, workload.plan);
+    const std::optional<ArrivalFacts> facts = arrival_facts(flags, workload);
     if (!facts) {
         json.null();
         return;

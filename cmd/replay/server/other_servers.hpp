@@ -1,5 +1,5 @@
-/// The servers of further `--url`: each is asked all that the first was, before anything is sent.
-/// One that is dead or serves another model would cost its share of the rows.
+/// The servers of further `--url`s: each is asked everything that the first was, before a row is
+/// sent. A server that is down or serves another model would cost its share of the rows.
 #pragma once
 
 #include "cmd/or_exit.hpp"

@@ -1,5 +1,6 @@
 #include "cmd/replay/server/server.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -17,6 +18,10 @@ namespace driftless {
 namespace {
 
 constexpr std::size_t preflight_timers = 8;
+
+void tell_waiting(const std::string& line) {
+    std::fprintf(stderr, "driftless: preflight: %s\n", line.c_str());
+}
 
 int refuse_words(const ReplayOptions& options, const PreflightFindings& found, PromptKind prompt) {
     std::string remedy = "prompts cannot have the recorded lengths there; ";
@@ -140,7 +145,13 @@ AskedServer asked_server(const Invocation& invocation, const Server& server, std
     asked.headers = invocation.credentials.headers;
     asked.secrets = secrets_of(invocation.credentials.all);
     asked.run_id = invocation.run_id;
+    const Timeouts& flags = invocation.options.sending.timeouts;
+    asked.limits.connect = std::min(asked.limits.connect, flags.connect);
+    asked.limits.first_byte = std::min(asked.limits.first_byte, flags.first_byte);
+    asked.limits.idle = std::min(asked.limits.idle, flags.idle);
+    asked.limits.total = std::min(asked.limits.total, flags.total);
     asked.stop_requests = &stop_requests();
+    asked.tell_waiting = &tell_waiting;
     return asked;
 }
 

@@ -38,7 +38,7 @@ struct Server {
 
 /// What was found of the server of a side; of none, of the first.
 const PreflightFindings& findings_of(const Server& server, Side side);
-/// Tokens around prompts: of two servers, those of the one that puts more in front.
+/// Tokens around prompts; with two servers, those of the one that puts more in front.
 Overhead largest_overhead(const Server& server);
 /// How rows to it speak.
 BodySpec body_of(const Server& server, Side side);

@@ -47,7 +47,8 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
     }
     const bool exact = found.words == WordVerdict::exact || found.words == WordVerdict::reduced;
     if (found.overhead_source == "none") {
-        std::printf("\nserver: overhead unknown, taken as 0; %s\n", words_text(prompt, exact));
+        std::printf("\nserver: overhead (tokens around each prompt) unknown, counted as 0; %s\n",
+                    words_text(prompt, exact));
     } else {
         std::printf("\nserver: overhead %u+%u tokens (%s%s); %s\n", found.overhead.pre,
                     found.overhead.post, found.overhead_source.c_str(),

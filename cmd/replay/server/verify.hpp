@@ -11,7 +11,7 @@
 
 namespace driftless {
 
-/// What was found, which is printed, too; nothing where nothing was asked for.
+/// Prints and returns what was found; empty if the flag was not given.
 OrExit<std::optional<VerifyFindings>> verify_prompts(ReplayParts& parts, Driver& driver);
 
 }  // namespace driftless

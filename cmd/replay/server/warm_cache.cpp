@@ -98,12 +98,14 @@ OrExit<CacheProbe> probe_one(const ReplayParts& parts, Driver& driver, std::size
     const Server& server = parts.server();
     const std::string url = shown_url(options.server.targets[index]);
     const Side side = side_of(server, index);
+    // Parts of one plan look at the same servers, and are no earlier run of each other.
+    const std::size_t number = index + options.shard.place.index * options.server.targets.size();
     Loop loop(driver, probe_timers);
     WarmProbe asker(loop,
                     preflight_plan(invocation, server, body_of(server, side), parts.words(), index),
                     findings_of(server, side),
                     make_tell_tale(parts.workload().trace, parts.words(),
-                                   prompt_options(invocation, server, side), index, tokens),
+                                   prompt_options(invocation, server, side), number, tokens),
                     next_request);
     CacheProbe probe;
     bool good = true;

@@ -1,4 +1,5 @@
-/// Before the first row: are the servers' caches warm from an earlier run, and `--reset-cache`.
+/// Before the first row: whether the servers' caches are warm from an earlier run, and
+/// `--reset-cache`.
 #pragma once
 
 #include "cmd/or_exit.hpp"
@@ -8,8 +9,8 @@
 
 namespace driftless {
 
-/// Asks each server, empties its cache where that is asked for, and prints what was found; a cache
-/// that cannot be emptied, or not provably so, is refused. Requests are numbered from
+/// Asks each server, empties its cache if that was asked for, and prints what was found. Refuses to
+/// go on if a cache cannot be emptied, or cannot be shown to be empty. Requests are numbered from
 /// `first_request`.
 OrExit<CacheProbe> probe_caches(const ReplayParts& parts, Driver& driver,
                                 std::uint32_t first_request);

@@ -6,8 +6,8 @@
 
 namespace driftless {
 
-/// Rows whose tokens nobody knows cannot be counted: such a workload is refused, on standard error.
-/// Else how long the rows take at least is printed, where each is sent once.
+/// Refuses, on standard error, a workload with rows whose tokens are unknown and cannot be counted.
+/// Otherwise prints how long the rows take at least, if each is sent once.
 int check_budgets(const SendingFlags& sending, const Workload& workload);
 
 }  // namespace driftless

@@ -18,8 +18,8 @@ class JsonWriter;
 OrExit<LoadedCorpus> choose_text(const PromptFlags& prompts, Tokenizer& tokenizer,
                                  const WordTable& words);
 
-/// Rows that ask for more text than there is, or for what text cannot give, are refused before
-/// anything is sent. Prints what is wrong; returns an exit code.
+/// Refuses, before anything is sent, rows that ask for more text than there is, or for something
+/// that text cannot give. Prints what is wrong; returns an exit code.
 int check_text(const std::string& dataset, const Workload& workload,
                const std::optional<LoadedCorpus>& text);
 

@@ -10,8 +10,8 @@ namespace driftless {
 /// As the user says; else live where the trace holds no answers.
 Assistant assistant_of(const RequestFlags& request, const Trace& trace);
 
-/// What such a run cannot do is refused with its remedy, on standard error. Returns `exit_done` or
-/// the code of the refusal.
+/// Refuses what a run with live assistants cannot do, with the remedy, on standard error. Returns
+/// `exit_done` or the code of the refusal.
 int check_live(const ReplayOptions& options, const Trace& trace);
 
 }  // namespace driftless

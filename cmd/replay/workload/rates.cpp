@@ -59,6 +59,14 @@ std::optional<ArrivalFacts> arrival_facts(const WorkloadFlags& flags, const Trac
     return facts;
 }
 
+std::optional<ArrivalFacts> arrival_facts(const WorkloadFlags& flags, const Workload& workload) {
+    std::optional<ArrivalFacts> facts = arrival_facts(flags, workload.trace, workload.plan);
+    if (facts && workload.share) {
+        facts->planned_rate = workload.share->planned_rate;
+    }
+    return facts;
+}
+
 OrExit<Plan> arrive_at_rate(const WorkloadFlags& flags, const Trace& trace, Plan plan) {
     if (!flags.arrivals) {
         return plan;

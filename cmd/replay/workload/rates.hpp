@@ -7,6 +7,7 @@
 
 #include "cmd/or_exit.hpp"
 #include "cmd/replay/flags/options.hpp"
+#include "cmd/replay/workload/workload.hpp"
 #include "engine/plan/plan.hpp"
 #include "proto/trace/row.hpp"
 
@@ -23,13 +24,15 @@ struct ArrivalFacts {
 /// Nothing where none arrives at a rate.
 std::optional<ArrivalFacts> arrival_facts(const WorkloadFlags& flags, const Trace& trace,
                                           const Plan& plan);
+/// The same of the whole plan, of which the workload may have a share.
+std::optional<ArrivalFacts> arrival_facts(const WorkloadFlags& flags, const Workload& workload);
 
 /// Rows, or session trees, come at the rate of the flags; a plan without one stays as it is. Prints
 /// why they cannot.
 OrExit<Plan> arrive_at_rate(const WorkloadFlags& flags, const Trace& trace, Plan plan);
 
-/// Single rows, in file order: whatever they waited for, and whenever they came, was recorded under
-/// another load.
+/// Makes single rows in file order: drops what they waited for and their recorded times, which came
+/// from another load.
 void lay_out_loop(Trace& trace, Plan& plan);
 
 /// What was asked, and what the plan makes of it: lines for the screen and run.json.

@@ -8,13 +8,13 @@
 
 namespace driftless {
 
-/// Where the flag was given: builds every body before time 0, as the run will build it, and writes
-/// it to the new file that it names (plain, .gz, .zst by its ending). Headers, and so
-/// keys, are never in it. Prints what it wrote; returns an exit code.
+/// If the flag was given: builds every body before time 0, as the run will build it, and writes it
+/// to the new file that the flag names (plain, .gz, .zst by its ending). Headers, and so keys, are
+/// never in it. Prints what it wrote; returns an exit code.
 int save_prompts(ReplayParts& parts);
 
-/// Rows with bodies of their own speak one API, and are no prompts to verify. Prints what is wrong;
-/// returns an exit code.
+/// Rows with bodies of their own must all be for one API, and cannot be verified as prompts. Prints
+/// what is wrong; returns an exit code.
 int check_bodies(const ReplayOptions& options, const Trace& trace);
 
 }  // namespace driftless

@@ -23,7 +23,9 @@ std::int64_t longest_row(const Trace& trace, const Plan& plan) {
     std::int64_t longest = 0;
     for (const Planned& planned : plan.rows) {
         const TraceRow& row = trace.rows[planned.row];
-        longest = std::max(longest, std::int64_t{row.input_length} + row.output_length);
+        const bool is_known = row.input_length > 0;  // else a recorded request, in words
+        longest = std::max(longest, is_known ? std::int64_t{row.input_length} + row.output_length
+                                             : std::int64_t{0});
     }
     return longest;
 }
@@ -40,6 +42,12 @@ int check_context(const Workload& workload, ModelRoom room) {
     const auto count = std::count_if(rows.begin(), rows.end(), too_long);
     if (count == 0) {
         const bool known = room.context >= 0 || room.input >= 0;
+        if (longest == 0) {
+            std::printf(
+                "server: no length of a row is known, so none is held against the model's "
+                "context\n");
+            return exit_done;
+        }
         std::printf(known
                         ? "server: the longest row needs %lld tokens of the model's context\n"
                         : "server: the model's context length is not known; the longest row needs "
@@ -81,6 +89,9 @@ std::string split_warning(const Workload& workload, const Overhead& overhead, bo
     const auto sharing = std::count_if(rows.begin(), rows.end(), [](const Planned& planned) {
         return planned.expected_cached_tokens > 0;
     });
+    if (sharing == 0) {
+        return "";
+    }
     const std::uint32_t around = overhead.pre + overhead.post;
     const std::string tokens = std::to_string(around);
     const std::string in_front = overhead.post > 0 ? std::to_string(overhead.pre) + " are"

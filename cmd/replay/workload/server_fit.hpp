@@ -19,12 +19,12 @@ struct ModelRoom {
     std::int64_t input = -1;    ///< the prompt alone
 };
 
-/// Rows that a model has no room for are refused before anything is sent. Unknown: nothing is
-/// refused. Prints what the longest row needs.
+/// Refuses rows that do not fit the model, before anything is sent; if its room is unknown, it
+/// refuses nothing. Prints what the longest row needs.
 int check_context(const Workload& workload, ModelRoom room);
 
-/// What is lost where the split of `overhead` tokens is taken to be all in front and is not: one
-/// line, with the flag that sets it.
+/// What is lost if `overhead` tokens are assumed to be all in front of the prompt and are not: one
+/// line, with the flag that sets the split.
 std::string split_warning(const Workload& workload, const Overhead& overhead, bool templated);
 
 /// What a server that refuses shorter answers than `least` tokens means for the rows; empty:

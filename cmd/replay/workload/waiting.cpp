@@ -13,16 +13,6 @@
 
 namespace driftless {
 
-namespace {
-
-std::string seconds_text(std::int64_t ns) {
-    char text[32];
-    (void)std::snprintf(text, sizeof text, "%.3f s", static_cast<double>(ns) / 1e9);
-    return text;
-}
-
-}  // namespace
-
 int check_waits(const Trace& trace, const GapRules& rules, bool by_users) {
     if (rules.rule == GapRule::start_to_start && trace.rows_laid_out > 0) {
         std::fprintf(stderr,
@@ -110,13 +100,16 @@ std::string length_of_closed(const Waiting& waiting) {
 }
 
 const Plan& plan_to_estimate(const Workload& workload) {
+    if (workload.share) {
+        return workload.share->estimated;
+    }
     return workload.waiting ? workload.waiting->answered : workload.plan;
 }
 
 Schedule schedule_of(Speed speed, const Workload& workload, const Plan& plan,
-                     const EarlierRows& earlier, const LiveTurns* live) {
-    if (workload.users.users > 0) {
-        return {workload.trace, plan, speed, workload.users, live};
+                     const EarlierRows& earlier, const UserRules& users, const LiveTurns* live) {
+    if (users.users > 0) {
+        return {workload.trace, plan, speed, users, live};
     }
     return workload.waiting ? Schedule(workload.trace, plan, speed, earlier, live) : Schedule(plan);
 }

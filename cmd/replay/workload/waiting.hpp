@@ -11,9 +11,8 @@
 
 namespace driftless {
 
-/// A trace in which nothing waits, unless users play it, or that has not recorded what the rules go
-/// by, is refused with its remedy, on standard error. Returns `exit_done` or the code of the
-/// refusal.
+/// Refuses a trace in which nothing waits, unless users play it, or which lacks what the rules
+/// need, with the remedy, on standard error. Returns `exit_done` or the code of the refusal.
 int check_waits(const Trace& trace, const GapRules& rules, bool by_users);
 
 /// What became of the gaps: a line for the screen and run.json.
@@ -37,13 +36,15 @@ std::int64_t last_due_ns(const std::optional<Waiting>& waiting, const Plan& whol
 std::string length_of_closed(const Waiting& waiting);
 
 /// The instants that estimates of needs go by: as planned, or, of a closed workload, as they would
-/// be if each output token took `token_ns_estimated`.
+/// be if each output token took `token_ns_estimated`. Of this process alone, where there are
+/// several.
 const Plan& plan_to_estimate(const Workload& workload);
 
 /// What the engine plays of a plan of the workload's rows. `earlier`: of a closed run that is
 /// resumed, what went before this segment. Workload and plan outlive it.
-/// `live`: whose words rows go on behind; else null.
+/// `users`: those of the workload, or an engine's share of them. `live`: whose words rows go on
+/// behind; else null.
 Schedule schedule_of(Speed speed, const Workload& workload, const Plan& plan,
-                     const EarlierRows& earlier, const LiveTurns* live);
+                     const EarlierRows& earlier, const UserRules& users, const LiveTurns* live);
 
 }  // namespace driftless

@@ -344,7 +344,8 @@ OrExit<Workload> load_workload(const ReplayOptions& options) {
                     flags.users,
                     std::move(models).value(),
                     std::move(notes),
-                    std::move(shared).value()};
+                    std::move(shared).value(),
+                    {}};
 }
 
 int check_row_headers(const std::vector<FieldTemplate>& row_headers, const Workload& workload) {

@@ -12,6 +12,7 @@
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/row_models.hpp"
+#include "engine/plan/shares.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/schedule/schedule.hpp"
 #include "engine/schedule/waits.hpp"
@@ -19,12 +20,25 @@
 
 namespace driftless {
 
-/// Rows wait for others: nobody knows before the run when they are due.
+/// Rows wait for others: it is not known before the run when they are due.
 struct Waiting {
     WaitFigures figures;
     GapFigures gaps;
     Plan answered;            ///< `plan_to_estimate`
     std::uint32_t trees = 0;  ///< RowTrees of the plan; 0: no users play them
+};
+
+/// Of several processes (`--shard`): which part of the plan this one sends.
+struct WorkloadShare {
+    ShardPlace place;
+    DealRule rule = DealRule::rows;
+    std::size_t plan_rows = 0;            ///< of the whole plan
+    Plan estimated;                       ///< `plan_to_estimate`
+    std::int64_t first_due_ns = 0;        ///< of the whole plan's first row, from time 0
+    std::optional<double> planned_rate;   ///< of the whole plan: ArrivalFacts
+    std::int64_t longest_row_tokens = 0;  ///< .. its longest row
+    /// Where its rows stand in the whole plan; empty until it is dealt (`deal_share`).
+    std::vector<std::uint32_t> positions;
 };
 
 /// Made whole by `load_workload`, before any server is asked.
@@ -33,18 +47,19 @@ struct Workload {
     LoadFigures load;
     Plan plan;
     std::optional<Waiting> waiting;  ///< `--sessions closed`; else nothing waits
-    UserRules users;                 ///< `users.users` 0: there are none
+    UserRules users;                 ///< of this process; `users.users` 0: there are none
     RowModels models;                ///< `--model` with a column; else of no row
     std::vector<std::string> notes;  ///< what was chosen and found, as printed
     /// [row index] first blocks that all passes share (`--recycle-share system`); empty: none.
     std::vector<std::uint32_t> shared_blocks;
+    std::optional<WorkloadShare> share;  ///< nothing: this process sends all of it
 };
 
 /// Reads and plans; prints notes on standard output and refusals on standard error.
 OrExit<Workload> load_workload(const ReplayOptions& options);
 
-/// Rows whose values cannot stand in the headers that `--header` makes of them are refused, all of
-/// them listed.
+/// Refuses rows whose values cannot be in the headers that `--header` makes of them, and lists all
+/// of them.
 int check_row_headers(const std::vector<FieldTemplate>& row_headers, const Workload& workload);
 
 }  // namespace driftless

@@ -73,14 +73,55 @@ function addPlaces(part, known, shownDrift) {
   });
 }
 
-// Each second of client.jsonl is a step that ends with the second.
-function secondSteps(values) {
-  const x = [
-    ...secondsOf(clientSeconds, "from_ns"),
-    clientSeconds.numbers("to_ns")[clientSeconds.rows - 1] / 1e9,
-  ];
-  return { x, y: [...values, values[values.length - 1]] };
+// Who wrote client.jsonl, a line a second each: engines, and in a merged run those of every shard.
+function clientSources() {
+  const keys = ["shard", "engine"].filter((name) => clientSeconds.has(name));
+  const numbers = keys.map((name) => clientSeconds.numbers(name));
+  const sources = new Set();
+  for (let row = 0; row < clientSeconds.rows; row++) sources.add(numbers.map((each) => each[row]).join());
+  return sources.size;
 }
+
+// Of one engine, each line is a step that ends with it. Of several, each second has the largest
+// value of all of them: one line through what took turns would only go up and down.
+function secondSteps(values) {
+  const from = clientSeconds.numbers("from_ns");
+  const to = clientSeconds.numbers("to_ns");
+  if (clientSources() === 1) {
+    const x = [...secondsOf(clientSeconds, "from_ns"), to[clientSeconds.rows - 1] / 1e9];
+    return { x, y: [...values, values[values.length - 1]] };
+  }
+  return worstSteps([...from].map((ns) => ns / 1e9), [...to].map((ns) => ns / 1e9), values);
+}
+
+// A line counts for the second that holds most of it, and where it is longer, for all of them.
+function worstSteps(from, to, values) {
+  const worst = new Map();
+  let last = -Infinity;
+  from.forEach((begin, row) => {
+    last = Math.max(last, to[row]);
+    const second = Math.round(begin);
+    for (let at = second; at <= Math.max(second, Math.round(to[row]) - 1); at++) {
+      const known = worst.has(at) ? worst.get(at) : NaN;
+      worst.set(at, values[row] <= known ? known : Number.isNaN(values[row]) ? known : values[row]);
+    }
+  });
+  const x = [];
+  const y = [];
+  for (const second of [...worst.keys()].sort((a, b) => a - b)) {
+    if (x.length > 0 && second > x[x.length - 1] + 1) {
+      x.push(x[x.length - 1] + 1);
+      y.push(NaN); // nobody wrote a line
+    }
+    x.push(second);
+    y.push(worst.get(second));
+  }
+  x.push(Math.max(last, x[x.length - 1]));
+  y.push(y[y.length - 1]);
+  return { x, y };
+}
+
+const ofSources = () => (clientSources() > 1 ? `; of each second the worst of ${clientSources()} engines` : "");
 
 function addBusy(part) {
   const span = clientSeconds.numbers("to_ns").map((to, i) => to - clientSeconds.numbers("from_ns")[i]);
@@ -88,7 +129,7 @@ function addBusy(part) {
     span.map((ns, i) => names.reduce((sum, name) => sum + (clientSeconds.numbers(name)[i] || 0), 0) / ns);
   new Chart(part.grid, {
     title: "The engine's thread",
-    note: "share of each second in which it worked, and in which others used its CPU",
+    note: "share of each second in which it worked, and in which others used its CPU" + ofSources(),
     x: timeAxis,
     y: axis(
       "linear",
@@ -119,7 +160,9 @@ function addWakes(part) {
   const positive = (name) => secondSteps(clientSeconds.numbers(name).map((ns) => (ns > 0 ? ns : NaN)));
   new Chart(part.grid, {
     title: "Worst of each second",
-    note: "how late sleeps ended, the longest pass of the loop, how long received bytes may have waited",
+    note:
+      "how late sleeps ended, the longest pass of the loop, how long received bytes may have waited" +
+      ofSources(),
     x: timeAxis,
     y: durationAxis("log", "time"),
     layers: () => [

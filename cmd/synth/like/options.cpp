@@ -93,10 +93,9 @@ LikeCommandLine parse_like_options(const std::vector<std::string>& arguments) {
                 parse_size, command.like.trees);
     flags.value("--rows", "N", "about this many rows; trees stay whole", nullptr, parse_size,
                 command.like.rows);
-    flags.value("--length", "T", "trees for a trace of length T", nullptr, parse_length,
-                command.like.length_ns);
-    flags.value("--rate", "R",
-                "rows per second: trees begin closer together, or further apart [recorded]",
+    flags.value("--length", "T", "trees that begin within T; the last ones may end later", nullptr,
+                parse_length, command.like.length_ns);
+    flags.value("--rate", "R", "rows per second: trees begin closer or further apart [recorded]",
                 nullptr, parse_like_rate, command.like.per_second);
     flags.value("--users", "N", "this many users, each with one tree after another [recorded]",
                 nullptr, parse_users, command.like.users);
@@ -116,7 +115,7 @@ LikeCommandLine parse_like_options(const std::vector<std::string>& arguments) {
         line.text = help_of(app);
         return line;
     } catch (const CLI::ParseError& error) {
-        return refused(error.what());
+        return refused(reason_of(error));
     }
     std::string why = unknown_argument(app);
     if (why.empty()) {

@@ -14,7 +14,7 @@ TEST(RingErrors, NameTheCauseAndTheRemedy) {
     const std::string filtered = ring_refusal(eperm, {.filtered = true, .kernel = "6.8"});
     EXPECT_NE(filtered.find("cannot set up io_uring on Linux 6.8: "), std::string::npos);
     EXPECT_NE(filtered.find("seccomp filter forbids it"), std::string::npos);
-    EXPECT_NE(filtered.find("cmd/containers/pod.yaml"), std::string::npos);
+    EXPECT_NE(filtered.find("driftless help pod.yaml"), std::string::npos);
 
     const std::string disabled = ring_refusal(eperm, {.disabled = 2, .kernel = "6.8"});
     EXPECT_NE(disabled.find("sysctl kernel.io_uring_disabled=0"), std::string::npos);

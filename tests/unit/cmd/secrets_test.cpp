@@ -17,6 +17,13 @@ TEST(Secrets, MaskUserPartsOfUrls) {
     EXPECT_EQ(mask_url("sk-1@host"), "***@host");
     EXPECT_EQ(mask_url("unix:@name"), "unix:@name");
     EXPECT_EQ(mask_url("http://host:80"), "http://host:80");
+    EXPECT_EQ(mask_url("http://user:w/rd@host:80/v1"), "http://***@host:80/v1");
+    EXPECT_EQ(mask_url("http:/user:word@host"), "http:/***@host");
+    EXPECT_EQ(mask_url("http://host:80/a:b@c"), "http://host:80/a:b@c");
+    EXPECT_EQ(mask_url("http://[::1]:80/a@b"), "http://[::1]:80/a@b");
+    EXPECT_EQ(mask_url("https//user:word@host/x"), "https//***@host/x");
+    EXPECT_EQ(mask_url("user:word@host//x"), "***@host//x");
+    EXPECT_EQ(mask_url("user:word@host:1//x#y"), "***@host:1//x#y");
 }
 
 // Parameters that carry credentials, whatever stands around them; others stay.
@@ -89,6 +96,19 @@ TEST(Secrets, MaskAssignments) {
     for (const char* other : {"", "=", "a=b", "OPENAI_API_KEY", "keys/a=b", "a?key=b"}) {
         EXPECT_EQ(assigned_secret_at(other), 0U) << other;
     }
+}
+
+// Nobody knows what a URL that cannot be read was meant to be.
+TEST(Secrets, MaskRefusedUrls) {
+    EXPECT_EQ(mask_refused("--url", "http://user:hunter2#@a:1"), "http://***@a:1");
+    EXPECT_EQ(mask_refused("--against", "http://user:hun?ter2@a"), "http://***@a");
+    EXPECT_EQ(mask_refused("--url", "https//user:hunter2@a"), "https//***@a");
+    EXPECT_EQ(mask_refused("--metrics", "http://a/x?k=hunter2"), "http://a/x?***");
+    EXPECT_EQ(mask_refused("--event", "+1s pots http://u:hunter2#@a/x"), "+1s pots http://***@a/x");
+    EXPECT_EQ(mask_refused("--url", "unix:@name"), "unix:@name");
+    EXPECT_EQ(mask_refused("--seed", "a@b?c"), "a@b?c");
+    EXPECT_EQ(mask_refused("--event", "+1s post http://u:hun ter2@a/x"), "+1s post http://***@a/x");
+    EXPECT_EQ(mask_refused("--url", "u:hunter2@a//x#y"), "***@a//x#y");
 }
 
 TEST(Secrets, MaskBackends) {

@@ -227,7 +227,9 @@ void finish_load(const KeptFlags& kept, Spelled& out) {
         const std::string flag = closed ? loop : "--max-inflight";
         add_flag(out, flag, users);
         out.typed_as.emplace_back(flag, "--concurrency");
-        add_note(out, "--concurrency " + users + " is taken as " + flag + " " + users +
+        const std::string taken =
+            flag == "--concurrency" ? "" : " is taken as " + flag + " " + users;
+        add_note(out, "--concurrency " + users + taken +
                           (flag == "--users" ? ": that many session trees are live"
                            : flag == "--concurrency"
                                ? ": that many rows are open, and one is sent when another has ended"

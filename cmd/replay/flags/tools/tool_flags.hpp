@@ -112,11 +112,11 @@ void note_unused(const KeptFlags& kept, std::initializer_list<std::string_view> 
 void set_argument(Spelled& out, std::string_view flag, std::string_view value);
 /// `--header K: V` of each "K=V".
 void add_headers(Spelled& out, std::string_view pairs);
-/// Where a tool looks for its server when nothing says it: `--host 127.0.0.1` and this port.
+/// The tool's default server, if the line names none: `--host 127.0.0.1` and this port.
 void add_default_server(Spelled& out, std::string_view port);
 /// Whether a decimal is above 0.
 bool is_positive(std::string_view text);
-/// A tokenizer's place on this host is ours, too; its name on a hub is noted. `--tokenizer`.
+/// A path of a tokenizer on this host becomes `--tokenizer`; a name on a hub is only noted.
 void finish_tokenizer(const KeptFlags& kept, Spelled& out);
 
 }  // namespace driftless

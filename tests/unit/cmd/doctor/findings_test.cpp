@@ -2,6 +2,7 @@
 #include "cmd/doctor/findings.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 
@@ -49,7 +50,7 @@ TEST(Doctor, HasARemedyInOneLineForWhateverIsNotWell) {
     HostReadings bad;  // nothing can be read, and nothing is there
     bad.ring.refusal = "cannot set up io_uring on Linux 5.10: denied; a seccomp filter forbids it";
     bad.facts.kernel = "Linux 5.10";
-    bad.cgroup = {0.5, 100'000, 3};
+    bad.cgroup = {0.5, 100'000, 3, 1 << 20};
     bad.engine_cpu_busy = 0.4;
     bad.lockable_bytes = 64 << 10;
     bad.clock = {"hpet", 900};
@@ -61,6 +62,11 @@ TEST(Doctor, HasARemedyInOneLineForWhateverIsNotWell) {
     bad.memory_available = 1;
     bad.folder_refusal = "Read-only file system";
     bad.why_no_calibration = "driftless calibrate has not run on this host";
+    bad.threads_started = 2;
+    bad.address_space_bytes = 1 << 20;
+    bad.file_bytes_max = 1 << 10;
+    bad.scheduling = {SCHED_IDLE, 0};
+    bad.network = Network::none;
     bad.interfaces = {{"eth0", 1500, true, true, true, true, 100, true, false}};
     int well = 0;
     for (const HostFinding& one : judge_host(bad)) {
@@ -95,12 +101,87 @@ TEST(Doctor, KnowsTheKernelThatBoundsAPass) {
 
 TEST(Doctor, HoldsTasksAgainstWhatARunMakes) {
     HostReadings host = good_host();
-    for (const auto& [left, grade] : {std::pair<std::int64_t, Grade>{7, Grade::fault},
-                                      {8, Grade::warning},
+    for (const auto& [left, grade] : {std::pair<std::int64_t, Grade>{1, Grade::fault},
+                                      {2, Grade::warning},
                                       {63, Grade::warning},
                                       {64, Grade::ok}}) {
         host.cgroup.tasks_left = left;
         EXPECT_EQ(finding_of(host, "tasks").grade, grade) << left;
+    }
+}
+
+// What a replay cannot do without, and what it does worse with: each at its limit.
+TEST(Doctor, SeesWhatKeepsAReplayFromRunning) {
+    HostReadings host = good_host();
+    host.threads_started = threads_needed - 1;
+    EXPECT_EQ(finding_of(host, "tasks").grade, Grade::warning);
+    EXPECT_TRUE(finding_of(host, "tasks").found.starts_with("7 threads could be started"));
+    host.threads_started = threads_least - 1;
+    EXPECT_EQ(finding_of(host, "tasks").grade, Grade::fault);
+    for (const auto& [kib, grade] : {std::pair<std::uint64_t, Grade>{199, Grade::fault},
+                                     {200, Grade::warning},
+                                     {256 << 10, Grade::ok}}) {
+        host.lockable_bytes = kib << 10;
+        EXPECT_EQ(finding_of(host, "locked memory").grade, grade) << kib;
+    }
+    for (const auto& [mib, grade] : {std::pair<std::int64_t, Grade>{79, Grade::fault},
+                                     {80, Grade::warning},
+                                     {1024, Grade::ok}}) {
+        host.cgroup.memory_bytes = mib << 20;
+        EXPECT_EQ(finding_of(host, "memory").grade, grade) << mib;
+    }
+    host.folder_bytes_free = std::uint64_t{2} << 30;
+    host.folder_files_free = 11;
+    EXPECT_EQ(finding_of(host, "folder of runs").grade, Grade::fault);
+    host.folder_files_free = 12;
+    EXPECT_EQ(finding_of(host, "folder of runs").grade, Grade::ok);
+    host.folder_bytes_free = 0;
+    EXPECT_EQ(finding_of(host, "folder of runs").grade, Grade::fault);
+    for (const auto& [files, grade] : {std::pair<std::uint32_t, Grade>{15, Grade::fault},
+                                       {16, Grade::warning},
+                                       {4095, Grade::warning},
+                                       {4096, Grade::ok}}) {
+        host.settings.file_limit = files;
+        EXPECT_EQ(finding_of(host, "open files").grade, grade) << files;
+    }
+    for (const auto& [mib, grade] : {std::pair<std::uint64_t, Grade>{135, Grade::fault},
+                                     {136, Grade::warning},
+                                     {1023, Grade::warning},
+                                     {1024, Grade::ok}}) {
+        host.address_space_bytes = mib << 20;
+        EXPECT_EQ(finding_of(host, "address space").grade, grade) << mib;
+    }
+    for (const auto& [kib, grade] : {std::pair<std::uint64_t, Grade>{15, Grade::fault},
+                                     {16, Grade::warning},
+                                     {(1 << 20) - 1, Grade::warning},
+                                     {1 << 20, Grade::ok}}) {
+        host.file_bytes_max = kib << 10;
+        EXPECT_EQ(finding_of(host, "file size").grade, grade) << kib;
+    }
+    host.facts.cpus_allowed = {0, 1, 2};
+    EXPECT_EQ(finding_of(host, "engine's CPU").grade, Grade::ok);
+    host.engine_cpu = {99, "--cpu"};
+    EXPECT_EQ(finding_of(host, "engine's CPU").grade, Grade::fault);
+    EXPECT_EQ(finding_of(host, "engine's CPU").remedy, "name another with --cpu, one of 0-2");
+}
+
+TEST(Doctor, WarnsOfARankBehindOthersAndOfNoNetwork) {
+    HostReadings host = good_host();
+    for (const auto& [scheduling, grade] :
+         {std::pair<SchedulingClass, Grade>{{SCHED_OTHER, 0}, Grade::ok},
+          {{SCHED_OTHER, -5}, Grade::ok},
+          {{SCHED_OTHER, 1}, Grade::warning},
+          {{SCHED_BATCH, 0}, Grade::warning},
+          {{SCHED_IDLE, 0}, Grade::warning},
+          {{SCHED_FIFO, 0}, Grade::ok}}) {
+        host.scheduling = scheduling;
+        EXPECT_EQ(finding_of(host, "scheduling").grade, grade) << scheduling.policy;
+    }
+    for (const auto& [network, grade] : {std::pair<Network, Grade>{Network::none, Grade::warning},
+                                         {Network::loopback, Grade::warning},
+                                         {Network::more, Grade::ok}}) {
+        host.network = network;
+        EXPECT_EQ(finding_of(host, "network").grade, grade);
     }
 }
 

@@ -94,6 +94,19 @@ TEST(SearchReport, SaysWhatWasFound) {
     EXPECT_NE(result_lines(report).find("raise --high"), std::string::npos);
 }
 
+// No probe ran: it says so, and no probe is blamed. What stopped the search is said on stderr.
+TEST(SearchReport, SaysThatNoProbeRan) {
+    const FindOptions options = options_of("users");
+    SearchReport report;
+    report.options = &options;
+    report.state = "stopped";
+    report.why = "a percentile of the SLO needs 100 requests";
+    const std::string said = result_lines(report);
+    EXPECT_NE(said.find("Knee            not known: no probe ran"), std::string::npos) << said;
+    EXPECT_EQ(said.find("spoiled"), std::string::npos) << said;
+    EXPECT_EQ(said.find("percentile"), std::string::npos) << said;
+}
+
 TEST(SearchReport, NamesWhatBinds) {
     const FindOptions options = options_of("users");
     SearchReport report;

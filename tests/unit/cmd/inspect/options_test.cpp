@@ -64,6 +64,7 @@ TEST(InspectOptions, AreRefusedWithARemedy) {
     EXPECT_TRUE(says(refusal({"t", "--start", "2s", "--end", "1s"}), "later than --start"));
     EXPECT_TRUE(says(refusal({"t", "--each", "--hash-block-report", "r"}), "remove --each"));
     EXPECT_TRUE(says(refusal({"t", "--json", "--hash-block-report", "-"}), "name a file"));
+    EXPECT_TRUE(says(refusal({"t", "--map"}), "--map needs a value (K=COLUMN,..)"));
     EXPECT_TRUE(says(refusal({"t", "--plots"}), "did you mean --plot?"));
 }
 

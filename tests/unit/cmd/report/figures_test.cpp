@@ -30,6 +30,7 @@ std::string unit_of(RunTable table, std::string_view name) {
 // All keys of a line in their order, but for arrays of numbers.
 TEST(Figures, AreTheKeysOfARecord) {
     Record record;
+    record.shard = 0;  // of a merged run, which has every key
     std::string line;
     append_jsonl(line, record);
     JsonDocument document;
@@ -78,6 +79,9 @@ TEST(Figures, OfTheClientAreThoseOfItsLines) {
     append_client_sample(line, ClientSample(), 0);
     JsonValue member = document.parse(line).value().first();
     for (const Figure& figure : figures_of(RunTable::client)) {
+        if (figure.name == "shard") {  // of merged runs
+            continue;
+        }
         EXPECT_EQ(figure.name, member.key());
         EXPECT_FALSE(figure.definition.empty()) << figure.name;
         member = member.next();

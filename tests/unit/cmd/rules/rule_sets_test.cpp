@@ -71,7 +71,7 @@ TEST(RuleSets, SaysWhatIsWrongWithAFile) {
     EXPECT_EQ(why("gate = 3\n"), "line 4: gate is not known; remove or correct it");
     EXPECT_EQ(why("rule = 3\n"), "line 4: rule is not written as [[rule]]");
     EXPECT_EQ(why("[[rule]]\nname = \"a\"\nmeasure = \"speed\"\n"),
-              "line 4: [[rule]] measure \"speed\" is not known; see cmd/rules/README.md");
+              "line 4: [[rule]] measure \"speed\" is not known; driftless help rules.md lists all");
     EXPECT_EQ(why("[[rule]]\nname = \"a\"\nmeasure = \"rows\"\nmin = \"3\"\n"),
               "line 7: min is not a number");
     EXPECT_NE(why("[[rule]]\nname = \"a\"\nmeasure = \"rows\"\nequals = \"3\"\n"), "");
@@ -90,7 +90,7 @@ TEST(RuleSets, FindsThemByNameOrFile) {
     EXPECT_NE(add_rule_set("agentx", sets), "") << "twice";
     EXPECT_EQ(add_rule_set("agentix", sets),
               "--rules \"agentix\" is not one of agentx-mvp, agentx, inferencex-993, "
-              "mlperf-agentic, or a file (FILE.toml)");
+              "mlperf-agentic, or a file (FILE.toml); did you mean agentx?");
     EXPECT_TRUE(
         add_rule_set("nowhere.toml", sets).starts_with("--rules nowhere.toml cannot be read: "));
     EXPECT_EQ(sets.sets.size(), 1U);

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+
+#include "cmd/help/shipped_files.hpp"
 
 namespace driftless {
 namespace {
@@ -18,8 +21,9 @@ TEST(MappingFile, ReadsAndRefuses) {
     const std::string head = "engine = \"x\"\nprefixes = [\"x:\"]\n";
     EXPECT_EQ(why(head + "[[figure]]\nname = \"running\"\nmetrics = \"x:a\"\n"), "");
     EXPECT_EQ(why("engine = \"x\"\nfigure = []\n"), "line 1: prefixes is missing");
-    EXPECT_EQ(why(head + "[[figure]]\nname = \"runing\"\nmetrics = \"x:a\"\n"),
-              "line 3: [[figure]] name \"runing\" is not known; see engine/scrape/README.md");
+    EXPECT_EQ(
+        why(head + "[[figure]]\nname = \"runing\"\nmetrics = \"x:a\"\n"),
+        "line 3: [[figure]] name \"runing\" is not known; driftless help metrics.md lists all");
     EXPECT_EQ(why(head + "[[figure]]\nname = \"running\"\n"),
               "line 3: [[figure]] running: metrics is missing");
     EXPECT_EQ(why(head + "[[figure]]\nname = \"running\"\nmetrics = \"a\"\nlabel = \"b\"\n"),
@@ -36,6 +40,16 @@ TEST(MappingFile, ShippedOnesCoverTheEngines) {
     }
     EXPECT_EQ(engines, (std::set<std::string>{"atom", "dynamo", "llamacpp", "power", "sglang",
                                               "tgi", "trtllm", "vllm"}));
+}
+
+// The refusal of an unknown name points to this page.
+TEST(MappingFile, ThePageListsEveryFigure) {
+    const ShippedFile* const page = find_shipped_file("metrics.md");
+    ASSERT_NE(page, nullptr);
+    for (std::size_t i = 0; i < server_figures; ++i) {
+        const std::string name = name_of(static_cast<ServerFigure>(i));
+        EXPECT_NE(page->text.find("`" + name + "`"), std::string_view::npos) << name;
+    }
 }
 
 }  // namespace

@@ -65,6 +65,17 @@ TEST(ProgressLine, CountsRowsWhereTheEndIsNotKnown) {
               "worst drift 0 ns");
 }
 
+// Users send more when answers have come: none is "to go" before, and the end is not known.
+TEST(ProgressLine, CountsAnswersThatUsersWaitFor) {
+    Progress progress = at(12 * s, 11);
+    progress.rows = 11;
+    progress.rows_open = true;
+    progress.left_ns.reset();
+    progress.inflight = 3;
+    EXPECT_EQ(progress_text(progress, {}),
+              "0:12 / 3 answers to come  11 sent  3 open  worst drift 0 ns");
+}
+
 // Failures by kind; what was never sent has not failed.
 TEST(ProgressLine, NamesFailuresByKind) {
     Progress progress = at(3'661 * s, 4210);

@@ -128,7 +128,8 @@ TEST(SummaryTable, HasEightyColumns) {
          {"7 longer than asked", "1,234,567 shorter", "\nNo ITL ", ": --continuous-usage may",
           "held by --max-inflight", "held by token budgets", "held by a limit of this host",
           "contain answers of this run", "TCP segments of 1,234,567 rows",
-          "in the server's blocks of 512", "split of the overhead unknown", "by up to -12345"}) {
+          "in the server's blocks of 512", "how many template tokens come before the",
+          "by up to -12345"}) {
         EXPECT_NE(table.find(part), table.npos) << part << table;
     }
     for (const std::string& line : lines_of(table)) {
@@ -147,7 +148,7 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
           "                sent\n",
           "\nFailed          http_5xx 89\n",
           "\n                89 rows, http_5xx 500: the server ran out of memory while it ...\n",
-          "\nTainted         12 records",
+          "\nTainted         12 rows",
           "\nLoad            12,000 sent in 3600.00 s: 3.33/s, 3.31 ok/s; at most 312 open\n",
           "\nTokens          144,793,823 in, 4,122,048 out", "\nGoodput         1.67/s: 6,000 of",
           "\nms                    mean       p50       p90       p95       p99       max\n",
@@ -156,11 +157,47 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
           "\nServers         http://a:8000/v1/chat/completions: 6,015 rows",
           "\nPrompts         12,000 of exactly the recorded length",
           "\nCache           77,156,352 tokens expected, 77,156,352 hit (100.00 %)",
-          "\nDrift           p50 1.00, p99 4.00, worst 5.00 us; late rows: guard 1,920\n"}) {
+          "\nDrift           p50 1.00, p99 4.00, worst 5.00 us; late by cause: guard 1,920\n"}) {
         const std::size_t found = table.find(part, at);
         EXPECT_NE(found, table.npos) << part << table;
         at = found == table.npos ? at : found;
     }
+}
+
+std::string lines_of_label(const char* label, const SummaryFigures& f, const SummaryInfo& i);
+
+// Recorded requests have no recorded length: nothing to compare with is not "0 not reported".
+TEST(SummaryTable, SaysWhereThereIsNoLengthToCompareWith) {
+    SummaryFigures f = figures();
+    f.prompts = {};
+    f.outputs_exact = 0;
+    f.outputs_unknown = f.outputs_unrecorded = 24;
+    EXPECT_TRUE(
+        lines_of_label("Prompts", f, info()).starts_with("no recorded length to compare with"));
+    EXPECT_EQ(lines_of_label("Outputs", f, info()), "no recorded length to compare with");
+    f.outputs_exact = 3;
+    f.outputs_unknown = 25;
+    EXPECT_EQ(lines_of_label("Outputs", f, info()),
+              "3 of the recorded length, 0 shorter, 0 longer, 1 not counted, 24 without a recorded "
+              "length");
+}
+
+// The best whole second of a run that is shorter than one says nothing.
+TEST(SummaryTable, ShowsNoPeakOfAShortRun) {
+    SummaryFigures f = figures();
+    f.timeline.max_output_tokens_per_s = 384;
+    f.output_throughput = 1102;
+    f.duration_ns = 999'999'999;
+    EXPECT_EQ(lines_of_label("Tokens", f, info()),
+              "144,793,823 in, 4,122,048 out; out 1,102/s; both 41,366/s");
+    f.duration_ns = 1'000'000'000;
+    EXPECT_EQ(
+        lines_of_label("Tokens", f, info()),
+        "144,793,823 in, 4,122,048 out; out 1,102/s, peak 384/s (of whole seconds; the run is "
+        "too short for it); both 41,366/s");
+    f.timeline.max_output_tokens_per_s = 1102;
+    EXPECT_EQ(lines_of_label("Tokens", f, info()),
+              "144,793,823 in, 4,122,048 out; out 1,102/s, peak 1,102/s; both 41,366/s");
 }
 
 /// The lines of a label, joined.

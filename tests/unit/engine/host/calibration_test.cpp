@@ -29,6 +29,7 @@ Calibration example() {
     c.connections_max = 19'936;
     c.steal_share = 0.125;
     c.run_delay_share = 0.5;
+    c.engines = 3;
     return c;
 }
 
@@ -88,24 +89,40 @@ TEST(Calibration, HasAFloorWithoutRehearsals) {
 
 TEST(Calibration, HoldsForOneKernelAndOneMachine) {
     HostFacts host = example_host();
-    EXPECT_EQ(why_not_of(example(), host, false), "");
+    EXPECT_EQ(why_not_of(example(), host, {.engines = 3}), "");
     host.cpus_online = 4;
-    EXPECT_NE(why_not_of(example(), host, false).find("8 x"), std::string::npos);
+    EXPECT_NE(why_not_of(example(), host, {.engines = 3}).find("8 x"), std::string::npos);
     host.kernel = "Linux 6.9.0";
-    EXPECT_NE(why_not_of(example(), host, false).find("6.9.0"), std::string::npos);
+    EXPECT_NE(why_not_of(example(), host, {.engines = 3}).find("6.9.0"), std::string::npos);
+}
+
+// Engines disturb each other: what one alone promises says nothing of one among three, nor the
+// other way what three read of one.
+TEST(Calibration, HoldsForItsNumberOfEngines) {
+    const HostFacts host = example_host();
+    EXPECT_EQ(why_not_of(example(), host, {.engines = 1}),
+              "the calibration was made with 3 engines, but this run has 1");
+    EXPECT_NE(why_not_of(example(), host, {.engines = 4}), "");
+    EXPECT_EQ(why_not_of(example(), host, {.engines = engines_auto}), "") << "not decided yet";
+    JsonDocument document;
+    std::string text = to_json(example());
+    text.erase(text.find("\"engines\":3,"), 12);
+    const Result<Calibration> older = read_calibration(document, text);
+    ASSERT_TRUE(older);
+    EXPECT_EQ(older.value().engines, 1u);
 }
 
 // What a thread before all others promises says nothing of one among them; the other way it holds.
 TEST(Calibration, OfAnotherPriorityHoldsOneWay) {
     const HostFacts host = example_host();
-    EXPECT_EQ(why_not_of(example(), host, true), "");
+    EXPECT_EQ(why_not_of(example(), host, {.realtime = true, .engines = 3}), "");
     Calibration realtime = example();
     realtime.realtime = true;
     JsonDocument document;
     const Result<Calibration> read = read_calibration(document, to_json(realtime));
     ASSERT_TRUE(read);
-    EXPECT_EQ(why_not_of(read.value(), host, true), "");
-    EXPECT_NE(why_not_of(read.value(), host, false).find("this run has no --realtime"),
+    EXPECT_EQ(why_not_of(read.value(), host, {.realtime = true, .engines = 3}), "");
+    EXPECT_NE(why_not_of(read.value(), host, {}).find("this run has no --realtime"),
               std::string::npos);
 }
 

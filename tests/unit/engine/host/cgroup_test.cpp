@@ -40,10 +40,15 @@ TEST_F(Cgroup, TakesTheLeastOfAllGroupsAbove) {
     put("a/pids.current", "40");
     put("a/b/pids.max", "90");
     put("a/b/pids.current", "10");
+    put("a/memory.max", "1000");
+    put("a/b/memory.max", "max");
     const CgroupLimits limits = read_cgroup_limits("0::/a/b\n", root());
     EXPECT_EQ(limits.cpus, 1.5);
     EXPECT_EQ(limits.period_us, 100'000);
     EXPECT_EQ(limits.tasks_left, 60);
+    EXPECT_EQ(limits.memory_bytes, 1000);
+    EXPECT_TRUE(limits.known);
+    EXPECT_FALSE(read_cgroup_limits("", root()).known);
 }
 
 TEST_F(Cgroup, ReadsTheRootWhereAContainerSeesNoMore) {
@@ -58,10 +63,12 @@ TEST_F(Cgroup, ReadsTheFirstVersionToo) {
     put("cpu,cpuacct/docker/cpu.cfs_period_us", "100000");
     put("pids/docker/1/pids.max", "20");
     put("pids/docker/1/pids.current", "20");
-    const CgroupLimits limits =
-        read_cgroup_limits("4:cpu,cpuacct:/docker/1\n3:pids:/docker/1\n0::/\n", root());
+    put("memory/docker/1/memory.limit_in_bytes", "4096");
+    const CgroupLimits limits = read_cgroup_limits(
+        "4:cpu,cpuacct:/docker/1\n3:pids:/docker/1\n5:memory:/docker/1\n0::/\n", root());
     EXPECT_EQ(limits.cpus, 2.0);
     EXPECT_EQ(limits.tasks_left, 0);
+    EXPECT_EQ(limits.memory_bytes, 4096);
 }
 
 }  // namespace

@@ -45,5 +45,10 @@ TEST(EngineCpus, LeaveACoreToTheWriter) {
     EXPECT_EQ(engines_for({3}, {}), 1u);
 }
 
+TEST(EngineCpus, LeaveTheOthersToAllElse) {
+    EXPECT_EQ(cpus_beside({7, 6}, eight), (Cpus{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(cpus_beside({1, 0, 1}, {0, 1}), (Cpus{0, 1})) << "there is no other";
+}
+
 }  // namespace
 }  // namespace driftless

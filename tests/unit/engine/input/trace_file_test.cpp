@@ -241,10 +241,39 @@ TEST(TraceFile, RefusesWhatIsNotThere) {
     EXPECT_EQ(missing.first_error(),
               "/no/such/trace.jsonl: No such file or directory; name a file, a folder, or - for "
               "standard input");
+    EXPECT_EQ(read({"http://user:word@host:1"}).first_error(),
+              "http://..: No such file or directory; a server is named with --url, a trace as "
+              "a file, a folder, or - for standard input");
+    EXPECT_EQ(read({""}).first_error(),
+              "the name of the trace file is empty; name a file, a folder, or - for standard "
+              "input");
     const TempFile empty("empty", "");
     EXPECT_EQ(read({empty.path()}).first_error(),
               empty.path() + ": has no rows; a trace needs at least one");
     EXPECT_EQ(read({"/no/such/a", "/no/such/b"}).errors.count, 2U);
+}
+
+// One row is one row.
+TEST(TraceFile, CountsOneRow) {
+    const TempFile file(
+        "one.jsonl", R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]})");
+    EXPECT_TRUE(read({file.path()}).has_note("span 0.000 s, 1 row, max 1 row at one instant"));
+}
+
+// The folder of a run is one error, which says how to repeat the run.
+TEST(TraceFile, RefusesTheFolderOfARun) {
+    const ScratchFolder run;
+    for (const char* name : {"run.json", "requests.jsonl", "fired.jsonl", "summary.json"}) {
+        run.write(name, "{}\n");
+    }
+    const Reading got = read({run.path()});
+    EXPECT_FALSE(got.usable);
+    EXPECT_EQ(got.errors.count, 1U);
+    EXPECT_EQ(got.first_error(), run.path() +
+                                     ": is the folder of a run, not a trace; repeat the run with "
+                                     "replay --from " +
+                                     run.path() + ", or make a trace of it: convert " + run.path() +
+                                     " -o FILE");
 }
 
 // A line beyond the limit is refused by its number.

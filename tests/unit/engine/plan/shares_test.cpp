@@ -142,5 +142,26 @@ TEST(Shares, DivideANumberWithoutLosingAny) {
     }
 }
 
+// Engines within shards: numbers that no two have, and all of them.
+TEST(Shares, PlacesWithinPlacesNumberAll) {
+    std::vector<std::uint32_t> numbers;
+    for (std::uint32_t shard = 0; shard < 3; ++shard) {
+        for (std::uint32_t engine = 0; engine < 4; ++engine) {
+            const ShardPlace place = ShardPlace{engine, 4}.within({shard, 3});
+            EXPECT_EQ(place.count, 12u);
+            for (std::uint32_t own = 0; own < 5; ++own) {
+                numbers.push_back(place.number_of(own));
+                // As the engine numbers it, then the shard.
+                EXPECT_EQ(numbers.back(),
+                          (ShardPlace{shard, 3}.number_of(ShardPlace{engine, 4}.number_of(own))));
+            }
+        }
+    }
+    std::sort(numbers.begin(), numbers.end());
+    for (std::uint32_t number = 0; number < 60; ++number) {
+        EXPECT_EQ(numbers[number], number);
+    }
+}
+
 }  // namespace
 }  // namespace driftless

@@ -69,7 +69,7 @@ TEST(Hints, KnowTheApi) {
                               "; start vLLM with --enable-force-include-usage");
     found.has_completion_tokens = true;
     EXPECT_EQ(hint(described), "the template has no event.prompt_tokens: " + unverified);
-    EXPECT_EQ(hint(chat), "usage has no prompt tokens: " + unverified);
+    EXPECT_EQ(hint(chat), "the server's usage has no prompt_tokens, or counts 0: " + unverified);
     form.prompt_tokens = JsonPointer::parse("/n").value();
     described = dialect_of(form);
     EXPECT_EQ(hint(described),

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
+
+#include "engine/stats/reasons.hpp"
 
 namespace driftless {
 namespace {
@@ -46,6 +49,49 @@ TEST(Blame, AStopFarBeforeTheWaitExcusesNothing) {
     const Blame blame = blame_of(stream_that_waited(300'000'000), totals);
     EXPECT_EQ(blame.host, 0u);
     EXPECT_EQ(blame.client, 1u);
+}
+
+std::string host_reason(const ClientTotals& totals) {
+    Reasons reasons;
+    add_host_reason(blame_of(stream_that_waited(second_ns), totals), totals, reasons);
+    return reasons.empty() ? "" : reasons.front();
+}
+
+// A stop of 2 s ends in a second of which others took a part: two figures, each with its own words.
+TEST(Blame, AStopLongerThanASecondIsToldApartFromTheShareOfASecond) {
+    ClientTotals totals = ten_seconds();
+    totals.each[4].gap_max_ns = 2 * second_ns;
+    totals.each[4].receive_delay_max_ns = second_ns;
+    EXPECT_EQ(host_reason(totals),
+              "at that time the engine was stopped or kept from its CPU for up to 2000.000 ms "
+              "without a break");
+    totals.each[4].taken_ns = 136'494'000;
+    EXPECT_EQ(
+        host_reason(totals),
+        "at that time others used the CPU for 136.494 ms of a second (13.6 %); the engine was "
+        "stopped or kept from its CPU for up to 2000.000 ms without a break");
+}
+
+// Of several engines the one is named that was stopped, and that whose CPU others had.
+TEST(Blame, NamesTheEngine) {
+    ClientTotals totals;
+    for (std::int64_t engine = 0; engine < 3; ++engine) {
+        ClientSample second;
+        second.engine = engine;
+        second.to_ns = second_ns;
+        second.spin_gap_max_ns = engine == 1 ? 2 * second_ns : 0;
+        second.run_delay_ns = engine == 2 ? second_ns / 4 : 0;
+        second.busy_fire_ns = engine == 0 ? second_ns / 2 : 0;
+        totals.add(second);
+    }
+    EXPECT_EQ(host_reason(totals),
+              "at that time others used the CPU of engine 2 for 250.000 ms of a second (25.0 %); "
+              "engine 1 was stopped or kept from its CPU for up to 2000.000 ms without a break");
+    Reasons reasons;
+    add_load_reason(totals, reasons);
+    EXPECT_EQ(reasons.front(),
+              "engine 0 was busy for at most 50.0 % of a second, and nothing was lost; others used "
+              "the CPU of engine 2 for at most 25.0 % of a second");
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "proto/core/hash.hpp"
 
@@ -37,6 +39,33 @@ TEST(Sample, RanksAtTheBorders) {
     EXPECT_EQ(nearest_rank(1, 250), 1u);
     EXPECT_EQ(nearest_rank(2, 500), 1u);
     EXPECT_EQ(Sample().distribution().count, 0u);
+}
+
+// Many numbers are sorted without comparing them, to the same order: of both signs, fractions, and
+// far apart; on both sides of the count from which that is done.
+TEST(Sample, SortsManyNumbers) {
+    Random random(7);
+    for (const std::size_t count : {2047U, 2048U, 5000U}) {
+        Sample sample;
+        std::vector<double> values;
+        for (std::size_t i = 0; i < count; ++i) {
+            const double sign = random.uniform() < 0.3 ? -1 : 1;
+            values.push_back(i % 9 == 0 ? 0.0 : sign * std::pow(10.0, 40 * random.uniform() - 20));
+            sample.add(values.back());
+        }
+        std::sort(values.begin(), values.end());
+        const Distribution d = sample.distribution();
+        EXPECT_EQ(d.min, values.front());
+        EXPECT_EQ(d.max, values.back());
+        double sum = 0;
+        for (const double value : values) {
+            sum += value;
+        }
+        EXPECT_EQ(d.mean, sum / static_cast<double>(count));  // in the same order, to the last bit
+        for (std::size_t i = 0; i < percentiles.size(); ++i) {
+            EXPECT_EQ(d.at[i], values[nearest_rank(count, percentiles[i].per_mille) - 1]);
+        }
+    }
 }
 
 // Over nine decades the histogram stays within 0.1 % of the exact sample, and its mean, std, min

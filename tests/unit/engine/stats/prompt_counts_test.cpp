@@ -45,7 +45,8 @@ TEST(PromptCounts, AConstantIsTheOverhead) {
     EXPECT_NE(more.explanation.find("--overhead 9,3 "), std::string::npos) << more.explanation;
     EXPECT_NE(by(-6).explanation.find("--overhead 0,2 "), std::string::npos);
     EXPECT_NE(by(-8).explanation.find("--overhead 0,0 "), std::string::npos);
-    EXPECT_EQ(by(-9).cause, PromptCause::mixed) << "no template is shorter than nothing";
+    EXPECT_EQ(by(-9).cause, PromptCause::words) << "no template is shorter than nothing";
+    EXPECT_NE(by(-9).explanation.find("counts 9 tokens fewer than were sent"), std::string::npos);
 }
 
 // One word in ten costs two tokens: the difference grows, and the words are to blame; so they are

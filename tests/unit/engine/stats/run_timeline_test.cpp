@@ -113,5 +113,39 @@ TEST(RunTimeline, RowsThatFailedBeforeTheyWereSent) {
     EXPECT_EQ(of({refused}).duration_ns, 4 * s);
 }
 
+// Shards go side by side: their segments are no parts of one time, and what they have open at once
+// is open at once.
+TEST(RunTimeline, ShardsGoSideBySide) {
+    std::vector<Record> records = {
+        row_of(0, 0, 0, 10 * s),
+        row_of(0, s, s, 9 * s),
+        row_of(0, 5 * s, 5 * s, 12 * s),
+    };
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        records[i].shard = static_cast<std::uint32_t>(i);
+    }
+    EXPECT_EQ(of(records).duration_ns, 12 * s);
+    EXPECT_EQ(of(records).max_concurrent_requests, 3U);
+    EXPECT_EQ(of(records).spans.size(), 1U);
+}
+
+// Two shards side by side, one of which was killed and finished later: that is a stretch of its
+// own.
+TEST(RunTimeline, AShardThatIsFinishedLaterIsNoPartOfTheFirst) {
+    const auto of_shard = [](std::uint32_t shard, Record record) {
+        record.shard = shard;
+        return record;
+    };
+    RunTimeline timeline;
+    timeline.add(of_shard(0, row_of(0, 0, 0, 4 * s)));
+    timeline.add(of_shard(1, row_of(0, 1 * s, 1 * s, 3 * s)));
+    EXPECT_EQ(timeline.figures().duration_ns, 4 * s);
+    EXPECT_EQ(timeline.figures().max_concurrent_requests, 2u);
+    timeline.add(of_shard(1, row_of(1, 2 * s, 2 * s, 5 * s)));
+    EXPECT_EQ(timeline.figures().duration_ns, 7 * s);
+    EXPECT_EQ(timeline.figures().max_concurrent_requests, 2u);
+    EXPECT_FALSE(timeline.figures().sent_rate);
+}
+
 }  // namespace
 }  // namespace driftless

@@ -58,6 +58,28 @@ TEST(WarmCache, IsUnknownWhereNothingTells) {
     EXPECT_TRUE(holds(json_of(SummaryFigures(), CacheProbe()), "\"warm\":null"));
 }
 
+// Users of several shards share prefixes that the forecast of each shard does not know of.
+TEST(WarmCache, RowsThatAreForecastApartDoNotTell) {
+    SummaryFigures merged = rows(90'000);
+    merged.shard_role = {.others_send = false, .merged = true, .forecast_apart = true};
+    EXPECT_EQ(was_warm(merged, probe(CacheState::cold)), std::optional(false));
+    EXPECT_EQ(warm_warning(merged, probe(CacheState::cold)), "");
+    const std::string told = warm_warning(merged, probe(CacheState::warm, 1008));
+    EXPECT_TRUE(holds(told, "repeat with another --cache-salt WORD, the same for all")) << told;
+}
+
+// Rows of one shard hit what others sent: its own probe is all that tells.
+TEST(WarmCache, RowsOfAShardDoNotTell) {
+    SummaryFigures of_shard = rows(90'000);
+    of_shard.shard_role.others_send = true;
+    EXPECT_EQ(was_warm(of_shard, probe(CacheState::unknown)), std::nullopt);
+    EXPECT_EQ(was_warm(of_shard, probe(CacheState::cold)), std::optional(false));
+    EXPECT_EQ(was_warm(of_shard, probe(CacheState::warm, 1008)), std::optional(true));
+    EXPECT_EQ(warm_warning(of_shard, probe(CacheState::cold)), "");
+    of_shard.cached_tokens = of_shard.expected_cached_tokens_reported;
+    EXPECT_EQ(was_warm(of_shard, probe(CacheState::unknown)), std::nullopt);
+}
+
 TEST(WarmCache, WarnsWithTheRemedyOnce) {
     const std::string text = warm_warning(rows(), probe(CacheState::warm, 1008));
     EXPECT_TRUE(holds(text, "1008 of 1024 tokens")) << text;
@@ -78,7 +100,7 @@ TEST(WarmCache, AColdProbeExplainsSmallerBlocks) {
 TEST(WarmCache, IsAReasonOfTheVerdict) {
     EXPECT_EQ(warm_reason(rows(), probe(CacheState::cold)), "");
     const std::string reason = warm_reason(rows(), probe(CacheState::warm, 1008));
-    EXPECT_TRUE(holds(reason, "not caused by the client: the prefix cache was warm")) << reason;
+    EXPECT_TRUE(holds(reason, "the server, not the client: its prefix cache was warm")) << reason;
 }
 
 TEST(WarmCache, StatesHaveNames) {

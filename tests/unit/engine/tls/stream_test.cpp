@@ -375,7 +375,10 @@ TEST(TlsContext, NamesTheWrongFile) {
         return why;
     };
     EXPECT_EQ(why_not({true, "/no/such.pem", "", ""}),
-              "--ca /no/such.pem: No such file or directory");
+              "--ca /no/such.pem: No such file or directory; name a PEM file with certificates");
+    EXPECT_EQ(why_not({true, "", ours.server.cert, ""}),
+              "--cert " + ours.server.cert +
+                  ": has no private key that can be read without a pass phrase; give --key FILE");
     EXPECT_TRUE(why_not({true, ours.server.key, "", ""}).starts_with("--ca " + ours.server.key));
     EXPECT_TRUE(why_not({true, "", "/no/such.pem", ""}).starts_with("--cert /no/such.pem: "));
     EXPECT_TRUE(why_not({true, "", ours.server.cert, ours.authority.key})

@@ -161,6 +161,17 @@ TEST(Generic, ListsRowsThatBreakTheRule) {
     EXPECT_EQ(fixed.trace.rows_uncovered, 1U);
 }
 
+// A mapped column may have a dot in its name.
+TEST(Generic, KnowsColumnsWithDots) {
+    const ReadOptions map = mapped({{"time", "a.b"}}, "s");
+    const Reading csv = read({"a.b,in,out", "1,1,1"}, map);
+    ASSERT_TRUE(csv.usable) << csv.first_error();
+    EXPECT_EQ(csv.trace.unknown_keys, 0U);
+    const Reading json = read({R"({"a.b":1,"in":1,"out":1})"}, map);
+    ASSERT_TRUE(json.usable) << json.first_error();
+    EXPECT_EQ(json.trace.unknown_keys, 0U);
+}
+
 // A map that names what is not there is one error, not one a row.
 TEST(Generic, ChecksTheMap) {
     const std::vector<std::string> lines = {"when,in,out,user", "1,1,1,a", "2,1,1,a"};
@@ -175,8 +186,12 @@ TEST(Generic, ChecksTheMap) {
         "t.jsonl:2: --map \"time=x\" does not name a column; columns are wh\\u001b[2Jen, in, out");
     const Reading untimed = read({"in,out", "1,1"}, mapped({{"in", "in"}, {"out", "out"}}, "s"));
     EXPECT_EQ(untimed.first_error(),
-              "t.jsonl:2: --map \"time=time\" does not name a column; columns are in, out; name "
-              "the one with arrival times; if there is none, use replay --rate R");
+              "t.jsonl:2: --map does not say which column has the arrival times; add time=COLUMN "
+              "to it; columns are in, out; if none has times, use replay --rate R");
+    const Reading endless = read({"when,in", "1,1"}, mapped({{"time", "when"}}, "s"));
+    EXPECT_EQ(endless.first_error(),
+              "t.jsonl:2: --map does not say which column has the output tokens; add out=COLUMN "
+              "to it; columns are when, in");
     const Reading session = read(lines, mapped({{"time", "when"}, {"session", "usr"}}, "s"));
     EXPECT_EQ(session.first_error(),
               "--map \"session=usr\" names a column that no row has; other columns are user");

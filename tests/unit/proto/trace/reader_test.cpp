@@ -45,6 +45,7 @@ TEST(Reader, NamesForeignFormats) {
           "RAGPulse");
     looks(R"({"session_id": "a", "turns": [{"messages": []}]})", "AIPerf conversations");
     looks(R"({"captureData": {}, "eventMetadata": {}})", "SageMaker");
+    looks(R"({"row": 0, "request": 0, "due_ns": 0, "fired_ns": 12})", "the records of a run");
     looks(R"([{"id": "a", "conversations": []}])", "--dataset FILE");
     looks("PAR1\x15\x04", "a Parquet file; convert it to JSON lines");
     looks("ARROW1\x15\x04", "an Arrow file; convert it to JSON lines");
@@ -59,6 +60,27 @@ TEST(Reader, NamesForeignFormats) {
     looks(R"({"hello": "world"})", "a known format; this version reads mooncake");
     looks("hello", "neither a JSON object nor a CSV header");
     looks("when,who,what", "a known format; name the columns with --map time=COLUMN");
+}
+
+// A NUL byte is named as what it is, with its line and byte, wherever it stands.
+TEST(Reader, NamesNulBytes) {
+    const std::string one = row("0", 1, 1, "0");
+    const std::string nul(1, '\0');
+    const auto refuses = [&nul](const std::vector<std::string>& lines, const std::string& where,
+                                std::size_t byte) {
+        const std::string text = read(lines).first_error();
+        EXPECT_TRUE(text.starts_with("t.jsonl:" + where + ": ")) << text;
+        EXPECT_NE(text.find("has a NUL byte, at byte " + std::to_string(byte) +
+                            "; remove it: tr -d '\\0' < FILE > NEW_FILE"),
+                  std::string::npos)
+            << text;
+    };
+    refuses({one + nul}, "1", one.size() + 1);
+    refuses({one, one + nul}, "2", one.size() + 1);
+    refuses({one, nul + nul}, "2", 1);
+    refuses({"{\"time" + nul + "stamp\": 0}"}, "1", 7);
+    refuses({"{", one.substr(1) + nul}, "2", one.size());
+    EXPECT_NE(read({nul + nul}).first_error().find("looks like a binary file"), std::string::npos);
 }
 
 // JSON with such line ends is no JSON; the remedy is that of the line ends.
@@ -251,7 +273,7 @@ TEST(TraceReader, SaysWhereALongLineIsDamaged) {
     refused(rows + "{\"timestamp\": \"\xff\"}]",
             "is not JSON, at byte " + std::to_string(rows.size() + 16), "timestamp", "array of");
     refused(rows + "{\"timestamp\": \"" + std::string(1, '\0') + "\"}]",
-            "is not JSON, at byte " + std::to_string(rows.size() + 16), "timestamp", "array of");
+            "has a NUL byte, at byte " + std::to_string(rows.size() + 16), "timestamp", "tr -d");
     refused(rows + "{\"timestamp\": 7, \"inp",
             "ends too early, at byte " + std::to_string(rows.size() + 22), "\"inp", "cut off");
     refused(row.substr(0, 20), "ends too early, at byte 21", row.substr(0, 20), "cut off");

@@ -78,7 +78,7 @@ TEST(RunCell, WarmSpoiledAndFailedRunsAreInNoMean) {
     EXPECT_EQ(table.cells[0].shown, Indices{0});
     EXPECT_TRUE(table.cells[0].counts);
     EXPECT_DOUBLE_EQ(figure_of(table, table.cells[0], figure("ttft:p99"))->mean, 10);
-    EXPECT_EQ(table.runs[2].left_out, "spoiled by the client: slow");
+    EXPECT_EQ(table.runs[2].left_out, "its verdict is client-limited: slow");
     EXPECT_EQ(table.runs[3].left_out, "stopped early: errors > 5 %");
 }
 

@@ -35,6 +35,8 @@ TEST(ConnectionRoom, NeverNone) {
     EXPECT_EQ(connections_most({10, 0}), 1u);
     EXPECT_EQ(connections_most({1 << 20, 0}), 65'536u);
     EXPECT_NE(why_too_many(65'537, "x", {1 << 20, 0}).find("65536"), std::string::npos);
+    EXPECT_TRUE(why_too_many(9, "x", {files_reserved + 1, 0, 2})
+                    .ends_with("or use --engines 1 and hold rows back with --max-inflight 1"));
 }
 
 Plan due_at(const std::vector<std::int64_t>& instants) {

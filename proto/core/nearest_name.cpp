@@ -1,7 +1,9 @@
-#include "cmd/nearest_name.hpp"
+#include "proto/core/nearest_name.hpp"
 
 #include <algorithm>
 #include <cstddef>
+
+#include "proto/core/letter_case.hpp"
 
 namespace driftless {
 
@@ -62,6 +64,11 @@ std::string names_begun(std::string_view typed, std::size_t dashes,
 }  // namespace
 
 std::string nearest_name(std::string_view typed, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+        if (typed != name && equal_ignoring_case(typed, name)) {
+            return name;
+        }
+    }
     constexpr std::size_t edits_max = 2;
     const std::size_t dashes = std::min(typed.find_first_not_of('-'), typed.size());
     std::size_t least = edits_max + 1;
@@ -71,8 +78,8 @@ std::string nearest_name(std::string_view typed, const std::vector<std::string>&
         const std::size_t edits = edits_between(typed, name);
         const std::size_t shared = shared_beginning(typed, name);
         // Two edits make almost any short name of another, as --api of --qps: its first letter
-        // must be right.
-        if (edits == edits_max && shared <= dashes) {
+        // must be right, and one letter more must be left.
+        if (edits == edits_max && (shared <= dashes || name.size() <= dashes + edits)) {
             continue;
         }
         if (edits < least || (edits == least && edits <= edits_max && shared > most_shared)) {
@@ -82,6 +89,20 @@ std::string nearest_name(std::string_view typed, const std::vector<std::string>&
         }
     }
     return nearest.empty() ? names_begun(typed, dashes, names) : nearest;
+}
+
+std::string did_you_mean(std::string_view typed, std::string_view list) {
+    list = list.substr(0, list.find_first_of(";("));
+    std::vector<std::string> names;
+    while (!list.empty()) {
+        const std::size_t end = std::min(list.find_first_of(", "), list.size());
+        if (const std::string_view name = list.substr(0, end); !name.empty() && name != "or") {
+            names.emplace_back(name);
+        }
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    const std::string nearest = nearest_name(typed, names);
+    return nearest.empty() ? "" : "; did you mean " + nearest + "?";
 }
 
 }  // namespace driftless

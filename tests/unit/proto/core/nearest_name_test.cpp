@@ -1,5 +1,5 @@
 // A mistyped name leads to the one that was meant, and to none where nothing is near.
-#include "cmd/nearest_name.hpp"
+#include "proto/core/nearest_name.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,6 +36,22 @@ TEST(NearestName, FinishesWhatWasBegun) {
         << "five are no answer";
     EXPECT_EQ(nearest_name("--tim", {"--tim-eins", "--tim-zwei", "--tim-drei"}),
               "--tim-eins, --tim-zwei or --tim-drei");
+}
+
+TEST(NearestName, IsNotAWholeOtherName) {
+    EXPECT_EQ(nearest_name("min", {"ms", "us"}), "");
+    EXPECT_EQ(nearest_name("m", {"ms", "us"}), "ms");
+}
+
+TEST(DidYouMean, ReadsAListForPeople) {
+    EXPECT_EQ(did_you_mean("spn", "spin, hybrid, sleep"), "; did you mean spin?");
+    EXPECT_EQ(did_you_mean("retyr:2", "end-tree, or retry:N with N from 1 to 30"),
+              "; did you mean retry:N?");
+    EXPECT_EQ(did_you_mean("moncake", "mooncake, qwen"), "; did you mean mooncake?");
+    EXPECT_EQ(did_you_mean("chan", "keep; chain is another"), "") << "behind the list";
+    EXPECT_EQ(did_you_mean("htm", "html, none"), "; did you mean html?");
+    EXPECT_EQ(did_you_mean("pdf", "html, none"), "");
+    EXPECT_EQ(did_you_mean("", "html, none"), "");
 }
 
 }  // namespace

@@ -1,0 +1,51 @@
+# The files that a user needs beside the program: `driftless help NAME` prints each, and an installation has them
+# below share/driftless. NAME|SUMMARY|PATH, in the order of the help; every list of them is made of this one.
+set(shipped_files
+    "seccomp.json|seccomp profile that allows io_uring, for Docker, Podman and runc|cmd/containers/seccomp.json"
+    "pod.yaml|Kubernetes: one replay in one pod|cmd/cluster/pod.yaml"
+    "job.yaml|Kubernetes: one replay by four pods|cmd/cluster/job.yaml"
+    "merge.yaml|Kubernetes: one run of what job.yaml wrote|cmd/cluster/merge.yaml"
+    "driftless.sbatch|Slurm: one replay on the nodes of a job|cmd/cluster/driftless.sbatch"
+    "run.ipynb|Jupyter notebook that reads a run|cmd/report/recipes/run.ipynb"
+    "containers.md|how to run it in a container|cmd/containers/README.md"
+    "cluster.md|how to replay from several machines|cmd/cluster/README.md"
+    "templates.md|how to describe an API for --api template|proto/api/README.md"
+    "rules.md|how to write rules for --rules|cmd/rules/README.md"
+    "agentx-mvp.toml|rules: AgentX as its tutorial runs it|cmd/rules/sets/agentx-mvp.toml"
+    "agentx.toml|rules: AgentX as InferenceX runs it|cmd/rules/sets/agentx.toml"
+    "inferencex-993.toml|rules: InferenceX pull request 993|cmd/rules/sets/inferencex-993.toml"
+    "mlperf-agentic.toml|rules: the agentic example of MLPerf Endpoints|cmd/rules/sets/mlperf-agentic.toml"
+    "metrics.md|how to map a server's metrics to figures|engine/scrape/README.md"
+    "atom.toml|table of metrics: ATOM|engine/scrape/atom.toml"
+    "dynamo.toml|table of metrics: Dynamo|engine/scrape/dynamo.toml"
+    "llamacpp.toml|table of metrics: llama.cpp|engine/scrape/llamacpp.toml"
+    "power.toml|table of metrics: exporters of power|engine/scrape/power.toml"
+    "sglang.toml|table of metrics: SGLang|engine/scrape/sglang.toml"
+    "tgi.toml|table of metrics: TGI|engine/scrape/tgi.toml"
+    "trtllm.toml|table of metrics: TensorRT-LLM|engine/scrape/trtllm.toml"
+    "vllm.toml|table of metrics: vLLM|engine/scrape/vllm.toml"
+    "records.md|keys and units of the files of a run, with jq|proto/record/README.md"
+    "recipes.md|a run in pandas, Polars, DuckDB and Parquet|cmd/report/recipes/README.md"
+    "record.schema.json|schema of requests.jsonl|proto/record/record.schema.json"
+    "period.schema.json|schema of periods.jsonl|proto/record/period.schema.json"
+    "summary.schema.json|schema of summary.json|engine/stats/summary.schema.json"
+    "timed_event.schema.json|schema of events.jsonl|proto/record/timed_event.schema.json"
+    "client.schema.json|schema of client.jsonl|proto/record/client.schema.json"
+    "server_series.schema.json|schema of server.jsonl: a line for each series|proto/record/server_series.schema.json"
+    "server_scrape.schema.json|schema of server.jsonl: a line for each page|proto/record/server_scrape.schema.json"
+    "inspect.schema.json|schema of inspect --json|engine/inspect/inspect.schema.json"
+    "compare.schema.json|schema of compare --json|cmd/compare/compare.schema.json"
+    "table.schema.json|schema of compare --table --json|cmd/compare/table/table.schema.json"
+    "sweep.schema.json|schema of sweep.json|cmd/sweep/sweep.schema.json"
+    "find.schema.json|schema of find.json|cmd/find/find.schema.json")
+
+foreach(entry ${shipped_files})
+  string(REPLACE "|" ";" parts "${entry}")
+  list(GET parts 0 name)
+  list(GET parts 2 path)
+  set(kind FILES)
+  if(name MATCHES "[.]sbatch$")
+    set(kind PROGRAMS)  # a script, which Debian wants executable
+  endif()
+  install(${kind} ${CMAKE_CURRENT_SOURCE_DIR}/${path} DESTINATION share/driftless RENAME ${name})
+endforeach()

@@ -1,0 +1,200 @@
+#include "cmd/report/rebuilt_run.hpp"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "cmd/exit_codes.hpp"
+#include "cmd/rules/rule_sets.hpp"
+#include "cmd/run_folder.hpp"
+#include "cmd/scrape/mapping_file.hpp"
+#include "cmd/scrape/read_totals.hpp"
+#include "cmd/threshold_values.hpp"
+#include "engine/history/finished_trees.hpp"
+#include "engine/record/fired_marks.hpp"
+#include "engine/rules/judge_rules.hpp"
+#include "engine/stats/judge_merged.hpp"
+#include "engine/stats/warnings.hpp"
+#include "proto/core/counted.hpp"
+
+namespace driftless {
+
+namespace {
+
+std::string records_path_of(const std::string& folder, const RunFacts& facts) {
+    return facts.records_path.empty() ? folder + "/requests.jsonl" : facts.records_path;
+}
+
+/// A run makes this file, empty, before its run.json: where it is missing, somebody removed it.
+std::string why_no_records(const std::string& path) {
+    struct stat facts{};
+    return ::stat(path.c_str(), &facts) == 0 || errno != ENOENT
+               ? ""
+               : path +
+                     ": not found, and a summary is built from its records; put the file back "
+                     "(the run's own summary.json still has its figures)";
+}
+
+/// What left and has no record. Of a run that goes on, as far as its files tell: those may get
+/// theirs.
+Unrecorded what_is_lost(const RunFacts& facts, const Past& past, bool live) {
+    if (const std::optional<MergedRun>& merged = facts.info.merged) {
+        return {merged->rows_left(), merged->all_left_known()};
+    }
+    if (live) {
+        return {past.left_open(), true};
+    }
+    const Result<FiredMarks> marks =
+        FiredMarks::open(facts.segments.back().run_id,
+                         marks_for(facts.info.run.trace_rows, facts.against.has_value()));
+    return unrecorded_rows(facts, past,
+                           fired_in_all(facts, past, marks ? &marks.value() : nullptr));
+}
+
+/// By the rules that the run was given, as its run.json has them.
+std::string judge(const RunFacts& facts, const SummaryFigures& figures,
+                  std::vector<RuleFinding>& findings) {
+    RuleSets rules;
+    for (const std::string& text : facts.rule_texts) {
+        if (std::string why = add_rule_text(text, "run.json: rules", rules); !why.empty()) {
+            return why;
+        }
+    }
+    findings = judge_rules(rules.sets, facts.rules, figures, same_value);
+    return "";
+}
+
+/// By the tables of the run, as its run.json has them. What cannot be read is told and left out.
+std::optional<ServerTotals> totals_of(const std::string& folder, const RunFacts& facts,
+                                      const SummaryFigures& figures) {
+    std::vector<EngineMapping> own;
+    std::string why;
+    for (const std::string& text : facts.metrics_tables) {
+        if (why = read_mapping(text, own.emplace_back()); !why.empty()) {
+            std::fprintf(stderr, "report: run.json: metrics_tables: %s\n", why.c_str());
+            own.pop_back();
+        }
+    }
+    std::optional<ServerTotals> totals =
+        read_totals(folder, known_mappings(std::move(own)), figures.timeline.spans, why);
+    if (!why.empty()) {
+        std::fprintf(stderr, "report: %s\n", why.c_str());
+    }
+    return totals;
+}
+
+/// The thresholds that were given, or those of the run. False: one of the run's cannot be
+/// read.
+bool thresholds_of(const std::vector<Threshold>& fail_if, const RunFacts& facts,
+                   std::vector<Threshold>& out) {
+    out = fail_if;
+    if (!out.empty()) {
+        return true;
+    }
+    for (const std::string& text : values_given(facts.rules.arguments, "--fail-if")) {
+        Result<Threshold> threshold = parse_threshold(text);
+        if (!threshold) {
+            return false;
+        }
+        out.push_back(std::move(threshold).value());
+    }
+    return true;
+}
+
+/// What the client did while it sent, as far as a certificate needs it, and the file lacks it. A
+/// process that was killed never wrote its last second.
+std::string lacks_of_client(const RebuiltRun& run) {
+    const RunFacts& facts = run.facts;
+    bool in_one_go = facts.segments.size() == 1;
+    if (facts.info.merged) {
+        for (const MergedShard& shard : facts.info.merged->shards) {
+            in_one_go = in_one_go && shard.ended && shard.rows_later == 0;
+        }
+    }
+    const auto told = static_cast<std::uint64_t>(run.past.client().rows_fired);
+    if (!facts.ended || !in_one_go || !facts.rows_fired || told >= *facts.rows_fired) {
+        return "";
+    }
+    return "client.jsonl tells of " + std::to_string(told) + " of the " +
+           counted(*facts.rows_fired, "row that was", "rows that were") +
+           " sent, so what the client did at the others is not known; restore the file";
+}
+
+Judgement verdict_of(const RebuiltRun& run) {
+    const RunFacts& facts = run.facts;
+    Judgement judged = facts.info.merged ? judge_merged(*facts.info.merged, run.figures)
+                                         : judge_run(facts.calibration, run.figures,
+                                                     run.past.client(), run.info.cache_probe);
+    if (std::string lacks = lacks_of_client(run); !lacks.empty()) {
+        const bool certified = judged.verdict == Verdict::certified ||
+                               judged.verdict == Verdict::certified_with_exclusions;
+        judged.verdict = certified ? Verdict::uncalibrated : judged.verdict;
+        judged.reasons.insert(judged.reasons.begin(), std::move(lacks));
+    }
+    return judged;
+}
+
+void judge_verdict(RebuiltRun& run) {
+    const RunFacts& facts = run.facts;
+    run.judged = verdict_of(run);
+    run.info.verdict = name_of(run.judged.verdict);
+    run.info.verdict_reasons = run.judged.reasons;
+    run.info.limits = facts.calibration.limits;
+}
+
+void count_unfinished(RebuiltRun& run) {
+    const auto& [facts, past, files, live, lost, figures, judged, info] = run;
+    if (past.records() < facts.rows && !facts.has_users) {
+        run.info.unfinished = Unfinished{facts.rows - past.records(), lost.rows, lost.all_known};
+    } else if (facts.has_users && !facts.ended && lost.rows > 0) {
+        run.info.unfinished = Unfinished{lost.rows, lost.rows, lost.all_known};
+    }
+}
+
+}  // namespace
+
+int rebuild(const std::string& folder, const std::vector<Threshold>& fail_if, RebuiltRun& run,
+            std::string& why) {
+    const RunFacts& facts = run.facts;
+    if (why = why_no_records(records_path_of(folder, facts)); !why.empty()) {
+        return exit_input;
+    }
+    const Result<PastFiles> files = read_past(folder, facts.records_path, run.past, why);
+    if (!files) {
+        return exit_input;
+    }
+    run.files = files.value();
+    SummaryFigures& figures = run.figures = run.past.summary().figures();
+    run.live = !facts.info.merged && is_being_written(folder);
+    run.lost = what_is_lost(facts, run.past, run.live);
+    figures.unrecorded = run.live ? 0 : run.lost.rows;
+    figures.more_unrecorded = !run.lost.all_known;
+    // Rows without a record may have left in the cache what others hit.
+    if (run.past.left_open() > 0 || run.lost.rows > 0 || !run.lost.all_known) {
+        figures.cache_excess = 0;
+    }
+    SummaryInfo& info = run.info = facts.info;
+    info.server = totals_of(folder, facts, figures);
+    if (info.server && info.server->joules) {
+        info.finished_trees = count_finished_trees(records_path_of(folder, facts));
+    }
+    figures.warnings = warnings_of(figures, info);
+    judge_verdict(run);
+    info.client = &run.past.client();
+    if (why = judge(facts, figures, info.rules); !why.empty()) {
+        return exit_input;
+    }
+    std::vector<Threshold> thresholds;
+    if (!thresholds_of(fail_if, facts, thresholds)) {
+        why = "run.json: arguments: a --fail-if that cannot be read";
+        return exit_input;
+    }
+    info.thresholds = judge_thresholds(thresholds, figures);
+    count_unfinished(run);
+    return exit_done;
+}
+
+}  // namespace driftless

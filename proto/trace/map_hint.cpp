@@ -1,0 +1,56 @@
+#include "proto/trace/map_hint.hpp"
+
+#include <optional>
+#include <span>
+
+#include "proto/core/decimal.hpp"
+#include "proto/trace/columns.hpp"
+#include "proto/trace/decimal_time.hpp"
+
+namespace driftless {
+namespace {
+
+/// Names that leave no doubt, the most usual first.
+constexpr std::string_view time_names[] = {"time", "timestamp", "arrival", "arrival_time", "ts"};
+constexpr std::string_view in_names[] = {"prompt_tokens", "input_tokens", "input_length", "in"};
+constexpr std::string_view out_names[] = {"completion_tokens", "output_tokens", "output_length",
+                                          "out"};
+
+/// The column that has one of these names, as the header spells it.
+std::optional<std::string> column_named(const CsvHeader& header,
+                                        std::span<const std::string_view> names) {
+    for (const std::string_view name : names) {
+        if (const auto at = header.find_in_any_case(name)) {
+            return header.names()[*at];
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::string map_remedy(const CsvHeader& header, std::string_view time_unit) {
+    const auto time = column_named(header, time_names);
+    const auto in = column_named(header, in_names);
+    const auto out = column_named(header, out_names);
+    const std::string map = "--map time=" + time.value_or("COLUMN") +
+                            ",in=" + in.value_or("COLUMN") + ",out=" + out.value_or("COLUMN");
+    if (!time || !in || !out) {
+        return "name the columns with " + map + "; there are " + joined(header.names());
+    }
+    return "use " + map +
+           (time_unit.empty() ? ", and --time-unit s, ms, us or ns unless times are dates or epochs"
+                              : "");
+}
+
+bool is_row_of_numbers(const CsvHeader& header) {
+    for (std::size_t i = 0; i < header.named_size(); ++i) {
+        const std::string_view name = header.names()[i];
+        if (!scan_decimal(name) && !parse_time(name, TimeUnit::iso)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace driftless
