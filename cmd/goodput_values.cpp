@@ -13,10 +13,16 @@ constexpr const char* limits_remedy =
     "is not a list of limits; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds)";
 constexpr const char* group_remedy =
     "is not a rule for some rows; use KEY=VALUE and limits in ms, as in \"tier=gold ttft:200\"";
+constexpr const char* colon_remedy =
+    "has = where a limit has a colon; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds)";
 constexpr const char* range_remedy =
     "uses input:PARTS, which has no single value; use phase, turn, api, url, model, header.NAME or "
     "a name of --keep";
 constexpr std::string_view between = " ,";
+
+bool is_limit(std::string_view name) {
+    return name == "ttft" || name == "tpot" || name == "e2e" || name == "e2el";
+}
 
 Result<void> read_limit(std::string_view part, GoodputLimits& limits) {
     const std::size_t colon = part.find(':');
@@ -68,10 +74,14 @@ Result<GoodputLimits> parse_goodput(std::string_view text) {
 Result<GoodputRule> parse_group_goodput(std::string_view text) {
     const std::size_t equals = text.find('=');
     const std::size_t end = text.find_first_of(between, equals);
+    const std::string name(text.substr(0, equals));
+    const std::size_t begin = text.find_last_of(between, equals) + 1;
+    if (is_limit(text.substr(begin, equals - begin))) {
+        return Error{ErrorCode::invalid, 0, colon_remedy};
+    }
     if (equals == text.npos || equals == 0 || end == text.npos) {
         return Error{ErrorCode::invalid, 0, group_remedy};
     }
-    const std::string name(text.substr(0, equals));
     Result<GroupKey> key = parse_group_key(name);
     if (!key) {
         key = parse_group_key("kept." + name);

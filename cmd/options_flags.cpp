@@ -6,11 +6,11 @@
 
 namespace driftless {
 
-std::string Flags::wrong_value(const std::string& shown, const Error& error) {
-    constexpr std::string_view before = "is not one of ";
-    const std::string_view why = error.doing;
+std::string Flags::wrong_value(const std::string& shown, const Error& error,
+                               const std::vector<std::string>& taken) {
+    const std::string nearest = nearest_name(shown, taken);
     return " \"" + shown + "\" " + error.doing +
-           (why.starts_with(before) ? did_you_mean(shown, why.substr(before.size())) : "");
+           (nearest.empty() ? "" : "; did you mean " + nearest + "?");
 }
 
 std::string unknown_argument(const CLI::App& app) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/help/flag_table.hpp"
 #include "cmd/secrets.hpp"
 #include "proto/core/result.hpp"
 
@@ -74,14 +75,22 @@ class Flags {
                   Result<T> (*parse)(std::string_view)) {
         Result<T> parsed = parse(text);
         if (!parsed) {
-            throw CLI::ValidationError(flag +
-                                       wrong_value(mask_refused(flag, text), parsed.error()));
+            std::vector<std::string> taken;
+            for (const std::string& word : possible_values(parsed.error().doing)) {
+                if (parse(word)) {
+                    taken.push_back(word);
+                }
+            }
+            throw CLI::ValidationError(
+                flag + wrong_value(mask_refused(flag, text), parsed.error(), taken));
         }
         return std::move(parsed).value();
     }
 
-    /// ` "VALUE" is not one of A, B or C; did you mean B?`
-    static std::string wrong_value(const std::string& shown, const Error& error);
+    /// ` "VALUE" is not one of A, B or C; did you mean B?`, with the nearest of what would be
+    /// taken.
+    static std::string wrong_value(const std::string& shown, const Error& error,
+                                   const std::vector<std::string>& taken);
 
     void add(const std::string& name, const char* unit, const std::string& help,
              const CLI::callback_t& callback) {

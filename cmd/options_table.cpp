@@ -7,26 +7,29 @@ namespace driftless {
 
 namespace {
 
-bool accepts(CLI::Option& option, const std::string& word) {
+/// Why the flag refuses this word; empty: it takes it.
+std::string refusal_of(CLI::Option& option, const std::string& word) {
     option.clear();
     option.add_result(word);
     try {
         option.run_callback();
-        return true;
-    } catch (const CLI::ParseError&) {
-        return false;
+        return "";
+    } catch (const CLI::ParseError& error) {
+        return error.what();
     }
 }
 
-/// The words of its help that the flag takes; none where it takes any word.
+/// The words that the flag takes: of its help, and of what it says where it refuses one. Of a flag
+/// that takes any word, those that its unit names.
 std::vector<std::string> choices_of(CLI::Option& option, const Flag& flag,
                                     const std::string& footer) {
-    std::vector<std::string> choices;
-    if (accepts(option, "such-a-word-is-in-no-list")) {
-        return choices;
+    const std::string why = refusal_of(option, "such-a-word-is-in-no-list");
+    if (why.empty()) {
+        return flag.unit_words();
     }
-    for (const std::string& word : possible_choices(flag, footer)) {
-        if (accepts(option, word)) {
+    std::vector<std::string> choices;
+    for (const std::string& word : possible_choices(flag, footer, why)) {
+        if (refusal_of(option, word).empty()) {
             choices.push_back(word);
         }
     }

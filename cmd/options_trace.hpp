@@ -17,7 +17,7 @@ inline void add_trace_argument(CLI::App& app, TraceFiles& files) {
 
 /// All but `--keep`, which means something else to each command.
 inline void add_trace_flags(Flags& flags, TraceFiles& files) {
-    flags.value("--format", "NAME", "format of the trace [detected]", nullptr, parse_text,
+    flags.value("--format", "NAME", "format of the trace [detected]", nullptr, parse_trace_format,
                 files.format);
     flags.value("--time-unit", "UNIT",
                 "unit of the trace's times: ns, us, ms, s, iso or auto [the format's]", nullptr,

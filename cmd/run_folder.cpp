@@ -190,6 +190,9 @@ std::string why_no_facts(const Error& error) {
 std::string read_run(const std::string& folder, RunFacts& facts) {
     const std::string path = folder + "/run.json";
     const Result<std::string> text = read_regular_file(path);
+    if (!text && text.error().sys_errno == ENOTDIR) {
+        return folder + ": is a file; name the folder of a run";
+    }
     if (!text) {
         return text.error().code == ErrorCode::not_found
                    ? folder + ": is not the folder of a run: it has no run.json; name one that has"

@@ -15,6 +15,14 @@ constexpr std::string_view model_key = "model";
 
 }  // namespace
 
+Result<std::string> parse_trace_format(std::string_view text) {
+    if (find_trace_format(text) != nullptr) {
+        return std::string(text);
+    }
+    static const std::string why = "is not one of " + trace_format_names();
+    return Error{ErrorCode::invalid, 0, why.c_str()};
+}
+
 Result<std::string> parse_time_unit(std::string_view text) {
     if (time_unit_from_name(text)) {
         return std::string(text);

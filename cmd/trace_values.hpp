@@ -13,6 +13,8 @@
 
 namespace driftless {
 
+/// The name of a format of traces, as `trace_format_names` lists it.
+Result<std::string> parse_trace_format(std::string_view text);
 /// "ns", "us", "ms", "s", "iso" or "auto".
 Result<std::string> parse_time_unit(std::string_view text);
 /// "time=COLUMN,in=COLUMN,..".

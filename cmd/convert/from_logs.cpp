@@ -1,6 +1,5 @@
 #include "cmd/convert/from_logs.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "cmd/convert/salt.hpp"
@@ -40,7 +39,6 @@ int read_from_logs(const ConvertOptions& options, Trace& trace, InputErrors& err
     std::string why;
     Result<Tokenizer> tokenizer = load_tokenizer(options.logs.tokenizer, why);
     if (!tokenizer) {
-        why.resize(std::min(why.size(), why.find("; " + std::string(built_in_remedy))));
         return refuse("--tokenizer " + why, exit_input);
     }
     LogFiles files;

@@ -4,6 +4,7 @@
 #include "cmd/options_load.hpp"
 #include "cmd/options_trace.hpp"
 #include "cmd/values.hpp"
+#include "proto/logs/format.hpp"
 
 namespace driftless {
 
@@ -32,11 +33,19 @@ Examples:
 
 Exit codes: 0 done, 2 usage (or the output file exists), 3 input refused, 7 the host fails.)";
 
+Result<std::string> parse_log_format(std::string_view text) {
+    if (find_log_format(text) != nullptr) {
+        return std::string(text);
+    }
+    static const std::string why = "is not one of " + log_format_names();
+    return Error{ErrorCode::invalid, 0, why.c_str()};
+}
+
 void add_log_flags(Flags& flags, LogOptions& logs) {
     flags.group("Logs");
     flags.on_off("--from-logs", "read logs of requests instead of a trace", logs.wanted);
     flags.value("--log-format", "NAME", "litellm, langfuse, otel or plain [detected]", nullptr,
-                parse_text, logs.format);
+                parse_log_format, logs.format);
     flags.value("--tokenizer", "FILE", "the served model's tokenizer.json, or its rank file",
                 nullptr, parse_text, logs.tokenizer);
     flags.value("--salt-file", "FILE", "file with the secret salt for block ids", nullptr,

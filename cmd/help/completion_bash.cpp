@@ -20,7 +20,7 @@ _driftless_flags() {
 )";
 
 constexpr const char* values_head =
-    R"(# Possible values of a flag, or / for a file; fails if the flag takes no value.
+    R"(# Possible values of a flag, with / behind them for a file; fails if the flag takes no value.
 _driftless_values() {
     case $1 in
 )";
@@ -59,11 +59,10 @@ constexpr const char* tail = R"(_driftless() {
     else
         reply=/
     fi
-    if [[ $reply == / ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "${reply%/}" -- "$cur")
+    if [[ $reply == */ ]]; then
         compopt -o filenames 2>/dev/null
-        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-    else
-        mapfile -t COMPREPLY < <(compgen -W "$reply" -- "$cur")
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur")
     fi
 }
 complete -F _driftless driftless
@@ -88,9 +87,8 @@ std::string value_lists(const std::vector<Completed>& all) {
     for (const Completed& one : all) {
         for (const Flag& flag : one.table != nullptr ? one.table->flags : std::vector<Flag>{}) {
             for (const std::string& name : flag.names) {
-                const std::string reply = !flag.choices.empty() ? with_blanks(flag.choices)
-                                          : flag.takes_file()   ? "/"
-                                                                : "";
+                const char* const file = flag.takes_file() ? "/" : "";
+                const std::string reply = with_blanks(flag.choices) + file;
                 text += flag.unit.empty() ? "" : case_of(one.words + " " + name, reply);
             }
         }

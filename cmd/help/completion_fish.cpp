@@ -55,7 +55,7 @@ std::string completion_of(const Flag& flag, const std::string& words) {
         text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
     }
     if (!flag.unit.empty()) {
-        text += flag.choices.empty() && flag.takes_file() ? " -r -F" : " -x";
+        text += flag.takes_file() ? " -r -F" : " -x";
     }
     if (!flag.choices.empty()) {
         text += " -a " + fish_quoted(with_blanks(flag.choices));

@@ -83,9 +83,11 @@ std::string specification(const Flag& flag, const std::string& name) {
     text += "[" + escaped(line_of_help(flag), "[]\\") + "]";
     if (!flag.unit.empty()) {
         text += ":" + escaped(flag.unit, ":\\") + ":";
-        text += !flag.choices.empty() ? "(" + with_blanks(flag.choices) + ")"
-                : flag.takes_file()   ? "_files"
-                                      : " ";
+        const std::string words = "(" + with_blanks(flag.choices) + ")";
+        text += flag.choices.empty() ? flag.takes_file() ? "_files" : " "
+                : !flag.takes_file()
+                    ? words
+                    : "{_alternative \"words\\:word\\:" + words + "\" \"files\\:file\\:_files\"}";
     }
     return shell_quoted(text);
 }

@@ -1,5 +1,6 @@
 # The files that a user needs beside the program: `driftless help NAME` prints each, and an installation has them
-# below share/driftless. NAME|SUMMARY|PATH, in the order of the help; every list of them is made of this one.
+# below share/driftless. NAME|SUMMARY|PATH, in the order of the help; every list of them is made of this one. Pages lose
+# their links into the sources (relink.cmake).
 set(shipped_files
     "seccomp.json|seccomp profile that allows io_uring, for Docker, Podman and runc|cmd/containers/seccomp.json"
     "pod.yaml|Kubernetes: one replay in one pod|cmd/cluster/pod.yaml"
@@ -9,13 +10,13 @@ set(shipped_files
     "run.ipynb|Jupyter notebook that reads a run|cmd/report/recipes/run.ipynb"
     "containers.md|how to run it in a container|cmd/containers/README.md"
     "cluster.md|how to replay from several machines|cmd/cluster/README.md"
-    "templates.md|how to describe an API for --api template|proto/api/README.md"
+    "templates.md|how to describe an API for --api template|proto/api/templates.md"
     "rules.md|how to write rules for --rules|cmd/rules/README.md"
     "agentx-mvp.toml|rules: AgentX as its tutorial runs it|cmd/rules/sets/agentx-mvp.toml"
     "agentx.toml|rules: AgentX as InferenceX runs it|cmd/rules/sets/agentx.toml"
     "inferencex-993.toml|rules: InferenceX pull request 993|cmd/rules/sets/inferencex-993.toml"
     "mlperf-agentic.toml|rules: the agentic example of MLPerf Endpoints|cmd/rules/sets/mlperf-agentic.toml"
-    "metrics.md|how to map a server's metrics to figures|engine/scrape/README.md"
+    "metrics.md|how to map a server's metrics to figures|engine/scrape/metrics.md"
     "atom.toml|table of metrics: ATOM|engine/scrape/atom.toml"
     "dynamo.toml|table of metrics: Dynamo|engine/scrape/dynamo.toml"
     "llamacpp.toml|table of metrics: llama.cpp|engine/scrape/llamacpp.toml"
@@ -39,13 +40,24 @@ set(shipped_files
     "sweep.schema.json|schema of sweep.json|cmd/sweep/sweep.schema.json"
     "find.schema.json|schema of find.json|cmd/find/find.schema.json")
 
+set(shipped_built "")  # the same, with the paths of what was made for it
 foreach(entry ${shipped_files})
   string(REPLACE "|" ";" parts "${entry}")
   list(GET parts 0 name)
+  list(GET parts 1 summary)
   list(GET parts 2 path)
+  set(built ${CMAKE_CURRENT_SOURCE_DIR}/${path})
+  if(name MATCHES "[.]md$")
+    set(built ${PROJECT_BINARY_DIR}/shipped/${name})
+    add_custom_command(OUTPUT ${built}
+                       COMMAND ${CMAKE_COMMAND} "-DFILES=${shipped_files}" -DFROM=${path} -DOUT=${built}
+                               -DSOURCE=${PROJECT_SOURCE_DIR} -P ${CMAKE_CURRENT_LIST_DIR}/relink.cmake
+                       DEPENDS ${path} ${CMAKE_CURRENT_LIST_DIR}/relink.cmake ${CMAKE_CURRENT_LIST_FILE} VERBATIM)
+  endif()
+  list(APPEND shipped_built "${name}|${summary}|${built}")
   set(kind FILES)
   if(name MATCHES "[.]sbatch$")
     set(kind PROGRAMS)  # a script, which Debian wants executable
   endif()
-  install(${kind} ${CMAKE_CURRENT_SOURCE_DIR}/${path} DESTINATION share/driftless RENAME ${name})
+  install(${kind} ${built} DESTINATION share/driftless RENAME ${name})
 endforeach()

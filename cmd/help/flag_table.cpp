@@ -13,20 +13,17 @@ bool is_lower_case(char letter) {
     return letter >= 'a' && letter <= 'z';
 }
 
-/// Adds the words of `text` that begin with a letter and hold no capital.
-void add_words(std::string_view text, std::vector<std::string>& words) {
-    constexpr std::string_view between = " \n,;:()[]|\"";
-    while (!text.empty()) {
-        const std::size_t begin = std::min(text.find_first_not_of(between), text.size());
-        text.remove_prefix(begin);
-        const std::string_view word = text.substr(0, text.find_first_of(between));
-        text.remove_prefix(word.size());
-        const bool fits = !word.empty() && is_lower_case(word.front()) &&
-                          word.find_first_not_of(word_letters) == word.npos;
-        if (fits && std::find(words.begin(), words.end(), word) == words.end()) {
-            words.emplace_back(word);
+/// "auto" and "FILE" of "auto|FILE".
+std::vector<std::string> unit_parts(std::string_view unit) {
+    std::vector<std::string> parts;
+    while (!unit.empty()) {
+        const std::string_view part = unit.substr(0, unit.find('|'));
+        if (!part.empty()) {
+            parts.emplace_back(part);
         }
+        unit.remove_prefix(std::min(part.size() + 1, unit.size()));
     }
+    return parts;
 }
 
 /// The first word of each indented line.
@@ -42,16 +39,38 @@ std::string listed_words(std::string_view footer) {
 
 }  // namespace
 
-bool Flag::takes_file() const {
-    std::string_view rest = unit;
-    while (!rest.empty()) {
-        const std::string_view part = rest.substr(0, rest.find('|'));
-        if (part == "FILE" || part == "DIR" || part == "RUN") {
-            return true;
+std::vector<std::string> possible_values(std::string_view text) {
+    constexpr std::string_view between = " \n,;:()[]|\"";
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const std::size_t begin = std::min(text.find_first_not_of(between), text.size());
+        text.remove_prefix(begin);
+        const std::string_view word = text.substr(0, text.find_first_of(between));
+        text.remove_prefix(word.size());
+        const bool fits = !word.empty() && is_lower_case(word.front()) &&
+                          word.find_first_not_of(word_letters) == word.npos;
+        if (fits && std::find(words.begin(), words.end(), word) == words.end()) {
+            words.emplace_back(word);
         }
-        rest.remove_prefix(std::min(part.size() + 1, rest.size()));
     }
-    return false;
+    return words;
+}
+
+std::vector<std::string> Flag::unit_words() const {
+    std::vector<std::string> words;
+    for (const std::string& part : unit_parts(unit)) {
+        if (is_lower_case(part.front())) {
+            words.push_back(part);
+        }
+    }
+    return words;
+}
+
+bool Flag::takes_file() const {
+    const std::vector<std::string> parts = unit_parts(unit);
+    return std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
+        return part == "FILE" || part == "DIR" || part == "RUN";
+    });
 }
 
 std::vector<std::string> names_of(const std::vector<Flag>& flags) {
@@ -73,13 +92,10 @@ Flag make_flag(std::vector<std::string> names, std::string unit, std::string hel
     return flag;
 }
 
-std::vector<std::string> possible_choices(const Flag& flag, const std::string& footer) {
-    std::vector<std::string> words;
-    add_words(flag.unit, words);
-    add_words(flag.help, words);
-    add_words(flag.standard, words);
-    add_words(listed_words(footer), words);
-    return words;
+std::vector<std::string> possible_choices(const Flag& flag, const std::string& footer,
+                                          const std::string& refusal) {
+    return possible_values(flag.unit + "\n" + flag.help + "\n" + flag.standard + "\n" +
+                           listed_words(footer) + "\n" + refusal);
 }
 
 }  // namespace driftless

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace driftless {
@@ -17,6 +18,8 @@ struct Flag {
     std::string group;                 ///< heading in the help
     std::vector<std::string> choices;  ///< words that it takes, where it does not take any word
 
+    /// The words among the parts of the unit: "auto" of "auto|FILE".
+    std::vector<std::string> unit_words() const;
     bool takes_file() const;
     bool is_repeatable() const { return help.ends_with("; repeatable"); }
 };
@@ -37,8 +40,12 @@ std::vector<std::string> names_of(const std::vector<Flag>& flags);
 Flag make_flag(std::vector<std::string> names, std::string unit, std::string help,
                std::string group);
 
-/// Words in the help of a flag, its unit and the indented lists of a footer that could be values of
-/// it: lower case, once each. Which of them are, only the flag's parser knows.
-std::vector<std::string> possible_choices(const Flag& flag, const std::string& footer);
+/// The words of a text that could be values of a flag: lower case, once each.
+std::vector<std::string> possible_values(std::string_view text);
+
+/// Words in the help of a flag, its unit, the indented lists of a footer and what the flag says of
+/// a wrong value that could be values of it. Which of them are, only the flag's parser knows.
+std::vector<std::string> possible_choices(const Flag& flag, const std::string& footer,
+                                          const std::string& refusal);
 
 }  // namespace driftless

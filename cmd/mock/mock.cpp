@@ -154,7 +154,8 @@ int run_mock(int argc, char** argv) {
         std::string why;
         Result<Tokenizer> loaded = load_tokenizer(options.tokenizer, why);
         if (!loaded) {
-            std::fprintf(stderr, "driftless mock: --tokenizer %s\n", why.c_str());
+            std::fprintf(stderr, "driftless mock: --tokenizer %s; without it, words are counted\n",
+                         why.c_str());
             return exit_usage;
         }
         options.core.tokenizer = &tokenizer.emplace(std::move(loaded).value());

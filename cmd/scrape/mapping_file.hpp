@@ -1,4 +1,4 @@
-/// A table of an engine's metrics in TOML (engine/scrape/README.md), read into values.
+/// A table of an engine's metrics in TOML (engine/scrape/metrics.md), read into values.
 #pragma once
 
 #include <string>

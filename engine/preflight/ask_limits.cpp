@@ -7,6 +7,9 @@ namespace driftless {
 
 namespace {
 
+/// Below it, a limit of the user's is a likelier cause than the server.
+constexpr std::int64_t strict_ns = 1'000'000'000;
+
 /// "not established", and behind the limit the remedy.
 struct PhaseWords {
     const char* flag;
@@ -61,9 +64,11 @@ std::string describe(const AskTimeout& timeout) {
     const PhaseWords words = words_of(timeout.phase);
     const bool is_late_end = timeout.is_total && timeout.phase == AskPhase::rest;
     const char* const flag = timeout.is_total ? "--timeout-total" : words.flag;
+    const bool is_strict = timeout.by_flag && timeout.limit.ns < strict_ns;
     return (is_late_end ? "the answer did not end within " : words.before) +
            limit_text(timeout.limit) +
-           (timeout.by_flag ? " (" + std::string(flag) + ")" : std::string()) + "; " + words.remedy;
+           (timeout.by_flag ? " (" + std::string(flag) + ")" : std::string()) + "; " +
+           (is_strict ? "allow more time, or " : "") + words.remedy;
 }
 
 }  // namespace driftless

@@ -127,7 +127,7 @@ Result<Tokenizer> load_tokenizer(const std::string& given, std::string& why) {
     }
     Result<TokenizerParts> parts = read_parts(path, text.value(), cause);
     if (!parts) {
-        why = path + ": " + cause + "; " + std::string(built_in_remedy);
+        why = path + ": " + cause;
         return parts.error();
     }
     return Tokenizer(std::move(parts).value());

@@ -3,16 +3,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "engine/prompt/tokenizer/tokenizer.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {
-
-/// What a replay can do without its tokenizer.
-inline constexpr std::string_view built_in_remedy =
-    "without --tokenizer, built-in words are used and checked on the server before the run";
 
 /// The file that `--tokenizer` names: the tokenizer in a folder that has one, else what was given.
 std::string tokenizer_file(const std::string& given);
@@ -22,7 +17,7 @@ std::string tokenizer_file(const std::string& given);
 Result<std::string> read_model_file(const std::string& path, std::string& why);
 
 /// `given`: a file, or a folder. Errors: those of reading the file, and of `read_tokenizer`; `why`
-/// is a line for people that names the file and the remedy.
+/// is a clause for people that names the file; what can be done without one, the caller knows.
 Result<Tokenizer> load_tokenizer(const std::string& given, std::string& why);
 
 }  // namespace driftless

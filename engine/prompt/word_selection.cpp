@@ -245,7 +245,7 @@ Result<SelectedWords> select_words(Tokenizer& tokenizer, const std::string& path
     std::string cause;
     Result<SelectedWords> selected = select_words(tokenizer, cause);
     if (!selected) {
-        why = path + ": " + cause + "; " + std::string(built_in_remedy);
+        why = path + ": " + cause;
     }
     return selected;
 }

@@ -53,8 +53,11 @@ std::string describe(TlsFailure failure) {
                certificate_remedy(verdict);
     }
     const char* words = ERR_reason_error_string(failure);
-    return (words != nullptr ? words : "TLS failed") +
-           std::string(reason_remedy(ERR_GET_REASON(failure)));
+    const int reason = ERR_GET_REASON(failure);
+    return (reason == SSL_R_WRONG_VERSION_NUMBER ? "the answer is not TLS (wrong version number)"
+            : words != nullptr                   ? words
+                                                 : "TLS failed") +
+           std::string(reason_remedy(reason));
 }
 
 }  // namespace driftless

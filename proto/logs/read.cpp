@@ -1,6 +1,5 @@
 #include "proto/logs/read.hpp"
 
-#include "proto/core/nearest_name.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {
@@ -14,8 +13,7 @@ LogReader::LogReader(std::string_view format, const std::vector<std::string>& ke
     if (!format.empty() && format_ == nullptr) {
         stopped_ = true;
         errors_.add({"", 0, "--log-format", std::string(format), "is not a format of logs",
-                     "this version reads " + log_format_names() +
-                         did_you_mean(format, log_format_names())});
+                     "this version reads " + log_format_names()});
     }
 }
 

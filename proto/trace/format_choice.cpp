@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "proto/core/nearest_name.hpp"
 #include "proto/trace/generic.hpp"
 #include "proto/trace/shapes.hpp"
 
@@ -32,8 +31,7 @@ bool FormatChoice::check_options(const RowContext& none, const TraceFormat* name
     }
     if (named == nullptr && !options_.format.empty()) {
         none.refuse("--format", options_.format, "is not a format that this version reads",
-                    "it reads " + trace_format_names() +
-                        did_you_mean(options_.format, trace_format_names()));
+                    "it reads " + trace_format_names());
         fine = false;
     }
     if (!options_.map.empty() && named != nullptr && named != &generic_format) {

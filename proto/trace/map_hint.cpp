@@ -39,7 +39,7 @@ std::string map_remedy(const CsvHeader& header, std::string_view time_unit) {
         return "name the columns with " + map + "; there are " + joined(header.names());
     }
     return "use " + map +
-           (time_unit.empty() ? ", and --time-unit s, ms, us or ns unless times are dates or epochs"
+           (time_unit.empty() ? ", and --time-unit s, ms, us or ns (dates and epochs need none)"
                               : "");
 }
 

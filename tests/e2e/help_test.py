@@ -163,8 +163,11 @@ class Help(Case):
                          {"turn"})  # fmt: skip
         self.assertEqual(self.bash_replies(script, "driftless", "replay", "--speed", ""), set())
         (self.scratch / "conversation.jsonl").touch()
-        for words in (("replay", "conv"), ("replay", "--tokenizer", "conv"), ("report", "conv")):
+        for words in (("replay", "conv"), ("replay", "--tokenizer", "conv"), ("report", "conv"),
+                      ("replay", "--calibration", "conv")):  # fmt: skip
             self.assertEqual(self.bash_replies(script, "driftless", *words), {"conversation.jsonl"})
+        self.assertLessEqual({"auto", "none"}, self.bash_replies(script, "driftless", "replay",
+                                                                 "--calibration", ""))  # fmt: skip
         self.assertEqual(self.bash_replies(script, "driftless", "sweep", "t", "--", "--require-c"),
                          {"--require-certified"})  # fmt: skip
 
@@ -190,7 +193,9 @@ class Help(Case):
         self.assertEqual(replies("driftless help rep"), {"replay", "report"})
         self.assertEqual(replies("driftless help sec"), {"seccomp.json"})
         (self.scratch / "conversation.jsonl").touch()
-        self.assertEqual(replies("driftless replay conv"), {"conversation.jsonl"})
+        for words in ("replay conv", "replay --calibration conv"):
+            self.assertEqual(replies(f"driftless {words}"), {"conversation.jsonl"})
+        self.assertLessEqual({"auto", "none"}, replies("driftless replay --calibration "))
 
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
     def test_zsh(self):
@@ -236,6 +241,8 @@ class Help(Case):
                 ("driftless help sec", "driftless help seccomp.json"),
                 ("driftless replay --require-c", "driftless replay --require-certified"),
                 ("driftless replay --balance sess", "driftless replay --balance session"),
+                ("driftless replay --format moon", "driftless replay --format mooncake"),
+                ("driftless replay --calibration non", "driftless replay --calibration none"),
                 ("driftless synth stress fan", "driftless synth stress fan-out"),
                 ("driftless convert --replicate-w", "driftless convert --replicate-within"),
             ):
@@ -257,6 +264,20 @@ class Help(Case):
                                       capture_output=True, text=True, check=False,
                                       timeout=SECONDS_MAX).stderr  # fmt: skip
                 self.assertNotIn(f'{flag} "{word}" is not', said)
+
+    def test_each_choice_is_the_nearest_to_its_typo(self):
+        """Of every flag of every command: the longest word that it takes, with a letter lost."""
+        script = call("completion", "bash").stdout
+        offered = re.findall(r"^    '([a-z -]+) (--\S+)'\) reply='([^'/]+)' ;;$", script, re.MULTILINE)
+        self.assertGreater(len(offered), 60)
+        for form, flag, words in offered:
+            word = max(words.split(), key=len)
+            if len(word) < 4 or flag == "--cache-salt":
+                continue  # too short for a guess; any text is a salt
+            typo = word[:-2] + word[-1]
+            said = subprocess.run([DRIFTLESS, *form.split(), flag, typo], capture_output=True, text=True,
+                                  check=False, timeout=SECONDS_MAX).stderr  # fmt: skip
+            self.assertIn("did you mean", said, f"{form} {flag} {typo}")
 
     def test_words_as_people_type_them(self):
         for words in (("help",), ("-h",), ("--help",)):
@@ -317,7 +338,7 @@ class Help(Case):
             self.assertNotIn("geheim", done.stderr)
 
     def test_a_mistyped_format_is_answered(self):
-        done = call("inspect", str(SAMPLE), "--format", "moncake", code=3)
+        done = call("inspect", str(SAMPLE), "--format", "moncake", code=2)
         self.assertIn("generic; did you mean mooncake?", done.stderr)
 
     def test_the_version_says_what_it_is(self):

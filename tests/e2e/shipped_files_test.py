@@ -1,7 +1,7 @@
 """No text that a user can see names a file that only the sources have.
 
 A file that the program brings along is printed by `driftless help NAME`, byte by byte as it is in the
-sources. Every other name of a file in the program's texts is listed here, with whose file it is."""
+sources; pages without links into these. Every other name of a file in the program's texts is listed here, with whose file it is."""
 
 import importlib.machinery
 import importlib.util
@@ -16,6 +16,7 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 LIST = TREE / "cmd" / "help" / "files.cmake"
 PAGES = ("cmd/report/page", "cmd/compare/page", "cmd/compare/table/page")
 FOLDER = re.compile(r"(?<![\w./-])(?:cmd|engine|perf|proto|tests)/[\w.-]+")
+LINK = re.compile(r"\]\(([^)]*)\)")
 FILE = re.compile(r"[\w./{}%-]*\.(?:md|json|ya?ml|sbatch|ipynb|toml|sh|py|txt|cmake)\b")
 # What a run, a search, a sweep or calibrate writes, and examples of a user's own.
 WRITTEN = {"summary.json", "run.json", "sweep.json", "find.json", "calibration.json",
@@ -57,13 +58,22 @@ def shipped():
     return dict(re.findall(r'^ +"([^|"]+)\|[^|"]+\|([^|"]+)"', LIST.read_text(), re.MULTILINE))
 
 
+def without_links(page):
+    """The words of a page alone."""
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", page)
+
+
 class ShippedFiles(Case):
     def test_they_are_printed_as_they_are(self):
         listed = call("help").stdout.split("prints:\n")[1].split("\n\n")[0]
         self.assertEqual(re.findall(r"^  (\S+)", listed, re.MULTILINE), list(shipped()))
         page = call("help", "--man").stdout.replace("\\-", "-")
         for name, path in shipped().items():
-            self.assertEqual(call("help", name).stdout.encode(), (TREE / path).read_bytes(), name)
+            printed = call("help", name).stdout
+            if name.endswith(".md"):
+                self.assertEqual(without_links(printed), without_links((TREE / path).read_text()), name)
+            else:
+                self.assertEqual(printed.encode(), (TREE / path).read_bytes(), name)
             self.assertIn(f"\\fB{name}\\fR", page)
 
     def test_each_schema_and_manifest_is_there(self):
@@ -91,11 +101,26 @@ class ShippedFiles(Case):
         self.assertEqual(KNOWN - named, set(), "no text names these")
 
     def test_no_shipped_file_needs_the_sources(self):
-        """Except pages, whose links lead through the sources. Other projects have a README, too."""
-        for name, path in shipped().items():
-            if not name.endswith(".md"):
-                text = re.sub(r".*github\.com/.*", "", (TREE / path).read_text())
-                self.assertEqual(FOLDER.findall(text) + re.findall("README", text), [], name)
+        """Other projects have a README, too."""
+        for name in shipped():
+            text = re.sub(r".*github\.com/.*", "", call("help", name).stdout)
+            self.assertEqual(FOLDER.findall(text) + re.findall("README", text), [], name)
+
+    def test_links_of_pages_lead_to_what_is_shipped(self):
+        """A link into the page itself, to a file that `help` prints, or to the web."""
+        found = set()
+        for name in (one for one in shipped() if one.endswith(".md")):
+            page = call("help", name).stdout
+            heads = {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-")
+                     for head in re.findall(r"^#+ (.+)$", page, re.MULTILINE)}  # fmt: skip
+            for target in LINK.findall(page):
+                path, _, anchor = target.partition("#")
+                if path:
+                    self.assertTrue(path in shipped() or path.startswith("https://"), f"{name}: {target}")
+                    found.add(path)
+                else:
+                    self.assertIn(anchor, heads, name)
+        self.assertLessEqual({"records.md", "run.ipynb", "seccomp.json"}, found)
 
     def test_pages_say_how_to_get_what_they_name(self):
         """A page in a terminal has no links: the files that it leads to are printed, too."""

@@ -213,7 +213,7 @@ class Tls(Case):
         with mock() as server:
             met = self.replay(SAMPLE, "--url", server.url.replace("http://", "https://"))
         self.assertEqual(met.code, 4)
-        self.assertIn("wrong version number; check that the server speaks TLS", met.complained)
+        self.assertIn("the answer is not TLS (wrong version number); check that the server speaks TLS", met.complained)
 
     def outcome_of(self, answer, end):
         with Scripted(self.papers.server(), answer, end) as server:

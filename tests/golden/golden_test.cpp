@@ -184,8 +184,8 @@ TEST_P(Golden, MeansTheSameForEverySplit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Golden, testing::ValuesIn(all_golden_cases()),
-                         [](const testing::TestParamInfo<GoldenCase>& info) {
-                             std::string name = info.param.name;
+                         [](const testing::TestParamInfo<GoldenCase>& test) {
+                             std::string name = test.param.name;
                              std::replace_if(
                                  name.begin(), name.end(),
                                  [](char c) { return !isalnum(static_cast<unsigned char>(c)); },

@@ -7,6 +7,7 @@
 #include "cmd/scrape/mapping_file.hpp"
 #include "cmd/values.hpp"
 #include "cmd/whole_file.hpp"
+#include "proto/core/nearest_name.hpp"
 
 namespace driftless {
 
@@ -18,6 +19,10 @@ Result<MetricsPlace> parse_metrics_place(std::string_view text) {
     if (text == "none") {
         place.kind = MetricsPlace::Kind::none;
         return place;
+    }
+    if (text.find_first_of(".:/") == text.npos && !nearest_name(text, {"auto", "none"}).empty()) {
+        return Error{ErrorCode::invalid, 0,
+                     "is not one of auto, none or a URL; a host of that name is http://NAME"};
     }
     Result<Url> url = parse_url(text);
     if (!url) {

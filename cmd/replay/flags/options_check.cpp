@@ -222,6 +222,9 @@ std::string goodput_contradiction(const ReplayOptions& options) {
 }
 
 std::string growth_contradiction(const ReplayOptions& options) {
+    if (options.rules.required && options.rules.typed.empty()) {
+        return "--require-rules needs rules to hold; add --rules NAME, or remove it";
+    }
     if (!options.results.stop_when.empty() && options.results.period_ns == 0) {
         return "--stop-when needs periods, but --period none disables them; remove one";
     }

@@ -18,7 +18,11 @@ OrExit<ChosenWords> choose_words(const PromptFlags& prompts) {
     Result<SelectedWords> selected =
         tokenizer ? select_words(tokenizer.value(), prompts.tokenizer, why) : tokenizer.error();
     if (!selected) {
-        std::fprintf(stderr, "driftless: --tokenizer %s\n", why.c_str());
+        std::fprintf(stderr, "driftless: --tokenizer %s%s\n", why.c_str(),
+                     selected.error().code == ErrorCode::not_found
+                         ? ""
+                         : "; without --tokenizer, built-in words are used and checked on the "
+                           "server before the run");
         return exit_input;
     }
     const WordFigures& figures = selected.value().figures;

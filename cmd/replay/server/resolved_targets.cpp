@@ -43,7 +43,8 @@ Address reachable_address(const ServerFlags& flags, Duration connect_timeout,
 OrExit<Address> find_address(const ServerFlags& flags, Duration connect_timeout,
                              const ReplayTarget& target) {
     const Url& place = flags.connect_to ? *flags.connect_to : target.url;
-    const std::string flag = flags.connect_to ? "--connect-to" : "--url";
+    const bool is_second = flags.dual && &target != &flags.targets.front();
+    const std::string flag = flags.connect_to ? "--connect-to" : is_second ? "--against" : "--url";
     if (place.unix_socket) {
         const Result<Address> path = unix_address(place.host);
         if (!path) {

@@ -28,6 +28,11 @@ TEST(GoodputValues, ReadLimitsOfAllRows) {
     for (const char* text : {"", " ", "ttft", "ttft:0", "itl:5", "ttft:-1"}) {
         EXPECT_FALSE(parse_goodput_rule(text)) << text;
     }
+    for (const char* text : {"ttft=200", "ttft:200 tpot=50"}) {
+        const Result<GoodputRule> equals = parse_goodput_rule(text);
+        ASSERT_FALSE(equals);
+        EXPECT_TRUE(std::string_view(equals.error().doing).starts_with("has = where")) << text;
+    }
 }
 
 TEST(GoodputValues, AKeptColumnMustBeKept) {

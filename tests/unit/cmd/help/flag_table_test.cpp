@@ -26,8 +26,17 @@ TEST(FlagTable, KnowsWhatTakesFiles) {
 TEST(FlagTable, FindsWordsThatCouldBeValues) {
     const Flag flag = make_flag({"--api"}, "NAME|none", "Text, or ids (arrays) of 4 K", "");
     EXPECT_EQ(
-        possible_choices(flag, "APIs:\n  openai-chat  the first\n  tgi\n\nText\n"),
-        (std::vector<std::string>{"none", "or", "ids", "arrays", "of", "openai-chat", "tgi"}));
+        possible_choices(flag, "APIs:\n  openai-chat  the first\n  tgi\n\nText\n", "use vllm"),
+        (std::vector<std::string>{"none", "or", "ids", "arrays", "of", "openai-chat", "tgi", "use",
+                                  "vllm"}));
+}
+
+TEST(FlagTable, KnowsTheWordsOfAUnit) {
+    const Flag flag = make_flag({"--calibration"}, "auto|none|FILE", "figures", "");
+    EXPECT_EQ(flag.unit_words(), (std::vector<std::string>{"auto", "none"}));
+    EXPECT_TRUE(flag.takes_file());
+    EXPECT_FALSE(make_flag({"--engines"}, "N|auto", "", "").takes_file());
+    EXPECT_TRUE(make_flag({"--quiet"}, "", "", "").unit_words().empty());
 }
 
 }  // namespace

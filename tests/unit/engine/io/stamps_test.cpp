@@ -263,7 +263,7 @@ TEST_P(Stamps, UnixSocketsHaveNone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BothWays, Stamps, ::testing::Values(true, false),
-                         [](const auto& info) { return info.param ? "Ring" : "ErrorQueue"; });
+                         [](const auto& test) { return test.param ? "Ring" : "ErrorQueue"; });
 
 }  // namespace
 }  // namespace driftless

@@ -37,8 +37,8 @@ struct Followed {
             ASSERT_NE(end, text.npos);
             Result<ServerLine> line = read_server_line(document, text.substr(0, end));
             ASSERT_TRUE(line) << line.error().doing;
-            if (auto* one = std::get_if<ServerSeries>(&line.value()); one != nullptr) {
-                EXPECT_TRUE(series.emplace(one->series, *one).second);
+            if (auto* begun = std::get_if<ServerSeries>(&line.value()); begun != nullptr) {
+                EXPECT_TRUE(series.emplace(begun->series, *begun).second);
             } else {
                 latest = std::get<ServerScrape>(line.value());
                 std::set<std::uint32_t> listed;

@@ -343,7 +343,8 @@ TEST(TlsStream, RefusesWhatIsNoHandshake) {
     stream.step();
     EXPECT_EQ(stream.state(), State::failed);
     EXPECT_EQ(describe(stream.failure()),
-              "wrong version number; check that the server speaks TLS on this port, or use http:// "
+              "the answer is not TLS (wrong version number); check that the server speaks TLS on "
+              "this port, or use http:// "
               "in --url");
     stream.close();
     stream.connect(peer);

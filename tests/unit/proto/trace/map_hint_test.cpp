@@ -20,7 +20,7 @@ TEST(MapHint, FillsInObviousNames) {
               "use --map time=time,in=prompt_tokens,out=completion_tokens");
     EXPECT_EQ(map_remedy(header_of("user,TS,Output_Length,input_length"), ""),
               "use --map time=TS,in=input_length,out=Output_Length, and --time-unit s, ms, us or "
-              "ns unless times are dates or epochs");
+              "ns (dates and epochs need none)");
     EXPECT_EQ(map_remedy(header_of("when,input_tokens,out"), ""),
               "name the columns with --map time=COLUMN,in=input_tokens,out=out; there are when, "
               "input_tokens, out");
