@@ -81,6 +81,12 @@ int write_new_file(const char* flag, const std::string& path, const std::string&
 }
 
 int fail_folder(const std::string& folder, const Error& error) {
+    if (error.sys_errno == EEXIST) {
+        std::fprintf(stderr,
+                     "driftless: --out %s: already exists; name a new folder or remove it\n",
+                     folder.c_str());
+        return exit_usage;
+    }
     if (error.code == ErrorCode::exists) {
         return refuse_folder(folder);
     }

@@ -23,7 +23,7 @@ std::string refusal_of(CLI::Option& option, const std::string& word) {
 /// that takes any word, those that its unit names.
 std::vector<std::string> choices_of(CLI::Option& option, const Flag& flag,
                                     const std::string& footer) {
-    const std::string why = refusal_of(option, "such-a-word-is-in-no-list");
+    const std::string why = refusal_of(option, unlisted_word);
     if (why.empty()) {
         return flag.unit_words();
     }

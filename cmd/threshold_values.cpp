@@ -100,12 +100,15 @@ Result<void> read_figure(std::string_view left, Threshold& out) {
             "with :p99 or the like), errors, good, tainted, overtaken, completed, failed, "
             "request_throughput, output_throughput, total_token_throughput and request_goodput");
     }
-    if (out.figure->unit == FigureUnit::time
-            ? colon == left.npos || !read_statistic(left.substr(colon + 1), out)
-            : colon != left.npos) {
+    const bool has_statistic = colon != left.npos;
+    if (out.figure->unit != FigureUnit::time) {
+        return has_statistic ? remedy("has no statistics: it is one figure; use its name alone")
+                             : Result<void>();
+    }
+    if (!has_statistic || !read_statistic(left.substr(colon + 1), out)) {
         return remedy(
-            "needs a statistic if it is a time, and none otherwise: p25, p50, p75, p90, p95, p99, "
-            "p99.9, mean, min or max, as in \"ttft:p99 > 2s\"");
+            "needs one of these statistics: p25, p50, p75, p90, p95, p99, p99.9, mean, min or max, "
+            "as in ttft:p99");
     }
     return {};
 }
@@ -126,7 +129,10 @@ Result<Threshold> parse_threshold(std::string_view text) {
     if (at == all.npos) {
         return remedy(
             "has no comparison; say when the run fails, as in \"ttft:p99 > 2s\" or \"errors > 0.1 "
-            "%\"");
+            "%\", in quotes: a shell takes > for the name of a file");
+    }
+    if (at > 0 && all[at - 1] == '=') {
+        return remedy("is not a comparison; use >=, <=, > or <");
     }
     Threshold out;
     out.text = std::string(text);
@@ -146,6 +152,10 @@ Result<Threshold> parse_threshold(std::string_view text) {
         return value.error();
     }
     out.bound = value.value();
+    if (out.figure->unit == FigureUnit::share && out.compare == Compare::above && out.bound >= 1) {
+        return remedy(
+            "never holds: a share of 1 is all of them; use a smaller one, as in \"errors > 1 %\"");
+    }
     return out;
 }
 

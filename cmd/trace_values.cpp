@@ -34,6 +34,10 @@ Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
     constexpr Error wrong{ErrorCode::invalid, 0,
                           "is not a map; use KEY=COLUMN,.. with the keys time, in, out, hashes, "
                           "session, turn, delay and model"};
+    constexpr Error wrong_key{ErrorCode::invalid, 0,
+                              "has an unknown key; the keys are time, in, out, hashes, session, "
+                              "turn, delay and model, as in in=COLUMN"};
+    constexpr Error key_twice{ErrorCode::invalid, 0, "has a key twice; give each one column"};
     const Result<std::vector<std::string>> parts = parse_list(text);
     if (!parts) {
         return wrong;
@@ -45,9 +49,14 @@ Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
         const auto keys = map_keys();
         const bool twice = std::any_of(map.begin(), map.end(),
                                        [&](const MappedColumn& one) { return one.key == key; });
-        if (equals + 1 >= part.size() || twice ||
-            (key != model_key && std::find(keys.begin(), keys.end(), key) == keys.end())) {
+        if (equals + 1 >= part.size()) {
             return wrong;
+        }
+        if (key != model_key && std::find(keys.begin(), keys.end(), key) == keys.end()) {
+            return wrong_key;
+        }
+        if (twice) {
+            return key_twice;
         }
         map.push_back({key, part.substr(equals + 1)});
     }

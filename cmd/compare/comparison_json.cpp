@@ -90,6 +90,11 @@ void write_runs(JsonWriter& json, const char* key, const std::vector<PlayedRun>&
         json.key("date").string(run.facts.info.date);
         json.key("verdict");
         run.verdict.empty() ? json.null() : json.string(run.verdict);
+        json.key("warnings").begin_array();
+        for (const std::string& warning : run.warnings) {
+            json.string(warning);
+        }
+        json.end_array();
         write_counts(json, run.counts);
         json.end_object();
     }

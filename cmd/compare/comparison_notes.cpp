@@ -106,6 +106,15 @@ void add_hits(const Comparison& comparison, std::vector<ComparisonNote>& out) {
                                              share(comparison.b))});
 }
 
+/// What the runs warned of: a difference may be of that alone.
+void add_warnings(const std::vector<PlayedRun>& runs, std::vector<ComparisonNote>& out) {
+    for (const PlayedRun& run : runs) {
+        for (const std::string& warning : run.warnings) {
+            out.push_back({"Warning", run.name() + ": " + warning});
+        }
+    }
+}
+
 void add_evidence(const Comparison& comparison, std::vector<ComparisonNote>& out) {
     const GroupComparison& groups = comparison.groups;
     if (groups.evidence == Evidence::within_run) {
@@ -146,6 +155,8 @@ std::vector<ComparisonNote> comparison_notes(const Comparison& comparison) {
     add_work(comparison, out);
     add_pairs(comparison, out);
     add_hits(comparison, out);
+    add_warnings(comparison.a, out);
+    add_warnings(comparison.b, out);
     add_evidence(comparison, out);
     add_needed(comparison, out);
     return out;

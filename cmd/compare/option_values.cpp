@@ -7,11 +7,9 @@ namespace driftless {
 
 Result<double> parse_margin(std::string_view text) {
     constexpr double percent_max = 50;
-    const Error wrong{ErrorCode::invalid, 0, "is not a margin from 0 to 50 %; use \"1 %\""};
-    if (!text.ends_with('%')) {
-        return wrong;
-    }
-    text.remove_suffix(1);
+    const Error wrong{ErrorCode::invalid, 0, "is not a margin from 0 to 50 %; use \"1 %\" or 0.01"};
+    const bool in_percent = text.ends_with('%');
+    text.remove_suffix(in_percent ? 1 : 0);
     while (text.ends_with(' ')) {
         text.remove_suffix(1);
     }
@@ -19,6 +17,7 @@ Result<double> parse_margin(std::string_view text) {
     const auto [end, error] =
         std::from_chars(text.data(), text.data() + text.size(), percent, std::chars_format::fixed);
     const bool whole = error == std::errc() && end == text.data() + text.size();
+    percent *= in_percent ? 1 : 100;
     return whole && percent >= 0 && percent <= percent_max ? Result<double>(percent / 100) : wrong;
 }
 

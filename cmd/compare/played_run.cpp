@@ -157,6 +157,10 @@ void read_verdict(const std::string& folder, PlayedRun& run) {
     for (JsonValue one = reasons.first(); one.present(); one = one.next()) {
         run.verdict_reasons.emplace_back(one.as_string().value_or(""));
     }
+    const JsonValue warnings = verdict.find("warnings");
+    for (JsonValue one = warnings.first(); one.present(); one = one.next()) {
+        run.warnings.emplace_back(one.as_string().value_or(""));
+    }
 }
 
 using Sides = std::array<SideRead, side_count>;

@@ -54,6 +54,7 @@ struct PlayedRun {
     std::string verdict;   ///< empty: it has none
     std::string why_no_verdict = "no verdict: the run did not end";
     std::vector<std::string> verdict_reasons;
+    std::vector<std::string> warnings;  ///< what its figures do not show: a cache that was warm
     PlayedCounts counts;
     ComparedRun compared;         ///< requests by pass and row
     std::vector<PlayedRow> rows;  ///< [compared.requests]

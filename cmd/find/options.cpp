@@ -37,7 +37,7 @@ A probe also fails when the server cannot keep up: when waiting requests and TTF
 the run. A probe that the client, the host or the network spoiled is repeated.
 
 Examples:
-  driftless find trace.jsonl --url http://a:8000 --slo "ttft:p99<2s tpot:p95<50ms" --over replicate
+  driftless find trace.jsonl --url http://a:8000 --slo "ttft:p90<2s tpot:p90<50ms" --over replicate
   driftless find trace.jsonl --url http://a:8000 --slo "ttft:p90<1s" --over rate --low 2 --high 40 \
     -- --duration 2m --calibration none
   driftless find chats/ --url http://a:8000 --slo "tpot:p50<30ms" --over users --high 512 \

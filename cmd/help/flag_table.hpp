@@ -40,6 +40,9 @@ std::vector<std::string> names_of(const std::vector<Flag>& flags);
 Flag make_flag(std::vector<std::string> names, std::string unit, std::string help,
                std::string group);
 
+/// No list of values has it: a flag that takes it takes any word.
+inline constexpr const char* unlisted_word = "such-a-word-is-in-no-list";
+
 /// The words of a text that could be values of a flag: lower case, once each.
 std::vector<std::string> possible_values(std::string_view text);
 

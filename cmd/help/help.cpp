@@ -152,6 +152,16 @@ int print_built_in_help(std::span<const Command> commands, const std::string& na
     return exit_done;
 }
 
+/// Ours for what other tools call so; empty: they have none of that name.
+std::string command_of_other_tools(std::string_view typed) {
+    for (const char* const word : {"run", "bench", "benchmark", "profile", "play", "load"}) {
+        if (typed == word) {
+            return "replay";
+        }
+    }
+    return typed == "serve" || typed == "server" ? "mock" : "";
+}
+
 std::string why_not_command(std::span<const Command> commands, const std::string& typed) {
     std::vector<std::string> names;
     for (const Command& command : commands) {
@@ -161,13 +171,16 @@ std::string why_not_command(std::span<const Command> commands, const std::string
         names.push_back(one.name);
     }
     for (const ShippedFile& one : shipped_files()) {
-        names.emplace_back(one.name);
+        if (typed.find('.') != std::string::npos) {
+            names.emplace_back(one.name);
+        }
     }
     const std::string shown = mask_command({typed}).front();
-    const std::string nearest = nearest_name(typed, names);
+    const std::string meant = command_of_other_tools(typed);
+    const std::string nearest = meant.empty() ? nearest_name(typed, names) : meant;
     if (nearest.empty() && is_file(typed)) {
-        return "'" + shown + "' is a file, not a command; driftless inspect " + shown +
-               " describes it";
+        return "'" + shown + "' is a file, not a command; driftless replay " + shown +
+               " --url URL plays a trace, driftless inspect " + shown + " describes it";
     }
     if (find_shipped_file(typed) != nullptr) {
         return "'" + shown + "' is a file, not a command; driftless help " + shown + " prints it";

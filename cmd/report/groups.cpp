@@ -127,6 +127,27 @@ std::string find_bounds(const ReportedRun& run, std::vector<Grouping>& groupings
     return why;
 }
 
+/// No record has the column or the header that the rows are to be told apart by.
+bool lacks_member(const Grouping& grouping) {
+    return !grouping.key.member.empty() && grouping.groups.size() == 1 &&
+           grouping.groups.begin()->first == "-";
+}
+
+/// `kept`: the columns of one record, JSON.
+std::string unmet_text(const GroupKey& key, const std::string& kept) {
+    const bool is_header = key.kind == GroupKey::Kind::header;
+    std::string names;
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(kept.empty() || is_header ? "{}" : kept);
+    for (JsonValue one = root ? root.value().first() : JsonValue(); one.present();
+         one = one.next()) {
+        names += (names.empty() ? "kept.NAME is one of " : ", ") + std::string(one.key());
+    }
+    const std::string flag = is_header ? "--record-header " : "--keep ";
+    return "no record has " + key.text + "; " +
+           (names.empty() ? "replay with " + flag + key.member : names);
+}
+
 }  // namespace
 
 const std::vector<GroupColumn>& group_columns() {
@@ -193,7 +214,9 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
     GoodputRules rules = slos;  // what is asked here goes before what the run was told
     rules.insert(rules.end(), run.figures.goodput_rules.begin(), run.figures.goodput_rules.end());
     JsonDocument document;
+    std::string kept;  // columns of a record that has some
     why = each_record(run, [&](const Record& record) {
+        kept = kept.empty() ? record.kept : kept;
         const std::optional<std::size_t> rule = rule_of(rules, record);
         const GoodputLimits limits = rule ? rules[*rule].limits : GoodputLimits();
         Record measured = record;
@@ -215,6 +238,9 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
         }
     });
     for (const Grouping& grouping : groupings) {
+        if (why.empty() && lacks_member(grouping)) {
+            why = unmet_text(grouping.key, kept);
+        }
         out.push_back(table_of(grouping, static_cast<double>(run.figures.duration_ns) / ns_per_s));
     }
     return why;

@@ -91,10 +91,19 @@ Result<std::uint32_t> parse_block_size(std::string_view text) {
                : Error{ErrorCode::invalid, 0, "is not from 1 to 65536 tokens"};
 }
 
+/// A number would be the lengths of answers.
+Result<std::string> parse_new_file(std::string_view text) {
+    if (!text.empty() && text.find_first_not_of("0123456789.,:") == text.npos) {
+        return Error{ErrorCode::invalid, 0,
+                     "is a number, and --out names the file; lengths of answers are --out-tokens"};
+    }
+    return parse_text(text);
+}
+
 void add_output(Flags& flags, SynthOptions& options, std::uint32_t& block_size) {
     flags.group("Output");
     flags.value("-o,--out", "FILE", "output file, which must not exist yet; - for standard output",
-                "-", parse_text, options.out);
+                "-", parse_new_file, options.out);
     flags.value("--to", "NAME", "format to write: canonical or mooncake", "canonical",
                 parse_trace_target, options.target);
     flags.value("--block-size", "TOKENS", "tokens per block [16; mooncake: 512]", nullptr,

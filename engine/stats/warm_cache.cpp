@@ -23,6 +23,9 @@ const char* remedy_of(ShardRole role) {
 constexpr const char* was_warm_text =
     "the prefix cache was warm from an earlier run, so TTFT is too low: ";
 
+constexpr const char* held_others_text =
+    "the prefix cache held prompts of another trace or of other clients, so TTFT is too low: ";
+
 std::string percent_of(std::uint64_t part, std::uint64_t whole) {
     CHECK(whole > 0);
     return percent_text(static_cast<double>(part) / static_cast<double>(whole));
@@ -86,7 +89,8 @@ std::string warm_warning(const SummaryFigures& figures, const CacheProbe& probe)
     const WarmRows rows = warm_rows(figures);
     const std::string remedy = remedy_of(figures.shard_role);
     if (rows.finding == WarmRows::Finding::warm) {
-        return was_warm_text + rows.figures + "; " + remedy;
+        const bool of_others = probe.state == CacheState::cold;  // no run of this trace left them
+        return (of_others ? held_others_text : was_warm_text) + rows.figures + "; " + remedy;
     }
     if (probe.state == CacheState::warm) {
         return was_warm_text + probe_figures(probe) + "; " + remedy;

@@ -65,10 +65,15 @@ bool CsvRows::read_header(const RowContext& here, std::string_view line, std::st
         return true;
     }
     const TraceFormat* const format = rows_.choice().format();
-    here.refuse("", line,
-                format == nullptr ? std::string("is not the CSV header of a known format")
-                                  : "is not a header of the format " + std::string(format->name),
-                map_remedy(header_, rows_.choice().options().time_unit));
+    const ReadOptions& options = rows_.choice().options();
+    if (format == nullptr) {
+        here.refuse("", line, "is not the CSV header of a known format",
+                    map_remedy(map_names(header_), options.time_unit));
+        return false;
+    }
+    here.refuse("", line, "is not a header of the format " + std::string(format->name),
+                options.format.empty() ? "replay files of different formats separately"
+                                       : "correct --format, or read any columns with --map");
     return false;
 }
 

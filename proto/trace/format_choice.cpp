@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "proto/trace/generic.hpp"
+#include "proto/trace/map_hint.hpp"
 #include "proto/trace/shapes.hpp"
 
 namespace driftless {
@@ -97,9 +98,8 @@ bool FormatChoice::admit(const RowContext& context, const JsonValue& row) {
         }
     }
     std::string problem = "does not have the keys of a known format";
-    std::string remedy =
-        "this version reads " + trace_format_names() +
-        "; choose one with --format, or name the keys with --map time=KEY,in=KEY,out=KEY";
+    std::string remedy = map_remedy(map_names(row), options_.time_unit) +
+                         "; or choose one of these with --format: " + trace_format_names();
     if (!foreign.what.empty()) {
         problem = "looks like " + std::string(foreign.what);
         remedy = foreign.remedy;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "proto/core/decimal.hpp"
 #include "proto/core/xxh64.hpp"
 #include "proto/trace/fields.hpp"
+#include "proto/trace/map_hint.hpp"
 
 namespace driftless {
 namespace {
@@ -71,8 +73,12 @@ bool choose_unit(RowContext& context, const Field& time) {
     }
     const auto unit = guess_time_unit(time.text);
     if (!unit) {
-        context.refuse(time.name, time.text, "does not show its unit",
-                       "use --time-unit s, ms, us, ns or iso");
+        const bool is_number = scan_decimal(time.text).has_value();
+        context.refuse(time.name, time.text,
+                       is_number ? "does not show its unit" : "is neither a number nor a date",
+                       is_number ? "use --time-unit s, ms, us, ns or iso"
+                                 : "correct it, or name another column; a date is "
+                                   "2026-01-31T23:59:59.5Z");
         context.stop = Stop::trace;
         return false;
     }
@@ -81,18 +87,10 @@ bool choose_unit(RowContext& context, const Field& time) {
 }
 
 std::string names_of(const JsonValue& row) {
-    std::string names;
-    for (JsonValue value = row.first(); value.present(); value = value.next()) {
-        names += (names.empty() ? "" : ", ") + std::string(value.key());
-    }
-    return names;
+    return joined(map_names(row));
 }
 std::string names_of(const CsvRow& row) {
-    std::string names;
-    for (const std::string& name : row.header().names()) {
-        names += (names.empty() ? "" : ", ") + name;
-    }
-    return names;
+    return joined(map_names(row.header()));
 }
 
 /// What a key that every row needs stands for.
@@ -106,7 +104,15 @@ void refuse_unmapped(RowContext& context, Key key, const Source& source) {
     context.refuse("--map", "", std::string("does not say which column has the ") + meaning_of(key),
                    "add " + std::string(keys[key]) + "=COLUMN to it; columns are " +
                        names_of(source) +
-                       (key == key_time ? "; if none has times, use replay --rate R" : ""));
+                       (key == key_time  ? "; if none has times, use replay --rate R"
+                        : key == key_out ? "; if none has them, use --default-output N"
+                                         : ""));
+}
+
+/// What replaces a column is given by a flag.
+bool can_lack(const RowRules& rules, Key key) {
+    return (key == key_time && rules.times_free) ||
+           (key == key_out && (rules.default_output > 0 || rules.output_free));
 }
 
 /// The three columns that every row needs must be there from the first row on: a map that names
@@ -115,8 +121,7 @@ template <typename Source>
 bool check_needed(RowContext& context, const Fields& fields, const Source& source) {
     for (const Key key : {key_time, key_in, key_out}) {
         const std::string_view column = fields.of[key].name;
-        const bool is_free =
-            key == key_time && context.rules.times_free && column == keys[key_time];
+        const bool is_free = column == keys[key] && can_lack(context.rules, key);
         if (context.draft.rows() == 0 && !is_free && !has(source, column)) {
             if (is_mapped(context, key)) {
                 context.refuse("--map", std::string(keys[key]) + "=" + std::string(column),

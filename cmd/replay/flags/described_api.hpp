@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "proto/api/api_template.hpp"
 #include "proto/api/dialect.hpp"
@@ -20,5 +21,10 @@ struct DescribedApi {
 /// is wrong.
 std::string describe_api(const Dialect*& dialect, const std::string& file,
                          std::unique_ptr<DescribedApi>& described);
+
+/// Notes which API a name of --api stands for, where it is not the API's own: "openai" is the
+/// completions API to most tools, and a chat to some.
+void note_api(const std::vector<std::string>& typed, const Dialect& dialect,
+              std::vector<std::string>& notes);
 
 }  // namespace driftless

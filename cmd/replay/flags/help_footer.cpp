@@ -27,6 +27,9 @@ another header are refused. With the same seed, a request has the same headers i
 X-Correlation-ID, X-Session-ID, X-Session-Affinity, X-SMG-Routing-Key and X-Dynamo-Session-ID, and
 for sub-agents {parent}-{pass} as X-Dynamo-Parent-Session-ID; a --header of the same name wins.
 
+Flags of vLLM's and SGLang's benchmarks, AIPerf, GuideLLM, UCM and others are understood, too. Lines
+"flags: .." say what becomes of those that mean something else here.
+
 Examples:
   driftless replay trace.jsonl --url http://127.0.0.1:8000
   driftless replay trace.jsonl --url http://10.0.0.7:8000 --model llama --speed 2.5 --end 10m

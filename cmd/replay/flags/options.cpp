@@ -8,6 +8,7 @@
 #include "cmd/options_flags.hpp"
 #include "cmd/options_load.hpp"
 #include "cmd/options_trace.hpp"
+#include "cmd/replay/flags/described_api.hpp"
 #include "cmd/replay/flags/help_footer.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/options_check.hpp"
@@ -377,6 +378,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     } catch (const CLI::ParseError& error) {
         return refused(reason_of(error), spelled);
     }
+    note_api(app.get_option("--api")->results(), *options.request.dialect, line.notes);
     std::string why = unknown_argument(app);
     line.arguments = given_arguments(app, options);
     if (why.empty() && options.workload.files.paths.empty()) {

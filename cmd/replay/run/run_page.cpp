@@ -35,7 +35,9 @@ std::string try_page(const std::string& folder, const SummaryFigures& figures,
 void write_run_page(const std::string& folder, const SummaryFigures& figures,
                     const SummaryInfo& info) {
     const std::string why = try_page(folder, figures, info);
-    if (!why.empty()) {
+    if (why.empty()) {
+        std::printf("page: %s/report.html\n", folder.c_str());
+    } else {
         std::fprintf(stderr,
                      "driftless: warning: %s/report.html was not written: %s; once that is fixed, "
                      "run driftless report %s --html FILE\n",

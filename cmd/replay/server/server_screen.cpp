@@ -38,6 +38,9 @@ const char* words_text(PromptKind prompt, bool exact) {
 
 void print_findings(const PreflightFindings& found, PromptKind prompt) {
     std::printf("server: model %s", found.model.empty() ? "not named" : found.model.c_str());
+    if (found.models.size() > 1 && found.model == found.models.front()) {
+        std::printf(" (the first of %zu; --model names another)", found.models.size());
+    }
     if (found.max_model_len >= 0) {
         std::printf(", context %lld tokens", static_cast<long long>(found.max_model_len));
     }

@@ -60,11 +60,13 @@ int check_context(const Workload& workload, ModelRoom room) {
     const bool by_input = room.context < 0;
     std::fprintf(stderr,
                  "driftless: %lld rows do not fit the model's %s of %lld tokens, the first at "
-                 "line %u (%u in, %u out); serve a longer context, or select other rows with "
-                 "--start, --end and --limit\n",
+                 "line %u (%u in, %u out); serve a longer context, or leave such rows out with "
+                 "%s\n",
                  static_cast<long long>(count), by_input ? "longest prompt" : "context",
                  static_cast<long long>(by_input ? room.input : room.context), first.line,
-                 first.input_length, first.output_length);
+                 first.input_length, first.output_length,
+                 by_input ? "--start, --end and --limit"
+                          : ("--max-context " + std::to_string(room.context)).c_str());
     return exit_input;
 }
 
