@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "cmd/folders.hpp"
+#include "cmd/secrets.hpp"
 #include "cmd/whole_file.hpp"
 #include "proto/core/sys_error.hpp"
 
@@ -191,11 +192,12 @@ std::string read_run(const std::string& folder, RunFacts& facts) {
     const std::string path = folder + "/run.json";
     const Result<std::string> text = read_regular_file(path);
     if (!text && text.error().sys_errno == ENOTDIR) {
-        return folder + ": is a file; name the folder of a run";
+        return mask_url(folder) + ": is a file; name the folder of a run";
     }
     if (!text) {
         return text.error().code == ErrorCode::not_found
-                   ? folder + ": is not the folder of a run: it has no run.json; name one that has"
+                   ? mask_url(folder) +
+                         ": is not the folder of a run: it has no run.json; name one that has"
                    : path + ": " + why_unreadable(text.error());
     }
     JsonDocument document;

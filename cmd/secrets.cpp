@@ -208,7 +208,7 @@ std::string_view environment_name(std::string_view value) {
 
 std::string mask_refused(std::string_view flag, std::string_view value) {
     std::string shown = mask_value(flag, value);
-    if (flag != "--event" && !takes_url(flag)) {
+    if (flag != "--event" && !takes_url(flag) && value.find("://") == value.npos) {
         return shown;
     }
     const std::size_t url = flag == "--event" ? words_of(shown).what : 0;

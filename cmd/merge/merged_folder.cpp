@@ -246,6 +246,11 @@ int MergedFolder::write_others(const std::vector<ShardRun>& shards, std::string&
 }
 
 int MergedFolder::write_server(const std::vector<ShardRun>& shards, std::string& why) {
+    for (const ShardRun& shard : shards) {
+        if (!RunLines::open(shard.path("server.jsonl"), why)) {
+            return exit_input;
+        }
+    }
     const auto found = std::find_if(shards.begin(), shards.end(), [](const ShardRun& shard) {
         return has_lines(shard.path("server.jsonl"));
     });

@@ -9,6 +9,7 @@
 
 #include "cmd/compare/same_work.hpp"
 #include "cmd/exit_codes.hpp"
+#include "cmd/secrets.hpp"
 #include "cmd/whole_file.hpp"
 
 namespace driftless {
@@ -21,7 +22,7 @@ int read_shard_run(const std::string& given, ShardRun& out, std::string& why) {
         out.folder.pop_back();
     }
     if (struct stat there{}; ::stat(out.folder.c_str(), &there) != 0 && errno == ENOENT) {
-        why = out.folder +
+        why = mask_url(out.folder) +
               ": does not exist; correct the name, or leave it out (a shard that is not given is "
               "counted as missing)";
         return exit_usage;

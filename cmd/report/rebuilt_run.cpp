@@ -123,16 +123,46 @@ std::string lacks_of_client(const RebuiltRun& run) {
            " sent, so what the client did at the others is not known; restore the file";
 }
 
+/// Of a run that has closed its books.
+std::string more_than_booked(const RebuiltRun& run) {
+    const std::uint64_t left = run.figures.taints.sent;
+    const std::optional<std::uint64_t>& booked = run.facts.rows_fired;
+    return !run.facts.ended || !booked || left <= *booked
+               ? ""
+               : "run.json says that " + counted(*booked, "row was", "rows were") + " sent, and " +
+                     std::to_string(left) + " records say so; restore the files";
+}
+
+/// A run marks each row that is beyond its limits. Each segment has its own.
+std::string unmarked_rows(const RebuiltRun& run) {
+    const RunFacts& facts = run.facts;
+    const TaintLimits& limits = facts.calibration.limits;
+    if (facts.info.merged || facts.segments.size() > 1 || limits.drift_ns <= 0) {
+        return "";
+    }
+    const std::uint32_t rows = run.figures.sending.instant_rows_max;
+    const UntaintedFigures& worst = run.figures.taints.untainted;
+    const bool is_late =
+        worst.drift_max_ns > drift_limit_ns(limits, rows == 0 ? 0 : rows - 1) ||
+        (limits.receive_delay_ns > 0 && worst.receive_delay_max_ns > limits.receive_delay_ns);
+    return is_late ? "a row that is not marked is beyond the limits in run.json; restore the files"
+                   : "";
+}
+
 Judgement verdict_of(const RebuiltRun& run) {
     const RunFacts& facts = run.facts;
-    Judgement judged = facts.info.merged ? judge_merged(*facts.info.merged, run.figures)
-                                         : judge_run(facts.calibration, run.figures,
-                                                     run.past.client(), run.info.cache_probe);
-    if (std::string lacks = lacks_of_client(run); !lacks.empty()) {
+    Judgement judged =
+        facts.info.merged
+            ? judge_merged(*facts.info.merged, run.figures, run.past.client())
+            : judge_run(facts.calibration, run.figures, run.past.client(), run.info.cache_probe);
+    for (std::string why : {lacks_of_client(run), unmarked_rows(run), more_than_booked(run)}) {
+        if (why.empty()) {
+            continue;
+        }
         const bool certified = judged.verdict == Verdict::certified ||
                                judged.verdict == Verdict::certified_with_exclusions;
         judged.verdict = certified ? Verdict::uncalibrated : judged.verdict;
-        judged.reasons.insert(judged.reasons.begin(), std::move(lacks));
+        judged.reasons.insert(judged.reasons.begin(), std::move(why));
     }
     return judged;
 }

@@ -62,6 +62,12 @@ Result<void> Past::add(const Record& known) {
     if (trace_rows_ > 0 && known.row >= trace_rows_) {
         return Error{ErrorCode::out_of_range, 0, "row"};
     }
+    if (segments_ > 0 && known.segment >= segments_) {
+        return Error{ErrorCode::out_of_range, 0, "segment"};
+    }
+    if (!has_users_ && known.pass > 0) {
+        return Error{ErrorCode::out_of_range, 0, "pass"};
+    }
     const std::uint64_t number = sending_number(known.row, known.pass, known.side);
     // A row that was sent again has a record of each attempt.
     const bool is_first = ended_.insert_or_assign(number, known.ended_ns.has_value()).second;

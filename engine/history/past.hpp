@@ -37,6 +37,7 @@ class Past {
         : closed_(facts.info.run.sessions == "closed"),
           has_users_(facts.has_users),
           trace_rows_(facts.info.run.trace_rows),
+          segments_(facts.info.merged ? 0 : facts.segments.size()),
           summary_(facts.goodput, facts.largest_overhead(), facts.shard_role()) {}
 
     // One line each, without its newline. Errors: bad_json, missing, out_of_range; exists, where
@@ -74,6 +75,7 @@ class Past {
     bool closed_;
     bool has_users_;
     std::uint64_t trace_rows_;  ///< 0: not known
+    std::size_t segments_;      ///< 0: those of each shard
     EarlierRows rows_;
     Summary summary_;
     ClientTotals client_;

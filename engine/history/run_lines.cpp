@@ -22,7 +22,7 @@ std::string describe_line(const std::string& path, std::uint64_t line, const Err
         case ErrorCode::out_of_range:
             return place + error.doing + " is " + reason_of(error) + restore_or_remove;
         case ErrorCode::invalid:
-            return place + error.doing + " contradicts the stamps of its line" + restore_or_remove;
+            return place + error.doing + " contradicts the rest of its line" + restore_or_remove;
         case ErrorCode::bad_json: {
             const std::string doing = error.doing;  // a key, or "read a record"
             return doing.find(' ') == doing.npos

@@ -45,8 +45,9 @@ Result<FiredMarks> FiredMarks::map(int fd, std::size_t rows, int sharing) {
 }
 
 Result<FiredMarks> FiredMarks::create(const std::string& run_id, std::size_t rows,
-                                      std::uint32_t engine) {
+                                      std::uint32_t engine, std::uint32_t engines) {
     CHECK(!run_id.empty() && run_id.find('/') == std::string::npos);
+    CHECK(engine < engines);
     const std::string name = name_for(run_id, engine);
     const int fd = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
     if (fd < 0) {
@@ -66,15 +67,18 @@ Result<FiredMarks> FiredMarks::create(const std::string& run_id, std::size_t row
     }
     CHECK(marks.value().words_ == words);
     marks.value().bits_[words].store(rows);
+    marks.value().bits_[words + 2].store(engines);
     return marks;
 }
 
 Result<FiredMarks> FiredMarks::open(const std::string& run_id, std::size_t rows) {
     Result<FiredMarks> all = open_one(name_for(run_id, 0), rows);
-    for (std::uint32_t engine = 1; all; ++engine) {  // ends: at the first that is not there
+    const std::uint64_t engines =
+        all ? all.value().bits_[all.value().words_ + 2].load(std::memory_order_relaxed) : 0;
+    for (std::uint32_t engine = 1; engine < engines; ++engine) {
         const Result<FiredMarks> more = open_one(name_for(run_id, engine), rows);
-        if (!more) {
-            return more.error().code == ErrorCode::not_found ? std::move(all) : more.error();
+        if (!more) {  // without them, rows that have left would seem not to have
+            return more.error();
         }
         all.value().add(more.value());
     }

@@ -39,13 +39,14 @@ class FiredMarks {
   public:
     /// Marks nothing.
     FiredMarks() = default;
-    /// New marks of one engine of the run, none of them set, for rows 0 to `rows` - 1; every page
-    /// of them is there. Errors: exists, denied, exhausted, io_failed.
+    /// New marks of one engine of the run's `engines`, none of them set, for rows 0 to `rows` - 1;
+    /// every page of them is there. Errors: exists, denied, exhausted, io_failed.
     static Result<FiredMarks> create(const std::string& run_id, std::size_t rows,
-                                     std::uint32_t engine = 0);
+                                     std::uint32_t engine = 0, std::uint32_t engines = 1);
     /// Those of a run that is over: what any of its engines had marked. A copy: what is marked in
-    /// it nobody else sees. Errors: not_found; invalid, where they are of another number of rows;
-    /// denied, also where they are another user's, or others may write to them; io_failed.
+    /// it nobody else sees. Errors: not_found, also where those of one engine are not there;
+    /// invalid, where they are of another number of rows; denied, also where they are another
+    /// user's, or others may write to them; io_failed.
     static Result<FiredMarks> open(const std::string& run_id, std::size_t rows);
     /// Takes the names of all of its engines' marks away, where there are any; who has them open
     /// keeps them.
@@ -92,13 +93,13 @@ class FiredMarks {
     static constexpr std::size_t words_for(std::size_t rows) {
         return (rows + bits_of_word - 1) / bits_of_word;
     }
-    /// Of the bits, and behind them the number of rows and the number of requests.
-    static constexpr std::size_t bytes_for(std::size_t words) { return (words + 2) * sizeof(Word); }
+    /// Of the bits, and behind them the numbers of rows, of requests and of engines.
+    static constexpr std::size_t bytes_for(std::size_t words) { return (words + 3) * sizeof(Word); }
     static Result<FiredMarks> map(int fd, std::size_t rows, int sharing);
     static Result<FiredMarks> open_one(const std::string& name, std::size_t rows);
     void add(const FiredMarks& other);
 
-    Word* bits_ = nullptr;  ///< [words_] and two more (`bytes_for`)
+    Word* bits_ = nullptr;  ///< [words_] and three more (`bytes_for`)
     std::size_t words_ = 0;
 };
 

@@ -105,6 +105,20 @@ void judge_records(const SummaryFigures& figures, Judgement& judged) {
     }
 }
 
+/// The same of what the clients did while they sent.
+void judge_client(const ClientTotals& client, Judgement& judged) {
+    Reasons losses;
+    add_loss_reasons(SummaryFigures(), client, losses);
+    if (judged.verdict == Verdict::certified && client.busiest.load > busy_max) {
+        losses.push_back("an engine was busy for " + percent_text(client.busiest.busy) +
+                         " of one second");
+    }
+    if (judged.verdict == Verdict::certified && !losses.empty()) {
+        worsen(judged, Verdict::client_limited,
+               losses.front() + ", which no shard's verdict says: restore the files of the shards");
+    }
+}
+
 void judge_shard(const MergedRun& run, const MergedShard& shard, Judgement& judged) {
     if (shard.is_missing()) {
         return;
@@ -119,7 +133,8 @@ void judge_shard(const MergedRun& run, const MergedShard& shard, Judgement& judg
 
 }  // namespace
 
-Judgement judge_merged(const MergedRun& run, const SummaryFigures& figures) {
+Judgement judge_merged(const MergedRun& run, const SummaryFigures& figures,
+                       const ClientTotals& client) {
     Judgement judged{Verdict::certified, {}};
     judge_rows(run, judged);
     for (const MergedShard& shard : run.shards) {
@@ -135,6 +150,7 @@ Judgement judge_merged(const MergedRun& run, const SummaryFigures& figures) {
         judge_shard(run, shard, judged);
     }
     judge_records(figures, judged);
+    judge_client(client, judged);
     if (judged.reasons.empty()) {
         judged.reasons.push_back(
             run.count == 1 ? "its one shard is certified"

@@ -10,9 +10,10 @@ namespace driftless {
 
 /// Client-limited: a shard that is missing, rows of one that was killed, or that it sent later,
 /// when it was resumed; one that its user stopped; a clock that is known worse than to
-/// `clock_error_max_ns`, a time 0 that lies too far from that of the first shard; records that are
-/// worse than the verdicts of all shards (`figures`, of those records). Uncalibrated at best: a
-/// clock that was compared with none.
-Judgement judge_merged(const MergedRun& run, const SummaryFigures& figures);
+/// `clock_error_max_ns`, a time 0 that lies too far from that of the first shard; records or a
+/// client that are worse than the verdicts of all shards (`figures` of those records, `client` of
+/// all their engines). Uncalibrated at best: a clock that was compared with none.
+Judgement judge_merged(const MergedRun& run, const SummaryFigures& figures,
+                       const ClientTotals& client);
 
 }  // namespace driftless

@@ -61,6 +61,10 @@ void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client,
             rows_text(figures.tainted_client_failed) +
             " failed because driftless ran out of descriptors, ports, memory or buffers");
     }
+    if (client.dropped_payloads + client.dropped_entries > 0 && figures.tainted_lost == 0) {
+        reasons.emplace_back(
+            "events were lost in the client's own ring, and no record says of which row");
+    }
     if (client.no_buffers > 0) {
         reasons.push_back("the client ran out of receive buffers " + times_text(client.no_buffers));
     }

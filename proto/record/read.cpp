@@ -60,8 +60,33 @@ bool differs(OptionalNs span, OptionalNs from, OptionalNs to) {
     return span && from && to && (__builtin_sub_overflow(*to, *from, &ns) || ns != *span);
 }
 
-/// The first span that its own stamps contradict: such a line was not written so. nullptr: none.
+/// An answer of this status can end so.
+bool can_be(Outcome outcome, int status) {
+    switch (outcome) {
+        case Outcome::ok:
+        case Outcome::short_output:
+        case Outcome::long_output:
+            return status == 200;
+        case Outcome::http_3xx:
+            return status / 100 == 3;
+        case Outcome::http_429:
+            return status == 429;
+        case Outcome::http_5xx:
+            return status / 100 == 5;
+        default:
+            return true;
+    }
+}
+
+/// The first key that the rest of its line contradicts: such a line was not written so. nullptr:
+/// none.
 const char* contradiction(const Record& record) {
+    if (record.fired_ns ? record.outcome == Outcome::not_sent : is_whole(record.outcome)) {
+        return "fired_ns";
+    }
+    if (record.status && !can_be(record.outcome, *record.status)) {
+        return "status";
+    }
     return (record.drift_ns && *record.drift_ns < 0) ||
                    differs(record.drift_ns, record.due_ns, record.fired_ns)
                ? "drift_ns"

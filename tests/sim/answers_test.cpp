@@ -107,8 +107,8 @@ TEST_P(Answers, HaveTheirOutcomeOverTls) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(, Answers, testing::ValuesIn(canned_answers()), [](const auto& info) {
-    std::string name = info.param.name;
+INSTANTIATE_TEST_SUITE_P(, Answers, testing::ValuesIn(canned_answers()), [](const auto& test) {
+    std::string name = test.param.name;
     std::replace_if(
         name.begin(), name.end(), [](char c) { return !isalnum(static_cast<unsigned char>(c)); },
         '_');

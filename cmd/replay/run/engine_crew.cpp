@@ -75,9 +75,10 @@ int EngineCrew::start_others(const EngineOrders& orders) {
 }
 
 Result<FiredMarks> EngineCrew::create_marks(const std::string& run_id, std::size_t rows) {
-    Result<FiredMarks> first = FiredMarks::create(run_id, rows);
-    for (std::uint32_t engine = 1; first && engine < seats_.size(); ++engine) {
-        Result<FiredMarks> marks = FiredMarks::create(run_id, rows, engine);
+    const auto engines = static_cast<std::uint32_t>(seats_.size());
+    Result<FiredMarks> first = FiredMarks::create(run_id, rows, 0, engines);
+    for (std::uint32_t engine = 1; first && engine < engines; ++engine) {
+        Result<FiredMarks> marks = FiredMarks::create(run_id, rows, engine, engines);
         if (!marks) {
             for (const std::unique_ptr<EngineSeat>& seat : seats_) {
                 seat->marks() = FiredMarks();

@@ -31,13 +31,13 @@ Plan estimated_share(const Plan& whole, const std::vector<bool>& is_own) {
     return part;
 }
 
-int refuse_empty(const WorkloadShare& share, std::size_t trees) {
+int refuse_empty(const WorkloadShare& share, std::size_t trees, bool is_own) {
     const bool by_trees = share.rule == DealRule::trees;
     const std::size_t parts = by_trees ? trees : share.plan_rows;
     std::fprintf(
         stderr,
-        "driftless: --shard %s: this shard has no row, because the plan has %s; start %s at most\n",
-        text_of(share.place).c_str(),
+        "driftless: --shard %s: %s shard has no row, because the plan has %s; start %s at most\n",
+        text_of(share.place).c_str(), is_own ? "this" : "another",
         by_trees ? counted(parts, "session tree, which stays whole",
                            "session trees, each "
                            "of which stays whole")
@@ -72,15 +72,17 @@ int choose_share(const ReplayOptions& options, Workload& workload) {
     const std::vector<std::uint32_t> owners =
         deal(workload.trace, workload.plan, share.place.count, share.rule);
     std::vector<bool> is_own(workload.trace.rows.size(), false);
+    std::vector<bool> has_rows(share.place.count, false);
     std::size_t rows = 0;
     for (std::size_t position = 0; position < owners.size(); ++position) {
+        has_rows[owners[position]] = true;
         if (owners[position] == share.place.index) {
             is_own[workload.plan.rows[position].row] = true;
             ++rows;
         }
     }
-    if (rows == 0) {
-        return refuse_empty(share, RowTrees(workload.trace, workload.plan).count());
+    if (std::find(has_rows.begin(), has_rows.end(), false) != has_rows.end()) {  // nobody waits
+        return refuse_empty(share, RowTrees(workload.trace, workload.plan).count(), rows == 0);
     }
     share.estimated = estimated_share(plan_to_estimate(workload), is_own);
     UserRules& users = workload.users;

@@ -44,6 +44,7 @@ struct DeadRun {
         Record record;
         record.side = side;
         record.row = trace.rows[at].index;
+        record.fired_ns = ended_ns;
         record.ended_ns = ended_ns;
         record.outcome = Outcome::ok;
         std::string line;

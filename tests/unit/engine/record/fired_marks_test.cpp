@@ -51,11 +51,11 @@ TEST_F(Marks, OutliveAKill) {
 TEST_F(Marks, OfSeveralEnginesAreReadAsOne) {
     constexpr std::size_t rows = 200;
     {
-        Result<FiredMarks> first = FiredMarks::create(id_, rows);
-        Result<FiredMarks> second = FiredMarks::create(id_, rows, 1);
-        Result<FiredMarks> third = FiredMarks::create(id_, rows, 2);
+        Result<FiredMarks> first = FiredMarks::create(id_, rows, 0, 3);
+        Result<FiredMarks> second = FiredMarks::create(id_, rows, 1, 3);
+        Result<FiredMarks> third = FiredMarks::create(id_, rows, 2, 3);
         ASSERT_TRUE(first && second && third);
-        EXPECT_EQ(FiredMarks::create(id_, rows, 2).error().code, ErrorCode::exists);
+        EXPECT_EQ(FiredMarks::create(id_, rows, 2, 3).error().code, ErrorCode::exists);
         first.value().mark(3);
         first.value().count_request();
         second.value().mark(64);
@@ -72,7 +72,25 @@ TEST_F(Marks, OfSeveralEnginesAreReadAsOne) {
     }
     FiredMarks::remove(id_);
     for (std::uint32_t engine = 0; engine < 3; ++engine) {  // none is left
-        EXPECT_TRUE(FiredMarks::create(id_, rows, engine)) << engine;
+        EXPECT_TRUE(FiredMarks::create(id_, rows, engine, 3)) << engine;
+    }
+}
+
+// Those of the engines that are left would say of its rows that they had not left: they would be
+// sent to the server a second time.
+TEST_F(Marks, AreGoneWhereThoseOfAnEngineAre) {
+    for (std::uint32_t gone = 0; gone < 3; ++gone) {
+        for (std::uint32_t engine = 0; engine < 3; ++engine) {
+            ASSERT_TRUE(FiredMarks::create(id_, 10, engine, 3));
+        }
+        EXPECT_TRUE(FiredMarks::open(id_, 10));
+        const std::string suffix = gone == 0 ? "" : "." + std::to_string(gone);
+        ASSERT_EQ(::unlink(("/dev/shm/driftless-" + id_ + suffix).c_str()), 0);
+        EXPECT_EQ(FiredMarks::open(id_, 10).error().code, ErrorCode::not_found) << gone;
+        for (std::uint32_t engine = 0; engine < 3; ++engine) {
+            const std::string name = engine == 0 ? "" : "." + std::to_string(engine);
+            (void)::unlink(("/dev/shm/driftless-" + id_ + name).c_str());
+        }
     }
 }
 

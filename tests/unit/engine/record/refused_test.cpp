@@ -75,7 +75,7 @@ TEST_F(RecordRefused, TheWritersThread) {
 }
 
 TEST_F(RecordRefused, MarksOfARun) {
-    constexpr std::size_t rows = 64 * 1022;  // and two words: 8 KiB
+    constexpr std::size_t rows = 64 * 1021;  // and three words: 8 KiB
     constexpr std::uint32_t bytes = 8192;
     const auto says = [](std::initializer_list<Refusal> refusals, const char* doing,
                          ErrorCode code) {

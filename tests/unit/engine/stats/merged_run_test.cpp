@@ -34,7 +34,7 @@ void lose(MergedRun& run, std::size_t index) {
 }
 
 std::string verdict_of(const MergedRun& run) {
-    const Judgement judged = judge_merged(run, {});
+    const Judgement judged = judge_merged(run, {}, {});
     EXPECT_FALSE(judged.reasons.empty());
     return name_of(judged.verdict);
 }
@@ -53,7 +53,7 @@ TEST(MergedRun, TheWorstShard) {
         run.shards[place++].verdict = worse;
         EXPECT_EQ(verdict_of(run), worse);
     }
-    EXPECT_EQ(judge_merged(run, {}).reasons.size(), 5U);
+    EXPECT_EQ(judge_merged(run, {}, {}).reasons.size(), 5U);
     // What is no verdict certifies nothing.
     MergedRun odd = run_of(2);
     odd.shards[1].verdict = "splendid";
@@ -65,7 +65,7 @@ TEST(MergedRun, LoadThatCameLaterOrStopped) {
     MergedRun later = run_of(2);
     later.shards[1].rows_later = 7;
     EXPECT_EQ(verdict_of(later), "client-limited");
-    EXPECT_EQ(judge_merged(later, {}).reasons[0],
+    EXPECT_EQ(judge_merged(later, {}, {}).reasons[0],
               "7 rows of shard 1 of 2 came later (replay --resume), without the load of the other "
               "shards");
     MergedRun stopped = run_of(2);
@@ -79,10 +79,10 @@ TEST(MergedRun, LoadThatCameLaterOrStopped) {
 TEST(MergedRun, RecordsThatContradictTheCertificate) {
     SummaryFigures figures;
     figures.tainted_rows = 1;
-    EXPECT_EQ(judge_merged(run_of(2), figures).verdict, Verdict::client_limited);
+    EXPECT_EQ(judge_merged(run_of(2), figures, {}).verdict, Verdict::client_limited);
     MergedRun known = run_of(2);
     known.shards[0].verdict = "certified-with-exclusions";
-    EXPECT_EQ(judge_merged(known, figures).verdict, Verdict::certified_with_exclusions);
+    EXPECT_EQ(judge_merged(known, figures, {}).verdict, Verdict::certified_with_exclusions);
 }
 
 TEST(MergedRun, MissingRows) {

@@ -203,6 +203,36 @@ TEST(RecordJsonl, UnknownIsNull) {
     EXPECT_EQ(root.find("headers").raw(), "{}");
 }
 
+int status_of(Outcome outcome) {
+    return outcome == Outcome::http_3xx   ? 302
+           : outcome == Outcome::http_429 ? 429
+           : outcome == Outcome::http_5xx ? 503
+                                          : 200;
+}
+
+// What no run writes: an end that its own line contradicts.
+TEST(RecordJsonl, RefusesEndsThatCannotBe) {
+    JsonDocument document;
+    const auto refused = [&document](const Record& record) {
+        const Result<Record> back = read_record(document, line_of(record));
+        return back ? std::string() : std::string(back.error().doing);
+    };
+    Record record = full_record();
+    record.outcome = Outcome::ok;
+    EXPECT_EQ(refused(record), "");
+    record.status = 500;
+    EXPECT_EQ(refused(record), "status");
+    record.outcome = Outcome::http_5xx;
+    EXPECT_EQ(refused(record), "");
+    record.status = 200;
+    EXPECT_EQ(refused(record), "status");
+    record.outcome = Outcome::not_sent;
+    EXPECT_EQ(refused(record), "fired_ns");
+    record.outcome = Outcome::short_output;
+    record.fired_ns.reset();
+    EXPECT_EQ(refused(record), "fired_ns");
+}
+
 // Written, read, written: the same bytes. For the full record, the empty one, each closed list, and
 // with each optional value gone.
 TEST(RecordJsonl, RoundTripIsExact) {
@@ -210,6 +240,10 @@ TEST(RecordJsonl, RoundTripIsExact) {
     for (unsigned i = 0; i < outcome_count; ++i) {
         records.push_back(full_record());
         records.back().outcome = static_cast<Outcome>(i);
+        records.back().status = status_of(static_cast<Outcome>(i));
+        if (records.back().outcome == Outcome::not_sent) {
+            records.back().fired_ns.reset();
+        }
         records.back().late_cause = static_cast<LateCause>(i % late_cause_count);
         records.back().tokens_source = static_cast<TokensSource>(i % tokens_source_count);
     }

@@ -26,6 +26,7 @@ TEST(RecordKeys, InAnyOrder) {
     record.session = "a";
     record.due_ns = 5;
     record.fired_ns = 9;
+    record.outcome = Outcome::ok;
     record.tainted = {"late"};
     record.chunk_ns = {1, 2};
     record.shard = 3;

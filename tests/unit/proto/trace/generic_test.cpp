@@ -191,7 +191,12 @@ TEST(Generic, ChecksTheMap) {
     const Reading endless = read({"when,in", "1,1"}, mapped({{"time", "when"}}, "s"));
     EXPECT_EQ(endless.first_error(),
               "t.jsonl:2: --map does not say which column has the output tokens; add out=COLUMN "
-              "to it; columns are when, in");
+              "to it; columns are when, in; if none has them, use --default-output N");
+    ReadOptions given = mapped({{"time", "when"}, {"in", "in"}}, "s");
+    given.default_output = 7;
+    const Reading filled = read({"when,in", "1,1"}, given);
+    ASSERT_TRUE(filled.usable) << filled.first_error();
+    EXPECT_EQ(filled.trace.rows[0].output_length, 7U);
     const Reading session = read(lines, mapped({{"time", "when"}, {"session", "usr"}}, "s"));
     EXPECT_EQ(session.first_error(),
               "--map \"session=usr\" names a column that no row has; other columns are user");
