@@ -23,8 +23,8 @@ const char* remedy_of(ShardRole role) {
 constexpr const char* was_warm_text =
     "the prefix cache was warm from an earlier run, so TTFT is too low: ";
 
-constexpr const char* held_others_text =
-    "the prefix cache held prompts of another trace or of other clients, so TTFT is too low: ";
+constexpr const char* warm_somehow_text =
+    "the prefix cache was warm from an earlier run or from other clients, so TTFT is too low: ";
 
 std::string percent_of(std::uint64_t part, std::uint64_t whole) {
     CHECK(whole > 0);
@@ -89,8 +89,9 @@ std::string warm_warning(const SummaryFigures& figures, const CacheProbe& probe)
     const WarmRows rows = warm_rows(figures);
     const std::string remedy = remedy_of(figures.shard_role);
     if (rows.finding == WarmRows::Finding::warm) {
-        const bool of_others = probe.state == CacheState::cold;  // no run of this trace left them
-        return (of_others ? held_others_text : was_warm_text) + rows.figures + "; " + remedy;
+        const bool unexplained =
+            probe.state == CacheState::cold;  // the probe saw none of this trace
+        return (unexplained ? warm_somehow_text : was_warm_text) + rows.figures + "; " + remedy;
     }
     if (probe.state == CacheState::warm) {
         return was_warm_text + probe_figures(probe) + "; " + remedy;

@@ -319,7 +319,7 @@ class Compare(Case):
         (folder / "run.json").write_text(text.replace(run_id, run_id[::-1]))  # another run
         records = read_jsonl(folder / "requests.jsonl")
         first, warm = dict(records[5]), dict(records[6])
-        first.update(outcome="http_5xx", ttft_ns=None, first_token_ns=None)
+        first.update(outcome="http_5xx", status=500, ttft_ns=None, first_token_ns=None)
         ttft_ns = 7 * records[5]["ttft_ns"]
         records[5].update(attempt=1, ttft_ns=ttft_ns, first_token_ns=records[5]["fired_ns"] + ttft_ns)
         warm.update(phase="warmup", ttft_ns=1, first_token_ns=warm["fired_ns"] + 1)
@@ -333,6 +333,16 @@ class Compare(Case):
         listed = done.stdout[done.stdout.index("Changed most") :].splitlines()[1].split()
         self.assertEqual((int(listed[0]), float(listed[-1])), (records[5]["row"], 7))
         self.assertIn("1 sent again (the last try counts)", " ".join(done.stdout.split()))
+
+    def test_a_warm_cache_is_named(self):
+        """What the second run of one server gained is its cache's."""
+        with mock("--ttft", "2ms", "--itl", "1ms", "--ttft-per-token", "5us") as server:
+            first, again = (self.replay(SAMPLE, "--url", server.url, *QUICK).folder for _ in range(2))
+        found = compared(first, again)
+        self.assertEqual(found["a"][0]["warnings"], [])
+        self.assertIn("the prefix cache was warm", found["b"][0]["warnings"][0])
+        said = " ".join(compare(first, again).stdout.split())
+        self.assertIn(f"Warning {again}: the prefix cache was warm", said)
 
     def test_users_are_paired_by_row_and_pass(self):
         """Dues are decided at run time there; the rules and the corpus are the work."""

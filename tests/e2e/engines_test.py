@@ -4,8 +4,10 @@ once, on connections of their own; a run that was killed goes on; caps and users
 import collections
 import json
 import os
+import pathlib
 import signal
 import subprocess
+import time
 import unittest
 
 from harness import Case, DRIFTLESS, SAMPLE, mock, read_jsonl, row_of
@@ -30,6 +32,7 @@ class Engines(Case):
             seen[engines] += (facts["plan"]["schedule_digest"], facts["plan"]["prompts_digest"])
             records = list(run.records().values())
             self.assertEqual(sorted(record["row"] for record in records), list(range(ROWS)))
+            self.assertEqual({record["outcome"] for record in records}, {"ok"})
             self.assertEqual([record["request"] for record in sorted(records, key=lambda one: one["row"])],
                              list(range(ROWS)))  # fmt: skip
             client = run.json("summary.json")["client"]
@@ -37,7 +40,10 @@ class Engines(Case):
             self.assertEqual(sum(one["rows_fired"] for one in client["engines"]), ROWS)
             self.check_connections(records)
         for engines, what in seen.items():
-            self.assertEqual(what[:3], seen[1][:3], engines)
+            for one, other in zip(what[:2], seen[1][:2]):
+                self.assertEqual(sorted(one), sorted(other), f"rows of a server, {engines} engines")
+                self.assertEqual([row for row in one if one[row] != other[row]], [], f"{engines} engines")
+            self.assertEqual(what[2], seen[1][2], engines)
             self.assertIsNotNone(what[3])
             self.assertEqual(what[3], seen[1][3], engines)
         self.assertGreater(min(len(bodies) for bodies in seen[2][:2]), 0, "both servers were sent to")
@@ -72,6 +78,26 @@ class Engines(Case):
             self.assertTrue(left or record["row"] not in asked)
         run_id = json.loads((folder / "run.json").read_text())["segments"][-1]["run_id"]
         self.assertEqual([name for name in os.listdir("/dev/shm") if run_id in name], [])
+
+    def test_marks_of_one_engine_are_gone(self):
+        """What is left of them would say of its rows that they had not left: they would be sent again."""
+        log = self.scratch / "log.jsonl"
+        with mock(*FAST, "--log", log) as server:
+            process, folder = self.start(SAMPLE, "--url", server.url, "--speed", 4, "--engines", 2)
+            time.sleep(1)
+            process.kill()
+            process.communicate()
+            run_id = json.loads((folder / "run.json").read_text())["segments"][-1]["run_id"]
+            marks = pathlib.Path(f"/dev/shm/driftless-{run_id}")
+            self.addCleanup(marks.unlink, missing_ok=True)
+            pathlib.Path(f"{marks}.1").unlink()
+            done = subprocess.run([DRIFTLESS, "replay", "--resume", str(folder)], check=False,
+                                  capture_output=True, text=True)  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("the run's marks in shared memory are gone", done.stdout)
+        asked = collections.Counter(row_of(one["request_id"] or "") for one in read_jsonl(log))
+        asked.pop(None, None)
+        self.assertLessEqual(max(asked.values()), 1, "a row was sent again unasked")
 
     def test_an_interrupt_ends_all_of_them(self):
         with mock("--ttft", "20s") as server:

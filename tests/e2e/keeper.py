@@ -29,10 +29,14 @@ class Keeper(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 512  # of 5, a busy machine drops connections
+
+
 @contextlib.contextmanager
 def served(handler, **members):
     """A server of that handler, at its `url`, with these members for the handler to use."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = Server(("127.0.0.1", 0), handler)
     server.url = f"http://127.0.0.1:{server.server_port}"
     for name, value in members.items():
         setattr(server, name, value)

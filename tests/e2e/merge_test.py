@@ -242,7 +242,7 @@ class Merge(Case):
         (self.scratch / "whole" / "mine").write_text("precious")
         done = self.merge(*folders)
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("another run is using this folder", done.stderr)
+        self.assertIn("whole: already exists; name a new folder or remove it", done.stderr)
         self.assertEqual((self.scratch / "whole" / "mine").read_text(), "precious")
 
     def test_a_place_that_cannot_be_written(self):
@@ -364,6 +364,26 @@ class Merge(Case):
         _, summary = self.merged(*folders)
         self.assertEqual(summary["verdict"]["name"], "uncalibrated")
         self.assertIn("client.jsonl tells of 0 of the 240 rows", summary["verdict"]["reasons"][0])
+
+    def test_a_client_that_no_certificate_goes_with(self):
+        for old, new, text in (
+            (r'"busy_fire_ns":\d+', '"busy_fire_ns":9000000000', "an engine was busy for"),
+            (r'"ring_dropped_payloads":0', '"ring_dropped_payloads":7', "events were lost in the client's own ring"),
+        ):
+            folders = self.shards()
+            client = folders[1] / "client.jsonl"
+            client.write_text(re.sub(old, new, client.read_text(), count=3))
+            _, summary = self.merged(*folders)
+            self.assertEqual(summary["verdict"]["name"], "client-limited")
+            self.assertIn(text, summary["verdict"]["reasons"][-1])
+            self.assertIn("which no shard's verdict says", summary["verdict"]["reasons"][-1])
+            for folder in [*folders, self.out]:
+                shutil.rmtree(folder)
+
+    def test_metrics_that_cannot_be_read_again(self):
+        folders = self.shards()
+        os.mkfifo(folders[0] / "server.jsonl")
+        self.assertIn(f"{folders[0]}/server.jsonl: is not a regular file", self.refused(3, *folders))
 
     def test_a_run_of_a_later_version(self):
         folders = self.shards(change=lambda index, run: run.update(schema=99))

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -50,6 +51,49 @@ class Readings(Case):
         self.assertAlmostEqual(vllm["mean_e2el_ms"], sum(e2es) / len(e2es), places=6)
         aiperf = reading(run.folder, "--view", "aiperf")
         self.assertAlmostEqual(aiperf["time_to_first_token"]["avg"], sum(r["ttft_ns"] for r in records) / len(records) / 1e6, places=6)
+
+    def test_files_that_no_verdict_goes_with(self):
+        """What a run cannot have written is named first, whatever else its verdict says."""
+        with mock() as server:
+            run = self.play(server, "--limit", 20)
+        whole = {name: (run.folder / name).read_text() for name in ("requests.jsonl", "run.json", "client.jsonl")}
+
+        def edited(name, old, new):
+            text = re.sub(old, new, whole[name], count=1)
+            self.assertNotEqual(text, whole[name], old)
+            for one in whole:
+                (run.folder / one).write_text(text if one == name else whole[one])
+
+        for name, old, new, reason in (
+            ("requests.jsonl", r'"receive_delay_ns":\d+', '"receive_delay_ns":1000000000', "a row that is not marked"),
+            ("run.json", r'"rows_fired": ?20', '"rows_fired":19', "run.json says that 19 rows were sent, and 20 records"),
+            ("client.jsonl", '"ring_dropped_entries":0', '"ring_dropped_entries":9', "events were lost in the client's"),
+        ):
+            edited(name, old, new)
+            reasons = reading(run.folder)["verdict"]["reasons"]
+            self.assertTrue(any(one.startswith(reason) for one in reasons), reasons)
+        for old, new, key in (('"status":200', '"status":500', "status"), ('"segment":0', '"segment":7', "segment"),
+                              (r'"fired_ns":\d+', '"fired_ns":null', "fired_ns"), ('"pass":0', '"pass":3', "pass")):  # fmt: skip
+            edited("requests.jsonl", old, new)
+            done = report(run.folder)
+            self.assertEqual(done.returncode, 3, done.stdout)
+            self.assertRegex(done.stderr, rf"requests.jsonl:\d+: {key} ")
+        (run.folder / "requests.jsonl").write_text(whole["requests.jsonl"])
+        self.assertEqual(report(run.folder).returncode, 0)
+
+    def test_a_column_that_no_record_has(self):
+        trace = self.write("gold.jsonl", "".join(
+            json.dumps({"timestamp": i * 10, "input_length": 8, "output_length": 2, "hash_ids": [i], "tier": "gold"}) + "\n"
+            for i in range(4)))  # fmt: skip
+        with mock() as server:
+            run = self.play(server, "--keep", "tier", trace=trace)
+        self.assertEqual(report(run.folder, "--by", "kept.tier").returncode, 0)
+        for flags, said in ((("--by", "kept.tire"), "no record has kept.tire; kept.NAME is one of tier"),
+                            (("--goodput", "tire=gold ttft:200"), "no record has kept.tire"),
+                            (("--by", "header.x-pod"), "replay with --record-header x-pod")):  # fmt: skip
+            done = report(run.folder, *flags)
+            self.assertEqual(done.returncode, 3, done.stdout)
+            self.assertIn(said, done.stderr)
 
     def test_a_view_stands_alone(self):
         with mock() as server:

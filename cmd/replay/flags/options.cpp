@@ -388,10 +388,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         why = complete(server, api_key, options);
     }
     if (why.empty() && spelled.makes_rows && options.workload.files.paths.size() > 1) {
-        why =
-            "a trace is given together with the tool's synthetic data set; name it with the tool's "
-            "own "
-            "flag (--dataset-path, --input-file), or remove it";
+        why = "the tool makes its own rows; name a trace by --dataset-path or --input-file";
     }
     if (!why.empty()) {
         return refused(why, spelled);
