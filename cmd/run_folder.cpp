@@ -186,6 +186,26 @@ std::string why_no_facts(const Error& error) {
     return what + found + "; it may be from a dry run or another version";
 }
 
+/// What to name instead: runs that are in the folder, as shards and the cells of a sweep are.
+std::string runs_in(const std::string& folder) {
+    constexpr std::size_t named_max = 4;
+    std::vector<std::string> runs;
+    std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
+    while (const dirent* const entry = entries ? ::readdir(entries.get()) : nullptr) {
+        const std::string run = folder + "/" + entry->d_name;
+        struct stat facts{};
+        if (entry->d_name[0] != '.' && ::stat((run + "/run.json").c_str(), &facts) == 0) {
+            runs.push_back(run);
+        }
+    }
+    std::sort(runs.begin(), runs.end());
+    std::string text = runs.empty() ? "name one that has" : "it holds runs: ";
+    for (std::size_t i = 0; i < std::min(runs.size(), named_max); ++i) {
+        text += (i > 0 ? ", " : "") + mask_url(runs[i]);
+    }
+    return text + (runs.size() > named_max ? " .." : "");
+}
+
 }  // namespace
 
 std::string read_run(const std::string& folder, RunFacts& facts) {
@@ -196,8 +216,8 @@ std::string read_run(const std::string& folder, RunFacts& facts) {
     }
     if (!text) {
         return text.error().code == ErrorCode::not_found
-                   ? mask_url(folder) +
-                         ": is not the folder of a run: it has no run.json; name one that has"
+                   ? mask_url(folder) + ": is not the folder of a run: it has no run.json; " +
+                         runs_in(folder)
                    : path + ": " + why_unreadable(text.error());
     }
     JsonDocument document;

@@ -52,6 +52,7 @@ ParsedCalibrate parse_calibrate_options(int argc, char** argv) {
     CLI::App app(description, "driftless calibrate");
     app.footer(footer);
     app.allow_extras();
+    app.set_help_flag("-h,--help", "print this help and exit");
     app.get_formatter()->column_width(28);
     Flags flags(app);
     flags.group("Flags");

@@ -62,7 +62,7 @@ MergeCommandLine parse_merge_options(const std::vector<std::string>& arguments) 
     app.footer(footer);
     app.get_formatter()->column_width(30);
     app.allow_extras();
-    app.set_help_flag("-h,--help", "print this and exit");
+    app.set_help_flag("-h,--help", "print this help and exit");
     app.add_option("RUN", line.command.folders, "folders of the shards, in any order");
     Flags flags(app);
     flags.group("Output");

@@ -187,6 +187,7 @@ ParsedMock parse_mock_options(int argc, char** argv) {
     CLI::App app(description, "driftless mock");
     app.footer(footer);
     app.allow_extras();
+    app.set_help_flag("-h,--help", "print this help and exit");
     app.get_formatter()->column_width(32);
     Raw raw;
     Flags flags(app);

@@ -121,6 +121,9 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
         return refused(reason_of(error));
     }
     std::string why = unknown_argument(app);
+    if (why.starts_with("unexpected argument ")) {
+        why += "; report reads one run, driftless compare and merge read several";
+    }
     if (why.empty() && line.command.folder.empty()) {
         why = "no run is given; name its folder";
     }

@@ -34,7 +34,7 @@ constexpr const char* kinds_help =
     "file:PATH, a histogram with lines of value,weight (values of times are milliseconds).\n\n"
     "Examples:\n"
     "  driftless synth random --in 1024 --out-tokens 128 --rows 1000 --rate 10 | driftless "
-    "replay - ..\n"
+    "replay - --url http://a:8000\n"
     "  driftless synth chat --sessions 200 --turns uniform:2..12 --gap lognormal:8s:1 -o "
     "chat.jsonl\n"
     "  driftless synth stress reuse --hit 80 --working-set 2000000 -o reuse.jsonl.zst\n\n"
@@ -296,10 +296,11 @@ const char* arriving(SynthKind kind) {
     }
 }
 
-SynthCommandLine refused(const std::string& why) {
+/// `command`: whose flags were typed, "synth" or "synth chat".
+SynthCommandLine refused(const std::string& why, const std::string& command = "synth") {
     SynthCommandLine line;
     line.kind = SynthCommandLine::Kind::refused;
-    line.text = "driftless synth: " + why + " (see driftless synth --help)";
+    line.text = "driftless synth: " + why + " (see driftless " + command + " --help)";
     return line;
 }
 
@@ -325,7 +326,7 @@ SynthCommandLine parse_kind(const KindRow& row, std::vector<std::string> argumen
         line.text = help_of(app);
         return line;
     } catch (const CLI::ParseError& error) {
-        return refused(reason_of(error));
+        return refused(reason_of(error), "synth " + typed_kind(row.name));
     }
     std::string why = unknown_argument(app);
     if (why.empty()) {
@@ -335,7 +336,7 @@ SynthCommandLine parse_kind(const KindRow& row, std::vector<std::string> argumen
                                                   : options.spec.block_size;
         why = specify(row.kind, values, options.spec);
     }
-    return why.empty() ? line : refused(why);
+    return why.empty() ? line : refused(why, "synth " + typed_kind(row.name));
 }
 
 }  // namespace

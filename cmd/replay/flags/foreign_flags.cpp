@@ -71,6 +71,10 @@ constexpr Refused refused_flags[] = {
     {"--no-fixed-schedule",
      "requests follow the recorded schedule; --rate R sends them at a rate, --speed X changes the "
      "recorded pace (2 is twice as fast)"},
+    {"--temperature", "use --extra-body '{\"temperature\":0.7}', which adds members to every body"},
+    {"--top-p", "use --extra-body '{\"top_p\":0.9}', which adds members to every body"},
+    {"--extra-inputs", "use --extra-body JSON, which adds members to every body"},
+    {"--spawn-rate", "use --user-ramp T, the time until all --users have begun"},
     {"--qps", write_rate},
     {"--rps", write_rate},
     {"--user-centric-rate",

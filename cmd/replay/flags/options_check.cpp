@@ -77,6 +77,11 @@ std::string complete_targets(const TypedServer& server, ReplayOptions& options) 
         add_target(*server.against, api_path, options);
         options.server.dual = true;
     }
+    for (const std::string& path : options.workload.files.paths) {
+        if (path.starts_with("http://") || path.starts_with("https://")) {
+            return mask_url(path) + " stands where a trace belongs; put --url before it";
+        }
+    }
     if (options.server.targets.empty() && !options.dry_run) {
         return "--url is missing; give the server, as in --url http://127.0.0.1:8000";
     }

@@ -49,6 +49,8 @@ constexpr std::array aliases{
     Alias{"--isl-block-size", "--block-size"},
     Alias{"--prompt-input-tokens-block-size", "--block-size"},
     Alias{"--request-timeout-seconds", "--timeout-total"},
+    Alias{"--request-timeout", "--timeout-total"},
+    Alias{"--run-time", "--duration"},
     Alias{"--max-delay", "--gap-cap"},
     Alias{"--inter-turn-delay-cap-seconds", "--gap-cap"},
     Alias{"--timing-strategy", "--gap"},

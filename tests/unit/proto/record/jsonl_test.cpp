@@ -210,29 +210,6 @@ int status_of(Outcome outcome) {
                                           : 200;
 }
 
-// What no run writes: an end that its own line contradicts.
-TEST(RecordJsonl, RefusesEndsThatCannotBe) {
-    JsonDocument document;
-    const auto refused = [&document](const Record& record) {
-        const Result<Record> back = read_record(document, line_of(record));
-        return back ? std::string() : std::string(back.error().doing);
-    };
-    Record record = full_record();
-    record.outcome = Outcome::ok;
-    EXPECT_EQ(refused(record), "");
-    record.status = 500;
-    EXPECT_EQ(refused(record), "status");
-    record.outcome = Outcome::http_5xx;
-    EXPECT_EQ(refused(record), "");
-    record.status = 200;
-    EXPECT_EQ(refused(record), "status");
-    record.outcome = Outcome::not_sent;
-    EXPECT_EQ(refused(record), "fired_ns");
-    record.outcome = Outcome::short_output;
-    record.fired_ns.reset();
-    EXPECT_EQ(refused(record), "fired_ns");
-}
-
 // Written, read, written: the same bytes. For the full record, the empty one, each closed list, and
 // with each optional value gone.
 TEST(RecordJsonl, RoundTripIsExact) {
@@ -261,8 +238,7 @@ TEST(RecordJsonl, RoundTripIsExact) {
     for (const Record& record : records) {
         const std::string line = line_of(record);
         const Result<Record> back = read_record(document, line);
-        ASSERT_TRUE(back) << line << back.error().doing;
-        EXPECT_EQ(line_of(back.value()), line);
+        EXPECT_EQ(back ? line_of(back.value()) : back.error().doing, line);
     }
 }
 
