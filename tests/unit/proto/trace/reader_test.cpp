@@ -57,7 +57,8 @@ TEST(Reader, NamesForeignFormats) {
     looks("a" + std::string(256, '\0') + "ustar  0", "a tar archive; unpack it: tar -xf");
     looks("\x1F\x8B\x08", "a compressed file inside another one; decompress it once");
     looks("a,b,c\r1,2,3\r4,5,6", "text whose lines end in CR alone; convert them to LF: tr '\\r'");
-    looks(R"({"hello": "world"})", "there are hello; or choose one of these with --format: mooncake");
+    looks(R"({"hello": "world"})",
+          "there are hello; or choose one of these with --format: mooncake");
     looks("hello", "neither a JSON object nor a CSV header");
     looks("when,who,what", "a known format; name the columns with --map time=COLUMN");
 }
