@@ -82,9 +82,10 @@ int write_new_file(const char* flag, const std::string& path, const std::string&
 
 int fail_folder(const std::string& folder, const Error& error) {
     if (error.sys_errno == EEXIST) {
-        std::fprintf(stderr,
-                     "driftless: --out %s: already exists; name a new folder or remove it\n",
-                     folder.c_str());
+        std::fprintf(
+            stderr,
+            "driftless: --out %s: already exists, or another run has it; name a new folder\n",
+            folder.c_str());
         return exit_usage;
     }
     if (error.code == ErrorCode::exists) {

@@ -28,7 +28,8 @@ int write_new_file(const char* flag, const std::string& path, const std::string&
 /// Prints that another run has the folder; returns `exit_usage`.
 int refuse_folder(const std::string& folder);
 
-/// Prints that another run has the folder (`exit_usage`), or why it cannot be made (`exit_host`).
+/// Prints that the folder is there or another run has it (`exit_usage`), or why it cannot be made
+/// (`exit_host`).
 int fail_folder(const std::string& folder, const Error& error);
 
 /// Whether files and folders can be made at that path: makes an empty folder in the deepest one

@@ -14,7 +14,8 @@ constexpr const char* limits_remedy =
 constexpr const char* group_remedy =
     "is not a rule for some rows; use KEY=VALUE and limits in ms, as in \"tier=gold ttft:200\"";
 constexpr const char* colon_remedy =
-    "has = where a limit has a colon; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds)";
+    "has = where a limit has a colon; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds); "
+    "a kept column of that name is kept.NAME";
 constexpr const char* range_remedy =
     "uses input:PARTS, which has no single value; use phase, turn, api, url, model, header.NAME or "
     "a name of --keep";
@@ -76,7 +77,7 @@ Result<GoodputRule> parse_group_goodput(std::string_view text) {
     const std::size_t end = text.find_first_of(between, equals);
     const std::string name(text.substr(0, equals));
     const std::size_t begin = text.find_last_of(between, equals) + 1;
-    if (is_limit(text.substr(begin, equals - begin))) {
+    if (equals != text.npos && is_limit(text.substr(begin, equals - begin))) {
         return Error{ErrorCode::invalid, 0, colon_remedy};
     }
     if (equals == text.npos || equals == 0 || end == text.npos) {

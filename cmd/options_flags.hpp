@@ -76,8 +76,9 @@ class Flags {
         Result<T> parsed = parse(text);
         if (!parsed) {
             std::vector<std::string> taken;
+            const bool takes_any = static_cast<bool>(parse(unlisted_word));
             for (const std::string& word : possible_values(parsed.error().doing)) {
-                if (!text.empty() && parse(word)) {
+                if (!takes_any && parse(word)) {
                     taken.push_back(word);
                 }
             }

@@ -152,11 +152,17 @@ Result<Threshold> parse_threshold(std::string_view text) {
         return value.error();
     }
     out.bound = value.value();
-    if (out.figure->unit == FigureUnit::share && out.compare == Compare::above && out.bound >= 1) {
+    return out;
+}
+
+Result<Threshold> parse_fail_if(std::string_view text) {
+    const Result<Threshold> threshold = parse_threshold(text);
+    if (threshold && threshold.value().figure->unit == FigureUnit::share &&
+        threshold.value().compare == Compare::above && threshold.value().bound >= 1) {
         return remedy(
             "never holds: a share of 1 is all of them; use a smaller one, as in \"errors > 1 %\"");
     }
-    return out;
+    return threshold;
 }
 
 Result<StopRule> parse_stop_rule(std::string_view text) {

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "cmd/folders.hpp"
 #include "proto/core/sys_error.hpp"
 
 namespace driftless {
@@ -92,9 +91,7 @@ Result<std::string> read_regular_file(const std::string& path) {
 }
 
 std::string why_unreadable(const Error& error) {
-    return error.code == ErrorCode::invalid
-               ? error.doing
-               : "cannot be read: " + reason_of(error) + host_remedy(error.sys_errno);
+    return error.code == ErrorCode::invalid ? error.doing : "cannot be read: " + reason_of(error);
 }
 
 }  // namespace driftless

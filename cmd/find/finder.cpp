@@ -124,9 +124,9 @@ int Finder::lengthen(double value, std::uint64_t rows) {
     const std::string why = "a percentile of the SLO needs " + std::to_string(wanted) +
                             " requests; the probe at " + load_text(value) + " has " +
                             std::to_string(rows) +
-                            ": use a longer part of the trace, begin at more load with --low, "
-                            "add --recycle --for T after -- (users and concurrency), or choose a "
-                            "lower percentile";
+                            ": use a longer part of the trace, add --recycle --for T after -- "
+                            "(users and concurrency), begin at more copies with --low (replicate), "
+                            "or choose a lower percentile";
     (void)refuse_find(why, exit_usage);
     return end_with("stopped", why, exit_usage);
 }

@@ -7,6 +7,7 @@
 #include "cmd/report/record_pass.hpp"
 #include "engine/views/view_text.hpp"
 #include "proto/core/check.hpp"
+#include "proto/core/letter_case.hpp"
 #include "proto/export/csv.hpp"
 #include "proto/json/printable.hpp"
 
@@ -127,26 +128,48 @@ std::string find_bounds(const ReportedRun& run, std::vector<Grouping>& groupings
     return why;
 }
 
-/// No record has the column or the header that the rows are to be told apart by.
-bool lacks_member(const Grouping& grouping) {
-    return !grouping.key.member.empty() && grouping.groups.size() == 1 &&
-           grouping.groups.begin()->first == "-";
-}
+/// What records have of their own: the columns of --keep, and the headers of --record-header, with
+/// a value or without.
+struct OwnNames {
+    std::vector<std::string> columns;
+    std::vector<std::string> headers;
 
-/// `kept`: the columns of one record, JSON.
-std::string unmet_text(const GroupKey& key, const std::string& kept) {
-    const bool is_header = key.kind == GroupKey::Kind::header;
-    std::string names;
-    JsonDocument document;
-    const Result<JsonValue> root = document.parse(kept.empty() || is_header ? "{}" : kept);
-    for (JsonValue one = root ? root.value().first() : JsonValue(); one.present();
-         one = one.next()) {
-        names += (names.empty() ? "kept.NAME is one of " : ", ") + std::string(one.key());
+    void meet(const Record& record, JsonDocument& document) {
+        if (columns.empty() && !record.kept.empty()) {
+            const Result<JsonValue> root = document.parse(record.kept);
+            for (JsonValue one = root ? root.value().first() : JsonValue(); one.present();
+                 one = one.next()) {
+                columns.emplace_back(one.key());
+            }
+        }
+        if (headers.empty()) {
+            for (const RecordedHeader& header : record.headers) {
+                headers.push_back(header.name);
+            }
+        }
     }
-    const std::string flag = is_header ? "--record-header " : "--keep ";
-    return "no record has " + key.text + "; " +
-           (names.empty() ? "replay with " + flag + key.member : names);
-}
+    /// Why rows cannot be told apart by that; empty: they can.
+    std::string refusal(const GroupKey& key) const {
+        const bool is_header = key.kind == GroupKey::Kind::header;
+        if (!is_header && key.kind != GroupKey::Kind::kept) {
+            return "";
+        }
+        const std::vector<std::string>& names = is_header ? headers : columns;
+        const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+            return is_header ? equal_ignoring_case(name, key.member) : name == key.member;
+        });
+        std::string listed;
+        for (const std::string& name : names) {
+            listed += (listed.empty() ? (is_header ? "there are header." : "there are kept.")
+                                      : (is_header ? ", header." : ", kept.")) +
+                      name;
+        }
+        const std::string flag = is_header ? "--record-header " : "--keep ";
+        return known ? ""
+                     : "no record has " + key.text + "; " +
+                           (listed.empty() ? "replay with " + flag + key.member : listed);
+    }
+};
 
 }  // namespace
 
@@ -214,9 +237,9 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
     GoodputRules rules = slos;  // what is asked here goes before what the run was told
     rules.insert(rules.end(), run.figures.goodput_rules.begin(), run.figures.goodput_rules.end());
     JsonDocument document;
-    std::string kept;  // columns of a record that has some
+    OwnNames own;
     why = each_record(run, [&](const Record& record) {
-        kept = kept.empty() ? record.kept : kept;
+        own.meet(record, document);
         const std::optional<std::size_t> rule = rule_of(rules, record);
         const GoodputLimits limits = rule ? rules[*rule].limits : GoodputLimits();
         Record measured = record;
@@ -238,9 +261,7 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
         }
     });
     for (const Grouping& grouping : groupings) {
-        if (why.empty() && lacks_member(grouping)) {
-            why = unmet_text(grouping.key, kept);
-        }
+        why = why.empty() ? own.refusal(grouping.key) : why;
         out.push_back(table_of(grouping, static_cast<double>(run.figures.duration_ns) / ns_per_s));
     }
     return why;

@@ -93,7 +93,7 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     flags.on_off("--json", "print summary.json (schema: driftless help summary.schema.json)",
                  line.command.json);
     flags.values("--fail-if", "COND",
-                 "exit with 8 if it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_threshold,
+                 "exit with 8 if it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_fail_if,
                  line.command.fail_if);
     add_reading_flags(flags, line.command.readings);
     flags.group("Files, which must not exist yet");

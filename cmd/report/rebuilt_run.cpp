@@ -133,11 +133,12 @@ std::string more_than_booked(const RebuiltRun& run) {
                      std::to_string(left) + " records say so; restore the files";
 }
 
-/// A run marks each row that is beyond its limits. Each segment has its own.
+/// A run marks each row that is beyond its limits. Each segment has its own, and how many rows
+/// share an instant is known when all have a record.
 std::string unmarked_rows(const RebuiltRun& run) {
     const RunFacts& facts = run.facts;
     const TaintLimits& limits = facts.calibration.limits;
-    if (facts.info.merged || facts.segments.size() > 1 || limits.drift_ns <= 0) {
+    if (!facts.ended || facts.info.merged || facts.segments.size() > 1 || limits.drift_ns <= 0) {
         return "";
     }
     const std::uint32_t rows = run.figures.sending.instant_rows_max;

@@ -95,7 +95,8 @@ Result<std::uint32_t> parse_block_size(std::string_view text) {
 Result<std::string> parse_new_file(std::string_view text) {
     if (!text.empty() && text.find_first_not_of("0123456789.,:") == text.npos) {
         return Error{ErrorCode::invalid, 0,
-                     "is a number, and --out names the file; lengths of answers are --out-tokens"};
+                     "is a number, and --out names the file, as in ./512; lengths of answers are "
+                     "--out-tokens"};
     }
     return parse_text(text);
 }

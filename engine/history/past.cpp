@@ -62,7 +62,8 @@ Result<void> Past::add(const Record& known) {
     if (trace_rows_ > 0 && known.row >= trace_rows_) {
         return Error{ErrorCode::out_of_range, 0, "row"};
     }
-    if (segments_ > 0 && known.segment >= segments_) {
+    if (segments_ > 0 &&
+        known.segment > segments_) {  // the next one settles rows before it is named
         return Error{ErrorCode::out_of_range, 0, "segment"};
     }
     if (!has_users_ && known.pass > 0) {

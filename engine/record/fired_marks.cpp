@@ -17,6 +17,7 @@ namespace driftless {
 namespace {
 
 constexpr mode_t others_may = 077;
+constexpr std::uint32_t gaps_max = 8;
 
 std::string name_for(const std::string& run_id, std::uint32_t engine) {
     return "/driftless-" + run_id + (engine == 0 ? "" : "." + std::to_string(engine));
@@ -134,7 +135,9 @@ std::uint64_t FiredMarks::count() const {
 
 void FiredMarks::remove(const std::string& run_id) {
     std::uint32_t engine = 1;
-    while (::shm_unlink(name_for(run_id, engine).c_str()) == 0) {
+    std::uint32_t gaps = 0;
+    while (gaps < gaps_max) {  // somebody may have removed some
+        gaps = ::shm_unlink(name_for(run_id, engine).c_str()) == 0 ? 0 : gaps + 1;
         ++engine;
     }
     (void)::shm_unlink(name_for(run_id, 0).c_str());  // last: by it the others are found

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "proto/core/letter_case.hpp"
+
 namespace driftless {
 
 namespace {
@@ -37,7 +39,7 @@ std::string kept_value(const std::string& kept, const std::string& member, JsonD
 
 std::string header_value_of(const Record& record, const std::string& name) {
     for (const RecordedHeader& header : record.headers) {
-        if (header.name == name && header.value) {
+        if (header.value && equal_ignoring_case(header.name, name)) {
             return *header.value;
         }
     }

@@ -106,9 +106,9 @@ void judge_records(const SummaryFigures& figures, Judgement& judged) {
 }
 
 /// The same of what the clients did while they sent.
-void judge_client(const ClientTotals& client, Judgement& judged) {
+void judge_client(const SummaryFigures& figures, const ClientTotals& client, Judgement& judged) {
     Reasons losses;
-    add_loss_reasons(SummaryFigures(), client, losses);
+    add_loss_reasons(figures, client, losses);
     if (judged.verdict == Verdict::certified && client.busiest.load > busy_max) {
         losses.push_back("an engine was busy for " + percent_text(client.busiest.busy) +
                          " of one second");
@@ -150,7 +150,7 @@ Judgement judge_merged(const MergedRun& run, const SummaryFigures& figures,
         judge_shard(run, shard, judged);
     }
     judge_records(figures, judged);
-    judge_client(client, judged);
+    judge_client(figures, client, judged);
     if (judged.reasons.empty()) {
         judged.reasons.push_back(
             run.count == 1 ? "its one shard is certified"

@@ -61,7 +61,8 @@ void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client,
             rows_text(figures.tainted_client_failed) +
             " failed because driftless ran out of descriptors, ports, memory or buffers");
     }
-    if (client.dropped_payloads + client.dropped_entries > 0 && figures.tainted_lost == 0) {
+    const bool in_no_row = figures.tainted_lost == 0 && figures.warmup_rows == 0;
+    if (in_no_row && client.dropped_payloads + client.dropped_entries > 0) {
         reasons.emplace_back(
             "events were lost in the client's own ring, and no record says of which row");
     }

@@ -1,5 +1,6 @@
 #include "proto/trace/map_hint.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 
@@ -31,6 +32,14 @@ std::optional<std::string> column_named(const std::vector<std::string>& columns,
     return std::nullopt;
 }
 
+/// A row of a log may have hundreds.
+std::string listed_first(std::vector<std::string> names) {
+    constexpr std::size_t most = 24;
+    const bool more = names.size() > most;
+    names.resize(std::min(names.size(), most));
+    return joined(names) + (more ? " .." : "");
+}
+
 }  // namespace
 
 std::vector<std::string> map_names(const JsonValue& row) {
@@ -59,7 +68,8 @@ std::string map_remedy(const std::vector<std::string>& names, std::string_view t
     const std::string map = "--map time=" + time.value_or("COLUMN") +
                             ",in=" + in.value_or("COLUMN") + ",out=" + out.value_or("COLUMN");
     if (!time || !in || !out) {
-        return "name the columns with " + map + "; there are " + joined(names);
+        return "name the columns with " + map +
+               (names.empty() ? "" : "; there are " + listed_first(names));
     }
     return "use " + map +
            (time_unit.empty() ? ", and --time-unit s, ms, us or ns (dates and epochs need none)"

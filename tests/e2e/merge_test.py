@@ -242,7 +242,7 @@ class Merge(Case):
         (self.scratch / "whole" / "mine").write_text("precious")
         done = self.merge(*folders)
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("whole: already exists; name a new folder or remove it", done.stderr)
+        self.assertIn("whole: already exists", done.stderr)
         self.assertEqual((self.scratch / "whole" / "mine").read_text(), "precious")
 
     def test_a_place_that_cannot_be_written(self):

@@ -88,7 +88,7 @@ class Readings(Case):
         with mock() as server:
             run = self.play(server, "--keep", "tier", trace=trace)
         self.assertEqual(report(run.folder, "--by", "kept.tier").returncode, 0)
-        for flags, said in ((("--by", "kept.tire"), "no record has kept.tire; kept.NAME is one of tier"),
+        for flags, said in ((("--by", "kept.tire"), "no record has kept.tire; there are kept.tier"),
                             (("--goodput", "tire=gold ttft:200"), "no record has kept.tire"),
                             (("--by", "header.x-pod"), "replay with --record-header x-pod")):  # fmt: skip
             done = report(run.folder, *flags)

@@ -33,7 +33,7 @@ std::string describe_api(const Dialect*& dialect, const std::string& file,
 void note_api(const std::vector<std::string>& typed, const Dialect& dialect,
               std::vector<std::string>& notes) {
     if (typed.size() == 1 && typed.front() != dialect.name) {
-        notes.push_back("--api " + typed.front() + " is taken as " + dialect.name);
+        notes.push_back("the API " + typed.front() + " is taken as " + dialect.name);
     }
 }
 

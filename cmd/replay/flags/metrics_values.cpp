@@ -7,9 +7,21 @@
 #include "cmd/scrape/mapping_file.hpp"
 #include "cmd/values.hpp"
 #include "cmd/whole_file.hpp"
-#include "proto/core/nearest_name.hpp"
 
 namespace driftless {
+
+namespace {
+
+bool lacks_a_letter_of(std::string_view word, std::string_view typed) {
+    for (std::size_t i = 0; i < word.size(); ++i) {
+        if (typed == std::string(word.substr(0, i)) + std::string(word.substr(i + 1))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
 
 Result<MetricsPlace> parse_metrics_place(std::string_view text) {
     MetricsPlace place;
@@ -20,9 +32,9 @@ Result<MetricsPlace> parse_metrics_place(std::string_view text) {
         place.kind = MetricsPlace::Kind::none;
         return place;
     }
-    if (text.find_first_of(".:/") == text.npos && !nearest_name(text, {"auto", "none"}).empty()) {
+    if (lacks_a_letter_of("auto", text) || lacks_a_letter_of("none", text)) {
         return Error{ErrorCode::invalid, 0,
-                     "is not one of auto, none or a URL; a host of that name is http://NAME"};
+                     "is no URL; did you mean auto or none? A host of that name is http://NAME"};
     }
     Result<Url> url = parse_url(text);
     if (!url) {

@@ -267,7 +267,7 @@ void add_rule_flags(Flags& flags, RuleFlags& rules, ResultFlags& results) {
                  parse_text, rules.typed);
     flags.on_off("--require-rules", "exit with 6 if a rule is violated", rules.required);
     flags.values("--fail-if", "COND",
-                 "exit with 8 if it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_threshold,
+                 "exit with 8 if it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_fail_if,
                  results.fail_if);
     flags.values("--stop-when", "COND",
                  "end early with exit 8 when this holds at the end of a --period:\n"

@@ -78,8 +78,9 @@ std::string complete_targets(const TypedServer& server, ReplayOptions& options) 
         options.server.dual = true;
     }
     for (const std::string& path : options.workload.files.paths) {
-        if (path.starts_with("http://") || path.starts_with("https://")) {
-            return mask_url(path) + " stands where a trace belongs; put --url before it";
+        if (looks_like_url(path)) {
+            return mask_url(path) + " stands where a trace belongs; " +
+                   (ways > 0 ? "a trace is a file: download it first" : "put --url before it");
         }
     }
     if (options.server.targets.empty() && !options.dry_run) {

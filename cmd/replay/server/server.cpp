@@ -33,7 +33,9 @@ int refuse_words(const ReplayOptions& options, const PreflightFindings& found, P
                       : "check that --tokenizer is this model's; otherwise use ";
         remedy += "--api openai-completions --prompt ids, or ";
     }
-    const std::string model = options.request.model.empty() ? " --model " + found.model : "";
+    const bool lacks_model = options.request.model.empty() && !found.model.empty() &&
+                             options.request.dialect->names_model;
+    const std::string model = lacks_model ? " --model " + found.model : "";
     std::fprintf(stderr, "driftless: preflight: %s; %s--no-preflight%s to continue anyway\n",
                  describe_words(found, prompt).c_str(), remedy.c_str(), model.c_str());
     return exit_preflight;

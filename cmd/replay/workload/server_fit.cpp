@@ -57,16 +57,18 @@ int check_context(const Workload& workload, ModelRoom room) {
     }
     const TraceRow& first =
         workload.trace.rows[std::find_if(rows.begin(), rows.end(), too_long)->row];
-    const bool by_input = room.context < 0;
+    const bool by_input =
+        room.context < 0 || std::int64_t{first.input_length} + first.output_length <= room.context;
     std::fprintf(stderr,
                  "driftless: %lld rows do not fit the model's %s of %lld tokens, the first at "
-                 "line %u (%u in, %u out); serve a longer context, or leave such rows out with "
-                 "%s\n",
+                 "line %u (%u in, %u out); serve a longer context, or %s\n",
                  static_cast<long long>(count), by_input ? "longest prompt" : "context",
                  static_cast<long long>(by_input ? room.input : room.context), first.line,
                  first.input_length, first.output_length,
-                 by_input ? "--start, --end and --limit"
-                          : ("--max-context " + std::to_string(room.context)).c_str());
+                 by_input ? "select other rows with --start, --end and --limit"
+                          : ("leave their session trees out with --max-context " +
+                             std::to_string(room.context))
+                                .c_str());
     return exit_input;
 }
 

@@ -31,9 +31,9 @@ Plan estimated_share(const Plan& whole, const std::vector<bool>& is_own) {
     return part;
 }
 
-int refuse_empty(const WorkloadShare& share, std::size_t trees, bool is_own) {
+int refuse_empty(const WorkloadShare& share, std::size_t trees, bool is_own, bool is_dual) {
     const bool by_trees = share.rule == DealRule::trees;
-    const std::size_t parts = by_trees ? trees : share.plan_rows;
+    const std::size_t parts = by_trees ? trees : share.plan_rows / (is_dual ? 2 : 1);
     std::fprintf(
         stderr,
         "driftless: --shard %s: %s shard has no row, because the plan has %s; start %s at most\n",
@@ -81,8 +81,10 @@ int choose_share(const ReplayOptions& options, Workload& workload) {
             ++rows;
         }
     }
-    if (std::find(has_rows.begin(), has_rows.end(), false) != has_rows.end()) {  // nobody waits
-        return refuse_empty(share, RowTrees(workload.trace, workload.plan).count(), rows == 0);
+    // Or the others would wait for it at the meeting.
+    if (std::find(has_rows.begin(), has_rows.end(), false) != has_rows.end()) {
+        return refuse_empty(share, RowTrees(workload.trace, workload.plan).count(), rows == 0,
+                            workload.plan.dual);
     }
     share.estimated = estimated_share(plan_to_estimate(workload), is_own);
     UserRules& users = workload.users;

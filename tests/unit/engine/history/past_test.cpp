@@ -41,6 +41,31 @@ std::string sample_line(std::int64_t to_ns) {
     return line;
 }
 
+// What a resumed run gives up has its records before run.json names the new segment; a run that was
+// killed in between goes on.
+TEST(Past, TakesTheSegmentThatIsNotNamedYet) {
+    RunFacts facts;
+    facts.segments.resize(2);
+    const auto add = [&facts](std::uint32_t segment, std::uint32_t pass) {
+        Past past(facts);
+        Record record;
+        record.segment = segment;
+        record.pass = pass;
+        std::string line;
+        append_jsonl(line, record);
+        const Result<void> added = past.add_record(line);
+        return added ? std::string() : std::string(added.error().doing);
+    };
+    EXPECT_EQ(add(1, 0), "");
+    EXPECT_EQ(add(2, 0), "");
+    EXPECT_EQ(add(3, 0), "segment");
+    EXPECT_EQ(add(0, 1), "pass");
+    facts.has_users = true;
+    EXPECT_EQ(add(0, 1), "");
+    facts.info.merged.emplace();  // its records have the segments of each shard
+    EXPECT_EQ(add(9, 1), "");
+}
+
 // Dual fire: a row has a record of each side, and may be open at one of them.
 TEST(Past, TellsTheSidesOfARowApart) {
     Past past(RunFacts{});

@@ -76,6 +76,20 @@ TEST(MergedRun, LoadThatCameLaterOrStopped) {
     EXPECT_EQ(verdict_of(alone), "certified") << "as a run that is no shard";
 }
 
+TEST(MergedRun, AClientThatContradictsTheCertificate) {
+    ClientTotals dropped;
+    dropped.dropped_entries = 3;
+    SummaryFigures figures;
+    EXPECT_EQ(judge_merged(run_of(2), figures, dropped).verdict, Verdict::client_limited);
+    figures.warmup_rows = 2;  // it may have been theirs, which are in no figure
+    EXPECT_EQ(judge_merged(run_of(2), figures, dropped).verdict, Verdict::certified);
+    ClientTotals busy;
+    busy.busiest.load = busy.busiest.busy = 0.9;
+    const Judgement judged = judge_merged(run_of(2), {}, busy);
+    EXPECT_EQ(judged.verdict, Verdict::client_limited);
+    EXPECT_NE(judged.reasons.back().find("which no shard's verdict says"), std::string::npos);
+}
+
 TEST(MergedRun, RecordsThatContradictTheCertificate) {
     SummaryFigures figures;
     figures.tainted_rows = 1;
