@@ -138,7 +138,8 @@ class Compare(Case):
         # A busy machine leaves too few independent requests of one run, or none above its own floor.
         known = own["low"] is not None
         self.assertIn(own["judged"], ("fails",) if known else ("unsure", "fails"), own)
-        self.assertEqual(compare(*sides, "--fail-if", "ttft:p50 > 10s").returncode, 0)
+        if known:
+            self.assertEqual(compare(*sides, "--fail-if", "ttft:p50 > 10s").returncode, 0)
         # 240 answers without a failure cannot rule out 0.1 %.
         self.assertEqual(compare(*sides, "--fail-if", "errors > 0.1 %").returncode, 0)
         unsure = compare(*sides, "--fail-if", "errors > 0.1 %", "--unsure", "fail")

@@ -84,8 +84,32 @@ void arm_rows(Assembler& assembler) {
     }
 }
 
+/// Which rows have left; the last is not in the plan.
+using Left = std::array<bool, rows + 1>;
+
+/// The engine never says what only others can tell: short_output and long_output, because it does
+/// not count tokens, and what a status stands for. A row that has not left has no answer, and one
+/// that has is not said to be unsent.
+Outcome end_of(std::uint8_t detail, bool has_left) {
+    const auto drawn = static_cast<Outcome>(3 + detail % (outcome_count - 3));
+    const Outcome outcome = detail < 128 ? Outcome::ok : drawn;
+    switch (outcome) {
+        case Outcome::http_3xx:
+        case Outcome::http_4xx:
+        case Outcome::http_429:
+        case Outcome::http_5xx:
+            return Outcome::truncated;
+        case Outcome::ok:
+            return has_left ? outcome : Outcome::not_sent;
+        case Outcome::not_sent:
+            return has_left ? Outcome::cancelled : outcome;
+        default:
+            return outcome;
+    }
+}
+
 // Kind and row, flags and phrase, outcome or status, then as many bytes as one more says.
-Event next_event(Reader& reader, std::int64_t stamp_ns, std::string& payload) {
+Event next_event(Reader& reader, std::int64_t stamp_ns, Left& left, std::string& payload) {
     Event event;
     const std::uint8_t what = reader.take();
     const std::uint8_t how = reader.take();
@@ -107,13 +131,12 @@ Event next_event(Reader& reader, std::int64_t stamp_ns, std::string& payload) {
         event.fired = {};
         // The engine fires nothing early (abort.request_fired_early).
         event.stamp_ns = std::max(stamp_ns, zero_ns + due_of(event.request).due_ns);
+        left[event.request] = true;
         event.fired.target = detail;
         event.fired.late_cause = static_cast<LateCause>(detail % late_cause_count);
     } else if (event.kind == EventKind::end) {
         event.end = {};
-        // The engine never says short_output or long_output: it does not count tokens.
-        event.end.outcome =
-            detail < 128 ? Outcome::ok : static_cast<Outcome>(3 + detail % (outcome_count - 3));
+        event.end.outcome = end_of(detail, left[event.request]);
         event.end.close_delimited = how % 2 == 1;
         event.end.entries_dropped = how / 128;
         event.end.sys_errno = detail % 7;
@@ -192,8 +215,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::array<int, rows> records{};
     Reader reader{{reinterpret_cast<const char*>(data), size}};
     std::string payload;
+    Left left{};
     for (std::int64_t stamp_ns = zero_ns; !reader.bytes.empty(); stamp_ns += 100) {
-        const Event event = next_event(reader, stamp_ns, payload);
+        const Event event = next_event(reader, stamp_ns, left, payload);
         const std::vector<char> copy(payload.begin(), payload.end());  // no reading past it
         const Record* record = assembler.consume(event, {copy.data(), copy.size()});
         CHECK(record == nullptr || (event.kind == EventKind::end && record->row == event.request));
