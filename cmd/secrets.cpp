@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "engine/prompt/tokenizer/ranks.hpp"
 #include "proto/core/letter_case.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
@@ -359,6 +360,11 @@ std::vector<std::string> secrets_of(const std::vector<Header>& credentials) {
         for (std::size_t blank = value.find(' '); blank != value.npos; blank = value.find(' ')) {
             value = trim_blanks(value.substr(blank));
             add(value);
+        }
+        const bool is_pair = lower(credential.value).starts_with("basic ");
+        if (std::string pair; is_pair && append_base64(pair, value)) {  // "user:password"
+            add(pair);
+            add(std::string_view(pair).substr(std::min(pair.find(':') + 1, pair.size())));
         }
         if (lower(credential.name).find("cookie") != std::string::npos) {
             for (const std::string_view part : cookie_values(credential.value)) {

@@ -213,8 +213,14 @@ std::string ScrapeThread::read_page(const Result<Reply>& answer) {
     if (reply.status != 200) {
         return "answered " + std::to_string(reply.status);
     }
-    const auto is_page = reader_.read(reply.body, header_value(reply.head, "content-type"));
-    return is_page ? "" : reader_.problem();
+    const std::string_view type = header_value(reply.head, "content-type");
+    const auto is_page = reader_.read(reply.body, type);
+    if (is_page || rules_.secrets.empty()) {
+        return is_page ? "" : reader_.problem();
+    }
+    // What a problem quotes may begin inside a key: it is told of the page without keys.
+    const std::string clean = masked(reply.body, rules_.secrets, reply.body.size());
+    return reader_.read(clean, type) ? is_page.error().doing : reader_.problem();
 }
 
 /// Lines are on the disk before the next page: what a killed run has read is not lost.

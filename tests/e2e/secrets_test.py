@@ -1,5 +1,7 @@
 """A server may say the key in every place where it says anything: no file and no screen holds it."""
 
+import base64
+import html
 import http.cookies
 import http.server
 import json
@@ -15,6 +17,14 @@ from keeper import served
 DONE, USAGE, PREFLIGHT, NO_SUCCESS = 0, 2, 4, 5
 KEY = "sk-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
 PART = 8  # bytes of a key in a row that nobody may see
+
+SPELLINGS = {
+    "as it is": lambda key: key,
+    "JSON": lambda key: json.dumps(key)[1:-1].replace("/", "\\/").replace("=", "\\u003d"),
+    "JSON in JSON": lambda key: json.dumps(json.dumps(key)[1:-1])[1:-1].replace("/", "\\\\/"),
+    "a URL": lambda key: urllib.parse.quote(key, safe=""),
+    "HTML": lambda key: html.escape(key).replace("/", "&#x2F;"),
+}
 
 
 def message(text):
@@ -32,8 +42,10 @@ class Echo(http.server.BaseHTTPRequestHandler):
         names = ("Authorization", "X-Api-Key", "X-Foo")
         heard = next((self.headers[name] for name in names if self.headers[name]), "")
         key = heard.split(" ")[-1] or self.in_cookie() or self.in_query() or self.server.key
+        if heard.startswith("Basic ") and key.startswith("dXNlc"):  # user:..
+            key = base64.b64decode(key).decode().partition(":")[2]
         self.server.said.add(place)
-        return "x" * self.server.before + key
+        return "x" * self.server.before + SPELLINGS[self.server.spelling](key)
 
     def in_cookie(self):
         cookies = http.cookies.SimpleCookie(self.headers["Cookie"] or "")
@@ -57,6 +69,8 @@ class Echo(http.server.BaseHTTPRequestHandler):
         return self.echo("server", "echo")
 
     def do_GET(self):  # noqa: N802: the name that http.server calls
+        if self.path == "/metrics":
+            return self.answer(200, f'm{{a="x"}} 1\nm{{a="1",{self.echo("metrics")}="1"}} 2\n', "text/plain")
         if "models refused" in self.server.places:
             return self.answer(401, message(self.echo("models refused")))
         if "models moved" in self.server.places:
@@ -65,7 +79,10 @@ class Echo(http.server.BaseHTTPRequestHandler):
         return self.answer(200, json.dumps({"data": [model]}))
 
     def do_POST(self):  # noqa: N802
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        text = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/told":
+            return self.answer(401, message("?").replace("?", "bad key " + self.echo("told")))
+        body = json.loads(text)
         if not urllib.parse.urlsplit(self.path).path.endswith("/chat/completions"):
             said = {"tokens": [1, self.echo("tokenize")], "error": self.echo("tokenize")}
             return self.answer(200, json.dumps(said))
@@ -106,12 +123,14 @@ class Echo(http.server.BaseHTTPRequestHandler):
 
 
 class Secrets(Case):
-    def serve(self, places, before, key=KEY):
-        return self.enterContext(served(Echo, places=places, before=before, key=key, said=set()))
+    def serve(self, places, before, key=KEY, spelling="as it is"):
+        return self.enterContext(served(Echo, places=places, before=before, key=key, said=set(),
+                                        spelling=spelling))  # fmt: skip
 
-    def replay_beside(self, places, *flags, before=0, key=KEY):
+    def replay_beside(self, places, *flags, before=0, key=KEY, spelling="as it is"):
         flags = flags or ("--api-key", key)
-        server = self.serve(places, before, key)
+        server = self.serve(places, before, key, spelling)
+        flags = [str(flag).replace("URL", server.url) for flag in flags]
         run = self.replay(SAMPLE, "--url", server.url, "--limit", 3, "--speed", 50, *flags)
         self.assertEqual(server.said, places, run.complained)
         return run
@@ -140,9 +159,23 @@ class Secrets(Case):
                 self.assertEqual(run.code, code, why)
                 self.expect_no_part(run, why)
 
+    def test_no_spelling_leaks(self):
+        """Escaped in the answer to an event, in a page of metrics, in an error, whole and cut."""
+        key = '/Top"Secret=1/&ef\\gh%/"=/'
+        for spelling, spell in SPELLINGS.items():
+            for before in (0, 90, 240):
+                run = self.replay_beside(
+                    {"told", "metrics", "row"}, "--api-key", key, "--metrics", "URL/metrics",
+                    "--event", "+0s post URL/told", before=before, key=key, spelling=spelling,
+                )  # fmt: skip
+                for part in (key, spell(key)):
+                    self.expect_no_part(run, f"{spelling} behind {before} bytes", part)
+
     def test_no_credential_leaks(self):
         """Under another scheme, in the headers of rows, in a body: the server says it bare."""
+        user = base64.b64encode(("user:" + KEY).encode()).decode()
         for flags in (
+            ("--header", "Authorization: Basic " + user),
             ("--header", "Authorization: Basic " + KEY),
             ("--header", "X-Api-Key: Some Scheme " + KEY),
             ("--header", "X-Api-Key: " + KEY + "-{row}"),

@@ -150,6 +150,9 @@ TEST(Secrets, AreListedForMasking) {
               (Texts{"Bearer sk-123", "sk-123"}));
     EXPECT_EQ(secrets_of({{"Authorization", "Basic  dTpw"}, {"Cookie", "a=1; b=2"}}),
               (Texts{"Basic  dTpw", "a=1; b=2", "dTpw"}));
+    EXPECT_EQ(
+        secrets_of({{"Authorization", "basic dXNlcjpwYXNzd29yZA=="}}),
+        (Texts{"basic dXNlcjpwYXNzd29yZA==", "dXNlcjpwYXNzd29yZA==", "user:password", "password"}));
     EXPECT_EQ(secrets_of({{"Cookie", "sid=\"abcdef\"; other = 12345;last=wxyz"}}),
               (Texts{"sid=\"abcdef\"; other = 12345;last=wxyz", "other = 12345;last=wxyz",
                      "= 12345;last=wxyz", "12345;last=wxyz", "abcdef", "12345", "wxyz"}));

@@ -31,6 +31,35 @@ TEST(Masked, LeavesNoPartOfASecretThatIsCut) {
     }
 }
 
+// JSON, JSON within JSON, URLs, URLs within URLs, HTML, and a mix of them.
+TEST(Masked, LeavesNoSecretThatIsEscaped) {
+    const Texts secrets = {"abcd/Top\"se&cret1/ef gh=="};
+    for (const std::string_view spelled : {
+             R"(abcd\/Top\"se&cret1\/ef gh\u003d\u003D)",
+             R"(abcd\\\/Top\\\"se&cret1/ef gh\\u003d=)",
+             R"(abcd%2FTop%22se%26cret1%2fef+gh%3D%3d)",
+             R"(abcd%252FTop%2522se%2526cret1%252fef%2520gh%253D%253d)",
+             R"(abcd/Top&quot;se&amp;cret1&#47;ef gh&#x3D;&#61;)",
+             R"(\u0061bcd\x2fTop"se\u0026cret1/ef%20gh==)",
+         }) {
+        const std::string text = "key " + std::string(spelled) + " and more";
+        EXPECT_EQ(masked(text, secrets, 256), "key *** and more") << spelled;
+        for (std::size_t left = 24; left < text.size() - 9; ++left) {  // cut, inside escapes too
+            EXPECT_EQ(masked(text.substr(0, left), secrets, 256), "key ***") << text << left;
+        }
+    }
+    EXPECT_EQ(masked(R"(a\\\\b)", {R"(a\\b)"}, 256), "***");
+    EXPECT_EQ(masked(R"(a\\bcd)", {R"(a\bcd)"}, 256), "***");
+    EXPECT_EQ(masked("\\u00e4bcd \xC3\xA4"
+                     "bcd",
+                     {"\xC3\xA4"
+                      "bcd"},
+                     256),
+              "*** ***");
+    EXPECT_EQ(masked("a%25%2Fb%25252Fcd a%252Fb", {"a%/b/cd", "a%2Fb"}, 256), "*** ***");
+    EXPECT_EQ(masked("50% of \\ & + abcx", {"abcd%\\"}, 256), "50% of \\ & + abcx");
+}
+
 TEST(Masked, CutsAtCodePoints) {
     const std::string text = std::string(255, 'x') + "\xC3\xA4";
     EXPECT_EQ(masked(text, {}, 256), std::string(255, 'x'));
