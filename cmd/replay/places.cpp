@@ -3,11 +3,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/run_folder.hpp"
+#include "cmd/screen/guard.hpp"
+#include "proto/json/printable.hpp"
 
 namespace driftless {
 
@@ -39,7 +42,9 @@ std::string default_folder(const std::string& trace_name) {
     (void)::gmtime_r(&now, &parts);
     char text[32];
     (void)::strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &parts);
-    return "runs/" + std::string(text) + "-" + trace_name;
+    std::string name = printable(trace_name);  // a file's name may hold anything
+    std::replace(name.begin(), name.end(), '\\', '_');
+    return "runs/" + std::string(text) + "-" + name;
 }
 
 std::string folder_of(const ReplayOptions& options, const std::string& trace_name) {
@@ -59,9 +64,8 @@ int check_paths(const ResultFlags& results, bool dry_run) {
     }
     const Place place = found.value();
     if (place == Place::taken) {
-        std::fprintf(stderr,
-                     "driftless: --out %s: already exists; name a new folder or remove it\n",
-                     results.out.c_str());
+        complain("driftless: --out %s: already exists; name a new folder or remove it",
+                 results.out.c_str());
         return exit_usage;
     }
     if (place == Place::leftover) {
@@ -71,9 +75,8 @@ int check_paths(const ResultFlags& results, bool dry_run) {
         }
     }
     if (!results.records_path.empty() && there(results.records_path)) {
-        std::fprintf(stderr,
-                     "driftless: --output-path %s: already exists; name a new file or remove it\n",
-                     results.records_path.c_str());
+        complain("driftless: --output-path %s: already exists; name a new file or remove it",
+                 results.records_path.c_str());
         return exit_usage;
     }
     return try_places(results, dry_run, place);

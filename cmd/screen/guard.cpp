@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -67,7 +68,31 @@ std::FILE* open_clean(Screen& screen, int buffering) {
     return stream;
 }
 
+void write_line(std::FILE* stream, const char* format, std::va_list values) {
+    std::va_list again;
+    va_copy(again, values);
+    const int bytes = std::vsnprintf(nullptr, 0, format, values);
+    std::string text(bytes > 0 ? static_cast<std::size_t>(bytes) : 0, '\0');
+    (void)std::vsnprintf(text.data(), text.size() + 1, format, again);
+    va_end(again);
+    (void)std::fputs((printable(text) + "\n").c_str(), stream);
+}
+
 }  // namespace
+
+void print_line(const char* format, ...) {
+    std::va_list values;
+    va_start(values, format);
+    write_line(stdout, format, values);
+    va_end(values);
+}
+
+void complain(const char* format, ...) {
+    std::va_list values;
+    va_start(values, format);
+    write_line(stderr, format, values);
+    va_end(values);
+}
 
 void guard_screens() {
     // Never destroyed: the streams are flushed at exit, behind the destructors of static objects.

@@ -12,4 +12,11 @@ namespace driftless {
 /// replaced is left alone.
 void guard_screens();
 
+/// Prints one line to `stdout`. What is unprintable, line breaks too, is escaped: a name cannot
+/// begin a line of its own.
+void print_line(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+/// The same to `stderr`.
+void complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
 }  // namespace driftless

@@ -8,20 +8,22 @@ import unittest
 
 from harness import Case, DRIFTLESS, SAMPLE, mock
 
-# An escape, C1, bidi controls, separators, zero width, a tag.
-EVIL = "x\x1b]0;t\x07\x9b2J\u202egpj\u2066\u2028\u2029\u200b\u200d\u2060\ufeff\u061c\U000e0041y"
-RAW = [c for c in EVIL if c not in "x]0;t2Jgpjy"]
+# Lines of its own, an escape, C1, bidi controls, separators, zero width, a tag.
+EVIL = "x\nVerdict certified\r\x1b]0;t\x07\x9b2J\u202egpj\u2066\u2028\u2029\u200b\u200d\u2060\ufeff\u061c\U000e0041y"
+RAW = [c for c in EVIL if ord(c) >= 0x7F] + ["\x1b", "\x07"]
 
 
 class Terminal(Case):
     def expect_clean(self, text, why):
         for character in RAW:
             self.assertNotIn(character, text, f"U+{ord(character):04X} in {why}")
+        self.assertNotIn("\nVerdict certified", text, f"a forged line in {why}")
 
     def run_one(self, *command):
         done = subprocess.run(
-            [DRIFTLESS, *map(str, command)], capture_output=True, text=True, check=False
-        )
+            [DRIFTLESS, *map(str, command)], capture_output=True, text=True, check=False,
+            cwd=self.scratch,
+        )  # fmt: skip
         self.expect_clean(done.stdout + done.stderr, command[:1])
         return done
 
@@ -32,7 +34,7 @@ class Terminal(Case):
         self.assertEqual(self.run_one("inspect", good).returncode, 0)
         self.run_one("convert", good, "--to", "mooncake", "-o", self.scratch / "out.jsonl")
         self.run_one("inspect", self.scratch / f"{name}.none")
-        columns = self.write("columns.csv", f"{EVIL},b,c\n1,2,3\n")
+        columns = self.write("columns.csv", f"{EVIL.replace(chr(10), '')},b,c\n1,2,3\n")
         self.run_one("inspect", columns)
         cells = self.write("cells.jsonl", json.dumps({**rows[0], "timestamp": EVIL}) + "\n")
         self.run_one("inspect", cells)
@@ -41,6 +43,8 @@ class Terminal(Case):
             self.assertEqual(run.code, 0, run.complained)
             self.expect_clean(run.said + run.complained, "replay")
             self.assertEqual(self.run_one("report", run.folder).returncode, 0)
+            unnamed = self.run_one("replay", good, "--url", server.url, "--speed", 50, "--calibration", "none")
+            self.assertEqual(unnamed.returncode, 0, unnamed.stderr)
             bad = self.replay(cells, "--url", server.url)
             self.expect_clean(bad.said + bad.complained, "a refused trace")
 
@@ -54,6 +58,16 @@ class Terminal(Case):
         self.run_one("replay", SAMPLE, "--end", EVIL)
         self.run_one("replay", SAMPLE, f"--{EVIL}")
         self.run_one("replay", self.scratch / EVIL.replace("/", ""), "--url", "http://127.0.0.1:1")
+        out = self.scratch / f"out-{EVIL}"
+        self.run_one("sweep", SAMPLE, "--url", "http://127.0.0.1:1", "--over", "speed=1", "--out", out)
+        self.run_one("find", SAMPLE, "--url", "http://127.0.0.1:1", "--slo", "ttft:p99<1s",
+                     "--over", "speed", "--out", out)  # fmt: skip
+        self.run_one("compare", out, out)
+        self.run_one("compare", "--table", out, out)
+        self.run_one("merge", out, out, "-o", out)
+        self.run_one("calibrate", "-o", out)
+        self.run_one("mock", "--log", out / "none", "--listen", f"unix:{out}/none")
+        self.run_one("report", out, "--csv", out, "--html", out)
         self.run_one("replay", "--resume", self.scratch / EVIL.replace("/", ""))
         self.run_one("report", self.scratch / EVIL.replace("/", ""))
         self.run_one(EVIL)
