@@ -31,6 +31,14 @@ enum class Sharing : std::uint8_t { none, session, all };
 /// Block size of traces that have none, where rows share: the usual page of servers.
 inline constexpr std::uint32_t shared_block_size = 16;
 
+/// `--replicate`: so many copies at once, or as many one after another as make so many rows.
+struct Copies {
+    std::uint32_t count = 1;
+    std::uint32_t rows = 0;  ///< 0: `count` says
+};
+/// Most rows that copies may make.
+inline constexpr std::uint32_t replicated_rows_max = 100'000'000;
+
 struct LoadOptions {
     AdmissionRules admission;
     Sharing share = Sharing::none;
@@ -40,7 +48,8 @@ struct LoadOptions {
     std::optional<Share> sample;
     /// `--replicate`: how many times the trace is overlaid on itself. A copy has block ids and
     /// sessions of its own ("NAME#1"), and begins later by an offset drawn from the seed.
-    std::uint32_t copies = 1;
+    /// Where rows are counted a copy begins when the one before it has ended, a mean gap later.
+    Copies copies;
     /// `--replicate-within`: the largest offset; 60 s, or a tenth of the trace where that is less.
     std::optional<std::int64_t> within_ns;
     std::uint64_t seed = 0;

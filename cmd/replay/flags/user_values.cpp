@@ -20,10 +20,13 @@ constexpr const char* within_remedy =
     "is not two shares of a recording, the smaller first; use 0.25:0.75 or 0:50%";
 
 constexpr const char* grow_remedy =
-    "is not a metric and its limit; use ttft:2s, ttft:p95:2s, ttft-due:max:5s or tpot:p99:50ms";
+    "is not a metric and its limit; use ttft:2s, ttft:p95:2s, ttft_due:max:5s, tpot:p99:50ms or e2e:20s";
 constexpr std::array grow_metrics{Choice<GrowMetric>{"ttft", GrowMetric::ttft},
+                                  Choice<GrowMetric>{"ttft_due", GrowMetric::ttft_due},
                                   Choice<GrowMetric>{"ttft-due", GrowMetric::ttft_due},
-                                  Choice<GrowMetric>{"tpot", GrowMetric::tpot}};
+                                  Choice<GrowMetric>{"tpot", GrowMetric::tpot},
+                                  Choice<GrowMetric>{"e2e", GrowMetric::e2e},
+                                  Choice<GrowMetric>{"e2el", GrowMetric::e2e}};
 constexpr std::array grow_figures{
     Choice<GrowFigure>{"avg", GrowFigure::avg}, Choice<GrowFigure>{"p50", GrowFigure::p50},
     Choice<GrowFigure>{"p90", GrowFigure::p90}, Choice<GrowFigure>{"p95", GrowFigure::p95},

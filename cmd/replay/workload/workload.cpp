@@ -19,6 +19,8 @@
 #include "engine/plan/row_trees.hpp"
 #include "engine/plan/system_blocks.hpp"
 #include "engine/preflight/hints.hpp"
+#include "cmd/replay/flags/body_spec.hpp"
+#include "engine/prompt/row_bodies.hpp"
 #include "engine/prompt/row_fields.hpp"
 #include "proto/core/counted.hpp"
 
@@ -348,9 +350,22 @@ OrExit<Workload> load_workload(const ReplayOptions& options) {
                     {}};
 }
 
-int check_row_headers(const std::vector<FieldTemplate>& row_headers, const Workload& workload) {
+int check_row_templates(const RequestFlags& request, const Workload& workload) {
+    const bool is_numbered = request.row_body && (request.row_body->has(Placeholder::pass) ||
+                                                  request.row_body->has(Placeholder::user));
+    if (is_numbered && !workload.trace.body_ends.empty()) {
+        std::fprintf(stderr,
+                     "driftless: --extra-body: {pass} and {user} are known only during the run, but "
+                     "the trace has whole requests, which are made before it; remove them, or use "
+                     "--header\n");
+        return exit_usage;
+    }
     InputErrors errors;
-    const RowFields fields(row_headers, workload.trace, workload.plan, errors);
+    const RowFields fields(request.row_headers, workload.trace, workload.plan, errors);
+    BodySpec body = body_spec(request);
+    body.model = "m";  // it may not be known yet
+    const RowBodies bodies({*request.dialect, body, request.row_body}, workload.trace,
+                           workload.plan, errors);
     print_errors(errors);
     return errors.empty() ? exit_done : exit_input;
 }

@@ -29,6 +29,7 @@ constexpr ToolFlag flags[] = {
     {"--arrival-pattern", Values::one, Becomes::together},
     {"--arrival-smoothness|--vllm-burstiness", Values::one, Becomes::together},
     {"--fixed-schedule", Values::none, Becomes::together},
+    {"--no-fixed-schedule", Values::none, Becomes::together},
     {"--benchmark-duration", Values::one, Becomes::together},
     {"--benchmark-grace-period", Values::one, Becomes::together},
     {"--public-dataset", Values::one, Becomes::together},
@@ -210,7 +211,9 @@ bool is_single_turn(const Spelled& out) {
 /// A number of sessions, or rows, that are live; beside a schedule or a rate, a cap.
 void finish_load(const KeptFlags& kept, Spelled& out) {
     const bool open = kept.has("--fixed-schedule") || kept.has("--request-rate");
-    const bool closed = !open && (kept.has("--concurrency") || out.makes_rows);
+    const bool closed = !open && (kept.has("--concurrency") || kept.has("--no-fixed-schedule") ||
+                                  out.makes_rows);
+    out.goes_round = !kept.has("--fixed-schedule") && !kept.has("--scenario");
     const std::string users = kept.get("--concurrency", "1");
     const char* const loop = is_single_turn(out) || out.makes_rows ? "--concurrency" : "--users";
     finish_rate(kept, out);
@@ -225,12 +228,12 @@ void finish_load(const KeptFlags& kept, Spelled& out) {
                      ": one run has one number of users; give one, and start one run per number");
     } else if (kept.has("--concurrency")) {
         const std::string flag = closed ? loop : "--max-inflight";
-        add_flag(out, flag, users);
+        add_flag(out, flag, flag == "--users" ? ".." + users : users);
         out.typed_as.emplace_back(flag, "--concurrency");
         const std::string taken =
             flag == "--concurrency" ? "" : " is taken as " + flag + " " + users;
         add_note(out, "--concurrency " + users + taken +
-                          (flag == "--users" ? ": that many session trees are live"
+                          (flag == "--users" ? ": up to that many session trees are live"
                            : flag == "--concurrency"
                                ? ": that many rows are open, and one is sent when another has ended"
                                : ": rows wait while that many are open"));
