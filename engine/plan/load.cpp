@@ -197,6 +197,7 @@ Result<LoadedTrace> apply_load(const LoadOptions& options, Trace trace) {
     if (!fits(figures.copies, trace, figures.rows_read)) {
         return Error{ErrorCode::out_of_range, 0, "number the rows of all copies within 32 bits"};
     }
+    figures.in_turn = figures.copies > 1 && options.copies.rows > 0;
     if (figures.copies > 1) {
         figures.within_ns = options.copies.rows > 0
                                 ? 0

@@ -33,8 +33,10 @@ inline constexpr std::uint32_t shared_block_size = 16;
 
 /// `--replicate`: so many copies at once, or as many one after another as make so many rows.
 struct Copies {
-    std::uint32_t count = 1;
-    std::uint32_t rows = 0;  ///< 0: `count` says
+    Copies(std::uint32_t count_in = 1, std::uint32_t rows_in = 0)
+        : count(count_in), rows(rows_in) {}
+    std::uint32_t count;
+    std::uint32_t rows;  ///< 0: `count` says
 };
 /// Most rows that copies may make.
 inline constexpr std::uint32_t replicated_rows_max = 100'000'000;
@@ -66,6 +68,7 @@ struct LoadFigures {
     std::uint32_t families = 0;  ///< 0 where no sample was asked
     std::uint32_t families_sampled = 0;
     std::uint32_t copies = 1;
+    bool in_turn = false;  ///< copies follow each other
     std::int64_t within_ns = 0;
     Sharing share = Sharing::none;
     std::uint32_t rows_sharing = 0;

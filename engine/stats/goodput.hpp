@@ -18,7 +18,7 @@ struct GoodputLimits {
     OptionalNs ttft_ns;
     OptionalNs tpot_ns;
     OptionalNs e2e_ns;
-    OptionalNs ttft_due_ns;  ///< from the due instant: with the time that a cap held the row
+    OptionalNs ttft_due_ns = {};  ///< from the due instant: with the time that a cap held the row
     bool set() const { return ttft_ns || tpot_ns || e2e_ns || ttft_due_ns; }
 };
 /// Of a request that is ok.

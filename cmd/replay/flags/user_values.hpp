@@ -15,6 +15,7 @@ namespace driftless {
 struct UserCount {
     std::uint32_t first = 0;
     std::uint32_t most = 0;
+    bool is_bound = false;  ///< "..8": as many as there are trees, up to 8
 };
 Result<UserCount> parse_user_count(std::string_view text);
 /// `--grow`: "ttft:2s", "ttft:p95:2s"; the metric is ttft, ttft_due, tpot or e2e, and its figure avg,

@@ -191,7 +191,7 @@ OrExit<Timed> loop_rows(const UserRules& users, Trace trace, Plan plan) {
     lay_out_loop(trace, plan);
     plan = plan_of_waits(trace, std::move(plan), Speed(), users);
     const auto rows = static_cast<std::uint32_t>(plan.rows.size());
-    if (const int code = check_users(users, rows, trace, plan); code != exit_done) {
+    if (const int code = check_users(users, true, rows, trace, plan); code != exit_done) {
         return code;
     }
     Waiting waiting = waiting_of(trace, plan, Speed(), users, {});
@@ -219,7 +219,10 @@ OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recor
     }
     Plan plan = plan_of_waits(retimed.trace, std::move(at_rate).value(), speed, users);
     const std::uint32_t trees = users.users > 0 ? RowTrees(retimed.trace, plan).count() : 0;
-    const int code = users.users > 0 ? check_users(users, trees, retimed.trace, plan) : exit_done;
+    const UserCount& count = flags.user_count;
+    const bool is_bound = count.is_bound || count.first < count.most;
+    const int code =
+        users.users > 0 ? check_users(users, is_bound, trees, retimed.trace, plan) : exit_done;
     if (code != exit_done) {
         return code;
     }

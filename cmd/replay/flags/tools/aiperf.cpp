@@ -222,18 +222,22 @@ void finish_load(const KeptFlags& kept, Spelled& out) {
                  "--fixed-schedule is ignored: requests always follow the recorded schedule, "
                  "from its first row");
     }
+    if (kept.has("--no-fixed-schedule")) {
+        add_note(out, "--no-fixed-schedule is taken as it is: recorded instants do not count");
+    }
     if (users.find(',') != users.npos) {
         refuse_line(
             out, "--concurrency " + users +
                      ": one run has one number of users; give one, and start one run per number");
     } else if (kept.has("--concurrency")) {
         const std::string flag = closed ? loop : "--max-inflight";
-        add_flag(out, flag, flag == "--users" ? ".." + users : users);
+        const bool is_bound = flag == "--users" && !kept.has("--scenario");
+        add_flag(out, flag, (is_bound ? ".." : "") + users);
         out.typed_as.emplace_back(flag, "--concurrency");
         const std::string taken =
             flag == "--concurrency" ? "" : " is taken as " + flag + " " + users;
         add_note(out, "--concurrency " + users + taken +
-                          (flag == "--users" ? ": up to that many session trees are live"
+                          (flag == "--users" ? ": that many session trees are live"
                            : flag == "--concurrency"
                                ? ": that many rows are open, and one is sent when another has ended"
                                : ": rows wait while that many are open"));
