@@ -10,11 +10,11 @@ namespace driftless {
 namespace {
 
 constexpr const char* limits_remedy =
-    "is not a list of limits; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds)";
+    "is not a list of limits; use ttft:200 ttft_due:500 tpot:50 e2e:3s (a bare number is milliseconds)";
 constexpr const char* group_remedy =
     "is not a rule for some rows; use KEY=VALUE and limits in ms, as in \"tier=gold ttft:200\"";
 constexpr const char* colon_remedy =
-    "has = where a limit has a colon; use ttft:200 tpot:50 e2e:3s (a bare number is milliseconds); "
+    "has = where a limit has a colon; use ttft:200 ttft_due:500 tpot:50 e2e:3s (a bare number is milliseconds); "
     "a kept column of that name is kept.NAME";
 constexpr const char* range_remedy =
     "uses input:PARTS, which has no single value; use phase, turn, api, url, model, header.NAME or "
@@ -22,7 +22,8 @@ constexpr const char* range_remedy =
 constexpr std::string_view between = " ,";
 
 bool is_limit(std::string_view name) {
-    return name == "ttft" || name == "tpot" || name == "e2e" || name == "e2el";
+    return name == "ttft" || name == "ttft_due" || name == "tpot" || name == "e2e" ||
+           name == "e2el";
 }
 
 Result<void> read_limit(std::string_view part, GoodputLimits& limits) {
@@ -41,6 +42,8 @@ Result<void> read_limit(std::string_view part, GoodputLimits& limits) {
     }
     if (name == "ttft") {
         limits.ttft_ns = limit.value();
+    } else if (name == "ttft_due") {
+        limits.ttft_due_ns = limit.value();
     } else if (name == "tpot") {
         limits.tpot_ns = limit.value();
     } else if (name == "e2e" || name == "e2el") {

@@ -17,12 +17,18 @@ Result<std::optional<Share>> parse_sample(std::string_view text) {
                                                           : std::optional(share.value());
 }
 
-Result<std::uint32_t> parse_copies(std::string_view text) {
-    const Result<std::uint64_t> count = parse_positive_count(text);
-    if (!count || count.value() > copies_max) {
-        return Error{ErrorCode::invalid, 0, "is not a number of copies from 1 to 1000000"};
+Result<Copies> parse_copies(std::string_view text) {
+    constexpr std::string_view by_rows = "rows:";
+    const bool is_rows = text.starts_with(by_rows);
+    const Result<std::uint64_t> count =
+        parse_positive_count(text.substr(is_rows ? by_rows.size() : 0));
+    if (!count || count.value() > (is_rows ? replicated_rows_max : copies_max)) {
+        return Error{ErrorCode::invalid, 0,
+                     "is not a number of copies from 1 to 1000000, or rows:N with N from 1 to "
+                     "100000000"};
     }
-    return static_cast<std::uint32_t>(count.value());
+    const auto number = static_cast<std::uint32_t>(count.value());
+    return is_rows ? Copies(1, number) : Copies(number);
 }
 
 Result<Sharing> parse_sharing(std::string_view text) {
@@ -70,7 +76,9 @@ std::vector<std::string> load_notes(const LoadFigures& figures) {
     if (figures.copies > 1) {
         notes.push_back(
             std::to_string(figures.copies) + " copies of " + std::to_string(figures.rows_sampled) +
-            " rows, which share nothing and start within " + duration_to_text(figures.within_ns));
+            " rows, which share nothing and " +
+            (figures.in_turn ? "follow each other"
+                             : "start within " + duration_to_text(figures.within_ns)));
     }
     return notes;
 }

@@ -18,7 +18,7 @@ Result<Sharing> parse_sharing(std::string_view text);
 /// "0.1" or "10%"; a share of 1 is no sample at all.
 Result<std::optional<Share>> parse_sample(std::string_view text);
 /// 1 ... 1,000,000.
-Result<std::uint32_t> parse_copies(std::string_view text);
+Result<Copies> parse_copies(std::string_view text);
 
 /// A line for each thing that was done to the trace; none where it is as it was read.
 std::vector<std::string> load_notes(const LoadFigures& figures);

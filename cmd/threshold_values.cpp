@@ -179,7 +179,7 @@ Result<StopRule> parse_stop_rule(std::string_view text) {
     if (!figure) {
         return remedy(
             "uses a figure that is only known at the end; during a run use errors, failed, or "
-            "ttft, ttft_due and tpot with a statistic, as in \"ttft:p99 > 10s for 30s\"");
+            "ttft, ttft_due, tpot and e2e with a statistic, as in \"ttft:p99 > 10s for 30s\"");
     }
     rule.figure = *figure;
     if (at != text.npos) {

@@ -57,7 +57,7 @@ int check_workload(const ReplayOptions& options, const Workload& workload,
         code = check_live(options, workload.trace);
     }
     if (code == exit_done) {
-        code = check_row_headers(options.request.row_headers, workload);
+        code = check_row_templates(options.request, workload);
     }
     if (code == exit_done) {
         code = check_budgets(options.sending, workload);

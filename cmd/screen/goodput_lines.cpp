@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "cmd/screen/plots.hpp"
 #include "cmd/screen/words.hpp"
+#include "proto/core/counted.hpp"
 
 namespace driftless {
 
@@ -30,6 +32,7 @@ std::string limits_text(const GoodputLimits& limits) {
         }
     };
     add("ttft", limits.ttft_ns);
+    add("ttft_due", limits.ttft_due_ns);
     add("tpot", limits.tpot_ns);
     add("e2e", limits.e2e_ns);
     return text;
@@ -49,6 +52,18 @@ std::vector<std::string> goodput_lines(const SummaryFigures& f) {
         lines.push_back(fmt::format("{}: {} within {} ms", group_text(f.goodput_rules[i]),
                                     counts_text(f.goodput_counts[i]),
                                     limits_text(f.goodput_rules[i].limits)));
+    }
+    const bool from_due = std::any_of(f.goodput_rules.begin(), f.goodput_rules.end(),
+                                      [](const auto& one) { return one.limits.ttft_due_ns; });
+    const SendingFigures& sending = f.sending;
+    for (const auto& [held, flag] : {std::pair(&sending.held_by_user.held, "--max-inflight"),
+                                     std::pair(&sending.held_by_budget.held, "a token budget")}) {
+        if (held->count > 0 && !from_due) {
+            lines.push_back(fmt::format(
+                "{} held {} back, up to {:.0f} ms, which ttft and e2e do not count; ttft_due:MS "
+                "does",
+                flag, counted(held->count, "row", "rows"), held->max / ns_per_ms));
+        }
     }
     return lines;
 }

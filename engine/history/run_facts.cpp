@@ -202,6 +202,7 @@ void read_rules(JsonValue root, JsonValue plan, RunFacts& out, Facts& facts) {
 void read_bounds(Facts& facts, JsonValue from, GoodputLimits& out) {
     facts.enter(from);
     facts.optional_number("ttft_ns", out.ttft_ns);
+    out.ttft_due_ns = from.find("ttft_due_ns").as_i64();  // absent in runs of before it was there
     facts.optional_number("tpot_ns", out.tpot_ns);
     facts.optional_number("e2e_ns", out.e2e_ns);
 }

@@ -50,10 +50,10 @@ void sample(Share share, std::uint64_t seed, Trace& trace, LoadFigures& figures)
 }
 
 /// Whether everything that copies number still fits its type, with the two marks kept free.
-bool fits(const LoadOptions& options, const Trace& trace, std::uint32_t rows_read) {
+bool fits(std::uint32_t copies, const Trace& trace, std::uint32_t rows_read) {
     const std::uint64_t most = std::max<std::uint64_t>(
         {rows_read, trace.name_spaces, trace.sessions.size(), std::uint64_t{1}});
-    return most * options.copies < std::numeric_limits<std::uint32_t>::max() - 1;
+    return most * copies < std::numeric_limits<std::uint32_t>::max() - 1;
 }
 
 struct Copy {
@@ -86,22 +86,34 @@ void add_copy(const Copy& copy, std::size_t rows, std::size_t dependencies, Trac
     }
 }
 
+/// Of a copy behind others, each a mean gap behind the end of the one before.
+std::int64_t turn_offset(const Trace& trace, std::size_t rows, std::uint32_t number) {
+    const std::int64_t span_ns = trace.rows[rows - 1].at_ns - trace.rows.front().at_ns;
+    const auto gaps = static_cast<std::int64_t>(std::max<std::size_t>(rows - 1, 1));
+    std::int64_t offset_ns = 0;
+    const bool fits = !__builtin_mul_overflow(span_ns + std::max<std::int64_t>(span_ns / gaps, 1),
+                                              std::int64_t{number}, &offset_ns);
+    return fits ? offset_ns : std::numeric_limits<std::int64_t>::max();
+}
+
 void replicate(const LoadOptions& options, Trace& trace, LoadFigures& figures) {
     const std::size_t rows = trace.rows.size();
     const std::size_t dependencies = trace.dependencies.size();
-    trace.rows.reserve(rows * options.copies);
-    trace.dependencies.reserve(dependencies * options.copies);
-    trace.sessions.reserve(trace.sessions.size() * options.copies);
+    trace.rows.reserve(rows * figures.copies);
+    trace.dependencies.reserve(dependencies * figures.copies);
+    trace.sessions.reserve(trace.sessions.size() * figures.copies);
     Copy copy{0, 0, figures.rows_read, trace.name_spaces,
               static_cast<std::uint32_t>(trace.sessions.size())};
-    for (copy.number = 1; copy.number < options.copies; ++copy.number) {
+    for (copy.number = 1; copy.number < figures.copies; ++copy.number) {
         Random random(draw(options.seed, offset_stream, copy.number));
-        copy.offset_ns = static_cast<std::int64_t>(
-            random.below(static_cast<std::uint64_t>(figures.within_ns) + 1));
+        copy.offset_ns = options.copies.rows > 0
+                             ? turn_offset(trace, rows, copy.number)
+                             : static_cast<std::int64_t>(random.below(
+                                   static_cast<std::uint64_t>(figures.within_ns) + 1));
         add_copy(copy, rows, dependencies, trace);
     }
     trace.copy_rows = figures.rows_read;
-    trace.name_spaces *= options.copies;
+    trace.name_spaces *= figures.copies;
     std::sort(trace.rows.begin(), trace.rows.end(), [](const TraceRow& a, const TraceRow& b) {
         return a.at_ns != b.at_ns ? a.at_ns < b.at_ns : a.index < b.index;
     });
@@ -162,10 +174,9 @@ Result<Share> parse_share(std::string_view text) {
 }
 
 Result<LoadedTrace> apply_load(const LoadOptions& options, Trace trace) {
-    CHECK(options.copies >= 1);
+    CHECK(options.copies.count >= 1);
     LoadFigures figures;
     figures.rows_read = static_cast<std::uint32_t>(trace.rows.size());
-    figures.copies = options.copies;
     figures.admission = admit(options.admission, trace);
     if (trace.rows.empty() && figures.rows_read > 0) {
         return Error{ErrorCode::not_found, 0, "admit any session"};
@@ -176,15 +187,21 @@ Result<LoadedTrace> apply_load(const LoadOptions& options, Trace trace) {
             return shared.error();
         }
     }
-    if (!fits(options, trace, figures.rows_read)) {
-        return Error{ErrorCode::out_of_range, 0, "number the rows of all copies within 32 bits"};
-    }
     if (options.sample) {
         sample(*options.sample, options.seed, trace, figures);
     }
     figures.rows_sampled = static_cast<std::uint32_t>(trace.rows.size());
-    if (options.copies > 1) {
-        figures.within_ns = options.within_ns.value_or(default_within(trace));
+    const std::uint32_t rows = std::max(figures.rows_sampled, 1U);
+    figures.copies = options.copies.rows == 0 ? options.copies.count
+                                              : std::max((options.copies.rows - 1) / rows + 1, 1U);
+    if (!fits(figures.copies, trace, figures.rows_read)) {
+        return Error{ErrorCode::out_of_range, 0, "number the rows of all copies within 32 bits"};
+    }
+    figures.in_turn = figures.copies > 1 && options.copies.rows > 0;
+    if (figures.copies > 1) {
+        figures.within_ns = options.copies.rows > 0
+                                ? 0
+                                : options.within_ns.value_or(default_within(trace));
         replicate(options, trace, figures);
     }
     return LoadedTrace{std::move(trace), figures};

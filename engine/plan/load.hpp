@@ -31,6 +31,16 @@ enum class Sharing : std::uint8_t { none, session, all };
 /// Block size of traces that have none, where rows share: the usual page of servers.
 inline constexpr std::uint32_t shared_block_size = 16;
 
+/// `--replicate`: so many copies at once, or as many one after another as make so many rows.
+struct Copies {
+    Copies(std::uint32_t count_in = 1, std::uint32_t rows_in = 0)
+        : count(count_in), rows(rows_in) {}
+    std::uint32_t count;
+    std::uint32_t rows;  ///< 0: `count` says
+};
+/// Most rows that copies may make.
+inline constexpr std::uint32_t replicated_rows_max = 100'000'000;
+
 struct LoadOptions {
     AdmissionRules admission;
     Sharing share = Sharing::none;
@@ -40,7 +50,8 @@ struct LoadOptions {
     std::optional<Share> sample;
     /// `--replicate`: how many times the trace is overlaid on itself. A copy has block ids and
     /// sessions of its own ("NAME#1"), and begins later by an offset drawn from the seed.
-    std::uint32_t copies = 1;
+    /// Where rows are counted a copy begins when the one before it has ended, a mean gap later.
+    Copies copies;
     /// `--replicate-within`: the largest offset; 60 s, or a tenth of the trace where that is less.
     std::optional<std::int64_t> within_ns;
     std::uint64_t seed = 0;
@@ -57,6 +68,7 @@ struct LoadFigures {
     std::uint32_t families = 0;  ///< 0 where no sample was asked
     std::uint32_t families_sampled = 0;
     std::uint32_t copies = 1;
+    bool in_turn = false;  ///< copies follow each other
     std::int64_t within_ns = 0;
     Sharing share = Sharing::none;
     std::uint32_t rows_sharing = 0;

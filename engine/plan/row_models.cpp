@@ -4,34 +4,10 @@
 #include <map>
 #include <optional>
 
-#include "proto/json/document.hpp"
+#include "engine/plan/row_values.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
-
-namespace {
-
-/// The name that the template gives a row; none where a column of it is missing.
-std::optional<std::string> name_in(const FieldTemplate& model, const Trace& trace,
-                                   const TraceRow& row, JsonDocument& document) {
-    const Result<JsonValue> parsed = document.parse(trace.kept_of(row));
-    const JsonValue kept = parsed ? parsed.value() : JsonValue();
-    std::string name;
-    for (const TemplatePiece& piece : model.pieces) {
-        if (piece.placeholder == Placeholder::none) {
-            name += piece.text;
-            continue;
-        }
-        const JsonValue column = kept.find(piece.text);
-        if (!column.present() || column.is(JsonType::null)) {
-            return std::nullopt;
-        }
-        name += column.as_string().value_or(column.raw());
-    }
-    return name.empty() ? std::nullopt : std::optional(name);
-}
-
-}  // namespace
 
 std::string RowModels::opening(std::string_view model) {
     std::string text = "{\"model\":";
@@ -41,12 +17,14 @@ std::string RowModels::opening(std::string_view model) {
 
 RowModels::RowModels(const FieldTemplate& model, const Trace& trace, const Plan& plan,
                      InputErrors& errors) {
-    JsonDocument document;
+    RowValues values(trace);
     std::map<std::string, std::uint16_t> numbers;
     of_row_.assign(trace.rows.size(), 0);
     for (const Planned& planned : plan.rows) {
         const TraceRow& row = trace.rows[planned.row];
-        const std::optional<std::string> name = name_in(model, trace, row, document);
+        values.set(row);
+        std::optional<std::string> name = values.text_of(model);
+        name = name && name->empty() ? std::nullopt : name;
         const bool is_new = name && numbers.find(*name) == numbers.end();
         if (!name || (is_new && numbers.size() == names_max)) {
             InputError error;

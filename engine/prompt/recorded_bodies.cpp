@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/plan/row_values.hpp"
 #include "engine/prompt/live_bodies.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/counted.hpp"
@@ -53,10 +54,12 @@ void refuse(const Trace& trace, const TraceRow& row, std::string_view request, c
 
 std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dialect& dialect,
                                                     const BodySpec& spec, Assistant assistant,
-                                                    Trace trace, InputErrors& errors) {
+                                                    Trace trace, InputErrors& errors,
+                                                    const BodyTemplate* members) {
     CHECK(trace.recorded && trace.copy_rows == 0);
     RecordedFigures figures;
     RecordedComposer composer(dialect, spec);
+    RowValues values(trace);
     std::optional<LiveBodies> conversations;
     if (assistant == Assistant::live) {
         conversations.emplace(trace, plan);
@@ -70,6 +73,11 @@ std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dial
         if (position != not_planned) {
             const TraceRow& row = trace.rows[position];
             const std::string_view request = trace.body_of(row);
+            if (members != nullptr) {
+                values.set(row);
+                composer.set_extra_body(members->fill(
+                    [&](const FieldTemplate& field) { return values.json_of(field); }));
+            }
             const std::size_t before = bodies.size();
             Result<void> made = request.empty()
                                     ? Result<void>()

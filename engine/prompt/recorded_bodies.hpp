@@ -12,6 +12,7 @@
 
 #include "engine/plan/live_turns.hpp"
 #include "engine/plan/plan.hpp"
+#include "proto/api/body_template.hpp"
 #include "proto/api/recorded.hpp"
 #include "proto/trace/row.hpp"
 
@@ -43,9 +44,11 @@ enum class Assistant : std::uint8_t {
 /// Live: a row that waits for the answer to another row of its session, and that repeats the
 /// messages of that row, then an answer, keeps the messages behind that answer alone
 /// (live_turns.hpp).
+/// `members`: those of `--extra-body` that rows fill, in place of the spec's.
 std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dialect& dialect,
                                                     const BodySpec& spec, Assistant assistant,
-                                                    Trace trace, InputErrors& errors);
+                                                    Trace trace, InputErrors& errors,
+                                                    const BodyTemplate* members = nullptr);
 
 /// What was fixed, a line each, as a person reads it.
 std::vector<std::string> recorded_notes(const RecordedFigures& figures);

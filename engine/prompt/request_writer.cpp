@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/plan/row_values.hpp"
 #include "engine/tls/records.hpp"
 #include "proto/core/check.hpp"
 #include "proto/http/fields.hpp"
@@ -58,9 +59,20 @@ std::size_t RequestWriter::framed_room_of(std::uint32_t row, Side side) const {
     if (!trace_.body_of(trace_.rows[row]).empty()) {
         return prompt;
     }
-    const BodyFrame& frame = frame_for(side);
+    const FrameView frame = frame_for(side, row);
+    const std::size_t numbers =
+        options_.row_bodies == nullptr ? 0 : options_.row_bodies->number_bytes_max();
     return opening_of(row).size() + frame.before.size() + prompt + frame.between.size() +
-           digits_max + frame.after.size();
+           digits_max + frame.after.size() + numbers;
+}
+
+/// The row's own frame, where rows have one, or that of all.
+FrameView RequestWriter::frame_for(Side side, std::uint32_t row) const {
+    const RowBodies* const own =
+        side == Side::b ? options_.against.row_bodies : options_.row_bodies;
+    const BodyFrame& all = side == Side::b ? *options_.against.frame : frame_;
+    return own != nullptr ? own->of(row)
+                          : FrameView{all.before, all.between, all.after, all.has_length};
 }
 
 /// What stands before the frame: the row's own model, where rows have one.
@@ -88,9 +100,9 @@ void RequestWriter::begin(const Due& due, char* storage) {
     if (!is_recorded_) {
         const std::string_view opening = opening_of(due.row);
         char* const behind = std::copy(opening.begin(), opening.end(), body_);
-        const std::string& before = frame_for(due.side).before;
-        std::copy(before.begin(), before.end(), behind);
-        before_bytes_ = opening.size() + before.size();
+        const char* const end = write_marked(frame_for(due.side, due.row).before, due.pass,
+                                             options_.place.number_of(due.user), behind);
+        before_bytes_ = static_cast<std::size_t>(end - body_);
     }
 }
 
@@ -145,12 +157,11 @@ std::size_t RequestWriter::write_head(const TraceRow& row, std::size_t body_byte
 std::string_view RequestWriter::finish() {
     const TraceRow& row = trace_.rows[due_.row];
     char* at = body_ + before_bytes_ + cursor_.bytes;
-    const auto append = [&at](std::string_view text) {
-        std::memcpy(at, text.data(), text.size());
-        at += text.size();
+    const auto append = [&](std::string_view text) {
+        at = write_marked(text, due_.pass, options_.place.number_of(due_.user), at);
     };
     if (!is_recorded_) {
-        const BodyFrame& frame = frame_for(due_.side);
+        const FrameView frame = frame_for(due_.side, due_.row);
         append(frame.between);
         if (frame.has_length) {
             at = std::to_chars(at, at + digits_max, asked_tokens(due_, row)).ptr;

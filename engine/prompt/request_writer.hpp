@@ -14,6 +14,7 @@
 #include "engine/plan/balance.hpp"
 #include "engine/plan/row_models.hpp"
 #include "engine/prompt/builder.hpp"
+#include "engine/prompt/row_bodies.hpp"
 #include "engine/prompt/row_fields.hpp"
 #include "engine/schedule/due.hpp"
 #include "proto/api/dialect.hpp"
@@ -26,6 +27,7 @@ namespace driftless {
 struct AgainstForm {
     PromptBuilder* prompts = nullptr;  ///< with that server's overhead
     const BodyFrame* frame = nullptr;  ///< with its model
+    const RowBodies* row_bodies = nullptr;
 };
 
 /// How requests look, beside their prompts.
@@ -46,6 +48,10 @@ struct RequestOptions {
     /// Of each row's own: bodies begin with its opening, and the frame goes on behind it. Outlives
     /// the armer.
     const RowModels* row_models = nullptr;
+    /// Frames of each row's own; null: all have the one. Outlives the armer.
+    const RowBodies* row_bodies = nullptr;
+    /// Which of several processes this is, who name no two users alike.
+    ShardPlace place = {};
     /// Words of answers that bodies hold; null: bodies are as they stand in the trace. Outlives the
     /// armer.
     const Replies* replies = nullptr;
@@ -93,9 +99,7 @@ class RequestWriter {
     PromptBuilder& prompts_for(Side side) const {
         return side == Side::b ? *options_.against.prompts : prompts_;
     }
-    const BodyFrame& frame_for(Side side) const {
-        return side == Side::b ? *options_.against.frame : frame_;
-    }
+    FrameView frame_for(Side side, std::uint32_t row) const;
     std::size_t framed_room_of(std::uint32_t row, Side side) const;
     std::string_view opening_of(std::uint32_t row) const;
     std::string_view write_id(const TraceRow& row);

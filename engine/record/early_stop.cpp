@@ -40,6 +40,8 @@ EarlyStop::Figure EarlyStop::figure_of(const StopRule& rule, const PeriodMeasure
             return of(measured.ttft_due);
         case StopFigure::tpot:
             return of(measured.tpot);
+        case StopFigure::e2e:
+            return of(measured.e2e);
         case StopFigure::errors: {
             const auto all = static_cast<double>(std::max<std::uint64_t>(requests_.ended, 1));
             return {static_cast<double>(requests_.failed) / all, requests_.ended};

@@ -34,6 +34,7 @@ struct PeriodMeasured {
     Distribution ttft;
     Distribution ttft_due;
     Distribution tpot;
+    Distribution e2e;
 };
 
 class EarlyStop {

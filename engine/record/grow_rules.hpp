@@ -6,7 +6,7 @@
 namespace driftless {
 
 /// What of a period (period.hpp) is held against the limit.
-enum class GrowMetric : std::uint8_t { ttft, ttft_due, tpot };
+enum class GrowMetric : std::uint8_t { ttft, ttft_due, tpot, e2e };
 enum class GrowFigure : std::uint8_t { avg, p50, p90, p95, p99, max };
 
 struct GrowRules {

@@ -146,6 +146,9 @@ void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
     if (is_ok && record.tpot_ns) {
         open.tpot.add(std::llround(*record.tpot_ns));
     }
+    if (is_ok && record.e2e_ns) {
+        open.e2e.add(*record.e2e_ns);
+    }
     add_goodput(open, record);
     add_cached(sums, record);
     if (stop_) {
@@ -181,13 +184,14 @@ void Periods::look_for_growth(const Open& open) {
     const GrowMetric metric = growth_->rules().metric;
     const Histogram& measured = metric == GrowMetric::ttft       ? open.ttft
                                 : metric == GrowMetric::ttft_due ? open.ttft_due
-                                                                 : open.tpot;
+                                : metric == GrowMetric::tpot     ? open.tpot
+                                                                 : open.e2e;
     growth_->look(measured.distribution(), open.sums.failed, users_begun_);
 }
 
 void Periods::look_for_stop(const Open& open) {
     stop_->look({open.sums.begin_ns, open.sums.end_ns, open.ttft.distribution(),
-                 open.ttft_due.distribution(), open.tpot.distribution()});
+                 open.ttft_due.distribution(), open.tpot.distribution(), open.e2e.distribution()});
 }
 
 void Periods::close_older(std::int64_t end_ns, bool is_last) {

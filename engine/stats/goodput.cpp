@@ -11,7 +11,9 @@ bool meets(const GoodputLimits& limits, const Record& record) {
     const bool tpot = !limits.tpot_ns || !record.tpot_ns ||
                       *record.tpot_ns <= static_cast<double>(*limits.tpot_ns);
     const bool e2e = !limits.e2e_ns || (record.e2e_ns && *record.e2e_ns <= *limits.e2e_ns);
-    return ttft && tpot && e2e;
+    const bool from_due =
+        !limits.ttft_due_ns || (record.ttft_due_ns && *record.ttft_due_ns <= *limits.ttft_due_ns);
+    return ttft && from_due && tpot && e2e;
 }
 
 bool is_undecided(const GoodputLimits& limits, const Record& record) {
@@ -19,7 +21,10 @@ bool is_undecided(const GoodputLimits& limits, const Record& record) {
     const std::int64_t waited_ns =
         left && record.ended_ns ? *record.ended_ns - *left : std::int64_t{0};
     const std::int64_t ttft_ns = record.ttft_ns.value_or(waited_ns);
+    const std::int64_t since_due_ns =
+        record.ttft_due_ns.value_or(record.ended_ns ? *record.ended_ns - record.due_ns : 0);
     const bool late = (limits.ttft_ns && ttft_ns > *limits.ttft_ns) ||
+                      (limits.ttft_due_ns && since_due_ns > *limits.ttft_due_ns) ||
                       (limits.e2e_ns && waited_ns > *limits.e2e_ns);
     return !late;
 }

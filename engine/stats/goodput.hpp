@@ -18,7 +18,8 @@ struct GoodputLimits {
     OptionalNs ttft_ns;
     OptionalNs tpot_ns;
     OptionalNs e2e_ns;
-    bool set() const { return ttft_ns.has_value() || tpot_ns.has_value() || e2e_ns.has_value(); }
+    OptionalNs ttft_due_ns = {};  ///< from the due instant: with the time that a cap held the row
+    bool set() const { return ttft_ns || tpot_ns || e2e_ns || ttft_due_ns; }
 };
 /// Of a request that is ok.
 bool meets(const GoodputLimits& limits, const Record& record);

@@ -7,10 +7,11 @@
 namespace driftless {
 
 std::optional<StopFigure> stop_figure_of(const Threshold& threshold) {
-    constexpr std::array<std::pair<std::string_view, StopFigure>, 5> known = {
+    constexpr std::array<std::pair<std::string_view, StopFigure>, 6> known = {
         {{"ttft", StopFigure::ttft},
          {"ttft_due", StopFigure::ttft_due},
          {"tpot", StopFigure::tpot},
+         {"e2e", StopFigure::e2e},
          {"errors", StopFigure::errors},
          {"failed", StopFigure::failed}}};
     for (const auto& [name, figure] : known) {

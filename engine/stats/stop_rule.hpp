@@ -11,7 +11,7 @@
 namespace driftless {
 
 /// What a rule is about: answers of one period, or all requests of the run so far.
-enum class StopFigure : std::uint8_t { ttft, ttft_due, tpot, errors, failed };
+enum class StopFigure : std::uint8_t { ttft, ttft_due, tpot, e2e, errors, failed };
 
 /// Nothing where the figure of that threshold is not known while a run goes on.
 std::optional<StopFigure> stop_figure_of(const Threshold& threshold);

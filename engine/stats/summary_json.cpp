@@ -247,6 +247,7 @@ void write_server_cache(JsonWriter& json, const SummaryFigures& f, const Summary
 
 void write_limits(JsonWriter& json, const GoodputLimits& limits) {
     write_limit(json, "ttft_ms", limits.ttft_ns);
+    write_limit(json, "ttft_due_ms", limits.ttft_due_ns);
     write_limit(json, "tpot_ms", limits.tpot_ns);
     write_limit(json, "e2el_ms", limits.e2e_ns);
 }

@@ -95,6 +95,45 @@ std::string in_json_quotes(std::string_view text) {
     return out;
 }
 
+std::string joined_objects(std::string_view first, std::string_view second) {
+    std::vector<BodyMember> all;
+    for (const std::string_view text : {first, second}) {
+        JsonDocument document;
+        const Result<JsonValue> object = document.parse(text);
+        const JsonValue members = object ? object.value() : JsonValue();
+        for (JsonValue one = members.first(); one.present(); one = one.next()) {
+            if (!has_member(all, one.key())) {
+                all.push_back({std::string(one.key()), std::string(one.raw())});
+            }
+        }
+    }
+    std::string out;
+    append_members(out, all);
+    out.resize(std::max<std::size_t>(out.size(), 1));
+    out.front() = '{';  // in place of the first comma
+    return out + '}';
+}
+
+// One by one, so that the one at fault has a name.
+std::string refused_extra(const Dialect& dialect, BodySpec spec, std::string_view extra) {
+    JsonDocument document;
+    const Result<JsonValue> object = document.parse(extra);
+    const JsonValue members = object ? object.value() : JsonValue();
+    for (JsonValue member = members.first(); member.present(); member = member.next()) {
+        if (member.key() == "stream" && member.as_bool() != spec.stream) {
+            return "\"stream\" decides how answers are read; remove it";
+        }
+        spec.extra_body.clear();
+        JsonWriter json(spec.extra_body);
+        json.begin_object().key(member.key()).raw(member.raw());
+        json.end_object();
+        if (const Result<BodyFrame> frame = dialect.frame(spec); !frame) {
+            return in_json_quotes(member.key()) + " " + frame.error().doing;
+        }
+    }
+    return "";
+}
+
 std::vector<BodyMember> model_member(const BodySpec& spec) {
     return spec.model.empty() ? std::vector<BodyMember>()
                               : std::vector<BodyMember>{{"model", in_json_quotes(spec.model)}};

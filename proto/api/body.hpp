@@ -56,6 +56,12 @@ std::vector<BodyMember> model_member(const BodySpec& spec);
 /// Model, stream, temperature 0 and ignore_eos, each at the top and only where the spec wants it.
 BodyMembers flat_members(const BodySpec& spec);
 
+/// The members of two JSON objects, those of the first before and instead of those of the second.
+std::string joined_objects(std::string_view first, std::string_view second);
+
+/// Why a body cannot have these extra members, a JSON object, or the empty text. Names the member.
+std::string refused_extra(const Dialect& dialect, BodySpec spec, std::string_view extra);
+
 /// Puts the parts together and applies `--extra-body`: its members replace those of the same name,
 /// and members of an object named like the nest replace those inside it one by one; a null removes.
 /// Errors: bad_json if the extra body is not JSON; invalid if it is not an object, or replaces the

@@ -34,6 +34,8 @@ constexpr std::array<FixName, 7> names{{
 using Members = std::vector<BodyMember>;
 
 constexpr Error no_request{ErrorCode::bad_json, 0, "read the recorded request"};
+constexpr Error other_stream{ErrorCode::unsupported, 0,
+                             "read its answer, remove stream from the row's extra"};
 constexpr Error no_extra{ErrorCode::bad_json, 0, "read the extra body, a JSON object"};
 
 std::string_view text_or_empty(const JsonValue& value) {
@@ -216,6 +218,9 @@ Result<Members> RecordedComposer::State::extras_of(const JsonValue& extra) {
         }
     }
     for (JsonValue one = extra.first(); one.present(); one = one.next()) {
+        if (one.key() == "stream" && one.as_bool() != spec.stream) {
+            return other_stream;
+        }
         extras.push_back({std::string(one.key()), std::string(one.raw())});
     }
     return extras;
@@ -261,6 +266,10 @@ RecordedComposer::RecordedComposer(const Dialect& dialect, const BodySpec& spec)
     : state_(std::make_unique<State>(dialect, spec)) {}
 
 RecordedComposer::~RecordedComposer() = default;
+
+void RecordedComposer::set_extra_body(std::string object) {
+    state_->spec.extra_body = std::move(object);
+}
 
 Result<void> RecordedComposer::compose(std::string_view recorded, std::uint32_t output_length,
                                        std::string& out) {

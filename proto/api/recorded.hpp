@@ -56,6 +56,9 @@ class RecordedComposer {
     RecordedComposer(const RecordedComposer&) = delete;
     RecordedComposer& operator=(const RecordedComposer&) = delete;
 
+    /// The spec's extra body of the requests that follow.
+    void set_extra_body(std::string object);
+
     /// Appends the body of one recorded request. `output_length` 0: unknown, the answer is bounded
     /// by what the request itself says. Errors: bad_json (no recorded request, or `extra_body` is
     /// no object), unsupported (the dialect takes no such request; the text says what would).

@@ -53,6 +53,8 @@ class JsonValue {
     /// The member of that name, or absent. Of equal names the first, which is the faster look-up;
     /// the last in a document with packed arrays, which is read as the field's tools read traces.
     JsonValue find(std::string_view key) const;
+    /// The member of that name, or the one that a path of names with dots between them leads to.
+    JsonValue find_path(std::string_view path) const;
     /// The element at that index, or absent. Linear in the index.
     JsonValue at(std::size_t index) const;
     /// Elements of an array or members of an object; 0 for all else.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 
 #include "proto/core/check.hpp"
@@ -88,6 +89,18 @@ JsonValue JsonValue::find(std::string_view name) const {
             }
         }
         member = node_after(nodes[member], member) + 1;
+    }
+    return found;
+}
+
+JsonValue JsonValue::find_path(std::string_view path) const {
+    JsonValue found = find(path);
+    JsonValue at = *this;
+    while (!found.present() && at.present() && !path.empty()) {
+        const std::size_t dot = std::min(path.find('.'), path.size());
+        at = at.find(path.substr(0, dot));
+        path.remove_prefix(std::min(dot + 1, path.size()));
+        found = path.empty() ? at : JsonValue{};
     }
     return found;
 }

@@ -82,7 +82,7 @@ void read_observation(const LogContext& context, const JsonValue& object,
                                       : text_member(object, {"trace_id", "traceId"});
     call.id = text_member(object, {"id"});
     call.model = text_member(object, {"model", "provided_model_name", "providedModelName"});
-    context.keep(call, [&](std::string_view name) { return object.find(name); });
+    context.keep(call, [&](std::string_view name) { return object.find_path(name); });
     context.add(std::move(call));
 }
 

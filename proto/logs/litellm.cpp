@@ -71,7 +71,7 @@ void read(LogContext& context, const JsonValue& object) {
     call.session = session_of(object);
     call.id = text_member(object, {"id", "request_id"});
     call.model = text_member(object, {"model_group", "model"});
-    context.keep(call, [&](std::string_view name) { return object.find(name); });
+    context.keep(call, [&](std::string_view name) { return object.find_path(name); });
     context.add(std::move(call));
 }
 

@@ -65,7 +65,7 @@ void read(LogContext& context, const JsonValue& object) {
     call.session = session_of(object, body);
     call.id = text_member(object, {"id", "request_id"});
     call.model = text_member(body.is(JsonType::object) ? body : object, {"model"});
-    context.keep(call, [&](std::string_view name) { return object.find(name); });
+    context.keep(call, [&](std::string_view name) { return object.find_path(name); });
     context.add(std::move(call));
 }
 

@@ -12,7 +12,7 @@ constexpr std::string_view columns[] = {"schema",         "version",   "block_si
                                         "source",         "uncovered", "at_ns",      "input_length",
                                         "output_length",  "hash_ids",  "name_space", "session",
                                         "session_number", "turn",      "after",      "body",
-                                        "body_api",       "recorded",  "deltas"};
+                                        "body_api",       "recorded",  "deltas",     "extra"};
 
 constexpr const char* header_remedy =
     "a canonical trace begins with {\"schema\":\"driftless.trace\",\"version\":1,..}";
@@ -210,7 +210,13 @@ void read_row(RowContext& context, const JsonValue& json) {
         }
     }
     row.at_ns = *time;
+    const JsonValue extra = json.find("extra");
+    if (extra.present() && !extra.is(JsonType::object)) {
+        context.refuse("extra", extra.raw(), "is not a JSON object", "correct the row");
+        return;
+    }
     if (request.present() ? read_request(context, request) : read_body(context, body)) {
+        give_extra(context, extra);
         context.emit(row, json);
     }
 }

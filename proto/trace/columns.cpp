@@ -35,13 +35,11 @@ std::string joined(const std::vector<std::string>& names) {
                : all + " and " + std::to_string(names.size() - joined_names_max) + " more";
 }
 
-bool ColumnNotes::note_kept(std::string_view name) {
-    const auto kept = std::find(keep_.begin(), keep_.end(), name);
-    if (kept == keep_.end()) {
-        return false;
-    }
-    seen_[static_cast<std::size_t>(kept - keep_.begin())] = true;
-    return true;
+/// By its name, or by a path into it.
+bool ColumnNotes::is_kept(std::string_view name) const {
+    return std::any_of(keep_.begin(), keep_.end(), [name](const std::string& kept) {
+        return kept.starts_with(name) && (kept.size() == name.size() || kept[name.size()] == '.');
+    });
 }
 
 void ColumnNotes::note_unless_known(std::string_view name,
@@ -77,7 +75,7 @@ void ColumnNotes::note(const JsonValue& row, std::span<const std::string_view> k
     names_.clear();
     for (JsonValue value = row.first(); value.present(); value = value.next()) {
         names_.emplace_back(value.key());
-        if (!note_kept(names_.back())) {
+        if (!is_kept(names_.back())) {
             note_unless_known(names_.back(), known);
         }
     }
@@ -105,19 +103,20 @@ void ColumnNotes::note(const CsvRow& row, std::span<const std::string_view> know
     }
 }
 
-std::string ColumnNotes::kept(const JsonValue& row) const {
+std::string ColumnNotes::kept(const JsonValue& row) {
     std::string text;
     JsonWriter writer(text);
     writer.begin_object();
-    for (const std::string& name : keep_) {
-        const JsonValue value = row.find(name);
-        writer.key(name).raw(value.present() ? value.raw() : "null");
+    for (std::size_t i = 0; i < keep_.size(); ++i) {
+        const JsonValue value = row.find_path(keep_[i]);
+        seen_[i] = seen_[i] || value.present();
+        writer.key(keep_[i]).raw(value.present() ? value.raw() : "null");
     }
     writer.end_object();
     return text;
 }
 
-std::string ColumnNotes::kept(const CsvRow& row) const {
+std::string ColumnNotes::kept(const CsvRow& row) {
     std::string text;
     JsonWriter writer(text);
     writer.begin_object();

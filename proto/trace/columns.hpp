@@ -29,9 +29,10 @@ class ColumnNotes {
     void note(const CsvRow& row, std::span<const std::string_view> known);
 
     bool keeps() const { return !keep_.empty(); }
-    /// JSON object of the kept columns; null for those that this row lacks.
-    std::string kept(const JsonValue& row) const;
-    std::string kept(const CsvRow& row) const;
+    /// JSON object of the kept columns; null for those that this row lacks. A name with dots leads
+    /// into the members of JSON.
+    std::string kept(const JsonValue& row);
+    std::string kept(const CsvRow& row);
 
     /// The kept columns that no row had.
     std::vector<std::string> missing() const;
@@ -42,7 +43,7 @@ class ColumnNotes {
     const std::vector<std::string>& names() const { return names_; }
 
   private:
-    bool note_kept(std::string_view name);
+    bool is_kept(std::string_view name) const;
     void note_unless_known(std::string_view name, std::span<const std::string_view> known);
     bool same_names(const JsonValue& row) const;
 

@@ -22,6 +22,11 @@ void TraceDraft::set_body(std::string_view json) {
     trace_.body_bytes += json;
 }
 
+void TraceDraft::set_extra(std::string_view json) {
+    trace_.extras.resize(rows());
+    trace_.extras.emplace_back(json);
+}
+
 TraceRow& TraceDraft::add(TraceRow row) {
     CHECK(trace_.rows.size() < std::numeric_limits<std::uint32_t>::max() - 1);
     row.index = rows();

@@ -48,6 +48,9 @@ class TraceDraft {
 
     /// Gives the row that is added next a request body of its own.
     void set_body(std::string_view json);
+    /// Gives the row that is added next members for its body, a JSON object. Call it when the row
+    /// is known to be added.
+    void set_extra(std::string_view json);
     /// Adds the row with the ids since `ids().begin()`; fills in index, ids and namespace.
     TraceRow& add(TraceRow row);
     std::uint32_t rows() const { return static_cast<std::uint32_t>(trace_.rows.size()); }

@@ -18,27 +18,14 @@ struct Fields {
     Field of[std::size(keys)];
 };
 
-/// A member by its name, or by the path that the name spells.
-JsonValue find_path(const JsonValue& row, std::string_view path) {
-    JsonValue found = row.find(path);
-    JsonValue at = row;
-    while (!found.present() && at.present() && !path.empty()) {
-        const std::size_t dot = std::min(path.find('.'), path.size());
-        at = at.find(path.substr(0, dot));
-        path.remove_prefix(std::min(dot + 1, path.size()));
-        found = path.empty() ? at : JsonValue{};
-    }
-    return found;
-}
-
 bool has(const JsonValue& row, std::string_view column) {
-    return find_path(row, column).present();
+    return row.find_path(column).present();
 }
 bool has(const CsvRow& row, std::string_view column) {
     return row.find(column).has_value();
 }
 Field field_of_path(const JsonValue& row, std::string_view column) {
-    return field_of(find_path(row, column), column);
+    return field_of(row.find_path(column), column);
 }
 Field field_of_path(const CsvRow& row, std::string_view column) {
     return field_of(row, column);

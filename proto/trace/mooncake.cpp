@@ -40,13 +40,14 @@ constexpr Key keys[] = {
     {"text_input", Meaning::text},      {"input_text", Meaning::text},
     {"messages", Meaning::messages},    {"tools", Meaning::tools},
     {"payload", Meaning::payload},      {"extra", Meaning::extra},
-    {"message_mode", Meaning::mode},    {"assistant_responses", Meaning::mode},
+    {"extra_body", Meaning::extra},     {"message_mode", Meaning::mode},
+    {"assistant_responses", Meaning::mode},
 };
 constexpr std::string_view columns[] = {
     "timestamp",     "created_time", "input_length",       "input_tokens", "output_length",
     "output_tokens", "hash_ids",     "session_id",         "delay",        "delay_ms",
     "text_input",    "input_text",   "messages",           "tools",        "payload",
-    "extra",         "message_mode", "assistant_responses"};
+    "extra",         "extra_body",   "message_mode",       "assistant_responses"};
 static_assert(std::size(keys) == std::size(columns));
 
 /// The fields of a row. A null counts as absent, so that an alias may stand in.
@@ -149,9 +150,9 @@ bool check_words(const RowContext& context, const Fields& fields, const Recorded
                        "ids replace a prompt's text; remove one of them");
         return false;
     }
-    if (!words.any() && words.extra.present()) {
-        context.refuse("extra", words.extra.raw(), "is given together with a length",
-                       "use --extra-body to add members to bodies made from lengths");
+    if (!words.any() && words.extra.present() && !words.extra.is(JsonType::object)) {
+        context.refuse(words.extra.key(), words.extra.raw(), "is not an object",
+                       "write the members for the row's body as an object");
         return false;
     }
     if (!words.any() && words.tools.present()) {
@@ -201,6 +202,9 @@ void read_row(RowContext& context, const JsonValue& json) {
     row.at_ns = *time;
     if (row.session != no_session) {
         context.draft.sessions().next_turn(row, *delay_ns);
+    }
+    if (const JsonValue& extra = fields[Meaning::extra]; !recorded_of(fields).any()) {
+        give_extra(context, extra);
     }
     context.emit(row, json);
 }

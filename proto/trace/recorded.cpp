@@ -77,11 +77,15 @@ bool check(const RowContext& context, const RecordedFields& fields) {
            refuse(context, fields.text, "is not text", "write the prompt as a non-empty string");
 }
 
+/// Line breaks stand between values only, where a JSON text was text of its own.
+std::string on_one_line(std::string json) {
+    std::erase_if(json, [](char byte) { return byte == '\n' || byte == '\r'; });
+    return json;
+}
+
 /// The next row's request is this JSON object.
 void give(const RowContext& context, std::string request) {
-    // Line breaks stand between values only, where a body was text of its own.
-    std::erase_if(request, [](char byte) { return byte == '\n' || byte == '\r'; });
-    context.draft.set_body(request);
+    context.draft.set_body(on_one_line(std::move(request)));
     context.draft.trace().recorded = true;
 }
 
@@ -99,6 +103,12 @@ void give_chat(const RowContext& context, const ChatTexts& chat) {
     }
     json.end_object();
     give(context, std::move(request));
+}
+
+void give_extra(const RowContext& context, const JsonValue& extra) {
+    if (extra.present() && extra.size() > 0) {
+        context.draft.set_extra(on_one_line(std::string(extra.raw())));
+    }
 }
 
 void note_delta(const RowContext& context) {

@@ -33,6 +33,9 @@ struct ChatTexts {
 /// Gives the next row this chat for a request. It must be what `read_recorded` would let pass.
 void give_chat(const RowContext& context, const ChatTexts& chat);
 
+/// Gives the next row, which has lengths, members for its body; nothing where they are absent.
+void give_extra(const RowContext& context, const JsonValue& extra);
+
 /// The next row's messages are only what is new since the answer to the row before in its session:
 /// `Trace::deltas`. Counts it.
 void note_delta(const RowContext& context);

@@ -95,6 +95,9 @@ struct Trace {
     /// `--keep`: the JSON text of each row's kept columns ("{...}"), by `index`; empty where
     /// nothing is kept. Read it through `kept_of`.
     std::vector<std::string> kept;
+    /// JSON objects whose members are added to the bodies of single rows, by `index`; may be short,
+    /// or empty: read them through `extra_of`.
+    std::vector<std::string> extras;
     /// Request bodies that are sent as they stand, back to back (saved prompts): that of the row
     /// with index i ends at `body_ends[i]`. Both empty where no row has one: read them through
     /// `body_of`.
@@ -162,6 +165,12 @@ struct Trace {
         }
         const std::uint64_t begin = index == 0 ? 0 : body_ends[index - 1];
         return std::string_view(body_bytes).substr(begin, body_ends[index] - begin);
+    }
+    /// JSON object of members for the body that is made from the row's length; empty: none. Copies
+    /// share it.
+    std::string_view extra_of(const TraceRow& row) const {
+        const std::size_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
+        return index < extras.size() ? std::string_view(extras[index]) : std::string_view{};
     }
     /// JSON object of the row's kept columns; empty where nothing is kept. Copies share it.
     std::string_view kept_of(const TraceRow& row) const {

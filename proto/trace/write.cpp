@@ -112,6 +112,12 @@ void TraceWriter::write_kept(JsonWriter& json, const TraceRow& row,
     }
 }
 
+void TraceWriter::write_extra(JsonWriter& json, const TraceRow& row) {
+    if (const std::string_view extra = trace_.extra_of(row); !extra.empty()) {
+        json.key("extra").raw(extra);
+    }
+}
+
 void TraceWriter::write_members(JsonWriter& json, std::string_view object) {
     const Result<JsonValue> members = document_.parse(object);
     CHECK(members);

@@ -70,6 +70,8 @@ class TraceWriter {
     std::uint32_t namesakes(std::uint32_t session) const;
     /// The row of this session that was written last; `no_row` for none. Sets it to `number`.
     std::uint32_t follow(std::uint32_t session, std::uint32_t number);
+    /// Writes the members for the body of a row that has lengths, where it has some.
+    void write_extra(JsonWriter& json, const TraceRow& row);
     /// Writes the kept columns of a row whose names are not among `own`.
     void write_kept(JsonWriter& json, const TraceRow& row, std::span<const std::string_view> own);
     /// Writes the members of an object, JSON text.

@@ -59,6 +59,8 @@ void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
     write_dependencies(writer, row, json);
     if (const std::string_view body = writer.body_of(row); !body.empty()) {
         json.key(writer.recorded() ? "recorded" : "body").raw(body);
+    } else {
+        writer.write_extra(json, row);
     }
     writer.write_kept(json, row, canonical_columns());
     json.end_object();

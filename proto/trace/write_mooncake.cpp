@@ -95,6 +95,7 @@ void write(TraceWriter& writer, const WrittenRow& written, std::string& out) {
     }
     if (!in_words) {
         write_ids(writer, row, json);
+        writer.write_extra(json, row);
     }
     write_session(writer, row, json);
     writer.write_kept(json, row, mooncake_format.columns);

@@ -12,6 +12,10 @@ BodySpec body_spec(const RequestFlags& request) {
     spec.stream = request.stream;
     spec.length_member = request.length_member;
     spec.extra_body = request.extra_body;
+    if (request.row_body) {  // what rows have in common
+        spec.extra_body = request.row_body->fill(
+            [](const FieldTemplate&) { return std::optional<std::string>(); });
+    }
     return spec;
 }
 

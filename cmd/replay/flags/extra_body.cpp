@@ -1,33 +1,39 @@
 #include "cmd/replay/flags/extra_body.hpp"
 
+#include <utility>
+
 #include "cmd/replay/flags/body_spec.hpp"
-#include "proto/json/document.hpp"
-#include "proto/json/write.hpp"
+#include "cmd/replay/flags/row_headers.hpp"
+#include "proto/api/body.hpp"
 
 namespace driftless {
 
 std::string extra_body_contradiction(const RequestFlags& request) {
-    JsonDocument document;
-    const Result<JsonValue> extra = document.parse(request.extra_body);
-    if (request.extra_body.empty() || !extra) {
-        return "";
-    }
     BodySpec spec = body_spec(request);
     spec.model = "m";  // it may not be known yet
-    // One by one, so that the one at fault has a name.
-    for (JsonValue member = extra.value().first(); member.present(); member = member.next()) {
-        if (member.key() == "stream" && member.as_bool() != request.stream) {
-            return std::string("--extra-body: \"stream\" decides how answers are read; remove it") +
-                   (request.stream ? ", and use --no-stream" : ", and --no-stream");
+    const std::string why = refused_extra(*request.dialect, spec, request.extra_body);
+    if (why.starts_with("\"stream\"")) {
+        return "--extra-body: " + why + (request.stream ? ", and use --no-stream" : ", and --no-stream");
+    }
+    return why.empty() ? "" : "--extra-body: " + why;
+}
+
+std::string complete_extra_body(ReplayOptions& options) {
+    RequestFlags& request = options.request;
+    std::string unknown;
+    BodyTemplate members = parse_body_template(request.extra_body, unknown);
+    if (!unknown.empty()) {
+        return "--extra-body: " + unknown_placeholder(unknown, request.extra_body);
+    }
+    for (const BodyTemplate::Hole& hole : members.holes) {
+        if (const std::string why = unfilled(hole.value, options); !why.empty()) {
+            return "--extra-body: " + why;
         }
-        spec.extra_body.clear();
-        JsonWriter json(spec.extra_body);
-        json.begin_object().key(member.key()).raw(member.raw());
-        json.end_object();
-        const Result<BodyFrame> frame = request.dialect->frame(spec);
-        if (!frame) {
-            return "--extra-body: \"" + std::string(member.key()) + "\" " + frame.error().doing;
-        }
+    }
+    if (!members.holes.empty()) {
+        request.row_body = std::move(members);
+    } else if (members.unescaped) {
+        request.extra_body = members.end;
     }
     return "";
 }

@@ -4,6 +4,7 @@
 
 #include "cmd/replay/flags/foreign_flags.hpp"
 #include "cmd/replay/flags/foreign_values.hpp"
+#include "cmd/replay/flags/tools/tool_flags.hpp"
 #include "cmd/secrets.hpp"
 
 namespace driftless {
@@ -23,6 +24,10 @@ constexpr Name format_names[] = {
     {"weka_trace", "weka"},
     {"weka", "weka"},
 };
+
+bool is_config(std::string_view text) {
+    return text.starts_with("kind=") || text.starts_with('{');
+}
 
 std::string_view format_of(std::string_view typed) {
     for (const Name& name : format_names) {
@@ -46,17 +51,6 @@ void refuse(Spelled& out, std::string_view flag, std::string_view value, const c
     if (out.refused.empty()) {
         out.refused = std::string(flag) + (value.empty() ? "" : " \"" + std::string(value) + "\"") +
                       ": " + why;
-    }
-}
-
-/// Calls `visit(key, value)` for each part of "key=value,key=value".
-template <typename Visit>
-void for_each_pair(std::string_view list, const Visit& visit) {
-    while (!list.empty()) {
-        const std::string_view part = list.substr(0, list.find(','));
-        list.remove_prefix(std::min(part.size() + 1, list.size()));
-        const std::size_t equals = std::min(part.find('='), part.size());
-        visit(part.substr(0, equals), part.substr(std::min(equals + 1, part.size())));
     }
 }
 
@@ -95,7 +89,7 @@ bool Foreign::is_ours(std::string_view typed, const std::string* next) const {
     const bool with_value = next != nullptr && !next->starts_with("-");
     const bool of_trace_replayer = typed == "--dataset" || typed == "--api";
     return (of_trace_replayer && !has_dataset_path_) ||
-           (typed == "--backend" && !(with_value && next->starts_with("kind="))) ||
+           (typed == "--backend" && !(with_value && is_config(*next))) ||
            (typed == "--save-prompts" && with_value);
 }
 
@@ -181,43 +175,71 @@ void Foreign::take_rate_type(std::string_view value, Spelled& out) {
 }
 
 void Foreign::take_backend(std::string_view value, Spelled& out) {
-    for_each_pair(value, [&](std::string_view key, std::string_view part) {
-        if (key == "target") {
-            add(out, "--url", part);
-        } else if (key == "model") {
-            add(out, "--model", part);
-        } else if (key == "request_format") {
-            add(out, "--api", part);
-        } else if (key == "api_key") {
-            add(out, "--api-key", part);
-        } else if (key != "kind" || part != "openai_http") {
-            const std::string pair = std::string(key) + "=" + std::string(part);
-            refuse(out, "--backend", mask_value("--backend", pair),
-                   "is not known here; use --url, --model and --api");
+    constexpr std::string_view renamed[][2] = {{"target", "--url"},
+                                               {"model", "--model"},
+                                               {"request_format", "--api"},
+                                               {"api_key", "--api-key"},
+                                               {"timeout", "--timeout-total"}};
+    constexpr std::string_view body = "extras.body.";
+    constexpr std::string_view headers = "extras.headers.";
+    std::string members;
+    for (const auto& [key, part] : config_parts(value)) {
+        const auto* const same =
+            std::find_if(std::begin(renamed), std::end(renamed),
+                         [&key = key](const auto& one) { return one[0] == key; });
+        if (same != std::end(renamed)) {
+            add(out, (*same)[1], part);
+        } else if (key.starts_with(body)) {
+            extend_members(members, key.substr(body.size()), part);
+        } else if (key.starts_with(headers)) {
+            add(out, "--header", key.substr(headers.size()) + ": " + part);
+        } else if (key == "stream" && part == "false") {
+            out.arguments.emplace_back("--no-stream");
+        } else if (const bool same_here = (key == "stream" && part == "true") ||
+                                          (key == "kind" && part == "openai_http");
+                   !same_here) {
+            refuse(out, "--backend", mask_value("--backend", key + "=" + part),
+                   "is not known here; use --url, --model, --api, --header and --extra-body");
         }
-    });
+    }
+    add_members(out, members);
 }
 
-/// "kind=mooncake,source.kind=json_file,source.path=F,.." or a path alone.
+/// "kind=mooncake,path=F,..", the same as JSON, or a path alone.
 void Foreign::take_data(std::string_view value, Spelled& out) {
-    if (!value.starts_with("kind=")) {
+    if (!is_config(value)) {
         out.arguments.emplace_back(value);
         return;
     }
-    for_each_pair(value, [&](std::string_view key, std::string_view part) {
-        if (key == "kind" || key == "time_scale") {
-            (key == "kind" ? kind_ : scale_) = part;
-        } else if (key == "source.path") {
+    if (!data_.empty()) {
+        refuse(out, "--data", value, "is a second data set; replay one at a time");
+        return;
+    }
+    data_ = value;
+    for (const auto& [key, part] : config_parts(value)) {
+        if (key == "kind") {
+            kind_ = part.ends_with("_file") ? "" : part;
+        } else if (key == "time_scale") {
+            scale_ = part;
+        } else if (key == "path" || key == "source.path") {
             out.arguments.emplace_back(part);
         } else if (key == "hash_id_block_size") {
             add(out, "--block-size", part);
         } else if (key.ends_with("_column")) {
             note_column(key, part, out);
         } else if (key != "source.kind" || !part.ends_with("_file")) {
-            refuse(out, "--data", std::string(key) + "=" + std::string(part),
-                   "has no counterpart here; download the trace and name its file");
+            refuse(out, "--data", key + "=" + part,
+                   key == "source" || key.starts_with("source.")
+                       ? "driftless downloads nothing; download the data set and name its file "
+                         "with path=FILE"
+                       : "has no counterpart here; use kind, path, names of columns, "
+                         "hash_id_block_size and time_scale");
         }
-    });
+    }
+    constexpr std::string_view prefix = "trace_";
+    if (kind_.starts_with(prefix) && kind_ != "trace_synthetic") {
+        kind_.erase(0, prefix.size());
+    }
 }
 
 /// {"type_": "trace_synthetic"}: as GuideLLM took it at first. No other member is known, and none
@@ -234,21 +256,23 @@ void Foreign::take_data_arguments(std::string_view value, Spelled& out) {
 }
 
 void Foreign::take_constraint(std::string_view value, Spelled& out) {
-    std::string_view kind;
-    std::string_view bound;
-    for_each_pair(value, [&](std::string_view key, std::string_view part) {
+    std::string kind;
+    std::string bound;
+    for (const auto& [key, part] : config_parts(value)) {
         if (key != "window" && key != "minimum") {
             (key == "kind" ? kind : bound) = part;
         }
-    });
+    }
     if (kind == "max_requests") {
         add(out, "--limit", bound);
     } else if (kind == "max_seconds" || kind == "max_duration") {
         add(out, "--duration", bound);
     } else if (kind == "max_errors") {
-        add(out, "--stop-when", "failed >= " + std::string(bound));
+        add(out, "--stop-when", "failed >= " + bound);
     } else if (kind == "max_error_rate" || kind == "max_global_error_rate") {
-        add(out, "--stop-when", "errors >= " + std::string(bound));
+        add(out, "--stop-when", "errors >= " + bound);
+    } else if (kind == "over_saturation") {
+        refuse(out, "--constraint", value, no_saturation);
     } else {
         refuse(out, "--constraint", value, "has no counterpart here; use --limit or --duration");
     }
@@ -325,7 +349,9 @@ void Foreign::note_column(std::string_view name, std::string_view value, Spelled
         input_column_ = value;
     } else if (name == "output_tokens_column") {
         output_column_ = value;
-    } else {
+    } else if (name == "hash_ids_column") {
+        ids_column_ = value;
+    } else if (name != "conversation_id_column" || value != "id") {
         refuse(out, "--data", std::string(name) + "=" + std::string(value),
                "has no counterpart here; use --map hashes=COLUMN,session=COLUMN");
     }
@@ -333,9 +359,15 @@ void Foreign::note_column(std::string_view name, std::string_view value, Spelled
 
 /// GuideLLM's plain traces have times and lengths, and no ids even where the file has some.
 void Foreign::add_columns(Spelled& out) const {
-    if (kind_ == "trace_synthetic") {
+    const bool renamed = time_column_ != "timestamp" || input_column_ != "input_length" ||
+                         output_column_ != "output_length" || ids_column_ != "hash_ids";
+    if (kind_ == "trace_synthetic" || (kind_ == "mooncake" && renamed)) {
         add(out, "--map",
-            "time=" + time_column_ + ",in=" + input_column_ + ",out=" + output_column_);
+            "time=" + time_column_ + ",in=" + input_column_ + ",out=" + output_column_ +
+                (kind_ == "mooncake" ? ",hashes=" + ids_column_ : ""));
+        if (kind_ == "mooncake") {
+            add_default(out, "--block-size", "512");
+        }
     } else {
         add(out, "--format", format_of(kind_));
     }

@@ -63,11 +63,13 @@ class Foreign {
     ForeignRates rates_;
     bool has_dataset_path_ = false;
     // GuideLLM's data, said by several flags.
+    std::string data_;   ///< as typed
     std::string kind_;   ///< "trace_synthetic", "mooncake", "weka"; empty: not said
     std::string scale_;  ///< seconds of due time per unit of trace time
     std::string time_column_ = "timestamp";
     std::string input_column_ = "input_length";
     std::string output_column_ = "output_length";
+    std::string ids_column_ = "hash_ids";
 };
 
 }  // namespace driftless

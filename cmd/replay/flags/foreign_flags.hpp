@@ -10,6 +10,9 @@ namespace driftless {
 inline constexpr const char* recorded_schedule_reason =
     "requests always follow the recorded schedule, from its first row";
 
+inline constexpr const char* no_saturation =
+    "saturation is not detected; end a run with --stop-when \"ttft:p99 > 10s for 30s\"";
+
 struct IgnoredFlag {
     std::string_view typed;
     bool has_value;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cmd/replay/flags/foreign_flags.hpp"
+#include "cmd/replay/flags/foreign_values.hpp"
 #include "cmd/replay/flags/rate_values.hpp"
 #include "cmd/replay/flags/tools/tool_flags.hpp"
 
@@ -63,16 +64,9 @@ std::optional<std::size_t> ForeignRates::take(std::string_view typed, const std:
 /// "poisson", or "kind=poisson,rate=16,rampup_duration=10".
 void ForeignRates::take_profile(const std::string& flag, std::string_view value, Spelled& out) {
     profile_flag_ = flag + " " + std::string(value);
-    if (!value.starts_with("kind=")) {
-        profile_ = value;
-        value = "";
-    }
-    while (!value.empty()) {
-        const std::string_view part = value.substr(0, value.find(','));
-        value.remove_prefix(std::min(part.size() + 1, value.size()));
-        const std::size_t equals = std::min(part.find('='), part.size());
-        const std::string_view key = part.substr(0, equals);
-        const std::string text(part.substr(std::min(equals + 1, part.size())));
+    const bool is_config = value.starts_with("kind=") || value.starts_with('{');
+    profile_ = is_config ? "" : value;
+    for (const auto& [key, text] : config_parts(is_config ? value : "")) {
         if (key == "kind") {
             profile_ = text;
         } else if (key == "rate" || key == "streams") {
@@ -85,10 +79,10 @@ void ForeignRates::take_profile(const std::string& flag, std::string_view value,
             said_["--rate"] = text;
         } else if (key == "warmup" || key == "cooldown") {
             add_note(out,
-                     flag + " " + std::string(part) + " is ignored: the figures cover every row");
+                     flag + " " + key + "=" + text + " is ignored: the figures cover every row");
         } else {
             refuse_line(out,
-                        flag + " \"" + std::string(part) + "\": is not known here; see --rate");
+                        flag + " \"" + key + "=" + text + "\": is not known here; see --rate");
         }
     }
     if (!is_known(profile_)) {
@@ -232,6 +226,7 @@ void ForeignRates::finish_profile(Spelled& out) {
                         ": one run has one rate; start one run per rate, or use driftless sweep");
         return;
     }
+    out.goes_round = profile_ != "replay";
     if (profile_ == "replay") {
         add_note(out, profile_flag_ + " is ignored: " + recorded_schedule_reason);
         stretch_ = rate;

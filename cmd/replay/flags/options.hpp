@@ -131,6 +131,7 @@ struct RequestFlags {
     std::vector<std::string> record_headers;  ///< `--record-header`, then those of the dialect
     bool traceparent = false;                 ///< each request names its trace
     std::string extra_body;                   ///< JSON object text, or empty
+    std::optional<BodyTemplate> row_body;     ///< `--extra-body` with placeholders
     std::string routing_strategy;             ///< `--api aibrix`
     std::string user;                         ///< `--api aibrix`
     PromptKind prompt = PromptKind::text;

@@ -375,6 +375,9 @@ std::string complete(const TypedServer& server, const std::string& api_key_from_
         why = complete_row_headers(options);
     }
     if (why.empty()) {
+        why = complete_extra_body(options);
+    }
+    if (why.empty()) {
         why = complete_key(server.api_key, api_key_from_environment, options.request);
     }
     if (why.empty()) {

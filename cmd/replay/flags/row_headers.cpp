@@ -49,17 +49,7 @@ std::string why_no_template(const FieldTemplate& field, const ReplayOptions& opt
         equal_ignoring_case(field.name, "Content-Type")) {
         return flag + "it is the same for all rows; remove its placeholder";
     }
-    if (has_piece(field, Placeholder::user) && options.workload.users.users == 0) {
-        return flag +
-               "{user} is the user that sends a row, but there are no users; add --users N, or "
-               "remove {user}";
-    }
-    if (has_piece(field, Placeholder::user) && options.workload.users.single_rows) {
-        return flag +
-               "{user} is not known when a request is prepared, because with --concurrency any "
-               "place can send it; remove {user}";
-    }
-    const std::string why = unkept_column(field, options.workload.files.keep);
+    const std::string why = unfilled(field, options);
     return why.empty() ? "" : flag + why;
 }
 
@@ -81,6 +71,24 @@ void add_family(RequestFlags& request) {
 
 }  // namespace
 
+std::string unknown_placeholder(const std::string& unknown, std::string_view text) {
+    return "{" + unknown + (text.find(unknown + "}") == text.npos ? "" : "}") +
+           " is not one of {row}, {session}, {tree}, {parent}, {turn}, {pass}, {user} and "
+           "{kept.COLUMN}; for the text {NAME} write {{NAME}}";
+}
+
+std::string unfilled(const FieldTemplate& field, const ReplayOptions& options) {
+    if (has_piece(field, Placeholder::user) && options.workload.users.users == 0) {
+        return "{user} is the user that sends a row, but there are no users; add --users N, or "
+               "remove {user}";
+    }
+    if (has_piece(field, Placeholder::user) && options.workload.users.single_rows) {
+        return "{user} is not known when a request is prepared, because with --concurrency any "
+               "place can send it; remove {user}";
+    }
+    return unkept_column(field, options.workload.files.keep);
+}
+
 Result<SessionHeaders> parse_session_headers(std::string_view text) {
     constexpr std::array choices{Choice<SessionHeaders>{"none", SessionHeaders::none},
                                  Choice<SessionHeaders>{"agentx", SessionHeaders::agentx}};
@@ -99,10 +107,7 @@ std::string complete_row_headers(ReplayOptions& options) {
         std::string unknown;
         FieldTemplate field = parse_field_template(header, unknown);
         if (!unknown.empty()) {
-            return "--header " + field.name + ": {" + unknown +
-                   (header.value.find(unknown + "}") == std::string::npos ? "" : "}") +
-                   " is not one of {row}, {session}, {tree}, {parent}, {turn}, {pass}, {user} and "
-                   "{kept.COLUMN}; for the text {NAME} write {{NAME}}";
+            return "--header " + field.name + ": " + unknown_placeholder(unknown, header.value);
         }
         if (field.is_literal()) {
             same.push_back({field.name, field.literal()});

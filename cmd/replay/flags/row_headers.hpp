@@ -13,6 +13,11 @@ namespace driftless {
 /// "none", or "agentx".
 Result<SessionHeaders> parse_session_headers(std::string_view text);
 
+/// Why a template with an `unknown` placeholder is refused, in a flag of this text.
+std::string unknown_placeholder(const std::string& unknown, std::string_view text);
+/// Why a template cannot be filled in a run with these options, or the empty text.
+std::string unfilled(const FieldTemplate& field, const ReplayOptions& options);
+
 /// A header of that name is sent, whatever the case of its letters.
 bool has_header(const RequestFlags& request, std::string_view name);
 

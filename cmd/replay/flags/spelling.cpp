@@ -6,6 +6,7 @@
 #include <span>
 
 #include "cmd/replay/flags/foreign.hpp"
+#include "cmd/replay/flags/made_rows.hpp"
 #include "cmd/replay/flags/program_words.hpp"
 #include "cmd/replay/flags/synthetic.hpp"
 #include "cmd/replay/flags/tools/tool_flags.hpp"
@@ -128,6 +129,7 @@ class Speller {
         tool_.finish(out_);
         foreign_.finish(out_);
         synthetic_.finish(out_);
+        go_round();
         for (; at_ < arguments_.size(); ++at_) {
             out_.arguments.push_back(arguments_[at_]);
         }
@@ -135,6 +137,31 @@ class Speller {
     }
 
   private:
+    /// Rows that the line asks for beyond those of its file are further passes of the file.
+    void go_round() {
+        const bool closed = has_argument(out_, "--users") || has_argument(out_, "--concurrency");
+        const bool open = has_argument(out_, "--rate") || has_argument(out_, "--ramp");
+        if (!out_.goes_round || out_.makes_rows || (!closed && !open) || !out_.refused.empty() ||
+            has_argument(out_, "--recycle")) {
+            return;
+        }
+        const bool timed = closed && has_argument(out_, "--for");
+        const std::string limit = argument_of(out_, "--limit");
+        if (timed && limit.empty()) {
+            out_.arguments.emplace_back("--recycle");
+            add_note(out_, "the trace is repeated until --for ends the run (--recycle), as the "
+                           "tool does; each pass has words of its own");
+            return;
+        }
+        const std::string rows = closed ? limit : made_rows(out_, "");
+        if (!rows.empty()) {
+            add_flag(out_, "--replicate", "rows:" + rows);
+            add_note(out_, "a trace of fewer than " + rows +
+                               " rows is repeated (--replicate rows:" + rows +
+                               "), as the tool does; each pass has words of its own");
+        }
+    }
+
     void word(std::string_view argument) {
         if (in_goodput_ && is_goodput_part(argument)) {
             out_.arguments.back() += " " + std::string(argument);

@@ -21,6 +21,7 @@ struct Spelled {
     std::vector<std::pair<std::string, std::string>> typed_as;
     std::string data_set;      ///< as its tool names it; empty: it does not
     bool makes_rows = false;   ///< a synthetic data set, and not a trace
+    bool goes_round = false;   ///< the tool repeats a data set that is too short
     bool lacks_times = false;  ///< the data set has no times: rows come at a rate, or in a loop
 };
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cmd/replay/flags/foreign_values.hpp"
 #include "cmd/replay/flags/made_rows.hpp"
 #include "cmd/replay/flags/tools/tool_flags.hpp"
 #include "cmd/synth/made_trace.hpp"
 #include "cmd/synth/synth_values.hpp"
 #include "cmd/values.hpp"
-#include "proto/json/document.hpp"
 #include "proto/trace/fields.hpp"
 
 namespace driftless {
@@ -149,7 +149,7 @@ std::optional<std::size_t> SyntheticFlags::take(std::string_view typed, const st
         return taken;
     }
     if (typed == "--data" && tool_ == ForeignTool::guidellm && next != nullptr &&
-        next->find("prompt_tokens") != std::string::npos) {
+        !config_value(*next, "prompt_tokens").empty()) {
         given_["data"] = {*next, ""};
         return taken;
     }
@@ -279,21 +279,8 @@ std::string SyntheticFlags::aiperf(Spelled& out) {
 /// deviation uniform between the bounds.
 std::string SyntheticFlags::guidellm(Spelled& out) {
     std::map<std::string, std::string, std::less<>> data;
-    std::string_view text = given_.find("data")->second.value;
-    JsonDocument document;
-    if (const Result<JsonValue> object = document.parse(text);
-        object && object.value().is(JsonType::object)) {
-        for (JsonValue one = object.value().first(); one.present(); one = one.next()) {
-            data[std::string(one.key())] =
-                one.is(JsonType::string) ? one.as_string().value_or("") : one.raw();
-        }
-        text = {};
-    }
-    while (!text.empty()) {  // each turn takes a part off the text
-        const std::string_view part = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(part.size() + 1, text.size()));
-        const std::size_t equals = std::min(part.find('='), part.size());
-        data[std::string(part.substr(0, equals))] = part.substr(std::min(equals + 1, part.size()));
+    for (const auto& [key, value] : config_parts(given_.find("data")->second.value)) {
+        data[key] = value;
     }
     const auto take = [&](const std::string& key, const std::string& standard) {
         const auto node = data.extract(key);

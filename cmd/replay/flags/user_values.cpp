@@ -20,10 +20,13 @@ constexpr const char* within_remedy =
     "is not two shares of a recording, the smaller first; use 0.25:0.75 or 0:50%";
 
 constexpr const char* grow_remedy =
-    "is not a metric and its limit; use ttft:2s, ttft:p95:2s, ttft-due:max:5s or tpot:p99:50ms";
+    "is not a metric and its limit; use ttft:2s, ttft:p95:2s, ttft_due:max:5s, tpot:p99:50ms or e2e:20s";
 constexpr std::array grow_metrics{Choice<GrowMetric>{"ttft", GrowMetric::ttft},
+                                  Choice<GrowMetric>{"ttft_due", GrowMetric::ttft_due},
                                   Choice<GrowMetric>{"ttft-due", GrowMetric::ttft_due},
-                                  Choice<GrowMetric>{"tpot", GrowMetric::tpot}};
+                                  Choice<GrowMetric>{"tpot", GrowMetric::tpot},
+                                  Choice<GrowMetric>{"e2e", GrowMetric::e2e},
+                                  Choice<GrowMetric>{"e2el", GrowMetric::e2e}};
 constexpr std::array grow_figures{
     Choice<GrowFigure>{"avg", GrowFigure::avg}, Choice<GrowFigure>{"p50", GrowFigure::p50},
     Choice<GrowFigure>{"p90", GrowFigure::p90}, Choice<GrowFigure>{"p95", GrowFigure::p95},
@@ -46,13 +49,19 @@ std::optional<double> share_or_none(std::string_view text) {
 Result<UserCount> parse_user_count(std::string_view text) {
     const std::size_t dots = text.find("..");
     const Result<std::uint32_t> first = parse_positive_u32(text.substr(0, dots));
+    if (dots == 0) {
+        const Result<std::uint32_t> bound = parse_positive_u32(text.substr(2));
+        return bound ? Result<UserCount>(UserCount{bound.value(), bound.value(), true})
+                     : bound.error();
+    }
     if (dots == std::string_view::npos) {
         return first ? Result<UserCount>(UserCount{first.value(), first.value()}) : first.error();
     }
     const Result<std::uint32_t> most = parse_positive_u32(text.substr(dots + 2));
     if (!first || !most || most.value() <= first.value()) {
         return Error{ErrorCode::invalid, 0,
-                     "is not two numbers of users, the smaller first; use 8, or 2..64 with --grow"};
+                     "is not two numbers of users, the smaller first; use 8, ..8 for up to 8, or 2..64 with "
+                     "--grow"};
     }
     return UserCount{first.value(), most.value()};
 }

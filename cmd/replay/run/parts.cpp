@@ -64,12 +64,22 @@ PromptOptions prompts_of(const Workload& workload, PromptOptions options) {
     return options;
 }
 
-RowFields row_fields_of(const RequestFlags& request, const Workload& workload, ShardPlace engine) {
+RowFields row_fields_of(const RequestFlags& request, const Workload& workload, ShardPlace place) {
     InputErrors errors;
-    RowFields fields(request.row_headers, workload.trace, workload.plan, errors,
-                     engine.within(workload.share ? workload.share->place : ShardPlace()));
-    CHECK(errors.empty());  // check_row_headers would have stopped us
+    RowFields fields(request.row_headers, workload.trace, workload.plan, errors, place);
+    CHECK(errors.empty());  // check_row_templates would have stopped us
     return fields;
+}
+
+RowBodies row_bodies_of(const RequestFlags& request, const Workload& workload,
+                        const BodySpec& body) {
+    InputErrors errors;
+    const std::string opening =
+        workload.models.empty() ? std::string() : RowModels::opening(body.model);
+    RowBodies bodies({*request.dialect, body, request.row_body, opening}, workload.trace,
+                     workload.plan, errors);
+    CHECK(errors.empty());
+    return bodies;
 }
 
 }  // namespace
@@ -102,7 +112,13 @@ ReplayParts::ReplayParts(const Invocation& invocation, const ServedWorkload& ser
       heads_(heads_of(invocation)),
       frame_(std::move(frame)),
       against_frame_(std::move(against_frame)),
-      row_fields_(row_fields_of(invocation.options.request, served.workload, engine)) {
+      place_(engine.within(served.workload.share ? served.workload.share->place : ShardPlace())),
+      row_fields_(row_fields_of(invocation.options.request, served.workload, place_)),
+      row_bodies_(row_bodies_of(invocation.options.request, served.workload, server.body)) {
+    if (server.against) {
+        against_row_bodies_ = row_bodies_of(invocation.options.request, served.workload,
+                                            body_of(server, Side::b));
+    }
     if (server.against && server.against->findings.overhead != server.findings.overhead) {
         against_prompts_.emplace(
             served.workload.trace, *words_,
@@ -114,7 +130,8 @@ AgainstForm ReplayParts::against() {
     if (!server_.against) {
         return {};
     }
-    return {against_prompts_ ? &*against_prompts_ : &prompts_, &against_frame_};
+    return {against_prompts_ ? &*against_prompts_ : &prompts_, &against_frame_,
+            against_row_bodies_.empty() ? nullptr : &against_row_bodies_};
 }
 
 Result<void> RequestPass::open(const Replies* replies) {
@@ -128,6 +145,8 @@ Result<void> RequestPass::open(const Replies* replies) {
     arm.traceparent = options.request.traceparent;
     arm.row_models = workload.models.empty() ? nullptr : &workload.models;
     arm.row_fields = &parts_.row_fields();
+    arm.row_bodies = parts_.row_bodies();
+    arm.place = parts_.place();
     arm.replies = replies;
     arm.against = parts_.against();
     for (const ReplayTarget& target : options.server.targets) {

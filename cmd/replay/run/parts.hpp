@@ -42,6 +42,9 @@ class ReplayParts {
     /// Nothing in it without `--against`.
     AgainstForm against();
     const RowFields& row_fields() const { return row_fields_; }
+    /// Null where all rows have one frame.
+    const RowBodies* row_bodies() const { return row_bodies_.empty() ? nullptr : &row_bodies_; }
+    ShardPlace place() const { return place_; }
     const Invocation& invocation() const { return invocation_; }
     const ServedWorkload& served() const { return served_; }
     const Workload& workload() const { return served_.workload; }
@@ -62,7 +65,10 @@ class ReplayParts {
     std::vector<RequestHead> heads_;
     BodyFrame frame_;
     BodyFrame against_frame_;
+    ShardPlace place_;  ///< among all engines of all processes
     RowFields row_fields_;
+    RowBodies row_bodies_;
+    RowBodies against_row_bodies_;
 };
 
 class RequestPass {

@@ -6,6 +6,7 @@ namespace {
 
 void write_bounds(JsonWriter& json, const GoodputLimits& limits) {
     json.key("ttft_ns").optional_integer(limits.ttft_ns);
+    json.key("ttft_due_ns").optional_integer(limits.ttft_due_ns);
     json.key("tpot_ns").optional_integer(limits.tpot_ns);
     json.key("e2e_ns").optional_integer(limits.e2e_ns);
 }

@@ -125,7 +125,7 @@ int check_bodies(const ReplayOptions& options, const Trace& trace) {
                      by_file ? "give the --template that they were made with" : "use that API");
         return exit_usage;
     }
-    if (options.workload.load.copies > 1) {
+    if (trace.copy_rows > 0) {
         std::fprintf(
             stderr,
             "driftless: --replicate: copies must share nothing, but copies of whole bodies or "

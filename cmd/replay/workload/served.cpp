@@ -48,7 +48,8 @@ OrExit<ServedWorkload> serve(Workload workload, const RequestFlags& request, con
     InputErrors errors;
     const Assistant assistant = assistant_of(request, workload.trace);
     std::optional<TraceWithBodies> made = make_recorded_bodies(
-        workload.plan, *request.dialect, server.body, assistant, std::move(workload.trace), errors);
+        workload.plan, *request.dialect, server.body, assistant, std::move(workload.trace), errors,
+        request.row_body ? &*request.row_body : nullptr);
     if (!made) {
         print_errors(errors);
         return exit_input;

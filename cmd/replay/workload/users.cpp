@@ -44,13 +44,14 @@ int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) 
 
 }  // namespace
 
-int check_users(const UserRules& rules, std::uint32_t trees, const Trace& trace, const Plan& plan) {
-    if (rules.users > trees && !rules.recycle && !rules.single_rows) {
+int check_users(const UserRules& rules, bool is_bound, std::uint32_t trees, const Trace& trace,
+                const Plan& plan) {
+    if (rules.users > trees && !rules.recycle && !is_bound) {
         std::fprintf(stderr,
                      "driftless: --users %u: the selection has %s, each replayed once; give at "
-                     "most %s, or --recycle with --for\n",
+                     "most %s, --users ..%u for up to so many, or --recycle with --for\n",
                      rules.users, counted(trees, "session tree", "session trees").c_str(),
-                     counted(trees, "user", "users").c_str());
+                     counted(trees, "user", "users").c_str(), rules.users);
         return exit_input;
     }
     if (rules.recycle && (trace.recorded || !trace.body_ends.empty())) {

@@ -13,7 +13,8 @@
 namespace driftless {
 
 /// Exit code; prints why where that is none of `exit_done`. `trees`: RowTrees of the plan.
-int check_users(const UserRules& rules, std::uint32_t trees, const Trace& trace, const Plan& plan);
+int check_users(const UserRules& rules, bool is_bound, std::uint32_t trees, const Trace& trace,
+                const Plan& plan);
 
 /// In the place of `Plan::schedule_digest`: of what rows wait for, and of the rules.
 std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest);

@@ -19,6 +19,8 @@
 #include "engine/plan/row_trees.hpp"
 #include "engine/plan/system_blocks.hpp"
 #include "engine/preflight/hints.hpp"
+#include "cmd/replay/flags/body_spec.hpp"
+#include "engine/prompt/row_bodies.hpp"
 #include "engine/prompt/row_fields.hpp"
 #include "proto/core/counted.hpp"
 
@@ -189,7 +191,7 @@ OrExit<Timed> loop_rows(const UserRules& users, Trace trace, Plan plan) {
     lay_out_loop(trace, plan);
     plan = plan_of_waits(trace, std::move(plan), Speed(), users);
     const auto rows = static_cast<std::uint32_t>(plan.rows.size());
-    if (const int code = check_users(users, rows, trace, plan); code != exit_done) {
+    if (const int code = check_users(users, true, rows, trace, plan); code != exit_done) {
         return code;
     }
     Waiting waiting = waiting_of(trace, plan, Speed(), users, {});
@@ -217,7 +219,10 @@ OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recor
     }
     Plan plan = plan_of_waits(retimed.trace, std::move(at_rate).value(), speed, users);
     const std::uint32_t trees = users.users > 0 ? RowTrees(retimed.trace, plan).count() : 0;
-    const int code = users.users > 0 ? check_users(users, trees, retimed.trace, plan) : exit_done;
+    const UserCount& count = flags.user_count;
+    const bool is_bound = count.is_bound || count.first < count.most;
+    const int code =
+        users.users > 0 ? check_users(users, is_bound, trees, retimed.trace, plan) : exit_done;
     if (code != exit_done) {
         return code;
     }
@@ -348,9 +353,22 @@ OrExit<Workload> load_workload(const ReplayOptions& options) {
                     {}};
 }
 
-int check_row_headers(const std::vector<FieldTemplate>& row_headers, const Workload& workload) {
+int check_row_templates(const RequestFlags& request, const Workload& workload) {
+    const bool is_numbered = request.row_body && (request.row_body->has(Placeholder::pass) ||
+                                                  request.row_body->has(Placeholder::user));
+    if (is_numbered && !workload.trace.body_ends.empty()) {
+        std::fprintf(stderr,
+                     "driftless: --extra-body: {pass} and {user} are known only during the run, but "
+                     "the trace has whole requests, which are made before it; remove them, or use "
+                     "--header\n");
+        return exit_usage;
+    }
     InputErrors errors;
-    const RowFields fields(row_headers, workload.trace, workload.plan, errors);
+    const RowFields fields(request.row_headers, workload.trace, workload.plan, errors);
+    BodySpec body = body_spec(request);
+    body.model = "m";  // it may not be known yet
+    const RowBodies bodies({*request.dialect, body, request.row_body}, workload.trace,
+                           workload.plan, errors);
     print_errors(errors);
     return errors.empty() ? exit_done : exit_input;
 }

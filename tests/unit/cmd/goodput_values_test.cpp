@@ -25,6 +25,7 @@ TEST(GoodputValues, ReadLimitsOfAllRows) {
     ASSERT_TRUE(rule);
     EXPECT_FALSE(rule.value().key);
     EXPECT_EQ(rule.value().limits.tpot_ns, 50'000'000);
+    EXPECT_EQ(parse_goodput("ttft_due:600").value().ttft_due_ns, 600'000'000);
     for (const char* text : {"", " ", "ttft", "ttft:0", "itl:5", "ttft:-1"}) {
         EXPECT_FALSE(parse_goodput_rule(text)) << text;
     }

@@ -29,6 +29,7 @@ constexpr ToolFlag flags[] = {
     {"--arrival-pattern", Values::one, Becomes::together},
     {"--arrival-smoothness|--vllm-burstiness", Values::one, Becomes::together},
     {"--fixed-schedule", Values::none, Becomes::together},
+    {"--no-fixed-schedule", Values::none, Becomes::together},
     {"--benchmark-duration", Values::one, Becomes::together},
     {"--benchmark-grace-period", Values::one, Becomes::together},
     {"--public-dataset", Values::one, Becomes::together},
@@ -210,7 +211,9 @@ bool is_single_turn(const Spelled& out) {
 /// A number of sessions, or rows, that are live; beside a schedule or a rate, a cap.
 void finish_load(const KeptFlags& kept, Spelled& out) {
     const bool open = kept.has("--fixed-schedule") || kept.has("--request-rate");
-    const bool closed = !open && (kept.has("--concurrency") || out.makes_rows);
+    const bool closed = !open && (kept.has("--concurrency") || kept.has("--no-fixed-schedule") ||
+                                  out.makes_rows);
+    out.goes_round = !kept.has("--fixed-schedule") && !kept.has("--scenario");
     const std::string users = kept.get("--concurrency", "1");
     const char* const loop = is_single_turn(out) || out.makes_rows ? "--concurrency" : "--users";
     finish_rate(kept, out);
@@ -219,13 +222,17 @@ void finish_load(const KeptFlags& kept, Spelled& out) {
                  "--fixed-schedule is ignored: requests always follow the recorded schedule, "
                  "from its first row");
     }
+    if (kept.has("--no-fixed-schedule")) {
+        add_note(out, "--no-fixed-schedule is taken as it is: recorded instants do not count");
+    }
     if (users.find(',') != users.npos) {
         refuse_line(
             out, "--concurrency " + users +
                      ": one run has one number of users; give one, and start one run per number");
     } else if (kept.has("--concurrency")) {
         const std::string flag = closed ? loop : "--max-inflight";
-        add_flag(out, flag, users);
+        const bool is_bound = flag == "--users" && !kept.has("--scenario");
+        add_flag(out, flag, (is_bound ? ".." : "") + users);
         out.typed_as.emplace_back(flag, "--concurrency");
         const std::string taken =
             flag == "--concurrency" ? "" : " is taken as " + flag + " " + users;

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "cmd/replay/flags/foreign_flags.hpp"
+#include "cmd/replay/flags/foreign_values.hpp"
 #include "cmd/replay/flags/tools/tool_flags.hpp"
 
 namespace driftless {
@@ -15,8 +17,6 @@ constexpr const char* every_row =
     "the figures cover every row; use the instants in the records to leave some out";
 constexpr const char* as_flags =
     "use flags for its members: --api-key, --header, --extra-body, --timeout-total";
-constexpr const char* no_saturation =
-    "saturation is not detected; end a run with --stop-when \"ttft:p99 > 10s for 30s\"";
 constexpr const char* one_run =
     "one run has one load; start one run per load, or use driftless sweep";
 
@@ -44,8 +44,8 @@ constexpr ToolFlag flags[] = {
     {"--data-finalizer", Values::one, Becomes::refused, "use --api", "kind=generative"},
     {"--data-sampler", Values::one, Becomes::refused,
      "rows keep their order, and synthetic rows are random anyway; remove it"},
-    {"--data-loader|--dataloader-kwargs|--data-num-workers", Values::one, Becomes::nothing,
-     by_the_engine},
+    {"--data-loader|--dataloader-kwargs", Values::one, Becomes::together},
+    {"--data-num-workers", Values::one, Becomes::nothing, by_the_engine},
     {"--seed", Values::one, Becomes::together},
     {"--output|--output-path|--output-extras|--output-formats", Values::one, Becomes::nothing,
      in_the_folder},
@@ -63,14 +63,24 @@ constexpr ToolFlag flags[] = {
      no_saturation},
 };
 
-/// What stands behind "KEY=" in "kind=..,KEY=VALUE"; a text without a kind as it is.
-std::string value_in(const std::string& text, std::string_view key) {
-    const std::size_t at = text.find(std::string(key) + "=");
-    if (!text.starts_with("kind=") || at == text.npos) {
-        return text.starts_with("kind=") ? "" : text;
+/// "kind=static,value=42", JSON, or the seed alone.
+std::string seed_of(const std::string& text) {
+    const std::string value = config_value(text, "value");
+    return value.empty() && text.find('=') == text.npos ? text : value;
+}
+
+/// "kind=pytorch,samples=1000": rows are the first so many.
+void finish_loader(const KeptFlags& kept, Spelled& out) {
+    const std::string loader = kept.get("--data-loader");
+    const std::string samples = config_value(loader, "samples");
+    if (config_value(loader, "shuffle") == "true") {
+        refuse_line(out, "--data-loader \"" + loader +
+                             "\": rows keep the order of the file; remove shuffle");
+    } else if (!samples.empty() && samples != "-1") {
+        add_default(out, "--limit", samples);
+    } else if (!loader.empty()) {
+        add_note(out, "--data-loader " + loader + " is ignored: " + by_the_engine);
     }
-    const std::string value = text.substr(at + key.size() + 1);
-    return value.substr(0, value.find(','));
 }
 
 void finish(const KeptFlags& kept, Spelled& out) {
@@ -78,7 +88,8 @@ void finish(const KeptFlags& kept, Spelled& out) {
         api == "openai_http" || api == "openai") {
         set_argument(out, "--api", "openai-chat");
     }
-    if (const std::string seed = value_in(kept.get("--seed"), "value"); !seed.empty()) {
+    finish_loader(kept, out);
+    if (const std::string seed = seed_of(kept.get("--seed")); !seed.empty()) {
         add_flag(out, "--seed", seed);
     }
     if (const std::string samples = kept.get("--data-samples"); samples == "-1") {

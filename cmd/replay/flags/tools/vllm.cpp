@@ -57,7 +57,7 @@ constexpr ToolFlag flags[] = {
      in_the_folder},
     {"--no-stream", Values::none, Becomes::nothing,
      "it applies to downloads of data sets, and driftless downloads nothing"},
-    {"--no-oversample", Values::none, Becomes::nothing, "no row is sent twice"},
+    {"--no-oversample", Values::none, Becomes::together},
     {"--skip-chat-template", Values::none, Becomes::nothing,
      "the client renders no template; --api chooses the API, and so who does"},
     {"--enable-multimodal-chat|--custom-ensure-client-side-data", Values::none, Becomes::nothing,
@@ -143,6 +143,10 @@ void finish_labels(const KeptFlags& kept, Spelled& out) {
 }
 
 void finish(const KeptFlags& kept, Spelled& out) {
+    out.goes_round = !kept.has("--no-oversample");
+    if (!out.goes_round) {
+        add_note(out, "--no-oversample: no row is sent twice");
+    }
     finish_body(kept, out);
     finish_timed_trace(kept, out);
     finish_labels(kept, out);

@@ -234,6 +234,21 @@ TEST(Replicate, MovesEachCopyAsAWhole) {
     EXPECT_EQ(offsets(3, 0), std::vector<std::int64_t>(20, 0));
 }
 
+// Copies by rows follow each other a mean gap apart, as many as are needed.
+TEST(Replicate, FollowsItselfUntilThereAreEnoughRows) {
+    for (const auto& [rows, copies] : {std::pair(3U, 1U), {4U, 1U}, {5U, 2U}, {9U, 3U}}) {
+        Trace trace = sessions_trace(1, 4);  // a row a second
+        LoadOptions options;
+        options.copies = Copies(1, rows);
+        EXPECT_EQ(load(options, trace).copies, copies);
+        ASSERT_EQ(trace.rows.size(), 4 * copies);
+        for (std::uint32_t i = 0; i < trace.rows.size(); ++i) {
+            EXPECT_EQ(trace.rows[i].index, i);
+            EXPECT_EQ(trace.rows[i].at_ns, i * second);
+        }
+    }
+}
+
 // A sample is taken first, and all copies are of it; numbers go by the trace as it was read.
 TEST(Replicate, CopiesTheSample) {
     Trace trace = sessions_trace(10, 3);

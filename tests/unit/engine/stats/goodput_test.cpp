@@ -41,6 +41,19 @@ TEST(Goodput, RowsThatNoRuleIsForAreNeitherGoodNorBad) {
     EXPECT_EQ(f.goodput_counts[1].decided, 2u);
 }
 
+// The time that a cap held a row back counts from the due instant only.
+TEST(Goodput, CountsFromTheDueInstantWhereItIsAsked) {
+    GoodputLimits limits;
+    limits.ttft_due_ns = 500 * ms;
+    Record record;
+    record.ttft_ns = 10 * ms;
+    EXPECT_FALSE(meets(limits, record));
+    record.ttft_due_ns = 500 * ms;
+    EXPECT_TRUE(meets(limits, record));
+    record.ttft_due_ns = 500 * ms + 1;
+    EXPECT_FALSE(meets(limits, record));
+}
+
 TEST(Goodput, OthersGoByTheCommonLimits) {
     const GoodputRule common{{}, "", {10 * ms, std::nullopt, std::nullopt}};
     const SummaryFigures f = figures_by({common, of_tier("gold", 10 * ms - 1)});

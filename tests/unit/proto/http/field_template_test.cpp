@@ -36,7 +36,7 @@ TEST(FieldTemplate, FindsItsPlaceholders) {
 // JSON, format strings and lone braces pass; doubled braces around a name are single ones.
 TEST(FieldTemplate, LeavesTextAlone) {
     for (const char* text : {"", "plain", "{", "}", "{}", "{ ro w }", "a{b", "a}b", R"({"a":1})",
-                             R"({"a":{"b":[{}]}})", "{{", "}}", "{{}}", "%{a b}"}) {
+                             R"({"a":{"b":[{}]}})", "{{", "}}", "{{}}", "%{a b}", "[a-z]{3}"}) {
         EXPECT_EQ(taken_apart(text), text);
     }
     EXPECT_EQ(taken_apart("{{row}}"), "{row}");

@@ -356,5 +356,30 @@ TEST(Mooncake, CutsLongValues) {
     EXPECT_EQ(got.errors.list[0].value, text.substr(0, 79));
 }
 
+// Members for the body of one row stand beside its length, and --keep reads what is inside.
+TEST(Mooncake, ARowsOwnMembersStandBesideItsLength) {
+    ReadOptions options;
+    options.keep = {"m.k", "m"};
+    const Reading got =
+        read({R"({"timestamp":0,"input_length":5,"output_length":1,"extra":{"n":{"p":9}}})",
+              R"({"timestamp":1,"input_length":5,"output_length":1,"m":{"k":2}})",
+              R"({"timestamp":2,"input_length":5,"output_length":1,"extra_body":{"q":1},"m":3})"},
+             options);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.extra_of(trace.rows[0]), R"({"n":{"p":9}})");
+    EXPECT_EQ(trace.extra_of(trace.rows[1]), "");
+    EXPECT_EQ(trace.extra_of(trace.rows[2]), R"({"q":1})");
+    EXPECT_EQ(trace.kept_of(trace.rows[1]), R"({"m.k":2,"m":{"k":2}})");
+    EXPECT_EQ(trace.kept_of(trace.rows[2]), R"({"m.k":null,"m":3})");
+    EXPECT_EQ(trace.unknown_keys, 0U);
+    const Reading bad =
+        read({R"({"timestamp":0,"input_length":5,"output_length":1,"extra":[1]})"});
+    EXPECT_NE(bad.first_error().find("extra \"[1]\" is not an object"), std::string::npos)
+        << bad.first_error();
+    options.keep = {"m.z"};
+    EXPECT_FALSE(read({row("0", 5, 1, "")}, options).usable);
+}
+
 }  // namespace
 }  // namespace driftless

@@ -197,7 +197,8 @@ TEST(Aiperf, ConcurrencyIsUsersUnlessTheScheduleIsRecorded) {
     EXPECT_EQ(
         own_words({"--input-file", "F", "--custom-dataset-type", "mooncake_trace", "--concurrency",
                    "4", "--benchmark-duration", "60", "--benchmark-grace-period", "0"}),
-        (Words{"F", "--format", "mooncake", "--users", "4", "--for", "60", "--drain", "0"}));
+        (Words{"F", "--format", "mooncake", "--users", "..4", "--for", "60", "--drain", "0",
+               "--recycle"}));
     EXPECT_EQ(own_words({"--input-file", "F", "--fixed-schedule", "--concurrency=4",
                          "--benchmark-duration", "60"}),
               (Words{"F", "--max-inflight", "4", "--duration", "60"}));
@@ -247,6 +248,32 @@ TEST(Aiperf, RefusesWhatWouldBeAnotherLoad) {
     }
     EXPECT_EQ(own_words({"F", "--extra-inputs", "a:1", "b:x", "--streaming"}),
               (Words{"F", "--extra-body", R"({"a":1,"b":"x"})"}));
+}
+
+// A data set that is too short is gone through again, with and without an end by time.
+TEST(Aiperf, GoesRoundItsDataSet) {
+    const Words file{"--input-file", "t.jsonl", "--custom-dataset-type", "mooncake_trace"};
+    const auto with = [&file](Words flags) {
+        flags.insert(flags.begin(), file.begin(), file.end());
+        return own_words(flags);
+    };
+    const Words begin{"t.jsonl", "--format", "mooncake"};
+    const auto expected = [&begin](Words flags) {
+        flags.insert(flags.begin(), begin.begin(), begin.end());
+        return flags;
+    };
+    EXPECT_EQ(with({"--request-rate", "50", "--request-count", "100"}),
+              expected({"--limit", "100", "--rate", "50", "--replicate", "rows:100"}));
+    EXPECT_EQ(with({"--no-fixed-schedule", "--concurrency", "4", "--request-count", "100"}),
+              expected({"--limit", "100", "--users", "..4", "--replicate", "rows:100"}));
+    EXPECT_EQ(with({"--concurrency", "4", "--benchmark-duration", "2"}),
+              expected({"--users", "..4", "--for", "2", "--recycle"}));
+    EXPECT_EQ(with({"--request-rate", "50", "--request-rate-mode", "constant",
+                    "--benchmark-duration", "2"}),
+              expected({"--rate", "50", "--arrivals", "constant", "--duration", "2", "--replicate",
+                        "rows:101"}));
+    EXPECT_EQ(with({"--no-fixed-schedule"}), expected({"--concurrency", "1"}));
+    EXPECT_EQ(with({"--fixed-schedule", "--request-count", "100"}), expected({"--limit", "100"}));
 }
 
 }  // namespace

@@ -41,5 +41,14 @@ TEST(ExtraBody, MayReplaceAllElse) {
     EXPECT_EQ(said("{}"), "");
 }
 
+TEST(ExtraBody, KnowsItsPlaceholders) {
+    EXPECT_EQ(said(R"({"priority":"{kept.prio}","r":"{row}"})", {"--keep", "prio"}), "");
+    EXPECT_NE(said(R"({"priority":"{kept.prio}"})").find("add --keep prio"), std::string::npos);
+    EXPECT_NE(said(R"({"priority":"{rwo}"})").find("--extra-body: {rwo} is not one of {row}"),
+              std::string::npos);
+    EXPECT_NE(said(R"({"u":"{user}"})").find("add --users N"), std::string::npos);
+    EXPECT_EQ(said(R"({"regex":"[a-z]{3}"})"), "");
+}
+
 }  // namespace
 }  // namespace driftless

@@ -131,6 +131,33 @@ TEST(Foreign, Guidellm) {
                "2"}));
 }
 
+// The same of 0.7 and 0.8, as pairs or as JSON; rows that are asked for beyond the file's are passes.
+TEST(Foreign, GuidellmSettings) {
+    EXPECT_EQ(spelled({"guidellm", "run", "--backend", "kind=openai_http,target=http://h:8000",
+                       "--profile", "kind=replay", "--data", "kind=trace_synthetic,path=r.jsonl"}),
+              (Words{"--url", "http://h:8000", "r.jsonl", "--map",
+                     "time=timestamp,in=input_length,out=output_length", "--time-unit", "s"}));
+    EXPECT_EQ(spelled({"guidellm", "run", "--backend", "kind=openai_http,target=http://h:8000",
+                       "--profile", "kind=replay", "--data",
+                       "kind=trace_mooncake,source.kind=json_file,source.path=t.jsonl",
+                       "--data-loader", "kind=pytorch,samples=100"}),
+              (Words{"--url", "http://h:8000", "t.jsonl", "--limit", "100", "--format", "mooncake",
+                     "--time-unit", "s"}));
+    EXPECT_EQ(spelled({"guidellm", "run", "--backend",
+                       R"({"kind":"openai_http","target":"h:1","extras":{"body":{"top_p":0.9}}})",
+                       "--profile", R"({"kind":"constant","rate":16})", "--data",
+                       R"({"kind":"mooncake","path":"t.jsonl","hash_ids_column":"ids"})",
+                       "--constraint", R"({"kind":"max_requests","count":30})"}),
+              (Words{"--url", "h:1", "--extra-body", R"({"top_p":0.9})", "t.jsonl", "--limit", "30",
+                     "--rate", "16", "--arrivals", "constant", "--map",
+                     "time=timestamp,in=input_length,out=output_length,hashes=ids", "--block-size",
+                     "512", "--replicate", "rows:30"}));
+    EXPECT_NE(refusal({"guidellm", "run", "--target", "h:1", "--data", "kind=mooncake,path=t",
+                       "--profile", R"({"kind":"constant","rate":[16,32]})"})
+                  .find("one run has one rate"),
+              std::string::npos);
+}
+
 // As it was spelled at first.
 TEST(Foreign, GuidellmBefore) {
     EXPECT_EQ(spelled({"--target", "http://localhost:8000", "--data", "path/to/trace.jsonl",
@@ -315,7 +342,7 @@ TEST(Foreign, VllmBench) {
 TEST(Foreign, GuidellmWhatHasNoCounterpart) {
     for (const char* data :
          {"kind=mooncake,source.kind=huggingface,source.source=a/b", "kind=weka,max_wait=30",
-          "kind=mooncake,source.path=t,hash_ids_column=ids"}) {
+          "kind=weka,path=t,conversation_id_column=x", "kind=huggingface,source=a/b"}) {
         EXPECT_NE(refusal({"--data", data}), "") << data;
     }
     EXPECT_NE(refusal({"--constraint", "kind=min_requests,count=3"}), "");

@@ -107,7 +107,11 @@ TEST(UserValues, ReadHowManyUsers) {
 TEST(UserValues, ReadWhatUsersAreAddedBy) {
     EXPECT_EQ(text_of(parse_grow_rules("ttft:2s").value()), "ttft:avg:2s");
     EXPECT_EQ(text_of(parse_grow_rules("ttft:p95:250ms").value()), "ttft:p95:250ms");
-    EXPECT_EQ(text_of(parse_grow_rules("ttft-due:max:1m").value()), "ttft-due:max:1m");
+    EXPECT_EQ(text_of(parse_grow_rules("ttft-due:max:1m").value()), "ttft_due:max:1m");
+    EXPECT_EQ(text_of(parse_grow_rules("e2e:20s").value()), "e2e:avg:20s");
+    EXPECT_TRUE(parse_user_count("..8").value().is_bound);
+    EXPECT_EQ(parse_user_count("..8").value().most, 8U);
+    EXPECT_FALSE(parse_user_count(".."));
     EXPECT_EQ(text_of(parse_grow_rules("tpot:p99:50ms").value()), "tpot:p99:50ms");
     EXPECT_EQ(text_of(GrowRules()), "");
     for (const char* text :
