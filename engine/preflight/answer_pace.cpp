@@ -23,7 +23,7 @@ Task<void> AnswerPace::ask() {
     }
     if (context_.plan.body.stream) {
         found.stream_chunks = some.chunks;
-        found.counts_chunks = some.uncounted_chunks == 0;
+        found.counts_chunks = some.counts_chunks;
         found.stream_receives = context_.asker.reply().body_receives;
     }
     if (some.asked > 0) {

@@ -45,16 +45,18 @@ struct PreflightFindings {
     bool has_usage = false;                ///< prompts are counted
     bool sent_usage = false;               ///< some answer had one, with counts in it or without
     bool has_completion_tokens = false;    ///< answers are
-    bool has_cached_tokens = false;   ///< some answer reported them, if only of a prompt sent again
-    bool has_token_ids = false;       ///< answers hold the ids of their tokens
-    bool ignore_eos = true;           ///< false: the server refused it, rows go without
-    bool stream_options = true;       ///< the same of these
-    std::string unread_member;        ///< of a chat's delta: it has text, and nobody reads it
-    std::string length_member;        ///< what bounds the answers; empty: the dialect's own
-    std::uint32_t least_answer = 1;   ///< tokens of the shortest answer that may be asked for
-    std::int64_t length_asked = -1;   ///< tokens of an answer of some tokens
-    std::int64_t length_made = -1;    ///< that it had, by usage; else by chunks, if too many
-    std::int64_t stream_chunks = -1;  ///< of an answer of some tokens
+    bool has_cached_tokens = false;  ///< some answer reported them, if only of a prompt sent again
+    bool has_token_ids = false;      ///< answers hold the ids of their tokens
+    /// Some stream said that it was over; nothing where none was read.
+    std::optional<bool> has_end_mark;
+    bool ignore_eos = true;             ///< false: the server refused it, rows go without
+    bool stream_options = true;         ///< the same of these
+    std::string unread_member;          ///< of a chat's delta: it has text, and nobody reads it
+    std::string length_member;          ///< what bounds the answers; empty: the dialect's own
+    std::uint32_t least_answer = 1;     ///< tokens of the shortest answer that may be asked for
+    std::int64_t length_asked = -1;     ///< tokens of an answer of some tokens
+    std::int64_t length_made = -1;      ///< that it had, by usage; else by chunks, if too many
+    std::int64_t stream_chunks = -1;    ///< of an answer of some tokens
     std::int64_t stream_receives = -1;  ///< that it came in
     bool counts_chunks = false;         ///< each chunk said how many tokens there were so far
     bool headers_before_token = false;  ///< the head came in an earlier read than the first event

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/record/answer_state.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/sse/events.hpp"
@@ -10,38 +11,6 @@
 namespace driftless {
 
 namespace {
-
-/// A count that is reported more than once: the last one holds, as in a record. What stands at the
-/// beginning may be an estimate (Dynamo's message_start).
-void take_count(std::int64_t& into, std::int64_t reported) {
-    into = reported >= 0 ? reported : into;
-}
-
-/// One event of the stream.
-void take_event(Probe& probe, const Dialect& dialect, Framing framing, JsonDocument& document,
-                std::string_view block, std::string& joined) {
-    const SseEvent event = framing == Framing::sse
-                               ? read_sse_event(block, joined)
-                               : SseEvent{.name = {}, .data = block, .has_data = true};
-    if (!event.has_data) {
-        return;
-    }
-    const EventReading reading = dialect.read(document, event.name, event.data);
-    if (reading.kind == EventReading::Kind::error) {
-        probe.message = std::string(reading.error_message);
-    }
-    probe.has_usage = probe.has_usage || reading.has_usage;
-    if (!reading.unread_member.empty()) {
-        probe.unread_member = std::string(reading.unread_member);
-    }
-    probe.chunks += reading.token_bearing ? 1 : 0;
-    const bool counted = reading.usage_is_running && reading.completion_tokens >= 0;
-    probe.uncounted_chunks += reading.token_bearing && !counted ? 1 : 0;
-    probe.has_token_ids = probe.has_token_ids || reading.token_ids >= 0;
-    take_count(probe.prompt_tokens, reading.prompt_tokens);
-    take_count(probe.completion_tokens, reading.completion_tokens);
-    take_count(probe.cached_tokens, reading.cached_tokens);
-}
 
 /// Whether a text is a whole answer of this API.
 bool is_whole_answer(const Dialect& dialect, JsonDocument& document, std::string_view body) {
@@ -68,6 +37,26 @@ Unreadable find_unreadable(const Dialect& dialect, Framing framing, const Reply&
         return Unreadable::not_a_stream;
     }
     return type.empty() || streams ? Unreadable::no : Unreadable::foreign;
+}
+
+/// The answer as a row's would be read (assembler.hpp).
+AnswerState read_answer(const Dialect& dialect, Framing framing, std::string_view body,
+                        JsonDocument& document) {
+    AnswerState answer;
+    answer.is_whole = framing == Framing::whole;
+    EventScanner scanner;
+    scanner.reset(framing);
+    std::string joined;
+    while (!body.empty()) {  // ends: every cut takes a byte at least
+        const std::size_t next = scanner.next(body);
+        const std::string_view cut = body.substr(0, next == 0 ? body.size() : next);
+        const SseEvent event = read_cut_event(framing, cut, joined);
+        if (event.has_data) {
+            answer.take(dialect.read(document, event.name, event.data), event.data, 0, false);
+        }
+        body.remove_prefix(cut.size());
+    }
+    return answer;
 }
 
 /// The same in words: the encoding; what the server says in the body; the type.
@@ -125,20 +114,25 @@ Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply) {
         probe.message = words_of(probe.unreadable, reply, document);
         return probe;
     }
-    EventScanner scanner;
-    scanner.reset(framing);
-    std::string joined;
-    std::string_view rest = reply.body;
-    while (!rest.empty()) {  // ends: every cut takes a byte at least
-        const std::size_t cut = scanner.next(rest);
-        take_event(probe, dialect, framing, document, rest.substr(0, cut == 0 ? rest.size() : cut),
-                   joined);
-        rest.remove_prefix(cut == 0 ? rest.size() : cut);
-    }
+    const AnswerState answer = read_answer(dialect, framing, reply.body, document);
+    probe.prompt_tokens = answer.prompt_tokens;
+    probe.completion_tokens = answer.completion_tokens;
+    probe.cached_tokens = answer.cached_tokens;
+    probe.has_usage = answer.usage_seen;
+    probe.has_token_ids = answer.ids_seen;
+    probe.unread_member = answer.unread_member;
+    probe.has_end_mark = !answer.is_whole && answer.is_ended();
+    probe.counts_chunks = answer.counting == AnswerState::Counting::continuous;
+    probe.chunks = answer.is_whole ? (answer.has_tokens ? 1U : 0U)
+                                   : static_cast<std::uint32_t>(answer.chunks());
     if (dialect.prompt_tokens_header[0] != '\0' && probe.prompt_tokens < 0) {
         probe.prompt_tokens = count_in(header_value(reply.head, dialect.prompt_tokens_header));
     }
-    probe.ok = probe.message.empty();
+    probe.ok = !answer.error_seen && !answer.bad_seen;
+    if (!probe.ok) {
+        probe.message = (answer.error_seen ? "" : "an event that is not one of this API: ") +
+                        (answer.error.empty() ? "no text" : answer.error);
+    }
     return probe;
 }
 

@@ -28,12 +28,13 @@ struct Probe {
     std::int64_t completion_tokens = -1;
     std::int64_t cached_tokens = -1;
     Unreadable unreadable = Unreadable::no;
-    bool has_usage = false;              ///< some event had one, with counts in it or without
-    bool has_token_ids = false;          ///< of the tokens that it made
-    std::string unread_member;           ///< that has text and that nobody here knows
-    std::uint32_t chunks = 0;            ///< events that bear tokens
-    std::uint32_t uncounted_chunks = 0;  ///< those that do not say how many so far
-    std::uint32_t asked = 0;             ///< tokens that it was asked for; 0: no number was named
+    bool has_usage = false;      ///< some event had one, with counts in it or without
+    bool has_token_ids = false;  ///< of the tokens that it made
+    std::string unread_member;   ///< that has text and that nobody here knows
+    bool has_end_mark = false;   ///< a stream that said that it was over
+    bool counts_chunks = false;  ///< each chunk said how many tokens there were so far
+    std::uint32_t chunks = 0;    ///< events that bear tokens
+    std::uint32_t asked = 0;     ///< tokens that it was asked for; 0: no number was named
     /// Tokens of the answer: as counted, else at least one a chunk.
     std::int64_t made() const {
         return completion_tokens >= 0 ? completion_tokens : std::int64_t{chunks};

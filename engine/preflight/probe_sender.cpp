@@ -68,6 +68,9 @@ void ProbeSender::note_reported(const Probe& probe) {
     found.has_cached_tokens = found.has_cached_tokens || probe.cached_tokens >= 0;
     found.has_token_ids = found.has_token_ids || probe.has_token_ids;
     found.sent_usage = found.sent_usage || probe.has_usage;
+    if (probe.ok && context_.plan.body.stream) {
+        found.has_end_mark = found.has_end_mark.value_or(false) || probe.has_end_mark;
+    }
     if (!probe.unread_member.empty()) {
         found.unread_member = context_.asker.printable_words(probe.unread_member);
     }

@@ -128,6 +128,7 @@ void AnswerState::take_usage(const EventReading& reading) {
     if (!reading.has_usage) {
         return;
     }
+    usage_seen = true;
     prompt_tokens = reading.prompt_tokens >= 0 ? reading.prompt_tokens : prompt_tokens;
     cached_tokens = reading.cached_tokens >= 0 ? reading.cached_tokens : cached_tokens;
     if (reading.completion_tokens >= 0) {
@@ -158,21 +159,35 @@ void AnswerState::stamp_event(const EventReading& reading, std::int64_t stamp_ns
     }
 }
 
+void AnswerState::note_error(std::string_view message, std::int64_t stamp_ns) {
+    if (!error_seen) {
+        error = message.substr(0, message_bytes_max);
+        error_event_ns = stamp_ns;
+    }
+    error_seen = true;
+}
+
+/// Behind the end marker nothing has a meaning but a usage.
 void AnswerState::take(const EventReading& reading, std::string_view data, std::int64_t stamp_ns,
                        bool coalesced) {
+    if (done_seen) {
+        take_usage(reading);
+        usage_event_ns = reading.has_usage ? stamp_ns : usage_event_ns;
+        return;
+    }
+    if (!reading.unread_member.empty()) {
+        unread_member = reading.unread_member.substr(0, message_bytes_max);
+    }
     switch (reading.kind) {
         case EventReading::Kind::ignored:
             return;
         case EventReading::Kind::done:
             done_seen = true;
             end_marker_ns = stamp_ns;
+            take_usage(reading);
             return;
         case EventReading::Kind::error:
-            if (!error_seen) {
-                error = reading.error_message.substr(0, message_bytes_max);
-                error_event_ns = stamp_ns;
-            }
-            error_seen = true;
+            note_error(reading.error_message, stamp_ns);
             return;
         case EventReading::Kind::bad:
             if (!bad_seen && !error_seen) {
@@ -190,6 +205,10 @@ void AnswerState::take(const EventReading& reading, std::string_view data, std::
     if (!reading.finish_reason.empty()) {
         finish_reason = reading.finish_reason.substr(0, message_bytes_max);
     }
+    if (!reading.error_message.empty()) {
+        note_error(reading.error_message, stamp_ns);
+    }
+    ids_seen = ids_seen || reading.token_ids >= 0;
     for (const auto& [into, said] : {std::pair{&worker_id, reading.worker_id},
                                      std::pair{&worker_timing, reading.worker_timing}}) {
         if (!said.empty() && said.size() <= worker_bytes_max) {
@@ -229,6 +248,7 @@ void AnswerState::take_tokens(const EventReading& reading, std::int64_t stamp_ns
         return;
     }
     has_tokens = true;
+    usage_is_final = usage_is_final && reading.has_usage;  // else it was one on the way
     if (is_whole) {
         last_token_ns = stamp_ns;
     } else {

@@ -66,18 +66,20 @@ struct AnswerState {
     std::size_t repeated_reasoning_bytes = 0;
     std::int64_t repeated_tokens = 0;  ///< what they had counted
     bool ids_on_all = true;
+    bool ids_seen = false;
     std::int64_t ids_sum = 0;
 
     std::int64_t prompt_tokens = -1;  ///< -1: not said
     std::int64_t cached_tokens = -1;
     std::int64_t completion_tokens = -1;  ///< the last one read
     bool usage_is_final = false;  ///< it stood on an event without choices, or at the finish
+    bool usage_seen = false;      ///< some event had one, with counts in it or without
 
     std::uint32_t coalesced_chunks = 0;
     bool is_whole = false;    ///< not streamed: no chunk, no first token, only an end
     bool has_tokens = false;  ///< of a stream or of a whole answer
     bool done_seen = false;   ///< the dialect's end marker
-    bool error_seen = false;  ///< an error object in the stream
+    bool error_seen = false;  ///< an error object in the stream, or a finish that is a failure
     bool bad_seen = false;    ///< an event that is not of this API
     bool over_limit = false;
     Digest digest;
@@ -86,6 +88,7 @@ struct AnswerState {
     std::string worker_id;      ///< JSON text; empty: not said, or too long
     std::string worker_timing;  ///< the same
     std::string error;          ///< the first message, or the first bad event's bytes
+    std::string unread_member;  ///< the latest that has text and that nobody here knows
 
     bool keeps_text = false;
     SavedText text;
@@ -101,6 +104,8 @@ struct AnswerState {
     bool is_counted() const {
         return completion_tokens > 0 || (completion_tokens == 0 && !has_tokens);
     }
+    /// Whether it has said that it is over: by a finish reason, its usage or the end marker.
+    bool is_ended() const { return done_seen || !finish_reason.empty() || usage_is_final; }
     std::size_t chunks() const { return chunk_stamps.size(); }
     /// Writes the open run of `chunk_kinds` down; after the last event.
     void close_kinds();
@@ -115,6 +120,7 @@ struct AnswerState {
     void stamp_chunk(std::int64_t stamp_ns, bool coalesced, char kind);
     void stamp_event(const EventReading& reading, std::int64_t stamp_ns);
     void count_tokens(const EventReading& reading);
+    void note_error(std::string_view message, std::int64_t stamp_ns);
     void take_usage(const EventReading& reading);
     void keep_text_of(const EventReading& reading);
 };

@@ -108,10 +108,10 @@ void Assembler::on_chunk(RowState& state, const Event& event, std::string_view p
     }
     note_receive(state, event);
     const bool coalesced = (event.flags & event_coalesced) != 0;
-    const bool comments = (event.flags & event_comments) != 0;
+    const bool keeps_alive = (event.flags & event_keep_alive) != 0;
     const bool dropped = (event.flags & event_payload_dropped) != 0;
-    if (comments) {
-        // What came of them in earlier receives is forgotten below.
+    if (keeps_alive) {
+        // What came of it in earlier receives is forgotten below.
     } else if (state.event_damaged || dropped) {
         state.answer.take_unread(event.stamp_ns, coalesced);
         count_tokens(state, event.stamp_ns, 1);
@@ -129,19 +129,13 @@ void Assembler::on_chunk(RowState& state, const Event& event, std::string_view p
     state.event_over = false;
 }
 
-/// One complete event of a stream. After `[DONE]` nothing has a meaning.
+/// One complete event of a stream.
 void Assembler::read_event(RowState& state, std::string_view block, std::int64_t stamp_ns,
                            bool coalesced) {
     CHECK(state.body == BodyKind::stream);
     AnswerState& answer = state.answer;
-    SseEvent event;
-    if (framing_ == Framing::sse) {
-        event = read_sse_event(block, joined_);
-    } else {
-        event.data = block;
-        event.has_data = true;
-    }
-    if (!event.has_data || answer.done_seen) {
+    const SseEvent event = read_cut_event(framing_, block, joined_);
+    if (!event.has_data) {
         return;
     }
     const std::size_t chunks_before = answer.chunks();

@@ -41,7 +41,7 @@ enum class EventKind : std::uint8_t {
 inline constexpr std::uint8_t event_payload_dropped = 1;  ///< the ring was near full: no payload
 inline constexpr std::uint8_t event_coalesced = 2;  ///< shared its receive with an earlier chunk
 inline constexpr std::uint8_t event_entries_dropped = 4;  ///< on `end`: chunk entries were dropped
-inline constexpr std::uint8_t event_comments = 8;     ///< on `chunk`: comments only; has no payload
+inline constexpr std::uint8_t event_keep_alive = 8;       ///< on `chunk`: says nothing; no payload
 inline constexpr std::uint8_t event_unfinished = 16;  ///< on `sent`: not all of it, the row ended
 inline constexpr std::uint8_t event_censored = 32;  ///< on `end`: cut off, the run's time was over
 /// On `armed`: the phase, one token alone, and which attempt it is.

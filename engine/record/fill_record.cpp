@@ -82,7 +82,9 @@ std::string message_of(const Record& record, const RowState& state, const EndInf
             text = "content-type: " + state.content_type;
         }
     }
-    if (text.empty() && end.outcome == Outcome::tls_failed) {
+    if (text.empty() && record.outcome == Outcome::truncated && end.outcome == Outcome::ok) {
+        text = "the answer ended without a finish reason, a usage or an end marker";
+    } else if (text.empty() && end.outcome == Outcome::tls_failed) {
         text = describe(static_cast<TlsFailure>(end.sys_errno));
     } else if (text.empty() && end.sys_errno != 0 && end.outcome != Outcome::not_sent) {
         text = kernel_message(end.sys_errno);

@@ -42,10 +42,13 @@ struct AssemblerConfig {
     std::string against_model;              ///< of side b (dual fire); as above
     const RowModels* row_models = nullptr;  ///< each row's own, where rows have one
     OutputRule output = OutputRule::exact;
-    bool stream = true;                ///< false under `--no-stream`
-    bool chunks = true;                ///< `--chunks full`
-    std::uint64_t save_responses = 0;  ///< `--save-responses`: answers, UINT64_MAX for all
-    std::vector<std::string> secrets;  ///< never to stand in a record (masked.hpp)
+    bool stream = true;  ///< false under `--no-stream`
+    /// Streams of this server say that they have ended: one that does not is cut off.
+    bool has_end_mark = false;
+    bool against_has_end_mark = false;  ///< of side b
+    bool chunks = true;                 ///< `--chunks full`
+    std::uint64_t save_responses = 0;   ///< `--save-responses`: answers, UINT64_MAX for all
+    std::vector<std::string> secrets;   ///< never to stand in a record (masked.hpp)
     std::string trace_run_id;  ///< what traces are named after; empty: requests had no traceparent
     std::vector<std::string> record_headers;  ///< names of answer fields that are recorded
     TaintLimits limits;                       ///< what calibration allows; none without one

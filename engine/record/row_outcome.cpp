@@ -61,7 +61,10 @@ Outcome outcome_of_stream(const Record& record, const RowState& state, const End
     if (answer.error_seen) {
         return Outcome::stream_error;
     }
-    if (end.close_delimited && !answer.done_seen && answer.finish_reason.empty() && !lost) {
+    const bool has_mark =
+        record.side == Side::b ? config.against_has_end_mark : config.has_end_mark;
+    const bool needs_mark = end.close_delimited || (has_mark && !answer.is_whole);
+    if (needs_mark && !answer.is_ended() && !lost) {
         return Outcome::truncated;
     }
     // Text may be held back to the end (half a character) or be none (a special token): what the

@@ -89,8 +89,8 @@ struct Reader {
                 push(EventKind::part, bytes);
                 return;
             }
-            if (lane.scanner.cut_comments()) {
-                push(EventKind::chunk, {}, event_comments);
+            if (lane.scanner.cut_keep_alive()) {
+                push(EventKind::chunk, {}, event_keep_alive);
                 bytes.remove_prefix(cut);
                 continue;
             }

@@ -38,6 +38,8 @@ void read_delta(const JsonValue& delta, EventReading& reading) {
         reading.reasoning = text_of(delta.find("thinking"));
     } else if (type == "input_json_delta") {
         reading.tool_text = text_of(delta.find("partial_json"));
+    } else if (has_text(delta)) {
+        reading.unread_member = type;
     }
     reading.token_bearing =
         !reading.content.empty() || !reading.reasoning.empty() || !reading.tool_text.empty();
@@ -47,6 +49,14 @@ void read_last_usage(const JsonValue& usage, EventReading& reading) {
     read_prompt_usage(usage, reading);
     reading.completion_tokens = count_of(usage.find("output_tokens"));
     reading.has_usage = reading.has_usage || reading.completion_tokens >= 0;
+}
+
+/// A block that begins with text, as some servers send it.
+void read_block(const JsonValue& block, EventReading& reading) {
+    reading.content = text_of(block.find("text"));
+    reading.reasoning = text_of(block.find("thinking"));
+    reading.token_bearing = !reading.content.empty() || !reading.reasoning.empty();
+    reading.kind = reading.token_bearing ? EventReading::Kind::delta : EventReading::Kind::ignored;
 }
 
 /// An answer that was not streamed: the text of its first block of each kind.
@@ -69,6 +79,8 @@ void read_event(const JsonValue& root, EventReading& reading) {
     if (type == "message_start") {
         reading.response_id = text_of(root.find("message").find("id"));
         read_prompt_usage(root.find("message").find("usage"), reading);
+    } else if (type == "content_block_start") {
+        read_block(root.find("content_block"), reading);
     } else if (type == "content_block_delta") {
         read_delta(root.find("delta"), reading);
     } else if (type == "message_delta") {
@@ -76,10 +88,11 @@ void read_event(const JsonValue& root, EventReading& reading) {
         read_last_usage(root.find("usage"), reading);
     } else if (type == "message_stop") {
         reading.kind = EventReading::Kind::done;
+        read_last_usage(root.find("usage"), reading);
     } else if (type == "message") {
         read_message(root, reading);
     } else {
-        reading.kind = EventReading::Kind::ignored;  // pings, and the borders of blocks
+        reading.kind = EventReading::Kind::ignored;  // pings, and ends of blocks
     }
 }
 

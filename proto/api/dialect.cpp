@@ -106,6 +106,9 @@ EventReading Dialect::read(JsonDocument& document, std::string_view event_name,
     if (reading.prompt_tokens == 0) {
         forget_zeros(reading);
     }
+    if (reading.error_message.empty() && is_failed_finish(reading.finish_reason)) {
+        reading.error_message = reading.finish_reason;
+    }
     return reading;
 }
 
@@ -174,14 +177,19 @@ std::int64_t count_in(std::string_view text) {
 }
 
 Usage read_usage(const JsonValue& usage) {
+    const auto either = [&usage](std::string_view name, std::string_view other) {
+        const JsonValue value = usage.find(name);
+        return value.present() ? value : usage.find(other);
+    };
     Usage counts;
-    counts.prompt_tokens = count_of(usage.find("prompt_tokens"));
-    counts.completion_tokens = count_of(usage.find("completion_tokens"));
+    counts.prompt_tokens = count_of(either("prompt_tokens", "input_tokens"));
+    counts.completion_tokens = count_of(either("completion_tokens", "output_tokens"));
     const std::int64_t total = count_of(usage.find("total_tokens"));
     if (counts.prompt_tokens > 0 && counts.completion_tokens >= 0) {
         counts.completion_tokens = std::max(counts.completion_tokens, total - counts.prompt_tokens);
     }
-    counts.cached_tokens = count_of(usage.find("prompt_tokens_details").find("cached_tokens"));
+    counts.cached_tokens =
+        count_of(either("prompt_tokens_details", "input_tokens_details").find("cached_tokens"));
     if (counts.cached_tokens < 0) {
         counts.cached_tokens = count_of(usage.find("prompt_cache_hit_tokens"));  // DeepSeek
     }

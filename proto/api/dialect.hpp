@@ -88,7 +88,7 @@ struct EventReading {
     std::string_view reasoning;  ///< one of the names that servers have for it, never several
     std::string_view tool_text;  ///< function names and arguments of tool call deltas, as written
     JsonValue tool_calls;        ///< of a chat delta, as they stand there; absent elsewhere
-    /// A chat delta's member that has text and that this reader does not know; else empty.
+    /// A member, or a type of event, that has text and that the reader does not know; else empty.
     std::string_view unread_member;
     std::int64_t token_ids = -1;  ///< length of `token_ids`, where the server sends them
     bool repeats_text = false;    ///< each text begins with all that it said before
@@ -107,6 +107,7 @@ struct EventReading {
     std::string_view worker_timing;
     std::string_view finish_reason;  ///< empty where null or absent
     std::string_view response_id;    ///< JSON id
+    /// Of an error object; of a delta whose finish is a failure, what the server says of it.
     std::string_view error_message;
 };
 
@@ -153,6 +154,9 @@ struct Dialect {
     // Whether an answer has a place for these counts, however the server was started.
     bool reports_prompt_tokens = true;
     bool reports_cached_tokens = true;
+    /// Its answers say that they have ended, by a finish reason, a usage or an end marker: one that
+    /// does not is cut off.
+    bool has_end_mark = true;
     /// Events that have a name are annotations of routers and gateways, and mean nothing.
     bool ignores_named_events = false;
 
@@ -167,7 +171,8 @@ struct Dialect {
     /// or replaces what it must not; invalid, when the API takes no token ids and they are asked.
     Result<BodyFrame> frame(const BodySpec& spec) const;
     /// Reads one event's payload (SSE data, a line, or a whole answer that is not streamed).
-    /// `event_name` is the SSE name or empty. Zeros beside a prompt of 0 tokens are unknown.
+    /// `event_name` is the SSE name or empty. Zeros beside a prompt of 0 tokens are unknown. A
+    /// finish by which a server gives the request up ("error", "abort") has an error message.
     EventReading read(JsonDocument& document, std::string_view event_name,
                       std::string_view data) const;
 };
@@ -202,8 +207,8 @@ struct Usage {
     std::int64_t completion_tokens = -1;
     std::int64_t cached_tokens = -1;
 };
-/// Tokens that only `total_tokens` includes count as the answer's: xAI and Gemini leave hidden
-/// reasoning out of `completion_tokens`.
+/// As chat and completions write it, and as Responses do. Tokens that only `total_tokens` includes
+/// count as the answer's: xAI and Gemini leave hidden reasoning out of `completion_tokens`.
 Usage read_usage(const JsonValue& usage);
 
 }  // namespace driftless

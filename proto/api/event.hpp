@@ -20,6 +20,15 @@ JsonValue open_event(JsonDocument& document, std::string_view event_name, std::s
 /// or an empty text, array or object, as servers send with events in which nothing is wrong.
 std::optional<std::string_view> error_said(const JsonValue& error);
 
+/// Whether a finish reason says that the server gave the request up.
+bool is_failed_finish(std::string_view finish_reason);
+/// Why an answer ended: a text, or an object with a type and a message. Any other leaves it as is.
+void read_finish(const JsonValue& finish, EventReading& reading);
+
+/// Whether there is text of a model in a value, or a member, of whatever shape. Names, types, ids,
+/// links, citations are none. Of a large value the first 64 values are looked at.
+bool has_text(const JsonValue& value);
+
 /// A string's text; empty for all else.
 std::string_view text_of(const JsonValue& value);
 /// A count, also one that is written as a float (12.0); -1 where it is absent, negative, has a

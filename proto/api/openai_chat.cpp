@@ -1,8 +1,5 @@
 // The chat completions dialect: messages out, deltas in. Servers differ in what they put into a
 // delta (null, empty, absent), so that everything is optional and only text counts as a token.
-#include <algorithm>
-#include <iterator>
-
 #include "proto/api/dialects.hpp"
 #include "proto/api/event.hpp"
 #include "proto/api/openai_common.hpp"
@@ -39,56 +36,69 @@ void take_text(std::string_view& into, std::string_view text) {
     }
 }
 
+/// Members of a part that have its text, and that of a thought.
+constexpr std::string_view texts[] = {"text", "refusal", "content"};
+constexpr std::string_view thoughts[] = {"thinking", "reasoning", "summary"};
+
 /// A text, or the first text of an array of parts.
 std::string_view text_of_part(const JsonValue& part) {
     return part.is(JsonType::array) ? text_of(part.at(0).find("text")) : text_of(part);
 }
 
-/// A content in parts, as Mistral's reasoning models stream it: `text`, `thinking` (an array of
-/// texts, or a text), `refusal`. Where several have text of one kind, the array as written.
-void read_parts(const JsonValue& parts, EventReading& reading) {
-    std::string_view content;
-    std::string_view reasoning;
-    for (JsonValue part = parts.first(); part.present(); part = part.next()) {
-        const std::string_view thought = text_of_part(part.find("thinking"));
-        const std::string_view refusal = text_of(part.find("refusal"));
-        const std::string_view text = refusal.empty() ? text_of(part.find("text")) : refusal;
-        if (!thought.empty()) {
-            reasoning = reasoning.empty() ? thought : parts.raw();
-        }
-        if (!text.empty()) {
-            content = content.empty() ? text : parts.raw();
-        }
+template <std::size_t count>
+std::string_view first_text(const JsonValue& part, const std::string_view (&names)[count]) {
+    std::string_view text;
+    for (std::size_t i = 0; i < count && text.empty(); ++i) {
+        text = text_of_part(part.find(names[i]));
     }
-    take_text(reading.content, content);
-    take_text(reading.reasoning, reasoning);
+    return text;
 }
 
-/// Members that have text and bear no token.
-constexpr std::string_view names_without_tokens[] = {"role", "name", "id", "tool_call_id"};
-
-/// A member that holds text of which nobody here knows what it is.
-bool is_unread(std::string_view name, const JsonValue& member) {
-    return !text_of(member).empty() &&
-           std::find(std::begin(names_without_tokens), std::end(names_without_tokens), name) ==
-               std::end(names_without_tokens);
+/// A text; or parts, or one part alone: Mistral's reasoning models stream a content of `text` and
+/// `thinking` (an array of texts, or a text), OpenRouter and MiniMax `reasoning_details`, LiteLLM
+/// `thinking_blocks`. Where several have text of one kind, the array as written. `thinks`: all of
+/// it is reasoning.
+void read_parts(const JsonValue& value, bool thinks, EventReading& reading,
+                std::string_view& reasoning) {
+    std::string_view said;
+    std::string_view thought;
+    const bool many = value.is(JsonType::array);
+    for (JsonValue part = many ? value.first() : value; part.present();
+         part = many ? part.next() : JsonValue()) {
+        std::string_view text = first_text(part, thoughts);
+        const bool is_thought =
+            thinks || !text.empty() || text_of(part.find("type")).starts_with("reasoning");
+        text = !text.empty() ? text : text_of(part);
+        text = !text.empty() ? text : first_text(part, texts);
+        if (!text.empty()) {
+            std::string_view& into = is_thought ? thought : said;
+            into = into.empty() ? text : value.raw();
+        } else if (has_text(part)) {
+            reading.unread_member = value.key();
+        }
+    }
+    take_text(reading.content, said);
+    take_text(reasoning, thought);
 }
 
 /// One walk over the delta: most have one member, and looking up each name would walk it again.
 void read_chat_choice(const JsonValue& choice, EventReading& reading) {
     const JsonValue streamed = choice.find("delta");
     const JsonValue delta = streamed.present() ? streamed : choice.find("message");
-    std::string_view older;  // names of the reasoning; the newer one wins
+    std::string_view in_parts;  // names of the reasoning, which may be there twice: the last wins
+    std::string_view older;
     std::string_view reasoning;
     for (JsonValue member = delta.first(); member.present(); member = member.next()) {
         const std::string_view name = member.key();
         if (name == "content") {
-            member.is(JsonType::array) ? read_parts(member, reading)
-                                       : take_text(reading.content, text_of(member));
+            member.is(JsonType::string) ? take_text(reading.content, text_of(member))
+                                        : read_parts(member, false, reading, in_parts);
         } else if (name == "reasoning") {
-            take_text(reasoning, text_of(member));
+            read_parts(member, true, reading, reasoning);
         } else if (name == "reasoning_content" || name == "thinking") {
-            take_text(older, text_of(member));
+            read_parts(member, true, reading, older);
+        } else if (name == "reasoning_details" || name == "thinking_blocks") {
+            read_parts(member, true, reading, in_parts);
         } else if (name == "refusal") {
             take_text(reading.content, text_of(member));
         } else if (name == "tool_calls") {
@@ -96,11 +106,13 @@ void read_chat_choice(const JsonValue& choice, EventReading& reading) {
             reading.tool_calls = member;
         } else if (name == "function_call") {  // the older name, of one call
             take_text(reading.tool_text, read_function(member));
-        } else if (is_unread(name, member)) {
+        } else if (has_text(member)) {
             reading.unread_member = name;
         }
     }
-    take_text(reading.reasoning, reasoning.empty() ? older : reasoning);
+    for (const std::string_view text : {in_parts, older, reasoning}) {
+        take_text(reading.reasoning, text);
+    }
     read_choice_frame(choice, reading);
 }
 

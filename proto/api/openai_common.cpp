@@ -35,19 +35,41 @@ BodyMembers openai_members(const BodySpec& spec) {
     return members;
 }
 
+namespace {
+
+/// A usage that says something.
+bool has_counts(const JsonValue& usage) {
+    return usage.is(JsonType::object) && usage.size() > 0;
+}
+
+/// The usage of an event, wherever it stands; else what stands in its ordinary place.
+JsonValue find_usage(const JsonValue& root, const JsonValue& choices) {
+    const JsonValue usage = root.find("usage");
+    if (has_counts(usage)) {
+        return usage;
+    }
+    for (JsonValue choice = choices.first(); choice.present(); choice = choice.next()) {
+        if (const JsonValue inside = choice.find("usage"); has_counts(inside)) {
+            return inside;
+        }
+    }
+    const JsonValue of_groq = root.find("x_groq").find("usage");
+    return has_counts(of_groq) ? of_groq : usage;
+}
+
+}  // namespace
+
 void read_choice_frame(const JsonValue& choice, EventReading& reading) {
     if (const JsonValue ids = choice.find("token_ids"); ids.is(JsonType::array)) {
         reading.token_ids =
             std::max<std::int64_t>(reading.token_ids, 0) + static_cast<std::int64_t>(ids.size());
     }
-    if (const auto reason = choice.find("finish_reason").as_string()) {
-        reading.finish_reason = *reason;
-    }
+    read_finish(choice.find("finish_reason"), reading);
 }
 
 void read_openai_event(const JsonValue& root, ReadChoice read_choice, EventReading& reading) {
     const JsonValue choices = root.find("choices");
-    const JsonValue usage = root.find("usage");
+    const JsonValue usage = find_usage(root, choices);
     if (choices.present() && !choices.is(JsonType::array) && !choices.is(JsonType::null)) {
         reading.kind = EventReading::Kind::bad;
         return;

@@ -27,10 +27,12 @@ void read_chat_event(const JsonValue& root, EventReading& reading);
 /// What a dialect reads of one element of `choices`.
 using ReadChoice = void (*)(const JsonValue& choice, EventReading& reading);
 
-/// Reads the choices and the usage of one event.
+/// Reads the choices and the usage of one event, which may stand beside the choices, in one of
+/// them (Moonshot), or in `x_groq`.
 void read_openai_event(const JsonValue& root, ReadChoice read_choice, EventReading& reading);
 
-/// Reads what all choices have beside their text: token ids and the finish reason.
+/// Reads what all choices have beside their text: token ids and the finish reason, which may be an
+/// object (`{"type":"abort","message":".."}`).
 void read_choice_frame(const JsonValue& choice, EventReading& reading);
 
 }  // namespace driftless

@@ -1,5 +1,8 @@
 // OpenAI's Responses, as vLLM, SGLang and llama.cpp serve them, too. What an event is stands in its
 // `type`; up to six come before the first token, and the last one holds the whole response.
+#include <algorithm>
+#include <iterator>
+
 #include "proto/api/body.hpp"
 #include "proto/api/dialects.hpp"
 #include "proto/api/event.hpp"
@@ -18,44 +21,56 @@ Result<BodyFrame> make_body_frame(const BodySpec& spec) {
 void read_output(const JsonValue& output, EventReading& reading) {
     for (JsonValue item = output.first(); item.present(); item = item.next()) {
         const bool reasons = text_of(item.find("type")) == "reasoning";
-        const std::string_view text = text_of(item.find("content").at(0).find("text"));
+        const std::string_view said = text_of(item.find("content").at(0).find("text"));
+        const std::string_view text =
+            said.empty() ? text_of(item.find("summary").at(0).find("text")) : said;
         std::string_view& into = reasons ? reading.reasoning : reading.content;
         into = into.empty() ? text : into;
     }
     reading.token_bearing = !reading.content.empty() || !reading.reasoning.empty();
 }
 
-/// What a response says of itself when it is over: why, and its usage.
-void read_ending(const JsonValue& response, EventReading& reading) {
+/// What a response says of itself when it is over: why (else what its event is called), and its
+/// usage, which may stand beside it.
+void read_ending(const JsonValue& response, const JsonValue& beside, std::string_view called,
+                 EventReading& reading) {
     const std::string_view reason = text_of(response.find("incomplete_details").find("reason"));
-    reading.finish_reason = reason.empty() ? text_of(response.find("status")) : reason;
-    const JsonValue usage = response.find("usage");
+    const std::string_view status = text_of(response.find("status"));
+    reading.response_id = text_of(response.find("id"));
+    reading.finish_reason = !reason.empty() ? reason : !status.empty() ? status : called;
+    reading.error_message = text_of(response.find("error").find("message"));
+    const JsonValue inside = response.find("usage");
+    const JsonValue usage = inside.is(JsonType::object) ? inside : beside;
     if (usage.is(JsonType::object)) {
+        const Usage counts = read_usage(usage);
         reading.has_usage = true;
-        reading.prompt_tokens = count_of(usage.find("input_tokens"));
-        reading.completion_tokens = count_of(usage.find("output_tokens"));
-        reading.cached_tokens = count_of(usage.find("input_tokens_details").find("cached_tokens"));
+        reading.prompt_tokens = counts.prompt_tokens;
+        reading.completion_tokens = counts.completion_tokens;
+        reading.cached_tokens = counts.cached_tokens;
     }
 }
 
-EventReading failed(std::string_view message) {
-    EventReading reading;
-    reading.kind = EventReading::Kind::error;
-    reading.error_message = message;
-    return reading;
-}
+/// The events that end a stream; what they are called behind the prefix is why.
+constexpr std::string_view prefix = "response.";
+constexpr std::string_view ends[] = {"response.completed", "response.incomplete", "response.failed",
+                                     "response.cancelled"};
 
 /// The deltas that bear tokens, by the end of their type's name.
 void read_delta(std::string_view type, const JsonValue& delta, EventReading& reading) {
+    constexpr std::string_view tool_deltas[] = {"call_arguments.delta", "call_input.delta",
+                                                "call_code.delta"};
+    const std::string_view text =
+        text_of(delta.is(JsonType::object) ? delta.find("text") : delta);  // some send a part
     if (type == "response.output_text.delta" || type == "response.refusal.delta") {
-        reading.content = text_of(delta);
-    } else if (type == "response.reasoning_text.delta" ||
-               type == "response.reasoning_summary_text.delta") {
-        reading.reasoning = text_of(delta);
-    } else if (type == "response.function_call_arguments.delta") {
-        reading.tool_text = text_of(delta);
+        reading.content = text;
+    } else if (type.starts_with("response.reasoning") && type.ends_with(".delta")) {
+        reading.reasoning = text;
+    } else if (std::any_of(std::begin(tool_deltas), std::end(tool_deltas),
+                           [type](std::string_view end) { return type.ends_with(end); })) {
+        reading.tool_text = text;
     } else {
         reading.kind = EventReading::Kind::ignored;
+        reading.unread_member = has_text(delta) ? type : std::string_view{};
     }
     reading.token_bearing =
         !reading.content.empty() || !reading.reasoning.empty() || !reading.tool_text.empty();
@@ -65,22 +80,17 @@ void read_event(const JsonValue& root, EventReading& reading) {
     const std::string_view type = text_of(root.find("type"));
     const JsonValue response = root.find("response");
     if (type == "error") {
-        reading = failed(text_of(root.find("message")));
-        return;
-    }
-    if (type == "response.failed") {
-        reading = failed(text_of(response.find("error").find("message")));
-        return;
-    }
-    if (type == "response.created") {
+        const std::string_view message = text_of(root.find("message"));
+        reading.kind = EventReading::Kind::error;
+        reading.error_message = message.empty() ? type : message;
+    } else if (type == "response.created") {
         reading.response_id = text_of(response.find("id"));
-    } else if (type == "response.completed" || type == "response.incomplete") {
-        reading.response_id = text_of(response.find("id"));
-        read_ending(response, reading);
+    } else if (const auto* end = std::find(std::begin(ends), std::end(ends), type);
+               end != std::end(ends)) {
+        read_ending(response, root.find("usage"), end->substr(prefix.size()), reading);
     } else if (text_of(root.find("object")) == "response") {
-        reading.response_id = text_of(root.find("id"));
         read_output(root.find("output"), reading);
-        read_ending(root, reading);
+        read_ending(root, JsonValue(), "completed", reading);
     } else {
         read_delta(type, root.find("delta"), reading);
     }

@@ -31,18 +31,6 @@ Result<BodyFrame> make_body_frame(const BodySpec& spec) {
                       std::move(members));
 }
 
-/// An aborted request is a failure, though it comes as a finish.
-void read_finish(const JsonValue& finish, EventReading& reading) {
-    reading.finish_reason = text_of(finish.find("type"));
-    if (reading.finish_reason == "abort") {
-        const std::string_view message = text_of(finish.find("message"));
-        EventReading aborted;
-        aborted.kind = EventReading::Kind::error;
-        aborted.error_message = message.empty() ? "abort" : message;
-        reading = aborted;
-    }
-}
-
 // As many ids as tokens so far: the event repeats everything. Fewer: it says what is new.
 void read_event(const JsonValue& root, EventReading& reading) {
     const JsonValue meta = root.find("meta_info");

@@ -104,6 +104,7 @@ Dialect dialect_of(const ApiTemplate& form) {
     dialect.repeats_text = form.repeats_text;
     dialect.reports_prompt_tokens = form.prompt_tokens.leads();
     dialect.reports_cached_tokens = form.cached_tokens.leads();
+    dialect.has_end_mark = !form.end.empty() || form.finish_reason.leads();
     dialect.form = &form;
     return dialect;
 }

@@ -42,6 +42,7 @@ const Dialect triton_dialect{.api = Api::triton,
                              .names_model = false,
                              .reports_prompt_tokens = false,
                              .reports_cached_tokens = false,
+                             .has_end_mark = false,
                              .make_body_frame = make_body_frame,
                              .read_event = read_event};
 

@@ -26,8 +26,8 @@ enum class Outcome : std::uint8_t {
     http_429,            ///< too many requests
     http_5xx,            ///< status 500..599
     bad_content,         ///< a 200 that is no stream of the API, or is encoded
-    stream_error,        ///< an error object inside a 200
-    truncated,           ///< closed or reset before the response was complete
+    stream_error,        ///< an error object inside a 200, or a finish that is a failure
+    truncated,           ///< closed, reset or ended before the response was complete
     bad_http,            ///< the answer is no HTTP/1.1 response
     bad_event,           ///< an event that is no JSON or not of the API
     limit_exceeded,      ///< more bytes, events or tokens than the limits allow

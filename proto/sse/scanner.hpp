@@ -34,20 +34,23 @@ class EventScanner {
     /// none.
     bool pending() const { return line_has_bytes_ || block_has_bytes_; }
 
-    /// True where the event that was cut last had comments only (`: ping`): it keeps a connection
-    /// alive, and is never counted as an event of the answer.
-    bool cut_comments() const { return cut_comments_; }
+    /// True where the event that was cut last had nothing but comments and empty data (`: ping`,
+    /// `data:`; a line of blanks in NDJSON): it keeps a connection alive, and is never counted as
+    /// an event of the answer.
+    bool cut_keep_alive() const { return cut_keep_alive_; }
 
   private:
     /// Notes the end of a line; true where it ends the event, too.
     bool end_line();
+    void look_for_field(const char* at, const char* end);
 
     Framing framing_ = Framing::sse;
     bool line_has_bytes_ = false;   ///< the current line has at least one byte
     bool block_has_bytes_ = false;  ///< the current event has at least one non-empty line
     bool last_was_cr_ = false;      ///< the previous byte was CR: a following LF joins it
-    bool block_has_field_ = false;  ///< the current event has a line that is not a comment
-    bool cut_comments_ = false;
+    bool block_has_field_ = false;  ///< the current event has more than a keep-alive
+    bool cut_keep_alive_ = false;
+    std::uint8_t name_bytes_ = 0;  ///< of "data:", as far as the current line has it
 };
 
 }  // namespace driftless

@@ -36,7 +36,9 @@ std::string describe(const EventReading& reading) {
         case EventReading::Kind::done:
             return "done";
         case EventReading::Kind::ignored:
-            return "ignored";
+            return "ignored" + (reading.unread_member.empty()
+                                    ? ""
+                                    : " unread=" + in_quotes(reading.unread_member));
         case EventReading::Kind::bad:
             return "bad";
         case EventReading::Kind::error:
@@ -56,6 +58,8 @@ std::string describe(const EventReading& reading) {
     out += reading.token_ids < 0 ? "" : " ids=" + std::to_string(reading.token_ids);
     out += reading.token_bearing ? " token" : "";
     add("finish=", reading.finish_reason);
+    add("error=", reading.error_message);
+    add("unread=", reading.unread_member);
     if (reading.has_usage) {
         out += " usage=" + count(reading.prompt_tokens) + "/" + count(reading.completion_tokens) +
                "/" + count(reading.cached_tokens) + (reading.usage_is_running ? "+" : "");
@@ -112,9 +116,8 @@ class Client {
             block_ += bytes.substr(0, cut == 0 ? bytes.size() : cut);
             bytes.remove_prefix(cut == 0 ? bytes.size() : cut);
             if (cut != 0) {
-                const SseEvent event = dialect_.framing == Framing::sse
-                                           ? read_sse_event(block_, joined_)
-                                           : SseEvent{{}, block_, true};
+                const SseEvent event = read_cut_event(dialect_.framing, block_, joined_);
+                EXPECT_EQ(event.has_data && scanner_.cut_keep_alive(), false);
                 seen_ += event.has_data ? describe(dialect_.read(document_, event.name, event.data))
                                         : "ping";
                 seen_ += "\n";

@@ -67,6 +67,11 @@ ForecastRules forecast_rules(const RunFile& file) {
     return rules;
 }
 
+/// As its probes showed; without any, as its API says.
+bool has_end_mark(const PreflightFindings& findings, const Dialect& dialect) {
+    return findings.has_end_mark.value_or(dialect.has_end_mark);
+}
+
 }  // namespace
 
 AssemblerConfig assembler_config(const RunFile& file, const Plan& plan,
@@ -87,6 +92,9 @@ AssemblerConfig assembler_config(const RunFile& file, const Plan& plan,
     config.row_models = workload.models.empty() ? nullptr : &workload.models;
     config.output = options.request.output;
     config.stream = options.request.stream;
+    config.has_end_mark = has_end_mark(server.findings, *config.dialect);
+    config.against_has_end_mark =
+        server.against && has_end_mark(server.against->findings, *config.dialect);
     config.chunks = options.results.chunks;
     config.save_responses = options.results.save_responses;
     config.secrets = secrets_of(invocation.credentials.all);

@@ -36,6 +36,8 @@ void write_preflight(JsonWriter& json, const Server& server,
     json.key("has_usage").boolean(found.has_usage);
     json.key("has_cached_tokens").boolean(found.has_cached_tokens);
     json.key("has_token_ids").boolean(found.has_token_ids);
+    json.key("has_end_mark");
+    found.has_end_mark ? json.boolean(*found.has_end_mark) : json.null();
     json.key("ignore_eos").boolean(found.ignore_eos);
     json.key("stream_options").boolean(found.stream_options);
     json.key("length_asked").optional_integer(known(found.length_asked));

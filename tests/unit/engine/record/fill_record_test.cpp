@@ -141,6 +141,86 @@ TEST(FillRecord, CloseDelimitedNeedsAnEnding) {
     EXPECT_EQ(record_of(finish, Outcome::ok, true).outcome, Outcome::ok);
 }
 
+// Where the server's streams say that they have ended, one that does not was cut off, in every API;
+// each of the marks will do. Whole answers are complete when their framing is.
+TEST(FillRecord, StreamsNeedTheirEndMark) {
+    struct Case {
+        const char* api;
+        const char* token;
+        std::vector<const char*> ends;
+    };
+    const Case cases[] = {
+        {"openai-chat",
+         R"({"choices":[{"index":0,"delta":{"content":"a"}}]})",
+         {"[DONE]", R"({"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})",
+          R"({"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1}})"}},
+        {"dynamo", R"({"choices":[{"index":0,"delta":{"content":"a"}}]})", {"[DONE]"}},
+        {"openai-completions",
+         R"({"choices":[{"index":0,"text":"a"}],"usage":{"prompt_tokens":9,"completion_tokens":1}})",
+         {"[DONE]", R"({"choices":[{"index":0,"text":"","finish_reason":"length"}]})"}},
+        {"openai-responses",
+         R"({"type":"response.output_text.delta","delta":"a"})",
+         {R"({"type":"response.completed"})", R"({"type":"response.incomplete","response":{}})"}},
+        {"anthropic",
+         R"({"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}})",
+         {R"({"type":"message_stop"})",
+          R"({"type":"message_delta","delta":{"stop_reason":"end_turn"}})"}},
+        {"llamacpp",
+         R"({"content":"a","stop":false,"tokens_predicted":1})",
+         {R"({"content":"","stop":true})"}},
+        {"sglang",
+         R"({"text":"a","output_ids":[1],"meta_info":{"completion_tokens":1,"prompt_tokens":9}})",
+         {"[DONE]"}},
+        {"tgi",
+         R"({"token":{"id":1,"text":"a"},"details":null})",
+         {R"({"token":{"id":2,"text":"","special":true},"details":{"generated_tokens":2}})"}},
+        {"triton", R"({"text_output":"a"})", {"[DONE]"}},
+    };
+    for (const Case& one : cases) {
+        for (std::size_t i = 0; i <= one.ends.size(); ++i) {
+            ScriptTrace input(1);
+            AssemblerConfig config = input.config(one.api);
+            config.output = OutputRule::cap;
+            config.has_end_mark = true;
+            Assembler assembler(config);
+            assembler.begin({script_zero_ns});
+            Script row(assembler);
+            row.fire(0).head(1).data(2, one.token);
+            if (i < one.ends.size()) {
+                row.data(3, one.ends[i]);
+            }
+            const Record record = row.end(1000);
+            EXPECT_EQ(record.outcome, i < one.ends.size() ? Outcome::ok : Outcome::truncated)
+                << one.api << " " << i << " " << record.error.value_or("");
+            EXPECT_EQ(record.error.has_value(), i == one.ends.size());
+        }
+    }
+}
+
+// Usage counts wherever it stands, also behind the end marker; text there does not.
+TEST(FillRecord, UsageCountsBehindTheEndMarker) {
+    const Record record =
+        record_of([](Script& row) { row.head(1).text(2, "a").done(3).usage(4, 4).text(5, "b"); });
+    EXPECT_EQ(record.outcome, Outcome::ok);
+    EXPECT_EQ(record.output_tokens, 4);
+    EXPECT_EQ(record.tokens_source, TokensSource::usage);
+    EXPECT_EQ(record.usage_event_ns, 4);
+    EXPECT_EQ(record.chunk_ns.size(), 1u);
+}
+
+// A finish by which the server gives the request up is a failure, and what it counted stays.
+TEST(FillRecord, FailedFinishesAreFailures) {
+    const Record record = record_of([](Script& row) {
+        row.head(1).text(2, "a");
+        row.data(3, R"({"choices":[{"index":0,"delta":{},"finish_reason":"abort"}]})");
+        row.usage(4, 1).done(5);
+    });
+    EXPECT_EQ(record.outcome, Outcome::stream_error);
+    EXPECT_EQ(record.error, "abort");
+    EXPECT_EQ(record.finish_reason, "abort");
+    EXPECT_EQ(record.output_tokens, 1);
+}
+
 // The last event may lack its empty line when the framing is complete.
 TEST(FillRecord, LastEventMayLackItsEmptyLine) {
     const Record record = record_of(

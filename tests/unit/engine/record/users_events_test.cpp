@@ -170,7 +170,7 @@ TEST(UsersEvents, TellWhatWasCutOff) {
     EXPECT_FALSE(
         record_of(due, end_of(due.request, Outcome::cancelled,
                               event_payload_dropped | event_coalesced | event_entries_dropped |
-                                  event_comments | event_unfinished))
+                                  event_keep_alive | event_unfinished))
             .censored);
     const Record unsent = record_of(due, end_of(due.request, Outcome::not_sent, event_censored));
     EXPECT_FALSE(unsent.censored);

@@ -18,8 +18,8 @@ TEST(SseEvents, FollowTheStandard) {
     EXPECT_EQ(describe(": test stream\n\n"), "");
     EXPECT_EQ(describe("data: first event\nid: 1\n\n"), "=first event");
     EXPECT_EQ(describe("data:  third event\n\n"), "= third event");
-    EXPECT_EQ(describe("data\n\n"), "=");
-    EXPECT_EQ(describe("data\ndata\n\n"), "=\n");
+    EXPECT_EQ(describe("data\n\n"), "");  // an empty event is not dispatched
+    EXPECT_EQ(describe("data\ndata\n\n"), "\n");
     EXPECT_EQ(describe("data:test\n\n"), describe("data: test\n\n"));
     EXPECT_EQ(describe("event: add\ndata: 73857293\n\n"), "add=73857293");
     EXPECT_EQ(describe("event: a\nevent: b\ndata: x: y\n\n"), "b=x: y");
@@ -39,6 +39,31 @@ TEST(SseEvents, ToleratesItsSurroundings) {
     EXPECT_EQ(describe("data: a \t\n"), "=a \t");
     EXPECT_EQ(describe("DATA: a\ndata : b\n data: c\n"), "");
     EXPECT_EQ(describe({}), "");
+}
+
+// Blanks alone are no data, in any framing.
+TEST(SseEvents, TakesBlanksForNoData) {
+    std::string joined;
+    for (const char* const block : {"data:\n\n", "data: \n\n", "data:  \r\n", "data: \t\ndata:\n"}) {
+        EXPECT_FALSE(read_sse_event(block, joined).has_data) << block;
+    }
+    EXPECT_FALSE(read_cut_event(Framing::lines, " \r\n", joined).has_data);
+    EXPECT_TRUE(read_cut_event(Framing::lines, " {}\n", joined).has_data);
+    EXPECT_TRUE(read_cut_event(Framing::whole, "{\n\n}", joined).has_data);
+}
+
+// The first bytes tell an event stream from a page or a JSON text, at every split.
+TEST(SseEvents, KnowsHowAStreamBegins) {
+    for (const std::string stream : {"data: a", "\r\n\ndata:{}", ": ping", "event: x", "id:1",
+                                     "retry: 3", "\xEF\xBB\xBF\ndata: a"}) {
+        EXPECT_EQ(begins_event_stream(stream), true) << stream;
+        for (std::size_t bytes = 0; bytes < stream.size(); ++bytes) {
+            EXPECT_NE(begins_event_stream(stream.substr(0, bytes)), false) << stream << bytes;
+        }
+    }
+    for (const char* const other : {"{\"data\":1}", "<html>", "dat: a", "data {", " data: a", "Oops"}) {
+        EXPECT_EQ(begins_event_stream(other), false) << other;
+    }
 }
 
 // One line of data is not copied.

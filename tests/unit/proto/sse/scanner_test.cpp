@@ -23,8 +23,8 @@ std::string cut(Framing framing, const std::vector<std::string_view>& pieces) {
             block += bytes.substr(0, end == 0 ? bytes.size() : end);
             bytes.remove_prefix(end == 0 ? bytes.size() : end);
             if (end != 0) {
-                out += (scanner.cut_comments() ? "(" : "<") + block +
-                       (scanner.cut_comments() ? ")" : ">");
+                out += (scanner.cut_keep_alive() ? "(" : "<") + block +
+                       (scanner.cut_keep_alive() ? ")" : ">");
                 block.clear();
             }
         }
@@ -55,6 +55,15 @@ TEST(EventScanner, TellsCommentsFromEvents) {
     expect_cuts(Framing::sse, "data: a\n:c\n\n:\n\n", "<data: a\n:c\n\n>(:\n\n)");
     expect_cuts(Framing::sse, "\n\n: ping\n\n: pi", "(\n\n: ping\n\n): pi");
     expect_cuts(Framing::lines, ":\n{}\n", "<:\n><{}\n>");
+}
+
+// So is data without a value, and in NDJSON a line of blanks.
+TEST(EventScanner, TellsEmptyDataFromEvents) {
+    expect_cuts(Framing::sse, "data:\n\ndata: \n\ndata:  \r\r", "(data:\n\n)(data: \n\n)(data:  \r\r)");
+    expect_cuts(Framing::sse, "data:\n:c\ndata:\t\n\ndata: 1\n\n", "(data:\n:c\ndata:\t\n\n)<data: 1\n\n>");
+    expect_cuts(Framing::sse, "data:\ndata:x\n\ndata\n\n", "<data:\ndata:x\n\n>(data\n\n)");
+    expect_cuts(Framing::sse, "<html>\n\ndatum\n\n", "<<html>\n\n><datum\n\n>");
+    expect_cuts(Framing::lines, " \t\n{}\n", "( \t\n)<{}\n>");
 }
 
 // Blank lines open no event of their own and are not pending.
