@@ -113,6 +113,28 @@ Result<void> read_figure(std::string_view left, Threshold& out) {
     return {};
 }
 
+/// Why a threshold holds, or does not, whatever a run does; null: a run decides.
+const char* why_decided(const Threshold& threshold) {
+    const bool is_share = threshold.figure->unit == FigureUnit::share;
+    const double bound = threshold.bound;
+    const bool at_zero = bound <= 0;
+    const bool at_all = is_share && bound >= 1;
+    const Compare compare = threshold.compare;
+    if ((compare == Compare::above && at_all) || (compare == Compare::below && at_zero)) {
+        return is_share
+                   ? "never holds: a share is from 0 to 100 %; use a bound between them, as in "
+                     "\"errors > 1 %\""
+                   : "never holds: nothing is below 0; use a larger bound";
+    }
+    if ((compare == Compare::at_least && at_zero) || (compare == Compare::at_most && at_all)) {
+        return is_share
+                   ? "always holds: a share is from 0 to 100 %; use > or <, or a bound between "
+                     "them"
+                   : "always holds: nothing is below 0; use >, or a larger bound";
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 Result<Threshold> parse_figure(std::string_view text) {
@@ -157,12 +179,8 @@ Result<Threshold> parse_threshold(std::string_view text) {
 
 Result<Threshold> parse_fail_if(std::string_view text) {
     const Result<Threshold> threshold = parse_threshold(text);
-    if (threshold && threshold.value().figure->unit == FigureUnit::share &&
-        threshold.value().compare == Compare::above && threshold.value().bound >= 1) {
-        return remedy(
-            "never holds: a share of 1 is all of them; use a smaller one, as in \"errors > 1 %\"");
-    }
-    return threshold;
+    const char* const why = threshold ? why_decided(threshold.value()) : nullptr;
+    return why == nullptr ? threshold : Result<Threshold>(remedy(why));
 }
 
 Result<StopRule> parse_stop_rule(std::string_view text) {
@@ -171,6 +189,9 @@ Result<StopRule> parse_stop_rule(std::string_view text) {
     const Result<Threshold> threshold = parse_threshold(text.substr(0, at));
     if (!threshold) {
         return threshold.error();
+    }
+    if (const char* const why = why_decided(threshold.value()); why != nullptr) {
+        return remedy(why);
     }
     StopRule rule;
     rule.threshold = threshold.value();

@@ -12,7 +12,7 @@ namespace driftless {
 /// "ttft:p99 > 2s", "errors > 0.1 %", "completed < 240"; blanks count for nothing. A time needs its
 /// statistic and a unit. Errors: invalid; the `doing` is a clause with the remedy.
 Result<Threshold> parse_threshold(std::string_view text);
-/// The same as somebody types it now: one that can never hold is refused.
+/// The same as somebody types it now: one that no run decides is refused.
 Result<Threshold> parse_fail_if(std::string_view text);
 
 /// "ttft:p99", "errors": what a threshold measures, without a bound. Errors as above.

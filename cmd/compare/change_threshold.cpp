@@ -6,9 +6,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 
 #include "cmd/values.hpp"
+#include "engine/knee/floors.hpp"
 #include "engine/views/view_text.hpp"
 
 namespace driftless {
@@ -75,7 +77,7 @@ std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
 }
 
 Judged judge(const ChangeThreshold& threshold, const JudgedThreshold& found) {
-    if (found.doubt == Doubt::no_values || found.doubt == Doubt::below_floor) {
+    if (found.doubt == Doubt::no_values) {
         return Judged::fails;  // no figure: a server that nobody measured is not a good one
     }
     if (std::isnan(found.low) || std::isnan(found.high)) {
@@ -116,6 +118,77 @@ JudgedThreshold judge_one(const ChangeThreshold& threshold, const ComparedSides&
     return out;
 }
 
+/// The same requests, all of them as good as can be.
+std::vector<ComparedRun> without_failure(std::span<const ComparedRun> runs) {
+    std::vector<ComparedRun> out(runs.begin(), runs.end());
+    for (ComparedRun& run : out) {
+        for (ComparedRequest& one : run.requests) {
+            one.ok = true;
+            one.failed = false;
+            one.meets_slo = one.meets_slo ? std::optional(true) : std::nullopt;
+        }
+    }
+    return out;
+}
+
+/// Requests that a share of runs without a failure needs; 0: it passes, or has no interval.
+/// Nothing: no number shows that a share is exactly at its end.
+std::optional<std::uint64_t> share_needs(const ChangeThreshold& threshold,
+                                         const ComparedSides& sides,
+                                         const ComparisonOptions& options, std::uint64_t rows) {
+    const std::vector<ComparedRun> a = without_failure(sides.a);
+    const std::vector<ComparedRun> b = without_failure(sides.b);
+    const JudgedThreshold best = judge_one(threshold, {a, b}, options);
+    const double perfect = std::abs(best.value);
+    const double allowed = std::abs(threshold.bound - perfect);
+    if (best.judged != Judged::unsure || std::isnan(best.low)) {
+        return 0;
+    }
+    if (!(allowed > 0)) {
+        return std::nullopt;
+    }
+    // Without a failure the interval is as wide as 1 / (n + 2).
+    const double reached = threshold.above ? best.high - perfect : perfect - best.low;
+    return static_cast<std::uint64_t>(
+        std::ceil((static_cast<double>(rows) + 2) * std::abs(reached) / allowed));
+}
+
+std::string too_small(const ChangeThreshold& threshold, const ComparedSides& sides,
+                      const ComparisonOptions& options, bool unsure_fails) {
+    std::uint64_t rows = std::numeric_limits<std::uint64_t>::max();
+    for (const std::span<const ComparedRun> side : {sides.a, sides.b}) {
+        for (const ComparedRun& run : side) {
+            rows = std::min<std::uint64_t>(rows, run.requests.size());
+        }
+    }
+    const std::string head = "--fail-if \"" + threshold.text + "\" ";
+    const ComparedMetric& metric = threshold.metric;
+    const std::uint64_t floor =
+        metric.figure == ComparedFigure::value_percentile ? percentile_floor(metric.per_mille) : 0;
+    if (rows < floor) {
+        return fmt::format(
+            "{}needs {} requests in each run for its percentile, and one has {}; replay more rows, "
+            "or use a lower percentile or the mean",
+            head, floor, rows);
+    }
+    const bool needs_interval = unsure_fails && metric.unit() == MetricUnit::share;
+    const std::optional<std::uint64_t> needed =
+        needs_interval ? share_needs(threshold, sides, options, rows) : 0;
+    if (!needed) {
+        return head +
+               "cannot pass with --unsure fail: no number of requests shows that a share is "
+               "exactly "
+               "that; leave room, as in \"errors > 0.1 %\", or remove --unsure fail";
+    }
+    return *needed <= rows
+               ? ""
+               : fmt::format(
+                     "{}with --unsure fail needs about {} requests in each run: with {} even runs "
+                     "without a failure cannot pass, because the interval reaches beyond the "
+                     "bound; replay more rows, or remove --unsure fail",
+                     head, *needed, rows);
+}
+
 }  // namespace
 
 Result<ChangeThreshold> parse_change_threshold(std::string_view text) {
@@ -147,6 +220,10 @@ Result<ChangeThreshold> parse_change_threshold(std::string_view text) {
             return own.error();
         }
         out.bound = own.value();
+        const bool is_share = out.metric.unit() == MetricUnit::share;
+        if (is_share && (out.above ? out.bound >= 1 : out.bound <= 0)) {
+            return remedy("never holds: a share is from 0 to 100 %; use a bound between them");
+        }
         return out;
     }
     const std::optional<double> change = read_percent(bound.substr(1));
@@ -165,6 +242,16 @@ const char* name_of(Judged judged) {
             return "fails";
         case Judged::unsure:
             return "unsure";
+    }
+    return "";
+}
+
+std::string why_too_small(std::span<const ChangeThreshold> thresholds, const ComparedSides& sides,
+                          const ComparisonOptions& options, bool unsure_fails) {
+    for (const ChangeThreshold& threshold : thresholds) {
+        if (std::string why = too_small(threshold, sides, options, unsure_fails); !why.empty()) {
+            return why;
+        }
     }
     return "";
 }

@@ -48,6 +48,11 @@ struct ComparedSides {
     std::span<const ComparedRun> b;
 };
 
+/// Why a threshold cannot be judged by runs of this size, or under `--unsure fail` not be passed
+/// even without a failure, with the number of requests that it needs; else the empty text.
+std::string why_too_small(std::span<const ChangeThreshold> thresholds, const ComparedSides& sides,
+                          const ComparisonOptions& options, bool unsure_fails);
+
 std::vector<JudgedThreshold> judge_changes(std::span<const ChangeThreshold> thresholds,
                                            const ComparedSides& sides,
                                            const ComparisonOptions& options);

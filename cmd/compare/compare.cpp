@@ -107,7 +107,9 @@ int compare(const CompareCommand& command) {
     comparison.same_work = weight == Weight::told;
     const bool refused = weight == Weight::never || (weight == Weight::refused && !command.anyway);
     if (!refused) {
-        compare_rows(comparison, command.wish);
+        if (const std::string why = compare_rows(comparison, command.wish); !why.empty()) {
+            return refuse(why, exit_usage);
+        }
         if (!command.exports.take_stdout()) {
             std::fputs(comparison_screen(comparison, command.parts).c_str(), stdout);
         }

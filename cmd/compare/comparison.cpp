@@ -70,9 +70,13 @@ std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value) {
     return where_it_changed(comparison.requests, value, options);
 }
 
-void compare_rows(Comparison& comparison, const ComparisonWish& wish) {
+std::string compare_rows(Comparison& comparison, const ComparisonWish& wish) {
     const std::vector<ComparedRun> a = compared_of(comparison.a);
     const std::vector<ComparedRun> b = compared_of(comparison.b);
+    if (std::string why = why_too_small(wish.thresholds, {a, b}, wish.options, wish.unsure_fails);
+        !why.empty()) {
+        return why;
+    }
     const std::vector<ComparedMetric> metrics =
         wish.metrics.empty() ? shown_metrics(has_slo(comparison.a) && has_slo(comparison.b))
                              : wish.metrics;
@@ -84,6 +88,7 @@ void compare_rows(Comparison& comparison, const ComparisonWish& wish) {
     comparison.where = where_of(comparison, comparison.value);
     comparison.outputs = output_changes(comparison.a.front(), comparison.b.front());
     comparison.thresholds = judge_changes(wish.thresholds, {a, b}, wish.options);
+    return "";
 }
 
 }  // namespace driftless

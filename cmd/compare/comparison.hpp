@@ -49,7 +49,8 @@ const char* name_of(RowValue value);
 /// How `value` changed, by group, over the requests that all runs have.
 std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value);
 
-/// Fills everything below `same_work`; runs and differences must be there already.
-void compare_rows(Comparison& comparison, const ComparisonWish& wish);
+/// Fills everything below `same_work`; runs and differences must be there already. Returns why a
+/// threshold cannot be judged by runs of this size, or the empty text.
+[[nodiscard]] std::string compare_rows(Comparison& comparison, const ComparisonWish& wish);
 
 }  // namespace driftless

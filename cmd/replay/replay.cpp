@@ -32,6 +32,7 @@
 #include "cmd/replay/workload/share.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
+#include "proto/core/counted.hpp"
 
 namespace driftless {
 
@@ -49,6 +50,24 @@ std::string first_model(const Workload& workload) {
     return workload.models.empty() ? "" : workload.models.name_of(workload.plan.rows.front().row);
 }
 
+/// A `--fail-if` that holds even if every request gets its answer. How many users send is not known
+/// before.
+int check_thresholds(const ReplayOptions& options, const Workload& workload) {
+    const std::size_t rows = workload.plan.rows.size();
+    for (const Threshold& one : options.results.fail_if) {
+        const bool counts = one.figure->name == "completed" &&
+                            (one.compare == Compare::below || one.compare == Compare::at_most);
+        if (counts && workload.users.users == 0 && crosses(one, static_cast<double>(rows))) {
+            std::fprintf(stderr,
+                         "driftless: --fail-if \"%s\" holds even if all requests are answered: the "
+                         "plan has %s; replay more rows, or use a lower bound\n",
+                         one.text.c_str(), counted(rows, "row", "rows").c_str());
+            return exit_usage;
+        }
+    }
+    return exit_done;
+}
+
 /// What the flags ask of the trace, and an earlier run of both.
 int check_workload(const ReplayOptions& options, const Workload& workload,
                    const std::optional<EarlierRun>& earlier) {
@@ -61,6 +80,9 @@ int check_workload(const ReplayOptions& options, const Workload& workload,
     }
     if (code == exit_done) {
         code = check_budgets(options.sending, workload);
+    }
+    if (code == exit_done) {
+        code = check_thresholds(options, workload);
     }
     if (code == exit_done && earlier) {
         code =

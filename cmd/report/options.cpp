@@ -1,5 +1,6 @@
 #include "cmd/report/options.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "cmd/options_flags.hpp"
@@ -112,7 +113,9 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
     flags.value("--perfetto", "FILE", "a trace of all requests for ui.perfetto.dev (-: stdout)",
                 nullptr, parse_new_path, files.perfetto);
     try {
-        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+        std::vector<std::string> given = with_value_of_why(arguments);
+        std::reverse(given.begin(), given.end());
+        app.parse(std::move(given));
     } catch (const CLI::CallForHelp&) {
         line.kind = ReportCommandLine::Kind::help;
         line.text = help_of(app);

@@ -55,7 +55,7 @@ std::string PageReadings::end(const ReportedRun& run) {
 
 void PageReadings::write(JsonWriter& json, std::uint64_t stride) const {
     json.key("why");
-    write_why(json, why_);
+    write_why(json, why_, {});
     json.key("why_rows").begin_array();
     write_places(json, why_.slow_rows, stride);
     for (const WhyStatement& statement : why_.statements) {

@@ -72,9 +72,10 @@ std::string take_readings(const ReportReadings& readings, const ReportedRun& run
     }
     if (why.empty() && readings.why) {
         WhyFinding finding;
-        why = read_why(run, finding);
-        out.screen += printable_lines(why_screen(finding));
-        out.members += member("why", [&](JsonWriter& writer) { write_why(writer, finding); });
+        why = read_why(run, *readings.why, finding);
+        out.screen += printable_lines(why_screen(finding, *readings.why));
+        out.members +=
+            member("why", [&](JsonWriter& writer) { write_why(writer, finding, *readings.why); });
     }
     if (why.empty() && readings.trees) {
         TreeTotals totals;

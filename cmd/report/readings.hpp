@@ -2,12 +2,14 @@
 /// group, the steady part, why rows are slow. What was asked for, and printing it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cmd/report/groups.hpp"
 #include "cmd/report/reported_run.hpp"
 #include "engine/stats/goodput.hpp"
+#include "engine/stats/why_records.hpp"
 #include "engine/views/view.hpp"
 
 namespace driftless {
@@ -17,14 +19,14 @@ struct ReportReadings {
     std::vector<GroupKey> by;
     GoodputRules slos;  ///< each of some rows
     bool steady = false;
-    bool why = false;
+    std::optional<WhyWish> why;
     bool trees = false;
     bool certificate = false;
     std::string against;  ///< a trace; empty: none
 
     /// Any that stands below the summary.
     bool any_below() const {
-        return !by.empty() || !slos.empty() || steady || why || trees || certificate ||
+        return !by.empty() || !slos.empty() || steady || why.has_value() || trees || certificate ||
                !against.empty();
     }
 };

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <numeric>
+#include <vector>
 
 #include "proto/core/check.hpp"
 
@@ -16,6 +19,24 @@ double real(std::uint64_t count) {
 double log_choose(std::uint64_t of, std::uint64_t taken) {
     return std::lgamma(real(of) + 1) - std::lgamma(real(taken) + 1) -
            std::lgamma(real(of - taken) + 1);
+}
+
+/// Ranks from 0, less their mean.
+std::vector<double> centred_ranks(std::span<const double> values) {
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&values](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    std::vector<double> ranks(values.size());
+    for (std::size_t from = 0, to = 0; from < order.size(); from = to) {
+        while (to < order.size() && values[order[to]] == values[order[from]]) {
+            ++to;
+        }
+        for (std::size_t i = from; i < to; ++i) {
+            ranks[order[i]] = (real(from) + real(to) - real(order.size())) / 2;
+        }
+    }
+    return ranks;
 }
 
 }  // namespace
@@ -56,6 +77,24 @@ double mantel_haenszel_z(std::span<const Overlap> strata) {
                     (n * n * (n - 1));
     }
     return variance > 0 ? above / std::sqrt(variance) : 0;
+}
+
+double rank_correlation(std::span<const double> a, std::span<const double> b) {
+    CHECK(a.size() == b.size());
+    const std::vector<double> ranks_a = centred_ranks(a);
+    const std::vector<double> ranks_b = centred_ranks(b);
+    const auto product = [](const std::vector<double>& x, const std::vector<double>& y) {
+        return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+    };
+    const double spread = std::sqrt(product(ranks_a, ranks_a) * product(ranks_b, ranks_b));
+    return spread > 0 ? product(ranks_a, ranks_b) / spread : 0;
+}
+
+double log10_two_sided(double z) {
+    constexpr double far = 30;  // erfc underflows beyond 38; here the first term is exact to 0.001
+    return z < far ? std::log10(std::erfc(z / std::numbers::sqrt2))
+                   : -z * z / 2 * std::numbers::log10e -
+                         std::log10(z * std::sqrt(std::numbers::pi / 2));
 }
 
 }  // namespace driftless

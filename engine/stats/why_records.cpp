@@ -23,16 +23,34 @@ std::string tenth_mark(std::size_t tenth) {
     return "were sent in tenth " + std::to_string(tenth + 1) + " of the run";
 }
 
+template <auto Member>
+std::optional<double> ns_of(const Record& record) {
+    return record.*Member ? std::optional(static_cast<double>(*(record.*Member))) : std::nullopt;
+}
+
+constexpr WhyFigure figures[] = {{"ttft", "TTFT", ns_of<&Record::ttft_ns>},
+                                 {"ttft_due", "TTFT from due", ns_of<&Record::ttft_due_ns>},
+                                 {"tpot", "TPOT", ns_of<&Record::tpot_ns>},
+                                 {"e2e", "E2E", ns_of<&Record::e2e_ns>},
+                                 {"drift", "drift", ns_of<&Record::drift_ns>}};
+
 }  // namespace
+
+const WhyFigure* find_why_figure(std::string_view name) {
+    const auto* const found = std::find_if(std::begin(figures), std::end(figures),
+                                           [name](const auto& one) { return name == one.name; });
+    return found == std::end(figures) ? nullptr : found;
+}
 
 void WhyRecords::add(const Record& record) {
     const std::uint32_t place = added_++;
-    if (record.phase != Phase::profile || !record.ttft_ns || !record.fired_ns) {
+    const std::optional<double> ns = wish_.figure->ns(record);
+    if (record.phase != Phase::profile || !ns || !record.fired_ns) {
         return;
     }
     place_.push_back(place);
-    const auto row = static_cast<std::uint32_t>(ttft_ns_.size());
-    ttft_ns_.push_back(static_cast<double>(*record.ttft_ns));
+    const auto row = static_cast<std::uint32_t>(ns_.size());
+    ns_.push_back(*ns);
     due_ns_.push_back(record.due_ns);
     fired_ns_.push_back(static_cast<double>(*record.fired_ns));
     const double input = record.prompt_tokens ? number_or_unknown(record.prompt_tokens)
@@ -43,6 +61,7 @@ void WhyRecords::add(const Record& record) {
     const double expected = record.expected_cached_server
                                 ? number_or_unknown(record.expected_cached_server)
                                 : number_or_unknown(record.expected_cached_tokens);
+    cached_.push_back(cached);
     missed_.push_back(expected - cached);
     fresh_.push_back(input - expected);
     inflight_.push_back(number_or_unknown(record.inflight));
@@ -73,19 +92,28 @@ void WhyRecords::add(const Record& record) {
     }
 }
 
-void WhyRecords::add_size_questions(std::vector<WhyQuestion>& out) const {
-    add_number_questions(out, "input", "had a prompt of {} tokens or more", input_);
-    add_number_questions(out, "output", "had an answer of {} tokens or more", output_);
-    add_number_questions(out, "fresh", "had {} or more prompt tokens that no cache could hold",
-                         fresh_);
-    std::vector<std::uint32_t> missed;
+void WhyRecords::add_size_questions(WhyQuestions& out) const {
+    add_number_questions(out, "prompt tokens", "had a prompt of {} tokens or more", input_);
+    add_number_questions(out, "answer tokens", "had an answer of {} tokens or more", output_);
+    add_number_questions(out, "prompt tokens that no cache could hold",
+                         "had {} or more prompt tokens that no cache could hold", fresh_);
+    std::vector<double> uncached;
+    std::vector<std::uint32_t> missed, none;
     for (std::size_t i = 0; i < missed_.size(); ++i) {
+        uncached.push_back(input_[i] - cached_[i]);
         if (missed_[i] > 0) {
             missed.push_back(static_cast<std::uint32_t>(i));
         }
+        if (cached_[i] == 0) {
+            none.push_back(static_cast<std::uint32_t>(i));
+        }
     }
-    out.push_back({"missed", "missed tokens that an endless cache would have held", missed});
-    add_number_questions(out, "missed",
+    add_number_questions(out, "prompt tokens that were not cached",
+                         "had {} or more prompt tokens that were not cached", uncached);
+    out.marks.push_back({"cached", "had no cached tokens", none});
+    constexpr const char* family = "missed tokens that an endless cache would have held";
+    out.marks.push_back({family, family, missed});
+    add_number_questions(out, family,
                          "missed {} or more tokens that an endless cache would have held", missed_);
 }
 
@@ -106,10 +134,11 @@ std::vector<double> WhyRecords::burst_places() const {
     return places;
 }
 
-void WhyRecords::add_place_questions(std::vector<WhyQuestion>& out) const {
-    add_number_questions(out, "burst", "came after {} or more others within 10 ms", burst_places());
-    add_number_questions(out, "inflight", "were sent while {} or more others were in flight",
-                         inflight_);
+void WhyRecords::add_place_questions(WhyQuestions& out) const {
+    add_number_questions(out, "others within 10 ms before it",
+                         "came after {} or more others within 10 ms", burst_places());
+    add_number_questions(out, "requests in flight when it was sent",
+                         "were sent while {} or more others were in flight", inflight_);
     add_value_questions(out, "turn", "were the {} turn of their session", turn_);
     if (fired_ns_.empty()) {
         return;
@@ -122,11 +151,11 @@ void WhyRecords::add_place_questions(std::vector<WhyQuestion>& out) const {
             static_cast<std::uint32_t>(i));
     }
     for (std::size_t tenth = 0; tenth < tenths.size(); ++tenth) {
-        out.push_back({"time", tenth_mark(tenth), std::move(tenths[tenth])});
+        out.marks.push_back({"time", tenth_mark(tenth), std::move(tenths[tenth])});
     }
 }
 
-void WhyRecords::add_server_questions(std::vector<WhyQuestion>& out) const {
+void WhyRecords::add_server_questions(WhyQuestions& out) const {
     if (servers_.empty()) {
         return;
     }
@@ -149,34 +178,38 @@ void WhyRecords::add_server_questions(std::vector<WhyQuestion>& out) const {
             behind == servers_.end() ? unknown : behind->preemptions.value_or(unknown);
         preempted.push_back(later - value(&WhyServer::preemptions));
     }
-    add_number_questions(out, "waiting",
+    add_number_questions(out, "requests that waited at the servers",
                          "were sent while {} or more requests waited at the servers", waiting);
-    add_number_questions(out, "running", "were sent while {} or more requests ran at the servers",
-                         running);
-    add_number_questions(out, "kv_usage", "were sent while the KV usage was {} or more", kv_usage);
-    add_number_questions(out, "preemptions", "were sent in a period of {} or more preemptions",
-                         preempted);
+    add_number_questions(out, "requests that ran at the servers",
+                         "were sent while {} or more requests ran at the servers", running);
+    add_number_questions(out, "the KV usage", "were sent while the KV usage was {} or more",
+                         kv_usage);
+    add_number_questions(out, "preemptions of its period",
+                         "were sent in a period of {} or more preemptions", preempted);
 }
 
-void WhyRecords::add_own_questions(std::vector<WhyQuestion>& out) const {
+void WhyRecords::add_own_questions(WhyQuestions& out) const {
     add_value_questions(out, "url", "were sent to {}", url_);
     add_value_questions(out, "model", "asked for the model {}", model_);
     add_value_questions(out, "connection", "used connection {}", connection_);
     add_value_questions(out, "connection state", "used a connection that was {}", state_);
     for (std::size_t i = 0; i < header_names_.size(); ++i) {
         std::vector<std::string> values = headers_[i];
-        values.resize(ttft_ns_.size());
+        values.resize(ns_.size());
         add_value_questions(out, "header " + header_names_[i],
                             "were answered with " + header_names_[i] + " {}", values);
     }
-    add_number_questions(out, "drift", "were sent {} ns or more after their due instant",
-                         drift_ns_);
-    out.push_back({"tainted", "are tainted: the client was late or lost something", tainted_});
-    out.push_back({"coalesced", "had chunks that shared a receive", coalesced_});
+    if (wish_.figure != find_why_figure("drift")) {
+        add_number_questions(out, "drift", "were sent {} ns or more after their due instant",
+                             drift_ns_);
+    }
+    out.marks.push_back(
+        {"tainted", "are tainted: the client was late or lost something", tainted_});
+    out.marks.push_back({"coalesced", "had chunks that shared a receive", coalesced_});
 }
 
-std::vector<WhyQuestion> WhyRecords::questions() const {
-    std::vector<WhyQuestion> out;
+WhyQuestions WhyRecords::questions() const {
+    WhyQuestions out;
     add_size_questions(out);
     add_place_questions(out);
     add_server_questions(out);
@@ -185,7 +218,7 @@ std::vector<WhyQuestion> WhyRecords::questions() const {
 }
 
 WhyFinding WhyRecords::finding() {
-    WhyFinding finding = ask_why(ttft_ns_, questions());
+    WhyFinding finding = ask_why(ns_, questions(), wish_.share);
     const auto among_all = [this](std::vector<std::uint32_t>& rows) {
         for (std::uint32_t& row : rows) {
             row = place_[row];

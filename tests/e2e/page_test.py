@@ -4,6 +4,7 @@ other file, and runs nothing but its own script, whatever the server said."""
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -83,7 +84,23 @@ class PageOfARun(Case):
             if prompt:
                 least = int(prompt.group(1))
                 self.assertEqual(set(rows), {i for i, one in enumerate(records) if one["prompt_tokens"] >= least})
+        (_, (_, script)) = page.scripts
+        self.expect_due_instants(script, records)
         self.assertEqual(page.data["cache_size"], {"tokens": 64 * 512, "caches": 1, "metric": "vllm:cache_config_info"})
+
+    def expect_due_instants(self, script, records):
+        """A drift over the edge of an interval moves no row into the next one; a late row is drawn when it left."""
+        if shutil.which("node") is None:
+            return
+        begin = script.index("function firedAndLate")
+        function = script[begin:script.index("\n}\n", begin) + 2]
+        due = [record["due_ns"] / 1e9 for record in records] + [1.9999, 1.9999]
+        fired = [record["fired_ns"] / 1e9 for record in records] + [2.0003, 2.5]
+        call = f"firedAndLate({due}, {fired}, {list(range(len(due)))}, 0.2)"
+        found = json.loads(subprocess.run(
+            ["node", "-e", f"{function};const o={call};console.log(JSON.stringify([[...o.fired],[...o.late]]))"],
+            capture_output=True, text=True, check=True).stdout)
+        self.assertEqual(found, [due[:-1], [2.5]])
 
     def test_words_of_others_do_nothing(self):
         """In an error, in a header, in the name of the model, in a label and in the name of the trace."""

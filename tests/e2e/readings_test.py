@@ -177,7 +177,20 @@ class Readings(Case):
         within = sum(steady["begin_ns"] <= s < steady["end_ns"] for s in stamps)
         self.assertAlmostEqual(steady["window"]["output_throughput"] * length, within)
         self.assertEqual(told["why"]["rows"], 240)
-        self.assertEqual(told["why"]["slow"], 5)
+        self.assertEqual(told["why"]["slow"], 20)
+        tpot = reading(run.folder, "--why", "tpot:10%")["why"]
+        self.assertEqual((tpot["metric"], tpot["slow"]), ("tpot", 24))
+        slowest = sorted((r["tpot_ns"] for r in records if r["tpot_ns"] is not None), reverse=True)
+        self.assertAlmostEqual(tpot["slow_from_ms"], slowest[23] / 1e6)
+        # An answer takes as long as it has tokens: no mark of a few rows says so, the ranks of all do.
+        e2e = reading(run.folder, "--why", "e2e")["why"]
+        self.assertEqual(e2e["correlations"][0]["with"], "answer tokens")
+        self.assertGreater(e2e["correlations"][0]["rank_correlation"], 0.9)
+        self.assertEqual(report("--why", run.folder).returncode, 0)
+        for wrong in ("itl", "60%", "tpot:", "ttft:p99"):
+            refused = report(run.folder, "--why", wrong)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(f'--why "{wrong}" is not what --why takes; use ttft, ttft_due, tpot, e2e', refused.stderr)
         self.assertEqual(told["trees"]["trees"], 0)
         self.assertEqual(told["trees"]["requests_alone"], 240)
         certificate = told["certificate"]

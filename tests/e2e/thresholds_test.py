@@ -52,6 +52,13 @@ class Thresholds(Case):
         run = self.replay(SAMPLE, "--dry-run", "--fail-if", "ttft:p99 > 2")
         self.assertEqual(run.code, 2)
         self.assertIn('--fail-if "ttft:p99 > 2" needs a bound with its unit', run.complained)
+        # A rule that no answer can pass is refused before anything is sent.
+        run = self.replay(SAMPLE, "--dry-run", "--limit", 10, "--fail-if", "completed < 11")
+        self.assertEqual(run.code, 2)
+        self.assertIn('--fail-if "completed < 11" holds even if all requests are answered: the plan has 10 rows',
+                      run.complained)
+        run = self.replay(SAMPLE, "--dry-run", "--limit", 10, "--fail-if", "completed < 10")
+        self.assertEqual(run.code, 0, run.complained)
 
 
 if __name__ == "__main__":

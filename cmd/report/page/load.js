@@ -10,7 +10,6 @@ function addLoad() {
       "all of them; double-click to show the whole run again.",
   );
   const sent = indexes(requests.rows, (row) => !Number.isNaN(stamps.fired[row]));
-  const fired = column(stamps.fired, sent);
   const ended = stamps.ended.filter((at) => !Number.isNaN(at));
   // What was not sent was due where something held it back, and was not yet due where the run had ended.
   const due = column(
@@ -22,7 +21,9 @@ function addLoad() {
   );
   new Chart(part.grid, {
     title: "Requests per second",
-    note: "due, fired and ended per interval of equal length",
+    note:
+      "due, fired and ended per interval of equal length; a request that left less than a tenth of one late counts " +
+      "as fired where it was due, a later one as late when it left",
     x: timeAxis,
     y: countAxis("linear", "requests/s"),
     layers(from, to) {
@@ -34,15 +35,18 @@ function addLoad() {
         ...rateSteps(bins, binned(bins, at)),
         ...more,
       });
+      // By the instants when they left, a drift of microseconds would move rows over the edge of an interval.
+      const { fired, late } = firedAndLate(stamps.due, stamps.fired, sent, bins.width / 10);
       return [
         curve(due, "due", "grey", { width: 3 }),
         curve(fired, "fired", "blue"),
+        late.length > 0 && curve(late, "late", "red"),
         curve(ended, "ended", "orange"),
       ];
     },
   });
   addTokens(part);
-  const open = openOver(fired, column(stamps.ended, sent));
+  const open = openOver(column(stamps.fired, sent), column(stamps.ended, sent));
   const trees = liveTrees();
   new Chart(part.grid, {
     title: "In flight",

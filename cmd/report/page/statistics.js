@@ -80,6 +80,16 @@ function binnedSpread(bins, from, to, weights) {
 const binMiddles = (bins) =>
   Float64Array.from({ length: bins.count }, (_, i) => bins.first + (i + 0.5) * bins.width);
 
+// Of the rows that left: those that left at most `slack` after they were due, at their due instants; the later
+// ones when they left.
+function firedAndLate(due, fired, rows, slack) {
+  const isLate = (row) => fired[row] - due[row] > slack;
+  return {
+    fired: Float64Array.from(rows.filter((row) => !isLate(row)), (row) => due[row]),
+    late: Float64Array.from(rows.filter(isLate), (row) => fired[row]),
+  };
+}
+
 // A curve of steps from sums by bin, per second of the bin.
 function rateSteps(bins, sums) {
   const x = [];

@@ -14,11 +14,14 @@ function addWhy() {
   const part = addPart(
     "why",
     "Why slow",
-    "What the slowest 1 % of first tokens have in common, least likely by chance first. A statement says what slow " +
-      "rows have in common; it does not prove a cause.",
+    "What the rows with the slowest first tokens have in common, least likely by chance first. A statement says " +
+      "what slow rows have in common; it does not prove a cause. driftless report --why takes other times and shares.",
   );
   if (why.slow === 0) {
-    addLine(part, `Not computed: ${plural(why.rows, "row has", "rows have")} a TTFT, but 200 are needed.`);
+    addLine(
+      part,
+      `Not computed: ${plural(why.rows, "row has", "rows have")} a TTFT, but ${why.rows_needed} are needed.`,
+    );
     return;
   }
   part.insertBefore(
@@ -34,11 +37,14 @@ function addWhy() {
   const slowest = markButton("the slowest", data.why_rows[0]);
   const box = make("div", { class: "choice" }, slowest);
   part.insertBefore(box, part.grid);
-  if (why.statements.length === 0) {
-    addLine(part, "Nothing distinguishes them: no property in the records goes with them.");
-    return;
-  }
-  part.append(whyTable());
+  if (why.statements.length > 0) part.append(whyTable());
+  else addLine(part, `${why.nothing_found[0].toUpperCase()}${why.nothing_found.slice(1)}.`);
+  for (const one of why.correlations.slice(0, 3))
+    addLine(
+      part,
+      `Over all rows the TTFT ${one.rank_correlation > 0 ? "rises" : "falls"} with ${one.with} ` +
+        `(rank correlation ${one.rank_correlation.toFixed(2)}).`,
+    );
 }
 
 function whyTable() {

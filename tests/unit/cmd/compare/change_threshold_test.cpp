@@ -47,6 +47,8 @@ TEST(ChangeThreshold, SaysWhatIsWrong) {
     EXPECT_NE(remedy("ttft:p99 > +-5 %").find("a change in percent"), std::string::npos);
     EXPECT_NE(remedy("ttft:p99 > + %").find("a change in percent"), std::string::npos);
     EXPECT_NE(remedy("errors > 101 %").find("from 0 to 100 %"), std::string::npos);
+    EXPECT_NE(remedy("errors > 100 %").find("never holds"), std::string::npos);
+    EXPECT_NE(remedy("good < 0 %").find("never holds"), std::string::npos);
     EXPECT_NE(remedy("goodput < 3").find("cannot have an absolute bound"), std::string::npos);
 }
 
@@ -97,7 +99,45 @@ TEST_F(Judging, ByTheIntervalAndNotByThePoint) {
 
 TEST_F(Judging, WhatNobodyMeasuredFails) {
     EXPECT_EQ(judged("tpot:p50 > +5 %"), Judged::fails);
-    EXPECT_EQ(judged("ttft:p99.9 > +5 %"), Judged::fails);  // too few values: no figure
+    EXPECT_EQ(judged("ttft:p99.9 > +5 %"), Judged::unsure);  // too few values: no figure
+}
+
+/// What 200 requests cannot say is refused, with the number that can.
+TEST_F(Judging, OfRunsThatAreTooSmall) {
+    ComparisonOptions options;
+    options.resamples = 400;
+    const auto why = [&](const char* text, bool unsure_fails, const ComparedRun& b) {
+        const ChangeThreshold threshold = parsed(text);
+        return why_too_small({&threshold, 1}, {{&a_, 1}, {&b, 1}}, options, unsure_fails);
+    };
+    ASSERT_EQ(b_.requests.size(), 200U);
+    EXPECT_NE(why("ttft:p99 > +5 %", false, b_).find("needs 662 requests"), std::string::npos);
+    EXPECT_EQ(why("ttft:p95 > +5 %", false, b_), "");  // 130
+    EXPECT_EQ(why("errors > 0.1 %", false, b_), "");
+    for (const char* text : {"errors > 0.1 %", "errors > +0.1 %"}) {
+        const std::string said = why(text, true, b_);
+        const std::size_t at = said.find("about ");
+        ASSERT_NE(at, std::string::npos) << said;
+        const auto needed = static_cast<std::size_t>(std::stoul(said.substr(at + 6)));
+        EXPECT_NEAR(static_cast<double>(needed), 2770, 30) << said;
+        // So many are enough, and a few less are not.
+        ComparedRun many = b_;
+        for (ComparedRun* const run : {&a_, &many}) {
+            run->requests.resize(needed, run->requests.front());
+            for (std::size_t i = 0; i < needed; ++i) {
+                run->requests[i].key = i;
+                run->requests[i].tree = 0;
+            }
+        }
+        EXPECT_EQ(why(text, true, many), "");
+        many.requests.resize(needed - 40);
+        EXPECT_NE(why(text, true, many), "");
+        a_ = made_side(1).compared;
+    }
+    EXPECT_EQ(why("errors > 0 %", false, b_), "");
+    EXPECT_NE(why("errors > 0 %", true, b_).find("no number of requests"), std::string::npos);
+    EXPECT_EQ(why("errors > 5 %", true, b_), "");
+    EXPECT_EQ(why("ttft:mean > +5 %", true, b_), "");
 }
 
 }  // namespace

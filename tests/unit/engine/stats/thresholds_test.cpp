@@ -92,6 +92,12 @@ TEST(Thresholds, RefuseWhatNeverHoldsWhereItIsTyped) {
         ASSERT_FALSE(typed) << text;
         EXPECT_TRUE(std::string_view(typed.error().doing).starts_with("never holds")) << text;
     }
+    EXPECT_FALSE(parse_stop_rule("errors > 100 %"));
+    for (const char* text : {"errors >= 0 %", "completed >= 0", "good <= 100 %"}) {
+        const Result<Threshold> typed = parse_fail_if(text);
+        ASSERT_FALSE(typed) << text;
+        EXPECT_TRUE(std::string_view(typed.error().doing).starts_with("always holds")) << text;
+    }
     for (const char* text : {"errors >= 1", "good < 1", "errors > 99.9 %", "completed > 1"}) {
         EXPECT_TRUE(parse_fail_if(text)) << text;
     }
