@@ -72,15 +72,29 @@ void Connecting::submit_connect(Lane& lane) {
                              parts_.loop.driver().now() + parts_.settings.timeouts.connect);
 }
 
-// Once: it ends the connect, or comes when that ends by itself. Asked again and again, each would
-// end at once, and the loop would see nothing else.
 void Connecting::cancel_connect(Lane& lane) {
-    if ((!lane.timed_out && !lane.broken) || !lane.connect.in_flight() || lane.cancelled) {
+    if ((lane.timed_out || lane.broken) && lane.connect.in_flight()) {
+        cancel(lane, lane.connect);
+    }
+}
+
+// A shutdown may have been missed (engine/io/README.md, "Lost ends").
+void Connecting::cancel_held(Lane& lane) {
+    Op& held = lane.receive.in_flight() ? lane.receive : lane.send;
+    if (held.in_flight() && lane.socket.open()) {
+        cancel(lane, held);
+    }
+}
+
+// Once: it ends the operation, or comes when that ends by itself. Asked again and again, each would
+// end at once, and the loop would see nothing else.
+void Connecting::cancel(Lane& lane, Op& op) {
+    if (lane.cancel.in_flight() || lane.cancelled == &op) {
         return;
     }
-    lane.cancelled = true;
+    lane.cancelled = &op;
     lane.cancel.spec.kind = OpKind::cancel;
-    lane.cancel.spec.target = &lane.connect;
+    lane.cancel.spec.target = &op;
     parts_.loop.driver().submit(lane.cancel);
 }
 
@@ -117,8 +131,10 @@ Task<void> Connecting::disconnect(Lane& lane) {
         parts_.loop.driver().shutdown(lane.socket);
     }
     stamps_.disarm(lane);
-    while (lane.receive.in_flight() || lane.send.in_flight() || lane.stamps.in_flight() ||
-           lane.stamps_cancel.in_flight()) {
+    lane.cancelled = nullptr;
+    while (lane.receive.in_flight() || lane.send.in_flight() || lane.cancel.in_flight() ||
+           lane.stamps.in_flight() || lane.stamps_cancel.in_flight()) {
+        cancel_held(lane);
         co_await lane.progress.wait();
     }
     if (lane.socket.open()) {
