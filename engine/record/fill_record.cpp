@@ -91,6 +91,7 @@ std::string message_of(const Record& record, const RowState& state, const EndInf
     }
     const bool is_alert = end.outcome == Outcome::bad_http && is_of_tls_port(state.head);
     if (is_alert || is_of_tls_port(text)) {
+        text.erase(text.find_last_not_of(" \r\n") + 1);
         text += (text.empty() ? "the answer is a TLS alert" : "") +
                 std::string("; use https:// in --url");
     }

@@ -226,7 +226,7 @@ class Tls(Case):
         said = b"HTTP/1.0 400 Bad Request\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(words), words)
         for answer in (b"\x15\x03\x03\x00\x02\x02\x32", said):
             with RawServer([answer]) as server:
-                run = self.replay(self.one_row(), "--url", server.url, *NO_PREFLIGHT)
+                run = self.replay(self.one_row(), "--url", server.url, "--metrics", "none", *NO_PREFLIGHT)
             self.assertIn("; use https:// in --url", run.records()[0]["error"])
 
     def outcome_of(self, answer, end):
