@@ -110,6 +110,18 @@ Result<GoodputRule> parse_goodput_rule(std::string_view text) {
                   : Result<GoodputRule>(limits.error());
 }
 
+GoodputRules with_rules(GoodputRules asked, const GoodputRules& before) {
+    for (const GoodputRule& rule : before) {
+        const bool is_asked = std::any_of(asked.begin(), asked.end(), [&](const GoodputRule& one) {
+            return group_text(one) == group_text(rule);
+        });
+        if (!is_asked) {
+            asked.push_back(rule);
+        }
+    }
+    return asked;
+}
+
 std::string repeated_goodput(const GoodputRules& rules) {
     const auto common =
         std::count_if(rules.begin(), rules.end(), [](const auto& rule) { return !rule.key; });

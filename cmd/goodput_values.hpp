@@ -19,6 +19,9 @@ Result<GoodputRule> parse_group_goodput(std::string_view text);
 /// One or the other. Errors: invalid.
 Result<GoodputRule> parse_goodput_rule(std::string_view text);
 
+/// What is asked, and what `before` says of other rows.
+GoodputRules with_rules(GoodputRules asked, const GoodputRules& before);
+
 /// Why rules for all rows that are given more than once cannot stand together, or the empty text.
 std::string repeated_goodput(const GoodputRules& rules);
 /// Why the rules cannot stand together in a run that keeps these columns of its trace, or the

@@ -17,9 +17,9 @@ namespace {
 constexpr const char* description =
     "Finds the highest load at which a server meets an SLO. Each probe is an ordinary replay at "
     "one\n"
-    "load, in its own folder; all replay the same rows with the same seed. Flags after -- are "
-    "passed\n"
-    "to replay.\n";
+    "load, in its own folder. All have one seed and take the rows in the same order; with "
+    "--duration\n"
+    "or --for a higher load plays more of them. Flags after -- are passed to replay.\n";
 
 constexpr const char* footer =
     R"(Loads:

@@ -226,7 +226,7 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
     };
     std::for_each(keys.begin(), keys.end(), add);
     for (const GoodputRule& slo : slos) {
-        if (keys.empty()) {
+        if (keys.empty() && slo.key) {
             add(*slo.key);
         }
     }
@@ -234,8 +234,7 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
     if (!why.empty()) {
         return why;
     }
-    GoodputRules rules = slos;  // what is asked here goes before what the run was told
-    rules.insert(rules.end(), run.figures.goodput_rules.begin(), run.figures.goodput_rules.end());
+    const GoodputRules& rules = run.figures.goodput_rules;  // what is asked here among them
     JsonDocument document;
     OwnNames own;
     why = each_record(run, [&](const Record& record) {

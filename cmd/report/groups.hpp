@@ -37,8 +37,8 @@ struct GroupTable {
 
 const std::vector<GroupColumn>& group_columns();
 
-/// A table for each key, and where none is given for each key of the limits (`slos`: each has one).
-/// Returns why the records cannot be read, or the empty text.
+/// A table for each key, and where none is given for each key of the limits (`slos`; those of `run`
+/// are judged by). Returns why the records cannot be read, or the empty text.
 std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& keys,
                          const GoodputRules& slos, std::vector<GroupTable>& out);
 

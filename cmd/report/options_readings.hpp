@@ -28,8 +28,10 @@ inline void add_reading_flags(Flags& flags, ReportReadings& readings) {
                 nullptr, parse_view, readings.view);
     flags.values("--by", "KEY", "tables by group: phase, turn, url, kept.NAME, input:4, ..",
                  parse_group_key, readings.by);
-    flags.values("--goodput", "LIMITS", "for some rows: \"tier=gold ttft:200\" (a kept column)",
-                 parse_group_goodput, readings.slos);
+    flags.values("--goodput", "LIMITS",
+                 "\"ttft:200 tpot:50\" in ms [the run's own], or for some rows: \"tier=gold\n"
+                 "ttft:200\" (a kept column)",
+                 parse_goodput_rule, readings.slos);
     flags.on_off("--steady", "the steady part of the run next to the whole", readings.steady);
     flags.value("--why", "[WHAT]",
                 "what distinguishes the slowest rows from the rest: --why, --why 10%,\n"
@@ -62,7 +64,7 @@ inline std::string why_not_readings(const ReportReadings& readings) {
     if (readings.view != nullptr && readings.any_below()) {
         return "--view prints only another tool's figures; remove the other flags";
     }
-    return "";
+    return repeated_goodput(readings.slos);
 }
 
 }  // namespace driftless

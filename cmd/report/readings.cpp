@@ -60,7 +60,7 @@ std::string take_readings(const ReportReadings& readings, const ReportedRun& run
         return take_view(*readings.view, run, json, out);
     }
     std::string why;
-    if (!readings.by.empty() || !readings.slos.empty()) {
+    if (readings.any_groups()) {
         why = take_groups(readings, run, out);
     }
     if (why.empty() && readings.steady) {

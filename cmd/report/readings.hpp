@@ -2,6 +2,7 @@
 /// group, the steady part, why rows are slow. What was asked for, and printing it.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,16 +18,22 @@ namespace driftless {
 struct ReportReadings {
     const View* view = nullptr;  ///< nullptr: none
     std::vector<GroupKey> by;
-    GoodputRules slos;  ///< each of some rows
+    GoodputRules slos;  ///< before those of the run; of some rows each is a table, too
     bool steady = false;
     std::optional<WhyWish> why;
     bool trees = false;
     bool certificate = false;
     std::string against;  ///< a trace; empty: none
 
+    /// A table by group.
+    bool any_groups() const {
+        return !by.empty() || std::any_of(slos.begin(), slos.end(), [](const GoodputRule& one) {
+            return one.key.has_value();
+        });
+    }
     /// Any that stands below the summary.
     bool any_below() const {
-        return !by.empty() || !slos.empty() || steady || why.has_value() || trees || certificate ||
+        return any_groups() || steady || why.has_value() || trees || certificate ||
                !against.empty();
     }
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/goodput_values.hpp"
 #include "cmd/report/exports.hpp"
 #include "cmd/report/options.hpp"
 #include "cmd/report/readings.hpp"
@@ -110,6 +111,7 @@ int report(const ReportCommand& command) {
     if (const std::string why = read_run(folder, facts); !why.empty()) {
         return refuse(why, exit_usage);
     }
+    facts.goodput = with_rules(command.readings.slos, facts.goodput);
     RebuiltRun rebuilt(std::move(facts));
     std::string why;
     if (const int code = rebuild(folder, command.fail_if, rebuilt, why); code != exit_done) {

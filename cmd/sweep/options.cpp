@@ -38,8 +38,9 @@ Examples:
   driftless sweep plan.toml --dry-run
   driftless sweep --resume sweeps/20261121T062957Z
 
-Exit codes: 0 done (cells that failed are data), 2 usage, 3 input refused, 5 no cell ran to its end,
-7 the host lacks something or fails, 8 a cell's --fail-if or --stop-when holds, 130 interrupted.)";
+Exit codes: 0 done (cells and hooks that failed are data), 2 usage, 3 input refused, 5 no cell ran
+to its end, 7 the host lacks something or fails, 8 a cell's --fail-if or --stop-when holds, 130
+interrupted.)";
 
 SweepCommandLine refused(const std::string& why) {
     SweepCommandLine line;

@@ -121,7 +121,13 @@ std::string Asker::why() const {
         why += "; the answer begins \"" +
                printable_words(begun.substr(0, begun.find_first_of("\r\n"))) + "\"";
     }
-    return why + "; " + (is_own_lack(error_.sys_errno) ? own_lack : remedy_for(error_.code));
+    if (is_of_tls_port(inquiry_.begun())) {
+        return why + "; the server expects TLS; use https:// in --url";
+    }
+    const bool may_be_tls = server_.tls == nullptr && !heard() &&
+                            (error_.code == ErrorCode::closed || error_.code == ErrorCode::reset);
+    return why + "; " + (is_own_lack(error_.sys_errno) ? own_lack : remedy_for(error_.code)) +
+           (may_be_tls ? "; if it speaks TLS, use https:// in --url" : "");
 }
 
 std::string Asker::status_or_why() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/tls/failure.hpp"
 #include "proto/core/letter_case.hpp"
 #include "proto/http/fields.hpp"
 
@@ -37,7 +38,6 @@ constexpr Remedy remedies[] = {
     {400, "chat template",
      "the model has no chat template: use --api openai-completions, or configure one on the "
      "server"},
-    {400, "plain http request", "the server expects TLS; use https:// in --url"},
     {400, "user authentication", check_key},
     {400, "authentication error", check_key},
     {400, "no connected db",  // LiteLLM looks up there every key that is not its master key
@@ -272,6 +272,9 @@ std::string remedy_for(const Refusal& refusal, const std::vector<std::string>& m
     }
     if (refusal.unreadable != Unreadable::no) {
         return remedy_of_unreadable(refusal.unreadable);
+    }
+    if (status >= 400 && is_of_tls_port(refusal.message)) {
+        return "the server expects TLS; use https:// in --url";
     }
     const std::string said = lower(refusal.message);
     const bool no_model = status == 404 || said.find("invalid model") != said.npos;

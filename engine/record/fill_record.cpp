@@ -89,6 +89,12 @@ std::string message_of(const Record& record, const RowState& state, const EndInf
     } else if (text.empty() && end.sys_errno != 0 && end.outcome != Outcome::not_sent) {
         text = kernel_message(end.sys_errno);
     }
+    const bool is_alert = end.outcome == Outcome::bad_http && is_of_tls_port(state.head);
+    if (is_alert || is_of_tls_port(text)) {
+        text.erase(text.find_last_not_of(" \r\n") + 1);
+        text += (text.empty() ? "the answer is a TLS alert" : "") +
+                std::string("; use https:// in --url");
+    }
     return text;
 }
 

@@ -7,12 +7,15 @@
 #include "engine/io/own_lack.hpp"
 #include "engine/replay/kernel_stamp.hpp"
 #include "engine/replay/room_times.hpp"
+#include "engine/tls/failure.hpp"
 #include "engine/tls/records.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
 
 namespace {
+
+constexpr std::size_t tls_alert_bytes = 7;  ///< RFC 8446, 5.1 and 6: a header of 5, and 2
 
 // One receive's worth of context.
 struct Reader {
@@ -111,6 +114,7 @@ struct Reader {
     void bytes(std::string_view bytes) {
         ExchangeState& exchange = lane.exchange;
         while (!exchange.over) {
+            const std::string_view fed = bytes;
             const ResponseParser::Step step = lane.parser.feed(bytes);
             CHECK(step.consumed <= bytes.size());
             bytes.remove_prefix(step.consumed);
@@ -136,6 +140,9 @@ struct Reader {
                     if (lane.parser.head_too_large()) {
                         lane.end(AnswerLimit::head);
                     } else {
+                        if (is_of_tls_port(fed.substr(0, tls_alert_bytes))) {  // for the error
+                            push(EventKind::part, fed.substr(0, tls_alert_bytes));
+                        }
                         lane.end(Outcome::bad_http);
                     }
                     return;

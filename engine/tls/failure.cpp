@@ -4,6 +4,10 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 
+#include <algorithm>
+
+#include "proto/core/letter_case.hpp"
+
 namespace driftless {
 
 namespace {
@@ -27,7 +31,8 @@ const char* reason_remedy(int reason) {
         case SSL_R_HTTP_REQUEST:
             return "; check that the server speaks TLS on this port, or use http:// in --url";
         case SSL_R_UNEXPECTED_EOF_WHILE_READING:
-            return "; the server closed the connection; see its log";
+            return "; the server closed the connection: see its log, or use http:// in --url if it "
+                   "speaks plain http";
         case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
         case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
         case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
@@ -42,6 +47,17 @@ const char* reason_remedy(int reason) {
 }
 
 }  // namespace
+
+bool is_of_tls_port(std::string_view answer) {
+    if (answer.starts_with("\x15\x03")) {  // RFC 8446, 5.1: content type alert, version 3.x
+        return true;
+    }
+    const std::string said = lower(answer);
+    constexpr std::string_view words[] = {"plain http request was sent to https",
+                                          "http request to an https", "plain http to an ssl"};
+    return std::any_of(std::begin(words), std::end(words),
+                       [&said](std::string_view one) { return said.find(one) != said.npos; });
+}
 
 std::string describe(TlsFailure failure) {
     if (failure == 0) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace driftless {
 
@@ -16,5 +17,9 @@ inline constexpr TlsFailure certificate_failure = 0x8000'0000u;
 /// OpenSSL's words, then the remedy where there is one: "certificate verify failed: certificate has
 /// expired; renew it, or accept it with --insecure". Never a secret: OpenSSL's words are fixed.
 std::string describe(TlsFailure failure);
+
+/// Whether this is what a port that speaks TLS says to plain HTTP: a TLS alert, or the words of
+/// nginx, Go or Apache.
+bool is_of_tls_port(std::string_view answer);
 
 }  // namespace driftless

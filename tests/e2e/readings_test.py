@@ -179,13 +179,14 @@ class Readings(Case):
         self.assertEqual(told["why"]["rows"], 240)
         self.assertEqual(told["why"]["slow"], 20)
         tpot = reading(run.folder, "--why", "tpot:10%")["why"]
-        self.assertEqual((tpot["metric"], tpot["slow"]), ("tpot", 24))
         slowest = sorted((r["tpot_ns"] for r in records if r["tpot_ns"] is not None), reverse=True)
-        self.assertAlmostEqual(tpot["slow_from_ms"], slowest[23] / 1e6)
+        slow = max(5, -(-len(slowest) // 10))
+        self.assertEqual((tpot["metric"], tpot["rows"], tpot["slow"]), ("tpot", len(slowest), slow))
+        self.assertAlmostEqual(tpot["slow_from_ms"], slowest[slow - 1] / 1e6)
         # An answer takes as long as it has tokens: no mark of a few rows says so, the ranks of all do.
         e2e = reading(run.folder, "--why", "e2e")["why"]
         self.assertEqual(e2e["correlations"][0]["with"], "answer tokens")
-        self.assertGreater(e2e["correlations"][0]["rank_correlation"], 0.9)
+        self.assertGreater(e2e["correlations"][0]["rank_correlation"], 0.5)
         self.assertEqual(report("--why", run.folder).returncode, 0)
         for wrong in ("itl", "60%", "tpot:", "ttft:p99"):
             refused = report(run.folder, "--why", wrong)
@@ -207,6 +208,26 @@ class Readings(Case):
         for words in ("Steady state", "Little's law", "Why slow", "Trees", "Certificate", "Hits lost"):
             self.assertIn(words, screen)
         self.assertNotIn("steady_state", reading(run.folder))
+        self.hold_forgotten_limits(run, records)
+
+    def hold_forgotten_limits(self, run, records):
+        """Limits that the run was not given: in every output of a report, and not in the run's own files."""
+        stored = run.json("summary.json")
+        self.assertIsNone(stored["request_goodput"])
+        limits = ("--goodput", "ttft:10000 e2e:600")
+        good = sum(r["ttft_ns"] <= 10e9 and r["e2e_ns"] <= 600e6 for r in records)
+        judged = reading(run.folder, *limits)
+        self.assertEqual((judged["goodput"]["good"], judged["goodput"]["decided"]), (good, 240))
+        self.assertAlmostEqual(judged["request_goodput"], good / judged["duration"])
+        page, tables = self.scratch / "judged.html", self.scratch / "judged"
+        done = report(run.folder, *limits, "--html", page, "--csv", tables, "--fail-if", "good < 100 %")
+        self.assertEqual(done.returncode, 0 if good == 240 else 8, done.stderr)
+        self.assertIn(f"{good} of 240 rows", done.stdout)
+        self.assertIn("request_goodput", (tables / "summary.csv").read_text())
+        self.assertIn('"ttft_ms":10000', page.read_text())
+        self.assertIn("within --goodput", report(run.folder, *limits, "--markdown", "-").stdout)
+        self.assertEqual(report(run.folder, *limits, *limits).returncode, 2)
+        self.assertEqual(run.json("summary.json"), stored)
 
     def test_trees_are_jobs(self):
         trace = self.scratch / "chat.jsonl"

@@ -12,6 +12,7 @@ import threading
 import unittest
 
 from harness import Case, SAMPLE, mock
+from raw_server import RawServer
 
 OPENSSL = shutil.which("openssl")
 NO_PREFLIGHT = ("--no-preflight", "--model", "m")
@@ -214,6 +215,19 @@ class Tls(Case):
             met = self.replay(SAMPLE, "--url", server.url.replace("http://", "https://"))
         self.assertEqual(met.code, 4)
         self.assertIn("the answer is not TLS (wrong version number); check that the server speaks TLS", met.complained)
+
+    def test_plain_http_to_a_tls_port(self):
+        """OpenSSL closes without a word, rustls sends an alert, nginx, Go and Apache say it in words."""
+        with self.secure_mock(self.papers.server()) as server:
+            met = self.replay(SAMPLE, "--url", server.url.replace("https://", "http://"))
+        self.assertEqual(met.code, 4)
+        self.assertIn("if it speaks TLS, use https:// in --url", met.complained)
+        words = b"Client sent an HTTP request to an HTTPS server.\n"
+        said = b"HTTP/1.0 400 Bad Request\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(words), words)
+        for answer in (b"\x15\x03\x03\x00\x02\x02\x32", said):
+            with RawServer([answer]) as server:
+                run = self.replay(self.one_row(), "--url", server.url, "--metrics", "none", *NO_PREFLIGHT)
+            self.assertIn("; use https:// in --url", run.records()[0]["error"])
 
     def outcome_of(self, answer, end):
         with Scripted(self.papers.server(), answer, end) as server:

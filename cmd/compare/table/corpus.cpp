@@ -73,7 +73,7 @@ std::string rows_difference(const TableRun& first, const TableRun& run) {
                        value_in(run.corpus, "duration").empty()
                            ? ""
                            : " (--duration counts wall time, so it selects other rows at another "
-                             "speed; use --start and --end)");
+                             "speed or rate; use --start and --end, or --limit)");
 }
 
 /// Of runs that agree in all flags that this file knows.

@@ -42,5 +42,18 @@ TEST(GoodputValues, AKeptColumnMustBeKept) {
     EXPECT_NE(goodput_refusal(rules, {"pod"}).find("--keep tier"), std::string::npos);
 }
 
+/// What is asked of a finished run goes before what it was told, and the rest of that stays.
+TEST(GoodputValues, AskedRulesGoBeforeThoseOfTheRun) {
+    const auto rule = [](const char* text) { return parse_goodput_rule(text).value(); };
+    const GoodputRules run{rule("ttft:200"), rule("tier=gold ttft:50")};
+    const GoodputRules both = with_rules({rule("tpot:20")}, run);
+    ASSERT_EQ(both.size(), 2U);
+    EXPECT_EQ(common_limits(both).tpot_ns, 20'000'000);
+    EXPECT_FALSE(common_limits(both).ttft_ns);
+    EXPECT_EQ(group_text(both[1]), "kept.tier=gold");
+    EXPECT_EQ(with_rules({rule("tier=gold ttft:10")}, run).size(), 2U);
+    EXPECT_EQ(with_rules({}, run).size(), 2U);
+}
+
 }  // namespace
 }  // namespace driftless

@@ -350,7 +350,8 @@ TEST(TlsStream, RefusesWhatIsNoHandshake) {
     stream.connect(peer);
     stream.fail_closed();
     EXPECT_EQ(describe(stream.failure()),
-              "unexpected eof while reading; the server closed the connection; see its log");
+              "unexpected eof while reading; the server closed the connection: see its log, or use "
+              "http:// in --url if it speaks plain http");
     stream.close();
     stream.connect(peer);
     stream.step();
@@ -358,7 +359,8 @@ TEST(TlsStream, RefusesWhatIsNoHandshake) {
     stream.step();
     EXPECT_EQ(stream.state(), State::failed);
     EXPECT_EQ(describe(stream.failure()),
-              "unexpected eof while reading; the server closed the connection; see its log");
+              "unexpected eof while reading; the server closed the connection: see its log, or use "
+              "http:// in --url if it speaks plain http");
     stream.close();
     stream.connect(peer);
     stream.take(std::string(TlsStream::handshake_bytes_max, '\x16'));
