@@ -290,7 +290,9 @@ TEST(Mooncake, ReadsSessions) {
         R"({"session_id":7,"timestamp":150,"input_length":512,"output_length":1,"hash_ids":[2]})",
         R"({"session_id":"s","timestamp":900,"delay":4503.332,"input_length":512,)"
         R"("output_length":1,"hash_ids":[3],"tools":null})"};
-    const Reading got = read(lines);
+    ReadOptions whole_prompts;
+    whole_prompts.format = "mooncake";
+    const Reading got = read(lines, whole_prompts);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.sessions, (std::vector<std::string>{"s", "7"}));
     EXPECT_EQ(got.trace.rows[2].session, 0U);

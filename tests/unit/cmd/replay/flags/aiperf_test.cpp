@@ -197,7 +197,7 @@ TEST(Aiperf, ConcurrencyIsUsersUnlessTheScheduleIsRecorded) {
     EXPECT_EQ(
         own_words({"--input-file", "F", "--custom-dataset-type", "mooncake_trace", "--concurrency",
                    "4", "--benchmark-duration", "60", "--benchmark-grace-period", "0"}),
-        (Words{"F", "--format", "mooncake", "--users", "..4", "--for", "60", "--drain", "0",
+        (Words{"F", "--format", "mooncake-delta", "--users", "..4", "--for", "60", "--drain", "0",
                "--recycle"}));
     EXPECT_EQ(own_words({"--input-file", "F", "--fixed-schedule", "--concurrency=4",
                          "--benchmark-duration", "60"}),
