@@ -383,5 +383,25 @@ TEST(Mooncake, ARowsOwnMembersStandBesideItsLength) {
     EXPECT_FALSE(read({row("0", 5, 1, "")}, options).usable);
 }
 
+// An empty name is no session: the rows do not wait for each other.
+TEST(Mooncake, AnEmptySessionIsNone) {
+    const std::string line =
+        R"({"timestamp":0,"input_length":10,"output_length":5,"session_id":""})";
+    const Reading got = read({line, line});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_TRUE(got.trace.sessions.empty());
+    EXPECT_TRUE(got.trace.dependencies.empty());
+}
+
+// Parameters of a window without requests are no trace either, and name what they are.
+TEST(Mooncake, NamesServeGensQuietWindows) {
+    EXPECT_NE(read({"0,0,0,,0,0", "600,0,0,,0,0"}).first_error().find("ServeGen's parameters"),
+              std::string::npos);
+    EXPECT_NE(read({R"({"timestamp":1760587666509217,"input":"a","output":"b"})"})
+                  .first_error()
+                  .find("--from-logs"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace driftless

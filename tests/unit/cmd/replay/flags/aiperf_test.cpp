@@ -257,7 +257,7 @@ TEST(Aiperf, GoesRoundItsDataSet) {
         flags.insert(flags.begin(), file.begin(), file.end());
         return own_words(flags);
     };
-    const Words begin{"t.jsonl", "--format", "mooncake"};
+    const Words begin{"t.jsonl", "--format", "mooncake-delta"};
     const auto expected = [&begin](Words flags) {
         flags.insert(flags.begin(), begin.begin(), begin.end());
         return flags;
