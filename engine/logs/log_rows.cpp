@@ -128,7 +128,7 @@ void LogRows::add(LogCall call, InputErrors& errors) {
         return;
     }
     TraceRow row;
-    if (!read_output(call, row, errors) || !read_input(call, row, errors)) {
+    if (!read_input(call, row, errors) || !read_output(call, row, errors)) {
         return;
     }
     row.at_ns = call.start_ns;
