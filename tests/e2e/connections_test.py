@@ -149,7 +149,8 @@ class Connections(Case):
             self.assertGreater(age_ns, 0)
 
     def test_sticky_keeps_a_session_on_its_connection(self):
-        rows = self.connections_seen(self.sessions(4, 5, 40), "--format", "mooncake", "--connection", "sticky")
+        flags = ("--format", "mooncake", "--connection", "sticky")
+        rows = self.connections_seen(self.sessions(4, 5, 40), *flags)
         of_session = collections.defaultdict(set)
         for record, seen in rows:
             of_session[record["session"]].add(seen)
