@@ -71,9 +71,14 @@ void LogRows::compare(std::uint32_t usage, std::uint64_t own) {
 bool LogRows::read_input(const LogCall& call, TraceRow& row, InputErrors& errors) {
     render(call.prompt, tokenizer_, tokens_);
     const std::uint32_t usage = call.input_tokens.value_or(0);
-    if (tokens_.empty() && (usage == 0 || !lenient_)) {
-        refuse(call, "messages", "hold no text: the prompt is not in the log",
-               usage == 0 ? "remove the call, whose length is not known either"
+    if (tokens_.empty() && usage == 0 && lenient_) {
+        ++calls_empty_;
+        return false;
+    }
+    if (tokens_.empty() && !lenient_) {
+        refuse(call, "messages",
+               "hold no text: the prompt is not in the log, or in a shape that is not read",
+               usage == 0 ? "--lenient leaves the call out, whose length is not known either"
                           : "--lenient keeps its length and fills it with private tokens",
                errors);
         return false;
@@ -123,7 +128,7 @@ void LogRows::add(LogCall call, InputErrors& errors) {
         return;
     }
     TraceRow row;
-    if (!read_output(call, row, errors) || !read_input(call, row, errors)) {
+    if (!read_input(call, row, errors) || !read_output(call, row, errors)) {
         return;
     }
     row.at_ns = call.start_ns;
@@ -210,6 +215,8 @@ void LogRows::finish(Trace& trace) {
 std::vector<std::string> LogRows::notes() const {
     std::vector<std::string> notes;
     count_note(notes, calls_failed_, "failed call left out", "failed calls left out");
+    count_note(notes, calls_empty_, "call without text and length left out",
+               "calls without text and length left out");
     count_note(notes, calls_retried_, "row retries a failed call: it stays a separate row",
                "rows retry failed calls: they stay separate rows");
     count_note(notes, calls_duplicate_, "call that the log holds twice left out",

@@ -77,6 +77,7 @@ class LogRows {
     std::unordered_map<std::uint64_t, std::int64_t> failed_ns_;  ///< [prompt] first failure
     UsageComparison usage_;
     std::uint64_t calls_failed_ = 0;
+    std::uint64_t calls_empty_ = 0;  ///< without text and length
     std::uint64_t calls_retried_ = 0;
     std::uint64_t calls_duplicate_ = 0;
     std::uint64_t calls_whole_ = 0;  ///< not streamed

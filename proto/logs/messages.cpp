@@ -193,10 +193,12 @@ void add_messages(const LogContext& context, const JsonValue& messages, LogCall&
     if (value.is(JsonType::array) && holds_messages(value)) {
         add_list(context, value, call);
     } else if (value.is(JsonType::object)) {
-        const JsonValue inside = member(value, {"messages", "input", "contents"});
+        const JsonValue inside = member(value, {"messages", "input", "contents", "prompt", "args"});
         if (inside.is(JsonType::array)) {
             add_tools(value.find("tools"), call);
             add_list(context, inside, call);
+        } else if (std::string only = text_of(context, inside); !only.empty()) {
+            call.prompt.push_back({"user", std::move(only)});
         } else if (std::string text = text_of(context, value); !text.empty()) {
             call.prompt.push_back({std::string(role_of(value)), std::move(text)});
         }

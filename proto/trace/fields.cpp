@@ -14,10 +14,10 @@ Field field_of(const JsonValue& value, std::string_view name) {
     if (!value.present() || value.is(JsonType::null)) {
         return field;
     }
-    field.present = true;
     field.json = value;
     field.raw = value.raw();
     field.text = value.as_string().value_or(field.raw);
+    field.present = !field.text.empty();
     return field;
 }
 

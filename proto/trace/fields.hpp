@@ -21,7 +21,7 @@ struct Field {
     std::string_view raw;   ///< as written; a JSON string with its quotes
     std::string_view text;  ///< the contents of a JSON string; else as written
     JsonValue json;         ///< absent in CSV
-    bool present = false;   ///< a null, and an empty cell, count as absent
+    bool present = false;   ///< a null, "" and an empty cell count as absent
 };
 
 /// A value that is not null, or an absent one.

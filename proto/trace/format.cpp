@@ -27,11 +27,13 @@ namespace driftless {
 namespace {
 
 constexpr const TraceFormat* formats[] = {
-    &mooncake_format,       &qwen_format,         &weka_format,      &azure_format,
-    &burstgpt_format,       &vidur_format,        &dynamo_format,    &agentic_mooncake_format,
-    &lmcache_format,        &mlperf_format,       &tensorrt_format,  &workload_log_format,
-    &aibrix_format,         &aiperf_turns_format, &sharegpt_format,  &vllm_multi_turn_format,
-    &sglang_agentic_format, &isb1_format,         &canonical_format, &generic_format};
+    &mooncake_format,     &mooncake_delta_format,  &qwen_format,
+    &weka_format,         &azure_format,           &burstgpt_format,
+    &vidur_format,        &dynamo_format,          &agentic_mooncake_format,
+    &lmcache_format,      &mlperf_format,          &tensorrt_format,
+    &workload_log_format, &aibrix_format,          &aiperf_turns_format,
+    &sharegpt_format,     &vllm_multi_turn_format, &sglang_agentic_format,
+    &isb1_format,         &canonical_format,       &generic_format};
 
 }  // namespace
 

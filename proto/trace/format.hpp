@@ -50,9 +50,10 @@ struct RowRules {
     Sessions sessions = Sessions::recorded;
     FlatAgents flat_agents = FlatAgents::chains;
     std::uint32_t default_output = 0;  ///< for rows without an output length; 0: none
-    bool output_free = false;  ///< rows need no output length: answers are not limited by it
-    bool times_free = false;   ///< rows need no times: others decide when they are sent
-    bool unit_stated = false;  ///< the user named the format or the unit of its times
+    bool output_free = false;    ///< rows need no output length: answers are not limited by it
+    bool times_free = false;     ///< rows need no times: others decide when they are sent
+    bool unit_stated = false;    ///< the user named the format or the unit of its times
+    bool format_stated = false;  ///< the user named the format
     std::vector<MappedColumn> map;
 };
 
@@ -97,8 +98,9 @@ struct TraceFormat {
     TimeUnit time_unit = TimeUnit::ms;
     std::uint32_t block_size = 0;  ///< 0: none, or the data say
     BlockCheck block_check = BlockCheck::by_row;
-    bool shared_ids = false;                         ///< all files are one namespace
-    bool ordered = true;                             ///< rows out of order are worth a note
+    bool shared_ids = false;  ///< all files are one namespace
+    bool pieces = false;      ///< rows of sessions may hold only what is new (session_pieces.hpp)
+    bool ordered = true;      ///< rows out of order are worth a note
     std::span<const std::string_view> columns = {};  ///< keys it reads; all others are unknown
 
     /// Whether a first row looks like this format. Called for rows that `foreign_shape` lets pass.

@@ -60,7 +60,7 @@ class Bundle {
 /// The cell's conversation; empty where it is not named.
 std::string_view conversation_of(const JsonValue& cell) {
     for (const std::string_view place : {"session", "trace_metadata"}) {
-        if (const auto id = cell.find(place).find("session_id").as_string()) {
+        if (const auto id = cell.find(place).find("session_id").as_string(); id && !id->empty()) {
             return *id;
         }
     }

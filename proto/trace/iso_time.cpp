@@ -69,7 +69,7 @@ std::optional<Date> take_date(Cursor& cursor) {
 }
 
 std::optional<std::int64_t> take_fraction_ns(Cursor& cursor) {
-    if (!cursor.take('.')) {
+    if (!cursor.take('.') && !cursor.take(',')) {  // ISO 8601 has both
         return 0;
     }
     if (!cursor.at_digit()) {

@@ -15,6 +15,8 @@
 namespace driftless {
 
 extern const TraceFormat mooncake_format;
+/// The same rows, of which those of a session hold only what is new (session_pieces.hpp).
+extern const TraceFormat mooncake_delta_format;
 
 /// Tokens of a block where a reader is not told another size.
 inline constexpr std::uint32_t mooncake_block_size = 512;

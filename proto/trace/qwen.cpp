@@ -10,7 +10,7 @@ constexpr std::string_view columns[] = {"chat_id",      "parent_chat_id", "times
 
 bool matches(const JsonValue& row) {
     return row.find("chat_id").present() && row.find("parent_chat_id").present() &&
-           row.find("hash_ids").is(JsonType::array);
+           (row.find("hash_ids").is(JsonType::array) || row.find("input_length").present());
 }
 
 /// The ids, held against the length where that is known.

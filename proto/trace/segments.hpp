@@ -14,6 +14,9 @@
 
 namespace driftless {
 
+/// Blocks that all prompts of a trace may have together: 4 GiB of numbers.
+inline constexpr std::uint64_t segment_blocks_max = std::uint64_t{1} << 30;
+
 /// A run of tokens. Segments of one identity begin with the same tokens, however long they are.
 struct Segment {
     std::uint64_t identity = 0;
@@ -32,6 +35,8 @@ class SegmentedConversation {
     /// Puts the message at its place, over one that is there; behind all others where there is no
     /// such place.
     void store(std::uint64_t place, const SegmentMessage& message);
+    /// Puts it behind all others; its length is known.
+    void append(const Segment& segment) { messages_.push_back({segment}); }
     /// The message at the first place is the one that lengths of a first request are corrected in:
     /// a system prompt, whose count leaves tools and the marks of the chat template out.
     void begin_with_system() { has_system_ = messages_.empty(); }

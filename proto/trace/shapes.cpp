@@ -116,6 +116,21 @@ bool whole_cell(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789.") == text.npos;
 }
 
+/// Six cells: a window's start, three numbers or none, the name of a distribution as the fourth.
+bool is_servegen_window(std::string_view line) {
+    std::size_t cells = 0;
+    for (std::size_t at = 0; at <= line.size(); ++cells) {
+        const std::string_view cell = line.substr(at, line.find(',', at) - at);
+        const bool number = cell.find_first_not_of("0123456789.-+eE") == cell.npos;
+        const bool name = cell.empty() || cell == "Gamma" || cell == "Weibull";
+        if (cells == 0 ? !whole_cell(cell) : cells == 3 ? !name : !number) {
+            return false;
+        }
+        at += cell.size() + 1;
+    }
+    return cells == 6;
+}
+
 }  // namespace
 
 ForeignShape foreign_shape(const JsonValue& row) {
@@ -134,6 +149,9 @@ ForeignShape foreign_shape(const JsonValue& row) {
         return {"conversations that do not say who sent a message, unlike ShareGPT's",
                 "use --format sharegpt if messages have role and content; or use them as prompt "
                 "text of another trace: replay TRACE --dataset FILE"};
+    }
+    if (row.find("timestamp").present() && row.find("input").is(JsonType::string)) {
+        return {"a log of requests", from_logs};
     }
     const JsonValue window = row.first();
     if (whole_cell(window.key()) && window.first().as_string().value_or("").starts_with('{')) {
@@ -178,7 +196,8 @@ ForeignShape foreign_text_shape(std::string_view line, std::string_view file) {
     }
     const std::string_view cell = line.substr(0, line.find(','));
     const bool rates = line.find("Gamma") != line.npos || line.find("Weibull") != line.npos;
-    return whole_cell(cell) && rates ? servegen : foreign_line_ends(line);
+    return (whole_cell(cell) && rates) || is_servegen_window(line) ? servegen
+                                                                   : foreign_line_ends(line);
 }
 
 ForeignShape foreign_long_shape(std::string_view beginning) {

@@ -42,8 +42,6 @@ constexpr std::string_view columns[] = {"event_type",
                                         "tool_call_id",
                                         "tool_name"};
 
-/// Most block ids that prompts without ids of their own may get, over the whole trace: 4 GiB.
-constexpr std::uint64_t ids_max = std::uint64_t{1} << 30;
 
 bool matches(const JsonValue& row) {
     const JsonValue events = row.find("events");
@@ -322,7 +320,7 @@ bool Run::read_request(const JsonValue& event, std::uint64_t place, Talk& talk, 
     }
     const std::uint32_t block_size = context_.rules.block_size;
     draft.ids().begin();
-    if (draft.trace().ids.size() + blocks_of(row.input_length, block_size) > ids_max) {
+    if (draft.trace().ids.size() + blocks_of(row.input_length, block_size) > segment_blocks_max) {
         context_.refuse("", "", "makes more than 2^30 blocks with the prompts before it",
                         "choose larger blocks with --block-size");
         context_.stop = Stop::trace;

@@ -6,6 +6,7 @@
 
 #include "proto/trace/blocks.hpp"
 #include "proto/trace/id_counts.hpp"
+#include "proto/trace/session_pieces.hpp"
 
 namespace driftless {
 namespace {
@@ -151,6 +152,12 @@ void check_unit(const RowContext& whole) {
                 "choose --time-unit s or --time-unit ms");
 }
 
+void settle_pieces(RowContext whole, const TraceFormat& format) {
+    if (format.pieces && whole.errors.empty()) {
+        settle_session_pieces(whole);
+    }
+}
+
 }  // namespace
 
 void check_whole_trace(const RowContext& whole, const TraceFormat* format,
@@ -166,6 +173,7 @@ void check_whole_trace(const RowContext& whole, const TraceFormat* format,
         check_blocks(whole, *format);
         check_surplus(whole);
         check_unit(whole);
+        settle_pieces(whole, *format);
     }
 }
 

@@ -149,7 +149,8 @@ class Connections(Case):
             self.assertGreater(age_ns, 0)
 
     def test_sticky_keeps_a_session_on_its_connection(self):
-        rows = self.connections_seen(self.sessions(4, 5, 40), "--connection", "sticky")
+        flags = ("--format", "mooncake", "--connection", "sticky")
+        rows = self.connections_seen(self.sessions(4, 5, 40), *flags)
         of_session = collections.defaultdict(set)
         for record, seen in rows:
             of_session[record["session"]].add(seen)
@@ -163,7 +164,8 @@ class Connections(Case):
         logs = [self.scratch / "one.jsonl", self.scratch / "two.jsonl"]
         with receiver("--log", logs[0], "--first-ms", 2) as one, \
                 receiver("--log", logs[1], "--first-ms", 2) as two:
-            run = self.replay_rows(one, trace, "--url", two.url, "--balance", "session")
+            run = self.replay_rows(one, trace, "--format", "mooncake", "--url", two.url,
+                                  "--balance", "session")  # fmt: skip
         records = run.records()
         sessions = []
         for url, log in ((one.url, logs[0]), (two.url, logs[1])):

@@ -93,7 +93,8 @@ class CutLanes(Case):
         seed = " ".join(flags)
         trust = ["--insecure"] if papers else []
         with self.subTest(seed), CuttingServer(seed, papers) as server:
-            run = self.replay_well(self.trace(seed), "--url", server.url, "--no-preflight",
+            run = self.replay_well(self.trace(seed), "--format", "mooncake", "--url",
+                                   server.url, "--no-preflight",
                                    "--model", "m", *trust, *flags)
             records = run.records()
             self.assertEqual(set(records), set(range(ROWS)))

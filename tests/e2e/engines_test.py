@@ -126,7 +126,8 @@ class Engines(Case):
                         "hash_ids": [100 * session + turn], **({"timestamp": 0} if turn == 0 else {"delay": 5})})
             + "\n" for session in range(6) for turn in range(3)))  # fmt: skip
         with mock(*FAST) as server:
-            run = self.replay_well(trace, "--url", server.url, "--sessions", "closed", "--engines", 3)
+            run = self.replay_well(trace, "--format", "mooncake", "--url", server.url, "--sessions", "closed",
+                                   "--engines", 3)  # fmt: skip
         self.assertEqual(run.json("run.json")["host"]["engines"], 3)
         turns = collections.defaultdict(list)
         for record in run.records().values():
@@ -147,7 +148,7 @@ class Engines(Case):
         log = self.scratch / "log.jsonl"
         with mock(*FAST, "--log", log) as server:
             run = self.replay_well(trace, "--url", server.url, "--users", 5, "--user-ramp", "100ms",
-                                   "--engines", 2, "--header", "X-User: {user}")  # fmt: skip
+                                   "--engines", 2, "--header", "X-User: {user}", "--format", "mooncake")  # fmt: skip
         records = list(run.records().values())
         self.assertEqual(sorted(record["row"] for record in records), list(range(60)))
         self.assertEqual({record["user"] for record in records}, set(range(5)))

@@ -88,6 +88,7 @@ class Heads(Case):
                            {"session_id": "chat 1"}, {"session_id": "b", "team": None})
         with keeper() as server:
             run = self.replay_well(trace, "--url", server.url, *self.BLIND, "--keep", "team",
+                                   "--format", "mooncake",
                                    "--header", "X-Session: {session}", "--header", "X-All: {{row}}",
                                    "--header", "X-Team: {kept.team}/{row}")
         sessions = {row: record["session"] for row, record in run.records().items()}

@@ -257,7 +257,8 @@ class Metrics(Case):
                         "session_id": f"s{i % 6}"}) + "\n" for i in range(18)))  # fmt: skip
         # Row 4 is of session s4, which is no finished tree then.
         with mock(*FAST, "--metrics", "none", "--fault-row", "500:4") as server:
-            run = self.replay_well(trace, "--url", server.url, "--metrics", pages.url + "/gpu")
+            run = self.replay_well(trace, "--url", server.url, "--metrics", pages.url + "/gpu",
+                                   "--format", "mooncake")  # fmt: skip
         energy = run.json("summary.json")["server"]["energy"]
         whole = {r["session"] for r in run.records().values()} - {
             r["session"] for r in run.records().values() if r["outcome"] != "ok"

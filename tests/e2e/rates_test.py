@@ -100,7 +100,8 @@ class Rates(Case):
             for n in range(6)
         ]
         trace = self.write("turns.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-        run = self.played(trace, "--sessions", "closed", "--rate", "50", "--arrivals", "constant")
+        flags = ("--format", "mooncake", "--sessions", "closed")
+        run = self.played(trace, *flags, "--rate", "50", "--arrivals", "constant")
         self.assertEqual(dues(run)[:3], [0, 20_000_000, 40_000_000])
         self.assertEqual(run.json("summary.json")["run"]["arriving"], "trees")
         for row, record in run.records().items():

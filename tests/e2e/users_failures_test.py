@@ -66,8 +66,8 @@ class UsersFailures(Case):
         for tree, (answer, _) in enumerate(FAILURES.values()):
             answers |= {tree * TURNS: GOOD, tree * TURNS + 1: answer, tree * TURNS + 2: GOOD}
         with RawServer(answers) as server:
-            run = self.replay_well(self.trace, "--url", server.url, *BLIND, "--users", 2,
-                                   "--timeout-idle", "500ms", *flags)
+            run = self.replay_well(self.trace, "--format", "mooncake", "--url", server.url, *BLIND,
+                                   "--users", 2, "--timeout-idle", "500ms", *flags)
         return run
 
     def test_each_failure_ends_its_tree(self):

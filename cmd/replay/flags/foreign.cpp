@@ -18,7 +18,7 @@ constexpr Name format_names[] = {
     {"bailian", "qwen"},
     {"bailian_trace", "qwen"},
     {"mooncake", "mooncake"},
-    {"mooncake_trace", "mooncake"},
+    {"mooncake_trace", "mooncake-delta"},  // AIPerf's: rows of a session hold what is new
     {"burst_gpt_trace", "burstgpt"},
     {"azure", "azure"},
     {"weka_trace", "weka"},

@@ -63,5 +63,12 @@ TEST(IsoTime, RefusesTheRest) {
     }
 }
 
+TEST(IsoTime, ACommaMayStandBeforeTheFraction) {
+    const auto point = parse_iso_time("2023-11-16 18:15:46.680");
+    const auto comma = parse_iso_time("2023-11-16 18:15:46,680");
+    ASSERT_TRUE(point && comma);
+    EXPECT_EQ(point.value(), comma.value());
+}
+
 }  // namespace
 }  // namespace driftless

@@ -290,7 +290,9 @@ TEST(Mooncake, ReadsSessions) {
         R"({"session_id":7,"timestamp":150,"input_length":512,"output_length":1,"hash_ids":[2]})",
         R"({"session_id":"s","timestamp":900,"delay":4503.332,"input_length":512,)"
         R"("output_length":1,"hash_ids":[3],"tools":null})"};
-    const Reading got = read(lines);
+    ReadOptions whole_prompts;
+    whole_prompts.format = "mooncake";
+    const Reading got = read(lines, whole_prompts);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.sessions, (std::vector<std::string>{"s", "7"}));
     EXPECT_EQ(got.trace.rows[2].session, 0U);
@@ -379,6 +381,26 @@ TEST(Mooncake, ARowsOwnMembersStandBesideItsLength) {
         << bad.first_error();
     options.keep = {"m.z"};
     EXPECT_FALSE(read({row("0", 5, 1, "")}, options).usable);
+}
+
+// An empty name is no session: the rows do not wait for each other.
+TEST(Mooncake, AnEmptySessionIsNone) {
+    const std::string line =
+        R"({"timestamp":0,"input_length":10,"output_length":5,"session_id":""})";
+    const Reading got = read({line, line});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_TRUE(got.trace.sessions.empty());
+    EXPECT_TRUE(got.trace.dependencies.empty());
+}
+
+// Parameters of a window without requests are no trace either, and name what they are.
+TEST(Mooncake, NamesServeGensQuietWindows) {
+    EXPECT_NE(read({"0,0,0,,0,0", "600,0,0,,0,0"}).first_error().find("ServeGen's parameters"),
+              std::string::npos);
+    EXPECT_NE(read({R"({"timestamp":1760587666509217,"input":"a","output":"b"})"})
+                  .first_error()
+                  .find("--from-logs"),
+              std::string::npos);
 }
 
 }  // namespace

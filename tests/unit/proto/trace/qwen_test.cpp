@@ -61,5 +61,13 @@ TEST(Qwen, RefusesWhatContradictsItself) {
               std::string::npos);
 }
 
+// AIPerf's tutorial has rows without block ids: they are conversations all the same.
+TEST(Qwen, IsKnownWithoutIds) {
+    const Reading got = read({R"({"chat_id":1,"parent_chat_id":-1,"timestamp":1.5,)"
+                              R"("input_length":5,"output_length":1,"type":"text","turn":1})"});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "qwen");
+}
+
 }  // namespace
 }  // namespace driftless

@@ -197,7 +197,7 @@ TEST(Aiperf, ConcurrencyIsUsersUnlessTheScheduleIsRecorded) {
     EXPECT_EQ(
         own_words({"--input-file", "F", "--custom-dataset-type", "mooncake_trace", "--concurrency",
                    "4", "--benchmark-duration", "60", "--benchmark-grace-period", "0"}),
-        (Words{"F", "--format", "mooncake", "--users", "..4", "--for", "60", "--drain", "0",
+        (Words{"F", "--format", "mooncake-delta", "--users", "..4", "--for", "60", "--drain", "0",
                "--recycle"}));
     EXPECT_EQ(own_words({"--input-file", "F", "--fixed-schedule", "--concurrency=4",
                          "--benchmark-duration", "60"}),
@@ -257,7 +257,7 @@ TEST(Aiperf, GoesRoundItsDataSet) {
         flags.insert(flags.begin(), file.begin(), file.end());
         return own_words(flags);
     };
-    const Words begin{"t.jsonl", "--format", "mooncake"};
+    const Words begin{"t.jsonl", "--format", "mooncake-delta"};
     const auto expected = [&begin](Words flags) {
         flags.insert(flags.begin(), begin.begin(), begin.end());
         return flags;

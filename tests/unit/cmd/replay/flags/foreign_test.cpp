@@ -104,7 +104,7 @@ TEST(Foreign, Aiperf) {
                         "--fixed-schedule"};
     EXPECT_EQ(spelled(command),
               (Words{"--model", "Qwen/Qwen3-0.6B", "--api", "chat", "--url", "localhost:8000",
-                     "custom_trace.jsonl", "--format", "mooncake"}));
+                     "custom_trace.jsonl", "--format", "mooncake-delta"}));
     EXPECT_EQ(spell(command).notes.size(), 2U);
     EXPECT_EQ(spelled({"t", "--url", "h", "--fixed-schedule-start-offset", "2000",
                        "--fixed-schedule-end-offset=4000", "--random-seed", "7"}),
