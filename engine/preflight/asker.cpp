@@ -53,8 +53,8 @@ std::string Asker::request_bytes(const std::string& method, const std::string& p
     return bytes + body;
 }
 
-Task<bool> Asker::fetch(const std::string& method, const std::string& path,
-                        const std::string& body) {
+Task<bool> Asker::fetch(const std::string& method, const std::string& path, const std::string& body,
+                        BodyWatch watch) {
     request_ = request_bytes(method, path, body);
     asked_ = method + " " + path;
     asked_at_ = loop_.driver().now();
@@ -66,7 +66,8 @@ Task<bool> Asker::fetch(const std::string& method, const std::string& path,
     }
     const AskLimits limits = end_ ? server_.limits.capped(*end_ - asked_at_) : server_.limits;
     asking_ = true;
-    Result<Reply> reply = co_await inquiry_.ask(server_.address, server_.tls, request_, limits);
+    Result<Reply> reply =
+        co_await inquiry_.ask(server_.address, server_.tls, request_, limits, watch);
     asking_ = false;
     if (!reply) {
         error_ = reply.error();

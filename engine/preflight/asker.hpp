@@ -38,7 +38,8 @@ class Asker {
     Asker(Loop& loop, const AskedServer& server, std::uint32_t first = 1);
 
     /// One request. False where no answer came: `error` says why.
-    Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body);
+    Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body,
+                     BodyWatch watch = {});
     const Reply& reply() const { return reply_; }
     const Error& error() const { return error_; }
     /// The error as clauses for people: "connect failed (refused)", or in the words of TLS; how an
