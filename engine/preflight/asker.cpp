@@ -47,7 +47,8 @@ std::string Asker::request_bytes(const std::string& method, const std::string& p
     spec.host = server_.host;
     spec.headers = server_.headers;
     const RequestHead head(spec);
-    const std::string id = server_.run_id + "-preflight-" + std::to_string(next_name_++);
+    const std::string id =
+        request_id_of(server_.run_id, {RequestName::Kind::probe, next_name_++, 0, 0});
     std::string bytes(head.bytes_max(id.size()), '\0');
     bytes.resize(head.write(bytes.data(), id, body.size()));
     return bytes + body;

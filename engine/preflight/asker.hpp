@@ -1,5 +1,5 @@
 /// Asker: questions to one server before time 0, one after the other, each under a name of its own
-/// ("<run>-preflight-N"). Keeps the latest answer. Owned by whoever asks; refers to the loop.
+/// (RequestName: a probe). Keeps the latest answer. Owned by whoever asks; refers to the loop.
 #pragma once
 
 #include <atomic>

@@ -381,10 +381,11 @@ class Preflight(Case):
         def chat(ask):
             asked = ask.body.get("max_tokens")
             if asked is None:
-                ask.peer.say(stream(token()))
+                event = b'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'
+                ask.peer.say(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
                 try:
                     while True:
-                        ask.peer.say(token())
+                        ask.peer.say(event)
                         time.sleep(0.001)
                 except OSError:
                     left.append(ask.times)
