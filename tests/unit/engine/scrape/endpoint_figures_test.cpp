@@ -150,7 +150,8 @@ TEST(EndpointFigures, AServerThatWasRestartedCountsOn) {
 std::string page_of(int requests, double started = 0) {
     const std::string number = std::to_string(requests);
     return "# TYPE vllm:request_success_total counter\nvllm:request_success_total " + number +
-           "\n# TYPE vllm:prompt_tokens_total counter\nvllm:prompt_tokens_total " + number + "00\n" +
+           "\n# TYPE vllm:prompt_tokens_total counter\nvllm:prompt_tokens_total " + number +
+           "00\n" +
            (started > 0 ? "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds " +
                               std::to_string(started) + "\n"
                         : "");
@@ -176,12 +177,8 @@ TEST(EndpointFigures, OfServersThatAnswerInTurnNothingIsKnown) {
         EXPECT_EQ(got.figures.value(requests), std::nullopt);
     }
     Scraped restarted;  // twice, each time with a later start
-    for (const auto& [count, start] : {std::pair{100, 500.0},
-                                       {5, 560.0},
-                                       {60, 560.0},
-                                       {110, 560.0},
-                                       {3, 700.0},
-                                       {9, 700.0}}) {
+    for (const auto& [count, start] :
+         {std::pair{100, 500.0}, {5, 560.0}, {60, 560.0}, {110, 560.0}, {3, 700.0}, {9, 700.0}}) {
         restarted.page(page_of(count, start));
     }
     EXPECT_FALSE(restarted.figures.is_several());
