@@ -89,6 +89,7 @@ int describe(std::vector<ShardRun>& shards, const RecordLines& records, MergedRu
         one.run_id = shard.facts.segments.front().run_id;
         one.ended = shard.facts.ended;
         one.rows = shard.facts.rows;
+        one.probes = shard.facts.probes;
         one.zero_utc_ns = shard.facts.segments.front().clock.zero_utc_ns;
         if (one.zero_utc_ns < 0 || one.zero_utc_ns > utc_ns_max) {
             why = shard.path("run.json") + ": zero_utc_ns is out of range; restore the file";

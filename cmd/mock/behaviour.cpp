@@ -3,6 +3,8 @@
 #include <array>
 #include <charconv>
 
+#include "proto/http/request.hpp"
+
 namespace driftless::mock {
 
 namespace {
@@ -103,18 +105,16 @@ bool refuses_connection(const std::vector<FaultRule>& rules, std::uint64_t seed)
 
 std::optional<std::uint64_t> row_of_request_id(std::string_view id) {
     const std::size_t dash = id.rfind('-');
-    if (dash == std::string_view::npos || id.substr(0, dash).ends_with("-preflight")) {
+    const bool is_uuid = id.size() == request_id_bytes && dash == 23;
+    if (dash == std::string_view::npos ||
+        (is_uuid && id[19] == static_cast<char>(RequestName::Kind::probe))) {
         return std::nullopt;
     }
     std::uint64_t row = 0;
     const char* const end = id.data() + id.size();
     const auto [stop, failure] = std::from_chars(id.data() + dash + 1, end, row);
-    std::string_view behind(stop, static_cast<std::size_t>(end - stop));
-    behind.remove_suffix(behind.ends_with(".b") ? 2 : 0);  // dual fire: of side b
     const bool is_number = failure == std::errc() && stop != id.data() + dash + 1;
-    const bool is_again = behind.starts_with('.') &&  // of a later pass, or sent once more
-                          behind.find_first_not_of(".0123456789") == std::string_view::npos;
-    return is_number && (behind.empty() || is_again) ? std::optional(row) : std::nullopt;
+    return is_number && stop == end ? std::optional(row) : std::nullopt;
 }
 
 }  // namespace driftless::mock

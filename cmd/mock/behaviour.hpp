@@ -81,9 +81,8 @@ Fault fault_of_request(const std::vector<FaultRule>& rules, std::optional<std::u
 /// Whether a new connection is refused.
 bool refuses_connection(const std::vector<FaultRule>& rules, std::uint64_t seed);
 
-/// The row that a request id names: its digits after the last '-', up to a '.', behind which the
-/// pass, the attempt and the side (".b") stand. None for the probes of a preflight
-/// ("RUN-preflight-N") and for ids that end otherwise.
+/// The row that a request id names: its digits after the last '-'. None for the probes of a
+/// preflight (RequestName) and for ids that end otherwise.
 std::optional<std::uint64_t> row_of_request_id(std::string_view id);
 
 }  // namespace driftless::mock

@@ -209,6 +209,11 @@ int rebuild(const std::string& folder, const std::vector<Threshold>& fail_if, Re
     }
     SummaryInfo& info = run.info = facts.info;
     info.server = totals_of(folder, facts, figures);
+    if (info.merged) {  // one shard's first page may be older than the probes of the others
+        for (const MergedShard& shard : info.merged->shards) {
+            figures.sent.add_probes(shard.probes);
+        }
+    }
     if (info.server && info.server->joules) {
         info.finished_trees = count_finished_trees(records_path_of(folder, facts));
     }

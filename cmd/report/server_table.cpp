@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -85,6 +86,12 @@ Result<std::vector<ServerInstant>> read_server_instants(const std::string& path,
     if (lines.value().error()) {
         why = lines.value().why();
         return *lines.value().error();
+    }
+    if (std::any_of(pages.endpoints().begin(), pages.endpoints().end(),
+                    [](const EndpointFigures& one) { return one.is_several(); })) {
+        for (ServerInstant& row : rows) {  // also of the pages before that was seen
+            row.figures.fill(std::nullopt);
+        }
     }
     return rows;
 }

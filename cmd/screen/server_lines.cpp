@@ -62,7 +62,8 @@ void add_reading(std::vector<std::string>& lines, const ServerTotals& totals) {
     for (const ScrapedUrl& url : totals.urls) {
         restarts += url.restarts;
     }
-    text += restarts > 0
+    text += totals.of_several() != nullptr ? "; several servers answered in turn: no figures"
+            : restarts > 0
                 ? fmt::format("; counters restarted {}", counted(restarts, "time", "times"))
                 : "";
     lines.push_back(std::move(text));

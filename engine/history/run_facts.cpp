@@ -344,6 +344,8 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     read_calibration_facts(calibration, out, facts);
     read_rules(root, plan, out, facts);
     read_cache_probe(root.find("cache_probe"), out.info.cache_probe);
+    out.probes = root.find("preflight").find("requests").as_u64().value_or(0) +
+                 root.find("verified").find("rows").as_u64().value_or(0);
     read_shard_facts(root, out, facts);
     const JsonValue host = root.find("host");
     out.kernel = host.find("kernel").as_string().value_or("");

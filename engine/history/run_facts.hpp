@@ -80,10 +80,11 @@ struct RunFacts {
     std::uint64_t trace_digest = 0;
     std::uint64_t schedule_digest = 0;
     std::optional<std::uint64_t>
-        prompts_digest;      ///< of all rows; unknown where a run was cut short
-    std::uint64_t rows = 0;  ///< selected
-    bool is_live = false;    ///< prompts held its own answers
-    bool has_users = false;  ///< ... which users play: how many requests they send is not known
+        prompts_digest;        ///< of all rows; unknown where a run was cut short
+    std::uint64_t rows = 0;    ///< selected
+    std::uint64_t probes = 0;  ///< requests before them: of the preflight, of --verify-prompts
+    bool is_live = false;      ///< prompts held its own answers
+    bool has_users = false;    ///< ... which users play: how many requests they send is not known
 
     // What prompts are made of, beside the rows: it stands in for a digest that is not known.
     std::uint64_t seed = 0;

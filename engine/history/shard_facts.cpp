@@ -111,6 +111,7 @@ void write_merged_shard(JsonWriter& json, const MergedShard& shard) {
     json.key("run_id").string(shard.run_id);
     json.key("ended").boolean(shard.ended);
     json.key("rows").unsigned_integer(shard.rows);
+    json.key("probes").unsigned_integer(shard.probes);
     json.key("rows_later").unsigned_integer(shard.rows_later);
     json.key("interrupted").boolean(shard.interrupted);
     json.key("stopped_when");
@@ -143,7 +144,8 @@ std::optional<Error> read_merged_shard(JsonValue from, MergedShard& out) {
     out.run_id = members.text("run_id");
     out.ended = members.is_true("ended");
     out.rows = members.count("rows", UINT32_MAX);
-    // These three are younger than the others.
+    // These four are younger than the others.
+    out.probes = from.find("probes").as_u64().value_or(0);
     out.rows_later =
         std::min<std::uint64_t>(from.find("rows_later").as_u64().value_or(0), out.rows);
     out.interrupted = from.find("interrupted").as_bool().value_or(false);

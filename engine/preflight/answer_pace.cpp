@@ -17,7 +17,7 @@ Task<void> AnswerPace::ask() {
         co_return;
     }
     const std::string word = prompts_.one_word();
-    const Probe some = co_await sender_.send(word, stream_tokens);
+    const Probe some = co_await body_.ask_for(word, stream_tokens);
     if (!some.ok) {
         co_return;
     }
@@ -29,6 +29,7 @@ Task<void> AnswerPace::ask() {
     if (some.asked > 0) {
         found.length_asked = some.asked;
         found.length_made = some.made();
+        found.length_cut = some.is_cut;
         note_length();
     }
 }
@@ -41,9 +42,9 @@ void AnswerPace::note_length() {
     if (asked < 0 || made < 0 || context_.plan.body.output != OutputRule::exact) {
         return;
     }
-    const std::string said =
-        "asked for " + tokens_text(asked) + ", it made " + std::to_string(made);
-    if (made > asked) {
+    const std::string said = "asked for " + tokens_text(asked) + ", it made " +
+                             (found.length_cut ? "at least " : "") + std::to_string(made);
+    if (made > asked || found.length_cut) {
         context_.note("warning: " + said + ": rows that ask for fewer tokens end as long_output" +
                       (context_.plan.body.length_member.empty()
                            ? ""

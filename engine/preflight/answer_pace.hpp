@@ -2,15 +2,15 @@
 /// they are made. Notes what will become of rows where not. Owned by the preflight.
 #pragma once
 
+#include "engine/preflight/body_form.hpp"
 #include "engine/preflight/probe_prompts.hpp"
-#include "engine/preflight/probe_sender.hpp"
 
 namespace driftless {
 
 class AnswerPace {
   public:
-    AnswerPace(PreflightContext& context, ProbeSender& sender, const ProbePrompts& prompts)
-        : context_(context), sender_(sender), prompts_(prompts) {}
+    AnswerPace(PreflightContext& context, BodyForm& body, const ProbePrompts& prompts)
+        : context_(context), body_(body), prompts_(prompts) {}
 
     // Home of its coroutines (task.hpp).
     FramePool& frames() { return context_.asker.frames(); }
@@ -28,7 +28,7 @@ class AnswerPace {
     void note_chunks();
 
     PreflightContext& context_;
-    ProbeSender& sender_;
+    BodyForm& body_;
     const ProbePrompts& prompts_;
 };
 

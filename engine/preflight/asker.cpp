@@ -47,14 +47,15 @@ std::string Asker::request_bytes(const std::string& method, const std::string& p
     spec.host = server_.host;
     spec.headers = server_.headers;
     const RequestHead head(spec);
-    const std::string id = server_.run_id + "-preflight-" + std::to_string(next_name_++);
+    const std::string id =
+        request_id_of(server_.run_id, {RequestName::Kind::probe, next_name_++, 0, 0});
     std::string bytes(head.bytes_max(id.size()), '\0');
     bytes.resize(head.write(bytes.data(), id, body.size()));
     return bytes + body;
 }
 
-Task<bool> Asker::fetch(const std::string& method, const std::string& path,
-                        const std::string& body) {
+Task<bool> Asker::fetch(const std::string& method, const std::string& path, const std::string& body,
+                        BodyWatch watch) {
     request_ = request_bytes(method, path, body);
     asked_ = method + " " + path;
     asked_at_ = loop_.driver().now();
@@ -66,7 +67,8 @@ Task<bool> Asker::fetch(const std::string& method, const std::string& path,
     }
     const AskLimits limits = end_ ? server_.limits.capped(*end_ - asked_at_) : server_.limits;
     asking_ = true;
-    Result<Reply> reply = co_await inquiry_.ask(server_.address, server_.tls, request_, limits);
+    Result<Reply> reply =
+        co_await inquiry_.ask(server_.address, server_.tls, request_, limits, watch);
     asking_ = false;
     if (!reply) {
         error_ = reply.error();

@@ -1,5 +1,5 @@
 /// Asker: questions to one server before time 0, one after the other, each under a name of its own
-/// ("<run>-preflight-N"). Keeps the latest answer. Owned by whoever asks; refers to the loop.
+/// (RequestName: a probe). Keeps the latest answer. Owned by whoever asks; refers to the loop.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,8 @@ class Asker {
     Asker(Loop& loop, const AskedServer& server, std::uint32_t first = 1);
 
     /// One request. False where no answer came: `error` says why.
-    Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body);
+    Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body,
+                     BodyWatch watch = {});
     const Reply& reply() const { return reply_; }
     const Error& error() const { return error_; }
     /// The error as clauses for people: "connect failed (refused)", or in the words of TLS; how an

@@ -22,10 +22,16 @@ class BodyForm {
     /// Sends a prompt in one form after the other: its answer in the first that is accepted, or
     /// the refusal.
     Task<Probe> find(const std::string& prompt);
+    /// An answer of so many tokens (0: as few as the server takes). Where it is too long and the
+    /// name of the length is open, it is asked for with the other name, which is kept where the
+    /// server obeys it.
+    Task<Probe> ask_for(const std::string& prompt, std::uint32_t tokens);
 
   private:
+    bool is_length_open() const;
+    ReadTo reading() const;
     Task<void> ask_for_more(const std::string& prompt, Probe& one);
-    Task<void> try_other_length(const std::string& prompt, Probe& one);
+    Task<void> try_other_length(const std::string& prompt, std::uint32_t tokens, Probe& one);
 
     PreflightContext& context_;
     ProbeSender& sender_;

@@ -53,9 +53,11 @@ struct PreflightFindings {
     bool stream_options = true;         ///< the same of these
     std::string unread_member;          ///< of a chat's delta: it has text, and nobody reads it
     std::string length_member;          ///< what bounds the answers; empty: the dialect's own
+    bool tried_both_lengths = false;    ///< the server was asked with either name of it
     std::uint32_t least_answer = 1;     ///< tokens of the shortest answer that may be asked for
     std::int64_t length_asked = -1;     ///< tokens of an answer of some tokens
     std::int64_t length_made = -1;      ///< that it had, by usage; else by chunks, if too many
+    bool length_cut = false;            ///< .. at least: it was not read to its end
     std::int64_t stream_chunks = -1;    ///< of an answer of some tokens
     std::int64_t stream_receives = -1;  ///< that it came in
     bool counts_chunks = false;         ///< each chunk said how many tokens there were so far

@@ -138,7 +138,9 @@ void Inquiry::take(std::string_view bytes, Instant stamp) {
                 reply_.body.append(step.span);
                 reply_.body_receives += reply_.last_body == stamp ? 0 : 1;
                 reply_.last_body = stamp;
-                if (reply_.body.size() > body_bytes_max) {
+                if (watch_.owner != nullptr && watch_.is_enough(watch_.owner, reply_.body)) {
+                    complete_ = reply_.is_cut = true;
+                } else if (reply_.body.size() > body_bytes_max) {
                     fail(ErrorCode::too_large, 0, "read the answer (16 MiB at most)");
                 }
                 break;
@@ -268,8 +270,9 @@ Task<void> Inquiry::close() {
 }
 
 Task<Result<Reply>> Inquiry::ask(const Address& address, TlsPeer* tls, std::string_view request,
-                                 AskLimits limits) {
+                                 AskLimits limits, BodyWatch watch) {
     failed_ = complete_ = false;
+    watch_ = watch;
     tls_failure_ = 0;
     plain_.resize(tls != nullptr ? record_bytes_max : 0);
     reply_ = Reply{};

@@ -30,7 +30,15 @@ struct Reply {
     Instant last_body;                ///< the latest receive that brought some
     std::uint32_t body_receives = 0;  ///< those that brought some, told apart by their stamps
     bool keep_alive = false;
+    bool is_cut = false;     ///< its reader had enough of it
     KeepAliveLimits limits;  ///< what the head says of its connection
+};
+
+/// Looks at a body as it comes; true: that is enough. The answer ends there, and its connection is
+/// closed, which stops the server.
+struct BodyWatch {
+    void* owner = nullptr;  ///< null: answers are read to their end
+    bool (*is_enough)(void* owner, std::string_view body) = nullptr;
 };
 
 class Inquiry {
@@ -45,7 +53,7 @@ class Inquiry {
     /// denied (TLS failed), bad_http, too_large. `tls`: null for a plain server. What it refers to
     /// outlives the call (Task).
     Task<Result<Reply>> ask(const Address& address, TlsPeer* tls, std::string_view request,
-                            AskLimits limits);
+                            AskLimits limits, BodyWatch watch = {});
     /// Which limit it reached, where the latest call ended with `timed_out` by this timer (its
     /// `sys_errno` is 0 then).
     const AskTimeout& timeout() const { return timeout_; }
@@ -92,6 +100,7 @@ class Inquiry {
     Timer timer_;
     AskLimits limits_{Duration{}};
     AskTimeout timeout_;
+    BodyWatch watch_;
     Instant begin_;
     Signal progress_;
     Socket socket_;

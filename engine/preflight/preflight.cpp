@@ -29,7 +29,7 @@ Preflight::Preflight(Loop& loop, const PreflightPlan& plan, std::uint32_t first)
       overhead_(context_, sender_, prompts_, tokenize_),
       words_(context_, sender_, prompts_, tokenize_, overhead_),
       first_words_(context_, sender_, prompts_, tokenize_, overhead_),
-      pace_(context_, sender_, prompts_),
+      pace_(context_, body_, prompts_),
       cache_(context_, sender_, prompts_, overhead_) {
     context_.asker.end_after(whole_max + plan.wait_ready.value_or(Duration{}));
     context_.findings.model = plan.body.model;

@@ -6,9 +6,9 @@
 /// answer of some tokens; prompts that share their first words, where nothing else tells the
 /// overhead's split or the size of the server's cache blocks. It learns the model, the overhead H
 /// of template and BOS and its split, and which words (or token ids) count as one token: what does
-/// not is searched for and dropped. Its requests are named `<run>-preflight-N` and never recorded
-/// as rows. One to `/v1/models` or to the rows' API that is answered 429 or 5xx, or breaks off, is
-/// sent again a little later.
+/// not is searched for and dropped. Its requests are named as probes (RequestName) and never
+/// recorded as rows. One to `/v1/models` or to the rows' API that is answered 429 or 5xx, or breaks
+/// off, is sent again a little later.
 ///
 /// The server's usage is the truth that rows are held against; the tokenize endpoint is believed as
 /// far as it agrees.

@@ -12,6 +12,22 @@ namespace driftless {
 
 namespace {
 
+SseEvent event_of(Framing framing, std::string_view block, std::string& joined) {
+    return framing == Framing::sse ? read_sse_event(block, joined)
+                                   : SseEvent{.name = {}, .data = block, .has_data = true};
+}
+
+/// The events of a body that are whole: where it was cut, the last one may not be.
+std::string_view whole_events(Framing framing, std::string_view body) {
+    EventScanner scanner;
+    scanner.reset(framing);
+    std::size_t read = 0;
+    while (const std::size_t cut = scanner.next(body.substr(read))) {  // ends: a byte at least
+        read += cut;
+    }
+    return body.substr(0, read);
+}
+
 /// Whether a text is a whole answer of this API.
 bool is_whole_answer(const Dialect& dialect, JsonDocument& document, std::string_view body) {
     const EventReading reading = dialect.read(document, {}, body);
@@ -114,7 +130,10 @@ Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply) {
         probe.message = words_of(probe.unreadable, reply, document);
         return probe;
     }
-    const AnswerState answer = read_answer(dialect, framing, reply.body, document);
+    const AnswerState answer = read_answer(
+        dialect, framing,
+        reply.is_cut ? whole_events(framing, reply.body) : std::string_view(reply.body), document);
+    probe.is_cut = reply.is_cut;
     probe.prompt_tokens = answer.prompt_tokens;
     probe.completion_tokens = answer.completion_tokens;
     probe.cached_tokens = answer.cached_tokens;
@@ -134,6 +153,35 @@ Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply) {
                         (answer.error.empty() ? "no text" : answer.error);
     }
     return probe;
+}
+
+BodyWatch LengthWatch::begin(const Dialect& dialect, std::uint32_t asked) {
+    dialect_ = &dialect;
+    asked_ = asked;
+    chunks_ = 0;
+    read_ = 0;
+    return asked > 0 ? BodyWatch{this, &LengthWatch::is_enough} : BodyWatch{};
+}
+
+bool LengthWatch::is_enough(void* owner, std::string_view body) {
+    return static_cast<LengthWatch*>(owner)->take(body);
+}
+
+/// The events that are whole now.
+bool LengthWatch::take(std::string_view body) {
+    EventScanner scanner;
+    scanner.reset(dialect_->framing);
+    body.remove_prefix(read_);
+    while (const std::size_t cut = scanner.next(body)) {  // ends: every cut takes a byte at least
+        const SseEvent event = event_of(dialect_->framing, body.substr(0, cut), joined_);
+        body.remove_prefix(cut);
+        read_ += cut;
+        if (event.has_data) {
+            const EventReading reading = dialect_->read(document_, event.name, event.data);
+            chunks_ += reading.token_bearing || !reading.unread_member.empty() ? 1 : 0;
+        }
+    }
+    return chunks_ > asked_ + chunks_past;
 }
 
 std::int64_t context_of(const JsonValue& value) {

@@ -35,10 +35,13 @@ struct Probe {
     bool counts_chunks = false;  ///< each chunk said how many tokens there were so far
     std::uint32_t chunks = 0;    ///< events that bear tokens
     std::uint32_t asked = 0;     ///< tokens that it was asked for; 0: no number was named
+    bool is_cut = false;         ///< by a LengthWatch: more came than was asked for
     /// Tokens of the answer: as counted, else at least one a chunk.
     std::int64_t made() const {
         return completion_tokens >= 0 ? completion_tokens : std::int64_t{chunks};
     }
+    /// It has more tokens than were asked for.
+    bool is_too_long() const { return asked > 0 && (is_cut || (ok && made() > asked)); }
 };
 
 /// Refusals of what stands in a body. FastAPI's own are 422; vLLM makes them 400.
@@ -54,6 +57,28 @@ std::string tokens_text(std::int64_t tokens);
 
 /// A stream of events, or one JSON text (`stream` false, and errors).
 Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply);
+
+/// LengthWatch: reads a stream as it comes, until it has clearly more tokens than were asked for: a
+/// server that does not know the name of the length may answer until its context is full.
+class LengthWatch {
+  public:
+    /// From here on, answers of this API that should have so many tokens; 0: any number.
+    BodyWatch begin(const Dialect& dialect, std::uint32_t asked);
+
+    /// Chunks past what was asked that are still read: of some servers a token has several.
+    static constexpr std::uint32_t chunks_past = 16;
+
+  private:
+    static bool is_enough(void* owner, std::string_view body);
+    bool take(std::string_view body);
+
+    const Dialect* dialect_ = nullptr;
+    std::uint32_t asked_ = 0;
+    std::uint32_t chunks_ = 0;
+    std::size_t read_ = 0;  ///< bytes of the body
+    JsonDocument document_;
+    std::string joined_;
+};
 
 /// A context in tokens; -1 where it is absent, negative, or more than any prompt can be.
 std::int64_t context_of(const JsonValue& value);

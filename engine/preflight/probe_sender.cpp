@@ -20,6 +20,22 @@ std::uint32_t least_tokens_of(const std::string& extra_body) {
     return static_cast<std::uint32_t>(std::max<std::int64_t>(least, 1));
 }
 
+/// An answer does not end: its length may have another name at this server.
+std::string remedy_of_length(const PreflightPlan& plan, const PreflightFindings& found) {
+    const Dialect& dialect = *plan.dialect;
+    const bool is_own = !plan.body.length_member.empty();
+    if (!dialect.has_two_length_names || plan.body.output == OutputRule::free ||
+        found.tried_both_lengths) {
+        return "";
+    }
+    const std::string_view sent =
+        is_own ? std::string_view(plan.body.length_member) : dialect.length_member;
+    const std::string_view other =
+        sent == dialect.length_member ? other_length_member(dialect) : dialect.length_member;
+    return "if the log shows that it goes on answering, it ignores " + std::string(sent) +
+           ": use --length-field " + std::string(other);
+}
+
 }  // namespace
 
 ProbeSender::ProbeSender(PreflightContext& context, RetryingAsker& retrying)
@@ -36,6 +52,7 @@ Task<Probe> ProbeSender::send(const std::string& prompt, std::uint32_t tokens) {
     spec.ignore_eos = found.ignore_eos;
     spec.stream_options = found.stream_options;
     spec.length_member = found.length_member;
+    spec.stream = spec.stream || reading_ == ReadTo::enough;
     const std::uint32_t asked = std::max(tokens, least_tokens_);
     Probe probe;
     const Result<BodyFrame> frame = plan.dialect->frame(spec);
@@ -49,15 +66,18 @@ Task<Probe> ProbeSender::send(const std::string& prompt, std::uint32_t tokens) {
     const BodyFrame& parts = frame.value();
     const std::string body = parts.before + prompt + parts.between +
                              (parts.has_length ? std::to_string(asked) : "") + parts.after;
-    const bool answered = co_await retrying_.fetch("POST", plan.api_path, body);
+    const std::uint32_t bound = parts.has_length ? asked : 0;
+    const BodyWatch watch =
+        reading_ == ReadTo::enough ? watch_.begin(*plan.dialect, bound) : BodyWatch{};
+    const bool answered = co_await retrying_.fetch("POST", plan.api_path, body, watch);
     if (!answered) {
         probe.message = plan.server.address.to_text() + ": " + asker.why();
-        co_return probe;
+    } else {
+        probe = read_probe(*plan.dialect, spec.stream, asker.reply());
+        probe.message = asker.printable_words(probe.message);
+        note_reported(probe);
     }
-    probe = read_probe(*plan.dialect, plan.body.stream, asker.reply());
-    probe.message = asker.printable_words(probe.message);
-    probe.asked = parts.has_length ? asked : 0;
-    note_reported(probe);
+    probe.asked = bound;
     co_return probe;
 }
 
@@ -68,7 +88,7 @@ void ProbeSender::note_reported(const Probe& probe) {
     found.has_cached_tokens = found.has_cached_tokens || probe.cached_tokens >= 0;
     found.has_token_ids = found.has_token_ids || probe.has_token_ids;
     found.sent_usage = found.sent_usage || probe.has_usage;
-    if (probe.ok && context_.plan.body.stream) {
+    if (probe.ok && context_.plan.body.stream && !probe.is_cut) {
         found.has_end_mark = found.has_end_mark.value_or(false) || probe.has_end_mark;
     }
     if (!probe.unread_member.empty()) {
@@ -114,7 +134,9 @@ bool ProbeSender::fail_answer(const std::string& what, const Probe& probe) {
     refusal.dialect = plan.dialect;
     refusal.ids = plan.body.prompt == PromptKind::ids;
     refusal.unreadable = probe.unreadable;
-    const std::string remedy = remedy_for(refusal, found.models);
+    const bool hung = probe.status == 0 && asker.hung() && asker.reached();
+    const std::string remedy =
+        hung ? remedy_of_length(plan, found) : remedy_for(refusal, found.models);
     failure.text += remedy.empty() ? "" : "; " + remedy;
     return false;
 }

@@ -11,6 +11,12 @@
 
 namespace driftless {
 
+/// How far answers are read.
+enum class ReadTo : std::uint8_t {
+    end,     ///< as the rows', to their end
+    enough,  ///< always streamed, and stopped where they are too long
+};
+
 class ProbeSender {
   public:
     ProbeSender(PreflightContext& context, RetryingAsker& retrying);
@@ -30,6 +36,8 @@ class ProbeSender {
     /// Tokens that a probe asks for, where its answer matters to nobody.
     std::uint32_t least_tokens() const { return least_tokens_; }
     void set_least_tokens(std::uint32_t tokens) { least_tokens_ = tokens; }
+    /// Of the next answers; at first `end`.
+    void set_reading(ReadTo reading) { reading_ = reading; }
 
     /// The preflight fails, because of this answer to `what`; false.
     bool fail_answer(const std::string& what, const Probe& probe);
@@ -40,6 +48,8 @@ class ProbeSender {
     PreflightContext& context_;
     RetryingAsker& retrying_;
     std::uint32_t least_tokens_ = 1;
+    ReadTo reading_ = ReadTo::end;
+    LengthWatch watch_;
     std::string last_counted_;  ///< the latest prompt of many words, as sent
 };
 

@@ -74,13 +74,13 @@ void RetryingAsker::note_broken(bool answered) {
 }
 
 Task<bool> RetryingAsker::fetch(const std::string& method, const std::string& path,
-                                const std::string& body) {
+                                const std::string& body, BodyWatch watch) {
     Asker& asker = context_.asker;
     bool answered = false;
     int busy = 0;  // answers of 429
     int broken = 0;
     while (true) {  // bounded by `busy_tries`, `broken_tries` and `--wait-ready`
-        answered = co_await asker.fetch(method, path, body);
+        answered = co_await asker.fetch(method, path, body, watch);
         const int status = answered ? asker.reply().status : 0;
         Duration length = ready_pause;
         busy += status == status_busy ? 1 : 0;

@@ -22,7 +22,8 @@ class RetryingAsker {
     /// One question. A limit of requests is no answer to it: it is asked again, a few times. So is
     /// one that the server breaks off or fails at, and under `--wait-ready` one of the rows' API
     /// while nobody answers behind a gateway. False where no answer came: the asker says why.
-    Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body);
+    Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body,
+                     BodyWatch watch = {});
 
     /// The user wants to wait longer for a server that is not ready.
     bool patient() const;

@@ -166,6 +166,9 @@ bool ServerPages::fail_models() {
         said = words;
         remedy = remedy_for(refusal, {});
     }
+    if (reply.status == 400 && remedy.empty()) {
+        remedy = "the server refuses the request itself: check --url, and each --header";
+    }
     return context_.fail(asked + "answered " + std::to_string(reply.status) +
                          (said.empty() ? "" : " (" + said + ")") + " and named no model; " +
                          (remedy.empty() ? "name it with --model, or check the URL" : remedy));

@@ -26,10 +26,8 @@ RequestWriter::RequestWriter(const Trace& trace, PromptBuilder& prompts,
         (options_.row_fields != nullptr ? options_.row_fields->bytes_max() : 0) +
         (options_.traceparent ? traceparent_bytes : 0);
     fields_scratch_.reserve(fields_max);
-    const std::size_t id_max = options_.run_id.size() + 5 + 3 * digits_max;
-    id_scratch_.reserve(id_max);
     for (const RequestHead& head : heads) {
-        head_room_ = std::max(head_room_, head.bytes_max(id_max, fields_max));
+        head_room_ = std::max(head_room_, head.bytes_max(request_id_bytes, fields_max));
     }
     head_scratch_.resize(head_room_);
 }
@@ -110,26 +108,12 @@ bool RequestWriter::fill(std::uint32_t tokens_max) {
     return prompts_for(due_.side).fill(cursor_, body_ + before_bytes_, tokens_max);
 }
 
-// Into its scratch, which has room for it.
+// Into its scratch.
 std::string_view RequestWriter::write_id(const TraceRow& row) {
-    const auto append_number = [this](char before, std::uint32_t number) {
-        char digits[digits_max];
-        const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-        id_scratch_.push_back(before);
-        id_scratch_.append(digits, static_cast<std::size_t>(end - digits));
-    };
-    id_scratch_ = options_.run_id;
-    append_number('-', row.index);
-    if (due_.pass > 0 || due_.attempt > 0) {
-        append_number('.', due_.pass);
-    }
-    if (due_.attempt > 0) {
-        append_number('.', due_.attempt);
-    }
-    if (due_.side == Side::b) {
-        id_scratch_ += ".b";
-    }
-    return id_scratch_;
+    using Kind = RequestName::Kind;
+    const Kind kind = due_.side == Side::b ? Kind::row_of_side_b : Kind::row;
+    write_request_id(id_scratch_, options_.run_id, {kind, row.index, due_.pass, due_.attempt});
+    return {id_scratch_, request_id_bytes};
 }
 
 // Into the scratch; returns its size.

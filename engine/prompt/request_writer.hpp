@@ -32,8 +32,7 @@ struct AgainstForm {
 
 /// How requests look, beside their prompts.
 struct RequestOptions {
-    /// Requests are named `<run_id>-<file index of the row>`, and of a later pass `.<pass>`
-    /// follows, to side b of dual fire `.b`.
+    /// Begins the names of requests (write_request_id).
     std::string run_id;
     std::size_t targets = 1;  ///< rows go to them as `balance` says
     Balance balance = Balance::turn;
@@ -112,7 +111,7 @@ class RequestWriter {
     const RequestOptions options_;
     std::size_t head_room_ = 0;
     std::string head_scratch_;
-    std::string id_scratch_;
+    char id_scratch_[request_id_bytes];
     std::string fields_scratch_;  ///< head fields of one row
 
     Due due_;

@@ -8,6 +8,19 @@ namespace driftless {
 namespace {
 
 constexpr std::string_view total = "_total";
+constexpr std::string_view start_name = "process_start_time_seconds";
+/// Starts so close are one: a host whose clock is corrected gives another second.
+constexpr double same_start_s = 2;
+/// Nobody restarts a server so often in one run.
+constexpr std::uint32_t falls_of_several = 3;
+
+/// The series that tells how often a histogram's sum was added to; empty: it is not one.
+std::string count_of(std::string_view metric) {
+    constexpr std::string_view sum = "_sum";
+    return metric.ends_with(sum)
+               ? std::string(metric.substr(0, metric.size() - sum.size())) + "_count"
+               : "";
+}
 
 /// `name` is that metric, with or without `_total`.
 bool is_metric(std::string_view name, std::string_view metric) {
@@ -61,10 +74,13 @@ bool EndpointFigures::uses(std::string_view name) const {
     const auto is_of = [name](const FigureSource& source) {
         return (!source.over.empty() && is_metric(name, source.over)) ||
                std::any_of(source.metrics.begin(), source.metrics.end(),
-                           [name](const std::string& metric) { return is_metric(name, metric); });
+                           [name](const std::string& metric) {
+                               return is_metric(name, metric) || is_metric(name, count_of(metric));
+                           });
     };
-    return mapping_ != nullptr &&
-           std::any_of(mapping_->sources.begin(), mapping_->sources.end(), is_of);
+    return same_metric_name(name, start_name) ||
+           (mapping_ != nullptr &&
+            std::any_of(mapping_->sources.begin(), mapping_->sources.end(), is_of));
 }
 
 void EndpointFigures::add(const Exposition& page) {
@@ -76,11 +92,16 @@ void EndpointFigures::add(const Exposition& page) {
         return;
     }
     for (const MetricSample& sample : page.samples) {
+        if (same_metric_name(sample.name, start_name)) {
+            note_start(page, sample);
+        }
         for (std::size_t i = 0; i < found_.size(); ++i) {
             const FigureSource& source = mapping_->sources[i];
             for (const std::string& metric : source.metrics) {
                 if (is_metric(sample.name, metric)) {
                     take(page, source, sample, found_[i].series);
+                } else if (is_metric(sample.name, count_of(metric))) {
+                    take(page, source, sample, found_[i].counts);
                 }
             }
             if (!source.over.empty() && is_metric(sample.name, source.over)) {
@@ -91,6 +112,17 @@ void EndpointFigures::add(const Exposition& page) {
     restarts_ += some_counter_fell() ? 1 : 0;
 }
 
+/// A process that was started earlier than the one before is another server's.
+void EndpointFigures::note_start(const Exposition& page, const MetricSample& sample) {
+    if (!std::isfinite(sample.value)) {
+        return;
+    }
+    const auto [place, is_new] =
+        started_.try_emplace(text_of(page.labels_of(sample), {}), sample.value);
+    several_ = several_ || sample.value < place->second - same_start_s;
+    place->second = sample.value;
+}
+
 /// Of the same series twice on one page the higher one holds: with several API servers vLLM gives
 /// that of one process, and of all.
 void EndpointFigures::take(const Exposition& page, const FigureSource& source,
@@ -98,7 +130,8 @@ void EndpointFigures::take(const Exposition& page, const FigureSource& source,
     const MetricType type = page.families[sample.family].type;
     const bool counts = is_counter(source.figure);
     const auto labels = page.labels_of(sample);
-    if (std::isnan(sample.value) ||
+    const bool is_number = std::isfinite(sample.value);
+    if ((!is_number && !counts) ||
         (counts && type != MetricType::unknown && !page.is_counter(sample)) ||
         (!source.label.empty() &&
          !has(source.values, label_value(labels, source.label).value_or("")))) {
@@ -113,6 +146,10 @@ void EndpointFigures::take(const Exposition& page, const FigureSource& source,
     } else if (one.page == pages_ && sample.value <= one.latest) {
         return;
     }
+    if (!is_number) {
+        one.unknown = true;
+        return;
+    }
     if (one.page != pages_) {
         one.before = is_new ? std::nullopt : std::optional(one.latest);
         one.grown_before = one.grown;
@@ -124,14 +161,30 @@ void EndpointFigures::take(const Exposition& page, const FigureSource& source,
     one.latest = sample.value;
 }
 
-bool EndpointFigures::some_counter_fell() const {
-    const auto fell = [this](const auto& one) {
-        return one.second.page == pages_ && one.second.fell;
-    };
-    return std::any_of(found_.begin(), found_.end(), [&fell](const Found& found) {
-        return std::any_of(found.series.begin(), found.series.end(), fell) ||
-               std::any_of(found.over.begin(), found.over.end(), fell);
-    });
+bool EndpointFigures::some_counter_fell() {
+    bool any = false;
+    for (Found& found : found_) {
+        for (auto* const all : {&found.series, &found.over}) {
+            for (auto& [text, one] : *all) {
+                if (one.page != pages_) {
+                    continue;
+                }
+                any = any || one.fell;
+                if (one.fell) {
+                    several_ = several_ || ++one.falls >= falls_of_several ||
+                               (one.has_risen && one.latest >= one.low);
+                    one.peak = *one.before;
+                    one.low = one.latest;
+                    one.has_risen = false;
+                } else if (one.falls > 0 && !one.has_risen) {
+                    const double step = one.latest - one.before.value_or(one.latest);
+                    one.has_risen = one.latest >= one.peak && 2 * step > one.peak - one.low;
+                    one.low = one.has_risen ? *one.before : one.latest;
+                }
+            }
+        }
+    }
+    return any;
 }
 
 double EndpointFigures::sum(const std::map<std::string, Series>& series,
@@ -154,6 +207,8 @@ double EndpointFigures::sum(const std::map<std::string, Series>& series,
 }
 
 std::optional<double> EndpointFigures::value(ServerFigure figure) const {
+    const auto is_unknown = [](const auto& one) { return one.second.unknown; };
+    const auto was_added_to = [](const auto& one) { return one.second.grown > 0; };
     for (std::size_t i = 0; i < found_.size(); ++i) {
         const FigureSource& source = mapping_->sources[i];
         const Found& found = found_[i];
@@ -163,6 +218,14 @@ std::optional<double> EndpointFigures::value(ServerFigure figure) const {
         if (source.figure != figure ||
             std::none_of(found.series.begin(), found.series.end(), is_there)) {
             continue;
+        }
+        if (several_ || std::any_of(found.series.begin(), found.series.end(), is_unknown) ||
+            std::any_of(found.over.begin(), found.over.end(), is_unknown)) {
+            return std::nullopt;
+        }
+        if (!found.counts.empty() &&
+            std::none_of(found.counts.begin(), found.counts.end(), was_added_to)) {
+            continue;  // nothing was observed: its sum of 0 says nothing
         }
         const double value = sum(found.series, figure) * source.scale;
         if (source.over.empty()) {

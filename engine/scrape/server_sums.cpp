@@ -28,6 +28,12 @@ std::optional<double> ServerTotals::share(ServerFigure part, ServerFigure of) co
     return whole && some && *whole > 0 ? std::optional(*some / *whole) : std::nullopt;
 }
 
+const ScrapedUrl* ServerTotals::of_several() const {
+    const auto found =
+        std::find_if(urls.begin(), urls.end(), [](const ScrapedUrl& one) { return one.several; });
+    return found == urls.end() ? nullptr : &*found;
+}
+
 void ServerSums::add(const ServerLine& line) {
     if (segment_of(line) != pages_.segment()) {
         sum_ = with_segment();
@@ -73,6 +79,7 @@ void ServerSums::add_scrape(const ServerScrape& scrape, std::size_t place) {
     if (url.engine.empty()) {
         url.engine = figures.engine();
     }
+    url.several = url.several || figures.is_several();
     url.restarts += figures.restarts() - gauges_[place].restarts;
     gauges_[place].restarts = figures.restarts();
     add_gauges(place, scrape.t_ns);
@@ -171,6 +178,12 @@ ServerTotals ServerSums::totals() const {
             const double mean = sum.areas[i].value_seconds / sum.areas[i].seconds;
             totals.gauges[i] = GaugeTotals{mean, sum.most[i].value_or(mean)};
         }
+        if (totals.of_several() != nullptr && figure_at(i) != ServerFigure::watts) {
+            totals.gauges[i].reset();
+        }
+    }
+    if (totals.of_several() != nullptr) {
+        totals.counters.fill(std::nullopt);
     }
     return totals;
 }

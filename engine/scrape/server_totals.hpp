@@ -27,6 +27,7 @@ struct ScrapedUrl {
     std::uint64_t failures = 0;
     std::string first_failure;
     std::uint64_t restarts = 0;  ///< pages on which some counter had begun anew
+    bool several = false;        ///< servers answered in turn: EndpointFigures::is_several
 };
 
 /// A gauge over the measured spans.
@@ -50,6 +51,8 @@ struct ServerTotals {
     const std::optional<GaugeTotals>& gauge(ServerFigure figure) const {
         return gauges[static_cast<std::size_t>(figure)];
     }
+    /// The pages of some URL are of several servers in turn: no figure but power is known.
+    const ScrapedUrl* of_several() const;
     /// The two counters' quotient; null where one is unknown, or `of` is 0.
     std::optional<double> share(ServerFigure part, ServerFigure of) const;
 };

@@ -28,6 +28,7 @@ struct MergedShard {
     std::string run_id;
     bool ended = true;               ///< it closed its books
     std::uint64_t rows = 0;          ///< that it was to send; of a missing one not known
+    std::uint64_t probes = 0;        ///< requests of its preflight
     std::uint64_t rows_later = 0;    ///< of those: that it was resumed for
     bool interrupted = false;        ///< its user stopped it
     std::string stopped_when;        ///< the condition that stopped it early; empty: none did

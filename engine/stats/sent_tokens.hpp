@@ -20,6 +20,13 @@ class SentTokens {
     /// A record of any phase.
     void add(const Record& record);
 
+    /// Probes that the servers may have counted: what their prompts and answers cost is not known.
+    void add_probes(std::uint64_t probes) {
+        requests_.most += static_cast<double>(probes);
+        prompts_unknown_ += probes;
+        outputs_unknown_ += probes;
+    }
+
     CountBounds requests() const { return requests_; }
     /// Nothing where the client does not know the tokens of a request to the last one.
     std::optional<CountBounds> prompt() const {

@@ -100,6 +100,11 @@ constexpr const char* counts_otherwise =
     "the wrong counter (server.jsonl has all of them)";
 
 const char* cause_of_more(const std::vector<Compared>& all, const ServerTotals& totals) {
+    if (std::any_of(totals.urls.begin(), totals.urls.end(),
+                    [](const ScrapedUrl& page) { return page.restarts > 0; })) {
+        return "counters fell, as if a server had been restarted; if several servers answer in "
+               "turn behind one address, give --metrics the page of each (URL,URL)";
+    }
     if (requests_fit(all)) {
         return counts_otherwise;
     }
@@ -128,6 +133,13 @@ const char* cause_of_fewer(const std::vector<Compared>& all) {
 }  // namespace
 
 std::string server_counts_warning(const SummaryFigures& f, const SummaryInfo& info) {
+    if (const ScrapedUrl* page = info.server ? info.server->of_several() : nullptr;
+        page != nullptr) {
+        return page->url +
+               " was answered by several servers in turn (its process_start_time_seconds went "
+               "back, or its counters fell and rose again): the servers' own figures are unknown; "
+               "give --metrics the page of each (URL,URL)";
+    }
     if (f.shard_role.others_send) {
         return "";
     }
@@ -137,13 +149,11 @@ std::string server_counts_warning(const SummaryFigures& f, const SummaryInfo& in
     }
     const ServerTotals& totals = *info.server;
     const std::vector<Compared> all = compare(totals, f.sent);
-    const auto restarts = std::any_of(totals.urls.begin(), totals.urls.end(),
-                                      [](const ScrapedUrl& page) { return page.restarts > 0; });
     const auto above = [](const Compared& one) { return one.above; };
     const auto below = [](const Compared& one) { return one.below; };
     const auto counter = [](const Compared& one) { return one.counted; };
     const std::string begin = "the servers' own counters grew by ";
-    if (!restarts && std::any_of(all.begin(), all.end(), above)) {
+    if (std::any_of(all.begin(), all.end(), above)) {
         return begin + list_of(all, above, counter) + " and this run sent " +
                list_of(all, above, [](const Compared& one) { return one.ours.most; }) + ": " +
                cause_of_more(all, totals);

@@ -29,6 +29,7 @@ void write_urls(JsonWriter& json, const ServerTotals& totals) {
         json.key("first_failure");
         url.first_failure.empty() ? json.null() : json.string(url.first_failure);
         json.key("restarts").unsigned_integer(url.restarts);
+        json.key("several_servers").boolean(url.several);
         json.end_object();
     }
     json.end_array();

@@ -45,7 +45,7 @@ def lateness(build, flags, folder, size, engines, bursts):
     with open(run + "/requests.jsonl", encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines]
     with open(log, encoding="utf-8") as lines:
-        seen = {one["request_id"].split("-")[-1]: one for one in map(json.loads, lines) if one.get("request_id")}
+        seen = {str(int(one["request_id"].split("-")[-1])): one for one in map(json.loads, lines) if one.get("request_id")}
     late = {}
     for what in ("left", "came"):
         places = {}

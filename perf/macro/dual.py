@@ -57,8 +57,8 @@ def served_ns(log):
     """{row: TTFT by the server's own stamps}."""
     served = {}
     for one in lines_of(log):
-        name = (one["request_id"] or "").removesuffix(".b")
-        if "preflight" not in name and one["token_ns"]:
+        name = one["request_id"] or ""
+        if name and name[19:20] != "a" and one["token_ns"]:  # no probe
             served[int(name.rsplit("-", 1)[-1])] = one["token_ns"][0] - one["start_ns"]
     return served
 

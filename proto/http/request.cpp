@@ -57,6 +57,30 @@ Result<Header> parse_header(std::string_view text) {
     return Header{std::string(name), std::string(value)};
 }
 
+void write_request_id(char* out, std::string_view run_id, const RequestName& name) {
+    constexpr std::uint64_t passes = 10'000'000;
+    constexpr std::uint64_t numbers = 1'000'000'000;
+    std::copy_n("00000000-0000-8000-8000-000000000000", request_id_bytes, out);
+    copy(out, run_id.substr(0, 8));
+    const auto put = [out](std::size_t last, std::size_t digits, std::uint64_t value) {
+        for (std::size_t i = 0; i < digits; ++i) {
+            out[last - i] = static_cast<char>('0' + value % 10);
+            value /= 10;
+        }
+    };
+    put(12, 4, name.pass % passes / 1000);
+    put(17, 3, name.pass % 1000);
+    out[19] = static_cast<char>(name.kind);
+    put(22, 3, name.attempt);
+    put(35, 12, name.number + name.pass / passes * numbers);
+}
+
+std::string request_id_of(std::string_view run_id, const RequestName& name) {
+    std::string id(request_id_bytes, '0');
+    write_request_id(id.data(), run_id, name);
+    return id;
+}
+
 RequestHead::RequestHead(const RequestHeadSpec& spec)
     : has_body_(spec.method == "POST" || spec.method == "PUT" || spec.method == "PATCH"),
       has_own_id_(has_field(spec.headers, id_name)) {

@@ -30,6 +30,26 @@ struct RequestHeadSpec {
     std::vector<Header> headers;  ///< Host, Content-Type and X-Request-Id among them replace ours
 };
 
+/// What a request is sent for, and which one it is: its X-Request-Id says it.
+struct RequestName {
+    enum class Kind : char { row = '8', row_of_side_b = '9', probe = 'a' };
+    Kind kind = Kind::row;
+    std::uint64_t number = 0;  ///< of the row in its file; of the probe
+    std::uint32_t pass = 0;
+    std::uint32_t attempt = 0;
+};
+
+inline constexpr std::size_t request_id_bytes = 36;
+
+/// The id of a request: a UUID of version 8 (RFC 9562, 5.8), because some servers validate it
+/// (llama-cpp-python's answers 400 to any other text).
+///   RRRRRRRR-PPPP-8PPP-KAAA-NNNNNNNNNNNN
+/// R is the run's id, P the pass, K the kind, A the attempt, N the number; all but R and K are
+/// decimal digits, so that a row is found by its number. Passes above 9,999,999 go on before the
+/// last nine digits of N. `out` has room for `request_id_bytes`; `run_id`: eight hex digits.
+void write_request_id(char* out, std::string_view run_id, const RequestName& name);
+std::string request_id_of(std::string_view run_id, const RequestName& name);
+
 /// The parts of a head that do not change from request to request, made once; per request only the
 /// id, the length and its own fields are filled in. `write` allocates nothing.
 class RequestHead {

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import unittest
 
-from harness import Case, DRIFTLESS, SAMPLE, mock, read_jsonl, row_of
+from harness import Case, DRIFTLESS, SAMPLE, id_of, mock, read_jsonl, row_of
 from keeper import keeper, kept_bodies
 
 ROWS = 60
@@ -65,9 +65,9 @@ class Dual(Case):
         for log in (log_a, log_b):
             self.assertEqual(rows_in(log), collections.Counter(range(ROWS)))
         run_id = run.json("run.json")["run_id"]
-        self.assertEqual(sorted(names_in(log_a)), sorted(f"{run_id}-{row}" for row in range(ROWS)))
+        self.assertEqual(sorted(names_in(log_a)), sorted(id_of(run_id, row) for row in range(ROWS)))
         self.assertEqual(sorted(names_in(log_b)),
-                         sorted(f"{run_id}-{row}.b" for row in range(ROWS)))  # fmt: skip
+                         sorted(id_of(run_id, row, side="b") for row in range(ROWS)))  # fmt: skip
         lanes = {side: {r["connection"] for r in sides[side].values()} for side in sides}
         self.assertFalse(lanes["a"] & lanes["b"], "a connection had rows of both sides")
         self.check_summary(run, sides)

@@ -35,11 +35,14 @@ def read_jsonl(path, whole=True):
 
 
 def row_of(request_id):
-    """Row index at the end of a request id, before its pass, try and side, or None for a probe."""
-    if "preflight" in request_id:
-        return None
-    found = re.search(r"-(\d+)(?:\.\d+)*(?:\.b)?$", request_id)
-    return int(found.group(1)) if found else None
+    """Row index at the end of a request id, or None for a probe."""
+    found = re.search(r"-(\d+)$", request_id)
+    return int(found.group(1)) if found and request_id[19:20] != "a" else None
+
+
+def id_of(run_id, row, number=0, side="a"):
+    """The request id of a row (proto/record/README.md)."""
+    return f"{run_id}-{number // 1000:04}-8{number % 1000:03}-{8 if side == 'a' else 9}000-{row:012}"
 
 
 class Server:

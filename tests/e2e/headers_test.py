@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from harness import Case, SAMPLE, mock, read_jsonl, row_of
+from harness import Case, SAMPLE, id_of, mock, read_jsonl, row_of
 from keeper import keeper
 
 FAST = ("--ttft", "1ms", "--itl", "0", "--cache-block", "512")
@@ -25,7 +25,7 @@ class Heads(Case):
                                    "--record-header", "X-None")
         run_id = run.json("run.json")["run_id"]
         for row, record in run.records().items():
-            said = {"X-Request-ID": f"{run_id}-{row}", "Target-Pod": 'llama "7"', "X-None": None}
+            said = {"X-Request-ID": id_of(run_id, row), "Target-Pod": 'llama "7"', "X-None": None}
             if row == 4:  # closed before any byte
                 said = dict.fromkeys(said)
             self.assertEqual(record["headers"], said, record)
@@ -70,7 +70,7 @@ class Heads(Case):
         run, truth = self.truth(())
         run_id = run.json("run.json")["run_id"]
         self.assertEqual({entry["request_id"] for entry in truth.values()},
-                         {f"{run_id}-{row}" for row in range(40)})
+                         {id_of(run_id, row) for row in range(40)})
 
     def trace(self, *rows):
         """Short rows, 1 ms apart, with these further columns."""
@@ -110,7 +110,7 @@ class Heads(Case):
             run = self.replay_well(trace, "--url", server.url, *self.BLIND, "--header",
                                    "X-Request-Id: {session}-{row}")
         ids = {head["X-Request-Id"] for _, head, _ in server.kept}
-        self.assertEqual(ids, {"a-0", run.json("run.json")["run_id"] + "-1"})
+        self.assertEqual(ids, {"a-0", id_of(run.json("run.json")["run_id"], 1)})
 
     def test_routers_know_who_plays(self):
         """Session, pass, tree, parent and user of each request, as its record has them; twice the

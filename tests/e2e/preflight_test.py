@@ -6,6 +6,7 @@ import json
 import socket
 import ssl
 import threading
+import time
 import unittest
 import zlib
 
@@ -371,6 +372,46 @@ class Preflight(Case):
             run = self.ask(server, "--length-field", "max_tokens", "--api", "anthropic")
         self.assertEqual(run.code, 2)
         self.assertIn("--length-field cannot be used with --api anthropic", run.complained)
+
+    def test_answers_without_an_end_are_stopped(self):
+        """FastChat and llama-cpp-python ignore `max_completion_tokens` and answer until their context
+        is full: the probe stops reading, the server sees it, and rows use the name that it obeys.
+        Where it is told another name, the error names the flag."""
+        left = []
+
+        def chat(ask):
+            asked = ask.body.get("max_tokens")
+            if asked is None:
+                event = b'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'
+                ask.peer.say(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+                try:
+                    while True:
+                        ask.peer.say(event)
+                        time.sleep(0.001)
+                except OSError:
+                    left.append(ask.times)
+                raise OSError
+            if ask.body.get("stream"):
+                return self.answered(ask, asked)
+            return whole(json.dumps({"choices": [{"message": {"content": "a " * asked}}], "usage": {
+                "prompt_tokens": len(ask.words) + AROUND, "completion_tokens": asked}}))  # fmt: skip
+
+        trace = self.write("one.jsonl", '{"timestamp": 0, "input_length": 9, "output_length": 40, '
+                           '"hash_ids": [1]}\n')  # fmt: skip
+        for flags in ((), ("--no-stream",)):
+            with Odd({CHAT: chat}) as server:
+                run = self.replay_well(trace, "--url", server.url, *flags)
+            self.assertIn("where max_completion_tokens asked for 1, and obeys max_tokens: rows use it",
+                          run.said)  # fmt: skip
+            self.assertEqual(run.records()[0]["outcome"], "ok")
+            self.assertEqual(left, [1], flags)
+            left.clear()
+        with Odd({CHAT: chat}) as server:
+            run = self.ask(server, "--length-field", "max_completion_tokens",
+                           "--timeout-total", "300ms")  # fmt: skip
+        self.assertEqual(run.code, 4)
+        self.assertIn("it ignores max_completion_tokens: use --length-field max_tokens",
+                      run.complained)  # fmt: skip
 
     def test_bodies_that_are_refused(self):
         """`transformers serve` answers 422 to fields that it does not know; SGLang's responses want

@@ -296,7 +296,7 @@ class Resume(Case):
             asked = [line["request_id"] for line in read_jsonl(log) if "row" in self.kind_of(line)]
             names = collections.Counter(asked)
             self.assertEqual(max(names.values()), 1, "two requests had one name")
-            rows = collections.Counter(name.rsplit("-", 1)[1] for name in asked)
+            rows = collections.Counter(row_of(name) for name in asked)
             if resend:
                 self.assertEqual(outcomes, {"ok": 240})
                 self.assertGreater(max(rows.values()), 1)
@@ -411,7 +411,7 @@ class Resume(Case):
     @staticmethod
     def kind_of(line):
         name = line.get("request_id") or ""
-        return "probe" if "preflight" in name or not name else "row"
+        return "row" if row_of(name) is not None else "probe"
 
     def test_killed_when_all_had_left(self):
         with mock("--ttft", "60s", "--itl", "1ms") as server:

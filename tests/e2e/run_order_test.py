@@ -59,8 +59,8 @@ class RunOrder(Case):
         at = {}
         for line in read_jsonl(self.log):
             if row_of(line["request_id"]) is not None:
-                row, _, number = line["request_id"].rpartition("-")[2].partition(".")
-                at[int(number or 0), int(row)] = line["last_byte_ns"]
+                digits = line["request_id"].replace("-", "")
+                at[int(digits[8:12] + digits[13:16]), int(digits[20:])] = line["last_byte_ns"]
         return at
 
     def check_rows(self, records):

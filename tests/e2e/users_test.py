@@ -6,7 +6,7 @@ import re
 import subprocess
 import unittest
 
-from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
+from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, id_of, mock, read_jsonl
 
 WEKA = SAMPLE.parent / "traces" / "weka"
 MS = 1_000_000
@@ -148,8 +148,7 @@ class Users(Case):
         run_id = run.json("run.json")["run_id"]
         heard = {line["request_id"] for line in read_jsonl(self.scratch / "mock.jsonl")}
         for record in records:  # proto/record/README.md
-            number = record["pass"]
-            self.assertIn(f"{run_id}-{record['row']}" + (f".{number}" if number else ""), heard)
+            self.assertIn(id_of(run_id, record["row"], record["pass"]), heard)
         fired = read_jsonl(run.folder / "fired.jsonl")
         self.assertEqual(sorted((one["pass"], one["row"]) for one in fired),
                          sorted((one["pass"], one["row"]) for one in records))

@@ -169,7 +169,7 @@ def judge(cell, code, said, folder):
     records = read_lines(folder / "run" / "requests.jsonl")
     seen = {}
     for request in read_lines(folder / "receiver.jsonl"):
-        if "preflight" not in request["request_id"]:
+        if request["request_id"][19:20] != "a":  # a probe
             seen[int(request["request_id"].rsplit("-", 1)[1])] = request
     result["verdict"] = summary["verdict"]["name"]
     result["reasons"] = summary["verdict"]["reasons"]

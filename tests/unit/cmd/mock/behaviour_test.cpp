@@ -58,13 +58,10 @@ TEST(AnswerSchedule, JitterIsSeededAndBounded) {
 TEST(Behaviour, ReadsTheRowOfARequestId) {
     EXPECT_EQ(row_of_request_id("run7-12"), 12u);
     EXPECT_EQ(row_of_request_id("a-b-000017"), 17u);
-    EXPECT_EQ(row_of_request_id("run7-preflight-3"), std::nullopt);
-    EXPECT_EQ(row_of_request_id("run7-12.3"), 12u);
-    EXPECT_EQ(row_of_request_id("run7-12.3.1"), 12u);
-    EXPECT_EQ(row_of_request_id("run7-12.b"), 12u);
+    EXPECT_EQ(row_of_request_id("0badcafe-0000-8000-a000-000000000003"), std::nullopt);
+    EXPECT_EQ(row_of_request_id("0badcafe-0000-8003-8001-000000000012"), 12u);
+    EXPECT_EQ(row_of_request_id("0badcafe-0000-8000-9000-000000000012"), 12u);
     EXPECT_EQ(row_of_request_id("run7-12.x"), std::nullopt);
-    EXPECT_EQ(row_of_request_id("run7-.b"), std::nullopt);
-    EXPECT_EQ(row_of_request_id("run7-.3"), std::nullopt);
     EXPECT_EQ(row_of_request_id("run7"), std::nullopt);
     EXPECT_EQ(row_of_request_id("run-"), std::nullopt);
     EXPECT_EQ(row_of_request_id("run-12x"), std::nullopt);

@@ -38,6 +38,29 @@ TEST(Probe, BelievesNoImpossibleCount) {
     EXPECT_EQ(by_head(""), -1);
 }
 
+// A stream is enough once it is clearly longer than asked, however it is split; comments and empty
+// events are no tokens, and without a number any length is right.
+TEST(Probe, StopsAStreamThatIsTooLong) {
+    const std::string token = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
+    const std::string role =
+        "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n: ping\n\n";
+    for (const std::size_t step : {std::size_t{1}, std::size_t{7}, std::size_t{100'000}}) {
+        LengthWatch watch;
+        const BodyWatch body = watch.begin(dialect_of(Api::openai_chat), 3);
+        std::string whole = role;
+        for (std::uint32_t i = 0; i < 3 + LengthWatch::chunks_past; ++i) {
+            whole += token + role;
+        }
+        for (std::size_t end = 0; end < whole.size(); end += step) {
+            EXPECT_FALSE(body.is_enough(body.owner, std::string_view(whole).substr(0, end)));
+        }
+        EXPECT_FALSE(body.is_enough(body.owner, whole));
+        whole += token;
+        EXPECT_TRUE(body.is_enough(body.owner, whole)) << step;
+        EXPECT_EQ(watch.begin(dialect_of(Api::openai_chat), 0).owner, nullptr);
+    }
+}
+
 // Dynamo's /v1/messages: what stands in message_start is an estimate, in message_delta the count.
 TEST(Probe, TakesTheLastCountAsARecordDoes) {
     const std::string body =

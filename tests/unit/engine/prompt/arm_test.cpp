@@ -63,7 +63,7 @@ TEST(Armer, BuildsWhatIsDueUpToItsHorizon) {
 // The head names the length of the body that follows it, and the row.
 TEST(Armer, MakesAWholeRequest) {
     RowsToArm::Options options;
-    options.armer.run_id = "run";
+    options.armer.run_id = "0badcafe";
     RowsToArm rows(apart(2), options);
     rows.arm();
     const std::string_view bytes = rows.armer.ready(rows.due(1))->bytes;
@@ -72,7 +72,7 @@ TEST(Armer, MakesAWholeRequest) {
     const std::string_view head = bytes.substr(0, head_end + 2);
     const std::string_view body = bytes.substr(head_end + 4);
     EXPECT_TRUE(head.starts_with("POST /v1/completions HTTP/1.1\r\n"));
-    EXPECT_NE(head.find("X-Request-Id: run-1\r\n"), head.npos);
+    EXPECT_NE(head.find("X-Request-Id: 0badcafe-0000-8000-8000-000000000001\r\n"), head.npos);
     EXPECT_NE(head.find("Content-Length: " + std::to_string(body.size()) + "\r\n"), head.npos);
     EXPECT_TRUE(body.starts_with(R"({"prompt":")"));
     EXPECT_TRUE(body.ends_with(R"(","max_tokens":2,"stream":true})"));

@@ -32,7 +32,7 @@ TEST(Sides, HaveRequestsOfTheirOwn) {
         ASSERT_TRUE(bodies.open(1 << 20, 0));
         const std::vector<RequestHead> heads(2, RowsToArm::head());
         ArmerOptions options;
-        options.run_id = "run";
+        options.run_id = "0badcafe";
         options.targets = 2;
         options.against = {against, &against_frame};
         Armer armer(trace, schedule, prompts, bodies, heads, frame, options);
@@ -42,8 +42,10 @@ TEST(Sides, HaveRequestsOfTheirOwn) {
         RowUnderway& a = armer.take(schedule.take());
         EXPECT_EQ(armer.target_of(a.due), 0u);
         EXPECT_EQ(armer.target_of(b.due), 1u);
-        EXPECT_NE(a.bytes.find("X-Request-Id: run-0\r\n"), std::string_view::npos) << a.bytes;
-        EXPECT_NE(b.bytes.find("X-Request-Id: run-0.b\r\n"), std::string_view::npos) << b.bytes;
+        EXPECT_NE(a.bytes.find("-0000-8000-8000-000000000000\r\n"), std::string_view::npos)
+            << a.bytes;
+        EXPECT_NE(b.bytes.find("-0000-8000-9000-000000000000\r\n"), std::string_view::npos)
+            << b.bytes;
         const auto prompt_of = [](std::string_view bytes) {
             const std::string_view key = R"("prompt":")";
             const std::size_t begin = bytes.find(key) + key.size();

@@ -146,6 +146,78 @@ TEST(EndpointFigures, AServerThatWasRestartedCountsOn) {
     EXPECT_EQ(got.figures.restarts(), 1U);
 }
 
+/// A page of vLLM's names: requests and prompt tokens, and the start of its process (0: not said).
+std::string page_of(int requests, double started = 0) {
+    const std::string number = std::to_string(requests);
+    return "# TYPE vllm:request_success_total counter\nvllm:request_success_total " + number +
+           "\n# TYPE vllm:prompt_tokens_total counter\nvllm:prompt_tokens_total " + number +
+           "00\n" +
+           (started > 0 ? "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds " +
+                              std::to_string(started) + "\n"
+                        : "");
+}
+
+// Behind a gateway that passes /metrics to its workers in turn: one was started before the other,
+// or its counters fall and rise again. No figure is known, whatever the last page was.
+TEST(EndpointFigures, OfServersThatAnswerInTurnNothingIsKnown) {
+    Scraped started;
+    for (const auto& [count, start] : {std::pair{7, 500.0}, {9, 900.0}, {8, 500.0}}) {
+        started.page(page_of(count, start));
+    }
+    EXPECT_TRUE(started.figures.is_several());
+    EXPECT_EQ(started.figures.value(prompt_tokens), std::nullopt);
+    const std::vector<std::vector<int>> turns{
+        {100, 5, 101, 6}, {3, 2, 5, 4}, {5, 100, 6, 101, 7}, {100, 5, 80, 101, 6, 81, 102, 7}};
+    for (const std::vector<int>& pages : turns) {
+        Scraped got;
+        for (const int count : pages) {
+            got.page(page_of(count));
+        }
+        EXPECT_TRUE(got.figures.is_several()) << pages.front() << " " << pages.size();
+        EXPECT_EQ(got.figures.value(requests), std::nullopt);
+    }
+    Scraped restarted;  // twice, each time with a later start
+    for (const auto& [count, start] :
+         {std::pair{100, 500.0}, {5, 560.0}, {60, 560.0}, {110, 560.0}, {3, 700.0}, {9, 700.0}}) {
+        restarted.page(page_of(count, start));
+    }
+    EXPECT_FALSE(restarted.figures.is_several());
+    EXPECT_EQ(restarted.figures.restarts(), 2U);
+    EXPECT_EQ(restarted.of(requests), 110 + 9);
+}
+
+// An infinite counter, or one that is no number, makes its figure unknown and no sum of it.
+TEST(EndpointFigures, CountersThatAreNoNumbersAreUnknown) {
+    for (const char* odd : {"+Inf", "-Inf", "NaN"}) {
+        for (const bool first : {true, false}) {
+            Scraped got;
+            const std::string bad =
+                std::string("# TYPE vllm:prompt_tokens_total counter\nvllm:prompt_tokens_total ") +
+                odd + "\n";
+            got.page(first ? bad : page_of(5));
+            got.page(first ? page_of(5) : bad);
+            got.page(page_of(9));
+            EXPECT_EQ(got.figures.value(prompt_tokens), std::nullopt) << odd << first;
+        }
+    }
+}
+
+// A histogram without one observation has a sum of 0, which is no measurement.
+TEST(EndpointFigures, SumsThatNothingWasAddedToAreUnknown) {
+    const auto hits = [](int count, int sum) {
+        return "# TYPE dynamo_frontend_cached_tokens histogram\n"
+               "dynamo_frontend_cached_tokens_sum " +
+               std::to_string(sum) + "\ndynamo_frontend_cached_tokens_count " +
+               std::to_string(count) + "\n";
+    };
+    Scraped silent;
+    silent.page(hits(4, 70));
+    silent.page(hits(4, 70));
+    EXPECT_EQ(silent.figures.value(prefix_hit_tokens), std::nullopt);
+    silent.page(hits(6, 70));
+    EXPECT_EQ(silent.of(prefix_hit_tokens), 0);
+}
+
 // Of a series that a page has twice the higher value holds, in whatever order they stand.
 TEST(EndpointFigures, ASeriesThatStandsTwiceIsNoRestart) {
     const std::string type = "# TYPE vllm:request_success_total counter\n";

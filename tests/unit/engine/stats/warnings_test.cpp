@@ -225,9 +225,28 @@ TEST(Warnings, NothingIsSaidOfCountsThatMayBeParts) {
     Counted one_of_two(500);
     one_of_two.info.run.urls.push_back("http://b:1/v1/chat/completions");
     EXPECT_EQ(one_of_two.warning(), "");
+}
+
+// Pages of several servers in turn look like restarts: what is counted is held against what was
+// sent all the same, and where it is sure, nothing but that is said.
+TEST(Warnings, ServersThatAnswerInTurnAreTold) {
     Counted restarted(2000);
     restarted.info.server->urls[0].restarts = 1;
-    EXPECT_EQ(restarted.warning(), "");
+    EXPECT_TRUE(restarted.says("give --metrics the page of each (URL,URL)"));
+    Counted few(1000);
+    few.info.server->urls[0].restarts = 1;
+    EXPECT_EQ(few.warning(), "");
+    few.info.server->urls[0].several = true;
+    EXPECT_TRUE(few.says("was answered by several servers in turn"));
+}
+
+// Probes of the other shards behind one shard's first page are no strangers.
+TEST(Warnings, ProbesOfOtherShardsAreExplained) {
+    Counted merged(1100);
+    merged.tokens(100'000, 10'000);
+    EXPECT_NE(merged.warning(), "");
+    merged.f.sent.add_probes(100);
+    EXPECT_EQ(merged.warning(), "");
 }
 
 }  // namespace

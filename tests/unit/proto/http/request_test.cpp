@@ -92,5 +92,17 @@ TEST(ParseHeader, RefusesWhatBreaksAHead) {
     }
 }
 
+// RFC 9562, 5.8: version 8 and the variant stand where validators look; no two requests of a run
+// share an id, however many passes there are.
+TEST(RequestId, IsAUuidThatNamesTheRequest) {
+    using Kind = RequestName::Kind;
+    const auto id = [](const RequestName& name) { return request_id_of("729377b5", name); };
+    EXPECT_EQ(id({Kind::row, 34, 20'017, 1}), "729377b5-0020-8017-8001-000000000034");
+    EXPECT_EQ(id({Kind::row_of_side_b, 0, 0, 0}), "729377b5-0000-8000-9000-000000000000");
+    EXPECT_EQ(id({Kind::probe, 4'294'967'295, 0, 31}), "729377b5-0000-8000-a031-004294967295");
+    EXPECT_EQ(id({Kind::row, 7, 9'999'999, 0}), "729377b5-9999-8999-8000-000000000007");
+    EXPECT_EQ(id({Kind::row, 7, 2'147'483'647, 0}), "729377b5-7483-8647-8000-214000000007");
+}
+
 }  // namespace
 }  // namespace driftless
