@@ -272,17 +272,16 @@ void MockServer::leave(Connection& connection, bool reset) {
         timers_.clear(connection.due);
         core_.close(*connection.core, driver_.now());
         connection.core = nullptr;
-        if (!reset) {
+        if (connection.receive.in_flight() && reset) {
+            connection.cancel.spec = cancel_of(connection.receive);
+            driver_.submit(connection.cancel);
+        } else if (!reset) {
             if (connection.tls != nullptr) {
                 connection.tls->say_goodbye();
                 (void)send_own(connection);  // what the socket takes at once
                 (void)driver_.flush();
             }
             driver_.shutdown(connection.socket);
-        }
-        if (connection.receive.in_flight()) {  // a shutdown may be missed (engine/io/README.md)
-            connection.cancel.spec = cancel_of(connection.receive);
-            driver_.submit(connection.cancel);
         }
         attend_woken();
     }

@@ -67,11 +67,8 @@ class Driver {
     /// A listening socket. Port 0 picks one. Errors: exists (address in use), denied, io_failed.
     virtual Result<Socket> listen(const Address& address, int backlog) = 0;
     virtual Result<Address> local_address(Socket socket) = 0;
-    /// Ends both directions. A receive or send in flight may not notice (engine/io/README.md, "Lost
-    /// ends"): whoever waits for one cancels it, too.
+    /// Ends both directions; receives and sends in flight complete soon after.
     virtual void shutdown(Socket socket) = 0;
-    /// Whether the other end has closed, or the connection was reset. One system call (0.3 us).
-    virtual bool has_ended(Socket socket) = 0;
     /// Frees the socket. CHECK: no operation of ours on it is in flight.
     virtual void close(Socket socket) = 0;
 

@@ -50,7 +50,6 @@ class UringDriver final : public Driver {
     Result<Socket> listen(const Address& address, int backlog) override;
     Result<Address> local_address(Socket socket) override;
     void shutdown(Socket socket) override;
-    bool has_ended(Socket socket) override;
     void close(Socket socket) override;
     void submit(Op& op) override;
     bool flush() override { return ring_.flush(); }

@@ -1,7 +1,6 @@
 // What the driver does with sockets at once, without an operation: opening and ending them, their
 // transmit stamps, what was sent again on them, warming the way of a send.
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -28,12 +27,6 @@ Result<Address> UringDriver::local_address(Socket socket) {
 void UringDriver::shutdown(Socket socket) {
     CHECK(socket.open());
     (void)::shutdown(socket.number, SHUT_RDWR);
-}
-
-bool UringDriver::has_ended(Socket socket) {
-    CHECK(socket.open());
-    pollfd watched{socket.number, POLLRDHUP, 0};
-    return ::poll(&watched, 1, 0) == 1;
 }
 
 void UringDriver::close(Socket socket) {

@@ -253,15 +253,7 @@ Task<void> Inquiry::close() {
         (void)loop_.driver().flush();
     }
     loop_.driver().shutdown(socket_);
-    const Op* asked = nullptr;
-    while (receive_.in_flight() || send_.in_flight() || cancel_.in_flight()) {
-        Op& held = receive_.in_flight() ? receive_ : send_;
-        if (held.in_flight() && asked != &held && !cancel_.in_flight()) {  // once for each
-            asked = &held;
-            cancel_.spec.kind = OpKind::cancel;
-            cancel_.spec.target = &held;
-            loop_.driver().submit(cancel_);
-        }
+    while (receive_.in_flight() || send_.in_flight()) {
         co_await progress_.wait();
     }
     loop_.driver().close(socket_);

@@ -72,29 +72,15 @@ void Connecting::submit_connect(Lane& lane) {
                              parts_.loop.driver().now() + parts_.settings.timeouts.connect);
 }
 
-void Connecting::cancel_connect(Lane& lane) {
-    if ((lane.timed_out || lane.broken) && lane.connect.in_flight()) {
-        cancel(lane, lane.connect);
-    }
-}
-
-// A shutdown may have been missed (engine/io/README.md, "Lost ends").
-void Connecting::cancel_held(Lane& lane) {
-    Op& held = lane.receive.in_flight() ? lane.receive : lane.send;
-    if (held.in_flight() && lane.socket.open()) {
-        cancel(lane, held);
-    }
-}
-
-// Once: it ends the operation, or comes when that ends by itself. Asked again and again, each would
+// Once: it ends the connect, or comes when that ends by itself. Asked again and again, each would
 // end at once, and the loop would see nothing else.
-void Connecting::cancel(Lane& lane, Op& op) {
-    if (lane.cancel.in_flight() || lane.cancelled == &op) {
+void Connecting::cancel_connect(Lane& lane) {
+    if ((!lane.timed_out && !lane.broken) || !lane.connect.in_flight() || lane.cancelled) {
         return;
     }
-    lane.cancelled = &op;
+    lane.cancelled = true;
     lane.cancel.spec.kind = OpKind::cancel;
-    lane.cancel.spec.target = &op;
+    lane.cancel.spec.target = &lane.connect;
     parts_.loop.driver().submit(lane.cancel);
 }
 
@@ -131,10 +117,8 @@ Task<void> Connecting::disconnect(Lane& lane) {
         parts_.loop.driver().shutdown(lane.socket);
     }
     stamps_.disarm(lane);
-    lane.cancelled = nullptr;
-    while (lane.receive.in_flight() || lane.send.in_flight() || lane.cancel.in_flight() ||
-           lane.stamps.in_flight() || lane.stamps_cancel.in_flight()) {
-        cancel_held(lane);
+    while (lane.receive.in_flight() || lane.send.in_flight() || lane.stamps.in_flight() ||
+           lane.stamps_cancel.in_flight()) {
         co_await lane.progress.wait();
     }
     if (lane.socket.open()) {

@@ -26,11 +26,6 @@ class Connecting {
     /// socket.
     Task<void> disconnect(Lane& lane);
 
-    /// Arms the lane's receive.
-    void submit_receive(Lane& lane);
-    /// Asks the kernel to end an operation of the lane, once.
-    void cancel(Lane& lane, Op& op);
-
     /// The connect has ended.
     static void connected(Lane& lane, const Completion& done);
     /// Bytes of a lane that is connecting: of a handshake, or out of turn.
@@ -59,8 +54,8 @@ class Connecting {
   private:
     Task<bool> shake_hands(Lane& lane);
     void submit_connect(Lane& lane);
+    void submit_receive(Lane& lane);
     void cancel_connect(Lane& lane);
-    void cancel_held(Lane& lane);
     void connect_failed(Lane& lane, std::int32_t sys_errno);
     void begin_resends(Lane& lane);
     void queue_step(Lane& lane);

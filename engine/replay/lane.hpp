@@ -109,7 +109,7 @@ struct Lane {
     bool broken = false;       ///< the connection ended or must end
     bool rest_queued = false;  ///< waits for its turn to send the rest of its request
     bool timed_out = false;    ///< `--timeout-connect` passed
-    const Op* cancelled = nullptr;  ///< the operation that was asked to end last
+    bool cancelled = false;    ///< its connect was asked to end
     std::int32_t connect_result = 0;
     Socket socket;
     std::uint32_t session = no_session;  ///< `--connection sticky`: whose connection it is

@@ -2,7 +2,6 @@
 #include "engine/replay/lanes.hpp"
 
 #include <algorithm>
-#include <cerrno>
 
 #include "engine/tls/records.hpp"
 #include "proto/core/check.hpp"
@@ -34,10 +33,6 @@ struct LanePool::Handlers {
     static void on_receive(Op& op, const Completion& done) {
         Lane& lane = lane_of(op);
         LanePool& pool = *lane.pool;
-        if (done.result == -ECANCELED && lane.state == LaneState::busy && !lane.exchange.over) {
-            pool.connecting_.submit_receive(lane);  // it tells what the one before has missed
-            return;
-        }
         if (lane.state != LaneState::busy || lane.exchange.over) {
             pool.parts_.counts.bytes_stray += done.bytes.size();
         }
@@ -150,7 +145,7 @@ bool LanePool::open_one(std::uint32_t target) {
     lane.used = false;
     lane.broken = false;
     lane.timed_out = false;
-    lane.cancelled = nullptr;
+    lane.cancelled = false;
     lane.answers_left = Lane::answers_unknown;
     lane.progress.clear();
     if (parts_.has_tls(target)) {
@@ -223,40 +218,6 @@ void LanePool::closed(Lane& lane) {
     CHECK(in_use_ > 0);
     --in_use_;
     making_room_ = false;
-}
-
-bool LanePool::look_slice(Instant now) {
-    if (looked_ == 0 && now < look_due_) {
-        return false;
-    }
-    look_due_ = looked_ == 0 ? now + look_period : look_due_;
-    std::uint32_t looks = 0;
-    const std::size_t end = std::min(looked_ + lanes_per_look, lanes_.size());
-    while (looked_ < end && looks < looks_max) {  // ends: it moves on
-        looks += look_for_end(*lanes_[looked_++], now) ? 1 : 0;
-    }
-    looked_ = looked_ < lanes_.size() ? looked_ : 0;
-    return true;
-}
-
-// What was missed is found by cancelling the receive: one that is armed anew tells it, of a lane
-// that carries a request; another is of no use any more.
-bool LanePool::look_for_end(Lane& lane, Instant now) {
-    const bool rests = lane.state == LaneState::idle || lane.state == LaneState::bound;
-    const ExchangeState& exchange = lane.exchange;
-    const bool waits = lane.state == LaneState::busy && !exchange.over;
-    const Instant heard = !waits              ? lane.idle_since
-                          : exchange.any_byte ? exchange.last_byte
-                                              : exchange.fired;
-    if ((!rests && !waits) || now - heard < look_period || !lane.receive.in_flight()) {
-        return false;
-    }
-    if (parts_.loop.driver().has_ended(lane.socket)) {
-        lane.cancelled = nullptr;
-        lane.exchange.waited = waits ? std::max(exchange.waited, now - heard) : exchange.waited;
-        connecting_.cancel(lane, lane.receive);
-    }
-    return true;
 }
 
 void LanePool::close_all() {

@@ -72,11 +72,6 @@ class LanePool {
     /// One record of the oldest request that is bound and not ready; false where there is none.
     bool seal_slice();
 
-    /// Looks at some of the connections that have been silent for `look_period`, each once in that
-    /// time, for an end that the kernel did not tell (engine/io/README.md, "Lost ends"). False where
-    /// that is done for now.
-    bool look_slice(Instant now);
-
     /// Calls `what` for each lane in this state: `busy` ones carry a request.
     template <class What>
     void for_each(LaneState state, What what) {
@@ -100,7 +95,6 @@ class LanePool {
     Task<void> exchange(Lane& lane);
     void closed(Lane& lane);
     void retire(Lane& lane, bool closed);
-    bool look_for_end(Lane& lane, Instant now);
     void now_idle(Lane& lane);
     Lane* leave_shelf_for(std::uint32_t target, const LaneWish& wish);
 
@@ -111,17 +105,12 @@ class LanePool {
     Sealing& sealing_;
     Exchanges& exchanges_;
 
-    static constexpr Duration look_period = seconds(1);
-    static constexpr std::uint32_t looks_max = 16;        ///< of 0.3 us each
-    static constexpr std::size_t lanes_per_look = 256;
     static constexpr std::uint32_t block_lanes = 64;
     std::vector<std::unique_ptr<Lane[]>> blocks_;
     std::vector<Lane*> lanes_;
     LaneList closed_;
     std::unique_ptr<char[]> plain_;  ///< one record's plain bytes; null: no target has TLS
     std::uint32_t in_use_ = 0;
-    std::size_t looked_ = 0;    ///< lanes of this round that were looked at
-    Instant look_due_;          ///< when the next round begins
     bool making_room_ = false;  ///< a lane is closing for another one
 };
 

@@ -29,8 +29,7 @@ std::int64_t Preparing::place_in_run_ns(Instant now) const {
 bool Preparing::slice(Instant now, Instant due, Duration guard) {
     CHECK(now <= due);
     return seal_slice(now) || arm_slice(now) || open_lane(now) ||
-           supply_.age_slice(now, due - now) || lanes_.pool.look_slice(now) ||
-           handshake_slice(now, due, guard);
+           supply_.age_slice(now, due - now) || handshake_slice(now, due, guard);
 }
 
 bool Preparing::arm_slice(Instant now) {

@@ -187,9 +187,6 @@ void SimDriver::start(Op& op, std::uint32_t number) {
         case OpKind::receive:
             CHECK(connection_of(socket).receive == 0);
             connection_of(socket).receive = number;
-            if (const End lost = connection_of(socket).lost; lost != End::none) {
-                connection_of(socket).inbox.push_back({{}, lost});  // this one is told of it
-            }
             feed_receive(socket);
             break;
         case OpKind::stamps:

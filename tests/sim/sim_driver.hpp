@@ -60,7 +60,6 @@ class SimDriver final : public Driver {
     Result<Socket> listen(const Address& address, int backlog) override;
     Result<Address> local_address(Socket socket) override;
     void shutdown(Socket socket) override;
-    bool has_ended(Socket socket) override;
     void close(Socket socket) override;
     void submit(Op& op) override;
     bool flush() override;
@@ -136,7 +135,6 @@ class SimDriver final : public Driver {
         bool connected = false;
         bool spared = false;        ///< no fault strikes it
         bool shut = false;          ///< the client shut it down, or it was reset
-        End lost = End::none;       ///< this its receive has missed
         bool starved = false;       ///< its receive found no buffer and is armed again soon
         std::uint32_t receive = 0;  ///< operation number of the armed receive, 0: none
         std::uint32_t blocked = 0;  ///< of the send that waits for room, 0: none

@@ -56,13 +56,6 @@ void SimDriver::shutdown(Socket socket) {
     wake_servers();
 }
 
-bool SimDriver::has_ended(Socket socket) {
-    const Connection& connection = connection_of(socket.number);
-    const auto ends = [](const Piece& piece) { return piece.end != End::none; };
-    return connection.lost != End::none || std::any_of(connection.inbox.begin(),
-                                                       connection.inbox.end(), ends);
-}
-
 void SimDriver::close(Socket socket) {
     Connection& connection = connection_of(socket.number);
     CHECK(connection.client_open && connection.receive == 0);
@@ -204,26 +197,12 @@ void SimDriver::fail_blocked(Connection& connection, std::int32_t result) {
 
 /// Returns what the cancel itself completes with.
 std::int32_t SimDriver::cancel(Op& target) {
+    CHECK(target.spec.kind == OpKind::connect);  // nothing else is ever cancelled, but stamps
     const std::uint32_t number = slot_of(target);
     Pending& pending = ops_.at(number);
-    Connection& connection = connection_of(target.spec.socket.number);
-    const bool receives = target.spec.kind == OpKind::receive;
-    if (pending.ended || (receives && connection.receive == 0)) {
+    if (pending.ended) {
         return -ENOENT;
     }
-    if (receives) {
-        connection.receive = 0;
-        visible_.push_back({number, -ECANCELED, false, {}});
-        return 0;
-    }
-    if (target.spec.kind == OpKind::send) {
-        if (connection.blocked != number) {
-            return -EALREADY;  // it ends by itself
-        }
-        fail_blocked(connection, -ECANCELED);
-        return 0;
-    }
-    CHECK(target.spec.kind == OpKind::connect);  // nothing else is ever cancelled, but stamps
     if (chance(weather_.late_cancel)) {
         const std::int32_t result = chance(0.5) ? -ECONNREFUSED : 0;
         at(now_ + latency(),
@@ -272,10 +251,7 @@ void SimDriver::feed_receive(int number) {
             visible_.push_back({connection.receive, size, true, piece.bytes, piece.realtime_ns,
                                 piece.came, piece.own, piece.came});
         }
-        if (piece.end != End::none && weather_.lost_end > 0 && connection.lost == End::none &&
-            chance(weather_.lost_end)) {
-            connection.lost = piece.end;
-        } else if (piece.end != End::none) {
+        if (piece.end != End::none) {
             const std::int32_t result = piece.end == End::reset ? -ECONNRESET : 0;
             visible_.push_back({std::exchange(connection.receive, 0), result, false, {}});
         }
