@@ -76,18 +76,26 @@ HostFinding judge_ring(const RingProbe& ring) {
                                                 : ring.refusal.substr(semicolon + 2));
 }
 
-/// "Linux 6.13.2" and newer bound one pass over completions.
+/// "Linux 6.13.2" and newer bound one pass over completions. Those before 7.0 may lose the end of a
+/// connection (engine/io/README.md).
 HostFinding judge_kernel(const HostFacts& facts) {
     int major = 0;
     int minor = 0;
     (void)std::sscanf(facts.kernel.c_str(), "Linux %d.%d", &major, &minor);
     const std::string found = facts.kernel + (facts.virtual_machine ? ", a virtual machine" : "");
-    if (major > 6 || (major == 6 && minor >= 13)) {
+    if (major > 6) {
         return well("kernel", found);
     }
-    return warning("kernel", found,
-                   "use Linux 6.13 or newer: before it, a pass over completions is unbounded, so a "
-                   "burst of tokens can delay a row");
+    if (major == 6 && minor >= 13) {
+        return warning("kernel", found,
+                       "use Linux 7.0 or newer: before it, io_uring can lose the end of a "
+                       "connection, which is then seen up to 1 s late");
+    }
+    return warning(
+        "kernel", found,
+        "use Linux 7.0 or newer: before 6.13, a pass over completions is unbounded, so a "
+        "burst of tokens can delay a row; before 7.0, io_uring can lose the end of a "
+        "connection, which is then seen up to 1 s late");
 }
 
 HostFinding judge_engine_cpu(const HostReadings& host) {

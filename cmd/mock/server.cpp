@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "cmd/mock/secure_wire.hpp"
+#include "engine/io/loop.hpp"
 
 namespace driftless::mock {
 
@@ -114,6 +115,7 @@ void MockServer::open(Socket socket, Instant now) {
     free_.pop_back();
     connection.socket = socket;
     connection.leaving = connection.reset = false;
+    connection.cancel.spec.target = nullptr;
     connection.core = &core_.open(now);
     connection.core->host = &connection;
     if (options_.tls != nullptr) {
@@ -263,8 +265,8 @@ void MockServer::on_step(Timer& timer, Instant now) {
     server.attend_woken();
 }
 
-/// Ends a connection: in good order by shutting it down, or by a reset, which needs the receive
-/// cancelled first, because a shutdown would say goodbye.
+/// Ends a connection: in good order by shutting it down, or by a reset, without a shutdown, which
+/// would say goodbye. What the kernel holds of it is cancelled.
 void MockServer::leave(Connection& connection, bool reset) {
     if (!connection.leaving) {
         connection.leaving = true;
@@ -272,10 +274,7 @@ void MockServer::leave(Connection& connection, bool reset) {
         timers_.clear(connection.due);
         core_.close(*connection.core, driver_.now());
         connection.core = nullptr;
-        if (connection.receive.in_flight() && reset) {
-            connection.cancel.spec = cancel_of(connection.receive);
-            driver_.submit(connection.cancel);
-        } else if (!reset) {
+        if (!reset) {
             if (connection.tls != nullptr) {
                 connection.tls->say_goodbye();
                 (void)send_own(connection);  // what the socket takes at once
@@ -289,6 +288,8 @@ void MockServer::leave(Connection& connection, bool reset) {
 }
 
 void MockServer::release_if_done(Connection& connection) {
+    const bool receives = connection.receive.in_flight();
+    cancel_once(driver_, connection.cancel, receives ? connection.receive : connection.send);
     if (!connection.socket.open() || connection.receive.in_flight() ||
         connection.send.in_flight() || connection.cancel.in_flight()) {
         return;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "engine/io/kernel_stamps.hpp"
@@ -54,9 +55,21 @@ struct ResendCounts {
     std::uint32_t open = 0;  ///< segments under way: the other end has not said that it has them
 };
 
+/// A receive in flight that has brought nothing since an instant: nothing was there then.
+struct QuietReceive {
+    const Op* receive = nullptr;
+    Instant since;
+};
+
 class Driver {
   public:
     virtual ~Driver() = default;
+
+    /// An operation that the kernel does not end in so long after its cancel is given up: it
+    /// completes with -ECANCELED, and what the kernel says of it later is nobody's.
+    static constexpr Duration cancel_max = seconds(1);
+    /// Receives of one look for ends: some 5 us.
+    static constexpr std::size_t quiet_max = 32;
 
     /// CLOCK_MONOTONIC, or virtual time. Never goes back.
     virtual Instant now() = 0;
@@ -67,7 +80,8 @@ class Driver {
     /// A listening socket. Port 0 picks one. Errors: exists (address in use), denied, io_failed.
     virtual Result<Socket> listen(const Address& address, int backlog) = 0;
     virtual Result<Address> local_address(Socket socket) = 0;
-    /// Ends both directions; receives and sends in flight complete soon after.
+    /// Ends both directions. A receive in flight may not notice (README.md): whoever closes cancels
+    /// it.
     virtual void shutdown(Socket socket) = 0;
     /// Frees the socket. CHECK: no operation of ours on it is in flight.
     virtual void close(Socket socket) = 0;
@@ -85,6 +99,11 @@ class Driver {
     /// Of a handler: the turn ends behind it, so that somebody can act on what it brought. What
     /// became visible together keeps its stamp, and comes with the next turn.
     void end_turn() { turn_ends_ = true; }
+
+    /// Kernels may lose the end of a connection, and its receive would wait for ever (README.md).
+    /// Looks at the sockets of these, `quiet_max` at most; the receives of those that have ended go
+    /// on, and what they bring is said to be unread since `since`. One system call.
+    virtual void find_ends(std::span<const QuietReceive> quiet) = 0;
 
     /// Since when completions may have been waiting for a turn: the latest instant at which
     /// somebody looked and none was. Looks by itself: `now`, which the clock has just shown, where

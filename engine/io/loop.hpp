@@ -73,6 +73,17 @@ class OpAwaiter {
     Completion done_;
 };
 
+/// Asks once, by `cancel`, that `target` ends; nothing where neither is to be done. Once, as a
+/// cancel ends at once: asked again and again, a loop would see nothing else. `spec.target` of the
+/// one is the memory: it is null when a connection begins.
+inline void cancel_once(Driver& driver, Op& cancel, Op& target) {
+    if (target.in_flight() && !cancel.in_flight() && cancel.spec.target != &target) {
+        cancel.spec.kind = OpKind::cancel;
+        cancel.spec.target = &target;
+        driver.submit(cancel);
+    }
+}
+
 inline OpAwaiter perform(Loop& loop, Op& op) {
     return OpAwaiter(loop, op);
 }

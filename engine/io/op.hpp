@@ -26,7 +26,8 @@ enum class OpKind : std::uint8_t {
     send,     ///< `bytes`; result: bytes accepted (may be fewer) or -errno
     receive,  ///< multishot: completions with bytes until one without `more`
     accept,   ///< multishot: result is a new socket's number
-    cancel,   ///< ends `target`; result 0, or -ENOENT where it had ended already
+    cancel,   ///< ends `target`, within `cancel_max` whatever the kernel does; result 0, or -ENOENT
+              ///< where it had ended already
     stamps,   ///< multishot: the kernel's transmit stamps, until cancelled; completes in
               ///< `collect_stamps` only, and so does its cancel
 };

@@ -6,6 +6,7 @@
 /// calls no handler.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -36,6 +37,8 @@ class OpSlots {
         first_free_ = slot.next_free;
         slot.op = &op;
         slot.behind = Duration{0};
+        slot.quiet_since = never;
+        slot.cancelled = false;
         op.set_slot(number);
         ++in_flight_;
     }
@@ -60,13 +63,29 @@ class OpSlots {
         const std::uint32_t number = number_of(op);
         return (std::uint64_t{slots_[number].generation} << 32) | number;
     }
-    /// The operation that the kernel calls so. CHECKs that it is still in flight.
-    Op& op_of(std::uint64_t user_data) const {
+    /// The operation that the kernel calls so; nullptr where it is not in flight any more.
+    Op* find(std::uint64_t user_data) const {
         const std::uint32_t number = static_cast<std::uint32_t>(user_data);
-        CHECK(number < slots_.size() && slots_[number].op != nullptr);
-        CHECK(slots_[number].generation == static_cast<std::uint32_t>(user_data >> 32));
-        return *slots_[number].op;
+        CHECK(number < slots_.size());
+        const bool same = slots_[number].generation == static_cast<std::uint32_t>(user_data >> 32);
+        return same ? slots_[number].op : nullptr;
     }
+    /// ... CHECKs that it is.
+    Op& op_of(std::uint64_t user_data) const {
+        Op* const op = find(user_data);
+        CHECK(op != nullptr);
+        return *op;
+    }
+
+    /// Its owner has asked for its end: it is not armed again.
+    void note_cancel(const Op& op) { slots_[number_of(op)].cancelled = true; }
+    bool is_cancelled(const Op& op) const { return slots_[number_of(op)].cancelled; }
+    /// What a receive brings from here on may have been there since.
+    void note_quiet(const Op& op, Instant since) {
+        Slot& slot = slots_[number_of(op)];
+        slot.quiet_since = std::min(slot.quiet_since, since);
+    }
+    Instant quiet_since(const Op& op) const { return slots_[number_of(op)].quiet_since; }
 
     /// A completion of a send has come: whether the kernel must be asked again before the owner
     /// hears of it, for room (`waits_for_room`) or to send. `unread`: how long the completion may
@@ -100,7 +119,9 @@ class OpSlots {
         std::uint32_t generation = 1;
         std::uint32_t next_free = Op::no_slot;
         State state = State::free;
+        bool cancelled = false;
         Duration behind{0};
+        Instant quiet_since = never;
 
         /// CHECKs that the one may follow the other: what is in flight ends or waits for room; what
         /// is free or waits for room goes into flight.

@@ -1,5 +1,6 @@
 #include "engine/io/uring.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -35,6 +36,10 @@ void UringDriver::submit(Op& op) {
         return;
     }
     prepare(op);
+    if (spec.kind == OpKind::cancel && spec.target != nullptr && spec.target->in_flight()) {
+        slots_.note_cancel(*spec.target);
+        cancelled_.push_back({slots_.user_data_of(*spec.target), now() + cancel_patience, 1});
+    }
     if (spec.kind == OpKind::send && spec.stamps != nullptr && spec.stamps->in_flight()) {
         transmit_stamps_.expect(slots_.user_data_of(*spec.stamps), stamp_);
     }
@@ -54,6 +59,39 @@ void UringDriver::prepare(Op& op) {
     ++counters_.submits;
 }
 
+// Of the driver's own: nobody waits for its completion.
+void UringDriver::prepare_cancel(std::uint64_t user_data) {
+    io_uring_sqe& entry = ring_.next_entry();
+    io_uring_prep_cancel64(&entry, user_data, 0);
+    entry.user_data = OpSlots::nobody;
+    ++counters_.submits;
+}
+
+// What was cancelled ends. Where it has not, it is asked again; in the end it is given up, so that
+// nobody waits for it without a bound. No kernel is known that comes so far.
+void UringDriver::watch_cancelled(const Turn& turn) {
+    while (!cancelled_.empty() && slots_.find(cancelled_.front().user_data) == nullptr) {
+        cancelled_.pop_front();  // ends: each step takes one away
+    }
+    if (cancelled_.empty() || turn.completions_max == 0 || now() < cancelled_.front().overdue) {
+        return;
+    }
+    const Cancelled first = cancelled_.front();
+    cancelled_.pop_front();
+    if (first.tries < cancel_tries_max) {
+        prepare_cancel(first.user_data);
+        cancelled_.push_back({first.user_data, now() + cancel_patience, first.tries + 1});
+        return;
+    }
+    Op& op = slots_.op_of(first.user_data);
+    Completion done;
+    done.result = -ECANCELED;
+    done.stamp = done.unread_since = now();
+    ++given_up_;
+    slots_.free(op);
+    op.handler(op, done);
+}
+
 // Lets completions become visible, and stamps what did. The kernel may say that it has work where
 // it has none: a CPU that brings bytes raises the flag behind the work, which an enter on this one
 // may have done by then. So an enter that brought nothing is followed by a look that only takes
@@ -61,6 +99,7 @@ void UringDriver::prepare(Op& op) {
 // not for ever: operations that end at once, as cancels do, would keep what others wait for in the
 // kernel, and what is submitted for each of their ends would keep it there without end.
 void UringDriver::look(const Turn& turn, TurnResult& result) {
+    watch_cancelled(turn);
     const bool has_entries = ring_.publish() > 0;
     const bool visible = ring_.has_completions();
     const bool overflowed = ring_.overflowed();
@@ -71,7 +110,9 @@ void UringDriver::look(const Turn& turn, TurnResult& result) {
         has_work && turn.may_enter && (!visible || overflowed || passed_over_) && !skip;
     passed_over_ = has_work && visible && !enters;
     if (!visible && turn.wait == Wait::sleep) {  // runs what is there before it sleeps
-        note_entry(ring_.enter(1, IORING_ENTER_GETEVENTS, &turn.until));
+        const Instant until =
+            cancelled_.empty() ? turn.until : std::min(turn.until, cancelled_.front().overdue);
+        note_entry(ring_.enter(1, IORING_ENTER_GETEVENTS, &until));
         result.entered = true;
         result.slept = true;
     } else if (enters) {
@@ -128,7 +169,20 @@ TurnResult UringDriver::turn(const Turn& turn) {
 }
 
 void UringDriver::complete(const io_uring_cqe& entry) {
-    Op& op = slots_.op_of(entry.user_data);
+    if (entry.user_data == OpSlots::nobody) {
+        return;
+    }
+    const bool has_buffer = (entry.flags & IORING_CQE_F_BUFFER) != 0;
+    const std::uint16_t buffer = static_cast<std::uint16_t>(entry.flags >> IORING_CQE_BUFFER_SHIFT);
+    Op* const found = slots_.find(entry.user_data);
+    if (found == nullptr) {
+        CHECK(given_up_ > 0);
+        if (has_buffer) {
+            buffers_.give_back(buffer);
+        }
+        return;
+    }
+    Op& op = *found;
     const OpKind kind = op.spec.kind;
     if (kind == OpKind::send && slots_.send_goes_on(op, entry.res, stamp_ - unread_.since())) {
         prepare(op);
@@ -136,14 +190,12 @@ void UringDriver::complete(const io_uring_cqe& entry) {
     }
     const bool receive = kind == OpKind::receive;
     const bool multishot = receive || kind == OpKind::accept;
-    const bool has_buffer = (entry.flags & IORING_CQE_F_BUFFER) != 0;
     const bool more = (entry.flags & IORING_CQE_F_MORE) != 0;
-    const std::uint16_t buffer = static_cast<std::uint16_t>(entry.flags >> IORING_CQE_BUFFER_SHIFT);
 
     Completion done;
     done.result = entry.res;
     done.stamp = stamp_;
-    done.unread_since = unread_.since();
+    done.unread_since = std::min(unread_.since(), slots_.quiet_since(op));
     done.batch = batch_;
     done.behind = slots_.behind(op);
     if (has_buffer && entry.res > 0) {
@@ -157,7 +209,9 @@ void UringDriver::complete(const io_uring_cqe& entry) {
         done.kernel_ns = clocks_.to_monotonic_ns(stamped.realtime_ns);
     }
     const bool no_buffers = receive && entry.res == -ENOBUFS;
-    const bool goes_on = receive ? done.result > 0 || no_buffers : entry.res >= 0;
+    const bool woken = receive && entry.res == -ECANCELED;  // by `find_ends`, or it is cancelled
+    const bool goes_on = !slots_.is_cancelled(op) &&
+                         (receive ? done.result > 0 || no_buffers || woken : entry.res >= 0);
     done.more = multishot && (more || goes_on);
     if (multishot && !more && goes_on) {
         prepare(op);  // same slot, same generation: the operation never ended for its owner
@@ -165,8 +219,8 @@ void UringDriver::complete(const io_uring_cqe& entry) {
         slots_.free(op);
     }
     CHECK(op.in_flight() == done.more);
-    if (no_buffers) {
-        ++counters_.no_buffers;
+    counters_.no_buffers += no_buffers ? 1 : 0;
+    if (goes_on && (no_buffers || woken)) {
         return;
     }
     op.handler(op, done);

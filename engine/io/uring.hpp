@@ -8,7 +8,9 @@
 /// one enter and no receive work (timing-and-io.md, C.1).
 #pragma once
 
+#include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +56,7 @@ class UringDriver final : public Driver {
     void submit(Op& op) override;
     bool flush() override { return ring_.flush(); }
     TurnResult turn(const Turn& turn) override;
+    void find_ends(std::span<const QuietReceive> quiet) override;
     Instant unread_since(Instant now) override;
     StampSupport switch_on_stamps(Socket socket) override;
     bool stamps_waiting(Instant now) override;
@@ -76,7 +79,19 @@ class UringDriver final : public Driver {
     UringDriver() = default;
     Result<void> open(const UringOptions& options);
 
+    /// An operation that was asked to end.
+    struct Cancelled {
+        std::uint64_t user_data;
+        Instant overdue;  ///< then it is asked again
+        int tries;
+    };
+    /// An ordinary cancel has an answer as soon as the kernel is entered.
+    static constexpr int cancel_tries_max = 10;
+    static constexpr Duration cancel_patience{cancel_max.ns / cancel_tries_max};
+
     void prepare(Op& op);
+    void prepare_cancel(std::uint64_t user_data);
+    void watch_cancelled(const Turn& turn);
     void look(const Turn& turn, TurnResult& result);
     void note_entry(int status);
     void complete(const io_uring_cqe& entry);
@@ -91,6 +106,8 @@ class UringDriver final : public Driver {
     StampKeeper stamp_keeper_;
     TransmitStamps transmit_stamps_;
     WarmPair warm_pair_;
+    std::deque<Cancelled> cancelled_;  ///< the longest waiting first
+    std::uint64_t given_up_ = 0;       ///< operations that the kernel may still have
 
     bool entered_in_vain_ = false;
     bool passed_over_ = false;     ///< the last look left the kernel's work for what was visible

@@ -1,6 +1,7 @@
 // What the driver does with sockets at once, without an operation: opening and ending them, their
 // transmit stamps, what was sent again on them, warming the way of a send.
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,6 +33,26 @@ void UringDriver::shutdown(Socket socket) {
 void UringDriver::close(Socket socket) {
     CHECK(socket.open());
     (void)::close(socket.number);
+}
+
+// A cancel wakes a receive whose end was lost, and another one reads it (README.md). An error that
+// is no end may be a transmit stamp.
+void UringDriver::find_ends(std::span<const QuietReceive> quiet) {
+    CHECK(quiet.size() <= quiet_max);
+    pollfd looked[quiet_max];
+    for (std::size_t at = 0; at < quiet.size(); ++at) {
+        looked[at] = {quiet[at].receive->spec.socket.number, POLLRDHUP, 0};
+    }
+    ++counters_.enters;
+    if (::poll(looked, quiet.size(), 0) <= 0) {
+        return;
+    }
+    for (std::size_t at = 0; at < quiet.size(); ++at) {
+        if ((looked[at].revents & (POLLRDHUP | POLLHUP)) != 0) {
+            slots_.note_quiet(*quiet[at].receive, quiet[at].since);
+            prepare_cancel(slots_.user_data_of(*quiet[at].receive));
+        }
+    }
 }
 
 std::optional<ResendCounts> UringDriver::resent(Socket socket) {

@@ -1,5 +1,6 @@
 #include "engine/preflight/inquiry.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -9,6 +10,13 @@
 #include "proto/core/sys_error.hpp"
 
 namespace driftless {
+
+namespace {
+
+/// An end that the kernel has lost is seen after so long.
+constexpr Duration end_unseen_max = milliseconds(500);
+
+}  // namespace
 
 Inquiry::Inquiry(Loop& loop) : loop_(loop) {
     connect_.handler = send_.handler = cancel_.handler = &Inquiry::on_done;
@@ -39,8 +47,23 @@ void Inquiry::on_done(Op& op, const Completion& done) {
     self.progress_.notify();
 }
 
-void Inquiry::on_timer(Timer& timer, Instant) {
-    static_cast<Inquiry*>(timer.owner)->fail(ErrorCode::timed_out, 0, "wait for the server");
+/// Until the limit an end that the kernel has lost is looked for.
+void Inquiry::on_timer(Timer& timer, Instant now) {
+    Inquiry& self = *static_cast<Inquiry*>(timer.owner);
+    if (now >= self.deadline_) {
+        self.fail(ErrorCode::timed_out, 0, "wait for the server");
+        return;
+    }
+    if (self.receive_.in_flight()) {
+        const QuietReceive quiet{&self.receive_, now - end_unseen_max};
+        self.loop_.driver().find_ends({&quiet, 1});
+    }
+    self.set_timer();
+}
+
+void Inquiry::set_timer() {
+    const Instant look = loop_.driver().now() + end_unseen_max;
+    loop_.timers().set(timer_, std::min(deadline_, look));
 }
 
 /// From here on it waits for this, until the limit of the phase or the whole one is reached.
@@ -56,7 +79,8 @@ void Inquiry::wait_for(AskPhase phase) {
     timeout_.is_total = of_all < of_phase;
     timeout_.limit = timeout_.is_total ? limits_.total : limit;
     timeout_.by_flag = timeout_.limit < limits_.own_bound;
-    loop_.timers().set(timer_, timeout_.is_total ? of_all : of_phase);
+    deadline_ = timeout_.is_total ? of_all : of_phase;
+    set_timer();
 }
 
 void Inquiry::on_receive(Op& op, const Completion& done) {
@@ -169,10 +193,8 @@ Task<void> Inquiry::connect(const Address& address) {
     loop_.driver().submit(connect_);
     while (connect_.in_flight() || cancel_.in_flight()) {
         co_await progress_.wait();
-        if (failed_ && connect_.in_flight() && !cancel_.in_flight()) {
-            cancel_.spec.kind = OpKind::cancel;
-            cancel_.spec.target = &connect_;
-            loop_.driver().submit(cancel_);
+        if (failed_) {
+            cancel_once(loop_.driver(), cancel_, connect_);
         }
     }
     if (!failed_ && result_ < 0) {
@@ -240,7 +262,8 @@ Task<void> Inquiry::read() {
     }
 }
 
-/// Suspends until the kernel holds nothing of ours.
+/// Suspends until the kernel holds nothing of ours: `Driver::cancel_max` for each operation at
+/// most.
 Task<void> Inquiry::close() {
     if (!socket_.open()) {
         co_return;
@@ -253,7 +276,8 @@ Task<void> Inquiry::close() {
         (void)loop_.driver().flush();
     }
     loop_.driver().shutdown(socket_);
-    while (receive_.in_flight() || send_.in_flight()) {
+    while (receive_.in_flight() || send_.in_flight() || cancel_.in_flight()) {
+        cancel_once(loop_.driver(), cancel_, receive_.in_flight() ? receive_ : send_);
         co_await progress_.wait();
     }
     loop_.driver().close(socket_);
@@ -271,6 +295,7 @@ Task<Result<Reply>> Inquiry::ask(const Address& address, TlsPeer* tls, std::stri
     begun_.clear();
     parser_.reset();
     progress_.clear();
+    cancel_.spec.target = nullptr;
     limits_ = limits;
     begin_ = loop_.driver().now();
     wait_for(AskPhase::connect);

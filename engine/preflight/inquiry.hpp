@@ -90,6 +90,7 @@ class Inquiry {
 
     static void on_done(Op& op, const Completion& done);
     static void on_receive(Op& op, const Completion& done);
+    void set_timer();
     static void on_timer(Timer& timer, Instant now);
 
     Loop& loop_;
@@ -102,6 +103,7 @@ class Inquiry {
     AskTimeout timeout_;
     BodyWatch watch_;
     Instant begin_;
+    Instant deadline_;
     Signal progress_;
     Socket socket_;
     TlsStream tls_;

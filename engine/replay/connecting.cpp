@@ -30,7 +30,9 @@ Task<bool> Connecting::establish(Lane& lane) {
     submit_connect(lane);
     while (lane.connect.in_flight() || lane.cancel.in_flight()) {
         co_await lane.progress.wait();
-        cancel_connect(lane);
+        if (lane.timed_out || lane.broken) {
+            cancel_once(parts_.loop.driver(), lane.cancel, lane.connect);
+        }
     }
     bool stands = lane.connect_result >= 0 && !lane.broken;
     if (stands) {
@@ -72,18 +74,6 @@ void Connecting::submit_connect(Lane& lane) {
                              parts_.loop.driver().now() + parts_.settings.timeouts.connect);
 }
 
-// Once: it ends the connect, or comes when that ends by itself. Asked again and again, each would
-// end at once, and the loop would see nothing else.
-void Connecting::cancel_connect(Lane& lane) {
-    if ((!lane.timed_out && !lane.broken) || !lane.connect.in_flight() || lane.cancelled) {
-        return;
-    }
-    lane.cancelled = true;
-    lane.cancel.spec.kind = OpKind::cancel;
-    lane.cancel.spec.target = &lane.connect;
-    parts_.loop.driver().submit(lane.cancel);
-}
-
 void Connecting::connect_failed(Lane& lane, std::int32_t sys_errno) {
     CHECK(parts_.targets[lane.target].connecting > 0);
     --parts_.targets[lane.target].connecting;
@@ -117,8 +107,10 @@ Task<void> Connecting::disconnect(Lane& lane) {
         parts_.loop.driver().shutdown(lane.socket);
     }
     stamps_.disarm(lane);
-    while (lane.receive.in_flight() || lane.send.in_flight() || lane.stamps.in_flight() ||
-           lane.stamps_cancel.in_flight()) {
+    while (lane.receive.in_flight() || lane.send.in_flight() || lane.cancel.in_flight() ||
+           lane.stamps.in_flight() || lane.stamps_cancel.in_flight()) {
+        cancel_once(parts_.loop.driver(), lane.cancel,
+                    lane.receive.in_flight() ? lane.receive : lane.send);
         co_await lane.progress.wait();
     }
     if (lane.socket.open()) {

@@ -22,8 +22,8 @@ class Connecting {
     /// failed: the failure is noted for the row that waits. Suspends until the connect ends; its
     /// time limit or `broken` cancels it.
     Task<bool> establish(Lane& lane);
-    /// Ends both directions, waits until the kernel holds nothing of the lane, and frees the
-    /// socket.
+    /// Ends both directions, cancels what the kernel holds of the lane, waits for that
+    /// (`Driver::cancel_max` for each operation at most), and frees the socket.
     Task<void> disconnect(Lane& lane);
 
     /// The connect has ended.
@@ -55,7 +55,6 @@ class Connecting {
     Task<bool> shake_hands(Lane& lane);
     void submit_connect(Lane& lane);
     void submit_receive(Lane& lane);
-    void cancel_connect(Lane& lane);
     void connect_failed(Lane& lane, std::int32_t sys_errno);
     void begin_resends(Lane& lane);
     void queue_step(Lane& lane);

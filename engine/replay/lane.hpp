@@ -109,13 +109,13 @@ struct Lane {
     bool broken = false;       ///< the connection ended or must end
     bool rest_queued = false;  ///< waits for its turn to send the rest of its request
     bool timed_out = false;    ///< `--timeout-connect` passed
-    bool cancelled = false;    ///< its connect was asked to end
     std::int32_t connect_result = 0;
     Socket socket;
     std::uint32_t session = no_session;  ///< `--connection sticky`: whose connection it is
     ConnectionState taken_as = ConnectionState::fresh;
     Instant connected;
     Instant idle_since;  ///< it stood, or its last answer was complete
+    Instant looked;      ///< for its end (`LanePool::find_ends`)
     /// Until the server has named a number.
     static constexpr std::uint32_t answers_unknown = UINT32_MAX;
     std::uint32_t answers_left = answers_unknown;

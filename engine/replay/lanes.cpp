@@ -145,7 +145,7 @@ bool LanePool::open_one(std::uint32_t target) {
     lane.used = false;
     lane.broken = false;
     lane.timed_out = false;
-    lane.cancelled = false;
+    lane.cancel.spec.target = nullptr;
     lane.answers_left = Lane::answers_unknown;
     lane.progress.clear();
     if (parts_.has_tls(target)) {
@@ -218,6 +218,32 @@ void LanePool::closed(Lane& lane) {
     CHECK(in_use_ > 0);
     --in_use_;
     making_room_ = false;
+}
+
+bool LanePool::find_ends(Instant now) {
+    if (to_look_at_ >= lanes_.size()) {
+        if (now - look_began_ < look_period) {
+            return false;
+        }
+        to_look_at_ = 0;
+        look_began_ = now;
+    }
+    QuietReceive quiet[Driver::quiet_max];
+    std::size_t count = 0;
+    const std::size_t end = std::min(lanes_.size(), to_look_at_ + look_lanes_max);
+    for (; to_look_at_ < end && count < Driver::quiet_max; ++to_look_at_) {
+        Lane& lane = *lanes_[to_look_at_];
+        const Instant since =
+            std::max({lane.connected, lane.exchange.fired, lane.exchange.last_byte, lane.looked});
+        if (lane.receive.in_flight() && !lane.broken && now - since >= look_quiet) {
+            quiet[count++] = {&lane.receive, since};
+            lane.looked = now;
+        }
+    }
+    if (count > 0) {
+        parts_.loop.driver().find_ends({quiet, count});
+    }
+    return count > 0;
 }
 
 void LanePool::close_all() {

@@ -81,6 +81,13 @@ class LanePool {
             }
         }
     }
+    /// Kernels may lose the end of a connection. Looks at some lanes that have brought nothing for
+    /// a while, in turns, so that each end is seen within `end_unseen_max`: a row gets its outcome,
+    /// and an idle lane is not used. False where none is to be looked at now. Where answers stream
+    /// there is none; 1,000 that wait for their first byte cost 64 system calls a second.
+    bool find_ends(Instant now);
+    static constexpr Duration end_unseen_max = seconds(1);
+
     /// Closes every connection. The pool is empty when `in_use` is 0.
     void close_all();
 
@@ -105,12 +112,18 @@ class LanePool {
     Sealing& sealing_;
     Exchanges& exchanges_;
 
+    static constexpr Duration look_quiet = milliseconds(250);   ///< silent for so long, and
+    static constexpr Duration look_period = milliseconds(500);  ///< all of them so often
+    static constexpr std::size_t look_lanes_max = 256;          ///< at a time: 1 us
+
     static constexpr std::uint32_t block_lanes = 64;
     std::vector<std::unique_ptr<Lane[]>> blocks_;
     std::vector<Lane*> lanes_;
     LaneList closed_;
     std::unique_ptr<char[]> plain_;  ///< one record's plain bytes; null: no target has TLS
     std::uint32_t in_use_ = 0;
+    std::size_t to_look_at_ = 0;  ///< the next lane; beyond them: all were
+    Instant look_began_;
     bool making_room_ = false;  ///< a lane is closing for another one
 };
 

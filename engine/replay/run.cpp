@@ -289,7 +289,7 @@ bool Run::prepare(Instant now, Instant due) {
         sampler_.report(now, clock_);
         return true;
     }
-    return sample_clock(now) || preparing_.slice(now, due, guard());
+    return sample_clock(now) || lanes_.pool.find_ends(now) || preparing_.slice(now, due, guard());
 }
 
 // Nothing to do before `due`. A sleep without a deadline still looks at the stop flag often, and

@@ -259,7 +259,7 @@ void ScrapeThread::take_last() {
             page->inquiry.cancel();
         }
     }
-    while (take_answers()) {  // ends: what is cancelled ends at once
+    while (take_answers()) {  // ends: what is cancelled does (Inquiry::close)
         (void)loop_->turn(HostClocks::now() + look_pause, Wait::sleep);
     }
 }

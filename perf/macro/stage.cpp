@@ -231,7 +231,7 @@ StageResult play(const std::vector<Line>& lines, const MockProcess& mock, const 
     sinks.requests = LineSink(&requests);
     RecordWriter writer(parts.assembler(), {}, std::move(sinks));
     UringOptions uring;
-    uring.ops_max = 4 * rows + 16;
+    uring.ops_max = 5 * rows + 16;
     uring.buffers = options.receive_buffers;
     uring.stamps = options.stamps;
     uring.stamp_ring = options.stamp_ring;

@@ -1,5 +1,5 @@
 // A completion of an operation that has ended must never reach the one that has its slot now.
-// Dies with: check failed: slots_[number].generation == static_cast<std::uint32_t>(user_data >> 32)
+// Dies with: check failed: op != nullptr
 #include "engine/io/op_slots.hpp"
 
 int main() {

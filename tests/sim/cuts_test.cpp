@@ -23,11 +23,13 @@ Trace two_rows() {
     return trace;
 }
 
-SimResult run_cut(std::optional<Cut> cut, std::uint64_t seed, const TlsWeather& tls = {}) {
+SimResult run_cut(std::optional<Cut> cut, std::uint64_t seed, const TlsWeather& tls = {},
+                  double lose_end = 0) {
     SimOptions options;
     options.seed = seed;
     options.tls = tls;
     options.weather.cut_at = cut;
+    options.weather.lose_end = lose_end;
     options.body_bytes = 256 << 10;  // what is mapped is cleared, thousands of times
     options.ring_bytes = 64 << 10;
     return run(two_rows(), options);
@@ -72,6 +74,25 @@ TEST(Cuts, CloseAtEveryByte) {
 
 TEST(Cuts, HalfCloseAtEveryByte) {
     cut_everywhere(Cut::Kind::half_close);
+}
+
+// The kernel loses every end, those of our own shutdowns, too: each is found, so that no row waits
+// for a time limit, and the run ends.
+TEST(Cuts, ThatTheKernelLosesAreFound) {
+    for (const bool secure : {false, true}) {
+        TlsWeather tls;
+        tls.on = secure;
+        for (const Cut::Kind kind : {Cut::Kind::reset, Cut::Kind::close, Cut::Kind::half_close}) {
+            for (std::uint64_t bytes = 0; bytes < 6000; bytes += 97 * byte_step()) {
+                const SimResult result = run_cut(Cut{bytes, kind}, bytes + 1, tls, 1);
+                ASSERT_EQ(broken_laws(result), "") << "after " << bytes;
+                for (const Outcome outcome : outcomes_of(result)) {
+                    ASSERT_NE(outcome, Outcome::timeout_idle) << "after " << bytes;
+                    ASSERT_NE(outcome, Outcome::timeout_first_byte) << "after " << bytes;
+                }
+            }
+        }
+    }
 }
 
 /// Each handshake costs real time: some of the bytes, other ones in each way.

@@ -299,6 +299,7 @@ constexpr Law all_laws[] = {
     {"late reads are known", late_reads_are_known},
     {"untainted rows are true", untainted_rows_are_true},
     {"bytes are read in time", bytes_are_read_in_time},
+    {"ends are seen in time", ends_are_seen_in_time},
     {"no false alarm of late reads", no_false_alarm_of_late_reads},
     {"timeouts keep to what came", timeouts_keep_to_what_came},
     {"parts that waited are reported", parts_that_waited_are_reported},

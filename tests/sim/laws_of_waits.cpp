@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/replay/lanes.hpp"
 #include "engine/replay/room_times.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_abandonment.hpp"
@@ -36,6 +37,14 @@ std::string bytes_are_read_in_time(const SimResult& result) {
     return only(result.overload ||
                     result.unread_max <= longest + Duration{steps * result.arithmetic_max.ns},
                 std::to_string(result.unread_max.ns) + " ns before something was read");
+}
+
+// Where the kernel has lost the end of a connection, somebody looks for it, whatever the limits of
+// the row are.
+std::string ends_are_seen_in_time(const SimResult& result) {
+    const Duration longest = LanePool::end_unseen_max + result.arithmetic_max;
+    return only(result.overload || result.end_unseen_max <= longest,
+                std::to_string(result.end_unseen_max.ns) + " ns before an end was seen");
 }
 
 // Bounds are tight: where nothing kept the process from reading, no record says that something did.

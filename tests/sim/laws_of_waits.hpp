@@ -17,6 +17,7 @@ inline constexpr Duration calm_delay_max = microseconds(500 + 100);
 
 std::string late_reads_are_known(const SimResult& result);
 std::string bytes_are_read_in_time(const SimResult& result);
+std::string ends_are_seen_in_time(const SimResult& result);
 std::string no_false_alarm_of_late_reads(const SimResult& result);
 std::string timeouts_keep_to_what_came(const SimResult& result);
 std::string parts_that_waited_are_reported(const SimResult& result);

@@ -98,6 +98,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::shared_file, "lines read back"},
     {Bug::blind_look, "late reads are known"},
     {Bug::blind_look, "bytes are read in time"},
+    {Bug::blind_to_ends, "ends are seen in time"},
     {Bug::no_proof, "no false alarm of late reads"},
     {Bug::late_zero, "time 0 leaves time"},
     {Bug::fast_clock, "periods hold what came in them"},

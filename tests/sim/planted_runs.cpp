@@ -106,6 +106,11 @@ SimResult run_with(Bug bug) {
     }
     options.tls.on = bug == Bug::crossed_send;
     options.weather.lose_sent = bug == Bug::uncounted_loss ? 0.1 : 0;
+    if (bug == Bug::blind_to_ends) {
+        options.weather.lose_end = 1;
+        options.timeouts.idle = seconds(5);
+        options.server.faults = {{mock::Fault::truncate, 0.3, {}}};
+    }
     options.weather.stuck_flag = bug == Bug::no_proof ? 0.3 : 0;
     options.budgets.output.tokens = bug == Bug::wide_budgets ? 20 : 0;
     options.budgets.output.period = milliseconds(20);

@@ -23,8 +23,9 @@ struct Ended {
 };
 
 /// Asks a server that gives the answers in turn.
-Ended ask(const std::vector<CannedAnswer>& answers, const AskLimits& limits) {
-    SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
+Ended ask(const std::vector<CannedAnswer>& answers, const AskLimits& limits,
+          const Weather& weather = {}) {
+    SimDriver driver(1, weather, mock::CoreOptions{}, {&answers, 1.0, 0, true});
     Ended ended;
     {
         Loop loop(driver, 8);
@@ -68,6 +69,22 @@ TEST(PreflightLimits, NamesTheLimitThatWasReached) {
               std::string::npos)
         << slow.why;
     EXPECT_TRUE(told.empty());
+}
+
+// The kernel loses the end of every connection, that of a shutdown, too: an inquiry that is given
+// up ends all the same, and an end that delimits an answer is found.
+TEST(PreflightLimits, HoldWhereTheKernelLosesEnds) {
+    Weather weather;
+    weather.lose_end = 1;
+    AskLimits limits(seconds(60));
+    limits.first_byte = seconds(3);
+    const Ended mute = ask({{"mute", "", "late", seconds(100)}}, limits, weather);
+    EXPECT_FALSE(mute.ok);
+    EXPECT_LT(mute.took.ns, seconds(4).ns);
+    const std::string cut = "HTTP/1.1 200 OK\r\n\r\n{\"data\":[{\"id\":";
+    const Ended torn = ask({{"torn", cut, "", {}, true}}, limits, weather);
+    EXPECT_FALSE(torn.ok);
+    EXPECT_LT(torn.took.ns, seconds(30).ns) << torn.why;  // some requests, 0.5 s each
 }
 
 // An endpoint of tokens that hangs is asked once, not in each of its forms.

@@ -273,6 +273,10 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
     done.more = visible.more;
     done.stamp = bugs_.early_stamps ? stamp_ - early_stamp : stamp_;
     done.unread_since = unread_.since();
+    if (op.spec.kind == OpKind::receive) {
+        const Instant quiet_since = connection_of(op.spec.socket.number).quiet_since;
+        done.unread_since = std::min(done.unread_since, quiet_since);
+    }
     done.batch = batch_;
     done.kernel_ns = to_monotonic_ns(visible.realtime_ns);
     const std::unique_ptr<char[]> own(new char[visible.bytes.size()]);
@@ -324,6 +328,7 @@ void SimDriver::wait(const Turn& turn, TurnResult& result) {
         if (chance(weather_.late_wake)) {
             until = until + up_to(late_wake_ns);
         }
+        stood_ = stood_ + (until - std::min(until, turn.until));
         happen_until(until);
         stood_until_ = now_;
         result.slept = true;

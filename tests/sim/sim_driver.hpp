@@ -38,6 +38,7 @@ struct DriverBugs {
     bool crossed_send = false;    ///< one send reaches another server's end than its own
     bool uncounted_loss = false;  ///< what is sent again is counted nowhere
     bool blind_look = false;      ///< a look is held to have found nothing, whatever is there
+    bool blind_to_ends = false;   ///< a look for ends that were lost finds none
     bool no_proof = false;        ///< an entry that brings nothing is not taken for proof of it
     static constexpr Duration unsaid = seconds(1);
 };
@@ -64,6 +65,7 @@ class SimDriver final : public Driver {
     void submit(Op& op) override;
     bool flush() override;
     TurnResult turn(const Turn& turn) override;
+    void find_ends(std::span<const QuietReceive> quiet) override;
     Instant unread_since(Instant now) override;
     StampSupport switch_on_stamps(Socket socket) override;
     bool stamps_waiting(Instant now) override;
@@ -92,6 +94,9 @@ class SimDriver final : public Driver {
     /// The longest that anything had waited, but for what came while the process stood still, or
     /// while it was still reading that.
     Duration unread_max() const { return unread_max_; }
+    /// The longest that an end which a server made, and the kernel lost, was not known, but for the
+    /// time that the process stood still.
+    Duration end_unseen_max() const { return end_unseen_max_; }
     std::uint32_t in_flight() const override { return static_cast<std::uint32_t>(ops_.size()); }
     DriverCounters counters() const override { return counters_; }
 
@@ -133,13 +138,17 @@ class SimDriver final : public Driver {
     struct Connection {
         bool client_open = false;
         bool connected = false;
-        bool spared = false;        ///< no fault strikes it
-        bool shut = false;          ///< the client shut it down, or it was reset
-        bool starved = false;       ///< its receive found no buffer and is armed again soon
-        std::uint32_t receive = 0;  ///< operation number of the armed receive, 0: none
-        std::uint32_t blocked = 0;  ///< of the send that waits for room, 0: none
-        std::vector<Piece> inbox;   ///< arrived, not received yet
-        Instant to_server;          ///< the latest arrival in each direction: order is kept
+        bool spared = false;          ///< no fault strikes it
+        bool shut = false;            ///< the client shut it down, or it was reset
+        bool end_told = false;        ///< its end was told, or lost
+        bool deaf = false;            ///< it was lost: the receive says nothing any more
+        Instant quiet_since = never;  ///< somebody found the end: what is read may be as old
+        Instant deaf_since;           ///< as if the process had stood still up to then
+        bool starved = false;         ///< its receive found no buffer and is armed again soon
+        std::uint32_t receive = 0;    ///< operation number of the armed receive, 0: none
+        std::uint32_t blocked = 0;    ///< of the send that waits for room, 0: none
+        std::vector<Piece> inbox;     ///< arrived, not received yet
+        Instant to_server;            ///< the latest arrival in each direction: order is kept
         Instant to_client;
         bool secure = false;  ///< where it goes to, TLS is spoken
         /// Reads on when the client has gone: what that said last is on its way.
@@ -251,6 +260,8 @@ class SimDriver final : public Driver {
     std::int32_t cancel(Op& target);
     void arrive(int number, Piece& piece);
     void feed_receive(int number);
+    bool loses_end(Connection& connection, const Piece& piece);
+    void note_end_seen(Connection& connection);
 
     // sim_server.cpp: the server's end.
     void open_server(int number);
@@ -319,6 +330,8 @@ class SimDriver final : public Driver {
     std::function<void(Instant, Duration)> on_sleep_;
     std::int64_t suspended_ns_ = 0;
     Duration unread_max_{0};
+    Duration end_unseen_max_{0};
+    Duration stood_{0};          ///< in all
     std::uint32_t starved_ = 0;  ///< connections that no receive is armed for
     DriverCounters counters_;
     std::uint64_t bytes_delivered_ = 0;

@@ -70,6 +70,7 @@ void add_worlds(SimResult& result, const std::vector<std::unique_ptr<SimEngine>>
         result.segments_resent += driver.segments_resent();
         result.warm_sends += driver.warm_sends();
         result.unread_max = std::max(result.unread_max, driver.unread_max());
+        result.end_unseen_max = std::max(result.end_unseen_max, driver.end_unseen_max());
         result.overdue_sends += driver.overdue_sends();
         result.misread += driver.misread();
         const std::vector<std::uint32_t>& scripted = driver.scripted_rows();

@@ -30,6 +30,7 @@ void SimDriver::stand_still(Duration length) {
         hidden_from_ = shown();
         happen_until(now_ + length);
         stood_until_ = now_;
+        stood_ = stood_ + length;
     }
 }
 

@@ -308,6 +308,7 @@ DriverBugs bugs_of(Bug bug) {
     bugs.crossed_send = bug == Bug::crossed_send;
     bugs.uncounted_loss = bug == Bug::uncounted_loss;
     bugs.blind_look = bug == Bug::blind_look;
+    bugs.blind_to_ends = bug == Bug::blind_to_ends;
     bugs.no_proof = bug == Bug::no_proof;
     return bugs;
 }
@@ -322,7 +323,8 @@ bool is_calm(const SimOptions& options) {
     const Weather& weather = options.weather;
     const Duration arithmetic = options.tls.step_max + options.tls.record_max;
     return weather.pause <= 0 && weather.late_wake <= 0 && weather.step_clock <= 0 &&
-           weather.suspend <= 0 && !options.overload && (!options.tls.on || arithmetic.ns == 0);
+           weather.suspend <= 0 && weather.lose_end <= 0 && !options.overload &&
+           (!options.tls.on || arithmetic.ns == 0);
 }
 
 mock::CoreOptions server_of(const SimOptions& options) {

@@ -279,6 +279,7 @@ class Simulation {
         result_.latency_max = options_.weather.latency_max;
         result_.warm_sends = driver_.warm_sends();
         result_.unread_max = driver_.unread_max();
+        result_.end_unseen_max = driver_.end_unseen_max();
         // A record that takes 0.1 ms is a hundred times as long as a true one.
         result_.overload = options_.overload || options_.tls.record_max > Duration{0};
         result_.bytewise = options_.weather.bytewise;

@@ -50,6 +50,7 @@ enum class Bug : std::uint8_t {
     other_names,        ///< requests bear another run's name
     no_fired_file,      ///< what is written to fired.jsonl is lost
     blind_look,         ///< the driver says that nothing is waiting, whatever is
+    blind_to_ends,      ///< the driver finds no end that the kernel has lost
     no_proof,           ///< the driver takes no entry that brings nothing for proof of it
     early_turns,        ///< turns go as soon as what they wait for has left
     lost_release,       ///< a turn is held to wait for another row, too, which fails
@@ -251,6 +252,7 @@ struct SimResult {
     };
     std::vector<Sleep> sleeps;             ///< of the host
     Duration unread_max{0};                ///< as `SimDriver::unread_max`
+    Duration end_unseen_max{0};            ///< as `SimDriver::end_unseen_max`
     Duration arithmetic_max{0};            ///< the longest that a step of TLS may have taken
     std::optional<ArrivalRules> arrivals;  ///< as asked for
     std::map<std::uint32_t, std::int64_t> due_ns;  ///< [row] as planned; not of those that wait

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "proto/core/check.hpp"
 #include "tests/sim/sim_driver.hpp"
@@ -50,6 +51,7 @@ void SimDriver::shutdown(Socket socket) {
     connection.shut = true;
     connection.inbox.clear();
     connection.inbox.push_back({{}, End::close});
+    connection.end_told = connection.deaf;
     fail_blocked(connection, -EPIPE);
     feed_receive(socket.number);
     drop_server(connection);
@@ -197,9 +199,22 @@ void SimDriver::fail_blocked(Connection& connection, std::int32_t result) {
 
 /// Returns what the cancel itself completes with.
 std::int32_t SimDriver::cancel(Op& target) {
-    CHECK(target.spec.kind == OpKind::connect);  // nothing else is ever cancelled, but stamps
     const std::uint32_t number = slot_of(target);
     Pending& pending = ops_.at(number);
+    if (target.spec.kind != OpKind::connect) {
+        Connection& connection = connection_of(target.spec.socket.number);
+        const bool waits = connection.receive == number || connection.blocked == number;
+        if (connection.receive == number) {
+            note_end_seen(connection);
+            connection.receive = 0;
+        } else if (waits) {
+            connection.blocked = 0;
+        }
+        if (waits) {
+            visible_.push_back({number, -ECANCELED, false, {}});
+        }
+        return waits ? 0 : -ENOENT;
+    }
     if (pending.ended) {
         return -ENOENT;
     }
@@ -229,13 +244,43 @@ void SimDriver::arrive(int number, Piece& piece) {
     feed_receive(number);
 }
 
+/// The kernel loses an end, at most one of a connection.
+bool SimDriver::loses_end(Connection& connection, const Piece& piece) {
+    if (piece.end != End::none && !std::exchange(connection.end_told, true) &&
+        weather_.lose_end > 0 && strikes(connection, weather_.lose_end)) {
+        connection.deaf = true;
+        connection.deaf_since = connection.shut && piece.end == End::close ? never : now_ - stood_;
+    }
+    return connection.deaf;
+}
+
+void SimDriver::note_end_seen(Connection& connection) {
+    if (std::exchange(connection.deaf, false) && connection.deaf_since != never) {
+        end_unseen_max_ = std::max(end_unseen_max_, now_ - stood_ - connection.deaf_since);
+    }
+}
+
+void SimDriver::find_ends(std::span<const QuietReceive> quiet) {
+    CHECK(quiet.size() <= quiet_max);
+    ++counters_.enters;
+    for (const QuietReceive& one : quiet) {
+        const int number = one.receive->spec.socket.number;
+        Connection& connection = connection_of(number);
+        if (one.receive->in_flight() && connection.deaf && !bugs_.blind_to_ends) {
+            note_end_seen(connection);
+            connection.quiet_since = one.since;
+            feed_receive(number);
+        }
+    }
+}
+
 /// Moves what has arrived into completions of the armed receive.
 void SimDriver::feed_receive(int number) {
     Connection& connection = connection_of(number);
     std::size_t taken = 0;
     for (; connection.receive != 0 && taken < connection.inbox.size(); ++taken) {
-        const Piece& piece = connection.inbox[taken];
-        if (connection.starved) {
+        Piece& piece = connection.inbox[taken];
+        if (connection.starved || connection.deaf) {
             break;
         }
         if (!piece.bytes.empty() && chance(weather_.no_buffers)) {
@@ -250,6 +295,10 @@ void SimDriver::feed_receive(int number) {
             const auto size = static_cast<std::int32_t>(piece.bytes.size());
             visible_.push_back({connection.receive, size, true, piece.bytes, piece.realtime_ns,
                                 piece.came, piece.own, piece.came});
+            piece.bytes.clear();
+        }
+        if (loses_end(connection, piece)) {
+            break;
         }
         if (piece.end != End::none) {
             const std::int32_t result = piece.end == End::reset ? -ECONNRESET : 0;

@@ -22,6 +22,7 @@ constexpr std::uint64_t flags_stream = 0xF1A6;
 constexpr std::uint64_t sleeps_stream = 0x51EE;
 constexpr std::uint64_t turns_stream = 0x70412;
 constexpr std::uint64_t order_stream = 0x04DE4;
+constexpr std::uint64_t ends_stream = 0xE2D5;
 constexpr std::uint64_t periods_stream = 0x9E210D;
 
 /// Draws: each kind of fault is off in half of the runs, and else as likely as it gets.
@@ -267,6 +268,7 @@ SimOptions swarm_options(std::uint64_t seed) {
     draw_run_json({Random(mix64(seed ^ order_stream))}, options);
     options.period_ns = milliseconds(Dice{Random(mix64(seed ^ periods_stream))}.number(5, 300)).ns;
     options.weather.stuck_flag = Dice{Random(mix64(seed ^ flags_stream))}.maybe(1);
+    options.weather.lose_end = Dice{Random(mix64(seed ^ ends_stream))}.rarely(0.5);
     draw_abandonment(seed, options);
     return options;
 }

@@ -51,6 +51,9 @@ struct Weather {
     std::optional<Cut> cut_at;                 ///< every connection ends there
     Duration idle_close{0};                    ///< servers close so long after an answer; 0: never
     double merge = 0.5;  ///< per piece that another one of its connection stands behind: one read
+    /// Per end of a connection, our own shutdown included: no completion says so until the receive
+    /// is cancelled, or somebody looks for it.
+    double lose_end = 0;
     double no_buffers = 0;  ///< per piece: ENOBUFS, read in the next turn
 
     // Our host.

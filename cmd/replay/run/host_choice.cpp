@@ -245,8 +245,8 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
 
 UringOptions ring_options(const HostFlags& flags, std::uint32_t lanes) {
     UringOptions options;
-    // A lane has a receive, a send, its stamps and their cancel in flight; the preflight a few.
-    options.ops_max = 4 * lanes + 16;
+    // A lane has a receive, a send, its stamps and two cancels in flight; the preflight a few.
+    options.ops_max = 5 * lanes + 16;
     options.buffers = flags.receive_buffers;
     options.stamps = stamps_of(flags.stamps);
     options.warm_sends = flags.warm_sends;

@@ -12,7 +12,7 @@ namespace {
 /// A host at which nothing is wrong.
 HostReadings good_host() {
     HostReadings host;
-    host.facts.kernel = "Linux 6.13.0-amd64";
+    host.facts.kernel = "Linux 7.0.0-amd64";
     host.ring.features = {{"registered_ring", "yes"}, {"transmit_stamps", "io_uring"}};
     host.settings.cpus_allowed = 3;
     host.settings.file_limit = 4096;
@@ -88,14 +88,23 @@ TEST(Doctor, SplitsARefusalOfTheRingIntoCauseAndRemedy) {
     EXPECT_EQ(ring.remedy, "a filter forbids it. Docker: x; more in y");
 }
 
-TEST(Doctor, KnowsTheKernelThatBoundsAPass) {
+TEST(Doctor, KnowsTheKernelThatBoundsAPassAndTheOneThatLosesNoEnd) {
     HostReadings host = good_host();
-    for (const auto& [kernel, grade] : {std::pair{"Linux 6.12.99", Grade::warning},
-                                        {"Linux 6.13.0", Grade::ok},
-                                        {"Linux 7.0.1", Grade::ok},
-                                        {"Linux 5.15", Grade::warning}}) {
-        host.facts.kernel = kernel;
-        EXPECT_EQ(finding_of(host, "kernel").grade, grade) << kernel;
+    struct Kernel {
+        const char* name;
+        bool bounds;
+        bool tells_ends;
+    };
+    for (const Kernel& kernel : {Kernel{"Linux 6.12.99", false, false},
+                                 {"Linux 6.13.0", true, false},
+                                 {"Linux 6.19.9", true, false},
+                                 {"Linux 7.0.1", true, true},
+                                 {"Linux 5.15", false, false}}) {
+        host.facts.kernel = kernel.name;
+        const HostFinding found = finding_of(host, "kernel");
+        EXPECT_EQ(found.grade, kernel.tells_ends ? Grade::ok : Grade::warning) << kernel.name;
+        EXPECT_EQ(found.remedy.find("a pass over") == found.remedy.npos, kernel.bounds);
+        EXPECT_EQ(found.remedy.find("lose the end") == found.remedy.npos, kernel.tells_ends);
     }
 }
 

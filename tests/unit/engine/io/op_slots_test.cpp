@@ -37,6 +37,17 @@ TEST(OpSlots, LeadToTheOperationWhileItIsInFlight) {
     EXPECT_EQ(slots.user_data_of(first), OpSlots::nobody);
     slots.take(first);
     EXPECT_NE(slots.user_data_of(first), before) << "the same slot, another generation";
+    EXPECT_EQ(slots.find(before), nullptr);
+    EXPECT_FALSE(slots.is_cancelled(first));
+    slots.note_cancel(first);
+    EXPECT_TRUE(slots.is_cancelled(first));
+    slots.note_quiet(first, Instant{7});
+    slots.note_quiet(first, Instant{9});
+    EXPECT_EQ(slots.quiet_since(first), Instant{7});
+    slots.free(first);
+    slots.take(first);
+    EXPECT_FALSE(slots.is_cancelled(first)) << "that was the operation before";
+    EXPECT_EQ(slots.quiet_since(first), never);
     slots.free(first);
     slots.free(second);
     EXPECT_EQ(slots.in_flight(), 0U);

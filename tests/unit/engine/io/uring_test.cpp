@@ -310,6 +310,77 @@ TEST_F(Uring, KnowsSinceWhenBytesMayHaveWaited) {
     driver_->close(Socket{pair[0]});
 }
 
+// A look for ends leaves a connection that stands alone, and tells the receive of one that has
+// ended, once, whether or not the kernel would have done so: what is read may be as old as the
+// lookers say.
+TEST_F(Uring, FindsEnds) {
+    for (const bool bytes_first : {false, true}) {
+        int pair[2];
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+        Reads reads;
+        Op receive;
+        receive.spec.kind = OpKind::receive;
+        receive.spec.socket = Socket{pair[0]};
+        receive.handler = note_read;
+        receive.owner = &reads;
+        driver_->submit(receive);
+        const Instant since = driver_->now();
+        const QuietReceive quiet{&receive, since};
+        for (int turns = 0; turns < 5; ++turns) {
+            driver_->find_ends({&quiet, 1});
+            (void)driver_->turn({Instant{}, 16, Wait::none, true});
+        }
+        ASSERT_TRUE(receive.in_flight());
+        if (bytes_first) {
+            ASSERT_EQ(::send(pair[1], "bytes", 5, 0), 5);
+        }
+        ::close(pair[1]);
+        driver_->find_ends({&quiet, 1});
+        for (int turns = 0; turns < 100 && receive.in_flight(); ++turns) {
+            (void)driver_->turn({driver_->now() + milliseconds(1), 16, Wait::sleep, true});
+        }
+        ASSERT_FALSE(receive.in_flight());
+        EXPECT_EQ(reads.bytes, bytes_first ? 5u : 0u);
+        EXPECT_LE(reads.unread_since, since);
+        driver_->close(Socket{pair[0]});
+    }
+}
+
+// Whatever comes meanwhile, buffers that are lacking included: a receive that is cancelled ends,
+// and is not armed again.
+TEST_F(Uring, EndsAFloodedReceive) {
+    const std::string flood(64 << 10, 'x');
+    for (int round = 0; round < 200; ++round) {
+        int pair[2];
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+        Reads reads;
+        Op receive;
+        receive.spec.kind = OpKind::receive;
+        receive.spec.socket = Socket{pair[0]};
+        receive.handler = note_read;
+        receive.owner = &reads;
+        driver_->submit(receive);
+        for (int turns = 0; turns < round % 10; ++turns) {
+            (void)::send(pair[1], flood.data(), flood.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+            (void)driver_->turn({Instant{}, 2, Wait::none, true});
+        }
+        Op cancel;
+        int result = 1;
+        cancel.handler = on_end;
+        cancel.owner = &result;
+        cancel_once(*driver_, cancel, receive);
+        ASSERT_EQ(cancel.in_flight(), true);
+        for (int turns = 0; turns < 1000 && driver_->in_flight() > 0; ++turns) {
+            (void)driver_->turn({driver_->now() + milliseconds(1), 2, Wait::sleep, true});
+        }
+        ASSERT_EQ(driver_->in_flight(), 0u) << "round " << round;
+        cancel_once(*driver_, cancel, receive);
+        ASSERT_FALSE(cancel.in_flight()) << "there is nothing to cancel";
+        driver_->close(Socket{pair[0]});
+        ::close(pair[1]);
+    }
+}
+
 // A handler ends its turn; what came with it comes with the next one, and keeps its stamp.
 TEST_F(Uring, EndsATurnWhereAHandlerAsks) {
     struct Ender {
