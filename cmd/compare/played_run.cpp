@@ -20,7 +20,6 @@ struct ReadRow {
     ComparedRequest request;
     PlayedRow row;
     std::uint32_t attempt = 0;
-    bool tainted = false;
     bool censored = false;
     bool waits_in_vain = false;  ///< not sent, for a row that it waited for failed
 };
@@ -73,6 +72,9 @@ ReadRow read_row(const Record& record, const GoodputRules& slo) {
     request.tree = tree_of(record);
     request.ok = record.outcome == Outcome::ok;
     request.failed = is_servers_failure(record);
+    request.tainted = !record.tainted.empty();
+    request.held = is_wish(record.late_cause);
+    request.fired_ns = record.fired_ns;
     request.meets_slo = meets_slo(slo, record);
     request.ended_ns = record.ended_ns ? record.ended_ns : record.done_ns;
     const double length = static_cast<double>(record.input_length.value_or(0));
@@ -95,7 +97,6 @@ ReadRow read_row(const Record& record, const GoodputRules& slo) {
     put(RowValue::tpot, record.tpot_ns.value_or(unknown_value));
     put(RowValue::e2e, known(record.e2e_ns));
     out.attempt = record.attempt;
-    out.tainted = !record.tainted.empty();
     out.censored = record.censored;
     out.waits_in_vain = record.outcome == Outcome::not_sent && record.error.has_value();
     return out;
@@ -113,7 +114,7 @@ void count(const ReadRow& one, PlayedCounts& counts) {
     const bool ended_by_user = outcome == Outcome::cancelled && !one.censored;
     counts.unplayed += ended_by_user || (outcome == Outcome::not_sent && !one.waits_in_vain);
     counts.again += one.attempt > 0 ? 1 : 0;
-    counts.tainted += one.tainted ? 1 : 0;
+    counts.tainted += one.request.tainted ? 1 : 0;
 }
 
 /// The rows in the order of their keys, of each the last try.
