@@ -88,7 +88,8 @@ ComparedRun make_run(const MadeLaw& law, const SharedRows& shared,
         // As a dual run alternates, and 10 us apart: chance, which is equal for both sides.
         const bool is_first = (mix64(row) % 2 == 0) == is_a;
         request.fired_ns = request.due_ns + (is_first ? 0 : 10'000);
-        const double time_ns = 0.1 * second_ns * std::exp(shared.base[row] + own[row] + level);
+        const double time_ns =
+            0.1 * second_ns * std::exp(shared.base[row] + law.noise * own[row] + level);
         request.values[static_cast<std::size_t>(RowValue::ttft)] = time_ns;
         request.ended_ns = request.due_ns + static_cast<std::int64_t>(time_ns);
         run.requests.push_back(request);

@@ -22,6 +22,7 @@ struct MadeLaw {
     Law law = Law::independent;
     std::size_t rows = 1000;
     double ratio = 1;           ///< of B's times to A's
+    double noise = 1;           ///< times the deviation of each side's own
     double run_deviation = 0;   ///< of the logarithm of all times of one run
     double fails = 0;           ///< share of requests that fail in A
     double fails_more = 0;      ///< so many more fail in B
