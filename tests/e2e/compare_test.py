@@ -340,11 +340,11 @@ class Compare(Case):
         """Rows that waited for a place did not leave to both at one instant."""
         with mock("--ttft", "20ms", "--itl", "1ms", *NOISE) as a, \
                 mock("--ttft", "60ms", "--itl", "1ms", *NOISE) as b:  # fmt: skip
-            run = self.replay_well(SAMPLE, "--url", a.url, "--against", b.url, *QUICK, "--max-inflight", 8)
-        found = compared(without_taints(run.folder))
-        one = metric(found, "ttft:p50")
-        self.assertEqual((one["word"], one["doubt"]), ("unsure", "held"))
-        self.assertIn("a cap held rows back", " ".join(compare(run.folder).stdout.split()))
+            for cap in ("--max-inflight", "--connections"):
+                run = self.replay_well(SAMPLE, "--url", a.url, "--against", b.url, *QUICK, cap, 8)
+                one = metric(compared(without_taints(run.folder)), "e2e:p50")
+                self.assertEqual((one["word"], one["doubt"]), ("unsure", "held"), cap)
+                self.assertIn("a cap held rows back", " ".join(compare(run.folder).stdout.split()))
 
     def test_two_sides_of_a_run_that_was_killed(self):
         """What was not played is counted for each side by itself."""
