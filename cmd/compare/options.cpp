@@ -103,7 +103,7 @@ void add_flags(Flags& flags, CompareCommand& command) {
     flags.value("--unsure", "pass|fail", "result of a --fail-if whose bound is inside the interval",
                 "pass", parse_unsure, wish.unsure_fails);
     flags.on_off("--within-runs",
-                 "let --fail-if judge a change by one run a side: it is of these runs alone",
+                 "let --fail-if judge a change by one run a side, of these runs alone",
                  wish.within_runs);
     flags.group("Output");
     flags.on_off("--where", "by input size, turn, expected hit and time", command.parts.where);
