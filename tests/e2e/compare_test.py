@@ -191,7 +191,7 @@ class Compare(Case):
         self.assertEqual((unsure.returncode, unsure.stdout), (2, ""))
         self.assertRegex(unsure.stderr, r"needs about 27\d\d requests in each run: with 240 even runs without a failure")
         self.assertFalse((self.scratch / "no.json").exists())
-        few = compare(*sides, "--fail-if", "ttft:p99 < -50 %")
+        few = compare(*sides, "--fail-if", "ttft:p99 < -50 %", "--within-runs")
         self.assertEqual(few.returncode, 2)
         self.assertIn("needs 662 requests in each run for its percentile, and one has 240", few.stderr)
         self.assertEqual(compare(*sides, "--fail-if", "errors > 50 %", "--unsure", "fail").returncode, 0)
