@@ -76,6 +76,7 @@ add_executable(comparison_truth tests/comparison/comparison_truth.cpp tests/comp
 target_compile_options(comparison_truth PRIVATE ${warnings})
 target_link_libraries(comparison_truth PRIVATE driftless_engine Threads::Threads)
 add_test(NAME comparison_truth_at_toy_size COMMAND comparison_truth 2 200 "1,000 rows")
+add_test(NAME comparison_truth_of_slow_rows_at_toy_size COMMAND comparison_truth 2 200 "over 200")
 
 # sim: the product's replay in virtual time, a seed per run.
 # sim_swarm runs as many seeds as it is told, on as many CPUs.

@@ -80,7 +80,7 @@ Judged judge(const ChangeThreshold& threshold, const JudgedThreshold& found) {
     if (found.doubt == Doubt::no_values) {
         return Judged::fails;  // no figure: a server that nobody measured is not a good one
     }
-    if (std::isnan(found.low) || std::isnan(found.high)) {
+    if (found.doubt != Doubt::none) {
         return Judged::unsure;
     }
     const bool beyond =
@@ -91,7 +91,7 @@ Judged judge(const ChangeThreshold& threshold, const JudgedThreshold& found) {
 }
 
 JudgedThreshold judge_one(const ChangeThreshold& threshold, const ComparedSides& sides,
-                          const ComparisonOptions& options) {
+                          ComparisonOptions options, bool within_runs) {
     JudgedThreshold out{threshold,     Judged::unsure, unknown_value,
                         unknown_value, unknown_value,  Doubt::none};
     std::vector<ComparedRun> made;
@@ -99,6 +99,8 @@ JudgedThreshold judge_one(const ChangeThreshold& threshold, const ComparedSides&
     if (!threshold.relative) {
         made = at_the_bound(threshold, sides.b);
         a = made;
+        options.is_bound = true;
+        options.is_dual = false;
     }
     const GroupComparison compared = compare_groups(a, sides.b, {&threshold.metric, 1}, options);
     const MetricComparison& found = compared.metrics.front();
@@ -113,7 +115,9 @@ JudgedThreshold judge_one(const ChangeThreshold& threshold, const ComparedSides&
         out.low = std::max(out.low, 0.0);
         out.high = std::max(out.high, 0.0);
     }
-    out.doubt = std::isnan(found.low) ? found.doubt : Doubt::none;
+    const bool is_judged = found.doubt == Doubt::none || found.doubt == Doubt::too_wide ||
+                           (within_runs && is_of_evidence(found.doubt));
+    out.doubt = is_judged ? Doubt::none : found.doubt;
     out.judged = judge(threshold, out);
     return out;
 }
@@ -125,6 +129,7 @@ std::vector<ComparedRun> without_failure(std::span<const ComparedRun> runs) {
         for (ComparedRequest& one : run.requests) {
             one.ok = true;
             one.failed = false;
+            one.tainted = false;
             one.meets_slo = one.meets_slo ? std::optional(true) : std::nullopt;
         }
     }
@@ -138,7 +143,7 @@ std::optional<std::uint64_t> share_needs(const ChangeThreshold& threshold,
                                          const ComparisonOptions& options, std::uint64_t rows) {
     const std::vector<ComparedRun> a = without_failure(sides.a);
     const std::vector<ComparedRun> b = without_failure(sides.b);
-    const JudgedThreshold best = judge_one(threshold, {a, b}, options);
+    const JudgedThreshold best = judge_one(threshold, {a, b}, options, true);
     const double perfect = std::abs(best.value);
     const double allowed = std::abs(threshold.bound - perfect);
     if (best.judged != Judged::unsure || std::isnan(best.low)) {
@@ -258,10 +263,10 @@ std::string why_too_small(std::span<const ChangeThreshold> thresholds, const Com
 
 std::vector<JudgedThreshold> judge_changes(std::span<const ChangeThreshold> thresholds,
                                            const ComparedSides& sides,
-                                           const ComparisonOptions& options) {
+                                           const ComparisonOptions& options, bool within_runs) {
     std::vector<JudgedThreshold> out;
     for (const ChangeThreshold& threshold : thresholds) {
-        out.push_back(judge_one(threshold, sides, options));
+        out.push_back(judge_one(threshold, sides, options, within_runs));
     }
     return out;
 }
@@ -279,7 +284,9 @@ std::string found_text(const JudgedThreshold& one) {
                : asked.relative ? fmt::format("{:+.2f}", 100 * value)
                                 : fmt::format("{:.2f}", 100 * value);
     };
-    return fmt::format("{} {} ({} to {})", text(one.value), unit, text(one.low), text(one.high));
+    const std::string why = one.doubt == Doubt::none ? "" : std::string("; ") + text_of(one.doubt);
+    return fmt::format("{} {} ({} to {}){}", text(one.value), unit, text(one.low), text(one.high),
+                       why);
 }
 
 }  // namespace driftless

@@ -29,7 +29,7 @@ Result<ChangeThreshold> parse_change_threshold(std::string_view text);
 enum class Judged : std::uint8_t {
     passes,  ///< the whole interval is within the bound
     fails,   ///< the whole interval lies beyond it, or nothing was measured
-    unsure,  ///< the bound is inside the interval, or there is no interval
+    unsure,  ///< the bound is inside the interval, there is no interval, or no word about a change
 };
 const char* name_of(Judged judged);
 
@@ -40,7 +40,7 @@ struct JudgedThreshold {
     double value = unknown_value;
     double low = unknown_value;
     double high = unknown_value;
-    Doubt doubt = Doubt::none;  ///< why there is no interval
+    Doubt doubt = Doubt::none;  ///< why there is no interval, or why it does not decide
 };
 
 struct ComparedSides {
@@ -53,9 +53,10 @@ struct ComparedSides {
 std::string why_too_small(std::span<const ChangeThreshold> thresholds, const ComparedSides& sides,
                           const ComparisonOptions& options, bool unsure_fails);
 
+/// `within_runs`: what these runs show decides about a change, whatever may be said of other runs.
 std::vector<JudgedThreshold> judge_changes(std::span<const ChangeThreshold> thresholds,
                                            const ComparedSides& sides,
-                                           const ComparisonOptions& options);
+                                           const ComparisonOptions& options, bool within_runs);
 
 /// What was found, with its interval: "+6.1 % (+5.2 to +7.0 %)", "2,110 ms (2,050 to 2,170 ms)".
 std::string found_text(const JudgedThreshold& one);

@@ -67,7 +67,14 @@ const char* name_of(RowValue value) {
 std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value) {
     ComparisonOptions options = comparison.options;
     options.resamples = std::min(options.resamples, group_resamples);
-    return where_it_changed(comparison.requests, value, options);
+    std::vector<ChangeView> views = where_it_changed(comparison.requests, value, options);
+    for (ChangeView& view : views) {
+        for (ChangeGroup& group : view.groups) {
+            const bool is_spoiled = comparison.groups.doubt == Doubt::client;
+            group.in_these_runs = is_spoiled ? Shown::unsure : group.in_these_runs;
+        }
+    }
+    return views;
 }
 
 std::string compare_rows(Comparison& comparison, const ComparisonWish& wish) {
@@ -81,13 +88,15 @@ std::string compare_rows(Comparison& comparison, const ComparisonWish& wish) {
         wish.metrics.empty() ? shown_metrics(has_slo(comparison.a) && has_slo(comparison.b))
                              : wish.metrics;
     comparison.options = wish.options;
+    comparison.options.is_dual = !comparison.a.front().side.empty();
     comparison.detect = wish.detect;
-    comparison.groups = compare_groups(a, b, metrics, wish.options);
+    comparison.groups = compare_groups(a, b, metrics, comparison.options);
     comparison.value = looked_at(metrics);
     comparison.requests = paired_requests(comparison.a, comparison.b);
     comparison.where = where_of(comparison, comparison.value);
     comparison.outputs = output_changes(comparison.a.front(), comparison.b.front());
-    comparison.thresholds = judge_changes(wish.thresholds, {a, b}, wish.options);
+    comparison.thresholds =
+        judge_changes(wish.thresholds, {a, b}, comparison.options, wish.within_runs);
     return "";
 }
 

@@ -23,6 +23,7 @@ struct ComparisonWish {
     /// of its width from seed to seed, and comparing two runs of an hour takes half the time.
     ComparisonOptions options{.resamples = 1000};
     bool unsure_fails = false;
+    bool within_runs = false;      ///< `--within-runs`
     std::optional<double> detect;  ///< `--detect`: a change, of which is asked how much shows it
 };
 

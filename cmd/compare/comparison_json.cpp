@@ -10,7 +10,7 @@ namespace driftless {
 
 namespace {
 
-constexpr int compare_schema = 1;
+constexpr int compare_schema = 2;
 
 void write_differences(JsonWriter& json, const std::vector<WorkDifference>& differences) {
     json.key("differences").begin_array();
@@ -47,11 +47,12 @@ void write_metrics(JsonWriter& json, const Comparison& comparison) {
         json.key("n_eff").number(one.n_eff);
         json.key("smallest").number(one.smallest);
         json.key("word").string(name_of(one.word));
+        json.key("in_these_runs").string(name_of(one.in_these_runs));
         json.key("scale").string(one.metric.scale() == Scale::ratio ? "ratio" : "difference");
         json.key("change").number(one.change);
         json.key("lower_is_better").boolean(one.metric.lower_is_better());
         json.key("doubt");
-        one.doubt == Doubt::none ? json.null() : json.string(text_of(one.doubt));
+        one.doubt == Doubt::none ? json.null() : json.string(name_of(one.doubt));
         json.key("pairs").unsigned_integer(one.pairs);
         json.key("units").unsigned_integer(one.units);
         json.key("block").unsigned_integer(one.block);
@@ -147,7 +148,7 @@ void write_where(JsonWriter& json, const std::vector<ChangeView>& views, RowValu
             json.key("ratio").number(group.ratio);
             json.key("low").number(group.low);
             json.key("high").number(group.high);
-            json.key("word").string(name_of(group.word));
+            json.key("in_these_runs").string(name_of(group.in_these_runs));
             json.end_object();
         }
         json.end_array();

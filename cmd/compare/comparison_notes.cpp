@@ -115,16 +115,45 @@ void add_warnings(const std::vector<PlayedRun>& runs, std::vector<ComparisonNote
     }
 }
 
+std::string tainted_text(const char* side, const std::vector<PlayedRun>& runs) {
+    std::uint64_t tainted = 0;
+    std::uint64_t rows = 0;
+    for (const PlayedRun& run : runs) {
+        tainted += run.counts.tainted;
+        rows += run.rows.size();
+    }
+    return fmt::format("{} of {} rows of {}", tainted, rows, side);
+}
+
 void add_evidence(const Comparison& comparison, std::vector<ComparisonNote>& out) {
     const GroupComparison& groups = comparison.groups;
-    if (groups.evidence == Evidence::within_run) {
-        out.push_back({"Evidence",
-                       "within these runs only: other requests of these runs would give such "
-                       "values. Other runs may not: repeat both, and compare A.. -- B.."});
-        return;
+    if (groups.doubt == Doubt::client) {
+        out.push_back(
+            {"Unsure",
+             fmt::format("{} and {} are tainted, more than 1 % of a side: the client may "
+                         "have made the difference. Repeat on a quieter client",
+                         tainted_text("A", comparison.a), tainted_text("B", comparison.b))});
     }
-    out.push_back(
-        {"Evidence", fmt::format("between runs: {} of A, {} of B", groups.runs_a, groups.runs_b)});
+    switch (groups.evidence) {
+        case Evidence::one_each:
+            out.push_back({"Evidence",
+                           "one run a side: what differs in these runs. Other runs may not differ "
+                           "so: repeat both three times, A B B A A B, and compare A.. -- B.."});
+            break;
+        case Evidence::paired:
+            out.push_back(
+                {"Evidence",
+                 groups.doubt == Doubt::held
+                     ? "two sides of one run, but a cap held rows back, so that they did not leave "
+                       "to both at one instant: what differs in this run. Raise the cap"
+                     : "each row left to both servers at one instant: words are about these two "
+                       "servers as they were running, not about a restart"});
+            break;
+        case Evidence::between_runs:
+            out.push_back({"Evidence", fmt::format("between runs: {} of A, {} of B", groups.runs_a,
+                                                   groups.runs_b)});
+            break;
+    }
 }
 
 /// Of the metrics whose spread is known.

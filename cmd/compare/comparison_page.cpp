@@ -81,7 +81,7 @@ void write_cells(JsonWriter& json, const Comparison& comparison) {
     json.key("cells").begin_array();
     for (const MetricComparison& metric : comparison.groups.metrics) {
         json.begin_array();
-        for (const std::string& cell : metric_cells(metric)) {
+        for (const std::string& cell : metric_cells(metric, comparison.groups)) {
             json.string(cell);
         }
         json.end_array();
@@ -100,6 +100,12 @@ std::string comparison_page(const Comparison& comparison) {
     write_names(json, "a", comparison.a);
     write_names(json, "b", comparison.b);
     write_notes(json, comparison);
+    json.key("said").string(comparison_sentence(comparison.groups));
+    json.key("titles").begin_array();
+    for (const std::string& title : metric_titles(comparison.groups)) {
+        json.string(title);
+    }
+    json.end_array();
     write_cells(json, comparison);
     json.key("where").begin_array();
     for (std::size_t i = 0; i < row_value_count; ++i) {

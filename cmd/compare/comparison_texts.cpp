@@ -27,17 +27,6 @@ std::string table_row(const std::vector<std::string>& texts) {
     return line + "\n";
 }
 
-std::string title_of(const Comparison& comparison) {
-    std::size_t better = 0;
-    std::size_t worse = 0;
-    for (const MetricComparison& one : comparison.groups.metrics) {
-        better += one.word == Word::better ? 1 : 0;
-        worse += one.word == Word::worse ? 1 : 0;
-    }
-    return fmt::format("## driftless compare: B is better in {}, worse in {} of {} metrics\n\n",
-                       better, worse, comparison.groups.metrics.size());
-}
-
 std::string where_text(const Comparison& comparison) {
     std::string text;
     const auto ratio = [](double value) {
@@ -46,11 +35,12 @@ std::string where_text(const Comparison& comparison) {
     for (const ChangeView& view : comparison.where) {
         text +=
             fmt::format("\n### {} by {}\n\n", escaped(name_of(comparison.value)), escaped(view.by));
-        text += "| | requests | B / A, median | interval | |\n|---|---:|---:|---:|---|\n";
+        text +=
+            "| | requests | B / A, median | interval | these runs |\n|---|---:|---:|---:|---|\n";
         for (const ChangeGroup& one : view.groups) {
             text += table_row({one.name, with_commas(static_cast<double>(one.rows), 0),
                                ratio(one.ratio), ratio(one.low) + " to " + ratio(one.high),
-                               name_of(one.word)});
+                               name_of(one.in_these_runs)});
         }
     }
     return text;
@@ -75,14 +65,15 @@ std::string comparison_markdown(const Comparison& comparison) {
         return "## driftless compare: not the same work\n\n```\n" + refusal_text(comparison) +
                "```\n";
     }
-    std::string text = title_of(comparison) + "| | |\n|---|---|\n";
+    std::string text = "## driftless compare: " + comparison_sentence(comparison.groups) +
+                       "\n\n| | |\n|---|---|\n";
     for (const ComparisonNote& one : comparison_notes(comparison)) {
         text += table_row({one.label, one.text});
     }
-    std::vector<std::string> titles = metric_titles();
+    std::vector<std::string> titles = metric_titles(comparison.groups);
     text += "\n" + table_row(titles) + "|---|---|---:|---:|---:|---:|---:|---:|---|\n";
     for (const MetricComparison& one : comparison.groups.metrics) {
-        text += table_row(metric_cells(one));
+        text += table_row(metric_cells(one, comparison.groups));
     }
     if (!comparison.thresholds.empty()) {
         text += "\n| | fails if | found |\n|---|---|---|\n";

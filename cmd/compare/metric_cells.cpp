@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 #include "cmd/compare/screen.hpp"
@@ -73,10 +74,11 @@ std::string interval_text(const MetricComparison& metric) {
             return "not measured";
         case Doubt::few_units:
             return "too few units";
+        case Doubt::few_blocks:
+            return "long dependence";
         case Doubt::undefined:
             return "A is 0";
-        case Doubt::none:
-        case Doubt::too_wide:
+        default:
             break;
     }
     if (std::isnan(metric.low) || std::isnan(metric.high)) {
@@ -88,11 +90,36 @@ std::string interval_text(const MetricComparison& metric) {
 
 }  // namespace
 
-std::vector<std::string> metric_titles() {
-    return {"", "", "A", "B", "B / A", "95 % interval", "n_eff", "smallest", ""};
+std::string comparison_sentence(const GroupComparison& groups) {
+    std::array<std::size_t, 4> shown{};
+    std::array<std::size_t, 4> words{};
+    for (const MetricComparison& one : groups.metrics) {
+        ++shown[static_cast<std::size_t>(one.in_these_runs)];
+        ++words[static_cast<std::size_t>(one.word)];
+    }
+    const auto count = [](const auto& counts, auto of) {
+        return counts[static_cast<std::size_t>(of)];
+    };
+    const std::size_t all = groups.metrics.size();
+    return groups.doubt == Doubt::client ? fmt::format("unsure: {}", text_of(groups.doubt))
+           : is_of_evidence(groups.doubt)
+               ? fmt::format(
+                     "in these runs B is higher in {}, lower in {} of {} metrics; {}, so "
+                     "nothing is said of other runs",
+                     count(shown, Shown::higher), count(shown, Shown::lower), all,
+                     text_of(groups.doubt))
+               : fmt::format("B is better in {}, worse in {}, the same in {} of {} metrics",
+                             count(words, Word::better), count(words, Word::worse),
+                             count(words, Word::same), all);
 }
 
-std::vector<std::string> metric_cells(const MetricComparison& metric) {
+std::vector<std::string> metric_titles(const GroupComparison& groups) {
+    const char* last = is_of_evidence(groups.doubt) ? "these runs" : "B is";
+    return {"", "", "A", "B", "B / A", "95 % interval", "n_eff", "smallest", last};
+}
+
+std::vector<std::string> metric_cells(const MetricComparison& metric,
+                                      const GroupComparison& groups) {
     const ComparedMetric& what = metric.metric;
     return {what.name(),
             unit_of(what),
@@ -102,7 +129,7 @@ std::vector<std::string> metric_cells(const MetricComparison& metric) {
             interval_text(metric),
             metric.n_eff > 0 ? with_commas(metric.n_eff, 0) : nothing,
             smallest_text(metric),
-            name_of(metric.word)};
+            is_of_evidence(groups.doubt) ? name_of(metric.in_these_runs) : name_of(metric.word)};
 }
 
 }  // namespace driftless

@@ -17,20 +17,19 @@ namespace {
 constexpr const char* description =
     R"(Is B better than A, or is it chance? Both runs must have played the same work.
 
-  driftless compare [FLAGS] A B                   two runs
-  driftless compare [FLAGS] A1 A2 A3 -- B1 B2 B3  two groups of repeats
+  driftless compare [FLAGS] A1 A2 A3 -- B1 B2 B3  repeats, made in turns: A B B A A B
   driftless compare [FLAGS] RUN                   the two servers of one run (replay --against)
+  driftless compare [FLAGS] A B                   one run a side: what differs in these two runs
   driftless compare --table [FLAGS] RUN..         many runs in one table
 )";
 
 constexpr const char* footer =
     R"(Examples:
-  driftless compare runs/old runs/new
+  driftless compare old-1 old-2 old-3 -- new-1 new-2 new-3
+  driftless compare old-? -- new-? --fail-if "ttft:p99 > +5 %" --fail-if "errors > 0.1 %"
+  driftless compare old-? -- new-? --markdown - >> "$GITHUB_STEP_SUMMARY"
+  driftless compare old-? -- new-? --json - | jq '.metrics[] | select(.word == "worse").name'
   driftless compare runs/old runs/new --where --rows 10 --metric ttft:p50 --metric errors
-  driftless compare runs/old-1 runs/old-2 runs/old-3 -- runs/new-1 runs/new-2 runs/new-3
-  driftless compare old new --fail-if "ttft:p99 > +5 %" --fail-if "errors > 0.1 %" --unsure fail
-  driftless compare old new --markdown - >> "$GITHUB_STEP_SUMMARY"
-  driftless compare old new --json - | jq '.metrics[] | select(.word == "worse").name'
   driftless compare --table runs/*
 
 Exit codes: 0 done, 2 usage (or not a run folder, or an output file exists), 3 not the same
@@ -103,6 +102,9 @@ void add_flags(Flags& flags, CompareCommand& command) {
                  parse_change_threshold, wish.thresholds);
     flags.value("--unsure", "pass|fail", "result of a --fail-if whose bound is inside the interval",
                 "pass", parse_unsure, wish.unsure_fails);
+    flags.on_off("--within-runs",
+                 "let --fail-if judge a change by one run a side, of these runs alone",
+                 wish.within_runs);
     flags.group("Output");
     flags.on_off("--where", "by input size, turn, expected hit and time", command.parts.where);
     flags.value("--rows", "N", "list the requests that changed most", "0", parse_count,
@@ -124,11 +126,29 @@ void add_flags(Flags& flags, CompareCommand& command) {
 std::string why_not_in_table(const CompareCommand& command) {
     const ComparisonWish& wish = command.wish;
     const bool any = !wish.metrics.empty() || !wish.thresholds.empty() || !command.slo.empty() ||
-                     command.parts.where || command.parts.rows_listed > 0 ||
+                     wish.within_runs || command.parts.where || command.parts.rows_listed > 0 ||
                      !command.exports.markdown.empty() || !command.exports.junit.empty();
-    return any ? "--metric, --fail-if, --goodput, --where, --rows, --markdown and --junit compare "
-                 "A with B and cannot be used with --table"
+    return any ? "--metric, --fail-if, --within-runs, --goodput, --where, --rows, --markdown and "
+                 "--junit compare A with B and cannot be used with --table"
                : "";
+}
+
+/// One run of a side cannot say how much runs differ. Nothing is read for a rule that could not be
+/// judged.
+std::string why_not_judged(const CompareCommand& command) {
+    const bool has_one_run = !command.b.empty() && std::min(command.a.size(), command.b.size()) < 2;
+    if (!has_one_run || command.wish.within_runs) {
+        return "";
+    }
+    const std::vector<ChangeThreshold>& rules = command.wish.thresholds;
+    const auto found = std::find_if(rules.begin(), rules.end(),
+                                    [](const ChangeThreshold& one) { return one.relative; });
+    return found == rules.end()
+               ? ""
+               : "--fail-if: \"" + found->text +
+                     "\" is about a change, and one run a side cannot tell it from chance; name "
+                     "three runs a side (A1 A2 A3 -- B1 B2 B3), or judge these runs alone with "
+                     "--within-runs";
 }
 
 std::string why_not_together(const CompareExports& files) {
@@ -176,7 +196,9 @@ CompareCommandLine parse_compare_options(const std::vector<std::string>& argumen
     line.table.html = line.command.exports.html;
     line.kind = table ? CompareCommandLine::Kind::table : CompareCommandLine::Kind::run;
     why = table ? take_table(runs, line.table) : take_sides(runs, line.command);
-    why = why.empty() && table ? why_not_in_table(line.command) : why;
+    why = !why.empty() ? why
+          : table      ? why_not_in_table(line.command)
+                       : why_not_judged(line.command);
     why = why.empty() ? why_not_together(line.command.exports) : why;
     why = why.empty() ? repeated_goodput(line.command.slo) : why;
     return why.empty() ? line : refused(why);

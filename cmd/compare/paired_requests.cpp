@@ -179,7 +179,8 @@ ChangeGroup change_of(const Group& group, RowValue value, const ComparisonOption
     const GroupComparison compared =
         compare_groups({&ones, 1}, {&ratios, 1}, {&median, 1}, options);
     const MetricComparison& found = compared.metrics.front();
-    ChangeGroup out{group.name, group.rows.size(), found.ratio, found.low, found.high, found.word};
+    ChangeGroup out{group.name, group.rows.size(), found.ratio,
+                    found.low,  found.high,        found.in_these_runs};
     if (std::isnan(out.ratio)) {  // few rows have a median, and no interval
         std::vector<double> values;
         for (const PairedRequest* row : group.rows) {

@@ -49,7 +49,8 @@ struct ChangeGroup {
     double ratio = unknown_value;
     double low = unknown_value;  ///< interval of `options`
     double high = unknown_value;
-    Word word = Word::unsure;
+    /// Of several runs their mean is looked at: what runs differ by is not in the interval.
+    Shown in_these_runs = Shown::unsure;
 };
 struct ChangeView {
     std::string by;  ///< "input tokens", "turn", "expected hit", "due"

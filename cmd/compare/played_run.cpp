@@ -20,7 +20,6 @@ struct ReadRow {
     ComparedRequest request;
     PlayedRow row;
     std::uint32_t attempt = 0;
-    bool tainted = false;
     bool censored = false;
     bool waits_in_vain = false;  ///< not sent, for a row that it waited for failed
 };
@@ -65,7 +64,12 @@ std::uint64_t tree_of(const Record& record) {
     return std::max<std::uint64_t>(digest.value(), 1);
 }
 
-ReadRow read_row(const Record& record, const GoodputRules& slo) {
+bool has_lane_cap(const RunFacts& facts) {
+    return std::any_of(facts.arguments.begin(), facts.arguments.end(),
+                       [](const std::string& one) { return one.starts_with("--connections="); });
+}
+
+ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
     ReadRow out;
     ComparedRequest& request = out.request;
     request.key = number_in_pass(record.row, record.pass);
@@ -73,6 +77,9 @@ ReadRow read_row(const Record& record, const GoodputRules& slo) {
     request.tree = tree_of(record);
     request.ok = record.outcome == Outcome::ok;
     request.failed = is_servers_failure(record);
+    request.tainted = !record.tainted.empty();
+    request.held = is_wish(record.late_cause) || (lane_cap && record.late_cause == LateCause::lane);
+    request.fired_ns = record.fired_ns;
     request.meets_slo = meets_slo(slo, record);
     request.ended_ns = record.ended_ns ? record.ended_ns : record.done_ns;
     const double length = static_cast<double>(record.input_length.value_or(0));
@@ -95,7 +102,6 @@ ReadRow read_row(const Record& record, const GoodputRules& slo) {
     put(RowValue::tpot, record.tpot_ns.value_or(unknown_value));
     put(RowValue::e2e, known(record.e2e_ns));
     out.attempt = record.attempt;
-    out.tainted = !record.tainted.empty();
     out.censored = record.censored;
     out.waits_in_vain = record.outcome == Outcome::not_sent && record.error.has_value();
     return out;
@@ -113,7 +119,7 @@ void count(const ReadRow& one, PlayedCounts& counts) {
     const bool ended_by_user = outcome == Outcome::cancelled && !one.censored;
     counts.unplayed += ended_by_user || (outcome == Outcome::not_sent && !one.waits_in_vain);
     counts.again += one.attempt > 0 ? 1 : 0;
-    counts.tainted += one.tainted ? 1 : 0;
+    counts.tainted += one.request.tainted ? 1 : 0;
 }
 
 /// The rows in the order of their keys, of each the last try.
@@ -191,8 +197,9 @@ class UnmetColumns {
     JsonDocument scratch_;
 };
 
-std::string read_sides(const std::string& path, const GoodputRules& slo, Sides& sides,
-                       UnmetColumns& unmet) {
+std::string read_sides(const std::string& path, const RunFacts& facts, const GoodputRules& slo,
+                       Sides& sides, UnmetColumns& unmet) {
+    const bool lane_cap = has_lane_cap(facts);
     return each_record_in(path, [&](const Record& record) {
         unmet.meet(record);
         SideRead& side = sides[static_cast<std::size_t>(record.side)];
@@ -200,7 +207,7 @@ std::string read_sides(const std::string& path, const GoodputRules& slo, Sides& 
             side.timeline.add_warm_up(record);
         } else if (record.phase == Phase::profile) {
             side.timeline.add(record);
-            side.rows.push_back(read_row(record, slo));
+            side.rows.push_back(read_row(record, slo, lane_cap));
         }
     });
 }
@@ -239,7 +246,8 @@ int read_played(const std::string& folder, const GoodputRules& slo, std::vector<
         run.facts.records_path.empty() ? run.folder + "/requests.jsonl" : run.facts.records_path;
     Sides sides;
     UnmetColumns unmet(slo);
-    if (why = read_sides(path, slo.empty() ? run.facts.goodput : slo, sides, unmet); !why.empty()) {
+    if (why = read_sides(path, run.facts, slo.empty() ? run.facts.goodput : slo, sides, unmet);
+        !why.empty()) {
         return exit_input;
     }
     if (why = unmet.refusal(run.folder); !why.empty()) {

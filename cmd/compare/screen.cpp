@@ -37,14 +37,14 @@ void add_where(const Comparison& comparison, Lines& lines) {
     for (const ChangeView& view : comparison.where) {
         lines.blank();
         ViewTable table({fmt::format("{} by {}", name_of(comparison.value), view.by), "requests",
-                         "B / A, median", "95 % interval", ""});
+                         "B / A, median", "95 % interval", "these runs"});
         for (const ChangeGroup& group : view.groups) {
             table.add({group.name, with_commas(static_cast<double>(group.rows), 0),
                        ratio_text(group.ratio),
                        std::isnan(group.low)
                            ? "-"
                            : ratio_text(group.low) + " to " + ratio_text(group.high),
-                       name_of(group.word)});
+                       name_of(group.in_these_runs)});
         }
         std::string text = table.text();
         text.pop_back();
@@ -89,9 +89,9 @@ std::string comparison_screen(const Comparison& comparison, const ComparisonPart
         lines.add(one.label, one.text);
     }
     lines.blank();
-    lines.raw(table_line(metric_titles()));
+    lines.raw(table_line(metric_titles(comparison.groups)));
     for (const MetricComparison& metric : comparison.groups.metrics) {
-        lines.raw(table_line(metric_cells(metric)));
+        lines.raw(table_line(metric_cells(metric, comparison.groups)));
     }
     if (parts.where) {
         add_where(comparison, lines);

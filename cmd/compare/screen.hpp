@@ -28,10 +28,14 @@ struct ComparisonNote {
 };
 std::vector<ComparisonNote> comparison_notes(const Comparison& comparison);
 
-/// A metric's figures as people read them: name, unit, A, B, B / A, interval, n_eff, smallest,
-/// word.
-std::vector<std::string> metric_cells(const MetricComparison& metric);
+/// How many metrics are better and worse; or, where that may not be said, higher and lower.
+std::string comparison_sentence(const GroupComparison& groups);
+
+/// A metric's figures as people read them: name, unit, A, B, B / A, interval, n_eff, smallest, and
+/// the word; or what these runs show, where nothing may be said of B.
+std::vector<std::string> metric_cells(const MetricComparison& metric,
+                                      const GroupComparison& groups);
 /// The names of these cells.
-std::vector<std::string> metric_titles();
+std::vector<std::string> metric_titles(const GroupComparison& groups);
 
 }  // namespace driftless

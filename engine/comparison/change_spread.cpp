@@ -132,14 +132,18 @@ struct Dependence {
     double blocks = 0;    ///< of equal weight
     double widening = 1;  ///< of the drawn variance
     double n_eff = 0;
+    bool reaches_far = false;  ///< a block would have to be longer than there are units for
 };
 
-/// `block`: of Politis and White. `units`: of equal weight.
-std::size_t block_of(double block, double units, bool is_rate) {
-    double longer = block > 1 ? block_factor * block : 1;
-    longer = is_rate ? std::max(longer, units / rate_blocks) : longer;
-    longer = std::min(longer, std::floor(units / blocks_wanted));
-    return static_cast<std::size_t>(std::round(std::max(block, longer)));
+/// `units`: of equal weight.
+void set_block(Dependence& found, const LongRun& series, double units, bool is_rate) {
+    const double least = is_rate ? units / rate_blocks : 1;
+    const double most = std::max(std::floor(units / blocks_wanted), 1.0);
+    const double longer = series.block > 1 ? block_factor * series.block : 1;
+    found.block =
+        static_cast<std::size_t>(std::round(std::clamp(std::max(longer, least), 1.0, most)));
+    found.blocks = units / static_cast<double>(found.block);
+    found.reaches_far = series.reach > 1 && block_factor * series.reach > most;
 }
 
 Dependence dependence_of(const MetricTerms& terms, const MetricFigures& figures) {
@@ -155,8 +159,7 @@ Dependence dependence_of(const MetricTerms& terms, const MetricFigures& figures)
     Dependence found;
     const double equal_units = equal_units_of(terms, rows, units, shares);
     const bool is_rate = terms.metric.unit() == MetricUnit::per_second;
-    found.block = block_of(long_run_of(units).block, equal_units, is_rate);
-    found.blocks = equal_units / static_cast<double>(found.block);
+    set_block(found, long_run_of(units), equal_units, is_rate);
     const double drawn = block_variance(units, found.block);
     double whole = block_variance(widened, found.block);
     if (!is_rate) {
@@ -290,6 +293,7 @@ ChangeSpread spread_of(const MetricTerms& terms, const MetricFigures& figures,
     spread.block = found.block;
     spread.blocks = found.blocks;
     spread.n_eff = found.n_eff;
+    spread.reaches_far = found.reaches_far;
     const Drawn drawn = draw(terms, figures, found.block, options);
     spread.defined =
         static_cast<double>(drawn.change.count()) >= (1 - undefined_max) * options.resamples;

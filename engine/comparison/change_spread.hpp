@@ -28,6 +28,9 @@ struct ChangeSpread {
     std::size_t block = 1;     ///< units
     double blocks = 0;         ///< independent ones, of equal weight
     double n_eff = 0;          ///< independent rows
+    /// Blocks would have to be longer than an eighth of the run: the rows tell too little of their
+    /// own spread.
+    bool reaches_far = false;
 
     double variance() const { return rows_variance + runs_variance; }
 };

@@ -1,6 +1,7 @@
 #include "engine/comparison/compare_groups.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/comparison/change_spread.hpp"
@@ -17,6 +18,8 @@ namespace {
 /// With fewer independent units of equal weight an interval is a guess: README.md has the measured
 /// coverage.
 constexpr double blocks_min = 5;
+/// More of a side's rows may not be tainted.
+constexpr double tainted_max = 0.01;
 /// For `smallest`.
 constexpr double usual_power = 0.8;
 
@@ -51,18 +54,30 @@ void set_share_interval(MetricComparison& compared, const ChangeSpread& spread,
     compared.high = std::clamp(compared.high, -1.0, 1.0);
 }
 
-Word word_of(const MetricComparison& compared, const ComparisonOptions& options) {
+Shown shown_by(const MetricComparison& compared, const ComparisonOptions& options) {
     const bool is_ratio = compared.metric.scale() == Scale::ratio;
     const double equal = is_ratio ? 1 : 0;
     const double same_low = is_ratio ? 1 / (1 + options.margin) : -options.share_margin;
     const double same_high = is_ratio ? 1 + options.margin : options.share_margin;
     if (compared.low >= same_low && compared.high <= same_high) {
-        return Word::same;
+        return Shown::same;
     }
     if (compared.low <= equal && compared.high >= equal) {
-        return Word::unsure;
+        return Shown::unsure;
     }
-    const bool is_lower = compared.high < equal;
+    return compared.high < equal ? Shown::lower : Shown::higher;
+}
+
+Word word_of(const MetricComparison& compared) {
+    switch (compared.in_these_runs) {
+        case Shown::same:
+            return Word::same;
+        case Shown::unsure:
+            return Word::unsure;
+        default:
+            break;
+    }
+    const bool is_lower = compared.in_these_runs == Shown::lower;
     return is_lower == compared.metric.lower_is_better() ? Word::better : Word::worse;
 }
 
@@ -81,8 +96,20 @@ void hide_figures(MetricComparison& compared) {
     compared.a = compared.b = compared.ratio = compared.change = unknown_value;
 }
 
-void judge(MetricComparison& compared, const ChangeSpread& spread,
-           const ComparisonOptions& options) {
+/// Why there is no interval.
+Doubt doubt_of(const ChangeSpread& spread, const GroupComparison& group,
+               const ComparisonOptions& options) {
+    // Further runs show by themselves how much they differ, however long rows depend on each other.
+    const bool is_of_rows = group.evidence != Evidence::between_runs && !options.is_bound;
+    return !spread.defined                    ? Doubt::undefined
+           : spread.blocks < blocks_min       ? Doubt::few_units
+           : is_of_rows && spread.reaches_far ? Doubt::few_blocks
+                                              : Doubt::none;
+}
+
+/// Figures, interval, and what it shows; `doubt` where there is none.
+void set_shown(MetricComparison& compared, const ChangeSpread& spread, const GroupComparison& group,
+               const ComparisonOptions& options) {
     compared.block = spread.block;
     compared.n_eff = spread.n_eff;
     compared.freedom = spread.freedom;
@@ -92,9 +119,7 @@ void judge(MetricComparison& compared, const ChangeSpread& spread,
         compared.doubt = Doubt::below_floor;
         return;
     }
-    compared.doubt = !spread.defined              ? Doubt::undefined
-                     : spread.blocks < blocks_min ? Doubt::few_units
-                                                  : Doubt::none;
+    compared.doubt = doubt_of(spread, group, options);
     if (compared.doubt != Doubt::none) {
         return;
     }
@@ -103,12 +128,48 @@ void judge(MetricComparison& compared, const ChangeSpread& spread,
     } else {
         set_interval(compared, std::log(compared.change), std::sqrt(spread.variance()), options);
     }
-    compared.word = word_of(compared, options);
-    compared.doubt = compared.word == Word::unsure ? Doubt::too_wide : Doubt::none;
+    compared.in_these_runs = shown_by(compared, options);
+}
+
+/// The rows that left to A first, or to B, tell the same change.
+bool is_of_either_order(const MetricComparison& compared, const MetricTerms& terms,
+                        const PairedRows& paired) {
+    if (compared.metric.unit() == MetricUnit::per_second) {
+        return true;  // a rate is of all rows, and has no pairs
+    }
+    for (const bool a_first : {true, false}) {
+        MetricComparison part;
+        part.metric = compared.metric;
+        const MetricFigures figures = figures_of(terms_of_order(terms, paired, a_first));
+        part.a = figures.a;
+        part.b = figures.b;
+        set_change(part);
+        if (!(part.change >= compared.low && part.change <= compared.high)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// Of a metric with an interval.
+void judge(MetricComparison& compared, const MetricTerms& terms, const PairedRows& paired,
+           const GroupComparison& group) {
+    compared.doubt = group.doubt;
+    if (group.doubt == Doubt::client) {
+        compared.in_these_runs = Shown::unsure;
+    }
+    if (compared.doubt == Doubt::none && group.evidence == Evidence::paired &&
+        !is_of_either_order(compared, terms, paired)) {
+        compared.doubt = Doubt::order;
+    }
+    if (compared.doubt == Doubt::none) {
+        compared.word = word_of(compared);
+        compared.doubt = compared.word == Word::unsure ? Doubt::too_wide : Doubt::none;
+    }
 }
 
 MetricComparison compare_metric(const ComparedMetric& metric, const PairedRows& paired,
-                                const ComparisonOptions& options) {
+                                const GroupComparison& group, const ComparisonOptions& options) {
     MetricComparison compared;
     compared.metric = metric;
     if (metric.figure == ComparedFigure::value_percentile) {
@@ -132,46 +193,97 @@ MetricComparison compare_metric(const ComparedMetric& metric, const PairedRows& 
         compared.doubt = Doubt::undefined;
         return compared;
     }
-    judge(compared, spread_of(terms, figures, options), options);
+    set_shown(compared, spread_of(terms, figures, options), group, options);
+    if (compared.doubt == Doubt::none) {
+        judge(compared, terms, paired, group);
+    }
     return compared;
+}
+
+bool is_spoiled(std::span<const ComparedRun> side) {
+    std::uint64_t rows = 0;
+    std::uint64_t tainted = 0;
+    for (const ComparedRun& run : side) {
+        rows += run.requests.size();
+        for (const ComparedRequest& one : run.requests) {
+            tainted += one.tainted ? 1 : 0;
+        }
+    }
+    return static_cast<double>(tainted) > tainted_max * static_cast<double>(rows);
+}
+
+bool has_held(std::span<const ComparedRun> side) {
+    return std::any_of(side.begin(), side.end(), [](const ComparedRun& run) {
+        return std::any_of(run.requests.begin(), run.requests.end(),
+                           [](const ComparedRequest& one) { return one.held; });
+    });
+}
+
+Evidence evidence_of(std::size_t runs_a, std::size_t runs_b, const ComparisonOptions& options) {
+    return std::min(runs_a, runs_b) > 1 ? Evidence::between_runs
+           : options.is_dual            ? Evidence::paired
+                                        : Evidence::one_each;
+}
+
+/// What all metrics are in doubt of.
+Doubt doubt_of(std::span<const ComparedRun> a, std::span<const ComparedRun> b, Evidence evidence) {
+    if (is_spoiled(a) || is_spoiled(b)) {
+        return Doubt::client;
+    }
+    return evidence == Evidence::one_each                                 ? Doubt::one_run
+           : evidence == Evidence::paired && (has_held(a) || has_held(b)) ? Doubt::held
+                                                                          : Doubt::none;
 }
 
 }  // namespace
 
 const char* name_of(Evidence evidence) {
-    return evidence == Evidence::within_run ? "within_run" : "between_runs";
+    constexpr std::array names{"one_each", "paired", "between_runs"};
+    return names[static_cast<std::size_t>(evidence)];
 }
 
 const char* name_of(Word word) {
-    switch (word) {
-        case Word::better:
-            return "better";
-        case Word::worse:
-            return "worse";
-        case Word::same:
-            return "same";
-        case Word::unsure:
-            return "unsure";
-    }
-    return "";
+    constexpr std::array names{"better", "worse", "same", "unsure"};
+    return names[static_cast<std::size_t>(word)];
+}
+
+const char* name_of(Shown shown) {
+    constexpr std::array names{"higher", "lower", "same", "unsure"};
+    return names[static_cast<std::size_t>(shown)];
+}
+
+namespace {
+
+struct DoubtNames {
+    const char* name;
+    const char* text;
+};
+constexpr std::array<DoubtNames, 11> doubts{{
+    {"", ""},
+    {"no_values", "not measured on both sides"},
+    {"below_floor", "too few independent values for this percentile"},
+    {"few_units", "fewer than 5 independent trees or blocks"},
+    {"few_blocks", "requests depend on each other over more than an eighth of the run"},
+    {"undefined", "0 on one side, so there is no ratio"},
+    {"client", "more than 1 % of the rows of a side are tainted"},
+    {"one_run", "a side has only one run"},
+    {"held", "a cap held rows back, so that they did not leave to both sides at one instant"},
+    {"order", "the change depends on which side a row was sent to first"},
+    {"too_wide", "the interval is too wide to judge"},
+}};
+
+}  // namespace
+
+const char* name_of(Doubt doubt) {
+    return doubts[static_cast<std::size_t>(doubt)].name;
 }
 
 const char* text_of(Doubt doubt) {
-    switch (doubt) {
-        case Doubt::none:
-            return "";
-        case Doubt::no_values:
-            return "not measured on both sides";
-        case Doubt::below_floor:
-            return "too few independent values for this percentile";
-        case Doubt::few_units:
-            return "fewer than 5 independent trees or blocks";
-        case Doubt::undefined:
-            return "0 on one side, so there is no ratio";
-        case Doubt::too_wide:
-            return "the interval is too wide to judge";
-    }
-    return "";
+    return doubts[static_cast<std::size_t>(doubt)].text;
+}
+
+bool is_of_evidence(Doubt doubt) {
+    return doubt == Doubt::one_run || doubt == Doubt::held || doubt == Doubt::order;
 }
 
 GroupComparison compare_groups(std::span<const ComparedRun> a, std::span<const ComparedRun> b,
@@ -183,12 +295,12 @@ GroupComparison compare_groups(std::span<const ComparedRun> a, std::span<const C
     comparison.runs_a = a.size();
     comparison.runs_b = b.size();
     const bool has_both = !a.empty() && !b.empty();
-    const bool has_repeats = has_both && (a.size() > 1 || b.size() > 1);
-    comparison.evidence = has_repeats ? Evidence::between_runs : Evidence::within_run;
+    comparison.evidence = evidence_of(a.size(), b.size(), options);
+    comparison.doubt = options.is_bound ? Doubt::none : doubt_of(a, b, comparison.evidence);
     const PairedRows paired = pair_rows(a, b, comparison);
     for (const ComparedMetric& metric : metrics) {
         if (has_both) {
-            comparison.metrics.push_back(compare_metric(metric, paired, options));
+            comparison.metrics.push_back(compare_metric(metric, paired, comparison, options));
         } else {
             comparison.metrics.emplace_back().metric = metric;
         }

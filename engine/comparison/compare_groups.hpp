@@ -11,8 +11,9 @@
 ///   comes from the data (1 where units are independent). Rates are drawn in blocks of requests in
 ///   the order of their ends, because a rate belongs to a time and not to a tree;
 /// - with several runs on a side, what runs differ by among themselves is the outer level, with
-///   Student's t. With one run a side the interval says nothing about another run, and
-///   `evidence` says so.
+///   Student's t. With one run a side the interval says nothing about another run: `word` is
+///   unsure, and `in_these_runs` says what it shows. The two sides of a dual run share their
+///   time, and are judged as these two servers (`evidence`).
 ///
 /// Memory: about 200 bytes a request and run while it works, and 16 KiB a metric; nothing is kept.
 #pragma once
@@ -40,9 +41,13 @@ struct ComparedRequest {
     std::int64_t due_ns = 0;
     /// Its tree, equal in all runs (such as a digest of its name); 0: it is in none.
     std::uint64_t tree = 0;
+    /// When it left; of the two of a dual run the lesser went first.
+    std::optional<std::int64_t> fired_ns;
     bool ok = false;
     /// Counts as an error. Neither ok nor failed: abandoned by plan, or cut off with the run.
     bool failed = false;
+    bool tainted = false;           ///< the client may have spoiled it
+    bool held = false;              ///< a cap or a budget of the client let it wait
     std::optional<bool> meets_slo;  ///< nothing: there is no SLO, or nobody knows
     /// Complete or given up; nothing where it was never sent.
     std::optional<std::int64_t> ended_ns;
@@ -68,30 +73,49 @@ struct ComparisonOptions {
     /// Draws of each metric, from 200 to 100,000. At 2,000 the ends of an interval move by about
     /// 3 % of its width from seed to seed.
     std::uint32_t resamples = 2000;
+    bool is_dual = false;  ///< A and B are the two sides of one run: each row left to both at once
+    /// A is a bound and no run, so that nothing is said of a change: an interval of B that may be
+    /// too narrow is wanted more than none, and no doubt comes from what kind of runs these are.
+    bool is_bound = false;
 };
 
-/// What the interval of a comparison speaks for.
+/// What a comparison can speak for.
 enum class Evidence : std::uint8_t {
-    within_run,    ///< one run a side: other requests of these two runs; not another run
-    between_runs,  ///< another run of both sides. A side with one run is held to vary as the other
+    one_each,      ///< a side has one run, from another time than the other side's: these runs only
+    paired,        ///< the two sides of one dual run: these two servers as they were running
+    between_runs,  ///< two runs a side or more: another run of both sides
 };
-/// "within_run" or "between_runs".
+/// "one_each", "paired" or "between_runs".
 const char* name_of(Evidence evidence);
 
+/// What may be said of B.
 enum class Word : std::uint8_t { better, worse, same, unsure };
 const char* name_of(Word word);
 
-/// Why there is no figure or no judgement.
+/// What the interval says of the figures of these runs, whatever may be said of B.
+enum class Shown : std::uint8_t { higher, lower, same, unsure };
+const char* name_of(Shown shown);
+
+/// Why there is no figure or no word.
 enum class Doubt : std::uint8_t {
-    none,         ///< there is a judgement
+    none,         ///< there is a word
     no_values,    ///< nobody measured it on both sides
     below_floor,  ///< a percentile of too few independent values: a, b and the interval are unknown
     few_units,    ///< too few independent trees or blocks for an interval
+    few_blocks,   ///< dependence reaches over more than an eighth of the run: no interval
     undefined,    ///< A is 0, so that a ratio says nothing
+    client,       ///< too many tainted rows on a side: `in_these_runs` is unsure, too
+    one_run,      ///< `one_each`
+    held,         ///< `paired`, and a cap held rows: they did not leave to both at one instant
+    order,        ///< `paired`, and it matters which side went first
     too_wide,     ///< the interval allows for better as well as for worse, or for more than `same`
 };
+/// Its name, as above.
+const char* name_of(Doubt doubt);
 /// A few words for a reader: "fewer than 5 independent trees or blocks".
 const char* text_of(Doubt doubt);
+/// `in_these_runs` may say something all the same.
+bool is_of_evidence(Doubt doubt);
 
 /// NaN where something is unknown.
 struct MetricComparison {
@@ -120,13 +144,15 @@ struct MetricComparison {
     /// shares 3 percentage points.
     double smallest = unknown_value;
 
+    Shown in_these_runs = Shown::unsure;
     Word word = Word::unsure;
     Doubt doubt = Doubt::no_values;
 };
 
 struct GroupComparison {
     std::vector<MetricComparison> metrics;  ///< in the order in which they were wanted
-    Evidence evidence = Evidence::within_run;
+    Evidence evidence = Evidence::one_each;
+    Doubt doubt = Doubt::none;  ///< of all metrics: client, one_run or held
     std::uint64_t runs_a = 0;
     std::uint64_t runs_b = 0;
     std::uint64_t keys = 0;         ///< requests that are in every run

@@ -13,6 +13,10 @@ constexpr double significant = 2;
 /// So many lags in a row without one end the dependence.
 constexpr std::size_t quiet_lags_min = 5;
 constexpr double memory_max = 0.97;
+/// A variance below this part of that of all values is of rounding.
+constexpr double rounding_most = 1e-20;
+/// Fewer values than these show no correlation that is worth its name.
+constexpr std::size_t folded_min = 64;
 
 /// Around their mean; of equal values exactly 0.
 std::vector<double> centred(std::span<const double> series) {
@@ -51,19 +55,25 @@ class Covariances {
     std::vector<double> known_;
 };
 
-/// The greatest lag before the first `quiet` ones in a row that are not significant.
-std::size_t last_lag(Covariances& covariances, std::size_t n, std::size_t quiet) {
+/// The greatest significant lag before the first `quiet` ones in a row that are not.
+struct LastLag {
+    std::size_t lag = 0;
+    bool is_end = true;  ///< false: lags were significant as far as was looked
+};
+
+LastLag last_lag(Covariances& covariances, std::size_t n, std::size_t quiet) {
     const auto count = static_cast<double>(n);
     const double bound = significant * std::sqrt(std::log10(count) / count) * covariances.at(0);
     const auto lags_max = static_cast<std::size_t>(std::ceil(std::sqrt(count))) + quiet;
-    std::size_t last = 0;
+    LastLag last;
     for (std::size_t lag = 1; lag < std::min(lags_max, n); ++lag) {
         if (std::fabs(covariances.at(lag)) >= bound) {
-            last = lag;
-        } else if (lag - last >= quiet) {
-            break;
+            last.lag = lag;
+        } else if (lag - last.lag >= quiet) {
+            return last;
         }
     }
+    last.is_end = last.lag == 0;
     return last;
 }
 
@@ -85,23 +95,12 @@ double whitened_variance(const std::vector<double>& values) {
     return (base + 2 * left.at(1)) / ((1 - memory) * (1 - memory));
 }
 
-}  // namespace
-
-LongRun long_run_of(std::span<const double> series) {
-    const std::size_t n = series.size();
-    const std::vector<double> values = centred(series);
-    Covariances covariances(values);
-    LongRun found;
-    if (n < 4 || covariances.at(0) <= 0) {
-        found.variance = n == 0 ? 0 : std::max(covariances.at(0), 0.0);
-        return found;
-    }
+/// Of a series of which each value is `fold` of the series asked for.
+LongRun long_run_at(Covariances& covariances, const std::vector<double>& values,
+                    std::size_t last_significant, double fold) {
+    const std::size_t n = values.size();
     const auto count = static_cast<double>(n);
-    const auto quiet = std::max<std::size_t>(
-        quiet_lags_min, static_cast<std::size_t>(std::ceil(std::sqrt(std::log10(count)))));
-    const std::size_t last_significant = last_lag(covariances, n, quiet);
-    const std::size_t last = std::max<std::size_t>(last_significant, 1);
-    const std::size_t window = std::min(2 * last, n - 1);
+    const std::size_t window = std::min(2 * std::max<std::size_t>(last_significant, 1), n - 1);
     double sum = covariances.at(0);
     double slope = 0;
     for (std::size_t lag = 1; lag <= window; ++lag) {
@@ -110,15 +109,52 @@ LongRun long_run_of(std::span<const double> series) {
         sum += 2 * weight * covariances.at(lag);
         slope += 2 * weight * static_cast<double>(lag) * covariances.at(lag);
     }
-    found.variance = std::max(sum, last_significant > 0 ? whitened_variance(values) : 0);
+    LongRun found;
+    found.variance = std::max(sum, last_significant > 0 ? whitened_variance(values) : 0) / fold;
     if (last_significant == 0) {
         return found;
     }
     const double most = std::ceil(std::min(3 * std::sqrt(count), count / 3));
     // The optimum: (2 G^2 / D)^(1/3) n^(1/3) with D = 4/3 g(0)^2.
     const double block = sum == 0 ? most : std::cbrt(1.5 * (slope / sum) * (slope / sum) * count);
-    found.block = std::clamp(block, 1.0, most);
+    found.block = fold * std::clamp(block, 1.0, most);
+    found.reach = sum > covariances.at(0) ? fold * std::max(block, 1.0) : 1;
     return found;
+}
+
+void fold_in_pairs(std::vector<double>& values) {
+    const std::size_t half = values.size() / 2;
+    for (std::size_t i = 0; i < half; ++i) {
+        values[i] = values[2 * i] + values[2 * i + 1];
+    }
+    values.resize(half);
+}
+
+}  // namespace
+
+LongRun long_run_of(std::span<const double> series) {
+    std::vector<double> values = centred(series);
+    LongRun found;
+    double whole = 0;
+    // Each folding makes of two neighbours one, so that dependence of any length is seen to end.
+    for (double fold = 1;; fold *= 2) {
+        Covariances covariances(values);
+        const std::size_t n = values.size();
+        whole = fold == 1 && n > 0 ? covariances.at(0) : whole;
+        // Of neighbours that are opposed folding leaves rounding.
+        if (n < 4 || covariances.at(0) <= rounding_most * whole) {
+            found.variance = n == 0 ? 0 : std::max(covariances.at(0), 0.0) / fold;
+            return found;
+        }
+        const auto count = static_cast<double>(n);
+        const auto quiet = std::max<std::size_t>(
+            quiet_lags_min, static_cast<std::size_t>(std::ceil(std::sqrt(std::log10(count)))));
+        const LastLag last = last_lag(covariances, n, quiet);
+        if (last.is_end || n < 2 * folded_min) {
+            return long_run_at(covariances, values, last.lag, fold);
+        }
+        fold_in_pairs(values);
+    }
 }
 
 double block_variance(std::span<const double> series, std::size_t block) {

@@ -12,6 +12,9 @@ struct LongRun {
     /// circular blocks; from 1 to a third of the series, and to 3 sqrt(n). 1 where no value depends
     /// significantly on one before it.
     double block = 1;
+    /// The same without an upper bound: how long blocks would have to be. 1 also where neighbours
+    /// are opposed, because short blocks then show too much and not too little.
+    double reach = 1;
     /// n x the variance of the mean, with the flat-top lag window of the same papers; 0 where all
     /// values are equal. May be below 0 where neighbours are opposed.
     double variance = 0;

@@ -165,4 +165,19 @@ MetricTerms terms_of(const ComparedMetric& metric, const PairedRows& paired) {
     return terms;
 }
 
+MetricTerms terms_of_order(const MetricTerms& terms, const PairedRows& paired, bool a_first) {
+    MetricTerms part = terms;
+    for (std::size_t row = 0; row < paired.rows; ++row) {
+        const ComparedRequest* a = paired.runs.front()[row];
+        const ComparedRequest* b = paired.runs.back()[row];
+        const bool is_known = a != nullptr && b != nullptr && a->fired_ns && b->fired_ns;
+        if (!is_known || (*a->fired_ns <= *b->fired_ns) != a_first) {
+            for (std::vector<RowTerm>& run : part.runs) {
+                run[row] = {};
+            }
+        }
+    }
+    return part;
+}
+
 }  // namespace driftless

@@ -32,4 +32,8 @@ struct MetricTerms {
 ///   belongs to a time. Each is a unit.
 MetricTerms terms_of(const ComparedMetric& metric, const PairedRows& paired);
 
+/// Of a dual run: those of the rows that left to A first, or to B. Not for rates, whose rows are
+/// ends. A row that left to neither side is in neither.
+MetricTerms terms_of_order(const MetricTerms& terms, const PairedRows& paired, bool a_first);
+
 }  // namespace driftless

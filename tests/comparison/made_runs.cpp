@@ -48,8 +48,7 @@ SharedRows make_shared(const MadeLaw& law, Random& random) {
 /// What one run adds to the logarithm of each row's time. Intercepts of trees are the side's.
 std::vector<double> make_own(const MadeLaw& law, const SharedRows& shared,
                              const std::vector<double>& intercepts, Random& random) {
-    constexpr double memory = 0.8;
-    const double fresh = std::sqrt(1 - memory * memory);
+    const double fresh = std::sqrt(1 - law.memory * law.memory);
     double state = normal(random);
     std::vector<double> own;
     for (std::size_t row = 0; row < law.rows; ++row) {
@@ -62,7 +61,7 @@ std::vector<double> make_own(const MadeLaw& law, const SharedRows& shared,
                 break;
             case Law::series:
                 own.push_back(0.5 * state);
-                state = memory * state + fresh * normal(random);
+                state = law.memory * state + fresh * normal(random);
                 break;
             case Law::trees:
                 own.push_back(intercepts[shared.trees[row]] + 0.3 * normal(random));
@@ -86,7 +85,11 @@ ComparedRun make_run(const MadeLaw& law, const SharedRows& shared,
         request.tree = shared.trees[row];
         request.failed = random.uniform() < fails;
         request.ok = !request.failed;
-        const double time_ns = 0.1 * second_ns * std::exp(shared.base[row] + own[row] + level);
+        // As a dual run alternates, and 10 us apart: chance, which is equal for both sides.
+        const bool is_first = (mix64(row) % 2 == 0) == is_a;
+        request.fired_ns = request.due_ns + (is_first ? 0 : 10'000);
+        const double time_ns =
+            0.1 * second_ns * std::exp(shared.base[row] + law.noise * own[row] + level);
         request.values[static_cast<std::size_t>(RowValue::ttft)] = time_ns;
         request.ended_ns = request.due_ns + static_cast<std::int64_t>(time_ns);
         run.requests.push_back(request);
@@ -129,7 +132,7 @@ const char* name_of(Law law) {
         case Law::heavy:
             return "heavy tails";
         case Law::series:
-            return "AR(1) 0.8";
+            return "AR(1)";
         case Law::trees:
             return "trees";
     }

@@ -13,7 +13,7 @@ namespace driftless {
 enum class Law : std::uint8_t {
     independent,  ///< lognormal, deviation 1 shared by both sides and 0.5 of each side's own
     heavy,        ///< lognormal, deviation 1.2 shared and 0.9 of its own
-    series,       ///< lognormal of AR(1) 0.8, deviation 0.5, of each side's own
+    series,       ///< lognormal of AR(1), deviation 0.5, of each run's own
     trees,  ///< lognormal; each tree has an intercept of 0.7 shared and 0.4 of each side's own
 };
 const char* name_of(Law law);
@@ -22,9 +22,11 @@ struct MadeLaw {
     Law law = Law::independent;
     std::size_t rows = 1000;
     double ratio = 1;           ///< of B's times to A's
+    double noise = 1;           ///< times the deviation of each side's own
     double run_deviation = 0;   ///< of the logarithm of all times of one run
     double fails = 0;           ///< share of requests that fail in A
     double fails_more = 0;      ///< so many more fail in B
+    double memory = 0.8;        ///< of `series`: exp(-1 / n) falls to 1 / e in n rows
     std::size_t tree_rows = 8;  ///< mean of a tree; sizes are lognormal with deviation 1, to 100
 };
 

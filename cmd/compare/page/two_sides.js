@@ -45,16 +45,14 @@ pointed.describe = (row) => {
 };
 
 function addHead() {
-  const words = ["better", "worse", "same", "unsure"].map((word) => [
+  const isOfRuns = data.titles[data.titles.length - 1] === "these runs";
+  const names = isOfRuns ? ["higher", "lower", "same", "unsure"] : ["better", "worse", "same", "unsure"];
+  const words = names.map((word) => [
     word,
-    found.metrics.filter((one) => one.word === word).map((one) => one.name),
+    found.metrics.filter((one) => (isOfRuns ? one.in_these_runs : one.word) === word).map((one) => one.name),
   ]);
-  const [better, worse] = words.map(([, names]) => names.length);
+  const [better, worse] = words.map(([, of]) => (isOfRuns ? 0 : of.length));
   const mood = worse > 0 && better === 0 ? "network-limited" : better > 0 && worse === 0 ? "certified" : "";
-  const said =
-    better + worse === 0
-      ? "B and A are the same, as far as these data can tell"
-      : `B is better in ${better} and worse in ${worse} of ${plural(found.metrics.length, "metric", "metrics")}`;
   document.getElementById("top").append(
     make("p", { class: "kicker" }, `${data.program} compare`),
     make("h1", {}, "A against B"),
@@ -62,13 +60,13 @@ function addHead() {
     make(
       "div",
       { class: `verdict ${mood}` },
-      make("strong", {}, said),
+      make("strong", {}, data.said),
       make(
         "ul",
         {},
         words
-          .filter(([, names]) => names.length > 0)
-          .map(([word, names]) => make("li", {}, `${word}: ${names.join(", ")}`)),
+          .filter(([, of]) => of.length > 0)
+          .map(([word, of]) => make("li", {}, `${word}: ${of.join(", ")}`)),
       ),
     ),
     table(["", ""], data.notes.map(([label, text]) => [label, make("span", {}, text)]), { class: "words" }),
@@ -101,10 +99,10 @@ function addMetrics() {
   const rows = data.cells.map((cells) => {
     const word = cells[cells.length - 1];
     const colored = make("b", {}, word);
-    colored.style.color = `var(--${{ better: "good", worse: "bad", same: "ink", unsure: "unsure" }[word]})`;
+    colored.style.color = `var(--${{ better: "good", worse: "bad", unsure: "unsure" }[word] ?? "ink"})`;
     return [...cells.slice(0, -1), colored];
   });
-  part.append(table(["metric", "", "A", "B", "B / A", "95 % interval", "n_eff", "smallest", ""], rows));
+  part.append(table(["metric", ...data.titles.slice(1)], rows));
 }
 
 function valueChoice() {
@@ -258,14 +256,14 @@ function addWhere() {
     for (const view of views) {
       const number = (ratio) => (ratio === null ? "-" : ratio.toFixed(3));
       const rows = view.groups.map((one) => [
-        make("span", {}, one.name), whole(one.requests), number(one.ratio), number(one.low), number(one.high), one.word,
+        make("span", {}, one.name), whole(one.requests), number(one.ratio), number(one.low), number(one.high), one.in_these_runs,
       ]); // prettier-ignore
       part.append(
         make(
           "details",
           {},
           make("summary", {}, `${values.find((one) => one.key === view.value).name} by ${view.by}`),
-          table([view.by, "requests", "B / A", "from", "to", ""], rows),
+          table([view.by, "requests", "B / A", "from", "to", "these runs"], rows),
         ),
       );
     }
@@ -278,10 +276,11 @@ function addWords() {
     table(
       ["word", "meaning"],
       [
-        ["better, worse", "The whole interval lies on one side of equal, and not all of it within the margin."],
+        ["better, worse", "The whole interval lies on one side of equal, and not all of it within the margin. It is said of two or more runs a side, and of the two sides of a dual run."],
+        ["higher, lower", "The same of B's figure in these runs. Another run of the same server may differ as much."],
         ["same", `The whole interval lies within the margin: ${(100 * found.margin).toFixed(1)} % of a ratio, ${(100 * found.share_margin).toFixed(2)} percentage points of a share.`],
         ["unsure", "The interval allows either. More requests or more repeats make it narrower."],
-        ["95 % interval", found.evidence === "within_run"
+        ["95 % interval", found.evidence !== "between_runs"
           ? "Where the change would lie if these runs had had other requests of the same kind. Another run of the same server may differ more; only repeats show that."
           : "Where the change of further runs would lie: runs are resampled, then sessions."],
         ["n_eff", "The number of independent requests with the same information. Requests of one session, or close in time, depend on each other."],

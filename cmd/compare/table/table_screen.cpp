@@ -182,6 +182,14 @@ std::string notes_of(const ManyRuns& table) {
             "A line of several runs sums requests and averages the rest; ± is the run farthest "
             "from the mean.\n";
     }
+    if (table.cells.size() > 1 &&
+        std::any_of(table.cells.begin(), table.cells.end(),
+                    [](const RunCell& one) { return one.shown.size() == 1; })) {
+        text +=
+            "A line of one run is of that run alone: another may be as far off as two lines "
+            "differ. "
+            "Three runs each tell more.\n";
+    }
     if (table.merged) {
         text +=
             "Runs of the same server, load and labels share a line; --each lists them "

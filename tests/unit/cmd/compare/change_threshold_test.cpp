@@ -58,10 +58,11 @@ class Judging : public testing::Test {
     JudgedThreshold judge(const ChangeThreshold& threshold) const {
         ComparisonOptions options;
         options.resamples = 400;
-        return judge_changes({&threshold, 1}, {{&a_, 1}, {&b_, 1}}, options).front();
+        return judge_changes({&threshold, 1}, {{&a_, 1}, {&b_, 1}}, options, within_runs_).front();
     }
     Judged judged(const char* text) const { return judge(parsed(text)).judged; }
 
+    bool within_runs_ = true;
     ComparedRun a_ = made_side(1).compared;
     ComparedRun b_ = made_side(1.1).compared;
 };
@@ -71,6 +72,24 @@ TEST_F(Judging, OfAChange) {
     EXPECT_EQ(judged("ttft:mean > +15 %"), Judged::passes);
     EXPECT_EQ(judged("ttft:mean < -5 %"), Judged::passes);
     EXPECT_EQ(judged("ttft:mean < +15 %"), Judged::fails);
+}
+
+// A change needs repeats, or the wish to judge these runs alone; B alone needs neither.
+TEST_F(Judging, OfOneRunASide) {
+    within_runs_ = false;
+    const JudgedThreshold found = judge(parsed("ttft:mean > +5 %"));
+    EXPECT_EQ(found.judged, Judged::unsure);
+    EXPECT_NE(found_text(found).find("; a side has only one run"), std::string::npos);
+    EXPECT_EQ(judged("ttft:mean > 15ms"), Judged::fails);
+    EXPECT_EQ(judged("errors > 20 %"), Judged::passes);
+}
+
+TEST_F(Judging, OfATaintedSide) {
+    for (std::size_t row = 0; row < 5; ++row) {
+        b_.requests[row].tainted = true;
+    }
+    EXPECT_EQ(judged("ttft:mean > +5 %"), Judged::unsure);
+    EXPECT_EQ(judged("ttft:mean > 15ms"), Judged::fails);
 }
 
 TEST_F(Judging, OfBAlone) {

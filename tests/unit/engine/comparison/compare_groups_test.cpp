@@ -64,6 +64,7 @@ void expect_no_interval(const MetricComparison& found, Doubt doubt) {
     EXPECT_TRUE(std::isnan(found.low));
     EXPECT_TRUE(std::isnan(found.high));
     EXPECT_TRUE(std::isnan(found.smallest));
+    EXPECT_EQ(found.in_these_runs, Shown::unsure);
     EXPECT_EQ(found.word, Word::unsure);
     EXPECT_EQ(found.doubt, doubt);
 }
@@ -75,7 +76,7 @@ TEST(CompareGroups, EqualValuesAreTheSame) {
         EXPECT_EQ(found.ratio, 1) << name;
         EXPECT_EQ(found.low, 1) << name;
         EXPECT_EQ(found.high, 1) << name;
-        EXPECT_EQ(found.word, Word::same) << name;
+        EXPECT_EQ(found.in_these_runs, Shown::same) << name;
         EXPECT_EQ(found.n_eff, 100) << name;
     }
 }
@@ -84,11 +85,11 @@ TEST(CompareGroups, OneRunWithItselfIsTheSameWhateverItsValues) {
     const ComparedRun run = make_run(700, [](std::size_t row) { return 1e6 * scattered(row, 1); });
     const GroupComparison compared = compare(run, run, {"ttft:mean", "ttft:p99", "throughput"});
     for (const MetricComparison& found : compared.metrics) {
-        EXPECT_EQ(found.word, Word::same) << found.metric.name();
+        EXPECT_EQ(found.in_these_runs, Shown::same) << found.metric.name();
         EXPECT_EQ(found.low, 1);
         EXPECT_EQ(found.high, 1);
     }
-    EXPECT_EQ(compared.evidence, Evidence::within_run);
+    EXPECT_EQ(compared.evidence, Evidence::one_each);
     EXPECT_EQ(compared.keys, 700U);
 }
 
@@ -123,22 +124,22 @@ TEST(CompareGroups, PercentilesBelowTheirFloorAreNotShown) {
         EXPECT_EQ(found.floor, 662U);
         EXPECT_EQ(std::isnan(found.a), rows < 662) << rows;
         EXPECT_EQ(std::isnan(found.ratio), rows < 662) << rows;
-        EXPECT_EQ(found.doubt, rows < 662 ? Doubt::below_floor : Doubt::none) << rows;
+        EXPECT_EQ(found.doubt, rows < 662 ? Doubt::below_floor : Doubt::one_run) << rows;
     }
 }
 
-TEST(CompareGroups, DirectionsOfTheWord) {
+TEST(CompareGroups, Directions) {
     const ComparedRun a = make_run(400, [](std::size_t row) { return 1e6 * scattered(row, 1); });
     ComparedRun b = make_run(400, [](std::size_t row) { return 2e6 * scattered(row, 2); });
     for (std::size_t row = 0; row < 400; row += 2) {
         fail(b.requests[row]);
     }
-    EXPECT_EQ(compare_one(a, b, "ttft:mean").word, Word::worse);
-    EXPECT_EQ(compare_one(b, a, "ttft:mean").word, Word::better);
-    EXPECT_EQ(compare_one(a, b, "errors").word, Word::worse);
-    EXPECT_EQ(compare_one(b, a, "errors").word, Word::better);
-    EXPECT_EQ(compare_one(a, b, "throughput").word, Word::worse);
-    EXPECT_EQ(compare_one(b, a, "output_throughput").word, Word::better);
+    EXPECT_EQ(compare_one(a, b, "ttft:mean").in_these_runs, Shown::higher);
+    EXPECT_EQ(compare_one(b, a, "ttft:mean").in_these_runs, Shown::lower);
+    EXPECT_EQ(compare_one(a, b, "errors").in_these_runs, Shown::higher);
+    EXPECT_EQ(compare_one(b, a, "errors").in_these_runs, Shown::lower);
+    EXPECT_EQ(compare_one(a, b, "throughput").in_these_runs, Shown::lower);
+    EXPECT_EQ(compare_one(b, a, "output_throughput").in_these_runs, Shown::higher);
 }
 
 TEST(CompareGroups, MarginDecidesWhatIsTheSame) {
@@ -147,11 +148,11 @@ TEST(CompareGroups, MarginDecidesWhatIsTheSame) {
         make_run(4000, [](std::size_t row) { return 1.03e6 * scattered(row, 1); });
     ComparisonOptions options;
     options.margin = 0.0301;
-    EXPECT_EQ(compare_one(a, b, "ttft:mean", options).word, Word::same);
+    EXPECT_EQ(compare_one(a, b, "ttft:mean", options).in_these_runs, Shown::same);
     options.margin = 0.0299;
-    EXPECT_EQ(compare_one(a, b, "ttft:mean", options).word, Word::worse);
+    EXPECT_EQ(compare_one(a, b, "ttft:mean", options).in_these_runs, Shown::higher);
     options.margin = 0;
-    EXPECT_EQ(compare_one(a, a, "ttft:mean", options).word, Word::same);
+    EXPECT_EQ(compare_one(a, a, "ttft:mean", options).in_these_runs, Shown::same);
 }
 
 TEST(CompareGroups, ASideThatFailedWholly) {
@@ -165,7 +166,7 @@ TEST(CompareGroups, ASideThatFailedWholly) {
     EXPECT_EQ(compared.metrics[1].a, 0);
     EXPECT_EQ(compared.metrics[1].b, 1);
     EXPECT_TRUE(std::isinf(compared.metrics[1].ratio));
-    EXPECT_EQ(compared.metrics[1].word, Word::worse);
+    EXPECT_EQ(compared.metrics[1].in_these_runs, Shown::higher);
     EXPECT_LE(compared.metrics[1].high, 1);
     expect_no_interval(compared.metrics[2], Doubt::undefined);
     EXPECT_EQ(compared.metrics[2].ratio, 0);
@@ -188,7 +189,7 @@ TEST(CompareGroups, TimesAreOfRowsThatBothAnswered) {
     const GroupComparison compared = compare(a, b, {"ttft:mean", "errors"});
     EXPECT_EQ(compared.metrics[0].pairs, 100U);
     EXPECT_EQ(compared.metrics[0].ratio, 1);
-    EXPECT_EQ(compared.metrics[0].word, Word::same);
+    EXPECT_EQ(compared.metrics[0].in_these_runs, Shown::same);
     EXPECT_EQ(compared.only_a_ok, 100U);
     EXPECT_EQ(compared.metrics[1].change, 0.5);
     EXPECT_EQ(compare_one(a, c, "ttft:mean").pairs, 199U);
@@ -202,10 +203,10 @@ TEST(CompareGroups, NoErrorsOnEitherSideIsAnIntervalAllTheSame) {
     // Bonett and Price: z sqrt(2) / (n + 2), widened by what 2,000 draws leave open.
     EXPECT_NEAR(found.high, 1.96 * std::sqrt(2.0) / 1002, 1e-5);
     EXPECT_NEAR(found.low, -found.high, 1e-12);
-    EXPECT_EQ(found.word, Word::unsure);  // 0.28 points lie beyond the margin of 0.1
+    EXPECT_EQ(found.in_these_runs, Shown::unsure);  // 0.28 points lie beyond the margin of 0.1
     ComparisonOptions options;
     options.share_margin = 0.003;
-    EXPECT_EQ(compare_one(run, run, "errors", options).word, Word::same);
+    EXPECT_EQ(compare_one(run, run, "errors", options).in_these_runs, Shown::same);
 }
 
 TEST(CompareGroups, TimesOfZeroHaveNoRatio) {
@@ -235,7 +236,7 @@ TEST(CompareGroups, HeavyTies) {
     const ComparedRun b = make_run(1000, two_values(2));
     const MetricComparison median = compare_one(a, b, "ttft:p50");
     EXPECT_EQ(median.ratio, 1);
-    EXPECT_EQ(median.word, Word::same);  // in every draw both medians are 10 ms
+    EXPECT_EQ(median.in_these_runs, Shown::same);  // in every draw both medians are 10 ms
     const MetricComparison mean = compare_one(a, b, "ttft:mean");
     EXPECT_LT(mean.low, 1);
     EXPECT_GT(mean.high, 1);
@@ -257,7 +258,7 @@ TEST(CompareGroups, TinyAndHugeValuesAreComparedAlike) {
         EXPECT_NEAR(found.n_eff, usual.n_eff, 1e-6);
     }
     const ComparedRun one_ns = make_run(100, [](std::size_t) { return 1.0; });
-    EXPECT_EQ(compare_one(one_ns, one_ns, "ttft:p90").word, Word::same);
+    EXPECT_EQ(compare_one(one_ns, one_ns, "ttft:p90").in_these_runs, Shown::same);
 }
 
 TEST(CompareGroups, OneGiantTreeIsNoEvidence) {
@@ -327,18 +328,135 @@ TEST(CompareGroups, TheSameInputGivesTheSameAnswerInAnyOrderOfRequests) {
     EXPECT_NEAR(swapped.high, 1 / found.low, 1e-12);
 }
 
+/// Two sides that left at once, to A first in every second row; B's times are `ratio` of A's where
+/// A went first, and `ratio_b_first` where B did.
+struct Dual {
+    ComparedRun a;
+    ComparedRun b;
+
+    explicit Dual(double ratio, double ratio_b_first) {
+        a = make_run(400, [](std::size_t row) { return 1e6 * scattered(row, 1); });
+        b = make_run(400, [&](std::size_t row) {
+            return (row % 2 == 0 ? ratio : ratio_b_first) * 1e6 * scattered(row, 1) *
+                   (1 + 0.01 * scattered(row, 2));
+        });
+        for (std::size_t row = 0; row < 400; ++row) {
+            a.requests[row].fired_ns = a.requests[row].due_ns + (row % 2 == 0 ? 0 : 10'000);
+            b.requests[row].fired_ns = a.requests[row].due_ns + (row % 2 == 0 ? 10'000 : 0);
+        }
+    }
+    GroupComparison compared(bool is_dual = true) const {
+        ComparisonOptions options;
+        options.is_dual = is_dual;
+        return compare(a, b, {"ttft:mean", "ttft:p50", "errors", "throughput"}, options);
+    }
+};
+
+void expect_no_word(const GroupComparison& found, Doubt doubt, Shown shown) {
+    for (const MetricComparison& one : {found.metrics[0], found.metrics[1]}) {
+        EXPECT_EQ(one.word, Word::unsure) << one.metric.name();
+        EXPECT_EQ(one.doubt, doubt) << name_of(one.doubt);
+        EXPECT_EQ(one.in_these_runs, shown) << one.metric.name();
+        EXPECT_FALSE(std::isnan(one.low));
+    }
+}
+
+// One run a side says what differs in these two; both sides of a dual run share their time.
+TEST(Evidence, WordsAreOfDualRunsAndNotOfOneRunEach) {
+    const Dual dual(1.1, 1.1);
+    const GroupComparison paired = dual.compared();
+    EXPECT_EQ(paired.evidence, Evidence::paired);
+    EXPECT_EQ(paired.doubt, Doubt::none);
+    EXPECT_EQ(paired.metrics[0].word, Word::worse);
+    EXPECT_EQ(paired.metrics[0].in_these_runs, Shown::higher);
+    EXPECT_EQ(paired.metrics[0].doubt, Doubt::none);
+    EXPECT_EQ(paired.metrics[1].word, Word::worse);
+    EXPECT_EQ(paired.metrics[2].doubt, Doubt::too_wide);
+    EXPECT_EQ(paired.metrics[3].word, Word::same);
+    const GroupComparison alone = dual.compared(false);
+    EXPECT_EQ(alone.evidence, Evidence::one_each);
+    EXPECT_EQ(alone.doubt, Doubt::one_run);
+    expect_no_word(alone, Doubt::one_run, Shown::higher);
+    EXPECT_EQ(alone.metrics[3].in_these_runs, Shown::same);
+    EXPECT_EQ(alone.metrics[3].word, Word::unsure);
+}
+
+TEST(Evidence, ACapThatHeldARowTakesTheWords) {
+    Dual dual(1.1, 1.1);
+    dual.b.requests[7].held = true;
+    expect_no_word(dual.compared(), Doubt::held, Shown::higher);
+    expect_no_word(dual.compared(false), Doubt::one_run, Shown::higher);
+}
+
+TEST(Evidence, TheOrderOfSendingMayNotDecide) {
+    expect_no_word(Dual(1.4, 0.9).compared(), Doubt::order, Shown::higher);
+    Dual unknown(1.1, 1.1);
+    for (ComparedRequest& one : unknown.a.requests) {
+        one.fired_ns.reset();
+    }
+    expect_no_word(unknown.compared(), Doubt::order, Shown::higher);
+}
+
+// Of 400 rows 4 are 1 %, and 5 are more.
+TEST(Evidence, TaintedRowsOfASideMakeUnsure) {
+    Dual dual(1.1, 1.1);
+    for (std::size_t row = 0; row < 4; ++row) {
+        dual.a.requests[row].tainted = dual.b.requests[row].tainted = true;
+    }
+    EXPECT_EQ(dual.compared().metrics[0].word, Word::worse);
+    dual.b.requests[4].tainted = true;
+    expect_no_word(dual.compared(), Doubt::client, Shown::unsure);
+    expect_no_word(dual.compared(false), Doubt::client, Shown::unsure);
+    const std::vector<ComparedRun> a{dual.a, dual.a};
+    const std::vector<ComparedRun> b{dual.b, dual.b};
+    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean"), *read_metric("ttft:p50")};
+    expect_no_word(compare_groups(a, b, metrics, {}), Doubt::client, Shown::unsure);
+}
+
+/// AR(1) with an e-folding time of 200 rows of 1,500.
+MadeGroups slow_runs(std::size_t runs, double ratio) {
+    MadeLaw law;
+    law.law = Law::series;
+    law.rows = 1500;
+    law.memory = std::exp(-1.0 / 200);
+    law.ratio = ratio;
+    return make_groups(law, runs, runs, 2);
+}
+
+// Dependence over more than an eighth of a run leaves too few blocks; further runs show it all.
+TEST(Evidence, SlowDependenceIsUnsureButForRepeats) {
+    const MadeGroups one = slow_runs(1, 1);
+    for (const bool is_dual : {true, false}) {
+        ComparisonOptions options;
+        options.is_dual = is_dual;
+        for (const char* name : {"ttft:mean", "throughput"}) {
+            const MetricComparison found = compare_one(one.a[0], one.b[0], name, options);
+            if (found.metric.unit() == MetricUnit::ns) {
+                expect_no_interval(found, Doubt::few_blocks);
+            }
+        }
+    }
+    ComparisonOptions bound;
+    bound.is_bound = true;  // what is asked of B alone has an interval all the same
+    EXPECT_FALSE(std::isnan(compare_one(one.a[0], one.b[0], "ttft:mean", bound).low));
+    const MadeGroups three = slow_runs(3, 40);
+    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
+    EXPECT_EQ(compare_groups(three.a, three.b, metrics, {}).metrics[0].word, Word::worse);
+}
+
 TEST(CompareGroups, ASideWithOneRunVariesAsTheOther) {
     MadeLaw law;
     law.run_deviation = 0.1;
     const MadeGroups made = make_groups(law, 1, 5, 3);
     const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
     const GroupComparison compared = compare_groups(made.a, made.b, metrics, {});
-    EXPECT_EQ(compared.evidence, Evidence::between_runs);
+    EXPECT_EQ(compared.evidence, Evidence::one_each);  // words need two runs a side
+    EXPECT_EQ(compared.doubt, Doubt::one_run);
     // 0.1 sqrt(1 + 1 / 5), known from four degrees of freedom.
     EXPECT_GT(compared.metrics[0].error_between, 0.05);
     EXPECT_LT(compared.metrics[0].freedom, 6);
     const GroupComparison within = compare_groups(made.a, std::span(made.b).first(1), metrics, {});
-    EXPECT_EQ(within.evidence, Evidence::within_run);
+    EXPECT_EQ(within.evidence, Evidence::one_each);
     EXPECT_EQ(within.metrics[0].error_between, 0);
     EXPECT_LT(within.metrics[0].error, compared.metrics[0].error);
 }

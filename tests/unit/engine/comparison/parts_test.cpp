@@ -70,6 +70,34 @@ TEST(BlockDraws, NeighboursAreDrawnTogether) {
     EXPECT_LE(changes, 20U);  // ten blocks, two ends each
 }
 
+// The dependence of a tenth of a series is found whatever its length: an AR(1) has the variance
+// (1 + memory) / (1 - memory) of an independent series.
+TEST(LongRun, SlowDependenceIsSeenToItsEnd) {
+    for (const std::size_t rows : {1500U, 12'000U}) {
+        const double memory = std::exp(-20.0 / static_cast<double>(rows));
+        double variance = 0;
+        double reach = 0;
+        constexpr int runs = 20;
+        for (std::uint64_t seed = 0; seed < runs; ++seed) {
+            MadeLaw law;
+            law.law = Law::series;
+            law.rows = rows;
+            law.memory = memory;
+            std::vector<double> values;
+            const MadeGroups made = make_groups(law, 1, 1, seed);
+            for (const ComparedRequest& one : made.a[0].requests) {
+                values.push_back(std::log(one.values[0]) / 0.5);
+            }
+            const LongRun found = long_run_of(values);
+            variance += found.variance / runs;
+            reach += found.reach / runs;
+        }
+        EXPECT_GT(variance * (1 - memory) / (1 + memory), 0.8) << rows;
+        // (1.5 rows^3 / 20^2)^(1/3) = 0.155 rows, less what the mean of a short series hides.
+        EXPECT_NEAR(reach / static_cast<double>(rows), 0.1, 0.03) << rows;
+    }
+}
+
 TEST(LongRun, OfShortAndConstantSeries) {
     EXPECT_EQ(long_run_of({}).variance, 0);
     const std::vector<double> three{1, 2, 3};
@@ -124,7 +152,8 @@ TEST(Power, IsReached) {
     int found = 0;
     for (std::uint64_t seed = 0; seed < simulations; ++seed) {
         const MadeGroups made = make_groups(law, 1, 1, seed);
-        found += compare_groups(made.a, made.b, metrics, options).metrics[0].word == Word::worse;
+        found += compare_groups(made.a, made.b, metrics, options).metrics[0].in_these_runs ==
+                 Shown::higher;
     }
     EXPECT_NEAR(100.0 * found / simulations, 80, 12) << law.rows << " rows";
 }

@@ -2,6 +2,7 @@
 // there is none. comparison_truth does the same over more laws and 1,000 runs each.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -49,6 +50,30 @@ TEST(ComparisonTruth, HeavyTails) {
 // Taken as independent values, 49 of 100 are covered.
 TEST(ComparisonTruth, DependentSeries) {
     EXPECT_GE(covered(of(Law::series, 1000, 1.05), "ttft:mean"), covered_min);
+}
+
+// An e-folding time of 200 rows of 1,500, and the same part of a longer run: once 17 of 60 were
+// called. Of 5 in 100, above 12 by chance in 1 of 1,000.
+TEST(ComparisonTruth, SlowSeriesAreSeldomCalled) {
+    for (const std::size_t rows : {1500U, 3000U}) {
+        MadeLaw law = of(Law::series, rows, 1);
+        law.memory = std::exp(-7.5 / static_cast<double>(rows));
+        const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean"),
+                                                  *read_metric("ttft:p50")};
+        ComparisonOptions options;
+        options.resamples = 200;
+        std::array<int, 2> called{};
+        for (std::uint64_t seed = 0; seed < simulations; ++seed) {
+            const MadeGroups made = make_groups(law, 1, 1, seed);
+            const GroupComparison found = compare_groups(made.a, made.b, metrics, options);
+            for (std::size_t i = 0; i < metrics.size(); ++i) {
+                const Shown shown = found.metrics[i].in_these_runs;
+                called[i] += shown == Shown::higher || shown == Shown::lower ? 1 : 0;
+            }
+        }
+        EXPECT_LE(called[0], 12) << rows;
+        EXPECT_LE(called[1], 12) << rows;
+    }
 }
 
 TEST(ComparisonTruth, Trees) {
