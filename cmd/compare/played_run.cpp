@@ -45,11 +45,7 @@ std::optional<bool> meets_slo(const GoodputRules& slo, const Record& record) {
     if (!rule || record.censored || record.outcome == Outcome::interrupted) {
         return std::nullopt;
     }
-    const GoodputLimits& limits = slo[*rule].limits;
-    if (record.outcome == Outcome::abandoned && is_undecided(limits, record)) {
-        return std::nullopt;
-    }
-    return record.outcome == Outcome::ok && meets(limits, record);
+    return is_good(slo[*rule].limits, record);
 }
 
 /// The same in each run; another one in each pass.
@@ -93,7 +89,8 @@ ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
     row.expected_tokens = known(record.expected_cached_tokens);
     row.output_digest = record.output_digest;
     request.input_tokens = record.input_length ? length : row.prompt_tokens;
-    request.output_tokens = static_cast<double>(record.output_tokens.value_or(0));
+    request.output_tokens =
+        counts_output(record) ? static_cast<double>(*record.output_tokens) : unknown_value;
     const auto put = [&request](RowValue value, double of) {
         request.values[static_cast<std::size_t>(value)] = of;
     };

@@ -63,7 +63,15 @@ std::string words_of(const PlayedRun& run) {
                        facts.template_digest ? hex(*facts.template_digest) : "none");
 }
 
+/// Its prompts have no salt, and are not shortened by what stands around them.
+bool is_recorded_text(const PlayedRun& run) {
+    return !run.facts.rules.expected_cached_tokens;
+}
+
 std::string overhead_of(const PlayedRun& run) {
+    if (is_recorded_text(run)) {
+        return "none to make room for";
+    }
     const Overhead& overhead = run.facts.overhead;
     return fmt::format("{}+{} tokens", overhead.pre, overhead.post);
 }
@@ -73,7 +81,7 @@ std::string overhead_of(const PlayedRun& run) {
 std::string salts_of(const std::vector<PlayedRun>& runs) {
     std::set<std::string> salts;
     for (const PlayedRun& run : runs) {
-        salts.insert(run.facts.cache_salt.value_or("none"));
+        salts.insert(is_recorded_text(run) ? "none" : run.facts.cache_salt.value_or("none"));
     }
     std::string text;
     for (const std::string& salt : salts) {

@@ -63,8 +63,8 @@ SentRow sent_row(const Record& record) {
     };
     // A prompt keeps its recorded length where blocks go with it; the server counts its template.
     sent.input = record.input_length ? *record.input_length : length(record.prompt_tokens, {});
-    sent.output = length(record.output_tokens.value_or(0) > 0 ? record.output_tokens : std::nullopt,
-                         record.output_length);
+    const bool is_counted = counts_output(record) && *record.output_tokens > 0;
+    sent.output = length(is_counted ? record.output_tokens : std::nullopt, record.output_length);
     sent.session = record.session.value_or("");
     sent.turn = record.turn.value_or(0);
     sent.kept = kept_of(record);

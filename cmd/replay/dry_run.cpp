@@ -20,23 +20,34 @@ namespace driftless {
 
 namespace {
 
-struct Tokens {
-    std::uint64_t input = 0;
-    std::uint64_t output = 0;
-};
-
 /// Of the rows that this process would send: a shard's plan keeps the sums of the whole.
-Tokens tokens_of(const Workload& workload) {
-    const Plan& plan = workload.plan;
-    if (!workload.share) {
-        return {plan.input_tokens, plan.output_tokens};
+std::string tokens_of(const Workload& workload, std::uint32_t TraceRow::* length) {
+    std::uint64_t sum = 0;
+    bool is_whole = true;
+    for (const Planned& planned : workload.plan.rows) {
+        const std::uint32_t tokens = workload.trace.rows[planned.row].*length;
+        sum += tokens;
+        is_whole = is_whole && tokens > 0;
     }
-    Tokens own;
-    for (const Planned& planned : plan.rows) {
-        own.input += workload.trace.rows[planned.row].input_length;
-        own.output += workload.trace.rows[planned.row].output_length;
+    return is_whole   ? std::to_string(sum)
+           : sum == 0 ? "unknown"
+                      : "at least " + std::to_string(sum);
+}
+
+/// What the rows would hit of which that is known.
+std::string hits_text(const ForetoldHits& hits) {
+    if (hits.rows == 0) {
+        return "hits of a prefix cache are not known: the prompts are recorded text";
     }
-    return own;
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "an infinite prefix cache would hit %llu prompt tokens (%.2f %%)",
+                  static_cast<unsigned long long>(hits.cached_tokens),
+                  100.0 * static_cast<double>(hits.cached_tokens) /
+                      static_cast<double>(std::max<std::uint64_t>(hits.input_tokens, 1)));
+    return text + (hits.rows_unknown == 0 ? std::string()
+                                          : " of the " + std::to_string(hits.rows) +
+                                                " rows that are not recorded text");
 }
 
 /// What run.json says of rows that were armed and not sent.
@@ -71,16 +82,12 @@ int execute_dry_run(ReplayParts& parts, const HostFacts& host) {
                     plan.rows.size(), static_cast<double>(plan.last_due_ns) / 1e9,
                     plan_to_estimate(workload).burst_rows_max);
     }
-    const Tokens tokens = tokens_of(workload);
-    std::printf("dry run: %llu prompt tokens in %llu request bytes, %llu output tokens\n",
-                static_cast<unsigned long long>(tokens.input),
+    std::printf("dry run: %s prompt tokens in %llu request bytes, %s output tokens\n",
+                tokens_of(workload, &TraceRow::input_length).c_str(),
                 static_cast<unsigned long long>(sums.request_bytes),
-                static_cast<unsigned long long>(tokens.output));
-    std::printf("dry run: %san infinite prefix cache would hit %llu prompt tokens (%.2f %%)\n",
-                workload.share ? "all shards together: " : "",
-                static_cast<unsigned long long>(plan.expected_cached_tokens),
-                100.0 * static_cast<double>(plan.expected_cached_tokens) /
-                    static_cast<double>(std::max<std::uint64_t>(plan.input_tokens, 1)));
+                tokens_of(workload, &TraceRow::output_length).c_str());
+    std::printf("dry run: %s%s\n", workload.share ? "all shards together: " : "",
+                hits_text(plan.foretold).c_str());
     std::printf("dry run: overhead %u+%u (%s); %llu rows are shorter\n", findings.overhead.pre,
                 findings.overhead.post, findings.overhead_source.c_str(),
                 static_cast<unsigned long long>(sums.clamped_rows));

@@ -25,8 +25,8 @@ std::string draw_run_id() {
     return text;
 }
 
-/// `--cache-salt random`: a salt that no other run has. It is printed and recorded, so that the run
-/// can be repeated with it.
+/// `--cache-salt random`: a salt that no other run has. It is recorded, and printed once it is
+/// known that prompts have it, so that the run can be repeated with it.
 std::string salt_of(const std::string& typed) {
     if (typed != "random") {
         return typed;
@@ -36,7 +36,6 @@ std::string salt_of(const std::string& typed) {
     char text[32];
     std::snprintf(text, sizeof(text), "%016llx",
                   static_cast<unsigned long long>(high << 32 | source()));
-    std::printf("prompts: --cache-salt %s gives these prompts again\n", text);
     return text;
 }
 

@@ -317,6 +317,7 @@ int send(const Invocation& invocation, const std::optional<EarlierRun>& earlier,
     UringDriver& driver = *engine.value().driver;
     Server described = describe_server(options, first_model(loaded.workload),
                                        std::move(loaded.words), std::move(targets).value());
+    described.sends_recorded_text = loaded.workload.trace.is_recorded_text();
     const OrExit<MetServer> met = meet(invocation, driver, std::move(described), loaded.workload);
     if (!met) {
         return stopped(met.exit_code());
@@ -368,6 +369,11 @@ int replay(const Invocation& invocation, const std::optional<RunFacts>& facts, Q
     OrExit<Loaded> loaded = load(options, earlier.value());
     if (!loaded) {
         return loaded.exit_code();
+    }
+    const bool is_salted = !loaded.value().workload.trace.is_recorded_text();
+    if (options.prompts.cache_salt == "random" && is_salted) {
+        std::printf("prompts: --cache-salt %s gives these prompts again\n",
+                    invocation.cache_salt.c_str());
     }
     return options.dry_run ? dry_run(invocation, earlier.value(), std::move(loaded).value(), quiet)
                            : send(invocation, earlier.value(), std::move(loaded).value(), quiet);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "cmd/report/record_pass.hpp"
 #include "cmd/screen/lines.hpp"
@@ -39,47 +38,6 @@ std::string share_text(const std::optional<double>& share) {
     return share ? fmt::format("{:.2f} %", 100 * *share) : "unknown";
 }
 
-struct LossName {
-    const char* key;
-    const char* words;
-    std::uint64_t HitLossTokens::* tokens;
-};
-constexpr std::array loss_names{
-    LossName{"blocks", "to the server's blocks and template", &HitLossTokens::blocks},
-    LossName{"in_flight", "while the turn before was still in flight", &HitLossTokens::in_flight},
-    LossName{"routing", "to routing: the turn before went elsewhere", &HitLossTokens::routing},
-    LossName{"capacity", "to capacity: evicted", &HitLossTokens::capacity},
-    LossName{"unknown", "unknown: shared with other sessions", &HitLossTokens::unknown},
-};
-
-std::string loss_text(const HitLossTokens& loss) {
-    if (loss.rows == 0) {
-        return "unknown: no server reported its hits";
-    }
-    if (loss.lost == 0) {
-        return fmt::format("none of {} expected tokens", loss.expected);
-    }
-    std::string text =
-        fmt::format("{} of {} expected tokens ({:.2f} %)", loss.lost, loss.expected,
-                    100.0 * static_cast<double>(loss.lost) /
-                        static_cast<double>(std::max<std::uint64_t>(loss.expected, 1)));
-    for (const LossName& name : loss_names) {
-        if (loss.*name.tokens > 0) {
-            text += fmt::format(
-                "; {:.1f} % {}",
-                100.0 * static_cast<double>(loss.*name.tokens) / static_cast<double>(loss.lost),
-                name.words);
-        }
-    }
-    if (loss.gained > 0) {
-        text += fmt::format(
-            "; {} tokens more were hit than expected: rows of a burst arrived in another order, or "
-            "the cache was warm",
-            loss.gained);
-    }
-    return text;
-}
-
 std::uint64_t rules_in(const ReportedRun& run, RuleState state) {
     return static_cast<std::uint64_t>(
         std::count_if(run.info.rules.begin(), run.info.rules.end(),
@@ -100,6 +58,7 @@ void add_first_turn(const Record& record, WorkCertificate& out) {
         out.first_turn_prompt +=
             count(record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
         out.first_turn_expected += count(record.expected_cached_tokens.value_or(0));
+        out.first_turns_unforetold += record.expected_cached_tokens ? 0 : 1;
     }
 }
 
@@ -159,13 +118,15 @@ std::string certificate_screen(const ReportedRun& run, const WorkCertificate& ce
     }
     lines.add("Hit rate", fmt::format("ceiling {}, observed {}", share_text(certificate.ceiling),
                                       share_text(certificate.observed)));
-    lines.add(
-        "First turns",
-        fmt::format(
-            "{} sent; hits {} of their prompts, {} expected", certificate.first_turns,
-            share_text(share_of(certificate.first_turn_cached, certificate.first_turn_prompt)),
-            share_text(share_of(certificate.first_turn_expected, certificate.first_turn_prompt))));
-    lines.add("Hits lost", loss_text(certificate.loss));
+    lines.add("First turns",
+              fmt::format("{} sent; hits {} of their prompts, {} expected", certificate.first_turns,
+                          share_text(share_of(certificate.first_turn_cached,
+                                              certificate.first_turn_prompt)),
+                          share_text(certificate.first_turns_unforetold > 0
+                                         ? std::nullopt
+                                         : share_of(certificate.first_turn_expected,
+                                                    certificate.first_turn_prompt))));
+    lines.add("Hits lost", hit_loss_text(certificate.loss));
     return lines.take();
 }
 
@@ -201,15 +162,17 @@ void write_certificate(JsonWriter& json, const ReportedRun& run,
     count("sent", certificate.first_turns);
     count("prompt_tokens", certificate.first_turn_prompt);
     count("cached_tokens", certificate.first_turn_cached);
-    count("expected_cached_tokens", certificate.first_turn_expected);
+    json.key("expected_cached_tokens");
+    certificate.first_turns_unforetold == 0 ? json.unsigned_integer(certificate.first_turn_expected)
+                                            : json.null();
     json.end_object();
     json.key("hits_lost").begin_object();
     count("rows", certificate.loss.rows);
     count("expected_tokens", certificate.loss.expected);
     count("tokens", certificate.loss.lost);
     count("gained_tokens", certificate.loss.gained);
-    for (const LossName& name : loss_names) {
-        count(name.key, certificate.loss.*name.tokens);
+    for (const HitLossCause& cause : hit_loss_causes) {
+        count(cause.key, certificate.loss.*cause.tokens);
     }
     json.end_object();
     json.end_object();

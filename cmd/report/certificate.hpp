@@ -29,6 +29,7 @@ struct WorkCertificate {
     std::uint64_t first_turn_prompt = 0;  ///< tokens of those that reported their hits
     std::uint64_t first_turn_cached = 0;
     std::uint64_t first_turn_expected = 0;
+    std::uint64_t first_turns_unforetold = 0;  ///< that reported: recorded text
     HitLossTokens loss;
 };
 

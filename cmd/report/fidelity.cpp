@@ -123,9 +123,10 @@ std::string read_side(const ReportedRun& run, Half& side) {
         const double input =
             static_cast<double>(record.input_length ? std::int64_t{*record.input_length}
                                                     : record.prompt_tokens.value_or(0));
-        side.requests.push_back(
-            {*record.fired_ns, record.row, record.session.value_or(""), input,
-             is_whole(record.outcome) ? static_cast<double>(record.output_tokens.value_or(0)) : 0});
+        side.requests.push_back({*record.fired_ns, record.row, record.session.value_or(""), input,
+                                 is_whole(record.outcome) && counts_output(record)
+                                     ? static_cast<double>(*record.output_tokens)
+                                     : 0});
         if (record.expected_cached_tokens) {
             prompts += input;
             expected += static_cast<double>(*record.expected_cached_tokens);
@@ -150,12 +151,10 @@ Half side_of(const Trace& trace) {
     }
     side.sort();
     const Result<Plan> plan = make_plan(trace, {});
-    if (plan && trace.block_size > 0 && plan.value().input_tokens > 0) {
-        double expected = 0;
-        for (const Planned& row : plan.value().rows) {
-            expected += row.expected_cached_tokens;
-        }
-        side.ceiling = expected / static_cast<double>(plan.value().input_tokens);
+    if (plan && trace.block_size > 0 && plan.value().foretold.input_tokens > 0) {
+        const ForetoldHits& hits = plan.value().foretold;
+        side.ceiling =
+            static_cast<double>(hits.cached_tokens) / static_cast<double>(hits.input_tokens);
     }
     return side;
 }

@@ -80,14 +80,15 @@ std::vector<std::optional<double>> figures_of(const Group& group, double seconds
         real(f.rows),
         real(f.answered()),
         real(f.failed),
-        real(f.input_tokens),
-        real(f.output_tokens),
+        known(f.uncounted.inputs == 0, real(f.input_tokens)),
+        known(f.uncounted.outputs == 0, real(f.output_tokens)),
         known(seconds > 0, ratio(real(f.answered()), seconds)),
-        known(seconds > 0, ratio(real(f.output_tokens), seconds)),
+        known(seconds > 0 && f.uncounted.outputs == 0, ratio(real(f.output_tokens), seconds)),
         known(f.cache_rows_reported > 0, real(f.cached_tokens)),
-        real(f.expected_cached_tokens),
-        known(f.cache_rows_reported > 0 && f.expected_cached_tokens_reported > 0,
-              100 * ratio(real(f.cached_tokens), real(f.expected_cached_tokens_reported))),
+        known(f.foretells_hits(), real(f.expected_cached_tokens)),
+        known(
+            f.expected_cached_tokens_reported > 0,
+            100 * ratio(real(f.cached_tokens_compared()), real(f.expected_cached_tokens_reported))),
         known(group.decided > 0, real(group.good)),
         known(group.decided > 0, 100 * ratio(real(group.good), real(group.decided)))};
     add_distribution(out, f.ttft);
@@ -252,10 +253,9 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
                                               : group_value(grouping.key, record, document),
                                        run.facts.overhead);
             group.summary.add(measured);
-            if (limits.set() &&
-                (record.outcome != Outcome::abandoned || !is_undecided(limits, record))) {
+            if (const auto good = limits.set() ? is_good(limits, record) : std::nullopt) {
                 ++group.decided;
-                group.good += record.outcome == Outcome::ok && meets(limits, record) ? 1 : 0;
+                group.good += *good ? 1 : 0;
             }
         }
     });

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "cmd/report/figures.hpp"
+#include "cmd/report/record_pass.hpp"
 #include "cmd/screen/words.hpp"
+#include "engine/stats/hit_loss.hpp"
 #include "proto/core/check.hpp"
 #include "proto/export/markdown.hpp"
 #include "proto/json/printable.hpp"
@@ -40,6 +42,8 @@ constexpr std::array cache{
     Shown{"Expected of rows that report", "cache.expected_cached_tokens_reported"},
     Shown{"Hit", "cache.cached_tokens"},
     Shown{"Rows that report", "cache.rows_reported"},
+    Shown{"Of these, with a forecast", "cache.rows_compared"},
+    Shown{"Their hits", "cache.cached_tokens_compared"},
     Shown{"Rows as expected", "cache.rows_equal"},
 };
 constexpr std::array drift{Shown{"p50", "drift_ns.p50"}, Shown{"p99", "drift_ns.p99"},
@@ -145,6 +149,14 @@ void add_latencies(Page& page) {
     }
 }
 
+/// As the certificate has it; nothing where a record cannot be read.
+void add_lost_hits(Page& page, const ReportedRun& run) {
+    HitLoss loss;
+    if (each_record(run, [&loss](const Record& record) { loss.add(record); }).empty()) {
+        page.text += "\nHits lost: " + escaped(hit_loss_text(loss.tokens())) + "\n";
+    }
+}
+
 void add_thresholds(Page& page, const std::vector<ThresholdFinding>& findings) {
     if (findings.empty()) {
         return;
@@ -164,6 +176,7 @@ std::string markdown_summary(const ReportedRun& run) {
     page.add("Load", load);
     add_latencies(page);
     page.add("Cache", cache);
+    add_lost_hits(page, run);
     page.add("Drift", drift);
     add_thresholds(page, run.info.thresholds);
     return page.text;

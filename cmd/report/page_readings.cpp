@@ -30,6 +30,25 @@ void write_places(JsonWriter& json, const std::vector<std::uint32_t>& places,
     json.end_object();
 }
 
+/// The text of the certificate, and by cause tokens and the rows that it cost most.
+void write_loss(JsonWriter& json, const HitLossTokens& loss, std::uint64_t stride) {
+    json.begin_object().key("text").string(hit_loss_text(loss)).key("causes").begin_array();
+    for (const HitLossCause& cause : hit_loss_causes) {
+        std::vector<std::uint32_t> places;
+        for (std::uint32_t place = 0; place < loss.rows_lost.size(); ++place) {
+            if (loss.rows_lost[place] == &cause) {
+                places.push_back(place);
+            }
+        }
+        json.begin_object().key("words").string(cause.words);
+        json.key("tokens").unsigned_integer(loss.*cause.tokens);
+        json.key("rows").unsigned_integer(places.size()).key("places");
+        write_places(json, places, stride);
+        json.end_object();
+    }
+    json.end_array().end_object();
+}
+
 }  // namespace
 
 std::string PageReadings::begin(const ReportedRun& run) {
@@ -45,6 +64,7 @@ std::string PageReadings::begin(const ReportedRun& run) {
 void PageReadings::add(const Record& record) {
     slow_.add(record);
     steady_.add(record);
+    loss_.add(record);
 }
 
 std::string PageReadings::end(const ReportedRun& run) {
@@ -63,6 +83,8 @@ void PageReadings::write(JsonWriter& json, std::uint64_t stride) const {
     }
     json.end_array().key("steady_state");
     write_steady(json, steady_.reading());
+    json.key("hits_lost");
+    write_loss(json, loss_.tokens(), stride);
     json.key("cache_size");
     write_server_cache_size(json, cache_size_);
 }

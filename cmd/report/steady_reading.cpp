@@ -57,7 +57,8 @@ void write_side(JsonWriter& json, const char* name, const SteadySide& side) {
     json.key("requests").unsigned_integer(side.requests);
     json.key("seconds").number(side.seconds);
     json.key("request_throughput").number(side.requests_per_s);
-    json.key("output_throughput").number(side.tokens_per_s);
+    json.key("output_throughput");
+    side.tokens_per_s ? json.number(*side.tokens_per_s) : json.null();
     write_distribution(json, "ttft_ms", side.ttft);
     write_distribution(json, "ttft_due_ms", side.ttft_due);
     write_distribution(json, "tpot_ms", side.tpot);
@@ -115,7 +116,9 @@ std::string steady_screen(const SteadyReading& reading) {
     };
     both("requests", [](const SteadySide& side) { return std::to_string(side.requests); });
     both("requests/s", [](const SteadySide& side) { return fixed(side.requests_per_s, 2); });
-    both("output tokens/s", [](const SteadySide& side) { return fixed(side.tokens_per_s, 1); });
+    both("output tokens/s", [](const SteadySide& side) {
+        return side.tokens_per_s ? fixed(*side.tokens_per_s, 1) : "not counted";
+    });
     add_lines(table, "TTFT", reading.whole.ttft, reading.window.ttft);
     add_lines(table, "TPOT", reading.whole.tpot, reading.window.tpot);
     add_lines(table, "E2E", reading.whole.e2e, reading.window.e2e);

@@ -72,7 +72,7 @@ SteadySide SteadyRun::Side::figures() const {
     side.requests = requests;
     side.seconds = in_s(end_ns - begin_ns);
     side.requests_per_s = ratio(static_cast<double>(answered), side.seconds);
-    side.tokens_per_s = ratio(tokens, side.seconds);
+    side.tokens_per_s = is_counted ? std::optional(ratio(tokens, side.seconds)) : std::nullopt;
     side.ttft = ttft.distribution();
     side.ttft_due = ttft_due.distribution();
     side.tpot = tpot.distribution();
@@ -96,7 +96,9 @@ void SteadyRun::add(const Record& record) {
     answer.ttft_due_ns = record.ttft_due_ns;
     answer.tpot_ns = record.tpot_ns;
     answer.e2e_ns = record.e2e_ns;
-    answer.tokens = static_cast<double>(record.output_tokens.value_or(0));
+    if (counts_output(record)) {
+        answer.tokens = static_cast<double>(*record.output_tokens);
+    }
     answers_.push_back(answer);
 }
 
@@ -117,7 +119,9 @@ std::vector<std::uint32_t> SteadyRun::find() {
         const bool is_cut = whole_.cuts(one) || window_.cuts(one);
         for (Side* side : {&whole_, &window_}) {
             side->add(one);
-            side->tokens += one.is_whole && !is_cut && side->holds(one.fired_ns) ? one.tokens : 0;
+            const bool is_of_it = one.is_whole && (side->cuts(one) || side->holds(one.fired_ns));
+            side->is_counted = side->is_counted && (!is_of_it || one.tokens);
+            side->tokens += is_of_it && !is_cut ? one.tokens.value_or(0) : 0;
         }
         if (is_cut) {
             again.push_back(one.place);

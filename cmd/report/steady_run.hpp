@@ -17,7 +17,9 @@ struct SteadySide {
     std::uint64_t requests = 0;  ///< that left in it
     double seconds = 0;
     double requests_per_s = 0;  ///< answered in it
-    double tokens_per_s = 0;    ///< of answers within it; of those that it cuts, by their chunks
+    /// Of answers within it; of those that it cuts, by their chunks. Nothing where tokens of one
+    /// were not counted.
+    std::optional<double> tokens_per_s;
     // ns, of those that left in it
     Distribution ttft;
     Distribution ttft_due;
@@ -53,7 +55,7 @@ class SteadyRun {
         OptionalNs ttft_due_ns;
         std::optional<double> tpot_ns;
         OptionalNs e2e_ns;
-        double tokens = 0;
+        std::optional<double> tokens;  ///< that were counted
     };
     struct Side {
         std::int64_t begin_ns = 0;
@@ -61,6 +63,7 @@ class SteadyRun {
         std::uint64_t requests = 0;
         std::uint64_t answered = 0;
         double tokens = 0;
+        bool is_counted = true;
         Sample ttft;
         Sample ttft_due;
         Sample tpot;

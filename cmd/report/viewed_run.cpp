@@ -30,13 +30,16 @@ std::string read_viewed_run(const ReportedRun& run, ViewedRun& out) {
     out.model = run.info.model_id;
     out.tokenizer = run.info.tokenizer_id;
     out.max_concurrency = run.info.max_concurrency;
-    if (figures.input_tokens > 0) {
-        out.hit_rate_ceiling = static_cast<double>(figures.expected_cached_tokens) /
-                               static_cast<double>(figures.input_tokens);
-    }
-    const std::string why = each_record(run, [&out](const Record& record) {
+    double prompts = 0;  // of which the hits are foretold
+    double hits = 0;
+    const std::string why = each_record(run, [&](const Record& record) {
         if (record.phase != Phase::profile) {
             return;
+        }
+        if (record.fired_ns && record.expected_cached_tokens) {
+            prompts += static_cast<double>(
+                record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
+            hits += static_cast<double>(*record.expected_cached_tokens);
         }
         std::optional<ViewedRequest> request = viewed_request(record);
         if (!request) {
@@ -54,6 +57,7 @@ std::string read_viewed_run(const ReportedRun& run, ViewedRun& out) {
         }
         out.requests.push_back(std::move(*request));
     });
+    out.hit_rate_ceiling = prompts > 0 ? std::optional(hits / prompts) : std::nullopt;
     std::stable_sort(out.requests.begin(), out.requests.end(),
                      [](const ViewedRequest& a, const ViewedRequest& b) { return a.row < b.row; });
     return why;

@@ -9,6 +9,7 @@
 
 #include "cmd/screen/goodput_lines.hpp"
 #include "cmd/screen/load_words.hpp"
+#include "cmd/screen/plots.hpp"
 #include "cmd/screen/server_lines.hpp"
 #include "cmd/screen/words.hpp"
 #include "proto/json/printable.hpp"
@@ -58,6 +59,10 @@ class Table {
     std::string text_;
 };
 
+std::string two_digits(const std::optional<double>& value) {
+    return value ? fmt::format("{:.2f}", *value) : "-";
+}
+
 std::string rate_text(const std::optional<double>& rate) {
     return rate ? fmt::format("{:.3f}", *rate) : "-";
 }
@@ -103,8 +108,12 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
                fmt::format("{} / {} / {} / {}", f.outputs_exact, f.outputs_short, f.outputs_long,
                            f.outputs_unknown));
     table.number("Benchmark duration (s):", static_cast<double>(f.duration_ns) / 1e9);
-    table.count("Total input tokens:", f.input_tokens);
-    table.count("Total generated tokens:", f.output_tokens);
+    const auto sum = [](std::uint64_t tokens, bool is_whole) {
+        return is_whole ? fmt::format("{}", tokens) : grouped_sum(tokens, false);
+    };
+    table.line("Total input tokens:", sum(f.input_tokens, f.uncounted.inputs == 0));
+    table.line("Total generated tokens:", sum(f.output_tokens, f.uncounted.outputs == 0));
+    table.line("Requests sent (req/s):", rate_text(f.timeline.sent_rate));
     if (!info.run.rate.empty()) {
         table.line("Rate asked:", fmt::format("{} ({})", info.run.rate, info.run.arrivals));
         table.line("Rate planned / sent (1/s):",
@@ -115,11 +124,11 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
     if (f.request_goodput.has_value()) {
         table.number("Request goodput (req/s):", *f.request_goodput);
     }
-    table.number("Output token throughput (tok/s):", f.output_throughput);
+    table.line("Output token throughput (tok/s):", two_digits(f.output_throughput));
     const std::optional<std::uint64_t> best = shown_peak(f);
     table.line("Peak output token throughput (tok/s):", best ? fmt::format("{}", *best) : "-");
     table.count("Peak concurrent requests:", f.timeline.max_concurrent_requests);
-    table.number("Total token throughput (tok/s):", f.total_token_throughput);
+    table.line("Total token throughput (tok/s):", two_digits(f.total_token_throughput));
 }
 
 std::string three_ms(const Distribution& d) {
@@ -190,8 +199,9 @@ void add_wire(Table& table, const SummaryFigures& f) {
 
 void add_observed(Table& table, const SummaryFigures& f, std::uint64_t expected,
                   std::uint64_t equal, std::uint64_t rows) {
-    table.line("Cached tokens observed:", fmt::format("{} ({} of those expected)", f.cached_tokens,
-                                                      share(f.cached_tokens, expected)));
+    table.line("Cached tokens observed:",
+               fmt::format("{} ({} of those expected)", f.cached_tokens_compared(),
+                           share(f.cached_tokens_compared(), expected)));
     table.line("Rows with exactly the expected hits:", fmt::format("{} of {}", equal, rows));
 }
 
@@ -205,10 +215,22 @@ void add_cache(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
         table.count("Expected in the trace's blocks:", f.expected_cached_tokens);
         return;
     }
+    if (answer == CacheAnswer::none || answer == CacheAnswer::not_foretold) {
+        table.line("Cached tokens:",
+                   answer == CacheAnswer::none
+                       ? no_hits_text(f)
+                       : fmt::format("{} hit, {}", f.cached_tokens, why_not_foretold));
+        return;
+    }
     table.count("Cached tokens expected:", f.expected_cached_tokens);
     if (answer == CacheAnswer::by_trace_blocks) {
         add_observed(table, f, f.expected_cached_tokens_reported, f.cache_rows_equal,
-                     f.cache_rows_reported);
+                     f.cache_rows_compared());
+        if (f.cache_rows_unforetold > 0) {
+            table.line(
+                "Recorded text, hits not forecast:",
+                fmt::format("{} in {} rows", f.cached_tokens_unforetold, f.cache_rows_unforetold));
+        }
         if (info.server_block && f.server_cache_rows > 0 && !same_cache_forecasts(f)) {
             table.line(fmt::format("Expected in the server's blocks ({}):", *info.server_block),
                        fmt::format("{}", f.server_cache_expected));
@@ -217,15 +239,17 @@ void add_cache(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
         }
         return;
     }
-    table.line("Cached tokens observed:", answer == CacheAnswer::none
-                                              ? "not reported"
-                                              : fmt::format("0 for every row: {}", why_only_zeros));
+    table.line("Cached tokens observed:", fmt::format("0 for every row: {}", why_only_zeros));
 }
 
 void add_prompts(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
     table.title("Prompts and Prefix Cache");
     table.line("Prompts exact / off / not reported:",
-               fmt::format("{} / {} / {}", f.prompts.exact, f.prompts.off, f.prompts.unknown));
+               fmt::format("{} / {} / {}", f.prompts.exact, f.prompts.off,
+                           f.prompts.unknown - f.prompts.lost));
+    if (f.prompts.lost > 0) {
+        table.count("- lost by this client:", f.prompts.lost);
+    }
     if (f.prompts.off > 0) {
         table.line("Largest difference (tokens):", fmt::format("{:+}", f.prompts.largest_off));
         table.line("Likely cause:", name_of(f.prompts.cause));
@@ -305,13 +329,11 @@ void add_unknown(Table& table, const SummaryFigures& f, const SummaryInfo& info)
     if (f.ttft.count == 0) {
         return;
     }
-    if (f.tpot_unknown > 0) {
-        table.line("TPOT unknown of rows:",
-                   fmt::format("{} (all tokens came at one instant)", f.tpot_unknown));
+    for (const std::string& text : no_tpot_texts(f)) {
+        table.line("No TPOT:", text);
     }
-    if (f.itl_rows_left_out > 0) {
-        table.line("ITL unknown of rows:",
-                   fmt::format("{} ({})", f.itl_rows_left_out, why_no_itl(f, info)));
+    for (const std::string& text : no_itl_texts(f, info)) {
+        table.line("No ITL:", text);
     }
 }
 

@@ -45,8 +45,13 @@ std::vector<std::string> goodput_lines(const SummaryFigures& f) {
     }
     const bool has_groups = std::any_of(f.goodput_rules.begin(), f.goodput_rules.end(),
                                         [](const GoodputRule& one) { return one.key.has_value(); });
+    const std::uint64_t uncounted = f.uncounted.goodput;
     lines.push_back(fmt::format(
-        "{:.2f}/s: {}{}", f.request_goodput.value_or(0), counts_text({f.decided(), f.good}),
+        "{}: {}{}",
+        f.request_goodput ? fmt::format("{:.2f}/s", *f.request_goodput)
+                          : "not known, for " + counted(uncounted, "row has", "rows have") +
+                                " no count of tokens, and no TPOT",
+        counts_text({f.decided(), f.good}),
         has_groups ? "" : " within " + limits_text(common_limits(f.goodput_rules)) + " ms"));
     for (std::size_t i = 0; has_groups && i < f.goodput_rules.size(); ++i) {
         lines.push_back(fmt::format("{}: {} within {} ms", group_text(f.goodput_rules[i]),

@@ -187,7 +187,11 @@ void add_blocks(Page& page, const Trace& trace, const InspectFigures& figures) {
                                             percent(own.hit_tokens, own.input_tokens)));
     page.fact("usable by a server",
               fmt::format("{} of tokens (full blocks, never a prompt's last token)",
-                          percent(figures.expected_cached_tokens, own.input_tokens)));
+                          percent(figures.foretold.cached_tokens, figures.foretold.input_tokens)) +
+                  (figures.foretold.rows_unknown == 0
+                       ? std::string()
+                       : fmt::format(" of the {} that are not recorded text",
+                                     counted(figures.foretold.rows, "row"))));
 }
 
 /// The curve at every second power of two, and at the size that is as good as an infinite one.

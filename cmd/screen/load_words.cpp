@@ -27,7 +27,7 @@ std::string peak_text(const SummaryFigures& f) {
     if (!best) {
         return ", peak not known";
     }
-    const bool is_below = static_cast<double>(*best) < f.output_throughput;
+    const bool is_below = static_cast<double>(*best) < f.output_throughput.value_or(0);
     return ", peak " + grouped(*best) + "/s" +
            (is_below ? " (of whole seconds; the run is too short for it)" : "");
 }

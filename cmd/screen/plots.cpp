@@ -58,4 +58,8 @@ std::string grouped(std::uint64_t value) {
     return text;
 }
 
+std::string grouped_sum(std::uint64_t sum, bool is_whole) {
+    return is_whole ? grouped(sum) : sum == 0 ? "unknown" : "at least " + grouped(sum);
+}
+
 }  // namespace driftless

@@ -22,5 +22,7 @@ std::vector<std::string> columns(std::span<const std::uint64_t> values, std::siz
 
 /// 12031 as "12,031".
 std::string grouped(std::uint64_t value);
+/// The same of a sum to which not all could be added: "at least 1,234", or "unknown" of 0.
+std::string grouped_sum(std::uint64_t sum, bool is_whole);
 
 }  // namespace driftless

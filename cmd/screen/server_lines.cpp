@@ -83,7 +83,7 @@ void add_energy(std::vector<std::string>& lines, const SummaryFigures& f,
         parts.add(
             fmt::format("{:.2f} J per request", *totals.joules / static_cast<double>(f.completed)));
     }
-    if (f.output_tokens > 0) {
+    if (f.output_tokens > 0 && f.uncounted.outputs == 0) {
         parts.add(fmt::format("{:.3f} J per output token",
                               *totals.joules / static_cast<double>(f.output_tokens)));
     }

@@ -181,18 +181,26 @@ void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
 }
 
 void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
-    const double seconds = static_cast<double>(f.duration_ns) / ns_per_s;
-    const double sent = f.duration_ns > 0 ? static_cast<double>(f.fired) / seconds : 0;
-    lines.add("Load", fmt::format("{} sent in {:.2f} s: {:.2f}/s, {:.2f} ok/s; at most {} open",
-                                  grouped(f.fired), seconds, sent, f.request_throughput,
-                                  grouped(f.timeline.max_concurrent_requests)));
+    const std::optional<double>& sent = f.timeline.sent_rate;
+    lines.add("Load",
+              fmt::format("{} sent{}; {:.2f} ok/s over {:.2f} s; at most {} open", grouped(f.fired),
+                          sent ? fmt::format(" at {:.2f}/s", *sent) : "", f.request_throughput,
+                          static_cast<double>(f.duration_ns) / ns_per_s,
+                          grouped(f.timeline.max_concurrent_requests)));
     add_rate(lines, f, run);
     const auto whole = [](double rate) {
         return grouped(static_cast<std::uint64_t>(std::llround(rate)));
     };
-    lines.add("Tokens", fmt::format("{} in, {} out; out {}/s{}; both {}/s", grouped(f.input_tokens),
-                                    grouped(f.output_tokens), whole(f.output_throughput),
-                                    peak_text(f), whole(f.total_token_throughput)));
+    std::string tokens =
+        fmt::format("{} in, {} out", grouped_sum(f.input_tokens, f.uncounted.inputs == 0),
+                    grouped_sum(f.output_tokens, f.uncounted.outputs == 0));
+    if (f.output_throughput) {
+        tokens += fmt::format("; out {}/s{}", whole(*f.output_throughput), peak_text(f));
+    }
+    tokens += f.total_token_throughput
+                  ? fmt::format("; both {}/s", whole(*f.total_token_throughput))
+                  : fmt::format("; {} rate not known", f.output_throughput ? "their" : "token");
+    lines.add("Tokens", tokens);
     if (const std::string outputs = outputs_text(f); !outputs.empty()) {
         lines.add("Outputs", outputs);
     }
@@ -214,14 +222,8 @@ void add_unknown(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     if (f.ttft.count == 0) {
         return;
     }
-    if (f.tpot_unknown > 0) {
-        lines.add("No TPOT",
-                  fmt::format("{}: all tokens came at one instant", rows_text(f.tpot_unknown)));
-    }
-    if (f.itl_rows_left_out > 0) {
-        lines.add("No ITL",
-                  fmt::format("{}: {}", rows_text(f.itl_rows_left_out), why_no_itl(f, info)));
-    }
+    lines.list("No TPOT", no_tpot_texts(f));
+    lines.list("No ITL", no_itl_texts(f, info));
 }
 
 void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
@@ -256,7 +258,7 @@ void add_urls(Lines& lines, const SummaryFigures& f) {
 std::string rows_as_expected(std::uint64_t equal, const SummaryFigures& f) {
     return equal == f.rows ? "every row as expected"
                            : fmt::format("{} of {} rows as expected", grouped(equal),
-                                         grouped(f.cache_rows_reported));
+                                         grouped(f.cache_rows_compared()));
 }
 
 /// The server's own blocks are the better forecast: where it is known, it comes first.
@@ -264,7 +266,11 @@ void add_cache(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     const std::string by_trace = grouped(f.expected_cached_tokens);
     switch (cache_answer(f, info)) {
         case CacheAnswer::none:
-            lines.add("Cache", by_trace + " tokens expected, hits not reported by the server");
+            lines.add("Cache", no_hits_text(f));
+            return;
+        case CacheAnswer::not_foretold:
+            lines.add("Cache",
+                      fmt::format("{} tokens hit, {}", grouped(f.cached_tokens), why_not_foretold));
             return;
         case CacheAnswer::only_zeros:
             lines.add("Cache",
@@ -274,12 +280,13 @@ void add_cache(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
                                   why_only_zeros));
             return;
         case CacheAnswer::by_server_blocks:
-            lines.add("Cache",
-                      fmt::format(
-                          "{} tokens expected in the server's blocks of {}, {} hit ({}), {}",
-                          grouped(f.server_cache_expected), *info.server_block,
-                          grouped(f.cached_tokens), share(f.cached_tokens, f.server_cache_expected),
-                          rows_as_expected(f.server_cache_rows_equal, f)));
+            lines.add(
+                "Cache",
+                fmt::format("{} tokens expected in the server's blocks of {}, {} hit ({}), {}",
+                            grouped(f.server_cache_expected), *info.server_block,
+                            grouped(f.cached_tokens_compared()),
+                            share(f.cached_tokens_compared(), f.server_cache_expected),
+                            rows_as_expected(f.server_cache_rows_equal, f)));
             if (f.server_cache_expected != f.expected_cached_tokens) {
                 lines.add("", by_trace + " tokens expected in the trace's blocks");
             }
@@ -288,12 +295,13 @@ void add_cache(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
             break;
     }
     const bool all = f.expected_cached_tokens == f.expected_cached_tokens_reported;
-    lines.add("Cache",
-              fmt::format("{} tokens expected{}, {} hit ({}), {}",
-                          grouped(f.expected_cached_tokens_reported),
-                          all ? "" : " of rows that report theirs", grouped(f.cached_tokens),
-                          share(f.cached_tokens, f.expected_cached_tokens_reported),
-                          rows_as_expected(f.cache_rows_equal, f)));
+    lines.add(
+        "Cache",
+        fmt::format("{} tokens expected{}, {} hit ({}), {}",
+                    grouped(f.expected_cached_tokens_reported),
+                    all ? "" : " of rows that report theirs", grouped(f.cached_tokens_compared()),
+                    share(f.cached_tokens_compared(), f.expected_cached_tokens_reported),
+                    rows_as_expected(f.cache_rows_equal, f)));
     if (info.server_block && f.server_cache_rows > 0 && !same_cache_forecasts(f)) {
         lines.add("",
                   fmt::format("{} expected in the server's blocks of {}: {} of {} rows as expected",
@@ -303,9 +311,7 @@ void add_cache(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
 }
 
 void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
-    std::string prompts =
-        fmt::format("{} of exactly the recorded length, {} off, {} not reported",
-                    grouped(f.prompts.exact), grouped(f.prompts.off), grouped(f.prompts.unknown));
+    std::string prompts = prompts_text(f.prompts);
     if (f.prompts.off > 0) {
         prompts +=
             fmt::format("; by up to {:+} tokens: {}", f.prompts.largest_off, f.prompts.explanation);
@@ -317,6 +323,11 @@ void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
                                   rows_text(info.clamped_rows)));
     }
     add_cache(lines, f, info);
+    if (f.cache_rows_compared() > 0 && f.cache_rows_unforetold > 0) {
+        lines.add("", fmt::format("beside them {} of recorded text hit {} tokens, not forecast",
+                                  rows_text(f.cache_rows_unforetold),
+                                  grouped(f.cached_tokens_unforetold)));
+    }
     if (info.split_unknown && f.expected_cached_tokens > 0) {
         lines.add("",
                   "it is unknown how many template tokens come before the prompt: a row may have "

@@ -25,7 +25,7 @@ bool can_count_chunk_tokens(std::string_view backend) {
 }
 
 bool same_cache_forecasts(const SummaryFigures& f) {
-    return f.server_cache_rows == f.cache_rows_reported &&
+    return f.server_cache_rows == f.cache_rows_compared() &&
            f.server_cache_expected == f.expected_cached_tokens_reported &&
            f.server_cache_rows_equal == f.cache_rows_equal;
 }
@@ -34,10 +34,13 @@ CacheAnswer cache_answer(const SummaryFigures& f, const SummaryInfo& info) {
     if (f.cache_rows_reported == 0) {
         return CacheAnswer::none;
     }
-    const bool blocks_known = info.server_block && f.server_cache_rows == f.cache_rows_reported;
+    if (f.cache_rows_compared() == 0) {
+        return CacheAnswer::not_foretold;
+    }
+    const bool blocks_known = info.server_block && f.server_cache_rows == f.cache_rows_compared();
     const std::uint64_t expected =
         blocks_known ? f.server_cache_expected : f.expected_cached_tokens_reported;
-    if (f.cached_tokens == 0 && expected > 0) {
+    if (f.cached_tokens_compared() == 0 && expected > 0) {
         return CacheAnswer::only_zeros;
     }
     return blocks_known && !same_cache_forecasts(f) &&
@@ -46,17 +49,68 @@ CacheAnswer cache_answer(const SummaryFigures& f, const SummaryInfo& info) {
                : CacheAnswer::by_trace_blocks;
 }
 
-std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info) {
-    const auto by_chunks = static_cast<std::size_t>(TokensSource::chunks);
-    if (figures.itl_rows_left_out <= figures.tokens_sources[by_chunks]) {
-        return "the server counts no tokens: its usage is missing or 0";
+std::string no_hits_text(const SummaryFigures& f) {
+    const std::string hits = f.tainted_lost == 0 ? "hits not reported by the server"
+                                                 : "hits not known: " + rows_text(f.tainted_lost) +
+                                                       " lost a part of the answer in this client";
+    return f.foretells_hits() ? grouped(f.expected_cached_tokens) + " tokens expected, " + hits
+                              : hits + ", and " + why_not_foretold;
+}
+
+std::string prompts_text(const PromptFigures& prompts) {
+    const std::string text = fmt::format(
+        "{} of exactly the recorded length, {} off, {} not reported", grouped(prompts.exact),
+        grouped(prompts.off), grouped(prompts.unknown - prompts.lost));
+    return prompts.lost == 0
+               ? text
+               : text + fmt::format(", {} lost by this client", grouped(prompts.lost));
+}
+
+namespace {
+
+/// Of so many rows at most.
+void add_uncounted(std::vector<std::string>& texts, const UncountedRows& uncounted) {
+    if (uncounted.outputs > uncounted.lost) {
+        texts.push_back(rows_text(uncounted.outputs - uncounted.lost) +
+                        ": the server counts no tokens: its usage is missing or 0");
     }
-    const char* remedy =
-        info.continuous_usage
-            ? ", which the server counts only at the end, despite --continuous-usage"
-        : can_count_chunk_tokens(info.backend) ? ": --continuous-usage may count them"
-                                               : "";
-    return std::string("several tokens per chunk") + remedy;
+    if (uncounted.lost > 0) {
+        texts.push_back(rows_text(uncounted.lost) +
+                        ": this client lost a part of the answer (its event ring was full)");
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> no_tpot_texts(const SummaryFigures& figures) {
+    std::vector<std::string> texts;
+    if (figures.tpot_unknown > 0) {
+        texts.push_back(rows_text(figures.tpot_unknown) + ": all tokens came at one instant");
+    }
+    add_uncounted(texts, figures.uncounted);
+    return texts;
+}
+
+std::vector<std::string> no_itl_texts(const SummaryFigures& figures, const SummaryInfo& info) {
+    std::vector<std::string> texts;
+    const std::uint64_t left_out = figures.itl_rows_left_out;
+    if (left_out > 0 && figures.timeline.rows_without_chunks > 0) {
+        texts.push_back(rows_text(left_out) + ": the chunks were not kept (--chunks none)");
+        return texts;
+    }
+    if (left_out > 0) {
+        add_uncounted(texts, figures.uncounted);
+    }
+    if (left_out > figures.uncounted.outputs) {
+        const char* remedy =
+            info.continuous_usage
+                ? ", which the server counts only at the end, despite --continuous-usage"
+            : can_count_chunk_tokens(info.backend) ? ": --continuous-usage may count them"
+                                                   : "";
+        texts.push_back(rows_text(left_out - figures.uncounted.outputs) +
+                        ": several tokens per chunk" + remedy);
+    }
+    return texts;
 }
 
 std::string live_text(const LiveSums& live) {

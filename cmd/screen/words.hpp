@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/stats/summary.hpp"
 #include "proto/record/outcome.hpp"
@@ -21,9 +22,14 @@ std::string rows_text(std::uint64_t rows);
 /// `backend` is the name of the dialect.
 bool can_count_chunk_tokens(std::string_view backend);
 
-/// Why rows have no ITL, though they are ok: their server counts nothing, or several tokens come
-/// a chunk and it counts them at the end only.
-std::string why_no_itl(const SummaryFigures& figures, const SummaryInfo& info);
+/// Rows that are ok and have no TPOT, by the reason: all tokens at one instant, a server that
+/// counts none, or a loss in this client.
+std::vector<std::string> no_tpot_texts(const SummaryFigures& figures);
+/// The same of those that have no ITL: also where several tokens come a chunk and are counted at
+/// the end only, or chunks were not kept.
+std::vector<std::string> no_itl_texts(const SummaryFigures& figures, const SummaryInfo& info);
+/// "240 of exactly the recorded length, 0 off, 0 not reported", and whose fault an unknown one is.
+std::string prompts_text(const PromptFigures& prompts);
 
 /// What to do about turns that were sent before the turn before them had ended, where the trace
 /// allows anything.
@@ -42,8 +48,9 @@ std::string failed_kinds(const std::array<std::uint64_t, outcome_count>& outcome
 
 /// What the cached tokens that a server reports can be compared with.
 enum class CacheAnswer : std::uint8_t {
-    none,        ///< it reports none
-    only_zeros,  ///< it reports 0 for every row although hits are expected: no rate of misses
+    none,          ///< it reports none
+    not_foretold,  ///< it reports some, and nothing is expected: the prompts are recorded text
+    only_zeros,    ///< it reports 0 for every row although hits are expected: no rate of misses
     by_trace_blocks,
     by_server_blocks,  ///< its own blocks are known, and explain as many rows as the trace's or
                        ///< more
@@ -51,6 +58,12 @@ enum class CacheAnswer : std::uint8_t {
 CacheAnswer cache_answer(const SummaryFigures& f, const SummaryInfo& info);
 /// Whether both kinds of blocks say the same.
 bool same_cache_forecasts(const SummaryFigures& f);
+
+/// Why there are no hits, whose loss that is, and what was expected: the line of `none`.
+std::string no_hits_text(const SummaryFigures& f);
+
+/// Why hits of recorded text are compared with nothing.
+inline constexpr const char* why_not_foretold = "not forecast: the prompts are recorded text";
 
 /// What may be the reason of `only_zeros`.
 inline constexpr const char* why_only_zeros =

@@ -87,7 +87,8 @@ int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
 void print_plan(const Ledger& ledger, const std::string& folder) {
     std::printf("sweep: %zu cells in %s\n", ledger.cells.size(), folder.c_str());
     if (ledger.plan.salted) {
-        std::printf("cache: every cell has its own prompts (--cache-salt random)\n");
+        std::printf(
+            "cache: every cell has its own prompts (--cache-salt random), but for recorded text\n");
     }
 }
 

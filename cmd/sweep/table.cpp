@@ -95,8 +95,9 @@ std::string sweep_table(const Ledger& ledger) {
     if (warm > 0) {
         text += fmt::format(
             "{} of {} cells began with a warm cache and are left out: their TTFT is too low. "
-            "Restart the server (--before), or pass --reset-cache or --cache-salt random to "
-            "replay.\n",
+            "Restart the server (--before), or pass --reset-cache to replay, or --cache-salt "
+            "random "
+            "if its prompts are not recorded text.\n",
             warm, ledger.cells.size());
     }
     for (const LedgerCell& cell : ledger.cells) {

@@ -52,7 +52,7 @@ struct ComparedRequest {
     /// Complete or given up; nothing where it was never sent.
     std::optional<std::int64_t> ended_ns;
     double input_tokens = 0;
-    double output_tokens = 0;
+    double output_tokens = 0;  ///< NaN: nobody counted them
     /// [RowValue], ns, NaN where unknown. Values of requests that are not ok do not count.
     std::array<double, row_value_count> values{unknown_value, unknown_value, unknown_value,
                                                unknown_value};

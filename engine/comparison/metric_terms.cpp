@@ -125,8 +125,17 @@ bool has_slo(const PairedRows& paired) {
     });
 }
 
+/// Every request that is ok has what the rate adds up.
+bool is_countable(const PairedRows& paired, ComparedFigure figure) {
+    return std::all_of(paired.runs.begin(), paired.runs.end(), [figure](const Requests& requests) {
+        return std::none_of(requests.begin(), requests.end(), [figure](const auto* request) {
+            return request != nullptr && std::isnan(count_of(*request, figure));
+        });
+    });
+}
+
 void add_rates(MetricTerms& terms, const PairedRows& paired) {
-    if (paired.runs.empty() ||
+    if (paired.runs.empty() || !is_countable(paired, terms.metric.figure) ||
         (terms.metric.figure == ComparedFigure::goodput && !has_slo(paired))) {
         return;
     }

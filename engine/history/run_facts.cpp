@@ -188,7 +188,9 @@ void read_rules(JsonValue root, JsonValue plan, RunFacts& out, Facts& facts) {
     }
     rules.rows = out.rows;
     rules.input_tokens = plan.find("input_tokens").as_u64().value_or(0);
-    rules.expected_cached_tokens = plan.find("expected_cached_tokens").as_u64().value_or(0);
+    if (plan.find("rows_not_foretold").as_u64().value_or(0) == 0) {
+        rules.expected_cached_tokens = plan.find("expected_cached_tokens").as_u64();
+    }
     rules.users = users.find("count").as_u64().value_or(0);
     rules.for_ns = users.find("for_ns").as_i64();
     rules.measured_from_ns = root.find("end").find("measured_from_ns").as_i64();

@@ -177,7 +177,7 @@ Result<InspectFigures> inspect_trace(const Trace& trace, const InspectOptions& o
     InspectFigures figures;
     figures.rows = rows.size();
     figures.rows_outside = plan.value().rows_outside;
-    figures.expected_cached_tokens = plan.value().expected_cached_tokens;
+    figures.foretold = plan.value().foretold;
     figures.arrivals = arrivals_of(trace, rows, select_rows(trace, spread));
     figures.timeline = timeline_of(trace, rows);
     figures.input = lengths_of(trace, rows, &TraceRow::input_length);

@@ -88,7 +88,7 @@ struct InspectFigures {
     std::vector<CapacityFigures> capacity;
     /// What replay expects a server to report under an infinite cache: full blocks only, and never
     /// a prompt's last token.
-    std::uint64_t expected_cached_tokens = 0;
+    ForetoldHits foretold;
 };
 
 /// Errors: invalid, where nothing is selected or a block size is no multiple of the trace's.

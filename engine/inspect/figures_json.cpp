@@ -193,7 +193,7 @@ void write_blocks(JsonWriter& json, const InspectFigures& figures) {
     write_count(json, "rows_in_part", f.rows_in_part);
     write_count(json, "rows_new", f.rows_new);
     write_count(json, "rows_without_ids", f.rows_without_ids);
-    write_count(json, "expected_cached_tokens", figures.expected_cached_tokens);
+    write_count(json, "expected_cached_tokens", figures.foretold.cached_tokens);
     json.end_object();
 }
 

@@ -23,7 +23,7 @@ void Histories::append_own(const Due& due, const Spoken* before, std::string& ou
 /// prompt lacks.
 void Histories::note_length(const TraceRow& row, const Record& record, Spoken& spoken) const {
     const bool recorded = row.input_length > 0 && row.output_length > 0;
-    spoken.knows_length = recorded && record.prompt_tokens && record.output_tokens;
+    spoken.knows_length = recorded && record.prompt_tokens && counts_output(record);
     if (!spoken.knows_length) {
         return;
     }
@@ -54,6 +54,8 @@ void Histories::complete(const LiveTurn& turn, const Spoken& before, Record& rec
         return;
     }
     record.live_turns = before.turns;
+    record.expected_cached_tokens.reset();  // block ids are of the recorded answers
+    record.expected_cached_server.reset();
     const bool fills = turn.pad_at > 0 || before.short_by <= 0;
     if (before.knows_length && fills) {
         record.padded_tokens = before.short_by;

@@ -41,7 +41,12 @@ Result<Plan> dual_plan(const Trace& trace, const Plan& a, const Plan& b, std::ui
     dual.burst_rows_max = 2 * a.burst_rows_max;
     dual.input_tokens = a.input_tokens + b.input_tokens;
     dual.output_tokens = a.output_tokens + b.output_tokens;
-    dual.expected_cached_tokens = a.expected_cached_tokens + b.expected_cached_tokens;
+    dual.inputs_unknown = a.inputs_unknown + b.inputs_unknown;
+    dual.outputs_unknown = a.outputs_unknown + b.outputs_unknown;
+    dual.foretold = {a.foretold.rows + b.foretold.rows,
+                     a.foretold.input_tokens + b.foretold.input_tokens,
+                     a.foretold.cached_tokens + b.foretold.cached_tokens,
+                     a.foretold.rows_unknown + b.foretold.rows_unknown};
     dual.rows.clear();
     dual.rows.reserve(2 * a.rows.size());
     for (std::size_t i = 0; i < a.rows.size(); ++i) {

@@ -151,12 +151,18 @@ std::vector<std::uint32_t> file_order(const Trace& trace, const Plan& plan) {
 
 Plan expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan plan) {
     CacheForecast forecast(trace, post_tokens);
-    plan.expected_cached_tokens = 0;
+    plan.foretold = {};
     plan.post_tokens = post_tokens;
     for (const std::uint32_t i : file_order(trace, plan)) {
         Planned& planned = plan.rows[i];
-        planned.expected_cached_tokens = forecast.next(trace.rows[planned.row]);
-        plan.expected_cached_tokens += planned.expected_cached_tokens;
+        const TraceRow& row = trace.rows[planned.row];
+        planned.expected_cached_tokens = forecast.next(row);
+        const bool is_known = trace.foretells_hits(row);
+        ++(is_known ? plan.foretold.rows : plan.foretold.rows_unknown);
+        if (is_known) {
+            plan.foretold.input_tokens += row.input_length;
+            plan.foretold.cached_tokens += planned.expected_cached_tokens;
+        }
     }
     return plan;
 }
@@ -164,7 +170,7 @@ Plan expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan plan) {
 Plan summed_up(const Trace& trace, Plan plan) {
     plan = expect_cached(trace, plan.post_tokens, std::move(plan));
     plan.burst_rows_max = 0;
-    plan.input_tokens = plan.output_tokens = 0;
+    plan.input_tokens = plan.output_tokens = plan.inputs_unknown = plan.outputs_unknown = 0;
     Digest digest;
     std::uint32_t burst = 0;
     std::int64_t instant = -1;
@@ -177,6 +183,8 @@ Plan summed_up(const Trace& trace, Plan plan) {
         plan.burst_rows_max = std::max(plan.burst_rows_max, burst);
         plan.input_tokens += row.input_length;
         plan.output_tokens += row.output_length;
+        plan.inputs_unknown += row.input_length == 0 ? 1 : 0;
+        plan.outputs_unknown += row.output_length == 0 ? 1 : 0;
     }
     plan.schedule_digest = digest.value();
     plan.last_due_ns = instant;

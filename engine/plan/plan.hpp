@@ -53,6 +53,14 @@ struct Planned {
     Side side = Side::none;
 };
 
+/// Hits of an infinite cache, of the selected rows of which they are known (Trace::foretells_hits).
+struct ForetoldHits {
+    std::uint64_t rows = 0;
+    std::uint64_t input_tokens = 0;   ///< of those rows
+    std::uint64_t cached_tokens = 0;  ///< that they would hit
+    std::uint64_t rows_unknown = 0;   ///< all other selected rows
+};
+
 struct Plan {
     std::vector<Planned> rows;          ///< sorted by due, equal instants in file order
     std::uint64_t schedule_digest = 0;  ///< of (file index, due) of every row, in order
@@ -60,7 +68,9 @@ struct Plan {
     std::uint32_t burst_rows_max = 0;   ///< most rows at one instant
     std::uint64_t input_tokens = 0;     ///< sums over the selected rows
     std::uint64_t output_tokens = 0;
-    std::uint64_t expected_cached_tokens = 0;
+    std::uint64_t inputs_unknown = 0;  ///< rows whose length is not recorded: not in these sums
+    std::uint64_t outputs_unknown = 0;
+    ForetoldHits foretold;
     std::uint32_t post_tokens = 0;  ///< that the forecast of cached tokens was made for
     std::int64_t last_due_ns = 0;
     /// By position in `Trace::rows`: the same in the server's own blocks (server_forecast.hpp);

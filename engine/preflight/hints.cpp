@@ -243,7 +243,8 @@ std::string kind_of(const PreflightFindings& found) {
     return is_other ? server : lower(found.owned_by) + " " + server;
 }
 
-std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect& dialect) {
+std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect& dialect,
+                                   bool sets_lengths) {
     const std::string kind = kind_of(found);
     std::vector<std::string> hints;
     if (!found.has_usage) {
@@ -251,7 +252,7 @@ std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect
     } else if (!found.has_cached_tokens) {
         hints.push_back(hint_of_cache(dialect, kind));
     }
-    for (std::string hint : {hint_of_lengths(found), hint_of_text(found)}) {
+    for (std::string hint : {sets_lengths ? hint_of_lengths(found) : "", hint_of_text(found)}) {
         if (!hint.empty()) {
             hints.push_back(std::move(hint));
         }

@@ -21,7 +21,9 @@ std::string list_first(const std::vector<std::string>& names, std::size_t shown)
 /// One line for each thing that records will lack because of how the server was started; its kind
 /// is what it says of itself (`owned_by` of its model, else its Server header).
 /// Where the API, or the template of one, has no place for a number, that is said instead.
-std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect& dialect);
+/// `sets_lengths`: prompts are made to lengths; recorded text is sent as it is.
+std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect& dialect,
+                                   bool sets_lengths = true);
 
 /// What the server says of itself, lower case: the owner of its model and its Server header; the
 /// header alone where the owner cannot be true.

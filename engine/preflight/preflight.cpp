@@ -51,7 +51,8 @@ Task<void> Preflight::ask_all() {
     if (going) {
         co_await ask_useful();
         going = pace_.check_text();
-        for (std::string& hint : hints_for(context_.findings, *context_.plan.dialect)) {
+        for (std::string& hint : hints_for(context_.findings, *context_.plan.dialect,
+                                           !context_.plan.sends_recorded_text)) {
             context_.note(std::move(hint));
         }
     }

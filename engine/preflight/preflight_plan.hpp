@@ -29,6 +29,7 @@ struct PreflightPlan {
     std::span<const TemplateSplit> template_splits;
     std::optional<Overhead> overhead;    ///< `--overhead`: goes before what is measured
     bool server_block_known = false;     ///< `--server-block`: it is not searched for
+    bool sends_recorded_text = false;    ///< no prompt is made to a length
     std::optional<Duration> wait_ready;  ///< keep asking for the models this long
 };
 

@@ -10,7 +10,7 @@ constexpr std::uint32_t tokens_a_slice = 1 << 20;
 
 TellTale make_tell_tale(const Trace& trace, const WordTable& words, PromptOptions options,
                         std::size_t server, std::uint32_t tokens) {
-    const bool recorded = !trace.body_ends.empty();
+    const bool recorded = trace.is_recorded_text();
     options.corpus = nullptr;  // words say whose they are from the first token on, texts later
     options.shared_blocks = {};
     options.seed = recorded ? 0 : options.seed;
@@ -21,7 +21,7 @@ TellTale make_tell_tale(const Trace& trace, const WordTable& words, PromptOption
     alone.rows.front().input_length = tokens;
     const TraceRow& row = alone.rows.front();
     PromptBuilder builder(alone, words, options);
-    TellTale made{std::string(builder.room_of(row), '\0'), builder.words_of(row)};
+    TellTale made{std::string(builder.room_of(row), '\0'), builder.words_of(row), !recorded};
     PromptCursor cursor = builder.begin(row);
     while (!builder.fill(cursor, made.prompt.data(), tokens_a_slice)) {
     }

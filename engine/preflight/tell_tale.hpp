@@ -15,6 +15,7 @@ namespace driftless {
 struct TellTale {
     std::string prompt;       ///< as it stands in a body
     std::uint64_t words = 0;  ///< tokens of it, without the server's own
+    bool is_salted = true;    ///< another salt makes another one
 };
 
 /// `tokens` as the server counts, its own among them. `options` are those of the rows' prompts.

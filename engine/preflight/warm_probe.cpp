@@ -14,6 +14,8 @@ namespace {
 /// vLLM's, which needs VLLM_SERVER_DEV_MODE=1, and SGLang's.
 constexpr std::array<std::string_view, 2> reset_paths{"/reset_prefix_cache", "/flush_cache"};
 
+constexpr const char* salt_instead = "; use --cache-salt random instead";
+
 bool is_absent(int status) {
     return status == 404 || status == 405 || status == 501;
 }
@@ -68,9 +70,10 @@ Task<void> WarmProbe::reset_job() {
     if (state_.state == CacheState::unknown) {
         (void)fail("it cannot be checked: " + state_.why +
                    (context_.findings.has_cached_tokens
-                        ? "; use --cache-salt random instead"
+                        ? ""
                         : "; have the server report them (vLLM: --enable-prompt-tokens-details, "
-                          "SGLang: --enable-cache-report), or use --cache-salt random instead"));
+                          "SGLang: --enable-cache-report)") +
+                   (tell_tale_.is_salted ? salt_instead : ""));
     } else {
         ok_ = co_await prove(state_);
     }
@@ -166,16 +169,16 @@ Task<WarmProbe::Emptied> WarmProbe::empty(std::string& path) {
             (void)fail(
                 "POST " + asker.printable_words(path) +
                 (answered ? " was answered " + std::to_string(status) : " failed: " + asker.why()) +
-                (words.empty() ? "" : " (" + words + ")") +
-                "; wait until the server is idle, or use --cache-salt random instead");
+                (words.empty() ? "" : " (" + words + ")") + "; wait until the server is idle" +
+                (tell_tale_.is_salted ? salt_instead : ""));
             co_return is_passing(status) ? Emptied::not_yet : Emptied::cannot;
         }
         co_return Emptied::yes;
     }
-    (void)fail(
-        "the server has neither POST /reset_prefix_cache (vLLM: start it with "
-        "VLLM_SERVER_DEV_MODE=1) nor POST /flush_cache (SGLang); use --cache-salt random instead, "
-        "or restart the server");
+    (void)fail(std::string("the server has neither POST /reset_prefix_cache (vLLM: start it with "
+                           "VLLM_SERVER_DEV_MODE=1) nor POST /flush_cache (SGLang)") +
+               (tell_tale_.is_salted ? salt_instead : "") +
+               (tell_tale_.is_salted ? ", or restart the server" : "; restart the server instead"));
     co_return Emptied::cannot;
 }
 

@@ -128,7 +128,7 @@ void fill_sending(Record& record, const RowState& state, const AssemblerConfig& 
     }
 }
 
-/// Best source first; what was counted from a damaged stream is the number of its chunks.
+/// Best source first. Of an answer that lost a part in the event ring nothing is counted.
 void fill_token_counts(Record& record, const RowState& state, bool lost) {
     const AnswerState& answer = state.answer;
     record.prompt_tokens = known(answer.prompt_tokens);
@@ -137,15 +137,15 @@ void fill_token_counts(Record& record, const RowState& state, bool lost) {
             *record.prompt_tokens - static_cast<std::int64_t>(*record.input_length);
     }
     record.cached_tokens = known(answer.cached_tokens);
-    if (state.body != BodyKind::stream) {
+    if (state.body != BodyKind::stream || lost) {
         return;
     }
     const bool has_chunks = answer.chunks() > 0;
-    if (!lost && answer.is_counted()) {
+    if (answer.is_counted()) {
         record.output_tokens = answer.completion_tokens;
         record.tokens_source =
             answer.usage_is_final ? TokensSource::usage : TokensSource::continuous;
-    } else if (!lost && has_chunks && answer.ids_on_all) {
+    } else if (has_chunks && answer.ids_on_all) {
         record.output_tokens = answer.ids_sum;
         record.tokens_source = TokensSource::ids;
     } else if (!answer.is_whole) {
@@ -156,7 +156,7 @@ void fill_token_counts(Record& record, const RowState& state, bool lost) {
 }
 
 /// Moves the arrays into the record; the record's old ones go back to be reused.
-void fill_chunks(Record& record, RowState& state) {
+void fill_chunks(Record& record, RowState& state, bool lost) {
     std::swap(record.chunk_ns, state.answer.chunk_stamps);
     std::swap(record.chunk_tokens, state.answer.chunk_tokens);
     state.answer.close_kinds();
@@ -166,7 +166,7 @@ void fill_chunks(Record& record, RowState& state) {
     for (std::int64_t& stamp : record.chunk_ns) {
         stamp -= fired_ns;
     }
-    if (record.chunk_tokens.size() == count) {
+    if (record.chunk_tokens.size() == count && !lost) {
         record.chunk_tokens_known = true;
     } else if (record.tokens_source == TokensSource::usage &&
                record.output_tokens == static_cast<std::int64_t>(count)) {
@@ -198,7 +198,7 @@ void fill_answer(Record& record, const RowState& state, const EndInfo& end,
     const bool lost = lost_bytes(state, end);
     fill_token_counts(record, state, lost);
     // Tokens that came at one instant, in one chunk or one read, tell nothing of the time between.
-    if (record.output_tokens.value_or(0) > 1 && record.first_token_ns &&
+    if (counts_output(record) && *record.output_tokens > 1 && record.first_token_ns &&
         record.first_token_ns != record.last_token_ns) {
         record.tpot_ns = static_cast<double>(*record.last_token_ns - *record.first_token_ns) /
                          static_cast<double>(*record.output_tokens - 1);
@@ -240,7 +240,7 @@ void fill_texts(Record& record, const RowState& state, const EndInfo& end,
 /// Where the run decides the order: of requests that have left.
 void fill_forecast(Record& record, const RowState& state, const AssemblerConfig& config) {
     const TraceRow& row = config.trace->rows[state.due.row];
-    if (state.expected && (row.ids_count > 0 || config.trace->body_of(row).empty())) {
+    if (state.expected && config.trace->foretells_hits(row)) {
         record.expected_cached_tokens = state.expected->tokens;
         record.expected_cached_server = state.expected->server;
     }
@@ -269,7 +269,7 @@ void fill_record(Record& record, RowState& state, const Event& end, const Assemb
     fill_sending(record, state, config, time_zero_ns);
     fill_answer(record, state, end.end, time_zero_ns);
     record.outcome = outcome_of(record, state, end.end, config);
-    fill_chunks(record, state);
+    fill_chunks(record, state, lost_bytes(state, end.end));
     CHECK(state.answer.chunks() == 0);  // they are the record's now
     record.has_chunks = config.chunks && record.fired_ns.has_value();
     if (end.end.outcome == Outcome::ok) {

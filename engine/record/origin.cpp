@@ -60,8 +60,7 @@ void fill_origin(Record& record, const Due& due, std::uint32_t number,
     }
     record.input_length = length_of(row.input_length);
     record.output_length = length_of(asked_tokens(due, row));
-    const bool in_blocks = row.ids_count > 0 || config.trace->body_of(row).empty();
-    if (in_blocks && !config.forecast.in_run_order) {
+    if (config.trace->foretells_hits(row) && !config.forecast.in_run_order) {
         record.expected_cached_tokens =
             config.plan->rows[due.request % config.plan->rows.size()].expected_cached_tokens;
         const std::vector<std::uint32_t>& by_server =

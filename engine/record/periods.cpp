@@ -141,7 +141,11 @@ void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
     sums.input_tokens += input;
     sums.input_tokens_corrected += input;
     sums.output_tokens += output;
-    sums.output_tokens_corrected += output;
+    if (sums.output_tokens_corrected && (counts_output(record) || !record.first_token_ns)) {
+        *sums.output_tokens_corrected += output;
+    } else {
+        sums.output_tokens_corrected.reset();
+    }
     const bool is_ok = record.outcome == Outcome::ok;
     if (is_ok && record.tpot_ns) {
         open.tpot.add(std::llround(*record.tpot_ns));
@@ -150,7 +154,7 @@ void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
         open.e2e.add(*record.e2e_ns);
     }
     add_goodput(open, record);
-    add_cached(sums, record);
+    add_cached(open, record);
     if (stop_) {
         stop_->ended(record);
     }
@@ -158,20 +162,22 @@ void Periods::ended(const Due& due, std::int64_t stamp_ns, const Record& record,
 
 void Periods::add_goodput(Open& open, const Record& record) const {
     const std::optional<std::size_t> rule = rule_of(rules_.goodput, record);
-    const GoodputLimits limits = rule ? rules_.goodput[*rule].limits : GoodputLimits();
-    const bool is_abandoned = record.outcome == Outcome::abandoned;
-    if (!rule || (is_abandoned && is_undecided(limits, record))) {
+    const std::optional<bool> good =
+        rule ? is_good(rules_.goodput[*rule].limits, record) : std::nullopt;
+    if (!good) {
         ++open.undecided;
-    } else if (record.outcome == Outcome::ok && meets(limits, record)) {
+    } else if (*good) {
         open.sums.good = open.sums.good.value_or(0) + 1;
     }
 }
 
-void Periods::add_cached(Period& sums, const Record& record) const {
+void Periods::add_cached(Open& open, const Record& record) const {
+    Period& sums = open.sums;
     add_known(sums.expected_cached_tokens, record.expected_cached_tokens);
     add_known(sums.cached_tokens, record.cached_tokens);
     if (record.cached_tokens) {
         add_known(sums.expected_cached_tokens_reported, record.expected_cached_tokens);
+        open.has_unforetold = open.has_unforetold || !record.expected_cached_tokens;
     }
 }
 
@@ -214,6 +220,9 @@ void Periods::close_older(std::int64_t end_ns, bool is_last) {
     if (trees_) {
         const std::int64_t live = is_last || is_drain(end_ns) ? flying_ : live_;
         sums.live_trees = static_cast<std::uint64_t>(std::max<std::int64_t>(0, live));
+    }
+    if (open.has_unforetold) {
+        sums.expected_cached_tokens_reported.reset();  // cached_tokens is of more requests
     }
     if (has_users_) {
         sums.users_added = sums.users_added.value_or(0);

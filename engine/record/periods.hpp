@@ -77,7 +77,8 @@ class Periods {
         Histogram tpot;
         Histogram e2e;
         std::uint64_t landed = 0;     ///< ended, and had been fired
-        std::uint64_t undecided = 0;  ///< no limit of `--goodput` says whether they are good
+        std::uint64_t undecided = 0;  ///< nobody knows whether they are good (`--goodput`)
+        bool has_unforetold = false;  ///< hits were reported that no forecast is known for
         std::int64_t live = 0;        ///< trees more, or less
         std::int64_t flying = 0;
         bool measures = false;  ///< requests of the measurement have left
@@ -94,7 +95,7 @@ class Periods {
     Open& later(std::int64_t stamp_ns);
     void close_until(std::int64_t now_ns);
     void close_older(std::int64_t end_ns, bool is_last);
-    void add_cached(Period& sums, const Record& record) const;
+    void add_cached(Open& open, const Record& record) const;
     void add_goodput(Open& open, const Record& record) const;
     bool is_drain(std::int64_t end_ns) const;
     void look_for_growth(const Open& open);

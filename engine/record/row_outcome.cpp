@@ -32,12 +32,9 @@ Outcome outcome_of_status(int status) {
 
 /// The outcome of a whole answer, by its length.
 Outcome outcome_of_length(const Record& record, const AssemblerConfig& config) {
-    const bool counted =
-        record.tokens_source.has_value() && *record.tokens_source != TokensSource::chunks;
-    if (config.output != OutputRule::exact || !counted || !record.output_length) {
+    if (config.output != OutputRule::exact || !counts_output(record) || !record.output_length) {
         return Outcome::ok;
     }
-    CHECK(record.output_tokens.has_value());
     const std::int64_t asked = *record.output_length;
     return *record.output_tokens < asked   ? Outcome::short_output
            : *record.output_tokens > asked ? Outcome::long_output

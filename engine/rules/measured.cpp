@@ -74,6 +74,9 @@ Measured first_turn_hits(const SummaryFigures& f) {
         return {std::nullopt,
                 turns.trees == 0 ? "no trees" : "the server reports no cached tokens"};
     }
+    if (turns.unforetold > 0) {
+        return {std::nullopt, "hits of recorded text cannot be foretold"};
+    }
     const std::uint64_t possible = turns.expected_tokens + f.template_pre * turns.reported;
     const std::uint64_t beyond = turns.cached_tokens - std::min(possible, turns.cached_tokens);
     return {static_cast<double>(beyond) / static_cast<double>(turns.input_tokens),
@@ -116,6 +119,9 @@ Measured cut_short(Ending ending) {
 Measured mean_output(const SummaryFigures& f) {
     if (f.completed == 0) {
         return {std::nullopt, "no answers"};
+    }
+    if (f.uncounted.outputs > 0) {
+        return {std::nullopt, "the tokens of some answers were not counted"};
     }
     const double mean = static_cast<double>(f.output_tokens) / static_cast<double>(f.completed);
     return {mean, number_text(mean) + " tokens over " + counted(f.completed, "answer", "answers")};
@@ -174,8 +180,10 @@ Measured measure(const Rule& rule, const RuleFacts& facts, const SummaryFigures&
         case Measure::digest:
             return {std::nullopt, digest_text(facts.trace_digest)};
         case Measure::ceiling_hit_rate:
-            return share_of(facts.expected_cached_tokens, facts.input_tokens,
-                            "prompt tokens can hit in an infinite cache");
+            return facts.expected_cached_tokens
+                       ? share_of(*facts.expected_cached_tokens, facts.input_tokens,
+                                  "prompt tokens can hit in an infinite cache")
+                       : Measured{std::nullopt, "hits of recorded text cannot be foretold"};
         case Measure::first_turn_hits:
             return first_turn_hits(f);
         case Measure::ttft_coverage:

@@ -21,8 +21,9 @@ struct RuleFacts {
     std::uint64_t trace_digest = 0;
     std::optional<std::uint64_t> trees;  ///< that users play; unknown without users
     std::uint64_t rows = 0;
-    std::uint64_t input_tokens = 0;            ///< of those rows, once each
-    std::uint64_t expected_cached_tokens = 0;  ///< in an infinite cache that begins empty
+    std::uint64_t input_tokens = 0;  ///< of those rows, once each
+    /// In an infinite cache that begins empty; nothing where a row is recorded text.
+    std::optional<std::uint64_t> expected_cached_tokens;
     std::uint64_t users = 0;
     OptionalNs for_ns;                   ///< `--for`
     OptionalNs measured_from_ns;         ///< begin of the profile phase, from time 0; or not known

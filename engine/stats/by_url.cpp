@@ -55,9 +55,7 @@ void ByUrl::add(const Record& record) {
     if (record.cached_tokens.value_or(0) > 0) {
         one.figures.cached_tokens += static_cast<std::uint64_t>(*record.cached_tokens);
     }
-    if (record.input_length) {
-        one.prompts.add(*record.input_length, record.prompt_tokens);
-    }
+    one.prompts.add(record);
     if (record.outcome == Outcome::ok) {
         ++one.figures.completed;
     } else if (is_failure(record.outcome) && record.outcome != Outcome::not_sent &&

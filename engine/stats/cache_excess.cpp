@@ -14,6 +14,7 @@ std::uint32_t clamped(std::uint64_t tokens) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(tokens, 0xFFFFFFFF));
 }
 
+/// Of a record that has one.
 std::uint64_t forecast_of(const Record& record, std::uint64_t template_pre) {
     if (record.expected_cached_server) {
         return static_cast<std::uint64_t>(
@@ -35,9 +36,11 @@ void CacheExcess::add(const Record& record, std::uint64_t template_pre) {
     const std::int64_t seen_ns = record.first_token_ns.value_or(record.ended_ns.value_or(fired_ns));
     // An earlier try, of this run or of a killed one, may have left its own prompt in the cache.
     const bool twice = record.stale_retries > 0 || record.segment > 0;
-    rows_.push_back({record.row, twice ? 0 : clamped(static_cast<std::uint64_t>(cached)),
-                     clamped(forecast_of(record, template_pre) + alike_tokens_max), fired_ns,
-                     seen_ns});
+    // And hits of recorded text are no sign: what an empty cache allows is not known.
+    const bool is_foretold = record.expected_cached_server || record.expected_cached_tokens;
+    rows_.push_back(
+        {record.row, twice || !is_foretold ? 0 : clamped(static_cast<std::uint64_t>(cached)),
+         clamped(forecast_of(record, template_pre) + alike_tokens_max), fired_ns, seen_ns});
 }
 
 std::uint64_t CacheExcess::tokens() const {

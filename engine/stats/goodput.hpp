@@ -13,7 +13,8 @@
 
 namespace driftless {
 
-/// A request is good when it is ok and meets all that are set; a null tpot passes.
+/// A request is good when it is ok and meets all that are set; one without a TPOT, because it has
+/// one token or all of them came at one instant, passes that limit.
 struct GoodputLimits {
     OptionalNs ttft_ns;
     OptionalNs tpot_ns;
@@ -21,10 +22,9 @@ struct GoodputLimits {
     OptionalNs ttft_due_ns = {};  ///< from the due instant: with the time that a cap held the row
     bool set() const { return ttft_ns || tpot_ns || e2e_ns || ttft_due_ns; }
 };
-/// Of a request that is ok.
-bool meets(const GoodputLimits& limits, const Record& record);
-/// Of a request that was abandoned: it had broken none of them by then, so that nobody knows.
-bool is_undecided(const GoodputLimits& limits, const Record& record);
+/// Nothing: nobody knows. It was abandoned before it had broken a limit; or it is ok, its tokens
+/// were not counted, so that it has no TPOT, and it broke no other limit.
+std::optional<bool> is_good(const GoodputLimits& limits, const Record& record);
 
 /// Limits of some rows, or of all that no other rule fits.
 struct GoodputRule {

@@ -1,6 +1,7 @@
 #include "engine/stats/hit_loss.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "proto/core/check.hpp"
 
@@ -40,11 +41,42 @@ struct Prefills {
 
 }  // namespace
 
+std::string hit_loss_text(const HitLossTokens& loss) {
+    if (loss.rows == 0) {
+        return "unknown: no server reported its hits, or none is foretold";
+    }
+    if (loss.lost == 0) {
+        return "none of " + std::to_string(loss.expected) + " expected tokens";
+    }
+    const auto share = [](std::uint64_t part, std::uint64_t whole, const char* form) {
+        char text[32];
+        (void)std::snprintf(text, sizeof text, form,
+                            100.0 * static_cast<double>(part) / static_cast<double>(whole));
+        return std::string(text);
+    };
+    std::string text = std::to_string(loss.lost) + " of " + std::to_string(loss.expected) +
+                       " expected tokens (" +
+                       share(loss.lost, std::max<std::uint64_t>(loss.expected, 1), "%.2f %%") + ")";
+    for (const HitLossCause& cause : hit_loss_causes) {
+        if (loss.*cause.tokens > 0) {
+            text += "; " + share(loss.*cause.tokens, loss.lost, "%.1f %% ") + cause.words;
+        }
+    }
+    if (loss.gained > 0) {
+        text += "; " + std::to_string(loss.gained) +
+                " tokens more were hit than expected: rows of a burst arrived in another order, or "
+                "the cache was warm";
+    }
+    return text;
+}
+
 void HitLoss::add(const Record& record) {
+    const std::uint32_t place = added_++;
     if (!record.fired_ns || !record.ended_ns) {
         return;
     }
     Row row;
+    row.place = place;
     row.fired_ns = *record.fired_ns;
     row.first_token_ns = record.first_token_ns;
     row.ended_ns = *record.ended_ns;
@@ -66,6 +98,7 @@ void HitLoss::add(const Record& record) {
 HitLossTokens HitLoss::tokens() const {
     HitLossTokens sums;
     sums.servers = servers_.size();
+    sums.rows_lost.resize(added_, nullptr);
     std::vector<const Row*> order;
     Prefills prefills;
     for (const Row& row : rows_) {
@@ -95,13 +128,20 @@ HitLossTokens HitLoss::tokens() const {
         sums.gained +=
             static_cast<std::uint64_t>(std::max<std::int64_t>(row->cached - row->expected, 0));
         sums.blocks += static_cast<std::uint64_t>(blocks);
+        const HitLossCause*& most = sums.rows_lost[row->place];
+        most = lost == 0 ? nullptr : hit_loss_causes.data();
         const bool alone = sums.servers == 1 && !prefills.any_at(row->fired_ns);
-        if (turn == nullptr) {
-            (alone ? sums.capacity : sums.unknown) += left;
-        } else if (turn->first_token_ns.value_or(turn->ended_ns) > row->fired_ns) {
-            sums.in_flight += left;
-        } else {
-            (turn->server != row->server ? sums.routing : sums.capacity) += left;
+        const bool in_flight =
+            turn != nullptr && turn->first_token_ns.value_or(turn->ended_ns) > row->fired_ns;
+        const auto cause = turn == nullptr
+                               ? (alone ? &HitLossTokens::capacity : &HitLossTokens::unknown)
+                           : in_flight                   ? &HitLossTokens::in_flight
+                           : turn->server != row->server ? &HitLossTokens::routing
+                                                         : &HitLossTokens::capacity;
+        sums.*cause += left;
+        if (left > static_cast<std::uint64_t>(blocks)) {
+            most = std::find_if(hit_loss_causes.begin(), hit_loss_causes.end(),
+                                [cause](const HitLossCause& one) { return one.tokens == cause; });
         }
     }
     CHECK(sums.lost == sums.blocks + sums.in_flight + sums.routing + sums.capacity + sums.unknown);

@@ -13,6 +13,7 @@
 ///   it is capacity all the same.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -21,6 +22,8 @@
 #include "proto/record/record.hpp"
 
 namespace driftless {
+
+struct HitLossCause;
 
 struct HitLossTokens {
     std::uint64_t rows = 0;      ///< that reported their hits, with a forecast
@@ -33,7 +36,26 @@ struct HitLossTokens {
     std::uint64_t capacity = 0;
     std::uint64_t unknown = 0;
     std::uint64_t servers = 0;  ///< that answered
+    /// By place of the record, of all that were added: what cost it most hits; null: it lost none.
+    std::vector<const HitLossCause*> rows_lost;
 };
+
+/// A cause, and how every output names it.
+struct HitLossCause {
+    const char* key;
+    const char* words;
+    std::uint64_t HitLossTokens::* tokens;
+};
+inline constexpr std::array hit_loss_causes{
+    HitLossCause{"blocks", "to the server's blocks and template", &HitLossTokens::blocks},
+    HitLossCause{"in_flight", "while the turn before was still in flight",
+                 &HitLossTokens::in_flight},
+    HitLossCause{"routing", "to routing: the turn before went elsewhere", &HitLossTokens::routing},
+    HitLossCause{"capacity", "to capacity: evicted", &HitLossTokens::capacity},
+    HitLossCause{"unknown", "unknown: shared with other sessions", &HitLossTokens::unknown},
+};
+/// The one explanation of lost hits, a line.
+std::string hit_loss_text(const HitLossTokens& loss);
 
 class HitLoss {
   public:
@@ -47,6 +69,7 @@ class HitLoss {
         std::int64_t ended_ns = 0;
         std::uint32_t server = 0;
         std::uint32_t family = 0;  ///< tree or session; `no_family`
+        std::uint32_t place = 0;   ///< of the record, of all that were added
         bool counts = false;       ///< it reported its hits
         std::int64_t expected = 0;
         std::int64_t blocks = 0;  ///< of `expected`, cut off by the server's blocks
@@ -54,6 +77,7 @@ class HitLoss {
     };
     static constexpr std::uint32_t no_family = UINT32_MAX;
 
+    std::uint32_t added_ = 0;
     std::vector<Row> rows_;
     std::unordered_map<std::string, std::uint32_t> servers_;
     std::unordered_map<std::string, std::uint32_t> families_;

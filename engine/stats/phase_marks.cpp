@@ -80,8 +80,8 @@ void PhaseMarks::add_first(const Record& record) {
     first.request = record.request;
     first.input = record.input_length.value_or(0);
     first.cached = record.cached_tokens;
-    first.expected =
-        record.expected_cached_server.value_or(record.expected_cached_tokens.value_or(0));
+    first.expected = record.expected_cached_server ? record.expected_cached_server
+                                                   : record.expected_cached_tokens;
 }
 
 void PhaseMarks::add_tree(const First& first, FirstTurnFigures& turns) {
@@ -90,7 +90,8 @@ void PhaseMarks::add_tree(const First& first, FirstTurnFigures& turns) {
         ++turns.reported;
         turns.input_tokens += first.input;
         turns.cached_tokens += tokens_of(*first.cached);
-        turns.expected_tokens += tokens_of(first.expected);
+        turns.expected_tokens += tokens_of(first.expected.value_or(0));
+        turns.unforetold += first.expected ? 0 : 1;
     }
 }
 

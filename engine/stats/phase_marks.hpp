@@ -23,7 +23,8 @@ struct FirstTurnFigures {
     std::uint64_t reported = 0;         ///< of those: the server says how many tokens were cached
     std::uint64_t input_tokens = 0;     ///< of those that were reported, as all that follows
     std::uint64_t cached_tokens = 0;    ///< as reported
-    std::uint64_t expected_tokens = 0;  ///< hits that an empty cache allows
+    std::uint64_t expected_tokens = 0;  ///< hits that an empty cache allows, but for ..
+    std::uint64_t unforetold = 0;       ///< .. those of which nobody knows (recorded text)
 };
 
 struct PhaseFigures {
@@ -49,7 +50,7 @@ class PhaseMarks {
         std::uint32_t input = 0;
         bool is_known = false;
         std::optional<std::int64_t> cached;
-        std::int64_t expected = 0;
+        std::optional<std::int64_t> expected;
     };
 
     void add_first(const Record& record);

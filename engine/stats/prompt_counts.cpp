@@ -31,11 +31,22 @@ const char* name_of(PromptCause cause) {
             return "short_rows";
         case PromptCause::mixed:
             return "mixed";
+        case PromptCause::recorded_text:
+            return "recorded_text";
     }
     return "unknown";
 }
 
-void PromptCounts::add(std::uint32_t input_length, std::optional<std::int64_t> counted) {
+// A row that was sent without a forecast of its hits is recorded text.
+void PromptCounts::add(const Record& record) {
+    if (record.input_length && record.fired_ns) {
+        add(*record.input_length, record.prompt_tokens, !record.expected_cached_tokens);
+        sums_.lost += !record.prompt_tokens && lost_in_client(record) ? 1 : 0;
+    }
+}
+
+void PromptCounts::add(std::uint32_t input_length, std::optional<std::int64_t> counted,
+                       bool is_recorded_text) {
     if (!counted.has_value()) {
         ++sums_.unknown;
         return;
@@ -45,7 +56,13 @@ void PromptCounts::add(std::uint32_t input_length, std::optional<std::int64_t> c
     if (std::abs(off) > std::abs(sums_.largest_off)) {
         sums_.largest_off = off;
     }
-    if (input_length > std::uint64_t{overhead_.pre} + overhead_.post) {
+    if (is_recorded_text && off != 0) {
+        text_off_min_ = sums_.text_off == 0 ? off : std::min(text_off_min_, off);
+        text_off_max_ = sums_.text_off == 0 ? off : std::max(text_off_max_, off);
+        ++sums_.text_off;
+    } else if (is_recorded_text) {
+        return;
+    } else if (input_length > std::uint64_t{overhead_.pre} + overhead_.post) {
         add_long(input_length, off);
     } else {
         sums_.short_off += off == 0 ? 0 : 1;
@@ -57,7 +74,7 @@ void PromptCounts::add_long(std::int64_t length, std::int64_t off) {
     off_max_ = rows_ == 0 ? off : std::max(off_max_, off);
     ++rows_;
     rows_off_ += off == 0 ? 0 : 1;
-    CHECK(rows_off_ <= rows_ && rows_off_ <= sums_.off);
+    CHECK(rows_off_ <= rows_ && rows_off_ + sums_.text_off <= sums_.off);
     const double count = static_cast<double>(rows_);
     const double length_step = static_cast<double>(length) - mean_length_;
     const double off_step = static_cast<double>(off) - mean_off_;
@@ -80,6 +97,9 @@ bool PromptCounts::grows() const {
 PromptCause PromptCounts::cause() const {
     if (sums_.off == 0) {
         return PromptCause::none;
+    }
+    if (sums_.text_off == sums_.off) {
+        return PromptCause::recorded_text;
     }
     if (rows_off_ == 0) {
         return PromptCause::short_rows;
@@ -138,6 +158,13 @@ std::string PromptCounts::explain(PromptCause cause) const {
                           "every prompt, and cannot be made that short",
                           counted(sums_.short_off, "row", "rows").c_str(),
                           static_cast<long long>(assumed));
+            break;
+        case PromptCause::recorded_text:
+            std::snprintf(text, sizeof(text),
+                          "recorded text is sent as it is, and the server, with its template, "
+                          "counts %+lld to %+lld tokens beside what was recorded",
+                          static_cast<long long>(text_off_min_),
+                          static_cast<long long>(text_off_max_));
             break;
         case PromptCause::mixed:
             std::snprintf(text, sizeof(text),

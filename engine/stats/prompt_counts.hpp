@@ -11,6 +11,7 @@
 #include <string>
 
 #include "engine/prompt/overhead.hpp"
+#include "proto/record/record.hpp"
 
 namespace driftless {
 
@@ -18,17 +19,20 @@ enum class PromptCause : std::uint8_t {
     none,      ///< no row is off
     overhead,  ///< the same difference everywhere: template or BOS counted wrongly
     words,     ///< it grows with the length, or is below any template: words are not one token each
-    short_rows,  ///< only rows that are recorded shorter than the template is
-    mixed,       ///< neither
+    short_rows,     ///< only rows that are recorded shorter than the template is
+    mixed,          ///< neither
+    recorded_text,  ///< only rows of recorded text, which is sent as it is
 };
 const char* name_of(PromptCause cause);
 
 struct PromptFigures {
     std::uint64_t exact = 0;  ///< the server counted what was recorded
     std::uint64_t off = 0;
-    std::uint64_t unknown = 0;     ///< they were sent, and the server did not say
+    std::uint64_t unknown = 0;     ///< they were sent, and no count of the server is known
+    std::uint64_t lost = 0;        ///< of those: this client lost a part of the answer
     std::int64_t largest_off = 0;  ///< largest difference, server minus recorded, by size
     std::uint64_t short_off = 0;   ///< of those off: recorded no longer than the template
+    std::uint64_t text_off = 0;    ///< of those off: recorded text
     PromptCause cause = PromptCause::none;
     std::string explanation;  ///< one line for people, with the remedy; empty for `none`
 };
@@ -37,8 +41,12 @@ class PromptCounts {
   public:
     explicit PromptCounts(Overhead overhead = {}) : overhead_(overhead) {}
 
-    /// One row: tokens as recorded and as the server counted them.
-    void add(std::uint32_t input_length, std::optional<std::int64_t> counted);
+    /// A row that was sent, and whose length is recorded; else nothing.
+    void add(const Record& record);
+    /// One row: tokens as recorded and as the server counted them. No words can be added to
+    /// recorded text, nor taken from it.
+    void add(std::uint32_t input_length, std::optional<std::int64_t> counted,
+             bool is_recorded_text = false);
 
     PromptFigures figures() const;
 
@@ -56,6 +64,8 @@ class PromptCounts {
     std::uint64_t rows_off_ = 0;
     std::int64_t off_min_ = 0;
     std::int64_t off_max_ = 0;
+    std::int64_t text_off_min_ = 0;
+    std::int64_t text_off_max_ = 0;
     // Moments about the running means (Welford), of length and difference.
     double mean_length_ = 0;
     double mean_off_ = 0;

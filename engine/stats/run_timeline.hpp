@@ -29,8 +29,8 @@ struct RunTimelineFigures {
     /// Rows with fired_ns <= t < ended_ns, at most; a row without an end was open until its segment
     /// died. (Records of schema 1 have no ended_ns: done_ns stands in.)
     std::uint64_t max_concurrent_requests = 0;
-    /// Output tokens of a second of a segment, from time 0, at most; a chunk without a count is one
-    /// token. Unknown where chunks of a row are not known.
+    /// Output tokens of a second of a segment, from time 0, at most. Unknown where chunks of a row
+    /// are not known, or those of a whole answer not counted; of others each is one token.
     std::optional<std::uint64_t> max_output_tokens_per_s;
     /// Requests a second, from the first fire to the last. Unknown of fewer than two instants, and
     /// of several segments.
@@ -63,6 +63,7 @@ class RunTimeline {
 
     std::map<std::uint64_t, Segment> segments_;  ///< shard, if it is a later one, and segment
     std::uint64_t rows_without_chunks_ = 0;
+    bool has_uncounted_chunks_ = false;  ///< some whole answer has chunks of unknown tokens
     bool has_unstamped_tokens_ = false;  ///< some answer had tokens and no chunk (--no-stream)
 };
 

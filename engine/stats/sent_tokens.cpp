@@ -26,8 +26,7 @@ void SentTokens::add(const Record& record) {
     generated_.least += output;
     generated_.most += tries * output;
     prompts_unknown_ += record.prompt_tokens ? 0 : 1;
-    const bool counted = record.output_tokens && record.tokens_source != TokensSource::chunks;
-    outputs_unknown_ += counted ? 0 : 1;
+    outputs_unknown_ += counts_output(record) ? 0 : 1;
 }
 
 }  // namespace driftless

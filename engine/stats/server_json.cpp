@@ -56,7 +56,9 @@ void write_energy(JsonWriter& json, const ServerTotals& totals, const EnergyDivi
     write_number(json, "joules_per_input_token", per(joules, divisors.input_tokens));
     write_number(json, "joules_per_output_token", per(joules, divisors.output_tokens));
     write_number(json, "joules_per_token",
-                 per(joules, divisors.input_tokens + divisors.output_tokens));
+                 divisors.input_tokens == 0 || divisors.output_tokens == 0
+                     ? std::nullopt
+                     : per(joules, divisors.input_tokens + divisors.output_tokens));
     write_number(json, "joules_per_tree", per(joules, divisors.finished_trees));
     json.end_object();
 }

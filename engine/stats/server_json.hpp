@@ -10,7 +10,7 @@
 
 namespace driftless {
 
-/// What energy is divided by: requests that are ok, and their tokens.
+/// What energy is divided by: requests that are ok, and their tokens; 0 of what is not known.
 struct EnergyDivisors {
     std::uint64_t requests = 0;
     std::uint64_t input_tokens = 0;

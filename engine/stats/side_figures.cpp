@@ -40,6 +40,7 @@ void BySide::add_one(One& one, const Record& record) {
     }
     if (record.cached_tokens) {
         ++figures.cache_rows;
+        figures.cache_rows_unforetold += record.expected_cached_tokens ? 0 : 1;
         figures.expected_cached_tokens += count_of(record.expected_cached_tokens);
         figures.cached_tokens += count_of(record.cached_tokens);
     }

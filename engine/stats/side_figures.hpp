@@ -29,8 +29,9 @@ struct OneSideFigures {
     Distribution e2e;                          ///< ns
     Distribution drift;                        ///< ns, but for requests that the user had held back
     std::uint64_t cache_rows = 0;              ///< that reported their hits
-    std::uint64_t expected_cached_tokens = 0;  ///< of those
-    std::uint64_t cached_tokens = 0;           ///< of those
+    std::uint64_t expected_cached_tokens = 0;  ///< of those, where all are foretold
+    std::uint64_t cache_rows_unforetold = 0;
+    std::uint64_t cached_tokens = 0;  ///< of those
 };
 
 /// Rows whose requests to both sides have a TTFT; ns, b less a.

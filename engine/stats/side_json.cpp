@@ -41,7 +41,9 @@ void write_side(JsonWriter& json, std::string_view key, const OneSideFigures& si
     write_distribution(json, "e2el_ms", side.e2e, ns_per_ms);
     write_distribution(json, "drift_ns", side.drift, 1);
     json.key("cache_rows").unsigned_integer(side.cache_rows);
-    json.key("expected_cached_tokens").unsigned_integer(side.expected_cached_tokens);
+    json.key("expected_cached_tokens");
+    side.cache_rows_unforetold == 0 ? json.unsigned_integer(side.expected_cached_tokens)
+                                    : json.null();
     json.key("cached_tokens").unsigned_integer(side.cached_tokens);
     json.end_object();
 }

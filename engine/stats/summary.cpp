@@ -119,7 +119,7 @@ void Summary::add_taints(const Record& record) {
     const bool resent = record.retransmits.value_or(0) > 0;
     f.tainted_retransmitted += has(taint_retransmitted) && resent ? 1 : 0;
     f.tainted_unacknowledged += has(taint_retransmitted) && !resent ? 1 : 0;
-    f.tainted_lost += has(taint_payload_dropped) || has(taint_entries_dropped) ? 1 : 0;
+    f.tainted_lost += lost_in_client(record) ? 1 : 0;
 }
 
 /// A row that no rule is for is neither good nor bad.
@@ -133,16 +133,15 @@ void Summary::add_goodput(const Record& record) {
         f.abandoned.undecided += is_abandoned ? 1 : 0;
         return;
     }
-    const GoodputLimits& limits = f.goodput_rules[*rule].limits;
-    GoodputCount& count = f.goodput_counts[*rule];
-    if (is_abandoned && is_undecided(limits, record)) {
-        ++f.abandoned.undecided;
+    const std::optional<bool> good = is_good(f.goodput_rules[*rule].limits, record);
+    if (!good) {
+        ++(is_abandoned ? f.abandoned.undecided : f.uncounted.goodput);
         return;
     }
-    const bool is_good = is_ok && meets(limits, record);
+    GoodputCount& count = f.goodput_counts[*rule];
     ++count.decided;
-    count.good += is_good ? 1 : 0;
-    f.good += is_good ? 1 : 0;
+    count.good += *good ? 1 : 0;
+    f.good += *good ? 1 : 0;
 }
 
 void LiveSums::add(const Record& record) {
@@ -178,13 +177,18 @@ void Summary::add_sending(const Record& record) {
 /// Cache hits and prompt lengths, of all rows whose server said something.
 void Summary::add_prompt(const Record& record) {
     SummaryFigures& f = figures_;
+    const bool is_foretold = record.expected_cached_tokens.has_value();
     const std::uint64_t expected = count_of(record.expected_cached_tokens.value_or(0));
     f.expected_cached_tokens += expected;
+    f.rows_unforetold += is_foretold ? 0 : 1;
+    f.rows_in_words += record.fired_ns && !is_foretold ? 1 : 0;
     (record.side == Side::b ? against_excess_ : cache_excess_).add(record, f.template_pre);
     if (record.cached_tokens.has_value()) {
         ++f.cache_rows_reported;
         f.cached_tokens += count_of(*record.cached_tokens);
         f.expected_cached_tokens_reported += expected;
+        f.cache_rows_unforetold += is_foretold ? 0 : 1;
+        f.cached_tokens_unforetold += is_foretold ? 0 : count_of(*record.cached_tokens);
         f.cache_rows_equal += record.cached_tokens == record.expected_cached_tokens ? 1 : 0;
         if (record.expected_cached_server.has_value()) {
             ++f.server_cache_rows;
@@ -193,22 +197,19 @@ void Summary::add_prompt(const Record& record) {
                 record.cached_tokens == record.expected_cached_server ? 1 : 0;
         }
         CHECK(f.cache_rows_equal <= f.cache_rows_reported);
-        f.cache_rows_above += count_of(*record.cached_tokens) > expected + f.template_pre ? 1 : 0;
+        const bool is_above = count_of(*record.cached_tokens) > expected + f.template_pre;
+        f.cache_rows_above += is_foretold && is_above ? 1 : 0;
     }
-    if (record.input_length && record.fired_ns) {
-        prompts_.add(*record.input_length, record.prompt_tokens);
-    }
+    prompts_.add(record);
 }
 
-/// Whole answers by their length. Chunks are a lower bound and count nothing.
+/// Whole answers by their length.
 void Summary::add_output(const Record& record) {
     if (!is_whole(record.outcome)) {
         return;
     }
     SummaryFigures& f = figures_;
-    const bool counted = record.output_tokens && record.output_length &&
-                         record.tokens_source != TokensSource::chunks;
-    if (!counted) {
+    if (!counts_output(record) || !record.output_length) {
         ++f.outputs_unknown;
         f.outputs_unrecorded += record.output_length ? 0 : 1;
         return;
@@ -226,9 +227,13 @@ void Summary::add_ok(const Record& record) {
         count_of(record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
     f.output_tokens += count_of(record.output_tokens.value_or(0));
     add_known(e2e_, record.e2e_ns);
+    const bool is_counted = counts_output(record);
+    f.uncounted.inputs += record.prompt_tokens || record.input_length ? 0 : 1;
+    f.uncounted.outputs += is_counted ? 0 : 1;
+    f.uncounted.lost += !is_counted && lost_in_client(record) ? 1 : 0;
     if (record.tpot_ns.has_value()) {
         tpot_.add(*record.tpot_ns);
-    } else if (record.output_tokens.value_or(0) > 1) {
+    } else if (is_counted && *record.output_tokens > 1) {
         ++f.tpot_unknown;
     }
     add_gaps(record);
@@ -280,9 +285,13 @@ SummaryFigures Summary::figures() const {
         return f.duration_ns > 0 ? static_cast<double>(count) / seconds : 0.0;
     };
     f.request_throughput = rate(f.completed);
-    f.output_throughput = rate(f.output_tokens);
-    f.total_token_throughput = rate(f.input_tokens + f.output_tokens);
-    if (f.judges_goodput()) {
+    if (f.uncounted.outputs == 0) {
+        f.output_throughput = rate(f.output_tokens);
+    }
+    if (f.uncounted.outputs == 0 && f.uncounted.inputs == 0) {
+        f.total_token_throughput = rate(f.input_tokens + f.output_tokens);
+    }
+    if (f.judges_goodput() && f.uncounted.goodput == 0) {
         f.request_goodput = rate(f.good);
     }
     f.urls = by_url_.figures();

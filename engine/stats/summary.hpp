@@ -72,7 +72,9 @@ namespace driftless {
 /// 20: `sides`.
 /// 21: `engines` of `client`.
 /// 22: `not_reported`, `shards`.
-inline constexpr int summary_schema = 22;
+/// 23: `rows_compared` and `cached_tokens_compared` of `cache`; what was 0 because nobody knows it
+///     is null (hits of recorded text, tokens that nobody counted).
+inline constexpr int summary_schema = 23;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -109,6 +111,14 @@ struct ShardRole {
     bool forecast_apart = false;
 };
 
+/// Rows that are ok, and of which something was not counted: the sums over them are lower bounds.
+struct UncountedRows {
+    std::uint64_t inputs = 0;   ///< prompts that are neither recorded nor reported in tokens
+    std::uint64_t outputs = 0;  ///< the server counts no tokens, or the answer was lost in part
+    std::uint64_t lost = 0;     ///< of those: in this client's own event ring
+    std::uint64_t goodput = 0;  ///< no TPOT to hold against a limit, and no other limit broken
+};
+
 /// All that a summary says, as plain numbers. Rates are per second of `duration_ns`, 0 where that
 /// is 0.
 struct SummaryFigures {
@@ -134,18 +144,21 @@ struct SummaryFigures {
 
     RunTimelineFigures timeline;
     std::int64_t duration_ns = 0;  ///< the timeline's: what rates are per second of
-    /// Of rows that are ok: as the server counted, else as recorded.
+    /// Of rows that are ok: as the server counted, else as recorded. At least, where some are
+    /// `uncounted`.
     std::uint64_t input_tokens = 0;
-    std::uint64_t output_tokens = 0;      ///< of rows that are ok
-    std::uint64_t output_tokens_all = 0;  ///< of all rows
+    std::uint64_t output_tokens = 0;      ///< of rows that are ok; the same
+    std::uint64_t output_tokens_all = 0;  ///< of all rows, at least: a chunk counts as one token
+    UncountedRows uncounted;
     double request_throughput = 0;
-    double output_throughput = 0;
-    double total_token_throughput = 0;
+    std::optional<double> output_throughput;  ///< nothing where some are `uncounted`
+    std::optional<double> total_token_throughput;
 
     GoodputRules goodput_rules;
     std::vector<GoodputCount> goodput_counts;  ///< [goodput_rules]
     std::uint64_t good = 0;                    ///< of all of them; without rules, what is ok
-    std::optional<double> request_goodput;     ///< null without `--goodput`
+    /// Null without `--goodput`, and where rows could not be judged (UncountedRows::goodput).
+    std::optional<double> request_goodput;
 
     // ns
     Distribution ttft;
@@ -158,10 +171,15 @@ struct SummaryFigures {
     std::uint64_t drift_left_out = 0;     ///< rows held back by `--max-inflight`
     std::uint64_t itl_rows_left_out = 0;  ///< ok rows whose chunks have no token counts
 
-    std::uint64_t expected_cached_tokens = 0;           ///< all rows
-    std::uint64_t expected_cached_tokens_reported = 0;  ///< rows that reported theirs
+    std::uint64_t expected_cached_tokens = 0;           ///< rows with a forecast
+    std::uint64_t expected_cached_tokens_reported = 0;  ///< of those that reported theirs
     std::uint64_t cached_tokens = 0;                    ///< as reported
     std::uint64_t cache_rows_reported = 0;
+    std::uint64_t rows_unforetold = 0;  ///< without a forecast of their hits: unsent, or ..
+    std::uint64_t rows_in_words = 0;    ///< .. sent as recorded text
+    // Of rows that reported and have no forecast.
+    std::uint64_t cache_rows_unforetold = 0;
+    std::uint64_t cached_tokens_unforetold = 0;
     std::uint64_t cache_rows_equal = 0;  ///< reported what was expected
     std::uint64_t cache_rows_above = 0;  ///< reported more
     ShardRole shard_role;
@@ -228,6 +246,17 @@ struct SummaryFigures {
     }
     /// Those whose clients have waited for the end: of abandoned ones nobody knows it.
     std::uint64_t ended_sent() const { return answered() + failed_sent(); }
+    /// Rows that reported their hits, and whose forecast is known; and their hits.
+    std::uint64_t cache_rows_compared() const {
+        return cache_rows_reported - cache_rows_unforetold;
+    }
+    std::uint64_t cached_tokens_compared() const {
+        return cached_tokens - cached_tokens_unforetold;
+    }
+    /// Whether the hits of some row are forecast.
+    bool foretells_hits() const { return rows_unforetold == 0 || rows_unforetold < rows; }
+    /// Salt, seed and overhead change nothing: what was sent is recorded text.
+    bool is_recorded_text() const { return rows_in_words > 0 && !foretells_hits(); }
     bool judges_goodput() const { return !goodput_rules.empty(); }
     /// Rows of which is known whether they are good (`--goodput`), or that had no chance to be.
     std::uint64_t decided() const {

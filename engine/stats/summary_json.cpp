@@ -22,6 +22,11 @@ void write_count(JsonWriter& json, std::string_view key, std::uint64_t count) {
     json.key(key).unsigned_integer(count);
 }
 
+void write_known(JsonWriter& json, std::string_view key, bool is_known, std::uint64_t count) {
+    json.key(key);
+    is_known ? json.unsigned_integer(count) : json.null();
+}
+
 /// A number of a distribution: null where nothing was measured.
 void write_of(JsonWriter& json, const std::string& key, const Distribution& d, double value) {
     json.key(key);
@@ -99,13 +104,15 @@ void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     json.key("duration").number(static_cast<double>(f.duration_ns) / 1e9);
     write_count(json, "completed", f.completed);
     write_count(json, "failed", f.failed);
-    write_count(json, "total_input_tokens", f.input_tokens);
-    write_count(json, "total_output_tokens", f.output_tokens);
+    write_known(json, "total_input_tokens", f.uncounted.inputs == 0, f.input_tokens);
+    write_known(json, "total_output_tokens", f.uncounted.outputs == 0, f.output_tokens);
     json.key("request_throughput").number(f.request_throughput);
     json.key("request_goodput");
     f.request_goodput ? json.number(*f.request_goodput) : json.null();
-    json.key("output_throughput").number(f.output_throughput);
-    json.key("total_token_throughput").number(f.total_token_throughput);
+    json.key("output_throughput");
+    f.output_throughput ? json.number(*f.output_throughput) : json.null();
+    json.key("total_token_throughput");
+    f.total_token_throughput ? json.number(*f.total_token_throughput) : json.null();
     json.key("max_output_tokens_per_s");
     f.timeline.max_output_tokens_per_s ? json.unsigned_integer(*f.timeline.max_output_tokens_per_s)
                                        : json.null();
@@ -201,7 +208,7 @@ void write_answers(JsonWriter& json, const SummaryFigures& f) {
     }
     json.end_array();
     write_count(json, "errors_others", f.errors_others);
-    write_count(json, "tpot_unknown", f.tpot_unknown);
+    write_count(json, "tpot_unknown", f.tpot_unknown + f.uncounted.outputs);
 }
 
 /// From the due instant to the wire, by stage, cause and rank; and the way back.
@@ -241,8 +248,9 @@ void write_server_cache(JsonWriter& json, const SummaryFigures& f, const Summary
     json.key("server_block");
     info.server_block ? json.unsigned_integer(*info.server_block) : json.null();
     write_count(json, "server_rows", f.server_cache_rows);
-    write_count(json, "server_rows_equal", f.server_cache_rows_equal);
-    write_count(json, "server_expected_cached_tokens", f.server_cache_expected);
+    const bool is_known = f.server_cache_rows > 0;
+    write_known(json, "server_rows_equal", is_known, f.server_cache_rows_equal);
+    write_known(json, "server_expected_cached_tokens", is_known, f.server_cache_expected);
 }
 
 void write_limits(JsonWriter& json, const GoodputLimits& limits) {
@@ -282,12 +290,16 @@ void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     write_count(json, "itl_rows_left_out", f.itl_rows_left_out);
     json.key("histogram_relative_error").number(Histogram::relative_error);
     json.key("cache").begin_object();
-    write_count(json, "expected_cached_tokens", f.expected_cached_tokens);
+    const bool foretells = f.foretells_hits();
+    write_known(json, "expected_cached_tokens", foretells, f.expected_cached_tokens);
     write_count(json, "rows_reported", f.cache_rows_reported);
-    write_count(json, "expected_cached_tokens_reported", f.expected_cached_tokens_reported);
-    write_count(json, "cached_tokens", f.cached_tokens);
-    write_count(json, "rows_equal", f.cache_rows_equal);
-    write_count(json, "rows_above", f.cache_rows_above);
+    write_known(json, "cached_tokens", f.cache_rows_reported > 0, f.cached_tokens);
+    write_count(json, "rows_compared", f.cache_rows_compared());
+    write_known(json, "cached_tokens_compared", foretells, f.cached_tokens_compared());
+    write_known(json, "expected_cached_tokens_reported", foretells,
+                f.expected_cached_tokens_reported);
+    write_known(json, "rows_equal", foretells, f.cache_rows_equal);
+    write_known(json, "rows_above", foretells, f.cache_rows_above);
     write_server_cache(json, f, info);
     json.end_object();
     write_warm_cache(json, f, info.cache_probe);
@@ -377,7 +389,8 @@ std::string summary_json(const SummaryFigures& figures, const SummaryInfo& info)
     write_info(json, figures, info);
     write_client(json, info.client);
     write_server(json, info.server,
-                 {figures.completed, figures.input_tokens, figures.output_tokens,
+                 {figures.completed, figures.uncounted.inputs > 0 ? 0 : figures.input_tokens,
+                  figures.uncounted.outputs > 0 ? 0 : figures.output_tokens,
                   info.finished_trees.value_or(0)},
                  figures.sent);
     json.end_object();

@@ -56,6 +56,7 @@ void TreeFigures::add(const Record& record) {
         tree.cache_known = tree.cache_known && record.cached_tokens.has_value();
         tree.cached += static_cast<double>(record.cached_tokens.value_or(0));
         tree.computed += prompt - static_cast<double>(record.cached_tokens.value_or(0));
+        tree.output_known = tree.output_known && counts_output(record);
         tree.output += static_cast<double>(record.output_tokens.value_or(0));
     }
 }
@@ -86,7 +87,9 @@ TreeTotals TreeFigures::totals(std::int64_t duration_ns) const {
         answer.add(static_cast<double>(in_flight) / second_ns);
         gap.add(static_cast<double>(lasted - in_flight) / second_ns);
         turns.add(static_cast<double>(tree.whole.size()));
-        output.add(tree.output);
+        if (tree.output_known) {
+            output.add(tree.output);
+        }
         if (tree.cache_known) {
             computed.add(tree.computed);
             cached.add(tree.cached);

@@ -30,7 +30,7 @@ struct TreeTotals {
     Distribution gap_s;       ///< none was
     Distribution computed;    ///< prompt tokens that no cache had, where the server tells
     Distribution cached;
-    Distribution output;
+    Distribution output;  ///< where it was counted
     /// Finished trees per hour of the run; nothing where its time is 0.
     std::optional<double> jobs_per_hour;
     std::optional<double> jobs_per_hour_per_user;
@@ -49,6 +49,7 @@ class TreeFigures {
         std::set<std::uint32_t> not_whole;
         bool failed = false;
         bool cache_known = true;
+        bool output_known = true;
         double computed = 0;
         double cached = 0;
         double output = 0;

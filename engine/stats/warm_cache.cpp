@@ -12,9 +12,12 @@ namespace driftless {
 
 namespace {
 
-/// Shards could not share a salt that each draws by itself.
-const char* remedy_of(ShardRole role) {
-    return role.others_send || role.merged
+/// Shards could not share a salt that each draws by itself; recorded text is the same with any.
+const char* remedy_of(const SummaryFigures& f) {
+    if (f.is_recorded_text()) {
+        return "repeat with --reset-cache, or restart the server";
+    }
+    return f.shard_role.others_send || f.shard_role.merged
                ? "repeat with another --cache-salt WORD, the same for all shards, or restart the "
                  "server"
                : "repeat with --cache-salt random or --reset-cache, or restart the server";
@@ -31,10 +34,11 @@ std::string percent_of(std::uint64_t part, std::uint64_t whole) {
     return percent_text(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-std::string probe_figures(const CacheProbe& probe) {
+std::string probe_figures(const CacheProbe& probe, const SummaryFigures& f) {
     return "before the first row " + std::to_string(probe.cached_tokens) + " of " +
            std::to_string(probe.tokens) +
-           " tokens were cached of a prompt that only an earlier run of this seed and salt sends";
+           " tokens were cached of a prompt that only an earlier run of this " +
+           (f.is_recorded_text() ? "trace" : "seed and salt") + " sends";
 }
 
 }  // namespace
@@ -46,14 +50,15 @@ WarmRows warm_rows(const SummaryFigures& f) {
     if (f.shard_role.others_send || f.shard_role.forecast_apart) {
         return {};
     }
-    const bool blocks_known =
-        f.server_cache_rows > 0 && f.server_cache_rows == f.cache_rows_reported;
+    const std::uint64_t rows = f.cache_rows_compared();
+    const std::uint64_t hits = f.cached_tokens_compared();
+    const bool blocks_known = f.server_cache_rows > 0 && f.server_cache_rows == rows;
     const std::uint64_t expected =
         blocks_known ? f.server_cache_expected : f.expected_cached_tokens_reported;
-    const std::uint64_t shared = blocks_known ? 0 : f.template_pre * f.cache_rows_reported;
+    const std::uint64_t shared = blocks_known ? 0 : f.template_pre * rows;
     const std::uint64_t alike =  // rows above are counted by the trace's blocks
-        alike_tokens_max * (blocks_known ? f.cache_rows_reported : f.cache_rows_above);
-    if (f.cached_tokens <= expected + shared + alike) {
+        alike_tokens_max * (blocks_known ? rows : f.cache_rows_above);
+    if (hits <= expected + shared + alike) {
         if (f.cache_excess == 0) {
             return {};
         }
@@ -61,11 +66,11 @@ WarmRows warm_rows(const SummaryFigures& f) {
                                              " tokens that no earlier row of this run had sent, "
                                              "though in total no more than an empty cache can hit"};
     }
-    const std::uint64_t excess = f.cached_tokens - expected - shared;
+    const std::uint64_t excess = hits - expected - shared;
     const std::string figures =
-        "the server reports " + std::to_string(f.cached_tokens) + " cached tokens, " +
+        "the server reports " + std::to_string(hits) + " cached tokens, " +
         (expected == 0 ? std::string("but an empty cache can hit none")
-                       : percent_of(f.cached_tokens, expected) + " of what an empty cache can hit");
+                       : percent_of(hits, expected) + " of what an empty cache can hit");
     const bool may_be_blocks = !blocks_known && excess < f.cache_rows_above * trace_block_max;
     return {may_be_blocks ? WarmRows::Finding::smaller_blocks_or_warm : WarmRows::Finding::warm,
             figures};
@@ -79,7 +84,7 @@ std::optional<bool> was_warm(const SummaryFigures& figures, const CacheProbe& pr
     if (probe.state == CacheState::cold) {
         return false;
     }
-    const bool rows_tell = figures.cache_rows_reported > 0 && !figures.shard_role.others_send &&
+    const bool rows_tell = figures.cache_rows_compared() > 0 && !figures.shard_role.others_send &&
                            !figures.shard_role.forecast_apart;
     return rows_tell && rows.finding == WarmRows::Finding::nothing ? std::optional(false)
                                                                    : std::nullopt;
@@ -87,14 +92,14 @@ std::optional<bool> was_warm(const SummaryFigures& figures, const CacheProbe& pr
 
 std::string warm_warning(const SummaryFigures& figures, const CacheProbe& probe) {
     const WarmRows rows = warm_rows(figures);
-    const std::string remedy = remedy_of(figures.shard_role);
+    const std::string remedy = remedy_of(figures);
     if (rows.finding == WarmRows::Finding::warm) {
         const bool unexplained =
             probe.state == CacheState::cold;  // the probe saw none of this trace
         return (unexplained ? warm_somehow_text : was_warm_text) + rows.figures + "; " + remedy;
     }
     if (probe.state == CacheState::warm) {
-        return was_warm_text + probe_figures(probe) + "; " + remedy;
+        return was_warm_text + probe_figures(probe, figures) + "; " + remedy;
     }
     if (rows.finding == WarmRows::Finding::nothing) {
         return "";
@@ -111,7 +116,8 @@ std::string warm_reason(const SummaryFigures& figures, const CacheProbe& probe) 
         return "";
     }
     return "the server, not the client: its prefix cache was warm before the first row (" +
-           (probe.state == CacheState::warm ? probe_figures(probe) : warm_rows(figures).figures) +
+           (probe.state == CacheState::warm ? probe_figures(probe, figures)
+                                            : warm_rows(figures).figures) +
            ")";
 }
 
@@ -133,12 +139,12 @@ void write_warm_cache(JsonWriter& json, const SummaryFigures& figures, const Cac
     count("probe_tokens", probe.tokens, asked);
     count("probe_cached_tokens", probe.cached_tokens, asked);
     text("reset", probe.reset);
-    const bool reported = figures.cache_rows_reported > 0;
+    const bool reported = figures.cache_rows_compared() > 0;
     count("excess_tokens", figures.cache_excess, reported);
     count("first_turns", first.reported, true);
     count("first_turn_tokens", first.input_tokens, first.reported > 0);
     count("first_turn_hits", first.cached_tokens, first.reported > 0);
-    count("first_turn_possible", possible, first.reported > 0);
+    count("first_turn_possible", possible, first.reported > 0 && first.unforetold == 0);
     const std::optional<bool> warm = was_warm(figures, probe);
     json.key("warm");
     warm ? json.boolean(*warm) : json.null();

@@ -14,7 +14,7 @@ std::vector<std::string> warnings_of(const SummaryFigures& figures, const Summar
     if (info.merged) {
         warnings = merged_warnings(*info.merged);
     }
-    if (figures.shard_role.forecast_apart && figures.cache_rows_reported > 0) {
+    if (figures.shard_role.forecast_apart && figures.cache_rows_compared() > 0) {
         warnings.emplace_back(
             "expected hits are too few: they are forecast from the rows of each shard alone, and "
             "rows hit what other shards sent, too");

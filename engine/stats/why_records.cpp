@@ -56,7 +56,8 @@ void WhyRecords::add(const Record& record) {
     const double input = record.prompt_tokens ? number_or_unknown(record.prompt_tokens)
                                               : number_or_unknown(record.input_length);
     input_.push_back(input);
-    output_.push_back(number_or_unknown(record.output_tokens));
+    output_.push_back(
+        number_or_unknown(counts_output(record) ? record.output_tokens : std::nullopt));
     const double cached = number_or_unknown(record.cached_tokens);
     const double expected = record.expected_cached_server
                                 ? number_or_unknown(record.expected_cached_server)

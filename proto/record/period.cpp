@@ -39,7 +39,7 @@ void append_period(std::string& out, const Period& period) {
     json.key("input_tokens").integer(period.input_tokens);
     json.key("input_tokens_corrected").integer(period.input_tokens_corrected);
     json.key("output_tokens").integer(period.output_tokens);
-    json.key("output_tokens_corrected").integer(period.output_tokens_corrected);
+    json.key("output_tokens_corrected").optional_integer(period.output_tokens_corrected);
     write_percentiles(json, "ttft", period.ttft);
     write_percentiles(json, "ttft_due", period.ttft_due);
     write_percentiles(json, "tpot", period.tpot);

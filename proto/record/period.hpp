@@ -41,10 +41,12 @@ struct Period {
     std::int64_t input_tokens = 0;
     std::int64_t input_tokens_corrected = 0;  ///< of these, known at the ends only; may be negative
     std::int64_t output_tokens = 0;
-    std::int64_t output_tokens_corrected = 0;  ///< the same
-    PeriodPercentiles ttft;                    ///< of the first tokens
-    PeriodPercentiles ttft_due;                ///< of the first tokens
-    PeriodPercentiles tpot;                    ///< of the ends that are ok
+    /// The same. Null where an answer that ended in it was not counted: `output_tokens` are at
+    /// least so many then.
+    std::optional<std::int64_t> output_tokens_corrected = 0;
+    PeriodPercentiles ttft;      ///< of the first tokens
+    PeriodPercentiles ttft_due;  ///< of the first tokens
+    PeriodPercentiles tpot;      ///< of the ends that are ok
 
     std::optional<std::uint64_t> good;  ///< null without `--goodput`
     std::optional<double> goodput;      ///< good / ended, undecided ones left out; or null

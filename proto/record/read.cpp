@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "proto/json/document.hpp"
@@ -95,12 +96,21 @@ const char* contradiction(const Record& record) {
                                                                              : nullptr;
 }
 
-Result<void> check(const Record& record) {
+Result<void> check(Record& record) {
+    if (!counts_output(record)) {
+        record.tpot_ns.reset();
+    }
     const char* const wrong = contradiction(record);
     return wrong == nullptr ? Result<void>() : Error{ErrorCode::invalid, 0, wrong};
 }
 
 }  // namespace
+
+bool lost_in_client(const Record& record) {
+    return std::any_of(record.tainted.begin(), record.tainted.end(), [](const std::string& why) {
+        return why == taint_payload_dropped || why == taint_entries_dropped;
+    });
+}
 
 Result<void> read_record_into(JsonDocument& document, std::string_view line, Record& out) {
     if (read_written(document, line, out)) {

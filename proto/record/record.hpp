@@ -164,12 +164,20 @@ struct Record {
         request_delay_ns;  ///< parts of the request waited for us, in sum; null: nothing left
 };
 
+/// The full event ring took a part of its answer: what stood there is lost in the client.
+bool lost_in_client(const Record& record);
+/// Its output tokens were counted. Chunks are only a lower bound: no TPOT and no rate follows.
+inline bool counts_output(const Record& record) {
+    return record.output_tokens && record.tokens_source != TokensSource::chunks;
+}
+
 /// Appends one line, newline included. Every line has every key, in the order above; `shard` is
 /// its last one, where it is known.
 void append_jsonl(std::string& out, const Record& record);
 
 /// Reads a line back, with or without its newline. Unknown keys are ignored: they are from a later
-/// schema. Keys that schema 1 did not have are null, or 0, if they are missing. Errors: bad_json
+/// schema. Keys that schema 1 did not have are null, or 0, if they are missing; so is a TPOT that
+/// an older run made of chunks. Errors: bad_json
 /// (not an object, or a value of another type), missing (a key), out_of_range (a number that its
 /// field cannot hold).
 Result<Record> read_record(JsonDocument& document, std::string_view line);

@@ -172,6 +172,13 @@ struct Trace {
         const std::size_t index = copy_rows == 0 ? row.index : row.index % copy_rows;
         return index < extras.size() ? std::string_view(extras[index]) : std::string_view{};
     }
+    /// Rows are sent with the words that were recorded: no salt, seed or overhead changes them.
+    bool is_recorded_text() const { return !body_ends.empty(); }
+    /// Whether it is known how much of the row's prompt stood in earlier ones: recorded text
+    /// without block ids shares what it shares.
+    bool foretells_hits(const TraceRow& row) const {
+        return row.ids_count > 0 || body_of(row).empty();
+    }
     /// JSON object of the row's kept columns; empty where nothing is kept. Copies share it.
     std::string_view kept_of(const TraceRow& row) const {
         const std::size_t index = copy_rows == 0 ? row.index : row.index % copy_rows;

@@ -38,6 +38,8 @@ def recompute(line, records, slo_ms=None):
     chunks = sum(within(one["fired_ns"] + at) for one in records if one["fired_ns"] is not None
                  for at in one["chunk_ns"])
     late_output = sum((one["output_tokens"] or 0) - len(one["chunk_ns"]) for one in ended)
+    uncounted = any(one["first_token_ns"] and one["tokens_source"] in (None, "chunks")
+                    for one in ended)
     late_input = sum(input_of(one) - (one["input_length"] if one["first_token_ns"] else 0)
                      for one in ended)
     good = None
@@ -54,7 +56,7 @@ def recompute(line, records, slo_ms=None):
         "input_tokens": sum(one["input_length"] for one in firsts) + late_input,
         "input_tokens_corrected": late_input,
         "output_tokens": chunks + late_output,
-        "output_tokens_corrected": late_output,
+        "output_tokens_corrected": None if uncounted else late_output,
         "good": good,
         "goodput": None if good is None or not ended else good / len(ended),
         "expected_cached_tokens": sum_known(ended, "expected_cached_tokens"),

@@ -13,12 +13,9 @@ namespace {
 
 /// What a view needs of the sums: the summary has them, so that the records are read once.
 SummaryFigures figures_in(JsonValue summary) {
-    const auto tokens = [](JsonValue value) { return value.as_u64().value_or(0); };
     SummaryFigures figures;
     figures.duration_ns =
         std::llround(summary.find("duration").as_double().value_or(0) * 1'000'000'000);
-    figures.input_tokens = tokens(summary.find("total_input_tokens"));
-    figures.expected_cached_tokens = tokens(summary.find("cache").find("expected_cached_tokens"));
     return figures;
 }
 
@@ -40,7 +37,7 @@ std::string read_one(TableRun& run) {
     std::string why = with_reported(run, [&sample](const ReportedRun& reported) {
         return each_record(reported, [&sample](const Record& record) {
             const bool counts = record.phase == Phase::profile && record.outcome == Outcome::ok &&
-                                record.e2e_ns && record.output_tokens.value_or(0) > 0;
+                                record.e2e_ns && counts_output(record) && *record.output_tokens > 0;
             if (counts) {
                 sample.add(static_cast<double>(*record.e2e_ns) / ns_per_ms /
                            static_cast<double>(*record.output_tokens));

@@ -119,6 +119,9 @@ int check_words(const RunFacts& facts, const ReplayParts& parts, const char* fla
     const Server& server = parts.server();
     const Overhead& overhead = server.findings.overhead;
     const char* prompt = server.prompt == PromptKind::text ? "text" : "ids";
+    if (parts.workload().trace.is_recorded_text()) {
+        return facts.prompts_digest ? exit_done : check_sources(facts, parts, flag);
+    }
     if (overhead != facts.overhead) {
         return refuse_overhead(flag, "the server", overhead, facts.overhead);
     }
@@ -138,7 +141,8 @@ int check_prompts(const RunFacts& facts, ReplayParts& parts, const char* flag) {
     if (words != exit_done || !facts.prompts_digest) {
         return words;
     }
-    if (salt_is_new(facts, parts.invocation().cache_salt, flag)) {
+    if (salt_is_new(facts, parts.invocation().cache_salt, flag) &&
+        !parts.workload().trace.is_recorded_text()) {
         // Their digest must differ; what else decides it must not.
         const int code = check_sources(facts, parts, flag);
         if (code == exit_done) {

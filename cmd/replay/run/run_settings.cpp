@@ -195,7 +195,9 @@ RuleFacts rule_facts(const RunFile& file, const RunEnd& end) {
     }
     facts.rows = workload.plan.rows.size();
     facts.input_tokens = workload.plan.input_tokens;
-    facts.expected_cached_tokens = workload.plan.expected_cached_tokens;
+    if (const ForetoldHits& hits = workload.plan.foretold; hits.rows_unknown == 0) {
+        facts.expected_cached_tokens = hits.cached_tokens;
+    }
     facts.users = users.users;
     facts.for_ns = users.for_ns;
     facts.arguments = file.parts.invocation().arguments;

@@ -125,9 +125,13 @@ void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEn
     workload.waiting ? json.integer(waits.least_ns) : json.null();
     json.key("rows_outside").unsigned_integer(plan.rows_outside);
     json.key("burst_rows_max").unsigned_integer(plan.burst_rows_max);
-    json.key("input_tokens").unsigned_integer(plan.input_tokens);
-    json.key("output_tokens").unsigned_integer(plan.output_tokens);
-    json.key("expected_cached_tokens").unsigned_integer(plan.expected_cached_tokens);
+    json.key("input_tokens");
+    plan.inputs_unknown == 0 ? json.unsigned_integer(plan.input_tokens) : json.null();
+    json.key("output_tokens");
+    plan.outputs_unknown == 0 ? json.unsigned_integer(plan.output_tokens) : json.null();
+    json.key("rows_not_foretold").unsigned_integer(plan.foretold.rows_unknown);
+    json.key("expected_cached_tokens");
+    plan.foretold.rows > 0 ? json.unsigned_integer(plan.foretold.cached_tokens) : json.null();
     json.key("longest_row_tokens");
     json.integer(workload.share ? workload.share->longest_row_tokens
                                 : longest_row(workload.trace, plan));

@@ -127,7 +127,8 @@ std::string other_length(const ReplayOptions& options, const Server& server,
 std::vector<std::string> notes_of(const Server& server, const PreflightFindings& found) {
     std::vector<std::string> notes{"model " + found.model + ", overhead " +
                                    overhead_text(found.overhead) + " tokens"};
-    const std::string unlike = server.against ? "" : difference(server, found);
+    const std::string unlike =
+        server.against || server.sends_recorded_text ? "" : difference(server, found);
     if (!unlike.empty()) {
         notes.push_back("warning: " + unlike);
     }

@@ -126,6 +126,7 @@ PreflightPlan preflight_plan(const Invocation& invocation, const Server& server,
     plan.body = body;
     plan.words = &words;
     plan.overhead = options.server.overhead;
+    plan.sends_recorded_text = server.sends_recorded_text;
     plan.server_block_known = options.server.server_block.has_value();
     plan.template_splits = server.words.template_splits;
     if (server.words.selected && server.prompt == PromptKind::text && !server.kept) {

@@ -30,6 +30,7 @@ struct Server {
     ChosenWords words;
     PreflightFindings findings;
     bool preflight_done = false;
+    bool sends_recorded_text = false;      ///< Trace::is_recorded_text
     PromptKind prompt = PromptKind::text;  ///< ids where the probe refused the words
     BodySpec body;
     std::optional<WordTable> kept;  ///< the words without those that the server does not know

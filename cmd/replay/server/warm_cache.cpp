@@ -58,7 +58,8 @@ CacheProbe with(CacheProbe all, const CacheProbe& one) {
 }
 
 /// `where`: "URL: ", where there are several.
-void print(const CacheProbe& probe, const std::string& where) {
+void print(const CacheProbe& probe, const std::string& where, bool is_recorded_text) {
+    const char* const whose = is_recorded_text ? "trace" : "trace, seed and salt";
     if (!probe.reset.empty()) {
         std::printf("cache: %semptied with POST %s: a prompt that was cached before no longer is\n",
                     where.c_str(), probe.reset.c_str());
@@ -69,14 +70,15 @@ void print(const CacheProbe& probe, const std::string& where) {
             std::fprintf(
                 stderr,
                 "driftless: warning: %sthe prefix cache is warm: it holds %llu of %s of a prompt "
-                "that only an earlier run of this trace, seed and salt sends; TTFT will be too "
-                "low; use --cache-salt random or --reset-cache, or restart the server\n",
+                "that only an earlier run of this %s sends; TTFT will be too low; use %s"
+                "--reset-cache, or restart the server\n",
                 where.c_str(), static_cast<unsigned long long>(probe.cached_tokens),
-                tokens_text(probe.tokens).c_str());
+                tokens_text(probe.tokens).c_str(), whose,
+                is_recorded_text ? "" : "--cache-salt random or ");
             return;
         case CacheState::cold:
-            std::printf("cache: %scold: it holds no earlier run of this trace, seed and salt\n",
-                        where.c_str());
+            std::printf("cache: %scold: it holds no earlier run of this %s\n", where.c_str(),
+                        whose);
             return;
         case CacheState::unknown:
             std::printf("cache: %snot known whether warm: %s\n", where.c_str(), probe.why.c_str());
@@ -121,7 +123,8 @@ OrExit<CacheProbe> probe_one(const ReplayParts& parts, Driver& driver, std::size
     if (!good) {
         return refuse(url, asker.failure());
     }
-    print(probe, options.server.targets.size() > 1 ? url + ": " : "");
+    print(probe, options.server.targets.size() > 1 ? url + ": " : "",
+          parts.workload().trace.is_recorded_text());
     return probe;
 }
 

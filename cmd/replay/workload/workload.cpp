@@ -268,8 +268,9 @@ std::string selection_text(const Trace& trace, const Plan& plan,
                                        std::string("sent within ") + wall + rate;
     return "selected: " + grouped(plan.rows.size()) + " of " + grouped(trace.rows.size()) +
            " rows, " + when + " at speed " + flags.speed_text +
-           "\nselected: " + grouped(plan.input_tokens) + " input and " +
-           grouped(plan.output_tokens) + " output tokens";
+           "\nselected: " + grouped_sum(plan.input_tokens, plan.inputs_unknown == 0) +
+           " input and " + grouped_sum(plan.output_tokens, plan.outputs_unknown == 0) +
+           " output tokens";
 }
 
 /// `--against`: each row twice, for both servers.

@@ -1,36 +1,6 @@
 // Cache: what a prefix cache could hit by the trace, what the server hit, and where hits were lost.
 
-// Why a row hit less than the trace allows, by what its record says. The first that holds counts.
-const losses = [
-  {
-    name: "cut to the server's blocks",
-    color: "grey",
-    has: (row) => cachedTokens[row] >= requests.numbers("expected_cached_server")[row],
-  },
-  {
-    name: "the turn before was still in flight",
-    color: "orange",
-    has: (row) => requests.value("overtaken", row) === "true",
-  },
-  { name: "sent to another server than the turn before", color: "purple", has: (row) => movedFrom(row) },
-  { name: "not explained by the record: evicted, or never cached", color: "red", has: () => true },
-];
-
-let earlierUrl = null;
-
-// Whether the row before it in its tree went to another server.
-function movedFrom(row) {
-  if (earlierUrl === null) {
-    earlierUrl = new Float64Array(requests.rows).fill(NaN);
-    const last = new Map();
-    for (const one of [...allRows].sort((a, b) => moment[a] - moment[b])) {
-      const tree = requests.numbers("tree")[one];
-      if (last.has(tree)) earlierUrl[one] = last.get(tree);
-      if (!Number.isNaN(tree)) last.set(tree, requests.numbers("url")[one]);
-    }
-  }
-  return !Number.isNaN(earlierUrl[row]) && earlierUrl[row] !== requests.numbers("url")[row];
-}
+const lossColors = ["grey", "orange", "purple", "red", "blue"]; // by cause, in their order
 
 function addCache() {
   const part = addPart(
@@ -43,6 +13,10 @@ function addCache() {
     (row) => !Number.isNaN(expectedTokens[row]) && !Number.isNaN(stamps.fired[row]),
   );
   const reported = forecastRows.filter((row) => !Number.isNaN(cachedTokens[row]));
+  if (forecastRows.length === 0) {
+    addLine(part, "Hits cannot be foretold: the prompts are recorded text, without block ids.");
+    return;
+  }
   if (!forecastRows.some((row) => expectedTokens[row] > 0)) {
     addLine(part, "According to the trace no prompts share a prefix: there is nothing to hit.");
     return;
@@ -50,11 +24,7 @@ function addCache() {
   addHitShare(part, forecastRows, reported);
   if (reported.length > 0) addHitsByRow(part, reported);
   if (!forecast.why_not) addCapacityCurve(part);
-  if (reported.length > 0)
-    addLosses(
-      part,
-      reported.filter((row) => cachedTokens[row] < expectedTokens[row]),
-    );
+  if (reported.length > 0) addLosses(part);
   else addLine(part, "The server does not report cached tokens: hits are not known.");
   if (forecast.why_not) addLine(part, forecast.why_not);
   else addIcicle(part);
@@ -107,43 +77,34 @@ function addHitsByRow(part, reported) {
   });
 }
 
-function addLosses(part, rows) {
-  if (rows.length === 0) {
-    addLine(part, "No row hit less than the trace allows.");
-    return;
-  }
-  const taken = new Set();
-  const kinds = losses
-    .map((loss) => {
-      const own = rows.filter((row) => !taken.has(row) && loss.has(row));
-      for (const row of own) taken.add(row);
-      return { ...loss, rows: own };
-    })
-    .filter((loss) => loss.rows.length > 0);
+// Why rows hit less than the trace allows: the findings of the certificate.
+function addLosses(part) {
+  const loss = data.hits_lost;
+  const kinds = loss.causes
+    .map((cause, i) => ({ ...cause, color: lossColors[i], at: new Table(cause.places).numbers("row") }))
+    .filter((cause) => cause.tokens > 0);
+  addLine(part, `Hits lost: ${loss.text}.`);
+  if (kinds.length === 0) return;
   const lost = (row) => expectedTokens[row] - cachedTokens[row];
   new Chart(part.grid, {
     title: "Lost hits over time",
-    note: "tokens expected but not hit, row by row, by the cause in the record",
+    note: "tokens expected but not hit, row by row, by what cost the row most of them",
     x: timeAxis,
     y: countAxis("log", "tokens lost"),
     layers: () =>
-      kinds.map((loss) => ({
+      kinds.map((cause) => ({
         kind: "dots",
-        name: loss.name,
-        color: loss.color,
-        x: column(moment, loss.rows),
-        y: loss.rows.map(lost),
-        rows: loss.rows,
+        name: cause.words,
+        color: cause.color,
+        x: column(moment, cause.at),
+        y: Array.from(cause.at, lost),
+        rows: Array.from(cause.at),
       })),
   });
   part.append(
     table(
-      ["lost hits", "rows", "tokens"],
-      kinds.map((loss) => [
-        loss.name,
-        whole(loss.rows.length),
-        whole(loss.rows.reduce((sum, row) => sum + lost(row), 0)),
-      ]),
+      ["hits lost", "rows that lost most so", "tokens"],
+      kinds.map((cause) => [cause.words, whole(cause.rows), whole(cause.tokens)]),
     ),
   );
 }

@@ -76,7 +76,9 @@ function addTokens(part) {
   chart("Prompt tokens per second", "each prompt counts at its first token", "orange", (bins) =>
     binned(bins, stamps.first_token, inputTokens),
   );
-  chart(
+  if (summary.output_throughput === null)
+    addLine(part, "Output tokens per second are not known: those of some answers were not counted.");
+  else chart(
     "Output tokens per second",
     "each output is spread evenly from its first token to its last",
     "blue",

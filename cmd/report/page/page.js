@@ -90,14 +90,18 @@ function five() {
     ["TPOT p99", ms("p99_tpot_ms"), `p50 ${ms("p50_tpot_ms")}`],
     [
       "Output tokens",
-      `${digits(summary.output_throughput)}/s`,
-      `${digits(summary.request_throughput)} requests/s for ${duration(summary.duration * 1e9)}`,
+      summary.output_throughput === null ? "not counted" : `${digits(summary.output_throughput)}/s`,
+      `${digits(summary.request_throughput)} ok requests/s for ${duration(summary.duration * 1e9)}`,
     ],
     cache.rows_reported > 0
       ? [
           "Cache hits",
-          share(cache.cached_tokens, cache.expected_cached_tokens_reported),
-          `${short(cache.cached_tokens)} of ${short(cache.expected_cached_tokens_reported)} expected tokens`,
+          ...(cache.rows_compared === 0
+            ? [`${short(cache.cached_tokens)} tokens`, "not forecast: the prompts are recorded text"]
+            : [
+                share(cache.cached_tokens_compared, cache.expected_cached_tokens_reported),
+                `${short(cache.cached_tokens_compared)} of ${short(cache.expected_cached_tokens_reported)} expected tokens`,
+              ]),
         ]
       : ["E2E p99", ms("p99_e2el_ms"), `p50 ${ms("p50_e2el_ms")}`],
   ];

@@ -87,9 +87,9 @@ TEST(FullTable, HasTheKnownLayout) {
              "Failed requests:                         1",
              "Outputs exact / short / long / unknown:  1 / 0 / 1 / 0",
              "http_5xx 500: 1                          out of memory",
-             "TPOT unknown of rows:                    2 (all tokens came at one instant)",
-             "ITL unknown of rows:                     1 (several tokens per chunk: "
-             "--continuous-usage may count them)",
+             "No TPOT:                                 2 rows: all tokens came at one instant",
+             "No ITL:                                  1 row: several tokens per chunk: "
+             "--continuous-usage may count them",
              "Benchmark duration (s):                  2.50",
              "Total input tokens:                      300",
              "Request throughput (req/s):              0.80",
@@ -126,7 +126,10 @@ TEST(FullTable, HasTheKnownLayout) {
 TEST(FullTable, NothingMeasuredIsADash) {
     const std::string table = full_table(SummaryFigures(), SummaryInfo());
     EXPECT_TRUE(has_line(table, "P99 E2EL (ms):                           -"));
-    EXPECT_TRUE(has_line(table, "Cached tokens observed:                  not reported"));
+    EXPECT_TRUE(
+        has_line(table,
+                 "Cached tokens:                           0 tokens expected, hits not reported by "
+                 "the server"));
     EXPECT_EQ(table.find("oodput"), std::string::npos);
     EXPECT_EQ(table.find("overhead"), std::string::npos);
 }
@@ -140,11 +143,11 @@ TEST(FullTable, SaysWhyTokensHaveNoTimes) {
         return full_table(figures, info).find(words) != std::string::npos;
     };
     EXPECT_TRUE(said(figures(),
-                     "(several tokens per chunk, which the server counts only at the end, despite "
-                     "--continuous-usage)"));
+                     "several tokens per chunk, which the server counts only at the end, despite "
+                     "--continuous-usage"));
     SummaryFigures uncounted = figures();
-    uncounted.tokens_sources[static_cast<std::size_t>(TokensSource::chunks)] = 1;
-    EXPECT_TRUE(said(uncounted, "(the server counts no tokens: its usage is missing or 0)"));
+    uncounted.uncounted.outputs = 1;
+    EXPECT_TRUE(said(uncounted, "1 row: the server counts no tokens: its usage is missing or 0"));
 }
 
 // What failed without a word of the server is told by what happened.

@@ -149,7 +149,7 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
           "\nFailed          http_5xx 89\n",
           "\n                89 rows, http_5xx 500: the server ran out of memory while it ...\n",
           "\nTainted         12 rows",
-          "\nLoad            12,000 sent in 3600.00 s: 3.33/s, 3.31 ok/s; at most 312 open\n",
+          "\nLoad            12,000 sent; 3.31 ok/s over 3600.00 s; at most 312 open\n",
           "\nTokens          144,793,823 in, 4,122,048 out", "\nGoodput         1.67/s: 6,000 of",
           "\nms                    mean       p50       p90       p95       p99       max\n",
           "\nTTFT                125.00    100.00    200.00    300.00    400.00    500.00\n",
@@ -180,6 +180,63 @@ TEST(SummaryTable, SaysWhereThereIsNoLengthToCompareWith) {
     EXPECT_EQ(lines_of_label("Outputs", f, info()),
               "3 of the recorded length, 0 shorter, 0 longer, 1 not counted, 24 without a recorded "
               "length");
+}
+
+// The rate of sending is divided by the time of sending, as in summary.json: waiting for the last
+// answers does not lower it.
+TEST(SummaryTable, HasTheRateOfSending) {
+    SummaryFigures f = figures();
+    f.timeline.sent_rate = 29.296;
+    EXPECT_EQ(lines_of_label("Load", f, info()),
+              "12,000 sent at 29.30/s; 3.31 ok/s over 3600.00 s; at most 312 open");
+}
+
+// What nobody counted is a lower bound, and its rate and TPOT are not known; what this client lost
+// is not the server's fault.
+TEST(SummaryTable, CountsNoTokensThatNobodyCounted) {
+    SummaryFigures f = figures();
+    f.tpot_unknown = 0;
+    f.uncounted.outputs = f.itl_rows_left_out = 509;
+    f.uncounted.lost = 507;
+    f.uncounted.inputs = 1;
+    f.prompts.unknown = 510;
+    f.prompts.lost = 507;
+    f.output_throughput = f.total_token_throughput = std::nullopt;
+    EXPECT_EQ(lines_of_label("Tokens", f, info()),
+              "at least 144,793,823 in, at least 4,122,048 out; token rate not known");
+    const std::string said =
+        "2 rows: the server counts no tokens: its usage is missing or 0 507 rows: this client lost "
+        "a part of the answer (its event ring was full)";
+    EXPECT_EQ(lines_of_label("No TPOT", f, info()), said);
+    EXPECT_EQ(lines_of_label("No ITL", f, info()), said);
+    EXPECT_TRUE(
+        lines_of_label("Prompts", f, info()).find("3 not reported, 507 lost by this client") !=
+        std::string::npos);
+    f.uncounted.goodput = 509;
+    f.request_goodput.reset();
+    EXPECT_TRUE(lines_of_label("Goodput", f, info())
+                    .starts_with("not known, for 509 rows have no count of tokens, and no TPOT: "));
+}
+
+// Hits of recorded text are reported, and compared with nothing; of a mix only the others are.
+TEST(SummaryTable, ExpectsNoHitsOfRecordedText) {
+    SummaryFigures f = figures();
+    f.rows_unforetold = f.rows_in_words = f.rows;
+    f.cache_rows_unforetold = f.cache_rows_reported;
+    f.cached_tokens_unforetold = f.cached_tokens = 256;
+    f.expected_cached_tokens = f.expected_cached_tokens_reported = f.cache_rows_equal = 0;
+    EXPECT_EQ(lines_of_label("Cache", f, info()),
+              "256 tokens hit, not forecast: the prompts are recorded text");
+    f.cache_rows_reported = f.cache_rows_unforetold = 0;
+    EXPECT_EQ(lines_of_label("Cache", f, info()),
+              "hits not reported by the server, and not forecast: the prompts are recorded text");
+    f = figures();
+    f.rows_unforetold = f.rows_in_words = f.cache_rows_unforetold = 2'000;
+    f.cached_tokens += 64;
+    f.cached_tokens_unforetold = 64;
+    EXPECT_EQ(lines_of_label("Cache", f, info()),
+              "77,156,352 tokens expected, 77,156,352 hit (100.00 %), 11,999 of 10,000 rows as "
+              "expected beside them 2,000 rows of recorded text hit 64 tokens, not forecast");
 }
 
 // The best whole second of a run that is shorter than one says nothing.

@@ -323,7 +323,7 @@ TEST(TraceFile, ReadsTheSample) {
     ASSERT_TRUE(plan);
     EXPECT_EQ(plan.value().input_tokens, 508'352U);
     EXPECT_EQ(plan.value().output_tokens, 15'239U);
-    EXPECT_EQ(plan.value().expected_cached_tokens, 257'536U);
+    EXPECT_EQ(plan.value().foretold.cached_tokens, 257'536U);
     EXPECT_EQ(plan.value().burst_rows_max, 9U);
 }
 
@@ -379,7 +379,7 @@ TEST(TraceFile, ReadsTheConversationHour) {
     EXPECT_NEAR(static_cast<double>(hits.tokens) / 144'793'823, 0.3736, 0.00005);
     // Ours counts full blocks only and never a row's last token, as a server's cache does, so it
     // is a little less: 35,307 tokens over the hour. Counted by an independent program.
-    EXPECT_EQ(plan.value().expected_cached_tokens, 54'063'104U);
+    EXPECT_EQ(plan.value().foretold.cached_tokens, 54'063'104U);
     EXPECT_EQ(hits.tokens, 54'063'104U + 35'307U);
 }
 

@@ -63,7 +63,7 @@ TEST(DualFire, SendsEachRowToBothSidesAtOneInstant) {
     EXPECT_EQ(dual.burst_rows_max, 6u);
     EXPECT_EQ(dual.input_tokens, 2 * 30 * 40u);
     EXPECT_EQ(dual.output_tokens, 2 * 30 * 5u);
-    EXPECT_EQ(dual.expected_cached_tokens, 2 * plan.expected_cached_tokens);
+    EXPECT_EQ(dual.foretold.cached_tokens, 2 * plan.foretold.cached_tokens);
     EXPECT_EQ(dual.last_due_ns, plan.last_due_ns);
 }
 
@@ -138,7 +138,7 @@ TEST(DualFire, EachSideIsThePlanItWasMadeOf) {
         const Plan own = plan_of_side(trace, dual, side);
         EXPECT_FALSE(own.dual);
         EXPECT_EQ(own.schedule_digest, plan.schedule_digest);
-        EXPECT_EQ(own.expected_cached_tokens, plan.expected_cached_tokens);
+        EXPECT_EQ(own.foretold.cached_tokens, plan.foretold.cached_tokens);
         EXPECT_EQ(own.burst_rows_max, plan.burst_rows_max);
         EXPECT_EQ(own.rows.size(), plan.rows.size());
     }

@@ -60,7 +60,7 @@ LoadFigures load(const LoadOptions& options, Trace& trace) {
 std::uint64_t expected_hits(const Trace& trace) {
     Result<Plan> plan = make_plan(trace, {});
     EXPECT_TRUE(plan);
-    return plan.value().expected_cached_tokens;
+    return plan.value().foretold.cached_tokens;
 }
 
 std::set<std::uint32_t> indices(const Trace& trace) {
@@ -318,7 +318,7 @@ TEST(Sample, KeepsTheHitRateOfTheConversationTrace) {
     EXPECT_EQ(figures.families_sampled, 737U);
     const Result<Plan> plan = make_plan(trace, {});
     ASSERT_TRUE(plan);
-    const double rate = static_cast<double>(plan.value().expected_cached_tokens) /
+    const double rate = static_cast<double>(plan.value().foretold.cached_tokens) /
                         static_cast<double>(plan.value().input_tokens);
     EXPECT_GT(rate, 0.28);
     EXPECT_LT(rate, 0.44);

@@ -218,7 +218,7 @@ TEST(Plan, ForecastKnowsTheTemplateBehindThePrompt) {
     EXPECT_EQ(cached(plan), (Cached{0, 1024, 1024, 1024}));
     plan = expect_cached(trace, 3, std::move(plan));
     EXPECT_EQ(cached(plan), (Cached{0, 512, 512, 1024}));
-    EXPECT_EQ(plan.expected_cached_tokens, 2048u);
+    EXPECT_EQ(plan.foretold.cached_tokens, 2048u);
 }
 
 // Full blocks only, and never the last token: by the definition of section 5 of the design.
@@ -232,7 +232,7 @@ TEST(Plan, ForecastsFullBlocksButNeverTheLastToken) {
     add_row(trace, 1600, {1, 4, 2});  // the prefix breaks at the second block
     add_row(trace, 512, {1});         // one block, its last token inside
     EXPECT_EQ(cached(plan_of(trace, {})), (Cached{0, 1024, 512, 1024, 512, 0}));
-    EXPECT_EQ(plan_of(trace, {}).expected_cached_tokens, 3072U);
+    EXPECT_EQ(plan_of(trace, {}).foretold.cached_tokens, 3072U);
 }
 
 // A partial block that another row has in full: only the full one is held.
@@ -290,7 +290,7 @@ TEST(Plan, ForecastDoesNotMistakeIdsForNamespaces) {
             add_row(trace, 1024, {id}, name_space);
         }
     }
-    EXPECT_EQ(plan_of(trace, {}).expected_cached_tokens, 0U);
+    EXPECT_EQ(plan_of(trace, {}).foretold.cached_tokens, 0U);
 }
 
 }  // namespace

@@ -180,7 +180,8 @@ TEST(Periods, TellPercentiles) {
         const std::int64_t first_ns = fired_ns + 10 * ms * (1 + i);
         Script row(told.assembler, i);
         row.fire(fired_ns).head(fired_ns + ms).text(first_ns, "a");
-        row.text(first_ns + (1 + i) * ms, "b").done(3 * second).end(3 * second);
+        row.text(first_ns + (1 + i) * ms, "b").usage(3 * second, 2).done(3 * second);
+        row.end(3 * second);
     }
     told.periods.finish();
     const auto expect = [&](const char* key, std::int64_t wanted_ns) {

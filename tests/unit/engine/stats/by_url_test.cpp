@@ -19,6 +19,7 @@ std::string explanation(std::int64_t first_off, std::int64_t second_off) {
         record.outcome = Outcome::ok;
         record.fired_ns = 1000;
         record.input_length = 100;
+        record.expected_cached_tokens = 0;  // it is not recorded text
         record.url = row % 2 == 0 ? "http://a" : "http://b";
         record.prompt_tokens = 100 + (row % 2 == 0 ? first_off : second_off);
         record.prompt_tokens_off = row % 2 == 0 ? first_off : second_off;

@@ -39,6 +39,20 @@ TEST(HitLoss, OfTheSameServerIsCapacity) {
     EXPECT_EQ(tokens.capacity, 70U);
 }
 
+// Each row has the cause that cost it most, by the place of its record, and the text names it.
+TEST(HitLoss, NamesTheRowsAndTheText) {
+    Record unsent;
+    const HitLossTokens tokens =
+        tokens_of({turn_of("s", 0, 10, 20, 0, 0), unsent, turn_of("s", 30, 40, 50, 100, 30)});
+    ASSERT_EQ(tokens.rows_lost.size(), 3U);
+    EXPECT_EQ(tokens.rows_lost[0], nullptr);
+    EXPECT_EQ(tokens.rows_lost[1], nullptr);
+    ASSERT_NE(tokens.rows_lost[2], nullptr);
+    EXPECT_STREQ(tokens.rows_lost[2]->key, "capacity");
+    EXPECT_EQ(hit_loss_text(tokens),
+              "70 of 100 expected tokens (70.00 %); 100.0 % to capacity: evicted");
+}
+
 TEST(HitLoss, BeforeTheFirstTokenOfTheTurnBeforeIsInFlight) {
     EXPECT_EQ(
         tokens_of({turn_of("s", 0, 31, 60, 0, 0), turn_of("s", 30, 40, 50, 100, 0)}).in_flight,

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "engine/stats/warnings.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/schema_check.hpp"
 
@@ -78,8 +79,8 @@ TEST(Summary, CountsEveryRecordOnce) {
     // The failed row's last token: 1900 ms + 1 us + 11 ms.
     EXPECT_EQ(f.duration_ns, 1911 * ms + 1000);
     EXPECT_DOUBLE_EQ(f.request_throughput, 2 / 1.911001);
-    EXPECT_DOUBLE_EQ(f.output_throughput, 8 / 1.911001);
-    EXPECT_DOUBLE_EQ(f.total_token_throughput, 208 / 1.911001);
+    EXPECT_DOUBLE_EQ(f.output_throughput.value(), 8 / 1.911001);
+    EXPECT_DOUBLE_EQ(f.total_token_throughput.value(), 208 / 1.911001);
     EXPECT_EQ(f.timeline.max_concurrent_requests, 1u);  // each was over before the next one fired
     EXPECT_EQ(f.ttft.count, 2u);
     EXPECT_EQ(f.sending.drift.count, 4u);
@@ -253,6 +254,75 @@ TEST(Summary, PromptsAndCacheAreCompared) {
     EXPECT_EQ(f.cache_rows_reported, 2u);
     EXPECT_EQ(f.cache_rows_equal, 1u);
     EXPECT_EQ(f.input_tokens, 100u + 93 + 105 + 100);
+}
+
+// Rows of recorded text have no forecast: their hits are no excess, are compared with nothing, and
+// what is off in their lengths is corrected by no flag.
+TEST(Summary, NothingIsExpectedOfRecordedText) {
+    Summary summary({}, {14, 5});
+    for (std::uint32_t row = 0; row < 10; ++row) {
+        Record text = ok_record(row, row * ms, {}, {1});
+        text.prompt_tokens = 119;
+        text.cached_tokens = 4096;
+        summary.add(text);
+    }
+    SummaryFigures f = summary.figures();
+    EXPECT_FALSE(f.foretells_hits());
+    EXPECT_TRUE(f.is_recorded_text());
+    EXPECT_EQ(f.cache_excess, 0u);
+    EXPECT_EQ(f.cache_rows_above, 0u);
+    EXPECT_EQ(f.prompts.cause, PromptCause::recorded_text);
+    EXPECT_EQ(f.prompts.explanation.find("--overhead"), std::string::npos);
+    const std::string json = summary_json(f, SummaryInfo());
+    for (const char* part :
+         {R"("expected_cached_tokens":null,"rows_reported":10)",
+          R"("cached_tokens":40960,"rows_compared":0)", R"("rows_equal":null)", R"("warm":null)"}) {
+        EXPECT_NE(json.find(part), json.npos) << part << json;
+    }
+    EXPECT_TRUE(warnings_of(f, SummaryInfo()).empty());
+    Record blocks = ok_record(10, 0, {}, {1});  // of a mix only this one is compared
+    blocks.expected_cached_tokens = blocks.cached_tokens = 64;
+    summary.add(blocks);
+    f = summary.figures();
+    EXPECT_EQ(f.cache_rows_compared(), 1u);
+    EXPECT_EQ(f.cached_tokens_compared(), 64u);
+    EXPECT_EQ(f.cache_rows_equal, 1u);
+    EXPECT_FALSE(f.is_recorded_text());
+}
+
+// Where chunks stand for tokens, or this client lost a part of the answer, sums are not known.
+TEST(Summary, ChunksAreNoTokens) {
+    GoodputLimits limits;
+    limits.tpot_ns = 1;
+    Summary summary(GoodputRules{{{}, "", limits}});
+    summary.add(ok_record(0, 0, {}, {1}));
+    Record chunks = ok_record(1, 0, {20 * ms}, {1, 1});
+    chunks.tokens_source = TokensSource::chunks;
+    chunks.tpot_ns.reset();
+    chunks.chunk_tokens_known = false;
+    chunks.chunk_tokens.clear();
+    summary.add(chunks);
+    Record lost = chunks;
+    lost.row = 2;
+    lost.output_tokens.reset();
+    lost.tokens_source.reset();
+    lost.prompt_tokens.reset();
+    lost.tainted = {std::string(taint_payload_dropped)};
+    summary.add(lost);
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.uncounted.outputs, 2u);
+    EXPECT_EQ(f.uncounted.lost, 1u);
+    EXPECT_EQ(f.uncounted.goodput, 2u);
+    EXPECT_EQ(f.prompts.lost, 1u);
+    EXPECT_EQ(f.decided(), 1u);
+    EXPECT_FALSE(f.output_throughput || f.total_token_throughput || f.request_goodput ||
+                 f.timeline.max_output_tokens_per_s);
+    const std::string json = summary_json(f, SummaryInfo());
+    for (const char* part :
+         {R"("total_output_tokens":null)", R"("output_throughput":null)",
+          R"("total_token_throughput":null)", R"("request_goodput":null)", R"("tpot_unknown":2)"}) {
+        EXPECT_NE(json.find(part), json.npos) << part << json;
+    }
 }
 
 // Full, empty, and with everything set: the JSON holds against the schema, key by key in its order.

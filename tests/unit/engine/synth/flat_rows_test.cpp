@@ -84,7 +84,7 @@ TEST(PrefixRows, HitWhatTheirGroupsAllow) {
     const Trace trace = made_trace("prefix --rows 1000 --groups 10 --prefix 256 --suffix 256");
     const Result<Plan> plan = make_plan(trace, {});
     ASSERT_TRUE(plan);
-    EXPECT_EQ(plan.value().expected_cached_tokens, 990U * 256);
+    EXPECT_EQ(plan.value().foretold.cached_tokens, 990U * 256);
 }
 
 TEST(PrefixRows, GoGroupAfterGroup) {

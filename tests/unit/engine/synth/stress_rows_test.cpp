@@ -30,16 +30,16 @@ TEST(StressReuse, SpreadsWhatDoesNotFillABlock) {
         made_trace("stress reuse --rows 1000 --in 100 --working-set 1000 --hit 33.3");
     const Result<Plan> plan = make_plan(trace, {});
     ASSERT_TRUE(plan);
-    EXPECT_NEAR(static_cast<double>(plan.value().expected_cached_tokens), 33'300, 16);
+    EXPECT_NEAR(static_cast<double>(plan.value().foretold.cached_tokens), 33'300, 16);
 }
 
 TEST(StressReuse, NeverHitsTheLastToken) {
     const Trace trace = made_trace("stress reuse --rows 10 --in 160 --working-set 160 --hit 100");
     const Result<Plan> plan = make_plan(trace, {});
     ASSERT_TRUE(plan);
-    EXPECT_EQ(plan.value().expected_cached_tokens, 10U * 144);
+    EXPECT_EQ(plan.value().foretold.cached_tokens, 10U * 144);
     const Trace whole = made_trace("stress reuse --rows 10 --in 161 --working-set 161 --hit 100");
-    EXPECT_EQ(make_plan(whole, {}).value().expected_cached_tokens, 10U * 160);
+    EXPECT_EQ(make_plan(whole, {}).value().foretold.cached_tokens, 10U * 160);
 }
 
 /// Hits of an LRU cache of so many blocks.
