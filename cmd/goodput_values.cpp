@@ -10,11 +10,13 @@ namespace driftless {
 namespace {
 
 constexpr const char* limits_remedy =
-    "is not a list of limits; use ttft:200 ttft_due:500 tpot:50 e2e:3s (a bare number is milliseconds)";
+    "is not a list of limits; use ttft:200 ttft_due:500 tpot:50 e2e:3s (a bare number is "
+    "milliseconds)";
 constexpr const char* group_remedy =
     "is not a rule for some rows; use KEY=VALUE and limits in ms, as in \"tier=gold ttft:200\"";
 constexpr const char* colon_remedy =
-    "has = where a limit has a colon; use ttft:200 ttft_due:500 tpot:50 e2e:3s (a bare number is milliseconds); "
+    "has = where a limit has a colon; use ttft:200 ttft_due:500 tpot:50 e2e:3s (a bare number is "
+    "milliseconds); "
     "a kept column of that name is kept.NAME";
 constexpr const char* range_remedy =
     "uses input:PARTS, which has no single value; use phase, turn, api, url, model, header.NAME or "

@@ -74,11 +74,10 @@ std::vector<std::string> load_notes(const LoadFigures& figures) {
                         std::to_string(figures.rows_read) + " rows");
     }
     if (figures.copies > 1) {
-        notes.push_back(
-            std::to_string(figures.copies) + " copies of " + std::to_string(figures.rows_sampled) +
-            " rows, which share nothing and " +
-            (figures.in_turn ? "follow each other"
-                             : "start within " + duration_to_text(figures.within_ns)));
+        notes.push_back(std::to_string(figures.copies) + " copies of " +
+                        std::to_string(figures.rows_sampled) + " rows, which share nothing and " +
+                        (figures.in_turn ? "follow each other"
+                                         : "start within " + duration_to_text(figures.within_ns)));
     }
     return notes;
 }

@@ -24,8 +24,7 @@ inline void add_load_flags(Flags& flags, LoadOptions& load) {
     flags.value("--replicate", "N",
                 "overlay N copies that share nothing and start at different times; rows:N:\n"
                 "copies one after another until there are N rows",
-                "1",
-                parse_copies, load.copies);
+                "1", parse_copies, load.copies);
     flags.value("--replicate-within", "T",
                 "copies start within T of the first [60s, or a tenth of the trace]", nullptr,
                 parse_duration_ns, load.within_ns);

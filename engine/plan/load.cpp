@@ -108,8 +108,8 @@ void replicate(const LoadOptions& options, Trace& trace, LoadFigures& figures) {
         Random random(draw(options.seed, offset_stream, copy.number));
         copy.offset_ns = options.copies.rows > 0
                              ? turn_offset(trace, rows, copy.number)
-                             : static_cast<std::int64_t>(random.below(
-                                   static_cast<std::uint64_t>(figures.within_ns) + 1));
+                             : static_cast<std::int64_t>(
+                                   random.below(static_cast<std::uint64_t>(figures.within_ns) + 1));
         add_copy(copy, rows, dependencies, trace);
     }
     trace.copy_rows = figures.rows_read;
@@ -199,9 +199,8 @@ Result<LoadedTrace> apply_load(const LoadOptions& options, Trace trace) {
     }
     figures.in_turn = figures.copies > 1 && options.copies.rows > 0;
     if (figures.copies > 1) {
-        figures.within_ns = options.copies.rows > 0
-                                ? 0
-                                : options.within_ns.value_or(default_within(trace));
+        figures.within_ns =
+            options.copies.rows > 0 ? 0 : options.within_ns.value_or(default_within(trace));
         replicate(options, trace, figures);
     }
     return LoadedTrace{std::move(trace), figures};

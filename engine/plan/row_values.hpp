@@ -1,6 +1,6 @@
-/// RowValues: what the placeholders of templates stand for in a row (`{session}`, `{kept.NAME}`), for
-/// headers, models and bodies alike. What is decided in the run, a pass and a user, is a mark in
-/// the text, in whose place a number is put when the row is armed.
+/// RowValues: what the placeholders of templates stand for in a row (`{session}`, `{kept.NAME}`),
+/// for headers, models and bodies alike. What is decided in the run, a pass and a user, is a mark
+/// in the text, in whose place a number is put when the row is armed.
 ///
 /// Used before time 0. The trace outlives it; it never touches a file, a clock or a socket.
 #pragma once

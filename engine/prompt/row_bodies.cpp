@@ -46,8 +46,7 @@ RowBodies::RowBodies(const RowBodySpec& spec, const Trace& trace, const Plan& pl
                 [&](const FieldTemplate& field) { return values.json_of(field); });
         }
         const std::string_view extra = trace.extra_of(row);
-        body.extra_body =
-            extra.empty() ? body.extra_body : joined_objects(extra, body.extra_body);
+        body.extra_body = extra.empty() ? body.extra_body : joined_objects(extra, body.extra_body);
         const auto next = static_cast<std::uint32_t>(frames_.size());
         const auto [known, is_new] = numbers.emplace(body.extra_body, next);
         of_row_[planned.row] = known->second;

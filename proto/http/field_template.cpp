@@ -23,9 +23,9 @@ bool is_name(std::string_view text) {
     const bool kept = text.starts_with(kept_prefix) && text.size() > kept_prefix.size();
     return kept || (!text.empty() && (text.front() < '0' || text.front() > '9') &&
                     std::all_of(text.begin(), text.end(), [](char c) {
-               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                      c == '_' || c == '-' || c == '.';
-           }));
+                        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                               (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == '.';
+                    }));
 }
 
 /// The name between the braces that open `text`; empty where they enclose none.

@@ -47,11 +47,12 @@ void read_row(RowContext& context, const JsonValue& json) {
         return;
     }
     const JsonValue headers = json.find("headers");
-    context.draft.remark("row with its own headers, which are sent only with --keep headers.NAME "
-                         "--header \"NAME: {kept.headers.NAME}\"",
-                         "rows with their own headers, which are sent only with --keep headers.NAME "
-                         "--header \"NAME: {kept.headers.NAME}\"",
-                         headers.is(JsonType::object) && headers.size() > 0 ? 1 : 0);
+    context.draft.remark(
+        "row with its own headers, which are sent only with --keep headers.NAME "
+        "--header \"NAME: {kept.headers.NAME}\"",
+        "rows with their own headers, which are sent only with --keep headers.NAME "
+        "--header \"NAME: {kept.headers.NAME}\"",
+        headers.is(JsonType::object) && headers.size() > 0 ? 1 : 0);
     row.at_ns = *time;
     context.draft.ids().begin();
     context.emit(row, json);

@@ -13,7 +13,8 @@ std::string extra_body_contradiction(const RequestFlags& request) {
     spec.model = "m";  // it may not be known yet
     const std::string why = refused_extra(*request.dialect, spec, request.extra_body);
     if (why.starts_with("\"stream\"")) {
-        return "--extra-body: " + why + (request.stream ? ", and use --no-stream" : ", and --no-stream");
+        return "--extra-body: " + why +
+               (request.stream ? ", and use --no-stream" : ", and --no-stream");
     }
     return why.empty() ? "" : "--extra-body: " + why;
 }

@@ -81,8 +81,7 @@ void ForeignRates::take_profile(const std::string& flag, std::string_view value,
             add_note(out,
                      flag + " " + key + "=" + text + " is ignored: the figures cover every row");
         } else {
-            refuse_line(out,
-                        flag + " \"" + key + "=" + text + "\": is not known here; see --rate");
+            refuse_line(out, flag + " \"" + key + "=" + text + "\": is not known here; see --rate");
         }
     }
     if (!is_known(profile_)) {

@@ -14,7 +14,8 @@ namespace driftless {
 inline void add_user_flags(Flags& flags, ReplayOptions& options) {
     UserRules& users = options.workload.users;
     flags.group("Users");
-    flags.value("--users", "N", "N live session trees at any time, or up to N (..N); implies\n"
+    flags.value("--users", "N",
+                "N live session trees at any time, or up to N (..N); implies\n"
                 "--sessions closed",
                 nullptr, parse_user_count, options.workload.user_count);
     flags.value("--concurrency", "N",

@@ -142,15 +142,16 @@ class Speller {
         const bool closed = has_argument(out_, "--users") || has_argument(out_, "--concurrency");
         const bool open = has_argument(out_, "--rate") || has_argument(out_, "--ramp");
         if (!out_.goes_round || out_.makes_rows || (!closed && !open) || !out_.refused.empty() ||
-            has_argument(out_, "--recycle")) {
+            has_argument(out_, "--recycle") || has_argument(out_, "--replicate")) {
             return;
         }
         const bool timed = closed && has_argument(out_, "--for");
         const std::string limit = argument_of(out_, "--limit");
         if (timed && limit.empty()) {
             out_.arguments.emplace_back("--recycle");
-            add_note(out_, "the trace is repeated until --for ends the run (--recycle), as the "
-                           "tool does; each pass has words of its own");
+            add_note(out_,
+                     "the trace is repeated until --for ends the run (--recycle), as the "
+                     "tool does; each pass has words of its own");
             return;
         }
         const std::string rows = closed ? limit : made_rows(out_, "");

@@ -20,7 +20,8 @@ constexpr const char* within_remedy =
     "is not two shares of a recording, the smaller first; use 0.25:0.75 or 0:50%";
 
 constexpr const char* grow_remedy =
-    "is not a metric and its limit; use ttft:2s, ttft:p95:2s, ttft_due:max:5s, tpot:p99:50ms or e2e:20s";
+    "is not a metric and its limit; use ttft:2s, ttft:p95:2s, ttft_due:max:5s, tpot:p99:50ms or "
+    "e2e:20s";
 constexpr std::array grow_metrics{Choice<GrowMetric>{"ttft", GrowMetric::ttft},
                                   Choice<GrowMetric>{"ttft_due", GrowMetric::ttft_due},
                                   Choice<GrowMetric>{"ttft-due", GrowMetric::ttft_due},
@@ -59,9 +60,10 @@ Result<UserCount> parse_user_count(std::string_view text) {
     }
     const Result<std::uint32_t> most = parse_positive_u32(text.substr(dots + 2));
     if (!first || !most || most.value() <= first.value()) {
-        return Error{ErrorCode::invalid, 0,
-                     "is not two numbers of users, the smaller first; use 8, ..8 for up to 8, or 2..64 with "
-                     "--grow"};
+        return Error{
+            ErrorCode::invalid, 0,
+            "is not two numbers of users, the smaller first; use 8, ..8 for up to 8, or 2..64 with "
+            "--grow"};
     }
     return UserCount{first.value(), most.value()};
 }

@@ -18,8 +18,8 @@ struct UserCount {
     bool is_bound = false;  ///< "..8": as many as there are trees, up to 8
 };
 Result<UserCount> parse_user_count(std::string_view text);
-/// `--grow`: "ttft:2s", "ttft:p95:2s"; the metric is ttft, ttft_due, tpot or e2e, and its figure avg,
-/// p50, p90, p95, p99 or max. Sets all but the numbers of users.
+/// `--grow`: "ttft:2s", "ttft:p95:2s"; the metric is ttft, ttft_due, tpot or e2e, and its figure
+/// avg, p50, p90, p95, p99 or max. Sets all but the numbers of users.
 Result<GrowRules> parse_grow_rules(std::string_view text);
 /// As it is typed: "ttft:p95:2s"; empty where there is none.
 std::string text_of(const GrowRules& rules);

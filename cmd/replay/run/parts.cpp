@@ -116,8 +116,8 @@ ReplayParts::ReplayParts(const Invocation& invocation, const ServedWorkload& ser
       row_fields_(row_fields_of(invocation.options.request, served.workload, place_)),
       row_bodies_(row_bodies_of(invocation.options.request, served.workload, server.body)) {
     if (server.against) {
-        against_row_bodies_ = row_bodies_of(invocation.options.request, served.workload,
-                                            body_of(server, Side::b));
+        against_row_bodies_ =
+            row_bodies_of(invocation.options.request, served.workload, body_of(server, Side::b));
     }
     if (server.against && server.against->findings.overhead != server.findings.overhead) {
         against_prompts_.emplace(

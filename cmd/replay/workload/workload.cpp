@@ -8,6 +8,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/load_values.hpp"
+#include "cmd/replay/flags/body_spec.hpp"
 #include "cmd/replay/workload/rates.hpp"
 #include "cmd/replay/workload/users.hpp"
 #include "cmd/replay/workload/waiting.hpp"
@@ -19,7 +20,6 @@
 #include "engine/plan/row_trees.hpp"
 #include "engine/plan/system_blocks.hpp"
 #include "engine/preflight/hints.hpp"
-#include "cmd/replay/flags/body_spec.hpp"
 #include "engine/prompt/row_bodies.hpp"
 #include "engine/prompt/row_fields.hpp"
 #include "proto/core/counted.hpp"
@@ -358,10 +358,11 @@ int check_row_templates(const RequestFlags& request, const Workload& workload) {
     const bool is_numbered = request.row_body && (request.row_body->has(Placeholder::pass) ||
                                                   request.row_body->has(Placeholder::user));
     if (is_numbered && !workload.trace.body_ends.empty()) {
-        std::fprintf(stderr,
-                     "driftless: --extra-body: {pass} and {user} are known only during the run, but "
-                     "the trace has whole requests, which are made before it; remove them, or use "
-                     "--header\n");
+        std::fprintf(
+            stderr,
+            "driftless: --extra-body: {pass} and {user} are known only during the run, but "
+            "the trace has whole requests, which are made before it; remove them, or use "
+            "--header\n");
         return exit_usage;
     }
     InputErrors errors;

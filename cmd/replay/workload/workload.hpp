@@ -58,8 +58,8 @@ struct Workload {
 /// Reads and plans; prints notes on standard output and refusals on standard error.
 OrExit<Workload> load_workload(const ReplayOptions& options);
 
-/// Refuses rows whose values cannot be in the headers and bodies that `--header`, `--extra-body` and
-/// the trace make of them, and lists all of them.
+/// Refuses rows whose values cannot be in the headers and bodies that `--header`, `--extra-body`
+/// and the trace make of them, and lists all of them.
 int check_row_templates(const RequestFlags& request, const Workload& workload);
 
 }  // namespace driftless

@@ -211,8 +211,8 @@ bool is_single_turn(const Spelled& out) {
 /// A number of sessions, or rows, that are live; beside a schedule or a rate, a cap.
 void finish_load(const KeptFlags& kept, Spelled& out) {
     const bool open = kept.has("--fixed-schedule") || kept.has("--request-rate");
-    const bool closed = !open && (kept.has("--concurrency") || kept.has("--no-fixed-schedule") ||
-                                  out.makes_rows);
+    const bool closed =
+        !open && (kept.has("--concurrency") || kept.has("--no-fixed-schedule") || out.makes_rows);
     out.goes_round = !kept.has("--fixed-schedule") && !kept.has("--scenario");
     const std::string users = kept.get("--concurrency", "1");
     const char* const loop = is_single_turn(out) || out.makes_rows ? "--concurrency" : "--users";

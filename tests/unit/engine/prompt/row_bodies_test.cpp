@@ -76,7 +76,8 @@ TEST(RowBodies, AreThoseOfTheRows) {
     rows.add(R"({"nvext":{"priority": 99}})");
     rows.add("");
     rows.add(R"({"top_p":1})");
-    EXPECT_EQ(bodies(rows, "", ""), (Texts{R"(,"nvext":{"priority": 99}})", "}", R"(,"top_p":1})"}));
+    EXPECT_EQ(bodies(rows, "", ""),
+              (Texts{R"(,"nvext":{"priority": 99}})", "}", R"(,"top_p":1})"}));
     EXPECT_EQ(bodies(rows, "", R"({"top_p":2,"n":1})"),
               (Texts{R"(,"nvext":{"priority": 99},"top_p":2,"n":1})", R"(,"top_p":2,"n":1})",
                      R"(,"top_p":1,"n":1})"}));
@@ -86,9 +87,9 @@ TEST(RowBodies, FillPlaceholders) {
     Rows rows;
     rows.add("", R"({"p":3,"t":"x"})");
     rows.add(R"({"a":0})", R"({"p":null,"t":"y\""})");
-    EXPECT_EQ(bodies(rows, R"({"a":"{kept.p}","b":"{kept.t}/{session}","c":{"d":"{row}"}})", ""),
-              (Texts{R"(,"a":3,"b":"x/s\"1","c":{"d":0}})",
-                     R"(,"a":0,"b":"y\"/s\"1","c":{"d":1}})"}));
+    EXPECT_EQ(
+        bodies(rows, R"({"a":"{kept.p}","b":"{kept.t}/{session}","c":{"d":"{row}"}})", ""),
+        (Texts{R"(,"a":3,"b":"x/s\"1","c":{"d":0}})", R"(,"a":0,"b":"y\"/s\"1","c":{"d":1}})"}));
 }
 
 // What the run decides: numbers of any length, alone and inside of text.

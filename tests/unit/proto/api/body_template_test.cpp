@@ -21,7 +21,7 @@ std::string filled(const std::string& object) {
             if (piece.placeholder == Placeholder::session) {
                 return std::optional<std::string>();
             }
-            text += piece.placeholder == Placeholder::none ? piece.text
+            text += piece.placeholder == Placeholder::none  ? piece.text
                     : piece.placeholder == Placeholder::row ? "R"
                                                             : "7";
         }

@@ -375,8 +375,7 @@ TEST(Mooncake, ARowsOwnMembersStandBesideItsLength) {
     EXPECT_EQ(trace.kept_of(trace.rows[1]), R"({"m.k":2,"m":{"k":2}})");
     EXPECT_EQ(trace.kept_of(trace.rows[2]), R"({"m.k":null,"m":3})");
     EXPECT_EQ(trace.unknown_keys, 0U);
-    const Reading bad =
-        read({R"({"timestamp":0,"input_length":5,"output_length":1,"extra":[1]})"});
+    const Reading bad = read({R"({"timestamp":0,"input_length":5,"output_length":1,"extra":[1]})"});
     EXPECT_NE(bad.first_error().find("extra \"[1]\" is not an object"), std::string::npos)
         << bad.first_error();
     options.keep = {"m.z"};

@@ -131,7 +131,8 @@ TEST(Foreign, Guidellm) {
                "2"}));
 }
 
-// The same of 0.7 and 0.8, as pairs or as JSON; rows that are asked for beyond the file's are passes.
+// The same of 0.7 and 0.8, as pairs or as JSON; rows that are asked for beyond the file's are
+// passes.
 TEST(Foreign, GuidellmSettings) {
     EXPECT_EQ(spelled({"guidellm", "run", "--backend", "kind=openai_http,target=http://h:8000",
                        "--profile", "kind=replay", "--data", "kind=trace_synthetic,path=r.jsonl"}),
