@@ -2,9 +2,11 @@
 /// engine holds events against it as they come, the writer what the server says it counted.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "proto/api/dialect.hpp"
+#include "proto/trace/row.hpp"
 
 namespace driftless {
 
@@ -31,17 +33,30 @@ enum class AnswerLimit : std::int32_t {
 struct AnswerLimits {
     std::uint64_t events_max = 0;
     std::uint64_t bytes_max = 0;
+    std::uint64_t event_bytes_max = 0;  ///< of one event, or of an answer that is not streamed
 };
 
+/// Tokens of a row's prompt, for its limits; a recorded body is taken for one in 16 bytes at least.
+inline std::uint64_t prompt_tokens_of(const Trace& trace, const TraceRow& row) {
+    constexpr std::uint64_t bytes_per_token = 16;
+    return std::max<std::uint64_t>(row.input_length, trace.body_of(row).size() / bytes_per_token);
+}
+
 /// An event of one token is below 1 KiB on every server measured; usage and heads add some. Where
-/// every event repeats all text and ids so far, those come on top.
-constexpr AnswerLimits answer_limits(std::uint32_t asked, OutputRule rule, bool repeats_text) {
+/// every event repeats all text and ids so far, those come on top; so do the ids of the prompt,
+/// which some servers send back (8 bytes a token), some with their logprobs.
+constexpr AnswerLimits answer_limits(std::uint64_t prompt, std::uint32_t asked, OutputRule rule,
+                                     bool repeats_text) {
     constexpr std::uint64_t bytes_per_event = 4096;
     constexpr std::uint64_t bytes_extra = 16 << 20;
     constexpr std::uint64_t repeated_bytes_per_token = 32;
+    constexpr std::uint64_t event_bytes = 1 << 20;
+    constexpr std::uint64_t event_bytes_per_token = 64;
     AnswerLimits limits;
     limits.events_max = answer_events_max(asked, rule);
-    limits.bytes_max = limits.events_max * bytes_per_event + bytes_extra;
+    limits.event_bytes_max =
+        event_bytes + event_bytes_per_token * (prompt + asked);
+    limits.bytes_max = limits.events_max * bytes_per_event + bytes_extra + limits.event_bytes_max;
     if (repeats_text) {
         limits.bytes_max += repeated_bytes_per_token * asked * std::uint64_t{asked};
     }

@@ -42,7 +42,7 @@ Unreadable find_unreadable(const Dialect& dialect, Framing framing, const Reply&
         return Unreadable::encoded;
     }
     const std::string_view type = header_value(reply.head, "content-type");
-    const bool streams = is_event_stream(type);
+    const bool streams = is_event_stream(type) || begins_event_stream(reply.body) == true;
     if (framing == Framing::whole) {
         return streams ? Unreadable::not_whole : Unreadable::no;
     }
@@ -52,7 +52,7 @@ Unreadable find_unreadable(const Dialect& dialect, Framing framing, const Reply&
     if (is_whole_answer(dialect, document, reply.body)) {
         return Unreadable::not_a_stream;
     }
-    return type.empty() || streams ? Unreadable::no : Unreadable::foreign;
+    return streams ? Unreadable::no : Unreadable::foreign;
 }
 
 /// The answer as a row's would be read (assembler.hpp).
@@ -89,7 +89,9 @@ std::string words_of(Unreadable unreadable, const Reply& reply, JsonDocument& do
             return "a stream, though a whole answer was asked for";
         case Unreadable::foreign: {
             const std::string said = error_message_of(document, reply.body, reply.body.size());
-            return "content-type: " + type + (said.empty() ? "" : ", which says: " + said);
+            return "content-type: " + (type.empty() ? "none" : type) +
+                   (said.empty() ? ", and no stream of events"
+                                 : ", which is no stream of events and says: " + said);
         }
     }
     return "";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/record/assembler.hpp"
+#include "engine/record/row_outcome.hpp"
 #include "proto/core/check.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/http/response.hpp"
@@ -13,7 +14,7 @@ namespace driftless {
 
 namespace {
 
-/// A 200 is read as a stream unless it says that it is something else.
+/// Where a 200 does not say that it is a stream of events, its first bytes do.
 BodyKind body_kind_of(const RowState& state, Framing framing) {
     if (state.status != 200) {
         return BodyKind::message;
@@ -21,11 +22,21 @@ BodyKind body_kind_of(const RowState& state, Framing framing) {
     if (!state.encoding.empty()) {
         return BodyKind::encoded;
     }
-    if (framing == Framing::sse && !state.content_type.empty() &&
-        !is_event_stream(state.content_type)) {
-        return BodyKind::foreign;
+    const bool told = framing != Framing::sse || is_event_stream(state.content_type);
+    return told ? BodyKind::stream : BodyKind::untold;
+}
+
+/// One more piece of a body that has not told what it is. A piece whose bytes are lost is taken for
+/// one of a stream, as what asked for a stream mostly gets.
+void look_at_begin(RowState& state, const Event& event, std::string_view payload) {
+    constexpr std::size_t looked_at_max = 64;
+    const bool dropped = (event.flags & event_payload_dropped) != 0;
+    const bool keeps_alive = (event.flags & event_keep_alive) != 0;
+    const std::string begin = state.pending + std::string(payload.substr(0, looked_at_max));
+    const auto streams = dropped || keeps_alive ? true : begins_event_stream(begin);
+    if (streams) {
+        state.body = *streams ? BodyKind::stream : BodyKind::foreign;
     }
-    return BodyKind::stream;
 }
 
 void append_bounded(std::string& out, std::string_view bytes, std::size_t bytes_max) {
@@ -78,11 +89,15 @@ void Assembler::on_head(RowState& state, const Event& event) {
 
 void Assembler::on_part(RowState& state, const Event& event, std::string_view payload) {
     note_receive(state, event);
+    if (state.body == BodyKind::untold) {
+        look_at_begin(state, event, payload);
+    }
     switch (state.body) {
         case BodyKind::unknown:
             append_bounded(state.head, payload, response_head_bytes_max);
             return;
         case BodyKind::message:
+        case BodyKind::untold:
         case BodyKind::foreign:
             append_bounded(state.pending, payload, error_body_bytes_max);
             return;
@@ -92,16 +107,23 @@ void Assembler::on_part(RowState& state, const Event& event, std::string_view pa
             break;
     }
     state.event_damaged = state.event_damaged || (event.flags & event_payload_dropped) != 0;
-    if (state.pending.size() + payload.size() > event_bytes_max) {
+    if (is_over(state, payload)) {
         state.event_over = true;
         return;
     }
     state.pending.append(payload);
     state.pending_ns = event.stamp_ns;
-    CHECK(state.pending.size() <= event_bytes_max);
+}
+
+/// Whether the event that goes on is too large with this piece (answer_limits.hpp).
+bool Assembler::is_over(const RowState& state, std::string_view payload) const {
+    return state.pending.size() + payload.size() > limits_of(state, config_).event_bytes_max;
 }
 
 void Assembler::on_chunk(RowState& state, const Event& event, std::string_view payload) {
+    if (state.body == BodyKind::untold) {
+        look_at_begin(state, event, payload);
+    }
     if (state.body != BodyKind::stream) {
         on_part(state, event, payload);
         return;
@@ -115,7 +137,7 @@ void Assembler::on_chunk(RowState& state, const Event& event, std::string_view p
     } else if (state.event_damaged || dropped) {
         state.answer.take_unread(event.stamp_ns, coalesced);
         count_tokens(state, event.stamp_ns, 1);
-    } else if (state.event_over || state.pending.size() + payload.size() > event_bytes_max) {
+    } else if (state.event_over || is_over(state, payload)) {
         state.answer.over_limit = true;
     } else if (state.pending.empty()) {
         read_event(state, payload, event.stamp_ns, coalesced);

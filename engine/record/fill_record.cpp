@@ -40,7 +40,7 @@ std::string kernel_message(int sys_errno) {
 std::string limit_message(const Record& record, const RowState& state, const EndInfo& end,
                           const AssemblerConfig& config) {
     CHECK(record.outcome == Outcome::limit_exceeded);
-    const AnswerLimits limits = limits_of(record, config);
+    const AnswerLimits limits = limits_of(state, config);
     if (end.outcome == Outcome::limit_exceeded) {
         switch (static_cast<AnswerLimit>(end.sys_errno)) {
             case AnswerLimit::events:
@@ -63,7 +63,7 @@ std::string limit_message(const Record& record, const RowState& state, const End
                ? "the answer had more chunks than the limit of " +
                      std::to_string(chunks_per_row_max)
                : "an event of the answer had more bytes than its limit of " +
-                     std::to_string(event_bytes_max);
+                     std::to_string(limits.event_bytes_max);
 }
 
 /// What the server said, else what TLS or the kernel said; empty where nobody said anything.
@@ -76,10 +76,11 @@ std::string message_of(const Record& record, const RowState& state, const EndInf
     std::string text = state.answer.error;
     if (state.body == BodyKind::encoded) {
         text = state.encoding;
-    } else if (state.body == BodyKind::message || state.body == BodyKind::foreign) {
+    } else if (state.body != BodyKind::stream && state.body != BodyKind::unknown) {
         text = error_message_of(document, state.pending, message_bytes_max);
-        if (text.empty() && state.body == BodyKind::foreign) {
-            text = "content-type: " + state.content_type;
+        if (text.empty() && state.body != BodyKind::message) {
+            text = "content-type: " +
+                   (state.content_type.empty() ? "none, and an empty body" : state.content_type);
         }
     }
     if (text.empty() && record.outcome == Outcome::truncated && end.outcome == Outcome::ok) {
@@ -297,7 +298,8 @@ void fill_record(Record& record, RowState& state, const Event& end, const Assemb
     }
     add_taints(record,
                {end.end.entries_dropped > 0, state.lost_payload, state.accept_ns,
-                state.request_waited_ns, end.end.request_lost},
+                state.request_waited_ns, end.end.request_lost,
+                (end.flags & event_answered_early) != 0},
                config.limits, state.due.rank);
 }
 

@@ -49,7 +49,7 @@ Outcome outcome_of_stream(const Record& record, const RowState& state, const End
     const bool lost = lost_bytes(state, end);
     // More tokens than events may come were not asked for.
     if (answer.over_limit ||
-        std::cmp_greater(record.output_tokens.value_or(0), limits_of(record, config).events_max)) {
+        std::cmp_greater(record.output_tokens.value_or(0), limits_of(state, config).events_max)) {
         return Outcome::limit_exceeded;
     }
     if (answer.bad_seen && !lost) {
@@ -78,9 +78,10 @@ bool lost_bytes(const RowState& state, const EndInfo& end) {
     return state.lost_payload || end.entries_dropped > 0;
 }
 
-AnswerLimits limits_of(const Record& record, const AssemblerConfig& config) {
-    return answer_limits(record.output_length.value_or(0), config.output,
-                         config.dialect->repeats_text);
+AnswerLimits limits_of(const RowState& state, const AssemblerConfig& config) {
+    const TraceRow& row = config.trace->rows[state.due.row];
+    return answer_limits(prompt_tokens_of(*config.trace, row), asked_tokens(state.due, row),
+                         config.output, config.dialect->repeats_text);
 }
 
 Outcome outcome_of(const Record& record, const RowState& state, const EndInfo& end,
@@ -96,8 +97,10 @@ Outcome outcome_of(const Record& record, const RowState& state, const EndInfo& e
     if (by_status != Outcome::ok) {
         return by_status;
     }
-    if (state.body == BodyKind::unknown && lost) {
-        return Outcome::ok;  // its head found the ring full: the content is anybody's guess
+    const bool untold = state.body == BodyKind::unknown ||
+                        (end.entries_dropped > 0 && state.body != BodyKind::encoded);
+    if (untold && state.body != BodyKind::stream && lost) {
+        return Outcome::ok;  // its head, or where it began, found the ring full: who knows
     }
     if (state.body != BodyKind::stream) {
         return Outcome::bad_content;

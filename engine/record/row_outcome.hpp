@@ -13,7 +13,7 @@ namespace driftless {
 bool lost_bytes(const RowState& state, const EndInfo& end);
 
 /// Beyond these an answer of this row is over its limit.
-AnswerLimits limits_of(const Record& record, const AssemblerConfig& config);
+AnswerLimits limits_of(const RowState& state, const AssemblerConfig& config);
 
 /// Once the token counts of the record are known.
 Outcome outcome_of(const Record& record, const RowState& state, const EndInfo& end,

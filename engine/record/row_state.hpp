@@ -16,16 +16,15 @@ namespace driftless {
 
 /// Bytes of an error answer, or of one that is no stream, that are kept for its message.
 inline constexpr std::size_t error_body_bytes_max = 64 * 1024;
-/// Largest event of a stream. The first one may carry a prompt's ids; 100 k of them are 600 KB.
-inline constexpr std::size_t event_bytes_max = std::size_t{1} << 20;
 
 /// What the body of an answer is to us, decided when its head is complete.
 enum class BodyKind : std::uint8_t {
     unknown,  ///< no head yet
     stream,   ///< events of the API
+    untold,   ///< a 200 that does not say that it is a stream; the first bytes of the body will
     message,  ///< an error status: its text is collected
     encoded,  ///< a 200 under a coding, of content or transfer, that was not asked for
-    foreign,  ///< a 200 of another content type: its text is collected
+    foreign,  ///< a 200 that is something else: its text is collected
 };
 
 struct RowState {
@@ -57,7 +56,7 @@ struct RowState {
 
     bool lost_payload = false;   ///< bytes of this answer found the ring full
     bool event_damaged = false;  ///< of the event that goes on
-    bool event_over = false;     ///< the event that goes on is over `event_bytes_max`
+    bool event_over = false;     ///< the event that goes on is over its limit
 
     // Of this row, in what is counted while answers come.
     std::uint64_t tokens_counted = 0;

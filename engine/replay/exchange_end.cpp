@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/replay/exchanges.hpp"
+#include "engine/replay/kernel_stamp.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -72,6 +73,9 @@ void Exchanges::push_end(Lane& lane) {
     event.stamp_ns = now.ns;
     event.waited_ns = exchange.heard ? exchange.waited.ns : Event::no_wait;
     event.flags = exchange.entries_dropped > 0 ? event_entries_dropped : std::uint8_t{0};
+    if (exchange.heard_ns != 0 && exchange.left_ns - exchange.heard_ns > stamp_tolerance.ns) {
+        event.flags |= event_answered_early;
+    }
     if (exchange.outcome == Outcome::cancelled && parts_.time_over) {
         event.flags |= event_censored;
     }

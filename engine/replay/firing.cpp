@@ -30,10 +30,12 @@ FiredInfo Firing::prepare(Lane& lane, RowUnderway& row) {
             marks_->count_request();
         }
     }
-    lanes_.exchanges.prepare(lane, row,
-                             answer_limits(asked_tokens(row.due, trace_.rows[row.due.row]),
-                                           settings_.output, settings_.repeats_text),
-                             patience_of(row.due));
+    const TraceRow& recorded = trace_.rows[row.due.row];
+    lanes_.exchanges.prepare(
+        lane, row,
+        answer_limits(prompt_tokens_of(trace_, recorded), asked_tokens(row.due, recorded),
+                      settings_.output, settings_.repeats_text),
+        patience_of(row.due));
     return info;
 }
 

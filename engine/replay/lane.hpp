@@ -72,6 +72,8 @@ struct ExchangeState {
     Instant fired;
     Instant first_byte;        ///< stamp of the first response byte, once there is `any_byte`
     Instant last_byte;         ///< stamp of the latest response byte
+    std::int64_t heard_ns = 0;  ///< the kernel's stamp of the read that brought the first; 0: none
+    std::int64_t left_ns = 0;   ///< the kernel's stamp of the head of the request; 0: none
     bool heard = false;        ///< something came: bytes, an end or an error
     Instant over_since;        ///< when what came last was there, or a deadline passed
     Instant free_since;        ///< the same, but where that is not sure: when it was not there yet

@@ -53,6 +53,12 @@ struct Reader {
         exchange.framing = stream ? exchange.framing : Framing::whole;
     }
 
+    void first_byte() {
+        ExchangeState& exchange = lane.exchange;
+        exchange.heard_ns = exchange.any_byte ? exchange.heard_ns : done.kernel_ns;
+        exchange.any_byte = true;
+    }
+
     // Plain bytes as they come out of the records that this receive has completed.
     void records() {
         LaneTls& tls = *lane.tls;
@@ -64,7 +70,7 @@ struct Reader {
                 break;
             }
             lane.broken = lane.broken || exchange.over;
-            exchange.any_byte = true;
+            first_byte();
             bytes(plain);
         }
         if (tls.stream.state() == TlsStream::State::failed) {
@@ -79,7 +85,7 @@ struct Reader {
         if (exchange.framing == Framing::whole) {
             const bool asked_for = lane.parser.status() == status_ok;
             if (exchange.whole_bytes <
-                (asked_for ? whole_answer_bytes_max : whole_body_bytes_max)) {
+                (asked_for ? exchange.limits.event_bytes_max : whole_body_bytes_max)) {
                 push(EventKind::part, bytes);
             }
             exchange.whole_bytes += bytes.size();
@@ -225,7 +231,7 @@ void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCou
     probe_receive(exchange.request, done.bytes.size(), done.stamp.ns);
     Reader reader{lane, ring, counts, done};
     if (lane.tls == nullptr) {
-        exchange.any_byte = true;
+        reader.first_byte();
         reader.bytes(done.bytes);
     } else {
         reader.records();

@@ -32,7 +32,5 @@ void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCou
 inline constexpr int status_ok = 200;
 /// A body that is no event stream (an error, a JSON answer) is passed on up to this size.
 inline constexpr std::uint64_t whole_body_bytes_max = 64 * 1024;
-/// Bytes of an answer under `--no-stream`: 8 k tokens with their ids are far below.
-inline constexpr std::uint64_t whole_answer_bytes_max = 1 << 20;
 
 }  // namespace driftless

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/replay/exchanges.hpp"
 #include "engine/replay/kernel_stamp.hpp"
 #include "proto/core/check.hpp"
 
@@ -58,6 +59,10 @@ void WireStamps::take(Lane& lane, const Completion& done) {
     }
     if (exchange.wire_known) {
         return;
+    }
+    if (ends_in_request(done.key, exchange.first_key,
+                        std::min(exchange.bytes.size(), Exchanges::first_bytes_max))) {
+        exchange.left_ns = done.kernel_ns;
     }
     // A head has left before it is answered: a later stamp is that of a later packet, as where the
     // head's own was lost and the server answers before it has read all.

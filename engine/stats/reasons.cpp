@@ -97,6 +97,11 @@ void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits,
         reasons.push_back(rows_text(figures.tainted_retried) +
                           " sent again, because the server had closed the connection");
     }
+    if (figures.tainted_answered_early > 0) {
+        reasons.push_back(rows_text(figures.tainted_answered_early) +
+                          " answered before the request had left: whatever speaks there sends "
+                          "unasked, and its answers are to no request");
+    }
     if (figures.tainted_wire_late > 0) {
         reasons.push_back(rows_text(figures.tainted_wire_late) + " reached the wire more than " +
                           milliseconds_text(limits.wire_ns) +

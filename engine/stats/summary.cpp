@@ -114,6 +114,7 @@ void Summary::add_taints(const Record& record) {
     f.tainted_wire_late += has(taint_wire_late) ? 1 : 0;
     f.tainted_sent_late += has(taint_sent_late) ? 1 : 0;
     f.tainted_retried += has(taint_retried) ? 1 : 0;
+    f.tainted_answered_early += has(taint_answered_early) ? 1 : 0;
     f.tainted_limit += has(taint_limit) ? 1 : 0;
     f.tainted_client_failed += has(taint_client_failed) ? 1 : 0;
     const bool resent = record.retransmits.value_or(0) > 0;

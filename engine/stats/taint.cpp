@@ -61,6 +61,9 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
     if (losses.request_lost) {
         record.tainted.emplace_back(taint_retransmitted);
     }
+    if (losses.answered_early && record.status == 200) {
+        record.tainted.emplace_back(taint_answered_early);
+    }
     if (limits.receive_delay_ns > 0 &&
         record.receive_delay_ns.value_or(0) > limits.receive_delay_ns) {
         record.tainted.emplace_back(taint_read_late);

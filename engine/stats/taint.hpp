@@ -36,13 +36,15 @@ struct RowLosses {
     std::int64_t accept_ns = -1;
     std::int64_t request_waited_ns = 0;  ///< so long parts of the request waited for us, in sum
     bool request_lost = false;           ///< a part of the request, on the way: it was sent again
+    bool answered_early = false;         ///< bytes of the answer were there before the request left
 };
 
 /// Fills `record.tainted` and the two delays of the request once all else of the record is known. A
 /// row that `--max-inflight` or a budget held back was late because the user wanted it: no taint
 /// for as long as it was held. One that a limit of this host held back is tainted whatever the
 /// limits, and so is one that failed for our own lack, or whose request was lost on the way and
-/// sent again.
+/// sent again, or that has a 200 which does not answer it, since it came before. (Servers may refuse
+/// a request early.)
 void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limits,
                 std::uint32_t rank);
 

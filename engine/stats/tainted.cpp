@@ -68,7 +68,8 @@ TaintedRow tainted_row_of(const Record& record) {
     if (has(record, taint_read_late)) {
         return {fired_ns, end_of(record), record.receive_delay_ns.value_or(0), Suspect::reading};
     }
-    if (has(record, taint_retransmitted) || has(record, taint_retried)) {
+    if (has(record, taint_retransmitted) || has(record, taint_retried) ||
+        has(record, taint_answered_early)) {
         return {fired_ns, end_of(record), 0, Suspect::network};
     }
     if (has(record, taint_wire_late)) {

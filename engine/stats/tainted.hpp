@@ -19,7 +19,7 @@ enum class Suspect : std::uint8_t {
     reading,  ///< bytes waited for us in some second of the row: as with `work`
     lane,     ///< no connection: the network's where connecting took long, else ours
     wire,     ///< a queue behind us: the network's, unless others had the CPU
-    network,  ///< the request was lost on the way, or the server had closed its connection
+    network,  ///< the request was lost on the way, or the server closed or answered unasked
 };
 
 /// A tainted row: the stretch of the run in which it happened, from time 0.

@@ -30,6 +30,7 @@ void MessageFraming::reset() {
     body_ = {};
     head_bytes_ = overhead_bytes_ = 0;
     headers_ = 0;
+    size_line_ = SizeLine::none;
     started_ = keep_alive_ = close_delimited_ = chunked_ = too_large_ = false;
     content_length_ = 0;
     error_text_ = "";
@@ -82,6 +83,7 @@ void MessageFraming::note_head() {
     }
     parser_.upgrade = 0;  // protocols are never changed: a body is read as a body
     chunked_ = (parser_.flags & F_CHUNKED) != 0;
+    size_line_ = chunked_ ? SizeLine::before : SizeLine::none;
     content_length_ = (parser_.flags & F_CONTENT_LENGTH) != 0 ? parser_.content_length : 0;
     close_delimited_ = llhttp_message_needs_eof(&parser_) != 0;
     // In HTTP/1.0 llhttp lets keep-alive win over close; here any close wins.
@@ -129,7 +131,7 @@ MessageFraming::Step MessageFraming::feed(std::string_view bytes) {
         case Phase::head:
             return feed_head(bytes);
         case Phase::body:
-            return feed_body(bytes);
+            return feed_body_pieces(bytes);
         case Phase::done:
             return {Piece::done, 0, {}};
         case Phase::failed:
@@ -161,8 +163,64 @@ MessageFraming::Step MessageFraming::feed_head(std::string_view bytes) {
     return pending_ != Piece::need_more ? report_pending(blank) : Step{Piece::need_more, blank, {}};
 }
 
+// What is hidden from llhttp ends a step, but no piece.
+MessageFraming::Step MessageFraming::feed_body_pieces(std::string_view bytes) {
+    std::size_t before = 0;
+    Step step = feed_body(bytes);
+    while (step.piece == Piece::need_more && before + step.consumed < bytes.size()) {
+        before += step.consumed;
+        step = feed_body(bytes.substr(before));
+    }
+    step.consumed += before;
+    return step;
+}
+
+namespace {
+constexpr bool is_hex_digit(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+}  // namespace
+
+// Bytes that llhttp may see: all of them, or those before an extension.
+std::size_t MessageFraming::size_bytes(std::string_view bytes) {
+    for (std::size_t at = 0; at < bytes.size() && size_line_ != SizeLine::none; ++at) {
+        const char c = bytes[at];
+        const bool in_size = size_line_ == SizeLine::size;
+        if (in_size && (c == ';' || c == ' ' || c == '\t')) {
+            size_line_ = c == ';' ? SizeLine::extension : SizeLine::blanks;
+            return at;
+        }
+        const bool between = !in_size && (c == '\r' || c == '\n');
+        size_line_ = is_hex_digit(c) ? SizeLine::size : between ? size_line_ : SizeLine::none;
+    }
+    return bytes.size();
+}
+
+// Up to the end of the line, which no extension has inside, not even in quotes. Blanks alone are
+// none, and nothing but an extension may follow them.
+std::size_t MessageFraming::skip_extension(std::string_view bytes) {
+    std::size_t at = 0;
+    while (at < bytes.size() && bytes[at] != '\r' && bytes[at] != '\n') {
+        const char c = bytes[at++];
+        if (size_line_ == SizeLine::blanks && c != ' ' && c != '\t') {
+            size_line_ = SizeLine::extension;
+            if (c != ';') {
+                fail_next("Invalid character in chunk size", false);
+                return at;
+            }
+        }
+    }
+    size_line_ = at < bytes.size() ? SizeLine::none : size_line_;
+    return at;
+}
+
 MessageFraming::Step MessageFraming::feed_body(std::string_view bytes) {
-    const std::size_t consumed = execute(bytes);
+    const bool skips = size_line_ == SizeLine::blanks || size_line_ == SizeLine::extension;
+    const std::size_t shown = skips ? 0 : size_bytes(bytes);
+    body_ = {};
+    const std::size_t consumed = skips                          ? skip_extension(bytes)
+                                 : shown == 0 && !bytes.empty() ? 0
+                                                                : execute(bytes.substr(0, shown));
     const std::size_t before_body =
         body_.empty() ? consumed : static_cast<std::size_t>(body_.data() - bytes.data());
     overhead_bytes_ += before_body;
@@ -171,6 +229,7 @@ MessageFraming::Step MessageFraming::feed_body(std::string_view bytes) {
         return report_pending(consumed);
     }
     if (!body_.empty()) {
+        size_line_ = chunked_ && parser_.content_length == 0 ? SizeLine::before : SizeLine::none;
         overhead_bytes_ = consumed - before_body - body_.size();
         return {Piece::body, consumed, body_};
     }

@@ -3,6 +3,9 @@
 /// Internal to proto/http: `ResponseParser` and `RequestParser` each own one. It never copies,
 /// never allocates, and reports the same pieces however its input was split (runs of head or body
 /// bytes may be cut differently, but join to the same bytes), up to and including the error.
+///
+/// Chunk extensions are kept from llhttp, whose versions read a part of what RFC 9112, 7.1.1 allows
+/// (8.1 knows one extension, and no blanks around its `;`). They mean nothing to us.
 #pragma once
 
 #include <llhttp.h>
@@ -58,9 +61,14 @@ class MessageFraming {
 
   private:
     enum class Phase : std::uint8_t { head, body, done, failed };
+    /// Of the line that says how long a chunk is, where it may still get an extension.
+    enum class SizeLine : std::uint8_t { none, before, size, blanks, extension };
 
     Step feed_head(std::string_view bytes);
     Step feed_body(std::string_view bytes);
+    Step feed_body_pieces(std::string_view bytes);
+    std::size_t size_bytes(std::string_view bytes);
+    std::size_t skip_extension(std::string_view bytes);
     Step report_pending(std::size_t consumed);
     std::size_t execute(std::string_view bytes);
     void fail_next(const char* text, bool too_large);
@@ -82,6 +90,7 @@ class MessageFraming {
     std::size_t head_bytes_ = 0;
     std::size_t overhead_bytes_ = 0;  ///< framing since the last body byte
     unsigned headers_ = 0;
+    SizeLine size_line_ = SizeLine::none;
     bool started_ = false;  ///< a byte that is no line end was seen
 
     bool keep_alive_ = false;

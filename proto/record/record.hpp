@@ -52,6 +52,8 @@ inline constexpr std::string_view taint_limit = "limit";
 inline constexpr std::string_view taint_client_failed = "client_failed";  ///< its outcome
 /// A part of the request was lost on the way: it arrived late.
 inline constexpr std::string_view taint_retransmitted = "retransmitted";
+/// Bytes of its answer were there before the request had left: they answer something else.
+inline constexpr std::string_view taint_answered_early = "answered_early";
 
 /// A field of the answer's head that the user wants to see.
 struct RecordedHeader {

@@ -373,6 +373,8 @@ TEST(FillRecord, EventLimitIsExact) {
         row.fire(0).head(1);
         const std::string token =
             "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
+        const std::size_t event_bytes_max =
+            answer_limits(100, 4, OutputRule::exact, false).event_bytes_max;
         std::string event(event_bytes_max - token.size() + over, ' ');
         event.front() = ':';
         event.back() = '\n';
