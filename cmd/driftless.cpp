@@ -74,11 +74,11 @@ int check_printed(int code) {
     const std::string_view why = driftless::stdout_was_closed() ? "it is closed"
                                  : reason != 0                  ? std::strerror(reason)
                                                                 : "";
-    std::fprintf(stderr,
-                 "driftless: standard output could not be written%s%.*s; files that the command "
-                 "writes are not affected; redirect the output to a file with room, or to "
-                 "/dev/null\n",
-                 why.empty() ? "" : ": ", static_cast<int>(why.size()), why.data());
+    driftless::complain(
+        "driftless: standard output could not be written%s%.*s; files that the command "
+        "writes are not affected; redirect the output to a file with room, or to "
+        "/dev/null",
+        why.empty() ? "" : ": ", static_cast<int>(why.size()), why.data());
     return code == exit_done ? driftless::exit_host : code;
 }
 

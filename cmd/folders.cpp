@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/guard.hpp"
 #include "engine/input/sink.hpp"
 #include "proto/core/sys_error.hpp"
 
@@ -42,14 +43,14 @@ const char* host_remedy(int sys_errno) {
 }
 
 int fail_host(const char* what, const Error& error) {
-    std::fprintf(stderr, "driftless: %s: cannot %s: %s%s\n", what, error.doing,
-                 reason_of(error).c_str(), host_remedy(error.sys_errno));
+    complain("driftless: %s: cannot %s: %s%s", what, error.doing, reason_of(error).c_str(),
+             host_remedy(error.sys_errno));
     return exit_host;
 }
 
 int refuse_folder(const std::string& folder) {
-    std::fprintf(stderr, "driftless: --out %s: another run is using this folder; name a new one\n",
-                 folder.c_str());
+    complain("driftless: --out %s: another run is using this folder; name a new one",
+             folder.c_str());
     return exit_usage;
 }
 
@@ -58,8 +59,7 @@ int refuse_existing_file(const char* flag, const std::string& path) {
     if (path == "-" || ::lstat(path.c_str(), &facts) != 0) {
         return exit_done;
     }
-    std::fprintf(stderr, "driftless: %s %s: already exists; name a new file or remove it\n", flag,
-                 path.c_str());
+    complain("driftless: %s %s: already exists; name a new file or remove it", flag, path.c_str());
     return exit_usage;
 }
 
@@ -82,17 +82,15 @@ int write_new_file(const char* flag, const std::string& path, const std::string&
 
 int fail_folder(const std::string& folder, const Error& error) {
     if (error.sys_errno == EEXIST) {
-        std::fprintf(
-            stderr,
-            "driftless: --out %s: already exists, or another run has it; name a new folder\n",
-            folder.c_str());
+        complain("driftless: --out %s: already exists, or another run has it; name a new folder",
+                 folder.c_str());
         return exit_usage;
     }
     if (error.code == ErrorCode::exists) {
         return refuse_folder(folder);
     }
-    std::fprintf(stderr, "driftless: cannot make the folder %s: %s%s\n", folder.c_str(),
-                 reason_of(error).c_str(), host_remedy(error.sys_errno));
+    complain("driftless: cannot make the folder %s: %s%s", folder.c_str(), reason_of(error).c_str(),
+             host_remedy(error.sys_errno));
     return exit_host;
 }
 

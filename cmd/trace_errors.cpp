@@ -2,11 +2,13 @@
 
 #include <cstdio>
 
+#include "cmd/screen/guard.hpp"
+
 namespace driftless {
 
 void print_errors(const InputErrors& errors) {
     for (const std::string& line : to_lines(errors)) {
-        std::fprintf(stderr, "driftless: %s\n", line.c_str());
+        complain("driftless: %s", line.c_str());
     }
 }
 

@@ -5,6 +5,7 @@
 #include "cmd/engine_count.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/options_flags.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/values.hpp"
 
 namespace driftless {
@@ -83,8 +84,8 @@ ParsedCalibrate parse_calibrate_options(int argc, char** argv) {
         std::fputs(help_of(app).c_str(), stdout);
         parsed.exit_code = exit_done;
     } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "driftless calibrate: %s (see driftless calibrate --help)\n",
-                     reason_of(error).c_str());
+        complain("driftless calibrate: %s (see driftless calibrate --help)",
+                 reason_of(error).c_str());
         parsed.exit_code = exit_usage;
     }
     return parsed;

@@ -14,6 +14,7 @@
 #include "cmd/compare/screen.hpp"
 #include "cmd/compare/table/table.hpp"
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/guard.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -21,7 +22,7 @@ namespace driftless {
 namespace {
 
 int refuse(const std::string& why, int code) {
-    std::fprintf(stderr, "driftless compare: %s\n", why.c_str());
+    complain("driftless compare: %s", why.c_str());
     return code;
 }
 
@@ -133,7 +134,7 @@ int run_compare(int argc, char** argv) {
             std::fputs(line.text.c_str(), stdout);
             return exit_done;
         case CompareCommandLine::Kind::refused:
-            std::fprintf(stderr, "%s\n", line.text.c_str());
+            complain("%s", line.text.c_str());
             return exit_usage;
         case CompareCommandLine::Kind::table:
             return compare_table(line.table);

@@ -8,6 +8,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/load_values.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/trace_errors.hpp"
 #include "cmd/write_trace.hpp"
 
@@ -70,14 +71,14 @@ int Conversion::read() {
 int Conversion::select() {
     Result<LoadedTrace> load = apply_load(options_.load, std::move(trace_));
     if (!load) {
-        std::fprintf(stderr, "driftless: %s\n", load_refusal(load.error()));
+        complain("driftless: %s", load_refusal(load.error()));
         return exit_input;
     }
     trace_ = std::move(load.value().trace);
     say("load", load_notes(load.value().figures));
     const Result<Plan> plan = make_plan(trace_, options_.plan);
     if (!plan) {
-        std::fprintf(stderr, "driftless: %s or --limit\n", nothing_selected(trace_).c_str());
+        complain("driftless: %s or --limit", nothing_selected(trace_).c_str());
         return exit_input;
     }
     for (const Planned& one : plan.value().rows) {
@@ -103,7 +104,7 @@ int run_convert(int argc, char** argv) {
         return exit_done;
     }
     if (line.kind == ConvertCommandLine::Kind::refused) {
-        std::fprintf(stderr, "%s\n", line.text.c_str());
+        complain("%s", line.text.c_str());
         return exit_usage;
     }
     return Conversion(line.options).run();

@@ -4,6 +4,7 @@
 
 #include "cmd/convert/salt.hpp"
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/guard.hpp"
 #include "engine/crypto/keyed_hash.hpp"
 #include "engine/logs/read_logs.hpp"
 #include "engine/prompt/load_tokenizer.hpp"
@@ -15,7 +16,7 @@ namespace {
 constexpr std::uint32_t usual_block_size = 16;
 
 int refuse(const std::string& why, int code) {
-    std::fprintf(stderr, "driftless: %s\n", why.c_str());
+    complain("driftless: %s", why.c_str());
     return code;
 }
 

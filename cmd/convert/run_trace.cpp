@@ -14,6 +14,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/flags/options.hpp"
 #include "cmd/run_folder.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/synth/made_trace.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/history/run_lines.hpp"
@@ -272,7 +273,7 @@ int read_run_trace(std::string folder, Trace& out, std::vector<std::string>& not
     }
     RunFacts facts;
     if (const std::string why = read_run(folder, facts); !why.empty()) {
-        std::fprintf(stderr, "driftless convert: %s\n", why.c_str());
+        complain("driftless convert: %s", why.c_str());
         return exit_input;
     }
     std::vector<SentRow> sent;
@@ -284,7 +285,7 @@ int read_run_trace(std::string folder, Trace& out, std::vector<std::string>& not
         why = folder + ": this run sent no request, so there is nothing to write; name another run";
     }
     if (!why.empty()) {
-        std::fprintf(stderr, "driftless convert: %s\n", why.c_str());
+        complain("driftless convert: %s", why.c_str());
         return exit_input;
     }
     if (const std::string other = read_planned(facts, out); !other.empty()) {

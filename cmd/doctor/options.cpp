@@ -5,6 +5,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/options_flags.hpp"
 #include "cmd/replay/flags/option_values.hpp"
+#include "cmd/screen/guard.hpp"
 
 namespace driftless {
 
@@ -49,8 +50,7 @@ ParsedDoctor parse_doctor_options(int argc, char** argv) {
         std::fputs(help_of(app).c_str(), stdout);
         parsed.exit_code = exit_done;
     } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "driftless doctor: %s (see driftless doctor --help)\n",
-                     reason_of(error).c_str());
+        complain("driftless doctor: %s (see driftless doctor --help)", reason_of(error).c_str());
         parsed.exit_code = exit_usage;
     }
     return parsed;

@@ -14,6 +14,7 @@
 #include "cmd/folders.hpp"
 #include "cmd/replay/places.hpp"
 #include "cmd/run_folder.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/whole_file.hpp"
 
@@ -87,7 +88,7 @@ int run_find(int argc, char** argv) {
         return exit_done;
     }
     if (line.kind == FindCommandLine::Kind::refused) {
-        std::fprintf(stderr, "%s\n", line.text.c_str());
+        complain("%s", line.text.c_str());
         return exit_usage;
     }
     catch_stop_signals();

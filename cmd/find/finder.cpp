@@ -13,6 +13,7 @@
 #include "cmd/find/search_report.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/replay/flags/options.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/whole_file.hpp"
 #include "proto/core/counted.hpp"
@@ -53,7 +54,7 @@ KneeProbe first_probe(const FindOptions& options) {
 }  // namespace
 
 int refuse_find(const std::string& why, int code) {
-    std::fprintf(stderr, "driftless find: %s\n", printable(why).c_str());
+    complain("driftless find: %s", printable(why).c_str());
     return code;
 }
 
@@ -98,9 +99,9 @@ int Finder::end_with(const char* state, const std::string& why, int code) {
     report_.why = why;
     const int kept = keep();
     std::fputs(printable_lines(result_lines(report_)).c_str(), stdout);
-    std::printf("find: %s/find.json\n", printable(folder_).c_str());
+    print_line("find: %s/find.json", printable(folder_).c_str());
     if (report_.state == "interrupted") {
-        std::printf("find: driftless find --resume %s continues it\n", printable(folder_).c_str());
+        print_line("find: driftless find --resume %s continues it", printable(folder_).c_str());
     }
     return kept == exit_done ? code : kept;
 }
@@ -114,9 +115,9 @@ int Finder::lengthen(double value, std::uint64_t rows) {
     short_rows_ = rows;
     if (grew && window_.can_grow()) {
         window_.grow(rows, wanted);
-        std::printf(
+        print_line(
             "find: %llu requests are too few for a percentile of the SLO (needs %llu); probes now "
-            "last %s (a higher --low keeps them short)\n",
+            "last %s (a higher --low keeps them short)",
             static_cast<unsigned long long>(rows), static_cast<unsigned long long>(wanted),
             window_.text().c_str());
         return exit_done;
@@ -220,9 +221,8 @@ int Finder::play(const KneeProbe& probe) {
     judged.run =
         std::string(number) + "-" + std::string(options_.over->name) + "-" + load_text(probe.value);
     const std::string folder = folder_ + "/" + judged.run;
-    std::fprintf(stderr, "find: probe %s of %s %s (%s)\n", number,
-                 std::string(options_.over->name).c_str(), load_text(probe.value).c_str(),
-                 name_of(probe.purpose));
+    complain("find: probe %s of %s %s (%s)", number, std::string(options_.over->name).c_str(),
+             load_text(probe.value).c_str(), name_of(probe.purpose));
     if (const int code = clear_place(judged); code != exit_done) {
         return code;
     }

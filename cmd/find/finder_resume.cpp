@@ -6,6 +6,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/find/finder.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/screen/guard.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/json/printable.hpp"
 
@@ -19,9 +20,8 @@ int Finder::resume(KeptSearch kept) {
     if (const std::string why = recall(); !why.empty()) {
         return refuse_find(folder_ + "/find.json " + why, exit_input);
     }
-    std::fprintf(stderr, "find: continues after %s in %s\n",
-                 counted(report_.probes.size(), "probe", "probes").c_str(),
-                 printable(folder_).c_str());
+    complain("find: continues after %s in %s",
+             counted(report_.probes.size(), "probe", "probes").c_str(), printable(folder_).c_str());
     return run();
 }
 

@@ -10,6 +10,7 @@
 #include "cmd/help/man_page.hpp"
 #include "cmd/help/shipped_files.hpp"
 #include "cmd/ring_probe.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/version.hpp"
 #include "proto/core/nearest_name.hpp"
@@ -99,19 +100,19 @@ int refuse_help_flag(const std::string& typed) {
     const std::string flag = typed.substr(0, typed.find('='));
     const std::string nearest = nearest_name(flag, {"--man"});
     const bool is_version = flag == "--version" || flag == "-V";
-    std::fprintf(stderr,
-                 "driftless help: unknown flag '%s'%s; name a command or a file; --man prints a "
-                 "command's man page\n",
-                 flag.c_str(),
-                 is_version        ? "; use driftless --version"
-                 : nearest.empty() ? ""
-                                   : "; did you mean --man?");
+    complain(
+        "driftless help: unknown flag '%s'%s; name a command or a file; --man prints a "
+        "command's man page",
+        flag.c_str(),
+        is_version        ? "; use driftless --version"
+        : nearest.empty() ? ""
+                          : "; did you mean --man?");
     return exit_usage;
 }
 
 int refuse_more(const char* command, const std::string& word) {
-    std::fprintf(stderr, "driftless %s: unexpected argument %s; remove it\n", command,
-                 mask_command({word}).front().c_str());
+    complain("driftless %s: unexpected argument %s; remove it", command,
+             mask_command({word}).front().c_str());
     return exit_usage;
 }
 
@@ -122,10 +123,9 @@ int print_file(const ShippedFile& file) {
 }
 
 int refuse_page_of_file(const std::string& name) {
-    std::fprintf(
-        stderr,
+    complain(
         "driftless help: --man: %s is a file, which has no man page; remove --man to print "
-        "it\n",
+        "it",
         name.c_str());
     return exit_usage;
 }
@@ -224,7 +224,7 @@ int run_help(std::span<const Command> commands, const BuildFacts& facts, std::sp
             man = true;
         } else if (argument == "--names") {  // for the build: one page each
             for (const Command& command : commands) {
-                std::printf("%s\n", command.name);
+                print_line("%s", command.name);
             }
             return exit_done;
         } else if (argument == "-h" || argument == "--help") {
@@ -278,8 +278,8 @@ int run_completion(std::span<const Command> commands, std::span<char*> behind) {
         std::fputs(script.c_str(), stdout);
         return exit_done;
     }
-    std::fprintf(stderr, "driftless completion: %s%s; name %s\n", shell.empty() ? "" : "no shell ",
-                 shell.empty() ? "no shell is given" : std::string(shell).c_str(), shells);
+    complain("driftless completion: %s%s; name %s", shell.empty() ? "" : "no shell ",
+             shell.empty() ? "no shell is given" : std::string(shell).c_str(), shells);
     return exit_usage;
 }
 
@@ -293,22 +293,21 @@ int run_version(const BuildFacts& facts, std::span<char*> behind) {
     }
     utsname system{};
     (void)::uname(&system);
-    std::printf("driftless %s\n", version());
-    std::printf("commit    %s\n", *facts.commit != '\0'
-                                      ? (std::string(facts.commit) + ", " + facts.date).c_str()
-                                      : "not known");
-    std::printf("compiler  %s, MODE=%s\n", facts.compiler, facts.mode);
+    print_line("driftless %s", version());
+    print_line("commit    %s", *facts.commit != '\0'
+                                   ? (std::string(facts.commit) + ", " + facts.date).c_str()
+                                   : "not known");
+    print_line("compiler  %s, MODE=%s", facts.compiler, facts.mode);
     const RingProbe ring = probe_ring();
-    std::printf("kernel    %s %s %s\n", system.sysname, system.release, system.machine);
-    std::printf("io_uring  %s\n",
-                ring.refusal.empty() ? ring.text().c_str() : ring.refusal.c_str());
+    print_line("kernel    %s %s %s", system.sysname, system.release, system.machine);
+    print_line("io_uring  %s", ring.refusal.empty() ? ring.text().c_str() : ring.refusal.c_str());
     return exit_done;
 }
 
 int refuse_command(std::span<const Command> commands, const std::string& typed) {
     const std::string why =
         typed.starts_with("-") ? why_not_flag(commands, typed) : why_not_command(commands, typed);
-    std::fprintf(stderr, "driftless: %s (see driftless --help)\n", why.c_str());
+    complain("driftless: %s (see driftless --help)", why.c_str());
     return exit_usage;
 }
 

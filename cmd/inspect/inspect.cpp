@@ -7,6 +7,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/inspect/options.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/screen/inspect_table.hpp"
 #include "cmd/trace_errors.hpp"
 #include "engine/input/paths.hpp"
@@ -58,9 +59,8 @@ int Inspection::check_report() const {
     if (name.empty() || name == "-" || ::lstat(name.c_str(), &facts) != 0) {
         return exit_done;
     }
-    std::fprintf(
-        stderr, "driftless: --hash-block-report %s: already exists; name a new file or remove it\n",
-        name.c_str());
+    complain("driftless: --hash-block-report %s: already exists; name a new file or remove it",
+             name.c_str());
     return exit_usage;
 }
 
@@ -68,15 +68,14 @@ int Inspection::check_report() const {
 bool Inspection::sizes_fit() const {
     for (const std::uint32_t size : command_.inspect.block_sizes) {
         if (trace_.block_size == 0) {
-            std::fprintf(
-                stderr, "driftless: --block-sizes: the trace has no block ids; remove this flag\n");
+            complain("driftless: --block-sizes: the trace has no block ids; remove this flag");
             return false;
         }
         if (size % trace_.block_size != 0) {
-            std::fprintf(stderr,
-                         "driftless: --block-sizes %u: the trace has blocks of %u tokens, and "
-                         "sharing inside a block is not known; use multiples of %u\n",
-                         size, trace_.block_size, trace_.block_size);
+            complain(
+                "driftless: --block-sizes %u: the trace has blocks of %u tokens, and "
+                "sharing inside a block is not known; use multiples of %u",
+                size, trace_.block_size, trace_.block_size);
             return false;
         }
     }
@@ -112,7 +111,7 @@ int Inspection::inspect(const TraceFiles& files, bool say_notes) {
     }
     Result<InspectFigures> figures = inspect_trace(trace_, command_.inspect);
     if (!figures) {
-        std::fprintf(stderr, "driftless: %s or --limit\n", nothing_selected(trace_).c_str());
+        complain("driftless: %s or --limit", nothing_selected(trace_).c_str());
         return exit_input;
     }
     figures_ = std::move(figures).value();
@@ -192,7 +191,7 @@ int run_inspect(int argc, char** argv) {
         return exit_done;
     }
     if (line.kind == InspectCommandLine::Kind::refused) {
-        std::fprintf(stderr, "%s\n", line.text.c_str());
+        complain("%s", line.text.c_str());
         return exit_usage;
     }
     return Inspection(line.command).run();

@@ -14,6 +14,7 @@
 #include "cmd/report/page.hpp"
 #include "cmd/report/rebuilt_run.hpp"
 #include "cmd/report/reported_run.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/json/printable.hpp"
@@ -26,7 +27,7 @@ namespace {
 constexpr std::int64_t utc_ns_max = INT64_MAX / 2;
 
 int refuse(const std::string& why, int code) {
-    std::fprintf(stderr, "driftless merge: %s\n", printable_lines(why).c_str());
+    complain("driftless merge: %s", printable_lines(why).c_str());
     return code;
 }
 
@@ -157,11 +158,10 @@ int sum_up(MergedFolder& folder, const MergeCommand& command, Judgement& judged,
 void say_torn(const std::vector<ShardRun>& shards, const RecordLines& records) {
     for (std::size_t place = 0; place < shards.size(); ++place) {
         if (const std::uint64_t torn = records.torn(place); torn > 0) {
-            std::fprintf(stderr, "merge: %s: %s left out\n",
-                         printable(shards[place].records_path()).c_str(),
-                         counted(torn, "byte of an unfinished last line was",
-                                 "bytes of an unfinished last line were")
-                             .c_str());
+            complain("merge: %s: %s left out", printable(shards[place].records_path()).c_str(),
+                     counted(torn, "byte of an unfinished last line was",
+                             "bytes of an unfinished last line were")
+                         .c_str());
         }
     }
 }
@@ -212,7 +212,7 @@ int merge(const MergeCommand& command) {
     }
     folder.keep();
     say_torn(shards, records);
-    std::printf("files: %s\n", printable(path).c_str());
+    print_line("files: %s", printable(path).c_str());
     return exit_done;
 }
 
@@ -226,7 +226,7 @@ int run_merge(int argc, char** argv) {
         return exit_done;
     }
     if (line.kind == MergeCommandLine::Kind::refused) {
-        std::fprintf(stderr, "%s\n", line.text.c_str());
+        complain("%s", line.text.c_str());
         return exit_usage;
     }
     return merge(line.command);

@@ -10,6 +10,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/history/run_lines.hpp"
 #include "engine/record/line_sink.hpp"
@@ -258,10 +259,9 @@ int MergedFolder::write_server(const std::vector<ShardRun>& shards, std::string&
         return exit_done;
     }
     if (!saw_all_end(shards, *found)) {
-        std::fprintf(
-            stderr,
+        complain(
             "merge: %s is left out, because this shard read the servers only until its own "
-            "end, and other shards may have sent longer (with --meet it waits for them)\n",
+            "end, and other shards may have sent longer (with --meet it waits for them)",
             printable(found->path("server.jsonl")).c_str());
         return exit_done;
     }

@@ -15,6 +15,7 @@
 #include "cmd/mock/server.hpp"
 #include "cmd/pinning.hpp"
 #include "cmd/ring_errors.hpp"
+#include "cmd/screen/guard.hpp"
 #include "engine/host/host.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/prompt/load_tokenizer.hpp"
@@ -41,7 +42,7 @@ void catch_signals() {
 }
 
 int fail(const Error& error) {
-    std::fprintf(stderr, "driftless mock: cannot %s: %s\n", error.doing, reason_of(error).c_str());
+    complain("driftless mock: cannot %s: %s", error.doing, reason_of(error).c_str());
     return exit_host;
 }
 
@@ -82,32 +83,32 @@ Result<Address> address_of(const MockOptions& options) {
 void print_address(const Address& address, bool tls) {
     const std::string text = address.to_text();
     const char* scheme = text.starts_with("unix:") ? "" : tls ? "https://" : "http://";
-    std::printf("listening on %s%s\n", scheme, text.c_str());
+    print_line("listening on %s%s", scheme, text.c_str());
     (void)std::fflush(stdout);
 }
 
 void print_end(const MockCore& core, const MockServer& server) {
     const Metrics metrics = core.metrics();
-    std::fprintf(stderr,
-                 "driftless mock: %llu requests complete, %llu incomplete; %llu prompt tokens, "
-                 "%llu cached, %llu generated\n",
-                 static_cast<unsigned long long>(metrics.requests_ok),
-                 static_cast<unsigned long long>(metrics.requests_failed),
-                 static_cast<unsigned long long>(metrics.prompt_tokens),
-                 static_cast<unsigned long long>(metrics.cache_hits),
-                 static_cast<unsigned long long>(metrics.generation_tokens));
+    complain(
+        "driftless mock: %llu requests complete, %llu incomplete; %llu prompt tokens, "
+        "%llu cached, %llu generated",
+        static_cast<unsigned long long>(metrics.requests_ok),
+        static_cast<unsigned long long>(metrics.requests_failed),
+        static_cast<unsigned long long>(metrics.prompt_tokens),
+        static_cast<unsigned long long>(metrics.cache_hits),
+        static_cast<unsigned long long>(metrics.generation_tokens));
     if (core.options().check_history != 0) {
         const HistoryCount& history = core.history();
-        std::fprintf(stderr,
-                     "driftless mock: histories held %llu of its replies to the same session, %llu "
-                     "to another session, and %llu assistant messages that it had not sent\n",
-                     static_cast<unsigned long long>(history.known),
-                     static_cast<unsigned long long>(history.elsewhere),
-                     static_cast<unsigned long long>(history.unknown));
+        complain(
+            "driftless mock: histories held %llu of its replies to the same session, %llu "
+            "to another session, and %llu assistant messages that it had not sent",
+            static_cast<unsigned long long>(history.known),
+            static_cast<unsigned long long>(history.elsewhere),
+            static_cast<unsigned long long>(history.unknown));
     }
     if (server.turned_away() > 0) {
-        std::fprintf(stderr, "driftless mock: %llu connections beyond %u were turned away\n",
-                     static_cast<unsigned long long>(server.turned_away()), connections_max);
+        complain("driftless mock: %llu connections beyond %u were turned away",
+                 static_cast<unsigned long long>(server.turned_away()), connections_max);
     }
 }
 
@@ -118,8 +119,7 @@ int serve(const MockOptions& options, LogWriter* log) {
     ring.buffer_bytes = 16 * 1024;
     const Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(ring);
     if (!driver) {
-        std::fprintf(stderr, "driftless mock: %s\n",
-                     ring_refusal(driver.error(), read_ring_bars()).c_str());
+        complain("driftless mock: %s", ring_refusal(driver.error(), read_ring_bars()).c_str());
         return exit_host;
     }
     MockCore core(options.core);
@@ -130,9 +130,8 @@ int serve(const MockOptions& options, LogWriter* log) {
     }
     const Result<Address> listening = server.listen(wanted.value());
     if (!listening) {
-        std::fprintf(stderr, "driftless mock: cannot listen on %s: %s; %s\n",
-                     wanted.value().to_text().c_str(), reason_of(listening.error()).c_str(),
-                     listen_remedy(listening.error().sys_errno));
+        complain("driftless mock: cannot listen on %s: %s; %s", wanted.value().to_text().c_str(),
+                 reason_of(listening.error()).c_str(), listen_remedy(listening.error().sys_errno));
         return exit_host;
     }
     print_address(listening.value(), options.server.tls != nullptr);
@@ -154,8 +153,7 @@ int run_mock(int argc, char** argv) {
         std::string why;
         Result<Tokenizer> loaded = load_tokenizer(options.tokenizer, why);
         if (!loaded) {
-            std::fprintf(stderr, "driftless mock: --tokenizer %s; without it, words are counted\n",
-                         why.c_str());
+            complain("driftless mock: --tokenizer %s; without it, words are counted", why.c_str());
             return exit_usage;
         }
         options.core.tokenizer = &tokenizer.emplace(std::move(loaded).value());
@@ -165,7 +163,7 @@ int run_mock(int argc, char** argv) {
         std::string why;
         Result<TlsContext> made = TlsContext::server(options.tls, why);
         if (!made) {
-            std::fprintf(stderr, "driftless mock: %s\n", why.c_str());
+            complain("driftless mock: %s", why.c_str());
             return exit_usage;
         }
         options.server.tls = &tls.emplace(std::move(made).value());
@@ -184,8 +182,7 @@ int run_mock(int argc, char** argv) {
     if (options.cpu) {
         const Result<void> pinned = pin_this_thread(*options.cpu);
         if (!pinned) {
-            std::fprintf(stderr, "driftless mock: %s\n",
-                         pinning_refusal(*options.cpu, pinned.error()).c_str());
+            complain("driftless mock: %s", pinning_refusal(*options.cpu, pinned.error()).c_str());
             return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
         }
     }

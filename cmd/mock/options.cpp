@@ -4,6 +4,7 @@
 
 #include "cmd/mock/option_values.hpp"
 #include "cmd/options_flags.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/values.hpp"
 
 namespace driftless::mock {
@@ -208,8 +209,7 @@ ParsedMock parse_mock_options(int argc, char** argv) {
         std::fputs(help_of(app).c_str(), stdout);
         parsed.exit_code = 0;
     } catch (const CLI::ParseError& error) {
-        std::fprintf(stderr, "driftless mock: %s (see driftless mock --help)\n",
-                     reason_of(error).c_str());
+        complain("driftless mock: %s (see driftless mock --help)", reason_of(error).c_str());
         parsed.exit_code = exit_usage;
     }
     return parsed;

@@ -13,6 +13,7 @@
 
 #include "cmd/environment.hpp"
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/secrets.hpp"
 #include "proto/core/text.hpp"
 
@@ -128,7 +129,7 @@ OrExit<Credentials> read_credentials(const RequestFlags& request,
         }
     }
     if (!why.empty()) {
-        std::fprintf(stderr, "driftless: %s\n", why.c_str());
+        complain("driftless: %s", why.c_str());
         return exit_usage;
     }
     std::vector<Header> all = all_credentials(request, targets, headers, from_environment);
@@ -145,10 +146,9 @@ bool repeats_secret(const std::vector<std::string>& masked_command,
         }
         for (const std::string& secret : secrets) {
             if (secret.size() >= repeated_bytes_min && argument.find(secret) != argument.npos) {
-                std::fprintf(
-                    stderr,
+                complain(
                     "driftless: %s contains a key of this run and would be recorded; remove the "
-                    "key, or give a header as NAME: env:VARIABLE, which is never recorded\n",
+                    "key, or give a header as NAME: env:VARIABLE, which is never recorded",
                     flag.c_str());
                 return true;
             }

@@ -13,6 +13,7 @@
 #include "cmd/replay/run_json/run_file.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/run_folder.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/io/sockets.hpp"
 
@@ -73,27 +74,27 @@ int execute_dry_run(ReplayParts& parts, const HostFacts& host) {
     const Workload& workload = parts.workload();
     const Plan& plan = workload.plan;
     if (workload.waiting) {
-        std::printf(
+        print_line(
             "dry run: %zu rows; nothing was sent. The length of a run and the number of open "
-            "requests depend on the answers: %s\n",
+            "requests depend on the answers: %s",
             plan.rows.size(), length_of_closed(*workload.waiting).c_str());
     } else {
-        std::printf("dry run: %zu rows over %.3f s, at most %u at one instant; nothing was sent\n",
-                    plan.rows.size(), static_cast<double>(plan.last_due_ns) / 1e9,
-                    plan_to_estimate(workload).burst_rows_max);
+        print_line("dry run: %zu rows over %.3f s, at most %u at one instant; nothing was sent",
+                   plan.rows.size(), static_cast<double>(plan.last_due_ns) / 1e9,
+                   plan_to_estimate(workload).burst_rows_max);
     }
-    std::printf("dry run: %s prompt tokens in %llu request bytes, %s output tokens\n",
-                tokens_of(workload, &TraceRow::input_length).c_str(),
-                static_cast<unsigned long long>(sums.request_bytes),
-                tokens_of(workload, &TraceRow::output_length).c_str());
-    std::printf("dry run: %s%s\n", workload.share ? "all shards together: " : "",
-                hits_text(plan.foretold).c_str());
-    std::printf("dry run: overhead %u+%u (%s); %llu rows are shorter\n", findings.overhead.pre,
-                findings.overhead.post, findings.overhead_source.c_str(),
-                static_cast<unsigned long long>(sums.clamped_rows));
-    std::printf("dry run: schedule digest %016llx, prompts digest %016llx\n",
-                static_cast<unsigned long long>(plan.schedule_digest),
-                static_cast<unsigned long long>(sums.digest));
+    print_line("dry run: %s prompt tokens in %llu request bytes, %s output tokens",
+               tokens_of(workload, &TraceRow::input_length).c_str(),
+               static_cast<unsigned long long>(sums.request_bytes),
+               tokens_of(workload, &TraceRow::output_length).c_str());
+    print_line("dry run: %s%s", workload.share ? "all shards together: " : "",
+               hits_text(plan.foretold).c_str());
+    print_line("dry run: overhead %u+%u (%s); %llu rows are shorter", findings.overhead.pre,
+               findings.overhead.post, findings.overhead_source.c_str(),
+               static_cast<unsigned long long>(sums.clamped_rows));
+    print_line("dry run: schedule digest %016llx, prompts digest %016llx",
+               static_cast<unsigned long long>(plan.schedule_digest),
+               static_cast<unsigned long long>(sums.digest));
     if (out.empty()) {
         return exit_done;
     }

@@ -30,6 +30,7 @@
 #include "cmd/replay/workload/served.hpp"
 #include "cmd/replay/workload/server_fit.hpp"
 #include "cmd/replay/workload/share.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "proto/core/counted.hpp"
@@ -58,10 +59,10 @@ int check_thresholds(const ReplayOptions& options, const Workload& workload) {
         const bool counts = one.figure->name == "completed" &&
                             (one.compare == Compare::below || one.compare == Compare::at_most);
         if (counts && workload.users.users == 0 && crosses(one, static_cast<double>(rows))) {
-            std::fprintf(stderr,
-                         "driftless: --fail-if \"%s\" holds even if all requests are answered: the "
-                         "plan has %s; replay more rows, or use a lower bound\n",
-                         one.text.c_str(), counted(rows, "row", "rows").c_str());
+            complain(
+                "driftless: --fail-if \"%s\" holds even if all requests are answered: the "
+                "plan has %s; replay more rows, or use a lower bound",
+                one.text.c_str(), counted(rows, "row", "rows").c_str());
             return exit_usage;
         }
     }
@@ -165,7 +166,7 @@ std::vector<std::string> warn_of_rows(const ReplayOptions& options, const Worklo
     warnings.push_back(short_answers_warning(options.request.output, workload, found.least_answer));
     std::erase(warnings, "");
     for (std::string& warning : warnings) {
-        std::fprintf(stderr, "driftless: warning: %s\n", warning.c_str());
+        complain("driftless: warning: %s", warning.c_str());
         warning.insert(0, "warning: ");
     }
     return warnings;
@@ -264,7 +265,7 @@ OrExit<CalibrationFacts> calibrate(const std::optional<EarlierRun>& earlier, con
                                    const HostChoice& host, const ReplayParts& parts) {
     const ReplayOptions& options = parts.invocation().options;
     if (!parts.served().forecast_note.empty()) {
-        std::printf("plan: %s\n", parts.served().forecast_note.c_str());
+        print_line("plan: %s", parts.served().forecast_note.c_str());
     }
     OrExit<CalibrationFacts> calibration =
         earlier && earlier->resumption
@@ -372,8 +373,8 @@ int replay(const Invocation& invocation, const std::optional<RunFacts>& facts, Q
     }
     const bool is_salted = !loaded.value().workload.trace.is_recorded_text();
     if (options.prompts.cache_salt == "random" && is_salted) {
-        std::printf("prompts: --cache-salt %s gives these prompts again\n",
-                    invocation.cache_salt.c_str());
+        print_line("prompts: --cache-salt %s gives these prompts again",
+                   invocation.cache_salt.c_str());
     }
     return options.dry_run ? dry_run(invocation, earlier.value(), std::move(loaded).value(), quiet)
                            : send(invocation, earlier.value(), std::move(loaded).value(), quiet);
@@ -391,7 +392,7 @@ int run_replay(int argc, char** argv) {
         return exit_done;
     }
     if (typed.kind == ReplayCommandLine::Kind::refused) {
-        std::fprintf(stderr, "%s\n", typed.text.c_str());
+        complain("%s", typed.text.c_str());
         return exit_usage;
     }
     OrExit<TakenUp> taken = take_up(key, std::move(typed));
@@ -417,7 +418,7 @@ int run_replay(int argc, char** argv) {
     (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
     Quiet quiet(line.options.results.quiet);
     for (const std::string& note : line.notes) {
-        std::printf("flags: %s\n", note.c_str());
+        print_line("flags: %s", note.c_str());
     }
     const Invocation invocation =
         make_invocation(std::move(line), std::move(credentials).value(), std::move(command));

@@ -12,6 +12,7 @@
 #include "cmd/folders.hpp"
 #include "cmd/report/figures.hpp"
 #include "cmd/report/jsonl_rows.hpp"
+#include "cmd/screen/guard.hpp"
 #include "engine/input/sink.hpp"
 #include "proto/core/sys_error.hpp"
 #include "proto/export/csv.hpp"
@@ -91,7 +92,7 @@ int write_jsonl(const std::string& from, RunTable table, const std::string& to) 
     std::string why;
     Result<JsonlRows> rows = JsonlRows::open(from, figures_of(table), why);
     if (!rows) {
-        std::fprintf(stderr, "driftless report: %s\n", why.c_str());
+        complain("driftless report: %s", why.c_str());
         return exit_input;
     }
     std::vector<std::string_view> columns;
@@ -104,7 +105,7 @@ int write_jsonl(const std::string& from, RunTable table, const std::string& to) 
         file.add(*row);
     }
     if (!rows.value().why().empty()) {
-        std::fprintf(stderr, "driftless report: %s\n", rows.value().why().c_str());
+        complain("driftless report: %s", rows.value().why().c_str());
         return exit_input;
     }
     return file.finish();

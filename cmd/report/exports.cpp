@@ -11,6 +11,7 @@
 #include "cmd/report/page.hpp"
 #include "cmd/report/perfetto.hpp"
 #include "cmd/report/workbook.hpp"
+#include "cmd/screen/guard.hpp"
 
 namespace driftless {
 
@@ -23,7 +24,7 @@ int write_page(const std::string& path, const ReportedRun& run) {
     std::string why;
     const Result<std::string> page = page_of(run, why);
     if (!page) {
-        std::fprintf(stderr, "driftless report: %s\n", why.c_str());
+        complain("driftless report: %s", why.c_str());
         return exit_input;
     }
     return write_new_file("--html", path, page.value());

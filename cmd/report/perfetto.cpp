@@ -9,6 +9,7 @@
 #include "cmd/folders.hpp"
 #include "cmd/report/jsonl_rows.hpp"
 #include "cmd/report/lane_slices.hpp"
+#include "cmd/screen/guard.hpp"
 #include "engine/input/sink.hpp"
 #include "proto/core/hash.hpp"
 
@@ -34,7 +35,7 @@ struct TraceFile {
 };
 
 int refuse(const std::string& why) {
-    std::fprintf(stderr, "driftless report: %s\n", why.c_str());
+    complain("driftless report: %s", why.c_str());
     return exit_input;
 }
 

@@ -12,6 +12,7 @@
 #include "cmd/run_folder.hpp"
 #include "cmd/scrape/mapping_file.hpp"
 #include "cmd/scrape/read_totals.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/threshold_values.hpp"
 #include "engine/history/finished_trees.hpp"
 #include "engine/record/fired_marks.hpp"
@@ -74,14 +75,14 @@ std::optional<ServerTotals> totals_of(const std::string& folder, const RunFacts&
     std::string why;
     for (const std::string& text : facts.metrics_tables) {
         if (why = read_mapping(text, own.emplace_back()); !why.empty()) {
-            std::fprintf(stderr, "report: run.json: metrics_tables: %s\n", why.c_str());
+            complain("report: run.json: metrics_tables: %s", why.c_str());
             own.pop_back();
         }
     }
     std::optional<ServerTotals> totals =
         read_totals(folder, known_mappings(std::move(own)), figures.timeline.spans, why);
     if (!why.empty()) {
-        std::fprintf(stderr, "report: %s\n", why.c_str());
+        complain("report: %s", why.c_str());
     }
     return totals;
 }

@@ -12,6 +12,7 @@
 #include "cmd/report/readings.hpp"
 #include "cmd/report/rebuilt_run.hpp"
 #include "cmd/run_folder.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "engine/stats/thresholds.hpp"
 #include "proto/core/counted.hpp"
@@ -24,20 +25,19 @@ namespace {
 using Long = unsigned long long;
 
 int refuse(const std::string& why, int code) {
-    std::fprintf(stderr, "driftless report: %s\n", why.c_str());
+    complain("driftless report: %s", why.c_str());
     return code;
 }
 
 void explain_users(const Unrecorded& lost, bool live) {
     if (live) {
-        std::fprintf(stderr, "report: the run is still running\n");
+        complain("report: the run is still running");
         return;
     }
-    std::fprintf(stderr,
-                 "report: the run was killed; requests that its users had in flight, or that were "
-                 "not written yet (records are written twice a second), have no record: %s%s\n",
-                 lost.all_known ? "" : "at least ",
-                 counted(lost.rows, "request", "requests").c_str());
+    complain(
+        "report: the run was killed; requests that its users had in flight, or that were "
+        "not written yet (records are written twice a second), have no record: %s%s",
+        lost.all_known ? "" : "at least ", counted(lost.rows, "request", "requests").c_str());
 }
 
 /// What is not in the table: why it is not the whole run, and what brings the rest.
@@ -45,15 +45,15 @@ void explain(const std::string& folder, const RebuiltRun& run) {
     const auto& [facts, past, files, live, lost, figures, judged, info] = run;
     const std::uint64_t torn = files.requests.torn + files.fired.torn + files.client.torn;
     if (torn > 0) {
-        std::fprintf(stderr, "report: %llu bytes of unfinished last lines were left out\n",
-                     static_cast<Long>(torn));
+        complain("report: %llu bytes of unfinished last lines were left out",
+                 static_cast<Long>(torn));
     }
     if (past.lacks_chunks()) {
-        std::fprintf(stderr,
-                     "report: the records have no chunks (--chunks none): inter-token latencies "
-                     "and peak throughput are %s\n",
-                     facts.segments.size() > 1 ? "not known for a resumed run"
-                                               : "only in the run's own summary.json");
+        complain(
+            "report: the records have no chunks (--chunks none): inter-token latencies "
+            "and peak throughput are %s",
+            facts.segments.size() > 1 ? "not known for a resumed run"
+                                      : "only in the run's own summary.json");
     }
     if (info.merged) {  // its warnings name the shards, each with the remedy
         return;
@@ -67,23 +67,19 @@ void explain(const std::string& folder, const RebuiltRun& run) {
         return;
     }
     if (complete) {
-        std::fprintf(
-            stderr,
-            "report: the run ended before it wrote its summary; all %llu rows have a record\n",
-            static_cast<Long>(facts.rows));
+        complain("report: the run ended before it wrote its summary; all %llu rows have a record",
+                 static_cast<Long>(facts.rows));
         return;
     }
     const char* what = live          ? "the run is still running"
                        : facts.ended ? "the run could not write all of its records"
                                      : "the run was killed, or could not write its last files";
-    std::fprintf(
-        stderr, "report: %s: %llu of %llu rows have no record, %s%llu of them had been sent\n",
-        what, static_cast<Long>(facts.rows - past.records()), static_cast<Long>(facts.rows),
-        lost.all_known ? "" : "at least ", static_cast<Long>(lost.rows));
+    complain("report: %s: %llu of %llu rows have no record, %s%llu of them had been sent", what,
+             static_cast<Long>(facts.rows - past.records()), static_cast<Long>(facts.rows),
+             lost.all_known ? "" : "at least ", static_cast<Long>(lost.rows));
     if (!live) {
-        std::fprintf(stderr, "report: driftless replay %s %s\n",
-                     facts.is_live ? "--from" : "--resume",
-                     (folder + (facts.is_live ? " runs it again" : " continues it")).c_str());
+        complain("report: driftless replay %s %s", facts.is_live ? "--from" : "--resume",
+                 (folder + (facts.is_live ? " runs it again" : " continues it")).c_str());
     }
 }
 
@@ -142,7 +138,7 @@ int run_report(int argc, char** argv) {
         return exit_done;
     }
     if (line.kind == ReportCommandLine::Kind::refused) {
-        std::fprintf(stderr, "%s\n", line.text.c_str());
+        complain("%s", line.text.c_str());
         return exit_usage;
     }
     return report(line.command);

@@ -14,6 +14,7 @@
 #include "cmd/folders.hpp"
 #include "cmd/report/jsonl_rows.hpp"
 #include "cmd/report/sheet.hpp"
+#include "cmd/screen/guard.hpp"
 #include "proto/core/sys_error.hpp"
 
 namespace driftless {
@@ -216,7 +217,7 @@ Result<void> close_workbook(lxw_workbook* workbook) {
 }
 
 int refuse(const std::string& why) {
-    std::fprintf(stderr, "driftless report: %s\n", why.c_str());
+    complain("driftless report: %s", why.c_str());
     return exit_input;
 }
 

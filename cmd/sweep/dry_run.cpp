@@ -13,6 +13,7 @@
 #include "cmd/cells/cell.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/whole_file.hpp"
 #include "proto/core/sys_error.hpp"
@@ -78,12 +79,12 @@ std::optional<Estimate> read_estimate(const std::string& folder) {
 void print_cell(const PlannedCell& cell, const CellEnd& end,
                 const std::optional<Estimate>& estimate) {
     if (!estimate) {
-        std::printf("%s: %s\n", cell.name.c_str(), end.why.c_str());
+        print_line("%s: %s", cell.name.c_str(), end.why.c_str());
         return;
     }
-    std::printf("%s: %llu rows, %s%.1f s\n", cell.name.c_str(),
-                static_cast<unsigned long long>(estimate->rows),
-                estimate->at_least ? "at least " : "", estimate->seconds);
+    print_line("%s: %llu rows, %s%.1f s", cell.name.c_str(),
+               static_cast<unsigned long long>(estimate->rows),
+               estimate->at_least ? "at least " : "", estimate->seconds);
 }
 
 }  // namespace
@@ -113,9 +114,9 @@ int dry_run_sweep(const Ledger& ledger) {
     if (stop_requests().load() > 0) {
         return exit_interrupted;
     }
-    std::printf(
+    print_line(
         "dry run: %zu cells, %s%.1f s of load, plus hooks, waiting for an idle server, preflight "
-        "and up to 2 s of calibration per cell; nothing was sent\n",
+        "and up to 2 s of calibration per cell; nothing was sent",
         ledger.cells.size(), at_least ? "at least " : "",
         seconds * static_cast<double>(ledger.plan.repeat));
     return failed ? exit_input : exit_done;

@@ -13,6 +13,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/replay/flags/options.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/sweep/table.hpp"
 #include "cmd/whole_file.hpp"
@@ -153,9 +154,9 @@ int write_or_fail(const Ledger& ledger, const std::string& folder) {
 /// What sweep.json could not be told, and what standard output may have lost with it: both can be
 /// on a disk that is full.
 void tell_end(const LedgerCell& cell) {
-    std::fprintf(stderr, "driftless sweep: cell %s: %s%s%s; sweep.json does not record this\n",
-                 cell.planned.name.c_str(), name_of(cell.outcome), cell.why.empty() ? "" : ": ",
-                 cell.why.c_str());
+    complain("driftless sweep: cell %s: %s%s%s; sweep.json does not record this",
+             cell.planned.name.c_str(), name_of(cell.outcome), cell.why.empty() ? "" : ": ",
+             cell.why.c_str());
 }
 
 bool has_ended(const LedgerCell& cell) {
@@ -172,8 +173,7 @@ int play_cell(Ledger& ledger, std::size_t index, const std::string& folder,
     }
     if (!cut.value().empty()) {
         cell.cut_folders.push_back(cut.value());
-        std::printf("cut off: %s is kept as %s\n", cell.planned.folder.c_str(),
-                    cut.value().c_str());
+        print_line("cut off: %s is kept as %s", cell.planned.folder.c_str(), cut.value().c_str());
     }
     forget(cell);
     cell.state = CellState::running;
@@ -214,9 +214,9 @@ int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key
         stopped = stop_requests().load() > 0;
     }
     std::fputs(sweep_table(ledger).c_str(), stdout);
-    std::printf("files: %s\n", folder.c_str());
+    print_line("files: %s", folder.c_str());
     if (stopped) {
-        std::printf("interrupted: driftless sweep --resume %s continues it\n", folder.c_str());
+        print_line("interrupted: driftless sweep --resume %s continues it", folder.c_str());
     }
     return exit_code_of(ledger, stopped);
 }

@@ -16,6 +16,7 @@
 #include "cmd/or_exit.hpp"
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/flags/options.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/sweep/dry_run.hpp"
 #include "cmd/sweep/options.hpp"
@@ -28,7 +29,7 @@ namespace driftless {
 namespace {
 
 int refuse(const std::string& why, int code = exit_usage) {
-    std::fprintf(stderr, "driftless sweep: %s\n", why.c_str());
+    complain("driftless sweep: %s", why.c_str());
     return code;
 }
 
@@ -85,10 +86,10 @@ int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
 }
 
 void print_plan(const Ledger& ledger, const std::string& folder) {
-    std::printf("sweep: %zu cells in %s\n", ledger.cells.size(), folder.c_str());
+    print_line("sweep: %zu cells in %s", ledger.cells.size(), folder.c_str());
     if (ledger.plan.salted) {
-        std::printf(
-            "cache: every cell has its own prompts (--cache-salt random), but for recorded text\n");
+        print_line(
+            "cache: every cell has its own prompts (--cache-salt random), but for recorded text");
     }
 }
 
@@ -203,7 +204,7 @@ int run_sweep(int argc, char** argv) {
         return exit_done;
     }
     if (line.kind == SweepCommandLine::Kind::refused) {
-        std::fprintf(stderr, "%s\n", line.text.c_str());
+        complain("%s", line.text.c_str());
         return exit_usage;
     }
     const char* variable = std::getenv("OPENAI_API_KEY");

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/synth/histograms.hpp"
 #include "cmd/synth/options.hpp"
 #include "engine/input/made_trace.hpp"
@@ -25,7 +26,7 @@ std::vector<std::string> words_of(std::string_view line) {
 }
 
 int refuse(const std::string& why) {
-    std::fprintf(stderr, "driftless: %s\n", why.c_str());
+    complain("driftless: %s", why.c_str());
     return exit_usage;
 }
 
@@ -52,7 +53,7 @@ int read_made_trace(const TraceFiles& files, Trace& out, InputErrors& errors,
     }
     SynthOptions& options = parsed.options;
     if (const std::string why = read_histograms(options.spec); !why.empty()) {
-        std::fprintf(stderr, "driftless: %s\n", why.c_str());
+        complain("driftless: %s", why.c_str());
         return exit_input;
     }
     const bool usable = read_made(options.spec, "synth-" + options.name, *options.target, files,

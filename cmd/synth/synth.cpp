@@ -4,6 +4,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/synth/histograms.hpp"
 #include "cmd/synth/like/like.hpp"
 #include "cmd/synth/options.hpp"
@@ -54,9 +55,9 @@ int write_rows(const SynthOptions& options) {
         }
     }
     if (lines.too_many()) {
-        std::fprintf(stderr,
-                     "driftless: synth: more than 4294967000 rows, the most that a trace can have; "
-                     "use fewer\n");
+        complain(
+            "driftless: synth: more than 4294967000 rows, the most that a trace can have; "
+            "use fewer");
         return exit_usage;
     }
     const Result<void> finished = sink.value().finish();
@@ -91,14 +92,14 @@ int run_synth(int argc, char** argv) {
         return exit_done;
     }
     if (line.kind == SynthCommandLine::Kind::refused) {
-        std::fprintf(stderr, "%s\n", line.text.c_str());
+        complain("%s", line.text.c_str());
         return exit_usage;
     }
     if (const int code = refuse_existing_file("--out", line.options.out); code != exit_done) {
         return code;
     }
     if (const std::string why = read_histograms(line.options.spec); !why.empty()) {
-        std::fprintf(stderr, "driftless: synth: %s\n", why.c_str());
+        complain("driftless: synth: %s", why.c_str());
         return exit_input;
     }
     return write_rows(line.options);

@@ -37,6 +37,7 @@ struct Copies {
         : count(count_in), rows(rows_in) {}
     std::uint32_t count;
     std::uint32_t rows;  ///< 0: `count` says
+    bool operator==(const Copies&) const = default;
 };
 /// Most rows that copies may make.
 inline constexpr std::uint32_t replicated_rows_max = 100'000'000;

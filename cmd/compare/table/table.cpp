@@ -18,6 +18,7 @@
 #include "cmd/compare/table/table_screen.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/screen/guard.hpp"
 #include "proto/json/printable.hpp"
 
 namespace driftless {
@@ -27,7 +28,7 @@ namespace {
 constexpr std::size_t differences_printed = 10;
 
 void say(const std::string& text) {
-    std::fprintf(stderr, "driftless compare: %s\n", printable(text).c_str());
+    complain("driftless compare: %s", printable(text).c_str());
 }
 
 /// Prints what is not the same work. False: the command ends here.

@@ -7,13 +7,14 @@
 #include "cmd/replay/resume/recall.hpp"
 #include "cmd/replay/run/calibration_lookup.hpp"
 #include "cmd/run_folder.hpp"
+#include "cmd/screen/guard.hpp"
 
 namespace driftless {
 
 namespace {
 
 int refuse(const std::string& flag, const std::string& why) {
-    std::fprintf(stderr, "driftless: %s: %s\n", flag.c_str(), why.c_str());
+    complain("driftless: %s: %s", flag.c_str(), why.c_str());
     return exit_usage;
 }
 

@@ -8,6 +8,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
 #include "cmd/replay/workload/waiting.hpp"
+#include "cmd/screen/guard.hpp"
 
 namespace driftless {
 
@@ -21,10 +22,10 @@ int check_model(const std::string& was, const std::string& is) {
     if (is == was) {
         return exit_done;
     }
-    std::fprintf(stderr,
-                 "driftless: --resume: the run used model \"%s\", but this server offers \"%s\"; "
-                 "repeat the run on it with --from\n",
-                 was.c_str(), is.c_str());
+    complain(
+        "driftless: --resume: the run used model \"%s\", but this server offers \"%s\"; "
+        "repeat the run on it with --from",
+        was.c_str(), is.c_str());
     return exit_preflight;
 }
 
@@ -34,16 +35,16 @@ OrExit<Resumption> Resumption::open(const std::string& folder, RunFacts facts) {
     Result<FolderLock> lock = FolderLock::take(folder);
     if (!lock) {
         const bool busy = lock.error().code == ErrorCode::exists;
-        std::fprintf(stderr, "driftless: --resume %s: %s\n", folder.c_str(),
-                     busy ? "another process is still writing the run; wait until it ends"
-                          : "the folder cannot be locked; check its permissions");
+        complain("driftless: --resume %s: %s", folder.c_str(),
+                 busy ? "another process is still writing the run; wait until it ends"
+                      : "the folder cannot be locked; check its permissions");
         return busy ? exit_usage : exit_host;
     }
     auto past = std::make_unique<Past>(facts);
     std::string why;
     const Result<PastFiles> files = read_past(folder, facts.records_path, *past, why);
     if (!files) {
-        std::fprintf(stderr, "driftless: --resume: %s; nothing was changed\n", why.c_str());
+        complain("driftless: --resume: %s; nothing was changed", why.c_str());
         return exit_input;
     }
     if (facts.ended && past->records() >= facts.rows) {
@@ -59,11 +60,11 @@ OrExit<Resumption> Resumption::open(const std::string& folder, RunFacts facts) {
             ended += "; " + std::to_string(figures.dropped) +
                      " were not sent because a row that they waited for failed";
         }
-        std::fprintf(stderr,
-                     "driftless: --resume %s: each of its %llu rows has a record%s; --from %s "
-                     "repeats all of them in a new run\n",
-                     folder.c_str(), static_cast<unsigned long long>(facts.rows), ended.c_str(),
-                     folder.c_str());
+        complain(
+            "driftless: --resume %s: each of its %llu rows has a record%s; --from %s "
+            "repeats all of them in a new run",
+            folder.c_str(), static_cast<unsigned long long>(facts.rows), ended.c_str(),
+            folder.c_str());
         return exit_usage;
     }
     return Resumption(folder, std::move(lock).value(), std::move(facts), std::move(past));
@@ -92,18 +93,17 @@ OrExit<PromptSums> Resumption::check(ReplayParts& parts) const {
         return code;
     }
     if (request.described && request.described->form.digest != facts_.template_digest) {
-        std::fprintf(stderr,
-                     "driftless: --resume: %s has changed since the run; restore the file, or "
-                     "repeat the run with --from\n",
-                     request.template_file.c_str());
+        complain(
+            "driftless: --resume: %s has changed since the run; restore the file, or "
+            "repeat the run with --from",
+            request.template_file.c_str());
         return exit_input;
     }
     const std::uint64_t foreign = past_->records() - known_records(parts.workload());
     if (foreign > 0) {
-        std::fprintf(
-            stderr,
+        complain(
             "driftless: --resume %s: %llu of its records are of rows that the run does not have; "
-            "nothing was changed; restore its requests.jsonl, or repeat the run with --from\n",
+            "nothing was changed; restore its requests.jsonl, or repeat the run with --from",
             folder_.c_str(), static_cast<unsigned long long>(foreign));
         return exit_input;
     }
@@ -119,9 +119,9 @@ std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const
         facts_.segments.back().run_id, marks_for(workload.trace.rows.size(), workload.plan.dual));
     if (!marks) {
         const bool foreign = marks.error().code == ErrorCode::denied;
-        std::printf(
+        print_line(
             "resume: the run's marks in shared memory are %s; rows due when it died may have been "
-            "sent\n",
+            "sent",
             foreign ? "accessible to other users and are not read" : "gone");
         return {};
     }
@@ -137,23 +137,23 @@ ResumedRun Resumption::resume(const ReplayOptions& options, const Workload& work
                                     facts_.segments, resend);
     resumed.meeting = facts_.meeting;
     const RemainingRows& remaining = resumed.remaining;
-    std::printf("resume: segment %u of %s; %llu of %llu rows have a record\n", resumed.segment(),
-                folder_.c_str(), static_cast<unsigned long long>(past_->records()),
-                static_cast<unsigned long long>(facts_.rows));
-    std::printf("resume: %zu rows were sent%s without a record, and are %s%s\n",
-                remaining.given_up.size() + remaining.again.size(),
-                marks ? "" : ", or may have been,", resend ? "sent again" : "interrupted",
-                resend || remaining.given_up.empty() ? "" : " (--resend sends them again)");
+    print_line("resume: segment %u of %s; %llu of %llu rows have a record", resumed.segment(),
+               folder_.c_str(), static_cast<unsigned long long>(past_->records()),
+               static_cast<unsigned long long>(facts_.rows));
+    print_line("resume: %zu rows were sent%s without a record, and are %s%s",
+               remaining.given_up.size() + remaining.again.size(),
+               marks ? "" : ", or may have been,", resend ? "sent again" : "interrupted",
+               resend || remaining.given_up.empty() ? "" : " (--resend sends them again)");
     if (!remaining.dropped.empty()) {
-        std::printf("resume: %zu rows are not sent: the rows that they wait for failed\n",
-                    remaining.dropped.size());
+        print_line("resume: %zu rows are not sent: the rows that they wait for failed",
+                   remaining.dropped.size());
     }
     if (!remaining.send.empty()) {
         const Plan plan = resumed.remaining_plan();
         const Schedule schedule = schedule_of(options.workload.plan.speed, workload, plan,
                                               remaining.earlier, workload.users, nullptr);
-        std::printf("resume: %zu rows will be sent, from %.3f s on\n", remaining.send.size(),
-                    seconds_of(schedule.first_due_ns()));
+        print_line("resume: %zu rows will be sent, from %.3f s on", remaining.send.size(),
+                   seconds_of(schedule.first_due_ns()));
     }
     return resumed;
 }

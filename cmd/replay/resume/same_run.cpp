@@ -8,6 +8,7 @@
 #include "cmd/folders.hpp"
 #include "cmd/replay/run/parts.hpp"
 #include "cmd/replay/shard/shard.hpp"
+#include "cmd/screen/guard.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -18,9 +19,8 @@ using Long = unsigned long long;
 
 int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::uint64_t is,
                   const char* remedy) {
-    std::fprintf(stderr,
-                 "driftless: %s: the %s differ from the run's: digest %016llx, not %016llx; %s\n",
-                 flag, what, static_cast<Long>(is), static_cast<Long>(was), remedy);
+    complain("driftless: %s: the %s differ from the run's: digest %016llx, not %016llx; %s", flag,
+             what, static_cast<Long>(is), static_cast<Long>(was), remedy);
     return exit_input;
 }
 
@@ -35,8 +35,8 @@ int check_sources(const RunFacts& facts, const ReplayParts& parts, const char* f
     const std::uint64_t seed = parts.invocation().options.workload.plan.seed;
     const std::optional<LoadedCorpus>& text = parts.server().words.text;
     if (seed != facts.seed) {
-        std::fprintf(stderr, "driftless: %s: the run had --seed %llu, not %llu; remove this flag\n",
-                     flag, static_cast<Long>(facts.seed), static_cast<Long>(seed));
+        complain("driftless: %s: the run had --seed %llu, not %llu; remove this flag", flag,
+                 static_cast<Long>(facts.seed), static_cast<Long>(seed));
         return exit_input;
     }
     const std::uint64_t dataset = text ? text->corpus.digest() : 0;
@@ -49,10 +49,10 @@ int check_sources(const RunFacts& facts, const ReplayParts& parts, const char* f
 }
 
 int refuse_overhead(const char* flag, const char* which, const Overhead& is, const Overhead& was) {
-    std::fprintf(stderr,
-                 "driftless: %s: %s adds %u+%u tokens to a prompt, but %u+%u in the run; "
-                 "--overhead %u,%u makes the same prompts\n",
-                 flag, which, is.pre, is.post, was.pre, was.post, was.pre, was.post);
+    complain(
+        "driftless: %s: %s adds %u+%u tokens to a prompt, but %u+%u in the run; "
+        "--overhead %u,%u makes the same prompts",
+        flag, which, is.pre, is.post, was.pre, was.post, was.pre, was.post);
     return exit_input;
 }
 
@@ -102,9 +102,9 @@ int check_schedule(const RunFacts& facts, const Workload& workload, const char* 
                              "the file has changed; give the one that the run read as TRACE");
     }
     if (workload.plan.dual != facts.against.has_value()) {
-        std::fprintf(stderr, "driftless: %s: the run had %s; %s\n", flag,
-                     facts.against ? "two servers" : "one server, but --against adds a second",
-                     facts.against ? "give --against" : "remove it");
+        complain("driftless: %s: the run had %s; %s", flag,
+                 facts.against ? "two servers" : "one server, but --against adds a second",
+                 facts.against ? "give --against" : "remove it");
         return exit_usage;
     }
     if (workload.plan.schedule_digest != facts.schedule_digest) {
@@ -146,9 +146,9 @@ int check_prompts(const RunFacts& facts, ReplayParts& parts, const char* flag) {
         // Their digest must differ; what else decides it must not.
         const int code = check_sources(facts, parts, flag);
         if (code == exit_done) {
-            std::printf(
+            print_line(
                 "from: prompts use other words than the run's (another --cache-salt); lengths, "
-                "sharing and schedule are equal\n");
+                "sharing and schedule are equal");
         }
         return code;
     }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/guard.hpp"
 #include "engine/io/reachable.hpp"
 #include "proto/core/letter_case.hpp"
 
@@ -52,15 +53,14 @@ OrExit<Address> AskedUrls::find(const std::string& flag, const Url& url) const {
         if (path) {
             return path.value();
         }
-        std::fprintf(stderr,
-                     "driftless: %s %s: the path is longer than 107 bytes; use a shorter one\n",
-                     flag.c_str(), to_text(url).c_str());
+        complain("driftless: %s %s: the path is longer than 107 bytes; use a shorter one",
+                 flag.c_str(), to_text(url).c_str());
         return exit_usage;
     }
     const Result<std::vector<Address>> found = resolve(url.host, url.port);
     if (!found || found.value().empty()) {
-        std::fprintf(stderr, "driftless: %s %s: the host name cannot be resolved; check it\n",
-                     flag.c_str(), to_text(url).c_str());
+        complain("driftless: %s %s: the host name cannot be resolved; check it", flag.c_str(),
+                 to_text(url).c_str());
         return exit_preflight;
     }
     std::optional<Address> reachable;
@@ -95,7 +95,7 @@ OrExit<AskedUrl> AskedUrls::prepare(const std::string& flag, const Url& url, con
         std::string why;
         Result<TlsContext> made = TlsContext::client(server.tls, why);
         if (!made) {
-            std::fprintf(stderr, "driftless: %s: %s\n", flag.c_str(), why.c_str());
+            complain("driftless: %s: %s", flag.c_str(), why.c_str());
             return exit_usage;
         }
         tls_ = std::make_unique<TlsContext>(std::move(made).value());

@@ -7,6 +7,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/workload/waiting.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/stop.hpp"
 #include "engine/time/monotonic.hpp"
 
@@ -51,8 +52,8 @@ Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime
         return lookup;
     }
     if (!why_no_rehearsal.empty() && !measured.stopped()) {
-        std::printf(
-            "calibration: no rehearsal (%s): only --certify-within limits how late reads can be\n",
+        print_line(
+            "calibration: no rehearsal (%s): only --certify-within limits how late reads can be",
             why_no_rehearsal.c_str());
     }
     lookup.found.calibration = std::move(calibration);
@@ -72,43 +73,42 @@ Lookup look_up(const CalibrationFlags& flags, bool realtime, const HostFacts& fa
     if (found.calibration) {
         return {std::move(found), 0};
     }
-    std::printf("calibration: measuring this host for 2 s (%s)\n", found.why_not.c_str());
+    print_line("calibration: measuring this host for 2 s (%s)", found.why_not.c_str());
     return measure_now(facts, host, realtime);
 }
 
 void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workload) {
     if (c.chunks_per_s_max > 0 && chunks_per_s > c.chunks_per_s_max) {
-        std::fprintf(stderr,
-                     "driftless: warning: the plan asks for %lld tokens/s in its busiest 10 s, but "
-                     "this host reads %lld chunks/s at 60 %% of its core; lower --speed, or expect "
-                     "the verdict client-limited if the server keeps up\n",
-                     static_cast<long long>(chunks_per_s),
-                     static_cast<long long>(c.chunks_per_s_max));
+        complain(
+            "driftless: warning: the plan asks for %lld tokens/s in its busiest 10 s, but "
+            "this host reads %lld chunks/s at 60 %% of its core; lower --speed, or expect "
+            "the verdict client-limited if the server keeps up",
+            static_cast<long long>(chunks_per_s), static_cast<long long>(c.chunks_per_s_max));
     }
     if (c.connections_max > 0 && plan_to_estimate(workload).burst_rows_max > c.connections_max) {
-        std::fprintf(stderr,
-                     "driftless: warning: %u rows are due at one instant, but this host can open "
-                     "%u connections; raise the limit of open files, or set --max-inflight\n",
-                     plan_to_estimate(workload).burst_rows_max, c.connections_max);
+        complain(
+            "driftless: warning: %u rows are due at one instant, but this host can open "
+            "%u connections; raise the limit of open files, or set --max-inflight",
+            plan_to_estimate(workload).burst_rows_max, c.connections_max);
     }
     for (const std::string& what : noise_of(c)) {
-        std::fprintf(stderr, "driftless: warning: while this host was measured %s\n", what.c_str());
+        complain("driftless: warning: while this host was measured %s", what.c_str());
     }
 }
 
 /// `--require-certified`, and a file that does not hold.
 int refuse(const FoundCalibration& found) {
-    std::fprintf(stderr,
-                 "driftless: --require-certified: %s; or remove --calibration to have this host "
-                 "measured before the run\n",
-                 found.why_not.c_str());
+    complain(
+        "driftless: --require-certified: %s; or remove --calibration to have this host "
+        "measured before the run",
+        found.why_not.c_str());
     return exit_usage;
 }
 
 void print_limits(const TaintLimits& limits) {
-    std::printf(
+    print_line(
         "calibration: rows sent more than %.3f ms late, or read more than %.3f ms late, are "
-        "tainted\n",
+        "tainted",
         milliseconds_of(limits.drift_ns), milliseconds_of(limits.receive_delay_ns));
 }
 
@@ -135,10 +135,10 @@ int check_calibration(const CalibrationFlags& flags, const EngineSetup& run,
     }
     const FoundCalibration found = find_calibration(flags.source, facts, run);
     if (found.unreadable) {
-        std::fprintf(stderr,
-                     "driftless: --calibration: %s; create it with driftless calibrate --out FILE, "
-                     "or use --calibration auto, or none\n",
-                     found.why_not.c_str());
+        complain(
+            "driftless: --calibration: %s; create it with driftless calibrate --out FILE, "
+            "or use --calibration auto, or none",
+            found.why_not.c_str());
         return exit_usage;
     }
     return found.calibration || !flags.require_certified ? exit_done : refuse(found);
@@ -160,10 +160,9 @@ int check_calibration_again(const CalibrationFlags& flags, const std::string& fo
     if (why.empty()) {
         return exit_done;
     }
-    std::fprintf(
-        stderr,
+    complain(
         "driftless: --resume %s --require-certified: %s, so it cannot be certified; remove "
-        "--require-certified, or repeat the run with --from\n",
+        "--require-certified, or repeat the run with --from",
         folder.c_str(), why.c_str());
     return exit_usage;
 }
@@ -182,7 +181,7 @@ OrExit<CalibrationFacts> look_up_calibration(const CalibrationFlags& flags, bool
     if (!lookup.found.calibration) {
         out.why_not = lookup.found.why_not;
         out.limits = taint_limits(flags.certify_within);
-        std::printf("calibration: none (%s)\n", out.why_not.c_str());
+        print_line("calibration: none (%s)", out.why_not.c_str());
         print_limits(out.limits);
         return out;
     }
@@ -193,13 +192,12 @@ OrExit<CalibrationFacts> look_up_calibration(const CalibrationFlags& flags, bool
     out.taken_share = taken_share(calibration);
     out.limits = taint_limits(calibration, chunks_per_s, flags.certify_within);
     if (out.measured_ns > 0) {
-        std::printf("calibration: measured for %.1f s\n",
-                    static_cast<double>(out.measured_ns) / 1e9);
+        print_line("calibration: measured for %.1f s", static_cast<double>(out.measured_ns) / 1e9);
     } else {
-        std::printf("calibration: of %s%s\n", out.date.c_str(),
-                    realtime && !calibration.realtime
-                        ? ", of ordinary threads (driftless calibrate --realtime)"
-                        : "");
+        print_line("calibration: of %s%s", out.date.c_str(),
+                   realtime && !calibration.realtime
+                       ? ", of ordinary threads (driftless calibrate --realtime)"
+                       : "");
     }
     print_limits(out.limits);
     warn(calibration, chunks_per_s, workload);

@@ -21,6 +21,7 @@
 #include "cmd/replay/run_json/anchors.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/run_folder.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/screen/progress_line.hpp"
 #include "cmd/screen/summary_table.hpp"
 #include "cmd/stop.hpp"
@@ -142,7 +143,7 @@ int Execution::go() {
         return fail_host("bodies", opened.error());
     }
     if (const std::string& shortage = crew_->first().pass().shortage(); !shortage.empty()) {
-        std::fprintf(stderr, "driftless: warning: %s\n", shortage.c_str());
+        complain("driftless: warning: %s", shortage.c_str());
     }
     const int code = sides_.start(segment());
     return code == exit_done ? play() : code;
@@ -257,8 +258,8 @@ FiredMarks Execution::create_marks(const std::string& run_id, std::size_t rows) 
     if (marks) {
         return std::move(marks).value();
     }
-    std::printf(
-        "marks: none; after a kill, --resume can only guess which rows were sent (cannot %s: %s)\n",
+    print_line(
+        "marks: none; after a kill, --resume can only guess which rows were sent (cannot %s: %s)",
         marks.error().doing, reason_of(marks.error()).c_str());
     return {};
 }
@@ -370,7 +371,7 @@ void Execution::close_books(const RecordWriter& writer) {
     quiet_.end();
     std::fputs(printable_lines(summary_table(figures, info, options_.results.table)).c_str(),
                stdout);
-    std::printf("files: %s\n", folder_.c_str());
+    print_line("files: %s", folder_.c_str());
     if (writer.failed()) {
         (void)fail_records(writer);
     }

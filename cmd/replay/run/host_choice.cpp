@@ -12,6 +12,7 @@
 #include "cmd/replay/run_json/stamp_facts.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/ring_errors.hpp"
+#include "cmd/screen/guard.hpp"
 #include "engine/host/cpu_load.hpp"
 #include "engine/host/engine_cpus.hpp"
 
@@ -63,7 +64,7 @@ void warn_of_ports(const ReplayOptions& options, const Plan& plan, std::uint64_t
     const std::int64_t kept_ns = port_kept(options.server);
     const std::string text = ports_run_out(rows_within(plan, kept_ns), kept_ns, ports);
     if (!text.empty()) {
-        std::fprintf(stderr, "driftless: warning: %s\n", text.c_str());
+        complain("driftless: warning: %s", text.c_str());
     }
 }
 
@@ -90,7 +91,7 @@ void warn_of_limits(const SendingFlags& sending, const Workload& workload,
     estimate.most =
         std::min<std::uint64_t>(estimate.most, sending.inflight_max.value_or(UINT32_MAX));
     if (const std::string text = open_warning(estimate, room); !text.empty()) {
-        std::fprintf(stderr, "driftless: warning: %s\n", text.c_str());
+        complain("driftless: warning: %s", text.c_str());
     }
 }
 
@@ -181,19 +182,18 @@ void choose_cpus(const ReplayOptions& options, const std::vector<std::uint32_t>&
 
 void print_engines(const HostChoice& host, const std::vector<std::uint32_t>& allowed,
                    bool realtime) {
-    std::printf("engine: CPU %u (%s), wait %s%s\n", host.engine_cpu.cpu,
-                host.engine_cpu.reason.c_str(), name_of(host.wait),
-                realtime ? ", before ordinary threads" : "");
+    print_line("engine: CPU %u (%s), wait %s%s", host.engine_cpu.cpu,
+               host.engine_cpu.reason.c_str(), name_of(host.wait),
+               realtime ? ", before ordinary threads" : "");
     if (host.other_cpus.empty()) {
         return;
     }
-    std::printf("engines: %u, the others on CPU %s\n", host.engines(),
-                cpu_list_text(host.other_cpus).c_str());
+    print_line("engines: %u, the others on CPU %s", host.engines(),
+               cpu_list_text(host.other_cpus).c_str());
     if (host.engines() >= allowed.size() && allowed.size() > 1) {
-        std::fprintf(
-            stderr,
+        complain(
             "driftless: warning: %u engines and the writer share %zu CPUs and wait for each "
-            "other; use --engines %zu or auto\n",
+            "other; use --engines %zu or auto",
             host.engines(), allowed.size(), allowed.size() - 1);
     }
 }
@@ -207,9 +207,8 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     host.engine_cpu = flags.cpu ? CpuChoice{*flags.cpu, "--cpu"} : find_quiet_cpu(flags.writer_cpu);
     choose_cpus(options, allowed, host);
     if (host.writer_cpus.empty()) {
-        std::fprintf(
-            stderr,
-            "driftless: --writer-cpu %u: this process is not allowed on that CPU; use one of %s\n",
+        complain(
+            "driftless: --writer-cpu %u: this process is not allowed on that CPU; use one of %s",
             flags.writer_cpu.value_or(0), cpu_list_text(allowed).c_str());
         return exit_usage;
     }
@@ -219,7 +218,7 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     host.file_limit = raise_file_limit();
     const ConnectionRoom room{host.file_limit, ports_for(options.server), host.engines()};
     if (const std::string why = why_not_enough(options.sending, workload, room); !why.empty()) {
-        std::fprintf(stderr, "driftless: %s\n", why.c_str());
+        complain("driftless: %s", why.c_str());
         return exit_host;
     }
     warn_of_ports(options, plan_to_estimate(workload), room.ports);
@@ -230,13 +229,12 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     warn_of_limits(options.sending, workload, room);
     const Result<void> pinned = pin_this_thread(host.engine_cpu.cpu);
     if (!pinned) {
-        std::fprintf(stderr, "driftless: %s\n",
-                     pinning_refusal(host.engine_cpu.cpu, pinned.error()).c_str());
+        complain("driftless: %s", pinning_refusal(host.engine_cpu.cpu, pinned.error()).c_str());
         return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
     }
     sharpen_timers();
     if (flags.realtime && !run_before_others()) {
-        std::fprintf(stderr, "driftless: %s\n", realtime_refusal);
+        complain("driftless: %s", realtime_refusal);
         return exit_host;
     }
     print_engines(host, allowed, flags.realtime);
@@ -256,8 +254,7 @@ UringOptions ring_options(const HostFlags& flags, std::uint32_t lanes) {
 OrExit<std::unique_ptr<UringDriver>> make_driver(const HostFlags& flags, std::uint32_t lanes) {
     Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(ring_options(flags, lanes));
     if (!driver) {
-        std::fprintf(stderr, "driftless: %s\n",
-                     ring_refusal(driver.error(), read_ring_bars()).c_str());
+        complain("driftless: %s", ring_refusal(driver.error(), read_ring_bars()).c_str());
         return exit_host;
     }
     return std::move(driver).value();

@@ -7,6 +7,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/values.hpp"
@@ -127,19 +128,18 @@ void RunEvents::stop() {
     for (const TimedEvent& event : thread_->ended()) {
         good += event.status == EventStatus::ok ? 1 : 0;
         if (event.status == EventStatus::not_run) {
-            std::fprintf(
-                stderr, "driftless: warning: --event \"%s\" was not run: the run ended before it\n",
-                text_of(event).c_str());
+            complain("driftless: warning: --event \"%s\" was not run: the run ended before it",
+                     text_of(event).c_str());
         } else if (event.status != EventStatus::ok) {
-            std::fprintf(stderr, "driftless: warning: --event \"%s\": %s\n", text_of(event).c_str(),
-                         why_failed(event, timeout).c_str());
+            complain("driftless: warning: --event \"%s\": %s", text_of(event).c_str(),
+                     why_failed(event, timeout).c_str());
         }
     }
-    std::printf("events: %zu of %s as expected; see events.jsonl\n", good,
-                counted(thread_->ended().size(), "event ended", "events ended").c_str());
+    print_line("events: %zu of %s as expected; see events.jsonl", good,
+               counted(thread_->ended().size(), "event ended", "events ended").c_str());
     if (thread_->left_out() > 0) {
-        std::printf("events: %s before the resumed part; not repeated\n",
-                    counted(thread_->left_out(), "was", "were").c_str());
+        print_line("events: %s before the resumed part; not repeated",
+                   counted(thread_->left_out(), "was", "were").c_str());
     }
     if (thread_->file_error()) {
         (void)fail_host(path_.c_str(), *thread_->file_error());

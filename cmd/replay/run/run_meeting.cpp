@@ -14,6 +14,7 @@
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/flags/shard_values.hpp"
 #include "cmd/replay/run_json/anchors.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/stop.hpp"
 #include "cmd/values.hpp"
 #include "cmd/version.hpp"
@@ -31,7 +32,7 @@ namespace {
 constexpr int nap_ms = 100;
 
 void say(const std::string& note) {
-    std::printf("meet: %s\n", printable_lines(note).c_str());
+    print_line("meet: %s", printable_lines(note).c_str());
 }
 
 std::string microseconds_text(std::int64_t ns) {
@@ -146,8 +147,8 @@ OrExit<Instant> RunMeeting::named_zero() {
         return interrupted();
     }
     if (outcome.end == MeetOutcome::End::failed) {
-        std::fprintf(stderr, "driftless: --meet %s: %s; nothing was sent\n",
-                     text_of(*flags_.meet).c_str(), printable_lines(outcome.why).c_str());
+        complain("driftless: --meet %s: %s; nothing was sent", text_of(*flags_.meet).c_str(),
+                 printable_lines(outcome.why).c_str());
         return exit_host;
     }
     const ClockDifference difference = outcome.difference.value_or(ClockDifference());
@@ -174,10 +175,9 @@ OrExit<Instant> RunMeeting::at_named_instant() {
         seconds_text(std::max<std::int64_t>(left_ns, 0)));
     if (flags_.is_part() &&
         facts_->kernel_error_ns.value_or(INT64_MAX) > flags_.clock_error_max_ns) {
-        std::fprintf(
-            stderr,
+        complain(
             "driftless: warning: this host's clock is %s; shards begin as far apart as "
-            "their clocks are (--meet compares the clocks)\n",
+            "their clocks are (--meet compares the clocks)",
             facts_->kernel_error_ns
                 ? ("within " + microseconds_text(*facts_->kernel_error_ns) + " of UTC").c_str()
                 : "not synchronized by NTP or PTP, according to the kernel");
@@ -192,10 +192,10 @@ OrExit<Instant> RunMeeting::at_named_instant() {
 }
 
 int RunMeeting::refuse_late() const {
-    std::fprintf(stderr,
-                 "driftless: time 0 at %s came before all was ready (it is now %s), so nothing was "
-                 "sent; name a later instant\n",
-                 utc_text(facts_->zero_utc_ns).c_str(), utc_text(realtime_clock().now()).c_str());
+    complain(
+        "driftless: time 0 at %s came before all was ready (it is now %s), so nothing was "
+        "sent; name a later instant",
+        utc_text(facts_->zero_utc_ns).c_str(), utc_text(realtime_clock().now()).c_str());
     return exit_host;
 }
 
@@ -203,12 +203,12 @@ void RunMeeting::warn_of_clock(const std::optional<ClockDifference>& difference)
     if (!difference || difference->error_ns <= flags_.clock_error_max_ns) {
         return;
     }
-    std::fprintf(stderr,
-                 "driftless: warning: the offset of this clock to that of shard 0 is known only to "
-                 "within %s, which is more than --clock-error-max %s (a round trip takes %s)\n",
-                 microseconds_text(difference->error_ns).c_str(),
-                 duration_to_text(flags_.clock_error_max_ns).c_str(),
-                 microseconds_text(difference->round_trip_ns).c_str());
+    complain(
+        "driftless: warning: the offset of this clock to that of shard 0 is known only to "
+        "within %s, which is more than --clock-error-max %s (a round trip takes %s)",
+        microseconds_text(difference->error_ns).c_str(),
+        duration_to_text(flags_.clock_error_max_ns).c_str(),
+        microseconds_text(difference->round_trip_ns).c_str());
 }
 
 bool RunMeeting::meets_again() const {

@@ -11,6 +11,7 @@
 #include "cmd/folders.hpp"
 #include "cmd/scrape/mapping_file.hpp"
 #include "cmd/scrape/read_totals.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "engine/io/host_clocks.hpp"
@@ -171,11 +172,10 @@ void RunMetrics::stop() {
     for (std::size_t at = 0; at < targets_.size(); ++at) {
         const ScrapeThread::Outcome& outcome = thread_->outcomes()[at];
         if (outcome.kept && outcome.failures > 0) {
-            std::fprintf(
-                stderr, "driftless: warning: --metrics %s: %llu of %s could not be read: %s\n",
-                targets_[at].url.c_str(), static_cast<unsigned long long>(outcome.failures),
-                counted(outcome.failures + outcome.pages, "page", "pages").c_str(),
-                outcome.first_failure.c_str());
+            complain("driftless: warning: --metrics %s: %llu of %s could not be read: %s",
+                     targets_[at].url.c_str(), static_cast<unsigned long long>(outcome.failures),
+                     counted(outcome.failures + outcome.pages, "page", "pages").c_str(),
+                     outcome.first_failure.c_str());
         }
     }
     if (thread_->file_error()) {
@@ -190,7 +190,7 @@ std::optional<ServerTotals> RunMetrics::totals(const std::string& folder,
     std::optional<ServerTotals> totals =
         read_totals(folder, known_mappings(own), std::move(spans), why);
     if (!why.empty()) {
-        std::fprintf(stderr, "driftless: warning: %s\n", why.c_str());
+        complain("driftless: warning: %s", why.c_str());
     }
     return totals;
 }

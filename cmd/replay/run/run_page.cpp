@@ -4,6 +4,7 @@
 
 #include "cmd/report/page.hpp"
 #include "cmd/run_folder.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/whole_file.hpp"
 
 namespace driftless {
@@ -36,12 +37,12 @@ void write_run_page(const std::string& folder, const SummaryFigures& figures,
                     const SummaryInfo& info) {
     const std::string why = try_page(folder, figures, info);
     if (why.empty()) {
-        std::printf("page: %s/report.html\n", folder.c_str());
+        print_line("page: %s/report.html", folder.c_str());
     } else {
-        std::fprintf(stderr,
-                     "driftless: warning: %s/report.html was not written: %s; once that is fixed, "
-                     "run driftless report %s --html FILE\n",
-                     folder.c_str(), why.c_str(), folder.c_str());
+        complain(
+            "driftless: warning: %s/report.html was not written: %s; once that is fixed, "
+            "run driftless report %s --html FILE",
+            folder.c_str(), why.c_str(), folder.c_str());
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/screen/guard.hpp"
 #include "engine/history/finished_trees.hpp"
 
 namespace driftless {
@@ -18,23 +19,23 @@ int RunSides::start_page() {
     const std::string text = place_text(*place);
     const Result<std::vector<Address>> found = resolve(place->host, place->port);
     if (!found || found.value().empty()) {
-        std::fprintf(stderr,
-                     "driftless: --listen %s: is not an address of this host; use 127.0.0.1 or "
-                     "another local address\n",
-                     text.c_str());
+        complain(
+            "driftless: --listen %s: is not an address of this host; use 127.0.0.1 or "
+            "another local address",
+            text.c_str());
         return exit_usage;
     }
     if (const Result<void> listens = page_.listen(found.value().front()); !listens) {
         const bool is_taken = listens.error().sys_errno == EADDRINUSE;
-        std::fprintf(stderr, "driftless: --listen %s: %s\n", text.c_str(),
-                     is_taken ? "another process listens there; use another port"
-                              : reason_of(listens.error()).c_str());
+        complain("driftless: --listen %s: %s", text.c_str(),
+                 is_taken ? "another process listens there; use another port"
+                          : reason_of(listens.error()).c_str());
         return exit_usage;
     }
     if (const Result<void> started = page_.start(&cpus_); !started) {
         return fail_host("thread of --listen", started.error());
     }
-    std::printf("listening: http://%s/metrics has this run's own figures\n", text.c_str());
+    print_line("listening: http://%s/metrics has this run's own figures", text.c_str());
     return exit_done;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cmd/replay/workload/dataset.hpp"
+#include "cmd/screen/guard.hpp"
 #include "engine/prompt/load_tokenizer.hpp"
 
 namespace driftless {
@@ -18,17 +19,17 @@ OrExit<ChosenWords> choose_words(const PromptFlags& prompts) {
     Result<SelectedWords> selected =
         tokenizer ? select_words(tokenizer.value(), prompts.tokenizer, why) : tokenizer.error();
     if (!selected) {
-        std::fprintf(stderr, "driftless: --tokenizer %s%s\n", why.c_str(),
-                     selected.error().code == ErrorCode::not_found
-                         ? ""
-                         : "; without --tokenizer, built-in words are used and checked on the "
-                           "server before the run");
+        complain("driftless: --tokenizer %s%s", why.c_str(),
+                 selected.error().code == ErrorCode::not_found
+                     ? ""
+                     : "; without --tokenizer, built-in words are used and checked on the "
+                       "server before the run");
         return exit_input;
     }
     const WordFigures& figures = selected.value().figures;
-    std::printf("words: the %zu shortest of %zu that are one token each in %s (%s, %zu tokens)\n",
-                figures.words, figures.strict, prompts.tokenizer.c_str(), figures.kind.c_str(),
-                figures.vocabulary);
+    print_line("words: the %zu shortest of %zu that are one token each in %s (%s, %zu tokens)",
+               figures.words, figures.strict, prompts.tokenizer.c_str(), figures.kind.c_str(),
+               figures.vocabulary);
     ChosenWords words;
     if (const auto chat = read_chat_template(tokenizer_file(prompts.tokenizer))) {
         words.template_splits =

@@ -10,6 +10,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/credentials.hpp"
 #include "cmd/replay/server/server_screen.hpp"
+#include "cmd/screen/guard.hpp"
 #include "proto/core/counted.hpp"
 
 namespace driftless {
@@ -165,14 +166,14 @@ OrExit<Server> meet(const Invocation& invocation, Driver& driver, std::size_t in
     const std::string where = url + ": ";
     Narrowing narrowing = narrow_for_further_server(options, words, found, where, server.prompt);
     if (!narrowing.possible) {
-        std::fprintf(stderr,
-                     "driftless: preflight: %s: %s, unlike the first server; serve models with one "
-                     "tokenizer everywhere, or remove this flag\n",
-                     shown.c_str(), describe_words(found, server.prompt).c_str());
+        complain(
+            "driftless: preflight: %s: %s, unlike the first server; serve models with one "
+            "tokenizer everywhere, or remove this flag",
+            shown.c_str(), describe_words(found, server.prompt).c_str());
         return exit_preflight;
     }
     if (const std::string why = other_length(options, server, found, shown); !why.empty()) {
-        std::fprintf(stderr, "driftless: preflight: %s\n", why.c_str());
+        complain("driftless: preflight: %s", why.c_str());
         return exit_preflight;
     }
     if (narrowing.kept) {

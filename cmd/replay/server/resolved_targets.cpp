@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "cmd/screen/guard.hpp"
 #include "cmd/stop.hpp"
 #include "engine/io/reachable.hpp"
 
@@ -48,18 +49,16 @@ OrExit<Address> find_address(const ServerFlags& flags, Duration connect_timeout,
     if (place.unix_socket) {
         const Result<Address> path = unix_address(place.host);
         if (!path) {
-            std::fprintf(stderr,
-                         "driftless: %s %s: the path is longer than 107 bytes; use a shorter one\n",
-                         flag.c_str(), to_text(place).c_str());
+            complain("driftless: %s %s: the path is longer than 107 bytes; use a shorter one",
+                     flag.c_str(), to_text(place).c_str());
             return exit_usage;
         }
         return path.value();
     }
     const auto found = resolve(place.host, place.port);
     if (!found) {
-        std::fprintf(stderr, "driftless: %s %s: the host name cannot be resolved; check it\n",
-                     flag.c_str(),
-                     flags.connect_to ? place_text(place).c_str() : to_text(place).c_str());
+        complain("driftless: %s %s: the host name cannot be resolved; check it", flag.c_str(),
+                 flags.connect_to ? place_text(place).c_str() : to_text(place).c_str());
         return exit_preflight;
     }
     return reachable_address(flags, connect_timeout, found.value());
@@ -70,7 +69,7 @@ OrExit<std::unique_ptr<TlsContext>> client_context(const TlsClientOptions& optio
     std::string why;
     Result<TlsContext> made = TlsContext::client(options, why);
     if (!made) {
-        std::fprintf(stderr, "driftless: %s\n", why.c_str());
+        complain("driftless: %s", why.c_str());
         return exit_usage;
     }
     return std::make_unique<TlsContext>(std::move(made).value());

@@ -8,6 +8,7 @@
 #include "cmd/replay/flags/body_spec.hpp"
 #include "cmd/replay/server/other_servers.hpp"
 #include "cmd/replay/server/server_screen.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/secrets.hpp"
 #include "cmd/stop.hpp"
 #include "engine/io/loop.hpp"
@@ -20,7 +21,7 @@ namespace {
 constexpr std::size_t preflight_timers = 8;
 
 void tell_waiting(const std::string& line) {
-    std::fprintf(stderr, "driftless: preflight: %s\n", line.c_str());
+    complain("driftless: preflight: %s", line.c_str());
 }
 
 int refuse_words(const ReplayOptions& options, const PreflightFindings& found, PromptKind prompt) {
@@ -36,8 +37,8 @@ int refuse_words(const ReplayOptions& options, const PreflightFindings& found, P
     const bool lacks_model = options.request.model.empty() && !found.model.empty() &&
                              options.request.dialect->names_model;
     const std::string model = lacks_model ? " --model " + found.model : "";
-    std::fprintf(stderr, "driftless: preflight: %s; %s--no-preflight%s to continue anyway\n",
-                 describe_words(found, prompt).c_str(), remedy.c_str(), model.c_str());
+    complain("driftless: preflight: %s; %s--no-preflight%s to continue anyway",
+             describe_words(found, prompt).c_str(), remedy.c_str(), model.c_str());
     return exit_preflight;
 }
 
@@ -81,8 +82,8 @@ WordDecision decide_words(const ReplayOptions& options, const PreflightFindings&
         !options.request.dialect->takes_ids) {
         return {NextStep::refuse, prompt};
     }
-    std::printf("server: %s; sending prompts as token ids instead\n",
-                describe_words(found, prompt).c_str());
+    print_line("server: %s; sending prompts as token ids instead",
+               describe_words(found, prompt).c_str());
     return {NextStep::ask_again, PromptKind::ids};
 }
 
@@ -110,7 +111,7 @@ OrExit<AskedTarget> ask_target(Driver& driver, const PreflightPlan& plan, const 
     }
     if (!answered) {
         const PreflightFailure& failure = preflight.failure();
-        std::fprintf(stderr, "driftless: preflight: %s%s\n", where.c_str(), failure.text.c_str());
+        complain("driftless: preflight: %s%s", where.c_str(), failure.text.c_str());
         return is_own_lack(failure.error.sys_errno) ? exit_host : exit_preflight;
     }
     return AskedTarget{preflight.findings(), preflight.model()};

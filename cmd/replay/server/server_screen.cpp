@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "cmd/replay/server/server.hpp"
+#include "cmd/screen/guard.hpp"
 #include "engine/preflight/hints.hpp"
 #include "proto/core/counted.hpp"
 
@@ -23,7 +24,7 @@ void print_support(const PreflightFindings& found) {
     lacks(found.has_usage, "usage");
     lacks(found.has_cached_tokens, "cached tokens");
     if (!missing.empty()) {
-        std::printf("server: does not report %s; rows will lack them\n", missing.c_str());
+        print_line("server: does not report %s; rows will lack them", missing.c_str());
     }
 }
 
@@ -63,8 +64,8 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
                     words_text(prompt, exact));
     }
     if (found.server_block > 0) {
-        std::printf(
-            "server: cache blocks of %s (%s)\n",
+        print_line(
+            "server: cache blocks of %s (%s)",
             counted(static_cast<std::uint64_t>(found.server_block), "token", "tokens").c_str(),
             found.server_block_source == "metrics" ? "its metrics" : "by cached tokens");
     }
@@ -78,25 +79,25 @@ void print_note(const std::string& where, const std::string& note) {
     constexpr std::string_view begin = "warning: ";
     if (note.starts_with(begin)) {
         const std::string text = note.substr(begin.size());
-        std::fprintf(stderr, "driftless: warning: %s%s\n", where.c_str(), text.c_str());
+        complain("driftless: warning: %s%s", where.c_str(), text.c_str());
     } else {
-        std::printf("server: %s%s\n", where.c_str(), note.c_str());
+        print_line("server: %s%s", where.c_str(), note.c_str());
     }
 }
 
 void print_kept_words(const std::string& where, const PreflightFindings& found,
                       const WordTable& kept) {
     if (!found.dropped.empty()) {
-        std::printf(
-            "server: %s%s on this server and left out (%s); %u words remain\n", where.c_str(),
+        print_line(
+            "server: %s%s on this server and left out (%s); %u words remain", where.c_str(),
             counted(found.dropped.size(), "word is not one token", "words are not one token each")
                 .c_str(),
             list_first(found.dropped_words, words_shown).c_str(), kept.size());
     }
     if (!found.first_words.empty()) {
-        std::printf(
+        print_line(
             "server: %sprompts begin with %u words that are one token there (%u tried, %zu one "
-            "token)\n",
+            "token)",
             where.c_str(), 1U << kept.first_bits(), found.first_words_asked,
             found.first_words.size());
     }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/stop.hpp"
 #include "engine/io/loop.hpp"
 #include "engine/plan/dual_fire.hpp"
@@ -17,8 +18,8 @@ constexpr std::size_t verify_timers = 8;
 constexpr std::uint32_t dataset_rows = 4;
 
 int refuse(const ServerFlags& flags, const std::string& why) {
-    std::fprintf(stderr, "driftless: %s: %s\n",
-                 flags.verify_prompts > 0 ? "--verify-prompts" : "--dataset", why.c_str());
+    complain("driftless: %s: %s", flags.verify_prompts > 0 ? "--verify-prompts" : "--dataset",
+             why.c_str());
     return exit_preflight;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/credentials.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/stop.hpp"
 #include "engine/io/loop.hpp"
 #include "engine/preflight/tell_tale.hpp"
@@ -61,27 +62,25 @@ CacheProbe with(CacheProbe all, const CacheProbe& one) {
 void print(const CacheProbe& probe, const std::string& where, bool is_recorded_text) {
     const char* const whose = is_recorded_text ? "trace" : "trace, seed and salt";
     if (!probe.reset.empty()) {
-        std::printf("cache: %semptied with POST %s: a prompt that was cached before no longer is\n",
-                    where.c_str(), probe.reset.c_str());
+        print_line("cache: %semptied with POST %s: a prompt that was cached before no longer is",
+                   where.c_str(), probe.reset.c_str());
         return;
     }
     switch (probe.state) {
         case CacheState::warm:
-            std::fprintf(
-                stderr,
+            complain(
                 "driftless: warning: %sthe prefix cache is warm: it holds %llu of %s of a prompt "
                 "that only an earlier run of this %s sends; TTFT will be too low; use %s"
-                "--reset-cache, or restart the server\n",
+                "--reset-cache, or restart the server",
                 where.c_str(), static_cast<unsigned long long>(probe.cached_tokens),
                 tokens_text(probe.tokens).c_str(), whose,
                 is_recorded_text ? "" : "--cache-salt random or ");
             return;
         case CacheState::cold:
-            std::printf("cache: %scold: it holds no earlier run of this %s\n", where.c_str(),
-                        whose);
+            print_line("cache: %scold: it holds no earlier run of this %s", where.c_str(), whose);
             return;
         case CacheState::unknown:
-            std::printf("cache: %snot known whether warm: %s\n", where.c_str(), probe.why.c_str());
+            print_line("cache: %snot known whether warm: %s", where.c_str(), probe.why.c_str());
             return;
         case CacheState::off:
             return;
@@ -89,7 +88,7 @@ void print(const CacheProbe& probe, const std::string& where, bool is_recorded_t
 }
 
 int refuse(const std::string& url, const std::string& why) {
-    std::fprintf(stderr, "driftless: --reset-cache: %s: %s\n", url.c_str(), why.c_str());
+    complain("driftless: --reset-cache: %s: %s", url.c_str(), why.c_str());
     return exit_preflight;
 }
 

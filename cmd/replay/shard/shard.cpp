@@ -7,6 +7,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/flags/host_flags.hpp"
 #include "cmd/replay/flags/shard_values.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/meet/clock_difference.hpp"
 
@@ -190,7 +191,7 @@ int settle_part(bool taken_up, ReplayCommandLine& line) {
     if (why.empty()) {
         return exit_done;
     }
-    std::fprintf(stderr, "driftless replay: %s\n", why.c_str());
+    complain("driftless replay: %s", why.c_str());
     return exit_usage;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/screen/plots.hpp"
 #include "cmd/values.hpp"
 
@@ -28,10 +29,10 @@ bool is_known(const Counted& counted, const Workload& workload) {
     const auto& rows = workload.plan.rows;
     const auto unknown = std::count_if(rows.begin(), rows.end(), is_unknown);
     if (unknown > 0) {
-        std::fprintf(stderr,
-                     "driftless: %s: the trace does not say how many %s tokens %lld of its rows "
-                     "have; remove this flag\n",
-                     counted.flag, counted.what, static_cast<long long>(unknown));
+        complain(
+            "driftless: %s: the trace does not say how many %s tokens %lld of its rows "
+            "have; remove this flag",
+            counted.flag, counted.what, static_cast<long long>(unknown));
     }
     return unknown == 0;
 }
@@ -46,9 +47,9 @@ void print_length(const Counted& counted, const Workload& workload) {
     }
     const TokenRate& rate = budget.rate;
     const double periods = static_cast<double>(tokens) / static_cast<double>(rate.tokens);
-    std::printf("budgets: %s %s allows %s %s tokens in %.1f s\n", counted.flag,
-                text_of(rate, budget.uncached).c_str(), grouped(tokens).c_str(), counted.what,
-                periods * static_cast<double>(rate.period.ns) / 1e9);
+    print_line("budgets: %s %s allows %s %s tokens in %.1f s", counted.flag,
+               text_of(rate, budget.uncached).c_str(), grouped(tokens).c_str(), counted.what,
+               periods * static_cast<double>(rate.period.ns) / 1e9);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/guard.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -20,30 +21,29 @@ double monotonic_seconds() {
 void print_text(const std::string& dataset, const LoadedCorpus& text, double seconds) {
     const CorpusFigures& figures = text.figures;
     const double megabytes = static_cast<double>(figures.bytes) / 1e6;
-    std::printf("dataset: %llu texts of %s%s%s%s, %.1f MB: %u tokens (%.1f s, %.1f MB/s)\n",
-                static_cast<unsigned long long>(figures.texts), dataset.c_str(),
-                text.column.empty() ? "" : " (", text.column.c_str(),
-                text.column.empty() ? "" : ")", megabytes, text.corpus.tokens(), seconds,
-                megabytes / seconds);
+    print_line("dataset: %llu texts of %s%s%s%s, %.1f MB: %u tokens (%.1f s, %.1f MB/s)",
+               static_cast<unsigned long long>(figures.texts), dataset.c_str(),
+               text.column.empty() ? "" : " (", text.column.c_str(), text.column.empty() ? "" : ")",
+               megabytes, text.corpus.tokens(), seconds, megabytes / seconds);
     if (!text.is_whole) {
-        std::printf("dataset: only the first %zu MiB of text are used\n", Corpus::bytes_max >> 20);
+        print_line("dataset: only the first %zu MiB of text are used", Corpus::bytes_max >> 20);
     }
     const std::uint64_t left_out = figures.left_out_bytes;
     if (left_out > 0) {
-        std::printf(
+        print_line(
             "dataset: %llu bytes are left out (special tokens, control characters, long "
-            "runs of one character)\n",
+            "runs of one character)",
             static_cast<unsigned long long>(left_out));
     }
     if (figures.words_put_in > 0) {
-        std::printf("dataset: %llu words were inserted where the text cannot be cut\n",
-                    static_cast<unsigned long long>(figures.words_put_in));
+        print_line("dataset: %llu words were inserted where the text cannot be cut",
+                   static_cast<unsigned long long>(figures.words_put_in));
     }
 }
 
 int refuse(const std::string& dataset, const TraceRow& row, const std::string& why) {
-    std::fprintf(stderr, "driftless: --dataset %s: the row at line %u %s\n", dataset.c_str(),
-                 row.line, why.c_str());
+    complain("driftless: --dataset %s: the row at line %u %s", dataset.c_str(), row.line,
+             why.c_str());
     return exit_input;
 }
 
@@ -56,7 +56,7 @@ OrExit<LoadedCorpus> choose_text(const PromptFlags& prompts, Tokenizer& tokenize
     Result<LoadedCorpus> loaded =
         load_corpus(prompts.dataset, prompts.dataset_column, tokenizer, words.word(0), why);
     if (!loaded) {
-        std::fprintf(stderr, "driftless: --dataset %s\n", why.c_str());
+        complain("driftless: --dataset %s", why.c_str());
         return exit_input;
     }
     print_text(prompts.dataset, loaded.value(), monotonic_seconds() - begin);

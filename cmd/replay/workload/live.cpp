@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/guard.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {
@@ -70,9 +71,9 @@ int check_live(const ReplayOptions& options, const Trace& trace) {
     if (problem.empty()) {
         return exit_done;
     }
-    std::fprintf(stderr, "driftless: %s: %s\n",
-                 options.request.assistant ? "--assistant live" : "the trace has only new messages",
-                 problem.c_str());
+    complain("driftless: %s: %s",
+             options.request.assistant ? "--assistant live" : "the trace has only new messages",
+             problem.c_str());
     return exit_usage;
 }
 

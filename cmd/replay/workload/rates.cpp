@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/guard.hpp"
 #include "engine/plan/arrivals.hpp"
 
 namespace driftless {
@@ -73,8 +74,7 @@ OrExit<Plan> arrive_at_rate(const WorkloadFlags& flags, const Trace& trace, Plan
     }
     Result<Plan> retimed = arrive(*flags.arrivals, trace, std::move(plan));
     if (!retimed) {
-        std::fprintf(stderr, "driftless: %s\n",
-                     arrival_refusal(flags.rates, retimed.error()).c_str());
+        complain("driftless: %s", arrival_refusal(flags.rates, retimed.error()).c_str());
         return exit_input;
     }
     return std::move(retimed).value();

@@ -7,6 +7,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/screen/guard.hpp"
 #include "engine/input/sink.hpp"
 #include "proto/api/api_template.hpp"
 #include "proto/core/check.hpp"
@@ -97,9 +98,9 @@ int save_prompts(ReplayParts& parts) {
         return fail(file, written.error());
     }
     for (const std::string& loss : writer.losses()) {
-        std::printf("loss: %s\n", loss.c_str());
+        print_line("loss: %s", loss.c_str());
     }
-    std::printf("prompts: %zu bodies saved in %s\n", workload.plan.rows.size(), file.c_str());
+    print_line("prompts: %zu bodies saved in %s", workload.plan.rows.size(), file.c_str());
     return exit_done;
 }
 
@@ -107,9 +108,8 @@ int check_bodies(const ReplayOptions& options, const Trace& trace) {
     struct stat facts{};
     if (!options.prompts.save_prompts.empty() &&
         ::lstat(options.prompts.save_prompts.c_str(), &facts) == 0) {
-        std::fprintf(stderr,
-                     "driftless: --save-prompts %s: already exists; name a new file or remove it\n",
-                     options.prompts.save_prompts.c_str());
+        complain("driftless: --save-prompts %s: already exists; name a new file or remove it",
+                 options.prompts.save_prompts.c_str());
         return exit_usage;
     }
     if (trace.body_ends.empty()) {
@@ -118,24 +118,23 @@ int check_bodies(const ReplayOptions& options, const Trace& trace) {
     if (const std::string api = api_of(*options.request.dialect);
         !trace.recorded && trace.body_api != api) {
         const bool by_file = trace.body_api.starts_with(options.request.dialect->name);
-        std::fprintf(stderr,
-                     "driftless: the trace has bodies saved for --api %s, not %s; %s, or replay "
-                     "the original trace\n",
-                     trace.body_api.c_str(), api.c_str(),
-                     by_file ? "give the --template that they were made with" : "use that API");
+        complain(
+            "driftless: the trace has bodies saved for --api %s, not %s; %s, or replay "
+            "the original trace",
+            trace.body_api.c_str(), api.c_str(),
+            by_file ? "give the --template that they were made with" : "use that API");
         return exit_usage;
     }
     if (trace.copy_rows > 0) {
-        std::fprintf(
-            stderr,
+        complain(
             "driftless: --replicate: copies must share nothing, but copies of whole bodies or "
-            "recorded requests are equal; replicate a trace of lengths and block ids\n");
+            "recorded requests are equal; replicate a trace of lengths and block ids");
         return exit_usage;
     }
     if (options.server.verify_prompts > 0) {
-        std::fprintf(stderr,
-                     "driftless: --verify-prompts: the trace has whole bodies, not prompts to "
-                     "build; verify the trace that they were made from\n");
+        complain(
+            "driftless: --verify-prompts: the trace has whole bodies, not prompts to "
+            "build; verify the trace that they were made from");
         return exit_usage;
     }
     return exit_done;

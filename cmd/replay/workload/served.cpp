@@ -5,6 +5,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/workload/live.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/trace_errors.hpp"
 #include "engine/plan/dual_fire.hpp"
 #include "engine/plan/server_forecast.hpp"
@@ -28,11 +29,11 @@ int check_one_body(const Trace& trace, const Server& server) {
     if (!server.against || !is_whole || server.against->findings.model == server.body.model) {
         return exit_done;
     }
-    std::fprintf(stderr,
-                 "driftless: --against: the trace has whole requests, which both servers get "
-                 "unchanged, but --url has model \"%s\" and --against \"%s\"; serve the same "
-                 "model, or name one that both know with --model\n",
-                 server.body.model.c_str(), server.against->findings.model.c_str());
+    complain(
+        "driftless: --against: the trace has whole requests, which both servers get "
+        "unchanged, but --url has model \"%s\" and --against \"%s\"; serve the same "
+        "model, or name one that both know with --model",
+        server.body.model.c_str(), server.against->findings.model.c_str());
     return exit_preflight;
 }
 
@@ -62,7 +63,7 @@ OrExit<ServedWorkload> serve(Workload workload, const RequestFlags& request, con
         }
     }
     for (const std::string& note : notes) {
-        std::printf("requests: %s\n", note.c_str());
+        print_line("requests: %s", note.c_str());
         workload.notes.push_back(note);
     }
     return ServedWorkload{std::move(workload), made->figures, std::move(made->live), {}, {}};

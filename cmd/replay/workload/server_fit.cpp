@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/guard.hpp"
 #include "proto/core/counted.hpp"
 
 namespace driftless {
@@ -43,9 +44,9 @@ int check_context(const Workload& workload, ModelRoom room) {
     if (count == 0) {
         const bool known = room.context >= 0 || room.input >= 0;
         if (longest == 0) {
-            std::printf(
+            print_line(
                 "server: no length of a row is known, so none is held against the model's "
-                "context\n");
+                "context");
             return exit_done;
         }
         std::printf(known
@@ -59,16 +60,16 @@ int check_context(const Workload& workload, ModelRoom room) {
         workload.trace.rows[std::find_if(rows.begin(), rows.end(), too_long)->row];
     const bool by_input =
         room.context < 0 || std::int64_t{first.input_length} + first.output_length <= room.context;
-    std::fprintf(stderr,
-                 "driftless: %lld rows do not fit the model's %s of %lld tokens, the first at "
-                 "line %u (%u in, %u out); serve a longer context, or %s\n",
-                 static_cast<long long>(count), by_input ? "longest prompt" : "context",
-                 static_cast<long long>(by_input ? room.input : room.context), first.line,
-                 first.input_length, first.output_length,
-                 by_input ? "select other rows with --start, --end and --limit"
-                          : ("leave their session trees out with --max-context " +
-                             std::to_string(room.context))
-                                .c_str());
+    complain(
+        "driftless: %lld rows do not fit the model's %s of %lld tokens, the first at "
+        "line %u (%u in, %u out); serve a longer context, or %s",
+        static_cast<long long>(count), by_input ? "longest prompt" : "context",
+        static_cast<long long>(by_input ? room.input : room.context), first.line,
+        first.input_length, first.output_length,
+        by_input
+            ? "select other rows with --start, --end and --limit"
+            : ("leave their session trees out with --max-context " + std::to_string(room.context))
+                  .c_str());
     return exit_input;
 }
 

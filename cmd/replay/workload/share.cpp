@@ -10,6 +10,7 @@
 #include "cmd/replay/workload/rates.hpp"
 #include "cmd/replay/workload/server_fit.hpp"
 #include "cmd/replay/workload/waiting.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/screen/plots.hpp"
 #include "engine/plan/row_trees.hpp"
 #include "proto/core/counted.hpp"
@@ -34,9 +35,8 @@ Plan estimated_share(const Plan& whole, const std::vector<bool>& is_own) {
 int refuse_empty(const WorkloadShare& share, std::size_t trees, bool is_own, bool is_dual) {
     const bool by_trees = share.rule == DealRule::trees;
     const std::size_t parts = by_trees ? trees : share.plan_rows / (is_dual ? 2 : 1);
-    std::fprintf(
-        stderr,
-        "driftless: --shard %s: %s shard has no row, because the plan has %s; start %s at most\n",
+    complain(
+        "driftless: --shard %s: %s shard has no row, because the plan has %s; start %s at most",
         text_of(share.place).c_str(), is_own ? "this" : "another",
         by_trees ? counted(parts, "session tree, which stays whole",
                            "session trees, each "
@@ -94,7 +94,7 @@ int choose_share(const ReplayOptions& options, Workload& workload) {
         grouped(rows) + " of " + counted(share.plan_rows, "row", "rows") +
         (share.rule == DealRule::trees ? ", in whole session trees" : "") +
         (users.users > 0 ? ", " + std::to_string(users.users) + " at a time" : "");
-    std::printf("shard: %s\n", note.c_str());
+    print_line("shard: %s", note.c_str());
     workload.notes.push_back("shard: " + note);
     workload.share = std::move(share);
     return exit_done;

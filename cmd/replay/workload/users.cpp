@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/values.hpp"
 #include "engine/host/host.hpp"
 #include "engine/schedule/tree_order.hpp"
@@ -31,10 +32,9 @@ int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) 
     if (!rules.recycle || copies <= requests_max / plan.rows.size()) {
         return exit_done;
     }
-    std::fprintf(
-        stderr,
+    complain(
         "driftless: --%s %u: with %s, that many users need %llu copies of %s, but half of the free "
-        "memory has room for %llu; use fewer users, or a trace with more sessions\n",
+        "memory has room for %llu; use fewer users, or a trace with more sessions",
         rules.single_rows ? "concurrency" : "users", rules.users,
         counted(trees, "session tree", "session trees").c_str(),
         static_cast<unsigned long long>(copies), counted(plan.rows.size(), "row", "rows").c_str(),
@@ -47,18 +47,17 @@ int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) 
 int check_users(const UserRules& rules, bool is_bound, std::uint32_t trees, const Trace& trace,
                 const Plan& plan) {
     if (rules.users > trees && !rules.recycle && !is_bound) {
-        std::fprintf(stderr,
-                     "driftless: --users %u: the selection has %s, each replayed once; give at "
-                     "most %s, --users ..%u for up to so many, or --recycle with --for\n",
-                     rules.users, counted(trees, "session tree", "session trees").c_str(),
-                     counted(trees, "user", "users").c_str(), rules.users);
+        complain(
+            "driftless: --users %u: the selection has %s, each replayed once; give at "
+            "most %s, --users ..%u for up to so many, or --recycle with --for",
+            rules.users, counted(trees, "session tree", "session trees").c_str(),
+            counted(trees, "user", "users").c_str(), rules.users);
         return exit_input;
     }
     if (rules.recycle && (trace.recorded || !trace.body_ends.empty())) {
-        std::fprintf(
-            stderr,
+        complain(
             "driftless: --recycle: the trace has whole requests, which are sent unchanged, so a "
-            "second pass would find the first in the cache; remove the flag\n");
+            "second pass would find the first in the cache; remove the flag");
         return exit_input;
     }
     return check_memory(rules, trees, plan);

@@ -7,6 +7,7 @@
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/workload/users.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/values.hpp"
 #include "engine/schedule/rehearsal.hpp"
 #include "proto/core/counted.hpp"
@@ -15,19 +16,19 @@ namespace driftless {
 
 int check_waits(const Trace& trace, const GapRules& rules, bool by_users) {
     if (rules.rule == GapRule::start_to_start && trace.rows_laid_out > 0) {
-        std::fprintf(stderr,
-                     "driftless: --gap start-to-start: %s no recorded start, only a gap after an "
-                     "answer; use --gap end-to-start\n",
-                     counted(trace.rows_laid_out, "row has", "rows have").c_str());
+        complain(
+            "driftless: --gap start-to-start: %s no recorded start, only a gap after an "
+            "answer; use --gap end-to-start",
+            counted(trace.rows_laid_out, "row has", "rows have").c_str());
         return exit_input;
     }
     if (by_users || !trace.dependencies.empty()) {
         return exit_done;  // a tree that users play may be one row
     }
-    std::fprintf(stderr,
-                 "driftless: --sessions closed: no row of the trace says which row it waits for; "
-                 "remove the flag to send every row at its recorded instant, or use --users N to "
-                 "send N sessions at a time (--concurrency N: N single rows)\n");
+    complain(
+        "driftless: --sessions closed: no row of the trace says which row it waits for; "
+        "remove the flag to send every row at its recorded instant, or use --users N to "
+        "send N sessions at a time (--concurrency N: N single rows)");
     return exit_input;
 }
 

@@ -12,6 +12,7 @@
 #include "cmd/replay/workload/rates.hpp"
 #include "cmd/replay/workload/users.hpp"
 #include "cmd/replay/workload/waiting.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/screen/plots.hpp"
 #include "cmd/synth/made_trace.hpp"
 #include "cmd/trace_errors.hpp"
@@ -32,7 +33,7 @@ constexpr std::size_t models_shown = 8;
 
 void print_notes(const char* topic, const std::vector<std::string>& notes) {
     for (const std::string& note : notes) {
-        std::printf("%s: %s\n", topic, note.c_str());
+        print_line("%s: %s", topic, note.c_str());
     }
 }
 
@@ -69,7 +70,7 @@ OrExit<NotedTrace> read_noted(const TraceFiles& files) {
 OrExit<LoadedTrace> loaded(const LoadOptions& options, Trace trace) {
     Result<LoadedTrace> load = apply_load(options, std::move(trace));
     if (!load) {
-        std::fprintf(stderr, "driftless: %s\n", load_refusal(load.error()));
+        complain("driftless: %s", load_refusal(load.error()));
         return exit_input;
     }
     return std::move(load).value();
@@ -92,16 +93,15 @@ OrExit<Plan> plan_of(const WorkloadFlags& flags, const Trace& trace) {
     }
     Result<Plan> plan = make_plan(trace, options);
     if (!plan && plan.error().code == ErrorCode::out_of_range) {
-        std::fprintf(stderr,
-                     "driftless: --speed %s: the last selected row would be due after more than 73 "
-                     "years; give a higher speed, or select less with --end, --limit or "
-                     "--duration\n",
-                     flags.speed_text.c_str());
+        complain(
+            "driftless: --speed %s: the last selected row would be due after more than 73 "
+            "years; give a higher speed, or select less with --end, --limit or "
+            "--duration",
+            flags.speed_text.c_str());
         return exit_input;
     }
     if (!plan) {
-        std::fprintf(stderr, "driftless: %s, --limit or --duration\n",
-                     nothing_selected(trace).c_str());
+        complain("driftless: %s, --limit or --duration", nothing_selected(trace).c_str());
         return exit_input;
     }
     return std::move(plan).value();
@@ -113,9 +113,9 @@ OrExit<RowModels> named_models(const std::optional<FieldTemplate>& row_model, co
         return RowModels();
     }
     if (trace.recorded) {
-        std::fprintf(stderr,
-                     "driftless: --model with a column cannot be used with recorded requests; give "
-                     "one model for all of them\n");
+        complain(
+            "driftless: --model with a column cannot be used with recorded requests; give "
+            "one model for all of them");
         return exit_input;
     }
     InputErrors errors;
@@ -124,8 +124,8 @@ OrExit<RowModels> named_models(const std::optional<FieldTemplate>& row_model, co
     if (!errors.empty()) {
         return exit_input;
     }
-    std::printf("models: %zu, named by the rows (%s)\n", models.names().size(),
-                list_first(models.names(), models_shown).c_str());
+    print_line("models: %zu, named by the rows (%s)", models.names().size(),
+               list_first(models.names(), models_shown).c_str());
     return models;
 }
 
@@ -145,9 +145,9 @@ OrExit<BarredTrace> barred(const UserRules& users, const Plan& plan, Trace trace
     const bool ends_known = std::any_of(trace.answers_ns.begin(), trace.answers_ns.end(),
                                         [](std::int64_t length_ns) { return length_ns > 0; });
     if (!ends_known) {
-        std::fprintf(stderr,
-                     "driftless: --barrier tree: the trace does not say when answers ended; use "
-                     "--barrier stream\n");
+        complain(
+            "driftless: --barrier tree: the trace does not say when answers ended; use "
+            "--barrier stream");
         return exit_input;
     }
     return add_barriers(plan, std::move(trace));
@@ -162,10 +162,10 @@ OrExit<std::vector<std::uint32_t>> shared_blocks(const UserRules& users, const T
     }
     SystemBlocks found = system_blocks(trace, plan);
     if (found.rows == 0) {
-        std::fprintf(stderr,
-                     "driftless: --recycle-share system: no conversation of the trace has a whole "
-                     "block of system or tool tokens, and no first requests of trees share a "
-                     "block; use --recycle-share none\n");
+        complain(
+            "driftless: --recycle-share system: no conversation of the trace has a whole "
+            "block of system or tool tokens, and no first requests of trees share a "
+            "block; use --recycle-share none");
         return exit_input;
     }
     add_notes("users",
@@ -281,7 +281,7 @@ OrExit<Plan> for_both(const ReplayOptions& options, const Trace& trace, Plan pla
     }
     Result<Plan> dual = dual_plan(trace, plan, plan, options.workload.plan.seed);
     if (!dual) {
-        std::fprintf(stderr, "driftless: --against: cannot %s\n", dual.error().doing);
+        complain("driftless: --against: cannot %s", dual.error().doing);
         return exit_input;
     }
     std::size_t a_first = 0;
@@ -321,7 +321,7 @@ OrExit<Workload> load_workload(const ReplayOptions& options) {
         return ready.exit_code();
     }
     auto& [trace, plan, waiting, gaps] = ready.value();
-    std::printf("%s\n", selection_text(trace, plan, waiting, flags).c_str());
+    print_line("%s", selection_text(trace, plan, waiting, flags).c_str());
     if (flags.arrivals) {
         add_notes("rate", arrival_notes(flags, trace, plan), notes);
     }
@@ -358,11 +358,10 @@ int check_row_templates(const RequestFlags& request, const Workload& workload) {
     const bool is_numbered = request.row_body && (request.row_body->has(Placeholder::pass) ||
                                                   request.row_body->has(Placeholder::user));
     if (is_numbered && !workload.trace.body_ends.empty()) {
-        std::fprintf(
-            stderr,
+        complain(
             "driftless: --extra-body: {pass} and {user} are known only during the run, but "
             "the trace has whole requests, which are made before it; remove them, or use "
-            "--header\n");
+            "--header");
         return exit_usage;
     }
     InputErrors errors;

@@ -4,6 +4,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/screen/guard.hpp"
 #include "cmd/synth/like/options.hpp"
 #include "cmd/trace_errors.hpp"
 #include "cmd/write_trace.hpp"
@@ -77,7 +78,7 @@ int make(const LikeCommand& command) {
     }
     const Result<LikeTrace> made = resample(trace, command.like);
     if (!made) {
-        std::fprintf(stderr, "driftless: synth: %s\n", refusal(made.error()));
+        complain("driftless: synth: %s", refusal(made.error()));
         return exit_input;
     }
     const LikeTrace& like = made.value();
@@ -104,7 +105,7 @@ int run_like(const std::vector<std::string>& arguments) {
         return exit_done;
     }
     if (line.kind == LikeCommandLine::Kind::refused) {
-        std::fprintf(stderr, "%s\n", line.text.c_str());
+        complain("%s", line.text.c_str());
         return exit_usage;
     }
     const int code = refuse_existing_file("--out", line.command.out);

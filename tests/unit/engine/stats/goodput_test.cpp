@@ -47,11 +47,11 @@ TEST(Goodput, CountsFromTheDueInstantWhereItIsAsked) {
     limits.ttft_due_ns = 500 * ms;
     Record record;
     record.ttft_ns = 10 * ms;
-    EXPECT_FALSE(meets(limits, record));
+    EXPECT_EQ(is_good(limits, record), false);
     record.ttft_due_ns = 500 * ms;
-    EXPECT_TRUE(meets(limits, record));
+    EXPECT_EQ(is_good(limits, record), true);
     record.ttft_due_ns = 500 * ms + 1;
-    EXPECT_FALSE(meets(limits, record));
+    EXPECT_EQ(is_good(limits, record), false);
 }
 
 TEST(Goodput, OthersGoByTheCommonLimits) {
