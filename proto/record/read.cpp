@@ -97,7 +97,7 @@ const char* contradiction(const Record& record) {
 }
 
 Result<void> check(Record& record) {
-    if (!counts_output(record)) {
+    if (record.tokens_source == TokensSource::chunks) {
         record.tpot_ns.reset();
     }
     const char* const wrong = contradiction(record);

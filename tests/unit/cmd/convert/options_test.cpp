@@ -24,7 +24,7 @@ TEST(ConvertOptions, HaveDefaults) {
     EXPECT_EQ(options.out, "out.jsonl");
     EXPECT_EQ(options.target, &canonical_target);
     EXPECT_EQ(options.plan.speed.numerator, 1U);
-    EXPECT_EQ(options.load.copies, 1U);
+    EXPECT_EQ(options.load.copies.count, 1U);
     EXPECT_FALSE(options.load.sample);
 }
 
@@ -41,7 +41,7 @@ TEST(ConvertOptions, TakeEverything) {
     EXPECT_EQ(options.plan.speed.numerator, 5U);
     EXPECT_TRUE(options.plan.spread);
     EXPECT_EQ(options.load.seed, 9U);
-    EXPECT_EQ(options.load.copies, 3U);
+    EXPECT_EQ(options.load.copies.count, 3U);
     EXPECT_EQ(options.load.sample->billionths, 500'000'000U);
     EXPECT_EQ(options.files.keep.size(), 2U);
     EXPECT_TRUE(options.files.lenient);

@@ -47,11 +47,31 @@ TEST(Goodput, CountsFromTheDueInstantWhereItIsAsked) {
     limits.ttft_due_ns = 500 * ms;
     Record record;
     record.ttft_ns = 10 * ms;
-    EXPECT_EQ(is_good(limits, record), false);
+    record.outcome = Outcome::ok;
+    EXPECT_EQ(is_good(limits, record), std::optional(false));
     record.ttft_due_ns = 500 * ms;
-    EXPECT_EQ(is_good(limits, record), true);
+    EXPECT_EQ(is_good(limits, record), std::optional(true));
     record.ttft_due_ns = 500 * ms + 1;
-    EXPECT_EQ(is_good(limits, record), false);
+    EXPECT_EQ(is_good(limits, record), std::optional(false));
+}
+
+// An answer whose tokens were not counted has no TPOT: nobody knows whether it is good, unless it
+// broke another limit; one token that was counted passes.
+TEST(Goodput, IsNotKnownWithoutACountOfTokens) {
+    GoodputLimits limits;
+    limits.tpot_ns = 1;
+    limits.e2e_ns = 10 * ms;
+    Record record;
+    record.outcome = Outcome::ok;
+    record.e2e_ns = 10 * ms;
+    record.output_tokens = 1;
+    record.tokens_source = TokensSource::chunks;
+    EXPECT_EQ(is_good(limits, record), std::nullopt);
+    record.tokens_source = TokensSource::usage;
+    EXPECT_EQ(is_good(limits, record), std::optional(true));
+    record.tokens_source = TokensSource::chunks;
+    ++*record.e2e_ns;
+    EXPECT_EQ(is_good(limits, record), std::optional(false));
 }
 
 TEST(Goodput, OthersGoByTheCommonLimits) {
