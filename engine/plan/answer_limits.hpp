@@ -54,8 +54,7 @@ constexpr AnswerLimits answer_limits(std::uint64_t prompt, std::uint32_t asked, 
     constexpr std::uint64_t event_bytes_per_token = 64;
     AnswerLimits limits;
     limits.events_max = answer_events_max(asked, rule);
-    limits.event_bytes_max =
-        event_bytes + event_bytes_per_token * (prompt + asked);
+    limits.event_bytes_max = event_bytes + event_bytes_per_token * (prompt + asked);
     limits.bytes_max = limits.events_max * bytes_per_event + bytes_extra + limits.event_bytes_max;
     if (repeats_text) {
         limits.bytes_max += repeated_bytes_per_token * asked * std::uint64_t{asked};

@@ -89,9 +89,8 @@ std::string words_of(Unreadable unreadable, const Reply& reply, JsonDocument& do
             return "a stream, though a whole answer was asked for";
         case Unreadable::foreign: {
             const std::string said = error_message_of(document, reply.body, reply.body.size());
-            return "content-type: " + (type.empty() ? "none" : type) +
-                   (said.empty() ? ", and no stream of events"
-                                 : ", which is no stream of events and says: " + said);
+            return (type.empty() ? "no content-type" : "content-type: " + type) +
+                   (said.empty() ? "" : ", which says: " + said);
         }
     }
     return "";

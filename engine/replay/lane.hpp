@@ -70,15 +70,15 @@ struct ExchangeState {
     std::optional<Duration> patience;
 
     Instant fired;
-    Instant first_byte;        ///< stamp of the first response byte, once there is `any_byte`
-    Instant last_byte;         ///< stamp of the latest response byte
+    Instant first_byte;         ///< stamp of the first response byte, once there is `any_byte`
+    Instant last_byte;          ///< stamp of the latest response byte
     std::int64_t heard_ns = 0;  ///< the kernel's stamp of the read that brought the first; 0: none
     std::int64_t left_ns = 0;   ///< the kernel's stamp of the head of the request; 0: none
-    bool heard = false;        ///< something came: bytes, an end or an error
-    Instant over_since;        ///< when what came last was there, or a deadline passed
-    Instant free_since;        ///< the same, but where that is not sure: when it was not there yet
-    Duration waited{0};        ///< at most so long a byte of the answer waited for us, up to now
-    Duration accept_delay{0};  ///< from the fire until we saw that the kernel had taken some of it
+    bool heard = false;         ///< something came: bytes, an end or an error
+    Instant over_since;         ///< when what came last was there, or a deadline passed
+    Instant free_since;         ///< the same, but where that is not sure: when it was not there yet
+    Duration waited{0};         ///< at most so long a byte of the answer waited for us, up to now
+    Duration accept_delay{0};   ///< from the fire until we saw that the kernel had taken some of it
     /// Since when the rest of the request waits for us to send more of it; then: when that was.
     Instant rest_from;
     Duration rest_waited{0};  ///< such waits in sum, but for sleeps (exchange.cpp)

@@ -43,8 +43,7 @@ struct RowLosses {
 /// row that `--max-inflight` or a budget held back was late because the user wanted it: no taint
 /// for as long as it was held. One that a limit of this host held back is tainted whatever the
 /// limits, and so is one that failed for our own lack, or whose request was lost on the way and
-/// sent again, or that has a 200 which does not answer it, since it came before. (Servers may refuse
-/// a request early.)
+/// sent again, or whose 200 was there before it. (Servers may refuse a request early.)
 void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limits,
                 std::uint32_t rank);
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <iterator>
 
-#include "engine/record/row_state.hpp"
+#include "engine/plan/answer_limits.hpp"
 #include "engine/replay/read_answer.hpp"
 #include "proto/core/check.hpp"
 #include "proto/http/response.hpp"
@@ -129,6 +129,9 @@ void add_sizes(std::vector<CannedAnswer>& answers) {
     answers.push_back(
         whole("far more pings than events are allowed", pings_and_tokens(500), Outcome::ok));
     answers.push_back(whole("fewer tokens than asked", stream_of(1, 1), Outcome::short_output));
+    // Of the row of answers_test.cpp: 5,000 tokens in.
+    const std::uint64_t event_bytes_max =
+        answer_limits(5000, canned_tokens, OutputRule::exact, false).event_bytes_max;
     answers.push_back(
         whole("the largest event", stream_with_event_of(event_bytes_max), Outcome::ok));
     answers.push_back(whole("an event a byte too large", stream_with_event_of(event_bytes_max + 1),

@@ -97,7 +97,10 @@ TEST(Probe, SeesWhatNoRowCanBeReadFrom) {
     EXPECT_EQ(seen(true, events, "Content-Encoding: identity\r\n"), Unreadable::no);
     EXPECT_EQ(seen(true, events, "Content-Encoding: zstd\r\n"), Unreadable::encoded);
     EXPECT_EQ(seen(false, answer, "Content-Encoding: gzip\r\n"), Unreadable::encoded);
-    EXPECT_EQ(seen(true, events, json), Unreadable::foreign);
+    EXPECT_EQ(seen(true, events, json), Unreadable::no);  // its first bytes decide
+    EXPECT_EQ(seen(true, "<html>", ""), Unreadable::foreign);
+    EXPECT_EQ(seen(true, R"({"oops":1})", json), Unreadable::foreign);
+    EXPECT_EQ(seen(false, events, json), Unreadable::not_whole);
     EXPECT_EQ(seen(true, answer, json), Unreadable::not_a_stream);
     EXPECT_EQ(seen(true, answer, streamed), Unreadable::not_a_stream);
     EXPECT_EQ(seen(false, answer, json), Unreadable::no);

@@ -156,7 +156,7 @@ TEST(FillRecord, StreamsNeedTheirEndMark) {
           R"({"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1}})"}},
         {"dynamo", R"({"choices":[{"index":0,"delta":{"content":"a"}}]})", {"[DONE]"}},
         {"openai-completions",
-         R"({"choices":[{"index":0,"text":"a"}],"usage":{"prompt_tokens":9,"completion_tokens":1}})",
+         R"({"choices":[{"text":"a"}],"usage":{"prompt_tokens":9,"completion_tokens":1}})",
          {"[DONE]", R"({"choices":[{"index":0,"text":"","finish_reason":"length"}]})"}},
         {"openai-responses",
          R"({"type":"response.output_text.delta","delta":"a"})",
@@ -388,7 +388,7 @@ TEST(FillRecord, EventLimitIsExact) {
         EXPECT_EQ(record.chunk_ns.size(), 2 - over);
         EXPECT_EQ(
             record.error.value_or(""),
-            over == 0 ? "" : "an event of the answer had more bytes than its limit of 1048576");
+            over == 0 ? "" : "an event of the answer had more bytes than its limit of 1055232");
     }
 }
 

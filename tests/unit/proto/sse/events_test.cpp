@@ -44,7 +44,8 @@ TEST(SseEvents, ToleratesItsSurroundings) {
 // Blanks alone are no data, in any framing.
 TEST(SseEvents, TakesBlanksForNoData) {
     std::string joined;
-    for (const char* const block : {"data:\n\n", "data: \n\n", "data:  \r\n", "data: \t\ndata:\n"}) {
+    for (const char* const block :
+         {"data:\n\n", "data: \n\n", "data:  \r\n", "data: \t\ndata:\n"}) {
         EXPECT_FALSE(read_sse_event(block, joined).has_data) << block;
     }
     EXPECT_FALSE(read_cut_event(Framing::lines, " \r\n", joined).has_data);
@@ -61,7 +62,8 @@ TEST(SseEvents, KnowsHowAStreamBegins) {
             EXPECT_NE(begins_event_stream(stream.substr(0, bytes)), false) << stream << bytes;
         }
     }
-    for (const char* const other : {"{\"data\":1}", "<html>", "dat: a", "data {", " data: a", "Oops"}) {
+    for (const char* const other :
+         {"{\"data\":1}", "<html>", "dat: a", "data {", " data: a", "Oops"}) {
         EXPECT_EQ(begins_event_stream(other), false) << other;
     }
 }

@@ -59,8 +59,10 @@ TEST(EventScanner, TellsCommentsFromEvents) {
 
 // So is data without a value, and in NDJSON a line of blanks.
 TEST(EventScanner, TellsEmptyDataFromEvents) {
-    expect_cuts(Framing::sse, "data:\n\ndata: \n\ndata:  \r\r", "(data:\n\n)(data: \n\n)(data:  \r\r)");
-    expect_cuts(Framing::sse, "data:\n:c\ndata:\t\n\ndata: 1\n\n", "(data:\n:c\ndata:\t\n\n)<data: 1\n\n>");
+    expect_cuts(Framing::sse, "data:\n\ndata: \n\ndata:  \r\r",
+                "(data:\n\n)(data: \n\n)(data:  \r\r)");
+    expect_cuts(Framing::sse, "data:\n:c\ndata:\t\n\ndata: 1\n\n",
+                "(data:\n:c\ndata:\t\n\n)<data: 1\n\n>");
     expect_cuts(Framing::sse, "data:\ndata:x\n\ndata\n\n", "<data:\ndata:x\n\n>(data\n\n)");
     expect_cuts(Framing::sse, "<html>\n\ndatum\n\n", "<<html>\n\n><datum\n\n>");
     expect_cuts(Framing::lines, " \t\n{}\n", "( \t\n)<{}\n>");
