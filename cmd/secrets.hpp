@@ -61,10 +61,9 @@ std::size_t assigned_secret_at(std::string_view argument);
 std::vector<std::string> mask_command(const std::vector<std::string>& arguments);
 
 /// The texts that are secrets, for masking in what a server sends back (`masked`): each value; what
-/// stands behind a blank of it, which is how a server repeats it without "Bearer" or "Basic"; what the
-/// base64 of "Basic" stands for, with and without the user's name; and of cookies the value of each pair.
-/// Longest first. Shorter ones than `secret_bytes_min` are left
-/// out.
+/// stands behind a blank of it, which is how a server repeats it without "Bearer" or "Basic"; what
+/// the base64 of "Basic" stands for, with and without the user's name; and of cookies the value of
+/// each pair. Longest first. Shorter ones than `secret_bytes_min` are left out.
 std::vector<std::string> secrets_of(const std::vector<Header>& credentials);
 
 }  // namespace driftless

@@ -32,7 +32,7 @@ std::string remedy_of_length(const PreflightPlan& plan, const PreflightFindings&
         is_own ? std::string_view(plan.body.length_member) : dialect.length_member;
     const std::string_view other =
         sent == dialect.length_member ? other_length_member(dialect) : dialect.length_member;
-    return "if the log shows that it goes on answering, it ignores " + std::string(sent) +
+    return "if the log shows that it continues to answer, it ignores " + std::string(sent) +
            ": use --length-field " + std::string(other);
 }
 

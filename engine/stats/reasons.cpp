@@ -99,8 +99,8 @@ void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits,
     }
     if (figures.tainted_answered_early > 0) {
         reasons.push_back(rows_text(figures.tainted_answered_early) +
-                          " answered before the request had left: whatever speaks there sends "
-                          "unasked, and its answers are to no request");
+                          " answered before the request had been sent: that server does not wait "
+                          "for requests");
     }
     if (figures.tainted_wire_late > 0) {
         reasons.push_back(rows_text(figures.tainted_wire_late) + " reached the wire more than " +

@@ -151,7 +151,7 @@ class Speller {
             out_.arguments.emplace_back("--recycle");
             add_note(out_,
                      "the trace is repeated until --for ends the run (--recycle), as the "
-                     "tool does; each pass has words of its own");
+                     "tool does; each pass has its own words");
             return;
         }
         const std::string rows = closed ? limit : made_rows(out_, "");
@@ -159,7 +159,7 @@ class Speller {
             add_flag(out_, "--replicate", "rows:" + rows);
             add_note(out_, "a trace of fewer than " + rows +
                                " rows is repeated (--replicate rows:" + rows +
-                               "), as the tool does; each pass has words of its own");
+                               "), as the tool does; each pass has its own words");
         }
     }
 

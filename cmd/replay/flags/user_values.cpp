@@ -95,7 +95,7 @@ std::string text_of(const GrowRules& rules) {
     }
     std::string text;
     for (const Choice<GrowMetric>& metric : grow_metrics) {
-        text += metric.value == rules.metric ? metric.name : "";
+        text += text.empty() && metric.value == rules.metric ? metric.name : "";
     }
     for (const Choice<GrowFigure>& figure : grow_figures) {
         text += figure.value == rules.figure ? ":" + std::string(figure.name) : "";

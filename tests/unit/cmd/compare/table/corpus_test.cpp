@@ -69,7 +69,7 @@ TEST(Corpus, OtherRowsOfTheSameFlagsAreRefused) {
     const MadeSummary fast = with_run(R"("duration_ns":5,"rows":480,"speed":"2",)");
     EXPECT_EQ(second(made_run("a", slow), made_run("b", fast)),
               "runs/b: it plays 480 rows, not 240 (--duration counts wall time, so it selects "
-              "other rows at another speed; use --start and --end)");
+              "other rows at another speed or rate; use --start and --end, or --limit)");
 }
 
 TEST(Corpus, DigestsMustFitTheFlags) {

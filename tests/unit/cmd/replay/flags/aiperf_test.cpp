@@ -217,7 +217,7 @@ TEST(Aiperf, Rates) {
                          "--arrival-smoothness", "0.5", "--concurrency", "100",
                          "--benchmark-duration", "60", "--random-seed", "42"}),
               (Words{"F", "--seed", "42", "--rate", "50", "--arrivals", "gamma:0.5",
-                     "--max-inflight", "100", "--duration", "60"}));
+                     "--max-inflight", "100", "--duration", "60", "--replicate", "rows:3637"}));
     EXPECT_EQ(own_words({"F", "--request-rate", "5"}), (Words{"F", "--rate", "5"}));
     EXPECT_EQ(own_words({"F", "--request-rate", "5", "--request-rate-mode", "constant",
                          "--request-rate-ramp-duration", "10"}),

@@ -71,13 +71,13 @@ TEST(ForeignRates, GuidellmProfiles) {
     };
     EXPECT_EQ(guidellm({"--profile", "kind=poisson,rate=16", "--constraint",
                         "kind=max_duration,seconds=60"}),
-              (Words{"--duration", "60", "--rate", "16"}));
+              (Words{"--duration", "60", "--rate", "16", "--replicate", "rows:1217"}));
     EXPECT_EQ(guidellm({"--rate-type", "constant", "--rate", "5"}),
               (Words{"--rate", "5", "--arrivals", "constant"}));
     EXPECT_EQ(guidellm({"--profile", "kind=constant,rate=5,rampup_duration=10"}),
               (Words{"--ramp", "0:5:10", "--arrivals", "constant"}));
     EXPECT_EQ(guidellm({"--profile", "concurrent", "--rate", "4", "--max-seconds", "30"}),
-              (Words{"--for", "30", "--concurrency", "4"}));
+              (Words{"--for", "30", "--concurrency", "4", "--recycle"}));
     EXPECT_EQ(guidellm({"--profile", "synchronous"}), (Words{"--concurrency", "1"}));
     EXPECT_EQ(guidellm({"--profile", "kind=throughput,max_concurrency=9"}),
               (Words{"--concurrency", "9"}));
