@@ -88,7 +88,8 @@ void print_plan(const Ledger& ledger, const std::string& folder) {
     std::printf("sweep: %zu cells in %s\n", ledger.cells.size(), folder.c_str());
     if (ledger.plan.salted) {
         std::printf(
-            "cache: every cell has its own prompts (--cache-salt random), except for recorded text\n");
+            "cache: every cell has its own prompts (--cache-salt random), except for recorded "
+            "text\n");
     }
 }
 
