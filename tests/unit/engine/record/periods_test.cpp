@@ -180,7 +180,7 @@ TEST(Periods, TellPercentiles) {
         const std::int64_t first_ns = fired_ns + 10 * ms * (1 + i);
         Script row(told.assembler, i);
         row.fire(fired_ns).head(fired_ns + ms).text(first_ns, "a");
-        row.text(first_ns + (1 + i) * ms, "b").usage(3 * second, 2).done(3 * second);
+        row.text(first_ns + 3 * (1 + i) * ms, "b").usage(3 * second, 4).done(3 * second);
         row.end(3 * second);
     }
     told.periods.finish();
