@@ -22,8 +22,8 @@ inline void add_load_flags(Flags& flags, LoadOptions& load) {
                 "keep this share of the sessions, each as a whole: 0.1 or 10%", "1", parse_sample,
                 load.sample);
     flags.value("--replicate", "N",
-                "overlay N copies that share nothing and start at different times; rows:N\n"
-                "copies one after another until there are N rows",
+                "overlay N copies that share nothing and start at different times;\n"
+                "rows:N copies one after another until there are N rows",
                 "1", parse_copies, load.copies);
     flags.value("--replicate-within", "T",
                 "copies start within T of the first [60s, or a tenth of the trace]", nullptr,

@@ -434,7 +434,7 @@ TEST(FillRecord, TheErrorNamesTheLimit) {
         return row.end_with(end).error.value_or("");
     };
     EXPECT_EQ(over(AnswerLimit::events), "the answer had more events than its limit of 80");
-    EXPECT_EQ(over(AnswerLimit::bytes), "the answer had more bytes than its limit of 17104896");
+    EXPECT_EQ(over(AnswerLimit::bytes), "the answer had more bytes than its limit of 18160128");
     EXPECT_EQ(over(AnswerLimit::head),
               "the answer's head or trailers had more than 65536 bytes or 256 fields");
 }

@@ -278,7 +278,6 @@ TEST(Mooncake, RefusesMalformedRequests) {
     refused(R"("text_input":"a","hash_ids":[1])", "hash_ids",
             "are given together with a prompt with text");
     refused(R"("text_input":"a","message_mode":"delta")", "message_mode", "a row without messages");
-    refused(R"("input_length":5,"output_length":1,"extra":{})", "extra", "together with a length");
     refused(R"("text_input":"a","output_length":-1)", "output_length", "not a whole number");
 }
 
