@@ -102,6 +102,9 @@ Outcome outcome_of(const Record& record, const RowState& state, const EndInfo& e
     if (untold && state.body != BodyKind::stream && lost) {
         return Outcome::ok;  // its head, or where it began, found the ring full: who knows
     }
+    if (state.body == BodyKind::untold && state.content_type.empty()) {
+        return Outcome::no_tokens;  // an empty body
+    }
     if (state.body != BodyKind::stream) {
         return Outcome::bad_content;
     }

@@ -211,11 +211,10 @@ std::string rows_are_who_they_say(const SimResult& result) {
         const bool traced = found != result.truth.end() && !found->second.traceparent.empty();
         breaches.unless(!traced || record.trace_id == found->second.traceparent.substr(3, 32),
                         record, "has another trace than the server was told");
-        const bool is_first = record.pass == 0 && record.attempt == 0;
-        const std::string name = "sim-" + std::to_string(record.row) +
-                                 (is_first ? "" : "." + std::to_string(record.pass)) +
-                                 (record.attempt == 0 ? "" : "." + std::to_string(record.attempt)) +
-                                 (record.side == Side::b ? ".b" : "");
+        const auto kind =
+            record.side == Side::b ? RequestName::Kind::row_of_side_b : RequestName::Kind::row;
+        const std::string name =
+            request_id_of("sim", {kind, record.row, record.pass, record.attempt});
         for (const RecordedHeader& header : record.headers) {
             breaches.unless(!header.value || *header.value == name, record,
                             "has a header of another row's answer");

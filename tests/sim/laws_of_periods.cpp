@@ -54,7 +54,7 @@ Period period_of(JsonValue line) {
     period.input_tokens = number(line, "input_tokens").value_or(0);
     period.input_tokens_corrected = number(line, "input_tokens_corrected").value_or(0);
     period.output_tokens = number(line, "output_tokens").value_or(0);
-    period.output_tokens_corrected = number(line, "output_tokens_corrected").value_or(0);
+    period.output_tokens_corrected = number(line, "output_tokens_corrected");
     period.ttft = percentiles(line, "ttft");
     period.ttft_due = percentiles(line, "ttft_due");
     period.tpot = percentiles(line, "tpot");

@@ -186,7 +186,7 @@ void Foreign::take_backend(std::string_view value, Spelled& out) {
     for (const auto& [key, part] : config_parts(value)) {
         const auto* const same =
             std::find_if(std::begin(renamed), std::end(renamed),
-                         [&key = key](const auto& one) { return one[0] == key; });
+                         [name = std::string_view(key)](const auto& one) { return one[0] == name; });
         if (same != std::end(renamed)) {
             add(out, (*same)[1], part);
         } else if (key.starts_with(body)) {
