@@ -130,11 +130,10 @@ class Heads(Case):
             seen = {}
             run_id = run.json("run.json")["run_id"]
             for _, head, _ in server.kept:
-                mine, _, row = head["X-Request-Id"].rpartition("-")
-                if mine != run_id:
+                name = head["X-Request-Id"]
+                if not name.startswith(run_id):
                     continue  # of a run that was too short
-                row, _, number = row.partition(".")
-                record = records[int(number or 0), int(row)]
+                record = records[int(name[9:13] + name[15:18]), row_of(name)]
                 session = f"{record['session']}-{record['pass']}"
                 for name in ("X-Correlation-ID", "X-Session-ID", "X-Session-Affinity",
                              "X-SMG-Routing-Key", "X-Dynamo-Session-ID"):

@@ -11,7 +11,7 @@ import subprocess
 import unittest
 import urllib.parse
 
-from harness import Case, SAMPLE, mock
+from harness import Case, SAMPLE, mock, row_of
 from keeper import served
 
 DONE, USAGE, PREFLIGHT, NO_SUCCESS = 0, 2, 4, 5
@@ -88,7 +88,7 @@ class Echo(http.server.BaseHTTPRequestHandler):
             return self.answer(200, json.dumps(said))
         if "ignore_eos" in self.server.places and "ignore_eos" in body:
             return self.answer(400, message(self.echo("ignore_eos")))
-        probing = "preflight" in self.headers["X-Request-Id"]
+        probing = row_of(self.headers["X-Request-Id"]) is None
         if "probe" in self.server.places or ("row" in self.server.places and not probing):
             return self.answer(403, message(self.echo("probe") or self.echo("row")))
         return self.stream(body, probing)
