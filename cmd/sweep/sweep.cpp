@@ -88,8 +88,9 @@ int check_cells(const Ledger& ledger, const std::string& key, bool dry_run,
 void print_plan(const Ledger& ledger, const std::string& folder) {
     print_line("sweep: %zu cells in %s", ledger.cells.size(), folder.c_str());
     if (ledger.plan.salted) {
-        print_line("cache: every cell has its own prompts (--cache-salt random), except for "
-                   "recorded text");
+        print_line(
+            "cache: every cell has its own prompts (--cache-salt random), except for "
+            "recorded text");
     }
 }
 

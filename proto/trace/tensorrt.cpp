@@ -42,7 +42,6 @@ constexpr std::string_view columns[] = {"event_type",
                                         "tool_call_id",
                                         "tool_name"};
 
-
 bool matches(const JsonValue& row) {
     const JsonValue events = row.find("events");
     return events.is(JsonType::array) && (events.first().find("event_type").present() ||

@@ -87,7 +87,7 @@ class StopWhen(Case):
         self.assertNotIn("not_sent", self.outcomes(few))
 
     def test_refused(self):
-        for condition, why in (("e2e:p99 > 1s", "only known at the end"),
+        for condition, why in (("good < 90 %", "only known at the end"),
                                ("errors > 5 % for soon", 'needs a time after "for"')):  # fmt: skip
             run = self.replay(SAMPLE, "--dry-run", "--stop-when", condition)
             self.assertEqual(run.code, 2)

@@ -184,9 +184,9 @@ void Foreign::take_backend(std::string_view value, Spelled& out) {
     constexpr std::string_view headers = "extras.headers.";
     std::string members;
     for (const auto& [key, part] : config_parts(value)) {
-        const auto* const same =
-            std::find_if(std::begin(renamed), std::end(renamed),
-                         [name = std::string_view(key)](const auto& one) { return one[0] == name; });
+        const auto* const same = std::find_if(
+            std::begin(renamed), std::end(renamed),
+            [name = std::string_view(key)](const auto& one) { return one[0] == name; });
         if (same != std::end(renamed)) {
             add(out, (*same)[1], part);
         } else if (key.starts_with(body)) {

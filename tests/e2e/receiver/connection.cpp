@@ -219,8 +219,7 @@ std::string log_line(const Request& request, const Asked& asked, std::int64_t pr
 }
 
 bool answer(Wire& wire, const Behaviour& behaviour, const Request& request, Log& log) {
-    const bool is_probe =
-        request.method == "GET" || request.id.substr(0, 20).ends_with("-a");
+    const bool is_probe = request.method == "GET" || request.id.substr(0, 20).ends_with("-a");
     static std::atomic<bool> announced{false};
     if (behaviour.announce && !is_probe && !announced.exchange(true)) {
         std::printf("row\n");
