@@ -321,7 +321,7 @@ OrExit<Workload> load_workload(const ReplayOptions& options) {
         return ready.exit_code();
     }
     auto& [trace, plan, waiting, gaps] = ready.value();
-    print_line("%s", selection_text(trace, plan, waiting, flags).c_str());
+    std::puts(selection_text(trace, plan, waiting, flags).c_str());  // two lines of numbers
     if (flags.arrivals) {
         add_notes("rate", arrival_notes(flags, trace, plan), notes);
     }
