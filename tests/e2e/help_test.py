@@ -272,8 +272,8 @@ class Help(Case):
         self.assertGreater(len(offered), 60)
         for form, flag, words in offered:
             word = max(words.split(), key=len)
-            if len(word) < 4 or flag == "--cache-salt":
-                continue  # too short for a guess; any text is a salt
+            if len(word) < 4 or flag in ("--cache-salt", "--why"):
+                continue  # too short for a guess; any text is a salt, or the folder of a run
             typo = word[:-2] + word[-1]
             said = subprocess.run([DRIFTLESS, *form.split(), flag, typo], capture_output=True, text=True,
                                   check=False, timeout=SECONDS_MAX).stderr  # fmt: skip

@@ -32,7 +32,8 @@ ELSEWHERE = {
 
 GOOD = stream(token(), token(), token(), token(), usage(600, ASKED), DONE)
 EVENTS_MAX = 4 * ASKED + 64
-BYTES_MAX = EVENTS_MAX * 4096 + (16 << 20)
+EVENT_BYTES_MAX = (1 << 20) + 64 * (600 + ASKED)
+BYTES_MAX = EVENTS_MAX * 4096 + (16 << 20) + EVENT_BYTES_MAX
 COMMENT = b":" + b"x" * 65533 + b"\n\n"
 
 
@@ -115,8 +116,9 @@ CASES = {
     "too many fields": (
         HEAD + b"X-A: b\r\n" * 300 + b"\r\n", "limit_exceeded", None, "256 fields", None,
     ),
-    "an event over a mebibyte": (
-        large(b"data: " + b"x" * (1 << 20), 1), "limit_exceeded", 200, "its limit of 1048576", WHOLE,
+    "an event over its limit": (
+        large(b"data: " + b"x" * EVENT_BYTES_MAX, 1), "limit_exceeded", 200,
+        f"its limit of {EVENT_BYTES_MAX}", WHOLE,
     ),
     "events without end": (
         lambda peer: endless(peer, token()), "limit_exceeded", 200,
@@ -200,8 +202,8 @@ class Outcomes(Case):
 
     def test_limits_are_exact(self):
         """As many events as are allowed, and one more; as large an event as is allowed."""
-        exact = b"data: " + b" " * ((1 << 20) - len(token())) + token()[6:]
-        self.assertEqual(len(exact), 1 << 20)
+        exact = b"data: " + b" " * (EVENT_BYTES_MAX - len(token())) + token()[6:]
+        self.assertEqual(len(exact), EVENT_BYTES_MAX)
         answers = {
             0: stream(*[token()] * (EVENTS_MAX - 1), DONE),
             1: stream(*[token()] * EVENTS_MAX, DONE),

@@ -228,7 +228,7 @@ def prompts(records):
             "expected_cached_tokens": sum(expected.values()),
             "rows_reported": len(cached),
             "expected_cached_tokens_reported": sum(expected[r["row"]] for r in cached),
-            "cached_tokens": sum(r["cached_tokens"] for r in cached),
+            "cached_tokens": sum(r["cached_tokens"] for r in cached) if cached else None,
             "rows_equal": sum(r["cached_tokens"] == r["expected_cached_tokens"] for r in cached),
             "rows_above": sum(r["cached_tokens"] > expected[r["row"]] for r in cached),
         },
@@ -279,6 +279,7 @@ def summary_of(records, slo=None):
     ok = [r for r in records if r["outcome"] == "ok"]
     short = [r for r in records if r["outcome"] == "short_output"]
     longer = [r for r in records if r["outcome"] == "long_output"]
+    uncounted = any(r["tokens_source"] == "chunks" for r in ok + short + longer)
     given_up = [r for r in records if r["outcome"] == "abandoned"]
     others = len(ok) + len(short) + len(longer) + len(given_up)
     seconds = duration_ns(records, warmup) / 1e9
@@ -316,7 +317,7 @@ def summary_of(records, slo=None):
         "total_token_throughput": rate(inputs + outputs),
         "request_goodput": rate(good) if slo else None,
         "goodput": {"good": good if slo else None},
-        "max_output_tokens_per_s": best_second(records),
+        "max_output_tokens_per_s": None if uncounted else best_second(records),
         "max_concurrent_requests": peak_open(records),
         "tainted_rows": sum(bool(r["tainted"]) for r in records),
         "stale_retries": sum(r["stale_retries"] for r in records),
