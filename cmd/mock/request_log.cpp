@@ -1,7 +1,6 @@
 #include "cmd/mock/request_log.hpp"
 
-#include <charconv>
-
+#include "cmd/mock/voice.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless::mock {
@@ -18,11 +17,6 @@ const char* name_of(Ending ending) {
             break;
     }
     return "aborted";
-}
-
-void append_number(std::string& out, std::int64_t value) {
-    char digits[24];
-    out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
 }  // namespace
