@@ -233,10 +233,10 @@ bool LanePool::find_ends(Instant now) {
     const std::size_t end = std::min(lanes_.size(), to_look_at_ + look_lanes_max);
     for (; to_look_at_ < end && count < Driver::quiet_max; ++to_look_at_) {
         Lane& lane = *lanes_[to_look_at_];
-        const Instant since =
-            std::max({lane.connected, lane.exchange.fired, lane.exchange.last_byte, lane.looked});
-        if (lane.receive.in_flight() && !lane.broken && now - since >= look_quiet) {
-            quiet[count++] = {&lane.receive, since};
+        // A fire does not begin a silence anew: the end may have been lost before it.
+        const Instant silent = std::max({lane.connected, lane.exchange.last_byte, lane.looked});
+        if (lane.receive.in_flight() && !lane.broken && now - silent >= look_quiet) {
+            quiet[count++] = {&lane.receive, std::max(silent, lane.exchange.fired)};
             lane.looked = now;
         }
     }

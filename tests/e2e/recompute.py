@@ -279,7 +279,8 @@ def summary_of(records, slo=None):
     ok = [r for r in records if r["outcome"] == "ok"]
     short = [r for r in records if r["outcome"] == "short_output"]
     longer = [r for r in records if r["outcome"] == "long_output"]
-    uncounted = any(r["tokens_source"] in (None, "chunks") for r in ok + short + longer)
+    whole = ok + short + longer
+    uncounted = any(r["chunk_ns"] and r["chunk_tokens"] is None for r in whole)
     given_up = [r for r in records if r["outcome"] == "abandoned"]
     others = len(ok) + len(short) + len(longer) + len(given_up)
     seconds = duration_ns(records, warmup) / 1e9

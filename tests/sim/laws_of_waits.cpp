@@ -42,8 +42,7 @@ std::string bytes_are_read_in_time(const SimResult& result) {
 // Where the kernel has lost the end of a connection, somebody looks for it, whatever the limits of
 // the row are.
 std::string ends_are_seen_in_time(const SimResult& result) {
-    // A look waits for what is more urgent, and for a stop of the host.
-    const Duration longest = LanePool::end_unseen_max + result.arithmetic_max + milliseconds(500);
+    const Duration longest = LanePool::end_unseen_max + result.arithmetic_max;
     return only(result.overload || result.end_unseen_max <= longest,
                 std::to_string(result.end_unseen_max.ns) + " ns before an end was seen");
 }
