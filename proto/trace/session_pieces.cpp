@@ -68,18 +68,14 @@ LaterRows later_rows_of(const Trace& trace) {
 enum class Reading : std::uint8_t { whole, pieces, undecided };
 
 /// A whole prompt repeats the row before; a context that was compacted does not, so that one row in
-/// ten may differ. Pieces repeat nothing, and are as often shorter as longer: a session that never
-/// becomes shorter holds whole prompts.
+/// ten may differ. Pieces repeat nothing, and are as often shorter as longer.
 Reading reading_of(const LaterRows& rows) {
     const auto most = [](std::uint64_t some, std::uint64_t all) { return some * 10 >= all * 9; };
-    if (rows.shorter == 0) {
-        return Reading::whole;
-    }
     const std::uint64_t with_ids = rows.shared + rows.fresh;
     if (with_ids > 0) {
-        return most(rows.shared, with_ids)  ? Reading::whole
-               : most(rows.fresh, with_ids) ? Reading::pieces
-                                            : Reading::undecided;
+        return most(rows.shared, with_ids)                      ? Reading::whole
+               : rows.shorter > 0 && most(rows.fresh, with_ids) ? Reading::pieces
+                                                                : Reading::undecided;
     }
     return most(rows.grown, rows.all)     ? Reading::whole
            : rows.shorter * 4 >= rows.all ? Reading::pieces

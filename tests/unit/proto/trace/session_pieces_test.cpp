@@ -128,7 +128,10 @@ TEST(SessionPieces, WholePromptsStayAsTheyAre) {
 
 TEST(SessionPieces, AsksWhereTheFileDoesNotDecide) {
     const std::vector<std::string> equal = {turn("s", 20, 5, "1"), turn("s", 20, 5, "2")};
-    EXPECT_EQ(inputs(read(equal).trace), (std::vector<std::uint32_t>{20, 20})) << "none is shorter";
+    EXPECT_FALSE(read(equal).usable) << "they share nothing, and none is shorter";
+    EXPECT_FALSE(read({turn("s", 20, 5, ""), turn("s", 22, 5, "")}).usable)
+        << "nor with its answer";
+    EXPECT_TRUE(read({turn("s", 20, 5, ""), turn("s", 25, 5, "")}).usable) << "the answer is in it";
     EXPECT_EQ(inputs(read_as(equal, "mooncake").trace), (std::vector<std::uint32_t>{20, 20}));
     EXPECT_EQ(inputs(read_as(equal, "mooncake-delta").trace), (std::vector<std::uint32_t>{20, 45}));
     const Reading got =
