@@ -141,6 +141,19 @@ void Inquiry::take_records(std::string_view records, Instant stamp) {
     }
 }
 
+void Inquiry::take_body(std::string_view bytes, Instant stamp) {
+    const std::size_t shown = reply_.body.size();
+    reply_.first_body = shown == 0 ? stamp : reply_.first_body;
+    reply_.body.append(bytes);
+    reply_.body_receives += reply_.last_body == stamp ? 0 : 1;
+    reply_.last_body = stamp;
+    if (watch_.owner != nullptr && watch_.is_enough(watch_.owner, reply_.body, shown)) {
+        complete_ = reply_.is_cut = true;
+    } else if (reply_.body.size() > body_bytes_max) {
+        fail(ErrorCode::too_large, 0, "read the answer (16 MiB at most)");
+    }
+}
+
 void Inquiry::take(std::string_view bytes, Instant stamp) {
     begun_.append(bytes.substr(0, begun_bytes_max - begun_.size()));
     while (!complete_ && !failed_) {
@@ -158,15 +171,7 @@ void Inquiry::take(std::string_view bytes, Instant stamp) {
                 reply_.headers = stamp;
                 break;
             case ResponsePiece::body:
-                reply_.first_body = reply_.body.empty() ? stamp : reply_.first_body;
-                reply_.body.append(step.span);
-                reply_.body_receives += reply_.last_body == stamp ? 0 : 1;
-                reply_.last_body = stamp;
-                if (watch_.owner != nullptr && watch_.is_enough(watch_.owner, reply_.body)) {
-                    complete_ = reply_.is_cut = true;
-                } else if (reply_.body.size() > body_bytes_max) {
-                    fail(ErrorCode::too_large, 0, "read the answer (16 MiB at most)");
-                }
+                take_body(step.span, stamp);
                 break;
             case ResponsePiece::done:
                 reply_.keep_alive = parser_.keep_alive();

@@ -38,7 +38,8 @@ struct Reply {
 /// closed, which stops the server.
 struct BodyWatch {
     void* owner = nullptr;  ///< null: answers are read to their end
-    bool (*is_enough)(void* owner, std::string_view body) = nullptr;
+    /// `shown`: so many bytes of this body it has seen before; 0: an answer begins.
+    bool (*is_enough)(void* owner, std::string_view body, std::size_t shown) = nullptr;
 };
 
 class Inquiry {
@@ -87,6 +88,7 @@ class Inquiry {
     void take_records(std::string_view records, Instant stamp);
     void fail_tls();
     void take(std::string_view bytes, Instant stamp);
+    void take_body(std::string_view bytes, Instant stamp);
 
     static void on_done(Op& op, const Completion& done);
     static void on_receive(Op& op, const Completion& done);

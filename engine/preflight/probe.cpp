@@ -159,17 +159,19 @@ Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply) {
 BodyWatch LengthWatch::begin(const Dialect& dialect, std::uint32_t asked) {
     dialect_ = &dialect;
     asked_ = asked;
-    chunks_ = 0;
-    read_ = 0;
     return asked > 0 ? BodyWatch{this, &LengthWatch::is_enough} : BodyWatch{};
 }
 
-bool LengthWatch::is_enough(void* owner, std::string_view body) {
-    return static_cast<LengthWatch*>(owner)->take(body);
+bool LengthWatch::is_enough(void* owner, std::string_view body, std::size_t shown) {
+    return static_cast<LengthWatch*>(owner)->take(body, shown);
 }
 
 /// The events that are whole now.
-bool LengthWatch::take(std::string_view body) {
+bool LengthWatch::take(std::string_view body, std::size_t shown) {
+    if (shown == 0) {  // it may be asked more than once
+        chunks_ = 0;
+        read_ = 0;
+    }
     EventScanner scanner;
     scanner.reset(dialect_->framing);
     body.remove_prefix(read_);

@@ -69,8 +69,8 @@ class LengthWatch {
     static constexpr std::uint32_t chunks_past = 16;
 
   private:
-    static bool is_enough(void* owner, std::string_view body);
-    bool take(std::string_view body);
+    static bool is_enough(void* owner, std::string_view body, std::size_t shown);
+    bool take(std::string_view body, std::size_t shown);
 
     const Dialect* dialect_ = nullptr;
     std::uint32_t asked_ = 0;

@@ -51,12 +51,16 @@ TEST(Probe, StopsAStreamThatIsTooLong) {
         for (std::uint32_t i = 0; i < 3 + LengthWatch::chunks_past; ++i) {
             whole += token + role;
         }
-        for (std::size_t end = 0; end < whole.size(); end += step) {
-            EXPECT_FALSE(body.is_enough(body.owner, std::string_view(whole).substr(0, end)));
+        for (const int asked : {1, 2}) {  // the first time it broke off
+            std::size_t shown = 0;
+            for (std::size_t end = step; end < whole.size(); shown = end, end += step) {
+                EXPECT_FALSE(body.is_enough(body.owner, whole.substr(0, end), shown)) << asked;
+            }
+            EXPECT_FALSE(body.is_enough(body.owner, whole, shown)) << asked;
         }
-        EXPECT_FALSE(body.is_enough(body.owner, whole));
+        const std::size_t shown = whole.size();
         whole += token;
-        EXPECT_TRUE(body.is_enough(body.owner, whole)) << step;
+        EXPECT_TRUE(body.is_enough(body.owner, whole, shown)) << step;
         EXPECT_EQ(watch.begin(dialect_of(Api::openai_chat), 0).owner, nullptr);
     }
 }
