@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cmd/replay/flags/foreign_flags.hpp"
 #include "cmd/replay/flags/foreign_values.hpp"
 #include "cmd/replay/flags/tools/tool_flags.hpp"
 #include "cmd/secrets.hpp"
@@ -20,6 +19,7 @@ constexpr Name format_names[] = {
     {"mooncake", "mooncake"},
     {"mooncake_trace", "mooncake-delta"},  // AIPerf's: rows of a session hold what is new
     {"burst_gpt_trace", "burstgpt"},
+    {"burstgpt", "burstgpt"},
     {"azure", "azure"},
     {"weka_trace", "weka"},
     {"weka", "weka"},
@@ -98,22 +98,9 @@ std::optional<std::size_t> Foreign::take(std::string_view typed, const std::stri
     if (is_ours(typed, next)) {
         return std::nullopt;
     }
-    if (const IgnoredFlag* one = find_ignored_flag(typed); one != nullptr) {
-        note_ignored(out, std::string(typed), one->why);
-        return one->has_value ? 1 : 0;
-    }
-    if (const RewrittenFlag* one = find_rewritten_flag(typed); one != nullptr) {
-        add(out, one->flag, one->value);
-        out.typed_as.emplace_back(one->flag, typed);
-        return 0;
-    }
     if (typed == "--save-prompts") {
         note_ignored(out, std::string(typed),
                      "use --save-prompts FILE; the same --seed makes the same prompts again");
-        return 0;
-    }
-    if (const char* why = why_refused_flag(typed); why != nullptr) {
-        refuse(out, typed, "", why);
         return 0;
     }
     if (const auto taken = rates_.take(typed, next, out); taken) {
@@ -133,8 +120,19 @@ std::optional<std::size_t> Foreign::take(std::string_view typed, const std::stri
     return std::nullopt;
 }
 
+/// AIPerf's. Types that are not a format here are told by the rows themselves.
 void Foreign::take_dataset_type(std::string_view value, Spelled& out) {
-    add(out, "--format", format_of(value));
+    if (value == "random_pool") {
+        refuse(out, "--custom-dataset-type", value,
+               "rows are not drawn at random here; use single_turn, which keeps their order");
+    } else if (is_one_of("single_turn|raw_payload|inputs_json|dag_jsonl|baseten_trace|tracelab|"
+                         "sagemaker_data_capture",
+                         value)) {
+        note_ignored(out, "--custom-dataset-type " + std::string(value),
+                     "the format is detected from its keys");
+    } else {
+        add(out, "--format", format_of(value));
+    }
 }
 
 void Foreign::take_dataset(std::string_view value, Spelled& out) {
@@ -179,7 +177,8 @@ void Foreign::take_backend(std::string_view value, Spelled& out) {
                                                {"model", "--model"},
                                                {"request_format", "--api"},
                                                {"api_key", "--api-key"},
-                                               {"timeout", "--timeout-total"}};
+                                               {"timeout", "--timeout-total"},
+                                               {"timeout_connect", "--timeout-connect"}};
     constexpr std::string_view body = "extras.body.";
     constexpr std::string_view headers = "extras.headers.";
     std::string members;
@@ -195,9 +194,16 @@ void Foreign::take_backend(std::string_view value, Spelled& out) {
             add(out, "--header", key.substr(headers.size()) + ": " + part);
         } else if (key == "stream" && part == "false") {
             out.arguments.emplace_back("--no-stream");
-        } else if (const bool same_here = (key == "stream" && part == "true") ||
-                                          (key == "kind" && part == "openai_http");
-                   !same_here) {
+        } else if (key == "verify" && part == "false") {
+            out.arguments.emplace_back("--insecure");
+        } else if (key == "kind" && part.starts_with("vllm")) {
+            refuse(out, "--backend", key + "=" + part,
+                   "driftless sends requests to a server; start vllm serve and use "
+                   "kind=openai_http,target=URL");
+        } else if (!is_one_of("kind=openai_http|stream=true|verify=true|validate_backend=true|"
+                              "validate_backend=false|server_history=false|follow_redirects=false|"
+                              "http2=false",
+                              key + "=" + part)) {
             refuse(out, "--backend", mask_value("--backend", key + "=" + part),
                    "is not known here; use --url, --model, --api, --header and --extra-body");
         }
@@ -217,25 +223,36 @@ void Foreign::take_data(std::string_view value, Spelled& out) {
     }
     data_ = value;
     for (const auto& [key, part] : config_parts(value)) {
+        const bool names_file = part.ends_with(".jsonl") || part.ends_with(".json");
+        const bool of_source = key == "source" || key == "src" || key.starts_with("source.");
         if (key == "kind") {
-            kind_ = part.ends_with("_file") ? "" : part;
+            kind_ = part.ends_with("_file") || is_one_of("huggingface|hf", part) ? "" : part;
         } else if (key == "time_scale") {
             scale_ = part;
-        } else if (key == "path" || key == "source.path") {
+        } else if (key == "max_wait") {
+            add(out, "--gap-cap", part);
+            out.typed_as.emplace_back("--gap-cap", "max_wait");
+        } else if (key == "path" || key == "source.path" || (of_source && names_file)) {
             out.arguments.emplace_back(part);
         } else if (key == "hash_id_block_size") {
             add(out, "--block-size", part);
         } else if (key.ends_with("_column")) {
             note_column(key, part, out);
-        } else if (key != "source.kind" || !part.ends_with("_file")) {
+        } else if (key == "load_kwargs.split" && part == "train") {
+            note_ignored(out, "--data " + key + "=" + part, "a file is read as a whole");
+        } else if (key != "source.kind") {
             refuse(out, "--data", key + "=" + part,
-                   key == "source" || key.starts_with("source.")
-                       ? "driftless downloads nothing; download the data set and name its file "
-                         "with path=FILE"
-                       : "has no counterpart here; use kind, path, names of columns, "
-                         "hash_id_block_size and time_scale");
+                   of_source ? "driftless downloads nothing; download the data set and name its "
+                               "file: path=FILE in its place"
+                             : "has no counterpart here; use kind, path, names of columns, "
+                               "hash_id_block_size, max_wait and time_scale");
         }
     }
+    if (is_one_of("otel|opentelemetry|otel_trace", kind_)) {
+        refuse(out, "--data", "kind=" + kind_,
+               "its spans become a trace with driftless convert --from-logs FILE -o TRACE");
+    }
+    kind_ = kind_ == "trace_minimal" ? "trace_synthetic" : kind_;
     constexpr std::string_view prefix = "trace_";
     if (kind_.starts_with(prefix) && kind_ != "trace_synthetic") {
         kind_.erase(0, prefix.size());
@@ -280,11 +297,14 @@ void Foreign::take_constraint(std::string_view value, Spelled& out) {
 
 void Foreign::take_dataset_name(std::string_view value, Spelled& out) {
     const auto known = [value](const Name& name) { return name.typed == value; };
+    out.data_set = value;
     if (std::any_of(std::begin(format_names), std::end(format_names), known)) {
         add(out, "--format", format_of(value));
+        out.lacks_times = value == "burstgpt";  // vLLM reads its lengths alone
+        out.trace_missing = "--dataset-name " + std::string(value) +
+                            ": driftless downloads nothing; fetch it, then add --dataset-path FILE";
         return;
     }
-    out.data_set = value;
     if (value == "timed_trace") {
         return;
     }

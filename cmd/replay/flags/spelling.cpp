@@ -63,10 +63,6 @@ constexpr std::array aliases{
     Alias{"--dataset-path", ""},
 };
 
-constexpr const char* time_scale_refusal =
-    "--time-scale: means slower in one tool and faster in another; use --speed X, where 2 is twice "
-    "as fast";
-
 std::string_view own_name(std::string_view typed) {
     for (const Alias& alias : aliases) {
         if (alias.typed == typed) {
@@ -110,12 +106,16 @@ class Speller {
                 words += " " + masked[i];
             }
             out_.notes.push_back("\"" + words + "\" is ignored: driftless takes the tool's place");
+            out_.refused = *program.instead == '\0' ? "" : "\"" + words + "\": " + program.instead;
         }
     }
 
     Spelled spell() {
         while (at_ < arguments_.size() && out_.refused.empty()) {
             const std::string_view argument = arguments_[at_++];
+            if (argument == "--" && program_ == ForeignTool::aiperf) {
+                out_.refused = "--: what follows it is for GenAI-Perf's Perf Analyzer; remove both";
+            }
             if (argument == "--") {
                 --at_;
                 break;
@@ -192,10 +192,6 @@ class Speller {
         const auto of_tool = tool_.take(typed, own_value, following, out_);
         if (of_tool) {
             at_ += *of_tool;
-            return;
-        }
-        if (typed == "--time-scale") {
-            out_.refused = time_scale_refusal;
             return;
         }
         const std::string* behind = at_ < arguments_.size() ? &arguments_[at_] : nullptr;

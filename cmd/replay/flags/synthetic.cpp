@@ -305,6 +305,12 @@ std::string SyntheticFlags::guidellm(Spelled& out) {
                (low.empty() ? std::to_string(least) : low) + ".." +
                (high.empty() ? std::to_string(middle.value() + reach) : high);
     };
+    if (data.contains("turns")) {
+        refuse(
+            out,
+            "--data \"turns\": turns that wait for answers are not supported here; generate them "
+            "with driftless synth chat");
+    }
     const std::string samples = take("samples", "");
     const std::string prefix = take("prefix_tokens", "");
     const std::string groups = take("prefix_count", "1");
@@ -354,6 +360,15 @@ void SyntheticFlags::note_unread(Spelled& out) const {
 
 void SyntheticFlags::finish(Spelled& out) {
     if (!out.makes_rows) {
+        if (tool_ == ForeignTool::aiperf && has("sessions")) {
+            add_default(out, "--max-trees", get("sessions", ""));
+            add_note(out,
+                     "--conversation-num is taken as --max-trees: the first session trees of the "
+                     "trace, each once");
+        }
+        if (tool_ == ForeignTool::aiperf && has("out")) {
+            add_default(out, "--default-output", get("out", ""));
+        }
         note_unread(out);
         return;
     }

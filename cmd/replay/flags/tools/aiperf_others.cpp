@@ -29,7 +29,9 @@ constexpr const char* by_count =
     "a run ends with its rows or at a time; use --request-count N or --benchmark-duration T";
 
 constexpr ToolFlag flags[] = {
-    {"--model-names", Values::one, Becomes::flag, "--model"},
+    {"--model-names|--model|-m", Values::many, Becomes::flag, "--model"},
+    {"--url|--urls|-u", Values::many, Becomes::flag, "--url"},
+    {"--service-kind", Values::one, Becomes::nothing, "--endpoint-type sets the API"},
     {"--model-selection-strategy", Values::one, Becomes::nothing, "a run has one model"},
     {"--custom-endpoint", Values::one, Becomes::flag, "--endpoint"},
     {"--url-strategy", Values::one, Becomes::refused, "use --balance turn or session",
@@ -74,9 +76,11 @@ constexpr ToolFlag flags[] = {
     {"--conversation-turn-stddev|--session-turns-stddev", Values::one, Becomes::refused,
      by_conversations, "0|0.0"},
     {"--conversation-turn-delay-mean|--session-turn-delay-mean|--conversation-turn-delay-stddev|"
-     "--session-turn-delay-stddev|--conversation-turn-delay-ratio|--session-delay-ratio",
+     "--session-turn-delay-stddev",
      Values::one, Becomes::nothing, "synthetic rows have one turn"},
-    {"--session-concurrency", Values::one, Becomes::flag, "--users"},
+    {"--conversation-turn-delay-ratio|--session-delay-ratio", Values::one, Becomes::refused,
+     "gaps keep their recorded lengths; --gap-cap T limits them, --speed X divides all times",
+     "1|1.0"},
     {"--max-idle-gap-cap-seconds", Values::one, Becomes::refused,
      "--gap-cap T limits the gaps of sessions, --system-idle-cap T those of --users"},
     {"--replay-speedup", Values::one, Becomes::flag, "--speed"},

@@ -3,7 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "cmd/replay/flags/foreign_flags.hpp"
 #include "cmd/replay/flags/foreign_values.hpp"
 #include "cmd/replay/flags/tools/tool_flags.hpp"
 

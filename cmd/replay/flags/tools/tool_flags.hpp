@@ -22,7 +22,8 @@ namespace driftless {
 enum class Values : std::uint8_t { none, one, many };
 
 enum class Becomes : std::uint8_t {
-    flag,      ///< ours of the name `text`, with the same value; empty: the value alone (a trace)
+    flag,      ///< ours of the name `text`, with the same value (of `many`: once for each) or,
+               ///< behind a space, one of its own; empty: the value alone (a trace)
     nothing,   ///< a note says why: `text`
     refused,   ///< `text` says why and what to do, unless the value is one of `neutral`
     together,  ///< kept for the tool's `finish`
@@ -64,10 +65,18 @@ const ToolTable& sglang_table();
 const ToolTable& guidellm_table();
 /// Flags of `aiperf profile` and `genai-perf profile` that say nothing of a closed loop.
 std::span<const ToolFlag> aiperf_other_flags();
+/// Of any tool, unless its own table has them.
+std::span<const ToolFlag> common_flags();
 /// Its flags name a file, which is read when all of them are known.
 const ToolTable& mlperf_table();
-/// nullptr: its flags are those of the common tables.
+/// nullptr: its flags are the common ones.
 const ToolTable* table_of(ForeignTool tool);
+
+inline constexpr const char* recorded_schedule_reason =
+    "requests always follow the recorded schedule, from its first row";
+
+inline constexpr const char* no_saturation =
+    "saturation is not detected; end a run with --stop-when \"ttft:p99 > 10s for 30s\"";
 
 class ToolFlags {
   public:
@@ -94,6 +103,8 @@ void add_flag(Spelled& out, std::string_view flag, std::string_view value);
 /// Unless our flag of that name was given beside the tool's own.
 void add_default(Spelled& out, std::string_view flag, std::string_view value);
 void add_note(Spelled& out, std::string note);
+/// Whether one of a list, separated by '|', is the text.
+bool is_one_of(std::string_view list, std::string_view value);
 /// The first refusal stays.
 void refuse_line(Spelled& out, std::string why);
 bool has_argument(const Spelled& out, std::string_view flag);
