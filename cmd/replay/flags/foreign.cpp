@@ -38,11 +38,6 @@ std::string_view format_of(std::string_view typed) {
     return typed;
 }
 
-void add(Spelled& out, std::string_view flag, std::string_view value) {
-    out.arguments.emplace_back(flag);
-    out.arguments.emplace_back(value);
-}
-
 void note_ignored(Spelled& out, const std::string& flag, const char* why) {
     out.notes.push_back(flag + " is ignored: " + why);
 }
@@ -58,8 +53,8 @@ void refuse(Spelled& out, std::string_view flag, std::string_view value, const c
 
 constinit const Foreign::Translated Foreign::translations[] = {
     {"--custom-dataset-type", &Foreign::take_dataset_type},
-    {"--dataset", &Foreign::take_dataset},
-    {"-d", &Foreign::take_dataset},
+    {"--dataset", &Foreign::take_dataset_type},
+    {"-d", &Foreign::take_dataset_type},
     {"--api", &Foreign::take_api},
     {"-a", &Foreign::take_api},
     {"--fixed-schedule-start-offset", &Foreign::take_start_offset},
@@ -88,9 +83,7 @@ Foreign::Foreign(const std::vector<std::string>& arguments, ForeignTool tool)
 bool Foreign::is_ours(std::string_view typed, const std::string* next) const {
     const bool with_value = next != nullptr && !next->starts_with("-");
     const bool of_trace_replayer = typed == "--dataset" || typed == "--api";
-    return (of_trace_replayer && !has_dataset_path_) ||
-           (typed == "--backend" && !(with_value && is_config(*next))) ||
-           (typed == "--save-prompts" && with_value);
+    return (of_trace_replayer && !has_dataset_path_) || (typed == "--save-prompts" && with_value);
 }
 
 std::optional<std::size_t> Foreign::take(std::string_view typed, const std::string* next,
@@ -120,7 +113,8 @@ std::optional<std::size_t> Foreign::take(std::string_view typed, const std::stri
     return std::nullopt;
 }
 
-/// AIPerf's. Types that are not a format here are told by the rows themselves.
+/// AIPerf's, and trace-replayer's. Types that are not a format here are told by the rows
+/// themselves.
 void Foreign::take_dataset_type(std::string_view value, Spelled& out) {
     if (value == "random_pool") {
         refuse(out, "--custom-dataset-type", value,
@@ -131,29 +125,25 @@ void Foreign::take_dataset_type(std::string_view value, Spelled& out) {
         note_ignored(out, "--custom-dataset-type " + std::string(value),
                      "the format is detected from its keys");
     } else {
-        add(out, "--format", format_of(value));
+        add_flag(out, "--format", format_of(value));
     }
-}
-
-void Foreign::take_dataset(std::string_view value, Spelled& out) {
-    add(out, "--format", format_of(value));
 }
 
 /// trace-replayer speaks chat only; to others "openai" is the completions API.
 void Foreign::take_api(std::string_view value, Spelled& out) {
-    add(out, "--api", value == "openai" ? "openai-chat" : value);
+    add_flag(out, "--api", value == "openai" ? "openai-chat" : value);
 }
 
 void Foreign::take_start_offset(std::string_view value, Spelled& out) {
-    add(out, "--start", std::string(value) + "ms");
+    add_flag(out, "--start", std::string(value) + "ms");
 }
 
 void Foreign::take_end_offset(std::string_view value, Spelled& out) {
-    add(out, "--end", std::string(value) + "ms");
+    add_flag(out, "--end", std::string(value) + "ms");
 }
 
 void Foreign::take_route(std::string_view value, Spelled& out) {
-    add(out, "--header", "routing-strategy: " + std::string(value));
+    add_flag(out, "--header", "routing-strategy: " + std::string(value));
 }
 
 void Foreign::take_trace_mode(std::string_view value, Spelled& out) {
@@ -182,16 +172,21 @@ void Foreign::take_backend(std::string_view value, Spelled& out) {
     constexpr std::string_view body = "extras.body.";
     constexpr std::string_view headers = "extras.headers.";
     std::string members;
+    if (!is_config(value)) {
+        add_flag(out, "--api", value);
+        out.typed_as.emplace_back("--api", "--backend");
+        return;
+    }
     for (const auto& [key, part] : config_parts(value)) {
         const auto* const same = std::find_if(
             std::begin(renamed), std::end(renamed),
             [name = std::string_view(key)](const auto& one) { return one[0] == name; });
         if (same != std::end(renamed)) {
-            add(out, (*same)[1], part);
+            add_flag(out, (*same)[1], part);
         } else if (key.starts_with(body)) {
             extend_members(members, key.substr(body.size()), part);
         } else if (key.starts_with(headers)) {
-            add(out, "--header", key.substr(headers.size()) + ": " + part);
+            add_flag(out, "--header", key.substr(headers.size()) + ": " + part);
         } else if (key == "stream" && part == "false") {
             out.arguments.emplace_back("--no-stream");
         } else if (key == "verify" && part == "false") {
@@ -230,12 +225,12 @@ void Foreign::take_data(std::string_view value, Spelled& out) {
         } else if (key == "time_scale") {
             scale_ = part;
         } else if (key == "max_wait") {
-            add(out, "--gap-cap", part);
+            add_flag(out, "--gap-cap", part);
             out.typed_as.emplace_back("--gap-cap", "max_wait");
         } else if (key == "path" || key == "source.path" || (of_source && names_file)) {
             out.arguments.emplace_back(part);
         } else if (key == "hash_id_block_size") {
-            add(out, "--block-size", part);
+            add_flag(out, "--block-size", part);
         } else if (key.ends_with("_column")) {
             note_column(key, part, out);
         } else if (key == "load_kwargs.split" && part == "train") {
@@ -281,13 +276,13 @@ void Foreign::take_constraint(std::string_view value, Spelled& out) {
         }
     }
     if (kind == "max_requests") {
-        add(out, "--limit", bound);
+        add_flag(out, "--limit", bound);
     } else if (kind == "max_seconds" || kind == "max_duration") {
-        add(out, "--duration", bound);
+        add_flag(out, "--duration", bound);
     } else if (kind == "max_errors") {
-        add(out, "--stop-when", "failed >= " + bound);
+        add_flag(out, "--stop-when", "failed >= " + bound);
     } else if (kind == "max_error_rate" || kind == "max_global_error_rate") {
-        add(out, "--stop-when", "errors >= " + bound);
+        add_flag(out, "--stop-when", "errors >= " + bound);
     } else if (kind == "over_saturation") {
         refuse(out, "--constraint", value, no_saturation);
     } else {
@@ -299,7 +294,7 @@ void Foreign::take_dataset_name(std::string_view value, Spelled& out) {
     const auto known = [value](const Name& name) { return name.typed == value; };
     out.data_set = value;
     if (std::any_of(std::begin(format_names), std::end(format_names), known)) {
-        add(out, "--format", format_of(value));
+        add_flag(out, "--format", format_of(value));
         out.lacks_times = value == "burstgpt";  // vLLM reads its lengths alone
         out.trace_missing = "--dataset-name " + std::string(value) +
                             ": driftless downloads nothing; fetch it, then add --dataset-path FILE";
@@ -309,7 +304,7 @@ void Foreign::take_dataset_name(std::string_view value, Spelled& out) {
         return;
     }
     if (value == "sharegpt") {
-        add(out, "--format", "sharegpt");
+        add_flag(out, "--format", "sharegpt");
         out.lacks_times = true;
         out.trace_missing =
             "--dataset-name sharegpt: driftless downloads nothing; fetch "
@@ -339,7 +334,7 @@ void Foreign::note_questions(Spelled& out) {
 
 void Foreign::take_ready_check(std::string_view value, Spelled& out) {
     if (value != "0") {
-        add(out, "--wait-ready", value);
+        add_flag(out, "--wait-ready", value);
     }
 }
 
@@ -349,7 +344,7 @@ void Foreign::take_slowdown(std::string_view value, Spelled& out) {
     if (speed.empty()) {
         refuse(out, "--mooncake-slowdown-factor", value, no_inverse);
     } else if (speed != "1") {
-        add(out, "--speed", speed);
+        add_flag(out, "--speed", speed);
         out.typed_as.emplace_back("--speed", "--mooncake-slowdown-factor");
     }
 }
@@ -382,14 +377,14 @@ void Foreign::add_columns(Spelled& out) const {
     const bool renamed = time_column_ != "timestamp" || input_column_ != "input_length" ||
                          output_column_ != "output_length" || ids_column_ != "hash_ids";
     if (kind_ == "trace_synthetic" || (kind_ == "mooncake" && renamed)) {
-        add(out, "--map",
-            "time=" + time_column_ + ",in=" + input_column_ + ",out=" + output_column_ +
-                (kind_ == "mooncake" ? ",hashes=" + ids_column_ : ""));
+        add_flag(out, "--map",
+                 "time=" + time_column_ + ",in=" + input_column_ + ",out=" + output_column_ +
+                     (kind_ == "mooncake" ? ",hashes=" + ids_column_ : ""));
         if (kind_ == "mooncake") {
             add_default(out, "--block-size", "512");
         }
     } else {
-        add(out, "--format", format_of(kind_));
+        add_flag(out, "--format", format_of(kind_));
     }
 }
 
@@ -404,14 +399,14 @@ void Foreign::add_times(Spelled& out) const {
         return;
     }
     if (scaled == 1'000'000 && !weka) {
-        add(out, "--time-unit", "ms");
+        add_flag(out, "--time-unit", "ms");
         return;
     }
     if (!weka && !kind_.empty()) {
-        add(out, "--time-unit", "s");
+        add_flag(out, "--time-unit", "s");
     }
     if (scaled != 1'000'000'000) {
-        add(out, "--speed", speed);
+        add_flag(out, "--speed", speed);
     }
 }
 

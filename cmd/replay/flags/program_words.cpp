@@ -58,8 +58,6 @@ constexpr Script scripts[] = {
 /// Words that start another program.
 constexpr std::string_view starters[] = {"nohup", "time", "sudo", "uvx", "env"};
 constexpr std::string_view runners[] = {"uv", "poetry", "pixi"};  // and "run"
-constexpr std::string_view trace_flags[] = {"--dataset-path", "--input-file", "--trace-path",
-                                            "--data"};
 
 std::string_view base_name(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
@@ -124,7 +122,8 @@ void take_starters(Words& words) {
 /// A flag of other tools that names the trace: the first word is none then.
 bool names_trace(const std::vector<std::string>& arguments) {
     return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
-        return holds(trace_flags, std::string_view(argument).substr(0, argument.find('=')));
+        const std::string_view typed = std::string_view(argument).substr(0, argument.find('='));
+        return typed == "--data" || is_one_of(trace_flags, typed);
     });
 }
 

@@ -1,5 +1,5 @@
-/// Flags that mean the same in every tool that has them, and change no request here, are said by
-/// another flag of ours, or would change the load.
+/// Flags that mean the same in every tool that has them: names for a flag of ours, flags that
+/// change no request here, flags that would change the load.
 #include "cmd/replay/flags/tools/tool_flags.hpp"
 
 namespace driftless {
@@ -13,6 +13,23 @@ constexpr const char* write_rate =
     "instants";
 
 constexpr ToolFlag flags[] = {
+    {trace_flags, Values::one, Becomes::flag, ""},
+    {"--base-url|-u|--target", Values::one, Becomes::flag, "--url"},
+    {"--endpoint-type|--request-type", Values::one, Becomes::flag, "--api"},
+    {"--model-name|-m", Values::one, Becomes::flag, "--model"},
+    {"--scale-factor", Values::one, Becomes::flag, "--speed"},
+    {"--num-prompts|--max-requests|--request-count|--num-requests|--data-samples", Values::one,
+     Becomes::flag, "--limit"},
+    {"--time-in-secs|-t|--max-seconds|--benchmark-duration|--run-time", Values::one, Becomes::flag,
+     "--duration"},
+    {"--benchmark-grace-period", Values::one, Becomes::flag, "--grace"},
+    {"-o|--output-dir|--artifact-dir|--output-artifact-dir", Values::one, Becomes::flag, "--out"},
+    {"--random-seed", Values::one, Becomes::flag, "--seed"},
+    {"--isl-block-size|--prompt-input-tokens-block-size", Values::one, Becomes::flag,
+     "--block-size"},
+    {"--request-timeout-seconds|--request-timeout", Values::one, Becomes::flag, "--timeout-total"},
+    {"--max-delay|--inter-turn-delay-cap-seconds", Values::one, Becomes::flag, "--gap-cap"},
+    {"--timing-strategy", Values::one, Becomes::flag, "--gap"},
     {"--fixed-schedule|--fixed-schedule-auto-offset|--use-trace-timestamps", Values::none,
      Becomes::nothing, recorded_schedule_reason},
     {"--mooncake-workload", Values::one, Becomes::nothing, "the trace is the given file"},

@@ -86,7 +86,6 @@ constexpr ToolFlag flags[] = {
     {"--metrics-output-prefix", Values::one, Becomes::nothing,
      "records and summary are always in the run's folder"},
     {"--no-max-tokens", Values::none, Becomes::together},
-    {"--ignore-eos", Values::none, Becomes::nothing, "the default, --output exact, sends it"},
     {"--enable-request-rate-limiting", Values::none, Becomes::refused,
      "users are not held back by TTFT here; remove it"},
 };

@@ -78,6 +78,10 @@ inline constexpr const char* recorded_schedule_reason =
 inline constexpr const char* no_saturation =
     "saturation is not detected; end a run with --stop-when \"ttft:p99 > 10s for 30s\"";
 
+/// Their value is a trace.
+inline constexpr std::string_view trace_flags =
+    "--trace|--trace-file|--input-file|--trace-path|--dataset-path";
+
 class ToolFlags {
   public:
     explicit ToolFlags(ForeignTool tool) : table_(table_of(tool)) {}

@@ -6,7 +6,6 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* in_the_folder = "records and summary are always in the run's folder";
 constexpr const char* no_plots =
     "no plots are made here; driftless report RUN writes tables and charts";
 constexpr const char* other_set = "it belongs to a data set that driftless does not support";
@@ -54,8 +53,6 @@ constexpr ToolFlag flags[] = {
      "'{\"chat_template_kwargs\": ..}'"},
     {"--plot-timeline|--plot-dataset-stats", Values::none, Becomes::nothing, no_plots},
     {"--timeline-itl-thresholds", Values::one, Becomes::nothing, no_plots},
-    {"--save-result|--save-detailed|--append-result", Values::none, Becomes::nothing,
-     in_the_folder},
     {"--no-stream", Values::none, Becomes::nothing,
      "it applies to downloads of data sets, and driftless downloads nothing"},
     {"--no-oversample", Values::none, Becomes::together},
