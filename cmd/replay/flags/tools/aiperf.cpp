@@ -385,9 +385,7 @@ void finish_requests(const KeptFlags& kept, Spelled& out) {
 
 void finish(const KeptFlags& kept, Spelled& out) {
     if (std::count(out.arguments.begin(), out.arguments.end(), "--model") > 1) {
-        refuse_line(out,
-                    "--model is given 2 times: a run has one model; give one, or one per row with "
-                    "--model \"{kept.COLUMN}\"");
+        refuse_line(out, std::string("--model is given 2 times: ") + no_adapters);
     }
     finish_input_file(out);
     finish_requests(kept, out);

@@ -6,12 +6,8 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* in_the_folder = "records and summary are always in the run's folder";
 constexpr const char* text_only = "prompts are text: images, audio and video are not sent";
 constexpr const char* unused_media = "there are none: prompts are text";
-constexpr const char* by_event =
-    "start the server's profiler with an event: --event \"+0s post URL/start_profile\"";
-constexpr const char* no_warm_up = "no warm-up requests are sent; the summary covers every row";
 constexpr const char* one_run =
     "one run has one load; driftless find searches for a limit, driftless sweep runs several loads";
 constexpr const char* no_repeats = "a run is not repeated; driftless sweep repeats it";

@@ -7,7 +7,6 @@ namespace driftless {
 namespace {
 
 constexpr const char* own_thread = "the engine thread builds prompts ahead of time";
-constexpr const char* in_the_folder = "records and summary are always in the run's folder";
 constexpr const char* write_rate =
     "--rate R sends R requests per second; without it, requests are sent at their recorded "
     "instants";

@@ -8,13 +8,6 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* in_the_folder = "records and summary are always in the run's folder";
-constexpr const char* other_set = "it belongs to a data set that driftless does not support";
-constexpr const char* by_event =
-    "start the server's profiler with an event: --event \"+0s post URL/start_profile\"";
-constexpr const char* no_adapters =
-    "each request would name one of several adapters; give one with --model NAME, or one per row "
-    "with --model \"{kept.COLUMN}\"";
 constexpr const char* one_thread = "one thread sends, and its lateness is in every record";
 
 constexpr ToolFlag flags[] = {
@@ -61,8 +54,7 @@ constexpr ToolFlag flags[] = {
     {"--flush-cache", Values::none, Becomes::flag, "--reset-cache"},
     {"--flush-cache-timeout", Values::one, Becomes::nothing,
      "use --reset-cache, which also checks that the cache is empty"},
-    {"--warmup-requests", Values::one, Becomes::nothing,
-     "no warm-up requests are sent; the summary covers every row"},
+    {"--warmup-requests", Values::one, Becomes::nothing, no_warm_up},
     {"--tokenize-prompt", Values::none, Becomes::together},
     {"--gsp-send-routing-key", Values::none, Becomes::refused,
      "synthetic rows have no key; --session-headers agentx sends session ids to routers"},

@@ -72,9 +72,19 @@ const ToolTable& mlperf_table();
 /// nullptr: its flags are the common ones.
 const ToolTable* table_of(ForeignTool tool);
 
+// Reasons that several tables give.
+
+inline constexpr const char* in_the_folder = "records and summary are always in the run's folder";
+inline constexpr const char* other_set = "it belongs to a data set that driftless does not support";
+inline constexpr const char* by_event =
+    "start the server's profiler with an event: --event \"+0s post URL/start_profile\"";
+inline constexpr const char* no_warm_up =
+    "no warm-up requests are sent; the summary covers every row";
+inline constexpr const char* no_adapters =
+    "each request would name one of several adapters; give one with --model NAME, or one per row "
+    "with --model \"{kept.COLUMN}\"";
 inline constexpr const char* recorded_schedule_reason =
     "requests always follow the recorded schedule, from its first row";
-
 inline constexpr const char* no_saturation =
     "saturation is not detected; end a run with --stop-when \"ttft:p99 > 10s for 30s\"";
 

@@ -8,11 +8,6 @@ namespace {
 
 constexpr const char* no_plots =
     "no plots are made here; driftless report RUN writes tables and charts";
-constexpr const char* other_set = "it belongs to a data set that driftless does not support";
-constexpr const char* no_warm_up = "no warm-up requests are sent; the summary covers every row";
-constexpr const char* no_adapters =
-    "each request would name one of several adapters; give one with --model NAME, or one per row "
-    "with --model \"{kept.COLUMN}\"";
 
 constexpr ToolFlag flags[] = {
     {"--label", Values::one, Becomes::together},
@@ -30,8 +25,7 @@ constexpr ToolFlag flags[] = {
      "and answers of one token",
      "0|0.0"},
     {"--num-warmups", Values::one, Becomes::nothing, no_warm_up},
-    {"--profile", Values::none, Becomes::nothing,
-     "start the server's profiler with an event: --event \"+0s post URL/start_profile\""},
+    {"--profile", Values::none, Becomes::nothing, by_event},
     {"--metadata", Values::many, Becomes::together},
     {"--self-timed", Values::none, Becomes::nothing, "rows are sent at their recorded instants"},
     {"--no-self-timed", Values::none, Becomes::together},
