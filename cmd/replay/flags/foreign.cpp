@@ -405,6 +405,11 @@ void Foreign::add_times(Spelled& out) const {
     if (!weka && !kind_.empty()) {
         add_flag(out, "--time-unit", "s");
     }
+    if (kind_ == "mooncake" && scaled == 1'000'000'000) {
+        out.notes.emplace_back(
+            "kind=mooncake: times are in seconds, as GuideLLM takes them; if the file has "
+            "milliseconds, as Mooncake's own traces have, add time_scale=0.001");
+    }
     if (scaled != 1'000'000'000) {
         add_flag(out, "--speed", speed);
     }
