@@ -24,6 +24,8 @@ constexpr const char* only_profile =
 constexpr const char* only_from_config =
     "only benchmark from-config is translated; use driftless replay FILE --url URL with --rate inf "
     "(offline), --rate QPS (poisson) or --concurrency N";
+constexpr const char* by_hand =
+    "is not translated; use driftless replay FILE --url URL with --rate R or --concurrency N";
 constexpr Tool tools[] = {
     {"aiperf", "profile", ForeignTool::aiperf, "plot|analyze-trace", only_profile},
     {"genai-perf", "profile", ForeignTool::aiperf,
@@ -35,6 +37,8 @@ constexpr Tool tools[] = {
     {"vllm", "bench|serve", ForeignTool::vllm, "sweep|throughput|latency|startup",
      "only bench serve is translated; driftless sweep runs several loads"},
     {"vllm-bench", "serve", ForeignTool::vllm},
+    {"inference-perf", "", ForeignTool::other, "--config_file|-c", by_hand},
+    {"evalscope", "", ForeignTool::other, "perf", by_hand},
     {"trace-replayer", ""},
     {"trace_replayer", ""},
     {"inference-endpoint", "-v|benchmark|from-config", ForeignTool::mlperf,
@@ -54,6 +58,7 @@ constexpr Script scripts[] = {
     {"bench_serving.py", ForeignTool::sglang},
     {"benchmark_serving_multi_turn.py", ForeignTool::other, no_clients},
     {"bench_multiturn.py", ForeignTool::other, no_clients},
+    {"token_benchmark_ray.py", ForeignTool::other, by_hand},
 };
 /// Words that start another program.
 constexpr std::string_view starters[] = {"nohup", "time", "sudo", "uvx", "env"};

@@ -36,7 +36,7 @@ constexpr ToolFlag flags[] = {
     {"--public-dataset", Values::one, Becomes::together},
     {"--hf-weka-dataset", Values::one, Becomes::together},
     {"--max-context-length", Values::one, Becomes::flag, "--max-context"},
-    {"--num-dataset-entries|--num-prompts", Values::one, Becomes::together},
+    {"--num-dataset-entries|--num-prompts|--num-payloads", Values::one, Becomes::together},
     {"--trajectory-start-min-ratio", Values::one, Becomes::together},
     {"--trajectory-start-max-ratio", Values::one, Becomes::together},
     {"--warmup-requests-per-lane", Values::one, Becomes::flag, "--warmup-requests"},

@@ -144,7 +144,7 @@ void ToolFlags::apply(const ToolFlag& flag, std::string_view typed, std::string_
             }
             return;
         case Becomes::together:
-            kept_.keep(flag.typed.substr(0, flag.typed.find('|')), value);
+            kept_.keep(flag.typed.substr(0, flag.typed.find('|')), value, flag.values);
             return;
     }
 }

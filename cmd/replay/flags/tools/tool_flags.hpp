@@ -41,7 +41,12 @@ struct ToolFlag {
 /// What was kept, by the first of a flag's names. The value of a flag without one is empty.
 class KeptFlags {
   public:
-    void keep(std::string_view name, std::string_view value) { values_[name] = value; }
+    /// Of `many`, values that are given at several places are one list.
+    void keep(std::string_view name, std::string_view value, Values values) {
+        std::string& kept = values_[name];
+        kept = values == Values::many && !kept.empty() ? kept + " " : "";
+        kept += value;
+    }
     bool has(std::string_view typed) const { return values_.contains(typed); }
     /// `standard` where it was not given.
     std::string get(std::string_view typed, std::string_view standard = "") const {

@@ -395,6 +395,8 @@ TEST(Foreign, DocumentedLines) {
         {"aiperf profile --urls h:1,h:2 --input-file t --custom-dataset-type mooncake_trace "
          "--no-open-loop-replay",
          "--url h:1 --url h:2 t --format mooncake-delta --sessions closed"},
+        {"aiperf profile -u h:1 --input-file t --extra-inputs a:1 --extra-inputs b:2 c:3",
+         "--url h:1 t --extra-body {\"a\":1,\"b\":2,\"c\":3}"},
         {"genai-perf profile -u h:1 --service-kind openai --input-file payload:t.jsonl",
          "--url h:1 t.jsonl"},
         {"vllm bench serve --host h --dataset-name burstgpt --dataset-path t --num-prompts 10",
@@ -426,6 +428,8 @@ TEST(Foreign, DocumentedLinesRefused) {
         {"vllm bench throughput --model m", "only bench serve is translated"},
         {"python benchmark_serving_multi_turn.py --num-clients 2", "driftless replay FILE --users"},
         {"uv run inference-endpoint -v benchmark offline --endpoints h", "--rate inf (offline)"},
+        {"evalscope perf --parallel 4 --url h", "\"evalscope perf\": is not translated; use"},
+        {"inference-perf --config_file c.yml", "--rate R or --concurrency N"},
         {"inference-endpoint probe --endpoints h", "only benchmark from-config is translated"},
     };
     for (const auto& [line, part] : lines) {
