@@ -220,7 +220,10 @@ void Foreign::take_data(std::string_view value, Spelled& out) {
     for (const auto& [key, part] : config_parts(value)) {
         const bool names_file = part.ends_with(".jsonl") || part.ends_with(".json");
         const bool of_source = key == "source" || key == "src" || key.starts_with("source.");
-        if (key == "kind") {
+        if (key == "kind" && part.starts_with("synthetic_")) {
+            refuse(out, "--data", key + "=" + part,
+                   "images and video are not sent, and text is one data set with prompt_tokens");
+        } else if (key == "kind") {
             kind_ = part.ends_with("_file") || is_one_of("huggingface|hf", part) ? "" : part;
         } else if (key == "time_scale") {
             scale_ = part;

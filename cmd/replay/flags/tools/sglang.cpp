@@ -138,22 +138,12 @@ void finish_body(const KeptFlags& kept, Spelled& out) {
 void finish(const KeptFlags& kept, Spelled& out) {
     finish_server(out);
     finish_body(kept, out);
-    add_headers(out, kept.get("--header"));
-    finish_tokenizer(kept, out);
+    finish_serving(kept, out);
     if (kept.has("--apply-chat-template")) {
         add_note(out, argument_of(out, "--api").ends_with("chat")
                           ? "--apply-chat-template is ignored: the server applies its template"
                           : "--apply-chat-template is ignored: prompts are words without a "
                             "template; --backend sglang-oai-chat has the server apply its own");
-    }
-    if (kept.has("--served-model-name")) {
-        set_argument(out, "--model", kept.get("--served-model-name"));
-    }
-    if (out.makes_rows) {
-        note_unused(kept, {"--sharegpt-output-len"}, "synthetic answers have a length of their own",
-                    out);
-    } else if (kept.has("--sharegpt-output-len")) {
-        add_default(out, "--default-output", kept.get("--sharegpt-output-len"));
     }
     if (kept.has("--disable-ignore-eos")) {
         add_default(out, "--output", "cap");

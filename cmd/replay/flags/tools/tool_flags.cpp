@@ -295,4 +295,19 @@ void finish_tokenizer(const KeptFlags& kept, Spelled& out) {
     }
 }
 
+void finish_serving(const KeptFlags& kept, Spelled& out) {
+    add_headers(out, kept.get("--header"));
+    finish_tokenizer(kept, out);
+    if (kept.has("--served-model-name")) {
+        set_argument(out, "--model", kept.get("--served-model-name"));
+    }
+    const std::string length = kept.get("--custom-output-len", kept.get("--sharegpt-output-len"));
+    if (out.makes_rows) {
+        note_unused(kept, {"--custom-output-len", "--sharegpt-output-len"},
+                    "synthetic answers have a length of their own", out);
+    } else if (!length.empty()) {
+        add_default(out, "--default-output", length);
+    }
+}
+
 }  // namespace driftless

@@ -148,5 +148,7 @@ void add_default_server(Spelled& out, std::string_view port);
 bool is_positive(std::string_view text);
 /// A path of a tokenizer on this host becomes `--tokenizer`; a name on a hub is only noted.
 void finish_tokenizer(const KeptFlags& kept, Spelled& out);
+/// Of vllm bench serve and of SGLang's, which was made of it: headers, names, lengths of answers.
+void finish_serving(const KeptFlags& kept, Spelled& out);
 
 }  // namespace driftless

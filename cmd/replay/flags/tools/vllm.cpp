@@ -142,18 +142,7 @@ void finish(const KeptFlags& kept, Spelled& out) {
     finish_body(kept, out);
     finish_timed_trace(kept, out);
     finish_labels(kept, out);
-    add_headers(out, kept.get("--header"));
-    finish_tokenizer(kept, out);
-    if (kept.has("--served-model-name")) {
-        set_argument(out, "--model", kept.get("--served-model-name"));
-    }
-    if (out.makes_rows) {
-        note_unused(kept, {"--custom-output-len", "--sharegpt-output-len"},
-                    "synthetic answers have a length of their own", out);
-    } else if (kept.has("--custom-output-len") || kept.has("--sharegpt-output-len")) {
-        add_default(out, "--default-output",
-                    kept.get("--custom-output-len", kept.get("--sharegpt-output-len")));
-    }
+    finish_serving(kept, out);
     add_default(out, "--api", "openai-completions");
     add_default_server(out, "8000");
 }

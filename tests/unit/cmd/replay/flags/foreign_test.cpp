@@ -417,6 +417,7 @@ TEST(Foreign, DocumentedLinesRefused) {
         {"guidellm run --backend kind=vllm_python,model=m", "start vllm serve and use kind=openai"},
         {"guidellm run --data kind=synthetic_text,prompt_tokens=9,turns=3 --profile kind=replay",
          "driftless synth chat"},
+        {"guidellm run --data kind=synthetic_image,width=1280,height=720", "images and video"},
         {"guidellm run --data kind=otel,path=t", "driftless convert --from-logs"},
         {"aiperf profile -m a b", "give one with --model NAME, or one per row"},
         {"aiperf profile --model a --model b", "give one with --model NAME, or one per row"},
