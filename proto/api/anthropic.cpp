@@ -10,6 +10,8 @@ namespace driftless {
 
 namespace {
 
+constexpr std::string_view aliases[] = {"messages"};
+
 constexpr BodyShape shape{"messages", R"([{"role":"user","content":")", R"("}])", "max_tokens", ""};
 
 Result<BodyFrame> make_body_frame(const BodySpec& spec) {
@@ -100,6 +102,7 @@ void read_event(const JsonValue& root, EventReading& reading) {
 
 const Dialect anthropic_dialect{.api = Api::anthropic,
                                 .name = "anthropic",
+                                .aliases = aliases,
                                 .help = "/v1/messages",
                                 .default_path = "/v1/messages",
                                 .framing = Framing::sse,

@@ -11,6 +11,8 @@ namespace driftless {
 
 namespace {
 
+constexpr std::string_view aliases[] = {"responses"};
+
 constexpr BodyShape shape{"input", "\"", "\"", "max_output_tokens", ""};
 
 Result<BodyFrame> make_body_frame(const BodySpec& spec) {
@@ -100,6 +102,7 @@ void read_event(const JsonValue& root, EventReading& reading) {
 
 const Dialect openai_responses_dialect{.api = Api::openai_responses,
                                        .name = "openai-responses",
+                                       .aliases = aliases,
                                        .help = "/v1/responses",
                                        .default_path = "/v1/responses",
                                        .framing = Framing::sse,

@@ -8,6 +8,8 @@ namespace driftless {
 
 namespace {
 
+constexpr std::string_view aliases[] = {"huggingface_generate"};
+
 constexpr TokenizeForm tokenize_forms[] = {TokenizeForm::inputs};
 constexpr BodyShape shape{"inputs", "\"", "\"", "max_new_tokens", "parameters"};
 
@@ -50,6 +52,7 @@ void read_event(const JsonValue& root, EventReading& reading) {
 
 const Dialect tgi_dialect{.api = Api::tgi,
                           .name = "tgi",
+                          .aliases = aliases,
                           .help = "/generate_stream of Text Generation Inference",
                           .default_path = "/generate_stream",
                           .whole_path = "/generate",

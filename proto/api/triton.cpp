@@ -8,6 +8,8 @@ namespace driftless {
 
 namespace {
 
+constexpr std::string_view aliases[] = {"trt"};
+
 constexpr BodyShape shape{"text_input", "\"", "\"", "max_tokens", ""};
 
 // Every member is an input of the model, and one that it does not have is an error.
@@ -33,6 +35,7 @@ void read_event(const JsonValue& root, EventReading& reading) {
 
 const Dialect triton_dialect{.api = Api::triton,
                              .name = "triton",
+                             .aliases = aliases,
                              .help = "/v2/models/ensemble/generate_stream; counts no tokens",
                              .default_path = "/v2/models/ensemble/generate_stream",
                              .whole_path = "/v2/models/ensemble/generate",

@@ -175,6 +175,12 @@ class Users(Case):
             self.assertIn("users: 1 user plays 2 session trees (6 rows), one at a time each: " + end,
                           run.said)
 
+    def test_recorded_arrivals_are_not_gaps(self):
+        """Single rows follow each other at once, whenever they were recorded."""
+        run = self.replay_well(SAMPLE, "--dry-run", "--users", 4)
+        self.assertIn("at least 0.000 s (recorded gaps alone), ", run.said)
+        self.assertEqual(run.json("run.json")["plan"]["least_ns"], 0)
+
     def test_rules_are_of_one_digest(self):
         """Of the rules and what waits for what; other rules are another schedule."""
         def digest(*flags):

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cmd/replay/flags/foreign_flags.hpp"
 #include "cmd/replay/flags/foreign_values.hpp"
 #include "cmd/replay/flags/tools/tool_flags.hpp"
 #include "cmd/secrets.hpp"
@@ -20,6 +19,7 @@ constexpr Name format_names[] = {
     {"mooncake", "mooncake"},
     {"mooncake_trace", "mooncake-delta"},  // AIPerf's: rows of a session hold what is new
     {"burst_gpt_trace", "burstgpt"},
+    {"burstgpt", "burstgpt"},
     {"azure", "azure"},
     {"weka_trace", "weka"},
     {"weka", "weka"},
@@ -38,11 +38,6 @@ std::string_view format_of(std::string_view typed) {
     return typed;
 }
 
-void add(Spelled& out, std::string_view flag, std::string_view value) {
-    out.arguments.emplace_back(flag);
-    out.arguments.emplace_back(value);
-}
-
 void note_ignored(Spelled& out, const std::string& flag, const char* why) {
     out.notes.push_back(flag + " is ignored: " + why);
 }
@@ -58,8 +53,8 @@ void refuse(Spelled& out, std::string_view flag, std::string_view value, const c
 
 constinit const Foreign::Translated Foreign::translations[] = {
     {"--custom-dataset-type", &Foreign::take_dataset_type},
-    {"--dataset", &Foreign::take_dataset},
-    {"-d", &Foreign::take_dataset},
+    {"--dataset", &Foreign::take_dataset_type},
+    {"-d", &Foreign::take_dataset_type},
     {"--api", &Foreign::take_api},
     {"-a", &Foreign::take_api},
     {"--fixed-schedule-start-offset", &Foreign::take_start_offset},
@@ -88,9 +83,7 @@ Foreign::Foreign(const std::vector<std::string>& arguments, ForeignTool tool)
 bool Foreign::is_ours(std::string_view typed, const std::string* next) const {
     const bool with_value = next != nullptr && !next->starts_with("-");
     const bool of_trace_replayer = typed == "--dataset" || typed == "--api";
-    return (of_trace_replayer && !has_dataset_path_) ||
-           (typed == "--backend" && !(with_value && is_config(*next))) ||
-           (typed == "--save-prompts" && with_value);
+    return (of_trace_replayer && !has_dataset_path_) || (typed == "--save-prompts" && with_value);
 }
 
 std::optional<std::size_t> Foreign::take(std::string_view typed, const std::string* next,
@@ -98,22 +91,9 @@ std::optional<std::size_t> Foreign::take(std::string_view typed, const std::stri
     if (is_ours(typed, next)) {
         return std::nullopt;
     }
-    if (const IgnoredFlag* one = find_ignored_flag(typed); one != nullptr) {
-        note_ignored(out, std::string(typed), one->why);
-        return one->has_value ? 1 : 0;
-    }
-    if (const RewrittenFlag* one = find_rewritten_flag(typed); one != nullptr) {
-        add(out, one->flag, one->value);
-        out.typed_as.emplace_back(one->flag, typed);
-        return 0;
-    }
     if (typed == "--save-prompts") {
         note_ignored(out, std::string(typed),
                      "use --save-prompts FILE; the same --seed makes the same prompts again");
-        return 0;
-    }
-    if (const char* why = why_refused_flag(typed); why != nullptr) {
-        refuse(out, typed, "", why);
         return 0;
     }
     if (const auto taken = rates_.take(typed, next, out); taken) {
@@ -133,29 +113,37 @@ std::optional<std::size_t> Foreign::take(std::string_view typed, const std::stri
     return std::nullopt;
 }
 
+/// AIPerf's, and trace-replayer's. Types that are not a format here are told by the rows
+/// themselves.
 void Foreign::take_dataset_type(std::string_view value, Spelled& out) {
-    add(out, "--format", format_of(value));
-}
-
-void Foreign::take_dataset(std::string_view value, Spelled& out) {
-    add(out, "--format", format_of(value));
+    if (value == "random_pool") {
+        refuse(out, "--custom-dataset-type", value,
+               "rows are not drawn at random here; use single_turn, which keeps their order");
+    } else if (is_one_of("single_turn|raw_payload|inputs_json|dag_jsonl|baseten_trace|tracelab|"
+                         "sagemaker_data_capture",
+                         value)) {
+        note_ignored(out, "--custom-dataset-type " + std::string(value),
+                     "the format is detected from its keys");
+    } else {
+        add_flag(out, "--format", format_of(value));
+    }
 }
 
 /// trace-replayer speaks chat only; to others "openai" is the completions API.
 void Foreign::take_api(std::string_view value, Spelled& out) {
-    add(out, "--api", value == "openai" ? "openai-chat" : value);
+    add_flag(out, "--api", value == "openai" ? "openai-chat" : value);
 }
 
 void Foreign::take_start_offset(std::string_view value, Spelled& out) {
-    add(out, "--start", std::string(value) + "ms");
+    add_flag(out, "--start", std::string(value) + "ms");
 }
 
 void Foreign::take_end_offset(std::string_view value, Spelled& out) {
-    add(out, "--end", std::string(value) + "ms");
+    add_flag(out, "--end", std::string(value) + "ms");
 }
 
 void Foreign::take_route(std::string_view value, Spelled& out) {
-    add(out, "--header", "routing-strategy: " + std::string(value));
+    add_flag(out, "--header", "routing-strategy: " + std::string(value));
 }
 
 void Foreign::take_trace_mode(std::string_view value, Spelled& out) {
@@ -179,25 +167,38 @@ void Foreign::take_backend(std::string_view value, Spelled& out) {
                                                {"model", "--model"},
                                                {"request_format", "--api"},
                                                {"api_key", "--api-key"},
-                                               {"timeout", "--timeout-total"}};
+                                               {"timeout", "--timeout-total"},
+                                               {"timeout_connect", "--timeout-connect"}};
     constexpr std::string_view body = "extras.body.";
     constexpr std::string_view headers = "extras.headers.";
     std::string members;
+    if (!is_config(value)) {
+        add_flag(out, "--api", value);
+        out.typed_as.emplace_back("--api", "--backend");
+        return;
+    }
     for (const auto& [key, part] : config_parts(value)) {
         const auto* const same = std::find_if(
             std::begin(renamed), std::end(renamed),
             [name = std::string_view(key)](const auto& one) { return one[0] == name; });
         if (same != std::end(renamed)) {
-            add(out, (*same)[1], part);
+            add_flag(out, (*same)[1], part);
         } else if (key.starts_with(body)) {
             extend_members(members, key.substr(body.size()), part);
         } else if (key.starts_with(headers)) {
-            add(out, "--header", key.substr(headers.size()) + ": " + part);
+            add_flag(out, "--header", key.substr(headers.size()) + ": " + part);
         } else if (key == "stream" && part == "false") {
             out.arguments.emplace_back("--no-stream");
-        } else if (const bool same_here = (key == "stream" && part == "true") ||
-                                          (key == "kind" && part == "openai_http");
-                   !same_here) {
+        } else if (key == "verify" && part == "false") {
+            out.arguments.emplace_back("--insecure");
+        } else if (key == "kind" && part.starts_with("vllm")) {
+            refuse(out, "--backend", key + "=" + part,
+                   "driftless sends requests to a server; start vllm serve and use "
+                   "kind=openai_http,target=URL");
+        } else if (!is_one_of("kind=openai_http|stream=true|verify=true|validate_backend=true|"
+                              "validate_backend=false|server_history=false|follow_redirects=false|"
+                              "http2=false",
+                              key + "=" + part)) {
             refuse(out, "--backend", mask_value("--backend", key + "=" + part),
                    "is not known here; use --url, --model, --api, --header and --extra-body");
         }
@@ -217,25 +218,39 @@ void Foreign::take_data(std::string_view value, Spelled& out) {
     }
     data_ = value;
     for (const auto& [key, part] : config_parts(value)) {
-        if (key == "kind") {
-            kind_ = part.ends_with("_file") ? "" : part;
+        const bool names_file = part.ends_with(".jsonl") || part.ends_with(".json");
+        const bool of_source = key == "source" || key == "src" || key.starts_with("source.");
+        if (key == "kind" && part.starts_with("synthetic_")) {
+            refuse(out, "--data", key + "=" + part,
+                   "images and video are not sent, and text is one data set with prompt_tokens");
+        } else if (key == "kind") {
+            kind_ = part.ends_with("_file") || is_one_of("huggingface|hf", part) ? "" : part;
         } else if (key == "time_scale") {
             scale_ = part;
-        } else if (key == "path" || key == "source.path") {
+        } else if (key == "max_wait") {
+            add_flag(out, "--gap-cap", part);
+            out.typed_as.emplace_back("--gap-cap", "max_wait");
+        } else if (key == "path" || key == "source.path" || (of_source && names_file)) {
             out.arguments.emplace_back(part);
         } else if (key == "hash_id_block_size") {
-            add(out, "--block-size", part);
+            add_flag(out, "--block-size", part);
         } else if (key.ends_with("_column")) {
             note_column(key, part, out);
-        } else if (key != "source.kind" || !part.ends_with("_file")) {
+        } else if (key == "load_kwargs.split" && part == "train") {
+            note_ignored(out, "--data " + key + "=" + part, "a file is read as a whole");
+        } else if (key != "source.kind") {
             refuse(out, "--data", key + "=" + part,
-                   key == "source" || key.starts_with("source.")
-                       ? "driftless downloads nothing; download the data set and name its file "
-                         "with path=FILE"
-                       : "has no counterpart here; use kind, path, names of columns, "
-                         "hash_id_block_size and time_scale");
+                   of_source ? "driftless downloads nothing; download the data set and name its "
+                               "file: path=FILE in its place"
+                             : "has no counterpart here; use kind, path, names of columns, "
+                               "hash_id_block_size, max_wait and time_scale");
         }
     }
+    if (is_one_of("otel|opentelemetry|otel_trace", kind_)) {
+        refuse(out, "--data", "kind=" + kind_,
+               "its spans become a trace with driftless convert --from-logs FILE -o TRACE");
+    }
+    kind_ = kind_ == "trace_minimal" ? "trace_synthetic" : kind_;
     constexpr std::string_view prefix = "trace_";
     if (kind_.starts_with(prefix) && kind_ != "trace_synthetic") {
         kind_.erase(0, prefix.size());
@@ -264,13 +279,13 @@ void Foreign::take_constraint(std::string_view value, Spelled& out) {
         }
     }
     if (kind == "max_requests") {
-        add(out, "--limit", bound);
+        add_flag(out, "--limit", bound);
     } else if (kind == "max_seconds" || kind == "max_duration") {
-        add(out, "--duration", bound);
+        add_flag(out, "--duration", bound);
     } else if (kind == "max_errors") {
-        add(out, "--stop-when", "failed >= " + bound);
+        add_flag(out, "--stop-when", "failed >= " + bound);
     } else if (kind == "max_error_rate" || kind == "max_global_error_rate") {
-        add(out, "--stop-when", "errors >= " + bound);
+        add_flag(out, "--stop-when", "errors >= " + bound);
     } else if (kind == "over_saturation") {
         refuse(out, "--constraint", value, no_saturation);
     } else {
@@ -280,16 +295,19 @@ void Foreign::take_constraint(std::string_view value, Spelled& out) {
 
 void Foreign::take_dataset_name(std::string_view value, Spelled& out) {
     const auto known = [value](const Name& name) { return name.typed == value; };
+    out.data_set = value;
     if (std::any_of(std::begin(format_names), std::end(format_names), known)) {
-        add(out, "--format", format_of(value));
+        add_flag(out, "--format", format_of(value));
+        out.lacks_times = value == "burstgpt";  // vLLM reads its lengths alone
+        out.trace_missing = "--dataset-name " + std::string(value) +
+                            ": driftless downloads nothing; fetch it, then add --dataset-path FILE";
         return;
     }
-    out.data_set = value;
     if (value == "timed_trace") {
         return;
     }
     if (value == "sharegpt") {
-        add(out, "--format", "sharegpt");
+        add_flag(out, "--format", "sharegpt");
         out.lacks_times = true;
         out.trace_missing =
             "--dataset-name sharegpt: driftless downloads nothing; fetch "
@@ -319,7 +337,7 @@ void Foreign::note_questions(Spelled& out) {
 
 void Foreign::take_ready_check(std::string_view value, Spelled& out) {
     if (value != "0") {
-        add(out, "--wait-ready", value);
+        add_flag(out, "--wait-ready", value);
     }
 }
 
@@ -329,7 +347,7 @@ void Foreign::take_slowdown(std::string_view value, Spelled& out) {
     if (speed.empty()) {
         refuse(out, "--mooncake-slowdown-factor", value, no_inverse);
     } else if (speed != "1") {
-        add(out, "--speed", speed);
+        add_flag(out, "--speed", speed);
         out.typed_as.emplace_back("--speed", "--mooncake-slowdown-factor");
     }
 }
@@ -362,14 +380,14 @@ void Foreign::add_columns(Spelled& out) const {
     const bool renamed = time_column_ != "timestamp" || input_column_ != "input_length" ||
                          output_column_ != "output_length" || ids_column_ != "hash_ids";
     if (kind_ == "trace_synthetic" || (kind_ == "mooncake" && renamed)) {
-        add(out, "--map",
-            "time=" + time_column_ + ",in=" + input_column_ + ",out=" + output_column_ +
-                (kind_ == "mooncake" ? ",hashes=" + ids_column_ : ""));
+        add_flag(out, "--map",
+                 "time=" + time_column_ + ",in=" + input_column_ + ",out=" + output_column_ +
+                     (kind_ == "mooncake" ? ",hashes=" + ids_column_ : ""));
         if (kind_ == "mooncake") {
             add_default(out, "--block-size", "512");
         }
     } else {
-        add(out, "--format", format_of(kind_));
+        add_flag(out, "--format", format_of(kind_));
     }
 }
 
@@ -384,14 +402,19 @@ void Foreign::add_times(Spelled& out) const {
         return;
     }
     if (scaled == 1'000'000 && !weka) {
-        add(out, "--time-unit", "ms");
+        add_flag(out, "--time-unit", "ms");
         return;
     }
     if (!weka && !kind_.empty()) {
-        add(out, "--time-unit", "s");
+        add_flag(out, "--time-unit", "s");
+    }
+    if (kind_ == "mooncake" && scaled == 1'000'000'000) {
+        out.notes.emplace_back(
+            "kind=mooncake: times are in seconds, as GuideLLM takes them; if the file has "
+            "milliseconds, as Mooncake's own traces have, add time_scale=0.001");
     }
     if (scaled != 1'000'000'000) {
-        add(out, "--speed", speed);
+        add_flag(out, "--speed", speed);
     }
 }
 

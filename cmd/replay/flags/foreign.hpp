@@ -38,7 +38,6 @@ class Foreign {
 
     bool is_ours(std::string_view typed, const std::string* next) const;
     void take_dataset_type(std::string_view value, Spelled& out);
-    void take_dataset(std::string_view value, Spelled& out);
     void take_api(std::string_view value, Spelled& out);
     void take_start_offset(std::string_view value, Spelled& out);
     void take_end_offset(std::string_view value, Spelled& out);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "cmd/replay/flags/foreign_flags.hpp"
 #include "cmd/replay/flags/foreign_values.hpp"
 #include "cmd/replay/flags/rate_values.hpp"
 #include "cmd/replay/flags/tools/tool_flags.hpp"
@@ -65,18 +64,17 @@ std::optional<std::size_t> ForeignRates::take(std::string_view typed, const std:
 void ForeignRates::take_profile(const std::string& flag, std::string_view value, Spelled& out) {
     profile_flag_ = flag + " " + std::string(value);
     const bool is_config = value.starts_with("kind=") || value.starts_with('{');
-    profile_ = is_config ? "" : value;
+    profile_ = is_config ? config_value(value, "kind") : value;
+    refuse_unknown(flag, out);
     for (const auto& [key, text] : config_parts(is_config ? value : "")) {
-        if (key == "kind") {
-            profile_ = text;
-        } else if (key == "rate" || key == "streams") {
+        if (is_one_of("rate|streams|time_scale", key)) {
             said_["--rate"] = text;
         } else if (key == "max_concurrency") {
             said_["--max-concurrency"] = text;
         } else if (key == "rampup_duration") {
             said_["--rampup"] = text;
-        } else if (key == "time_scale") {
-            said_["--rate"] = text;
+        } else if (key == "kind") {
+            continue;
         } else if (key == "warmup" || key == "cooldown") {
             add_note(out,
                      flag + " " + key + "=" + text + " is ignored: the figures cover every row");
@@ -84,6 +82,9 @@ void ForeignRates::take_profile(const std::string& flag, std::string_view value,
             refuse_line(out, flag + " \"" + key + "=" + text + "\": is not known here; see --rate");
         }
     }
+}
+
+void ForeignRates::refuse_unknown(const std::string& flag, Spelled& out) const {
     if (!is_known(profile_)) {
         refuse_line(out,
                     flag + " \"" + profile_ +

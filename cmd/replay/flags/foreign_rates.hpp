@@ -36,6 +36,7 @@ class ForeignRates {
   private:
     std::string get(std::string_view name) const;
     bool has(std::string_view name) const { return said_.contains(name); }
+    void refuse_unknown(const std::string& flag, Spelled& out) const;
     void finish_rate(Spelled& out);
     void finish_ramp(Spelled& out);
     void finish_profile(Spelled& out);

@@ -3,36 +3,66 @@
 #include <algorithm>
 #include <string_view>
 
+#include "cmd/replay/flags/tools/tool_flags.hpp"
 #include "cmd/secrets.hpp"
 
 namespace driftless {
 
 namespace {
 
-/// A tool and the subcommand that replays; words that may follow it are taken, too.
+/// A tool, and the words of its subcommand that replays, separated by '|'. `others` replay nothing.
 struct Tool {
     std::string_view name;
-    std::string_view words[2];  ///< in this order
+    std::string_view words;
     ForeignTool tool = ForeignTool::other;
+    std::string_view others = "";
+    const char* instead = "";
 };
+constexpr const char* only_profile =
+    "only profile is translated; driftless inspect FILE describes a trace, driftless report RUN "
+    "and driftless compare read runs";
+constexpr const char* only_from_config =
+    "only benchmark from-config is translated; use driftless replay FILE --url URL with --rate inf "
+    "(offline), --rate QPS (poisson) or --concurrency N";
+constexpr const char* by_hand =
+    "is not translated; use driftless replay FILE --url URL with --rate R or --concurrency N";
 constexpr Tool tools[] = {
-    {"aiperf", {"profile", ""}, ForeignTool::aiperf},
-    {"genai-perf", {"profile", ""}, ForeignTool::aiperf},
-    {"guidellm", {"benchmark", "run"}, ForeignTool::guidellm},
-    {"vllm", {"bench", "serve"}, ForeignTool::vllm},
-    {"vllm-bench", {"serve", ""}, ForeignTool::vllm},
-    {"trace-replayer", {"", ""}},
-    {"trace_replayer", {"", ""}},
-    {"inference-endpoint", {"benchmark", "from-config"}, ForeignTool::mlperf},
+    {"aiperf", "profile", ForeignTool::aiperf, "plot|analyze-trace", only_profile},
+    {"genai-perf", "profile", ForeignTool::aiperf,
+     "analyze|compare|config|create-template|process-export-files", only_profile},
+    {"guidellm", "benchmark|run", ForeignTool::guidellm,
+     "report|from-file|config|env|preprocess|mock-server",
+     "only run and benchmark are translated; driftless report RUN reads runs, driftless mock is a "
+     "server"},
+    {"vllm", "bench|serve", ForeignTool::vllm, "sweep|throughput|latency|startup",
+     "only bench serve is translated; driftless sweep runs several loads"},
+    {"vllm-bench", "serve", ForeignTool::vllm},
+    {"inference-perf", "", ForeignTool::other, "--config_file|-c", by_hand},
+    {"evalscope", "", ForeignTool::other, "perf", by_hand},
+    {"trace-replayer", ""},
+    {"trace_replayer", ""},
+    {"inference-endpoint", "-v|benchmark|from-config", ForeignTool::mlperf,
+     "offline|online|probe|eval|validate-yaml|init|info", only_from_config},
 };
-constexpr std::string_view kv_cache_tester_script = "trace_replay_tester.py";
-constexpr std::string_view vllm_script = "benchmark_serving.py";
-constexpr std::string_view sglang_script = "bench_serving.py";
+constexpr const char* no_clients =
+    "is not translated; use driftless replay FILE --users N, with its conversations or those of "
+    "driftless synth chat";
+struct Script {
+    std::string_view name;
+    ForeignTool tool;
+    const char* instead = "";
+};
+constexpr Script scripts[] = {
+    {"trace_replay_tester.py", ForeignTool::kv_cache_tester},
+    {"benchmark_serving.py", ForeignTool::vllm},
+    {"bench_serving.py", ForeignTool::sglang},
+    {"benchmark_serving_multi_turn.py", ForeignTool::other, no_clients},
+    {"bench_multiturn.py", ForeignTool::other, no_clients},
+    {"token_benchmark_ray.py", ForeignTool::other, by_hand},
+};
 /// Words that start another program.
 constexpr std::string_view starters[] = {"nohup", "time", "sudo", "uvx", "env"};
 constexpr std::string_view runners[] = {"uv", "poetry", "pixi"};  // and "run"
-constexpr std::string_view trace_flags[] = {"--dataset-path", "--input-file", "--trace-path",
-                                            "--data"};
 
 std::string_view base_name(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
@@ -64,6 +94,11 @@ class Words {
         return is_next;
     }
     void drop() { at_ += at_ < arguments_.size() ? 1 : 0; }
+    void drop_for(const char* instead) {
+        drop();
+        instead_ = instead;
+    }
+    const char* instead() const { return instead_; }
     std::size_t taken() const { return at_; }
 
   private:
@@ -73,6 +108,7 @@ class Words {
 
     const std::vector<std::string>& arguments_;
     std::size_t at_ = 0;
+    const char* instead_ = "";
 };
 
 void take_starters(Words& words) {
@@ -91,7 +127,8 @@ void take_starters(Words& words) {
 /// A flag of other tools that names the trace: the first word is none then.
 bool names_trace(const std::vector<std::string>& arguments) {
     return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
-        return holds(trace_flags, std::string_view(argument).substr(0, argument.find('=')));
+        const std::string_view typed = std::string_view(argument).substr(0, argument.find('='));
+        return typed == "--data" || is_one_of(trace_flags, typed);
     });
 }
 
@@ -100,14 +137,19 @@ bool names_trace(const std::vector<std::string>& arguments) {
 ForeignTool take_tool(Words& words, const std::vector<std::string>& arguments) {
     const std::string_view name = base_name(words.front());
     for (const Tool& tool : tools) {
-        const bool has_command = !tool.words[0].empty() && words.second() == tool.words[0];
-        if (tool.name == name && (has_command || names_trace(arguments))) {
-            words.drop();
-            for (const std::string_view word : tool.words) {
-                (void)words.take(word);
-            }
-            return tool.tool;
+        const bool has_command =
+            is_one_of(tool.words, words.second()) || is_one_of(tool.others, words.second());
+        if (tool.name != name || (!has_command && !names_trace(arguments))) {
+            continue;
         }
+        words.drop();
+        while (is_one_of(tool.words, words.front())) {  // bounded by the arguments
+            words.drop();
+        }
+        if (is_one_of(tool.others, words.front())) {
+            words.drop_for(tool.instead);
+        }
+        return tool.tool;
     }
     return ForeignTool::none;
 }
@@ -142,11 +184,10 @@ ForeignTool take_script(Words& words) {
     if (!name.ends_with(".py")) {
         return ForeignTool::none;
     }
-    words.drop();
-    return name == kv_cache_tester_script ? ForeignTool::kv_cache_tester
-           : name == vllm_script          ? ForeignTool::vllm
-           : name == sglang_script        ? ForeignTool::sglang
-                                          : ForeignTool::other;
+    const auto* const script = std::find_if(std::begin(scripts), std::end(scripts),
+                                            [name](const Script& one) { return one.name == name; });
+    words.drop_for(script == std::end(scripts) ? "" : script->instead);
+    return script == std::end(scripts) ? ForeignTool::other : script->tool;
 }
 
 /// "python", "python3", "python3.12", and not "python.jsonl".
@@ -221,7 +262,7 @@ ProgramWords find_program_words(const std::vector<std::string>& arguments) {
         tool = tool == ForeignTool::none ? take(words, arguments) : tool;
     }
     return tool == ForeignTool::none ? ProgramWords{count_keys(arguments), tool}
-                                     : ProgramWords{words.taken(), tool};
+                                     : ProgramWords{words.taken(), tool, words.instead()};
 }
 
 }  // namespace driftless

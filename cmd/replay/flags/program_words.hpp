@@ -24,6 +24,7 @@ enum class ForeignTool : std::uint8_t {
 struct ProgramWords {
     std::size_t count = 0;
     ForeignTool tool = ForeignTool::none;
+    const char* instead = "";  ///< not empty: the words are of no replay; what to use
 };
 
 /// How many of the first arguments name another replay tool and its subcommand, with what starts it

@@ -1,7 +1,6 @@
 #include "cmd/replay/flags/spelling.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <span>
 
@@ -16,73 +15,13 @@ namespace driftless {
 
 namespace {
 
-struct Alias {
-    std::string_view typed;
-    std::string_view name;
-};
-/// Names of vllm bench, UCM, AIPerf, GuideLLM, trace-replayer and kv-cache-tester that mean the
-/// same.
-constexpr std::array aliases{
-    Alias{"--base-url", "--url"},
-    Alias{"--backend", "--api"},
-    Alias{"--endpoint-type", "--api"},
-    Alias{"--model-name", "--model"},
-    Alias{"-m", "--model"},
-    Alias{"-u", "--url"},
-    Alias{"--scale-factor", "--speed"},
-    Alias{"--num-prompts", "--limit"},
-    Alias{"--max-requests", "--limit"},
-    Alias{"--request-count", "--limit"},
-    Alias{"--num-requests", "--limit"},
-    Alias{"--data-samples", "--limit"},
-    Alias{"--time-in-secs", "--duration"},
-    Alias{"-t", "--duration"},
-    Alias{"--max-seconds", "--duration"},
-    Alias{"--benchmark-duration", "--duration"},
-    Alias{"--benchmark-grace-period", "--grace"},
-    Alias{"-o", "--out"},
-    Alias{"--output-dir", "--out"},
-    Alias{"--artifact-dir", "--out"},
-    Alias{"--output-artifact-dir", "--out"},
-    Alias{"--target", "--url"},
-    Alias{"--request-type", "--api"},
-    Alias{"--random-seed", "--seed"},
-    Alias{"--isl-block-size", "--block-size"},
-    Alias{"--prompt-input-tokens-block-size", "--block-size"},
-    Alias{"--request-timeout-seconds", "--timeout-total"},
-    Alias{"--request-timeout", "--timeout-total"},
-    Alias{"--run-time", "--duration"},
-    Alias{"--max-delay", "--gap-cap"},
-    Alias{"--inter-turn-delay-cap-seconds", "--gap-cap"},
-    Alias{"--timing-strategy", "--gap"},
-    // Their value alone is an argument of ours: a trace.
-    Alias{"--trace", ""},
-    Alias{"--trace-file", ""},
-    Alias{"--input-file", ""},
-    Alias{"--trace-path", ""},
-    Alias{"--dataset-path", ""},
-};
-
-constexpr const char* time_scale_refusal =
-    "--time-scale: means slower in one tool and faster in another; use --speed X, where 2 is twice "
-    "as fast";
-
-std::string_view own_name(std::string_view typed) {
-    for (const Alias& alias : aliases) {
-        if (alias.typed == typed) {
-            return alias.name;
-        }
-    }
-    return typed;
-}
-
 /// A flag that names the trace, a data set or an earlier run.
 bool names_data(std::string_view typed) {
-    constexpr std::string_view more[] = {"--dataset-name",    "--data",   "--public-dataset",
-                                         "--hf-weka-dataset", "--resume", "--from",
-                                         "--config",          "-f",       "--search-recipe"};
-    return own_name(typed).empty() ||
-           std::find(std::begin(more), std::end(more), typed) != std::end(more);
+    return is_one_of(trace_flags, typed) ||
+           is_one_of(
+               "--dataset-name|--data|--public-dataset|--hf-weka-dataset|--resume|--from|"
+               "--config|-f|--search-recipe",
+               typed);
 }
 
 bool is_goodput_part(std::string_view argument) {
@@ -110,12 +49,16 @@ class Speller {
                 words += " " + masked[i];
             }
             out_.notes.push_back("\"" + words + "\" is ignored: driftless takes the tool's place");
+            out_.refused = *program.instead == '\0' ? "" : "\"" + words + "\": " + program.instead;
         }
     }
 
     Spelled spell() {
         while (at_ < arguments_.size() && out_.refused.empty()) {
             const std::string_view argument = arguments_[at_++];
+            if (argument == "--" && program_ == ForeignTool::aiperf) {
+                out_.refused = "--: what follows it is for GenAI-Perf's Perf Analyzer; remove both";
+            }
             if (argument == "--") {
                 --at_;
                 break;
@@ -194,23 +137,13 @@ class Speller {
             at_ += *of_tool;
             return;
         }
-        if (typed == "--time-scale") {
-            out_.refused = time_scale_refusal;
-            return;
-        }
         const std::string* behind = at_ < arguments_.size() ? &arguments_[at_] : nullptr;
         const auto taken = foreign_.take(typed, has_value ? &value : behind, out_);
         if (taken) {
             at_ += has_value ? 0 : std::min(*taken, arguments_.size() - at_);
             return;
         }
-        const std::string_view name = own_name(typed);
-        if (!name.empty()) {
-            out_.arguments.emplace_back(name);
-        }
-        if (!name.empty() && name != typed) {
-            out_.typed_as.emplace_back(name, typed);
-        }
+        out_.arguments.emplace_back(typed);
         takes_value_ = !has_value;
         if (has_value) {
             out_.arguments.push_back(value);

@@ -79,14 +79,10 @@ constexpr const char* free_length =
     "no output length is given: using --output free, as the tool sends no limit; the server "
     "decides the length";
 
-void refuse(Spelled& out, const std::string& why) {
-    out.refused = out.refused.empty() ? why : out.refused;
-}
-
 std::uint64_t count_of(const std::string& flag, const std::string& text, Spelled& out) {
     const Result<std::uint64_t> count = parse_rows(text);
     if (!count) {
-        refuse(out, flag + " \"" + text + "\" " + count.error().doing);
+        refuse_line(out, flag + " \"" + text + "\" " + count.error().doing);
     }
     return count ? count.value() : 1;
 }
@@ -108,7 +104,7 @@ std::string sglang_law(const std::string& length, const std::string& ratio, Spel
     const Result<std::uint64_t> tokens = parse_count(length);
     const Result<double> part = parse_part(ratio);
     if (!part) {
-        refuse(out, "--random-range-ratio \"" + ratio + "\" " + part.error().doing);
+        refuse_line(out, "--random-range-ratio \"" + ratio + "\" " + part.error().doing);
     }
     if (!tokens || !part || part.value() == 1 || tokens.value() <= 1) {
         return length;
@@ -170,8 +166,9 @@ std::string SyntheticFlags::vllm(Spelled& out) {
             count_of("--prefix-repetition-num-prefixes", get("groups", "10"), out);
         const std::uint64_t each = count_of("--num-prompts", rows, out) / groups;
         if (each == 0) {
-            refuse(out, "--num-prompts " + rows + ": is less than the " + std::to_string(groups) +
-                            " prefixes (--prefix-repetition-num-prefixes); give more");
+            refuse_line(out, "--num-prompts " + rows + ": is less than the " +
+                                 std::to_string(groups) +
+                                 " prefixes (--prefix-repetition-num-prefixes); give more");
         }
         return "prefix --rows " + std::to_string(each * groups) + " --groups " +
                std::to_string(groups) + " --prefix " + get("repeated", "256") + " --suffix " +
@@ -180,7 +177,8 @@ std::string SyntheticFlags::vllm(Spelled& out) {
     }
     const Result<RangeRatio> ratio = parse_range_ratio(get("ratio", "0"));
     if (!ratio) {
-        refuse(out, "--random-range-ratio \"" + get("ratio", "") + "\" " + ratio.error().doing);
+        refuse_line(out,
+                    "--random-range-ratio \"" + get("ratio", "") + "\" " + ratio.error().doing);
         return "";
     }
     const std::string in = vllm_law(get("any in", get("in", "1024")), ratio.value().input);
@@ -196,7 +194,8 @@ std::string SyntheticFlags::vllm(Spelled& out) {
 /// the groups.
 std::string SyntheticFlags::shared_prefix(Spelled& out) {
     if (get("turns", "1") != "1") {
-        refuse(out, "--gsp-num-turns " + get("turns", "") +
+        refuse_line(out,
+                    "--gsp-num-turns " + get("turns", "") +
                         ": turns that wait for answers are not supported here; generate them with "
                         "driftless synth chat");
     }
@@ -262,7 +261,8 @@ std::string SyntheticFlags::aiperf(Spelled& out) {
         const bool sglang = get("style", "vllm") == "sglang";
         const Result<RangeRatio> ratio = parse_range_ratio(sglang ? "0" : get("ratio", ""));
         if (!ratio) {
-            refuse(out, "--random-range-ratio \"" + get("ratio", "") + "\" " + ratio.error().doing);
+            refuse_line(out,
+                        "--random-range-ratio \"" + get("ratio", "") + "\" " + ratio.error().doing);
             return "";
         }
         in = sglang ? sglang_law(in, get("ratio", ""), out) : vllm_law(in, ratio.value().input);
@@ -305,6 +305,12 @@ std::string SyntheticFlags::guidellm(Spelled& out) {
                (low.empty() ? std::to_string(least) : low) + ".." +
                (high.empty() ? std::to_string(middle.value() + reach) : high);
     };
+    if (data.contains("turns")) {
+        refuse_line(
+            out,
+            "--data \"turns\": turns that wait for answers are not supported here; generate them "
+            "with driftless synth chat");
+    }
     const std::string samples = take("samples", "");
     const std::string prefix = take("prefix_tokens", "");
     const std::string groups = take("prefix_count", "1");
@@ -317,14 +323,15 @@ std::string SyntheticFlags::guidellm(Spelled& out) {
         answer = "128";
     }
     if (!data.empty()) {
-        refuse(out, "--data \"" + data.begin()->first +
+        refuse_line(out,
+                    "--data \"" + data.begin()->first +
                         "\": has no counterpart here; driftless synth --help lists the workloads");
     }
     const std::string rows = made_rows(out, samples);
     if (rows.empty()) {
-        refuse(out,
-               "GuideLLM generates prompts without end; end the run with --max-requests N or "
-               "--max-seconds T (--constraint kind=max_duration,..)");
+        refuse_line(out,
+                    "GuideLLM generates prompts without end; end the run with --max-requests N or "
+                    "--max-seconds T (--constraint kind=max_duration,..)");
     }
     return prefix.empty() ? "random --rows " + rows + " --in " + in + " --out-tokens " + answer
                           : "prefix --rows " + rows + " --groups " + groups + " --prefix " +
@@ -354,6 +361,15 @@ void SyntheticFlags::note_unread(Spelled& out) const {
 
 void SyntheticFlags::finish(Spelled& out) {
     if (!out.makes_rows) {
+        if (tool_ == ForeignTool::aiperf && has("sessions")) {
+            add_default(out, "--max-trees", get("sessions", ""));
+            add_note(out,
+                     "--conversation-num is taken as --max-trees: the first session trees of the "
+                     "trace, each once");
+        }
+        if (tool_ == ForeignTool::aiperf && has("out")) {
+            add_default(out, "--default-output", get("out", ""));
+        }
         note_unread(out);
         return;
     }

@@ -128,7 +128,9 @@ int check_bodies(const ReplayOptions& options, const Trace& trace) {
     if (trace.copy_rows > 0) {
         complain(
             "driftless: --replicate: copies must share nothing, but copies of whole bodies or "
-            "recorded requests are equal; replicate a trace of lengths and block ids");
+            "recorded requests are equal; replicate a trace of lengths and block ids, or ask for "
+            "at most the %u rows of this one (--limit %u)",
+            trace.copy_rows, trace.copy_rows);
         return exit_usage;
     }
     if (options.server.verify_prompts > 0) {

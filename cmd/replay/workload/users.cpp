@@ -57,7 +57,9 @@ int check_users(const UserRules& rules, bool is_bound, std::uint32_t trees, cons
     if (rules.recycle && (trace.recorded || !trace.body_ends.empty())) {
         complain(
             "driftless: --recycle: the trace has whole requests, which are sent unchanged, so a "
-            "second pass would find the first in the cache; remove the flag");
+            "second pass would find the first in the cache; remove the flag, or, where another "
+            "tool's time brought it, end the run by its rows: --limit %zu",
+            plan.rows.size());
         return exit_input;
     }
     return check_memory(rules, trees, plan);

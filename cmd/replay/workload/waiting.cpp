@@ -58,15 +58,18 @@ Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed, const UserRules& 
 // Of users that begin the trace anew, once through it.
 Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const UserRules& users,
                    const GapFigures& gaps) {
-    const WaitFigures figures = waits_of(trace, plan, speed);
+    WaitFigures figures = waits_of(trace, plan, speed);
     if (users.users == 0) {
         return {figures, gaps, answered_in(trace, plan, speed, token_ns_estimated)};
     }
     UserRules all = users;
     all.users_first = 0;  // as if all of them began at once
-    Plan rehearsed = rehearse(trace, plan, Schedule(trace, plan, speed, all), token_ns_estimated,
-                              std::max(plan.rows.size(), 2 * std::size_t{users.users}));
-    return {figures, gaps, std::move(rehearsed)};
+    const auto rehearsed = [&](std::int64_t token_ns) {
+        return rehearse(trace, plan, Schedule(trace, plan, speed, all), token_ns,
+                        std::max(plan.rows.size(), 2 * std::size_t{users.users}));
+    };
+    figures.least_ns = rehearsed(0).last_due_ns;  // their trees begin whenever they were recorded
+    return {figures, gaps, rehearsed(token_ns_estimated)};
 }
 
 std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan,

@@ -13,7 +13,8 @@ constexpr const char* metrics_by_url =
     "/metrics of each --url is read automatically; add other pages with --metrics URL";
 constexpr const char* by_header =
     "routers get session ids in headers, not in bodies; use --session-headers agentx";
-constexpr const char* not_cut = "prompts are never truncated; remove it";
+constexpr const char* not_cut =
+    "lengths stay as recorded; --max-context N leaves out trees that have a longer request";
 constexpr const char* no_other_warm_up =
     "the warm-up has a fixed number of requests; use --warmup-requests-per-lane N";
 
@@ -21,7 +22,7 @@ constexpr ToolFlag flags[] = {
     {"--scenario", Values::one, Becomes::together},
     {"--unsafe-override", Values::none, Becomes::nothing,
      "rules are only reported; --require-rules enforces them"},
-    {"--concurrency", Values::one, Becomes::together},
+    {"--concurrency|--session-concurrency", Values::one, Becomes::together},
     {"--concurrency-ramp-duration", Values::one, Becomes::flag, "--user-ramp"},
     {"--request-rate", Values::one, Becomes::together},
     {"--request-rate-mode", Values::one, Becomes::together},
@@ -35,7 +36,7 @@ constexpr ToolFlag flags[] = {
     {"--public-dataset", Values::one, Becomes::together},
     {"--hf-weka-dataset", Values::one, Becomes::together},
     {"--max-context-length", Values::one, Becomes::flag, "--max-context"},
-    {"--num-dataset-entries|--num-prompts", Values::one, Becomes::together},
+    {"--num-dataset-entries|--num-prompts|--num-payloads", Values::one, Becomes::together},
     {"--trajectory-start-min-ratio", Values::one, Becomes::together},
     {"--trajectory-start-max-ratio", Values::one, Becomes::together},
     {"--warmup-requests-per-lane", Values::one, Becomes::flag, "--warmup-requests"},
@@ -104,17 +105,32 @@ std::string repository_of(const std::string& dataset) {
 
 /// A name of a data set is not a file: it is only believed beside one.
 void finish_dataset(const KeptFlags& kept, Spelled& out) {
-    const bool by_flag = kept.has("--public-dataset");
+    const bool by_flag = !kept.has("--hf-weka-dataset");
     const std::string flag = by_flag ? "--public-dataset" : "--hf-weka-dataset";
     const std::string name = kept.get(flag);
     if (name.empty()) {
         return;
     }
     add_note(out, flag + " " + name + " is assumed to apply to the given trace");
-    out.trace_missing =
-        flag + " " + name +
-        ": driftless downloads nothing; fetch it (huggingface-cli download --repo-type dataset " +
-        repository_of(name) + " --local-dir traces), then add --input-file traces";
+    const std::string repository = repository_of(name);
+    const bool known = repository.find('/') != repository.npos;
+    out.trace_missing = flag + " " + name + ": driftless downloads nothing; fetch it" +
+                        (known ? " (huggingface-cli download --repo-type dataset " + repository +
+                                     " --local-dir traces), then add --input-file traces"
+                               : ", then add --input-file FILE");
+}
+
+/// `--input-file payload:FILE` of GenAI-Perf is a trace; `synthetic:` is none.
+void finish_input_file(Spelled& out) {
+    constexpr std::string_view payload = "payload:";
+    for (std::string& one : out.arguments) {
+        if (one.starts_with(payload)) {
+            one.erase(0, payload.size());
+        } else if (one.starts_with("synthetic:")) {
+            refuse_line(
+                out, "--input-file " + one + ": embeddings and rankings are not sent; remove it");
+        }
+    }
 }
 
 /// `ignore_eos:true`, several of them, or a JSON object.
@@ -203,9 +219,7 @@ void finish_rate(const KeptFlags& kept, Spelled& out) {
 
 /// Formats whose rows have no sessions that could be live.
 bool is_single_turn(const Spelled& out) {
-    const auto format = std::find(out.arguments.begin(), out.arguments.end(), "--format");
-    return format != out.arguments.end() && format + 1 != out.arguments.end() &&
-           (format[1] == "burstgpt" || format[1] == "azure");
+    return is_one_of("burstgpt|azure", argument_of(out, "--format"));
 }
 
 /// A number of sessions, or rows, that are live; beside a schedule or a rate, a cap.
@@ -217,6 +231,13 @@ void finish_load(const KeptFlags& kept, Spelled& out) {
     const std::string users = kept.get("--concurrency", "1");
     const char* const loop = is_single_turn(out) || out.makes_rows ? "--concurrency" : "--users";
     finish_rate(kept, out);
+    if (is_one_of("mooncake-delta|qwen|burstgpt", argument_of(out, "--format")) &&
+        !kept.has("--fixed-schedule") && !kept.has("--no-fixed-schedule") &&
+        (kept.has("--request-rate") || kept.has("--concurrency"))) {
+        add_note(out,
+                 "AIPerf follows the timestamps of such a trace unless --no-fixed-schedule is "
+                 "given; here the load is that of the flags, and --fixed-schedule follows them");
+    }
     if (kept.has("--fixed-schedule")) {
         add_note(out,
                  "--fixed-schedule is ignored: requests always follow the recorded schedule, "
@@ -363,6 +384,10 @@ void finish_requests(const KeptFlags& kept, Spelled& out) {
 }
 
 void finish(const KeptFlags& kept, Spelled& out) {
+    if (std::count(out.arguments.begin(), out.arguments.end(), "--model") > 1) {
+        refuse_line(out, std::string("--model is given 2 times: ") + no_adapters);
+    }
+    finish_input_file(out);
     finish_requests(kept, out);
     finish_entries(kept, out);
     finish_goodput(kept.get("--goodput"), out);

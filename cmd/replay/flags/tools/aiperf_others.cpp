@@ -6,12 +6,8 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* in_the_folder = "records and summary are always in the run's folder";
 constexpr const char* text_only = "prompts are text: images, audio and video are not sent";
 constexpr const char* unused_media = "there are none: prompts are text";
-constexpr const char* by_event =
-    "start the server's profiler with an event: --event \"+0s post URL/start_profile\"";
-constexpr const char* no_warm_up = "no warm-up requests are sent; the summary covers every row";
 constexpr const char* one_run =
     "one run has one load; driftless find searches for a limit, driftless sweep runs several loads";
 constexpr const char* no_repeats = "a run is not repeated; driftless sweep repeats it";
@@ -29,7 +25,9 @@ constexpr const char* by_count =
     "a run ends with its rows or at a time; use --request-count N or --benchmark-duration T";
 
 constexpr ToolFlag flags[] = {
-    {"--model-names", Values::one, Becomes::flag, "--model"},
+    {"--model-names|--model|-m", Values::many, Becomes::flag, "--model"},
+    {"--url|--urls|-u", Values::many, Becomes::flag, "--url"},
+    {"--service-kind", Values::one, Becomes::nothing, "--endpoint-type sets the API"},
     {"--model-selection-strategy", Values::one, Becomes::nothing, "a run has one model"},
     {"--custom-endpoint", Values::one, Becomes::flag, "--endpoint"},
     {"--url-strategy", Values::one, Becomes::refused, "use --balance turn or session",
@@ -74,9 +72,11 @@ constexpr ToolFlag flags[] = {
     {"--conversation-turn-stddev|--session-turns-stddev", Values::one, Becomes::refused,
      by_conversations, "0|0.0"},
     {"--conversation-turn-delay-mean|--session-turn-delay-mean|--conversation-turn-delay-stddev|"
-     "--session-turn-delay-stddev|--conversation-turn-delay-ratio|--session-delay-ratio",
+     "--session-turn-delay-stddev",
      Values::one, Becomes::nothing, "synthetic rows have one turn"},
-    {"--session-concurrency", Values::one, Becomes::flag, "--users"},
+    {"--conversation-turn-delay-ratio|--session-delay-ratio", Values::one, Becomes::refused,
+     "gaps keep their recorded lengths; --gap-cap T limits them, --speed X divides all times",
+     "1|1.0"},
     {"--max-idle-gap-cap-seconds", Values::one, Becomes::refused,
      "--gap-cap T limits the gaps of sessions, --system-idle-cap T those of --users"},
     {"--replay-speedup", Values::one, Becomes::flag, "--speed"},

@@ -3,7 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "cmd/replay/flags/foreign_flags.hpp"
 #include "cmd/replay/flags/foreign_values.hpp"
 #include "cmd/replay/flags/tools/tool_flags.hpp"
 
@@ -11,7 +10,6 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* in_the_folder = "records and summary are always in the run's folder";
 constexpr const char* by_the_engine = "the engine thread builds prompts ahead of time";
 constexpr const char* every_row =
     "the figures cover every row; use the instants in the records to leave some out";

@@ -83,10 +83,8 @@ constexpr ToolFlag flags[] = {
     {"--debug-trace", Values::none, Becomes::together},
     {"--warmup-enabled", Values::none, Becomes::nothing,
      "the warm-up always sends what a start inside a trace needs"},
-    {"--metrics-output-prefix", Values::one, Becomes::nothing,
-     "records and summary are always in the run's folder"},
+    {"--metrics-output-prefix", Values::one, Becomes::nothing, in_the_folder},
     {"--no-max-tokens", Values::none, Becomes::together},
-    {"--ignore-eos", Values::none, Becomes::nothing, "the default, --output exact, sends it"},
     {"--enable-request-rate-limiting", Values::none, Becomes::refused,
      "users are not held back by TTFT here; remove it"},
 };

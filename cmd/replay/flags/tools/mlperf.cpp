@@ -96,7 +96,8 @@ constexpr const char* by_the_engine = "the engine manages connections by its own
 constexpr KnownSetting settings[] = {
     {"name", Setting::quiet},
     {"version", Setting::quiet},
-    {"type", Setting::one_of, "online"},
+    {"type", Setting::quiet},
+    {"timeout", Setting::noted, "a run ends with its rows, or at max_duration_ms"},
     {"report_dir", Setting::flag, "--out"},
     {"model_params.name", Setting::flag, "--model"},
     {"model_params.tokenizer_name", Setting::noted,
@@ -106,6 +107,7 @@ constexpr KnownSetting settings[] = {
     {"model_params.top_k", Setting::member, "top_k"},
     {"model_params.repetition_penalty", Setting::member, "repetition_penalty"},
     {"model_params.presence_penalty", Setting::member, "presence_penalty"},
+    {"model_params.seed", Setting::member, "seed"},
     {"model_params.max_new_tokens", Setting::noted,
      "answers end at the recorded lengths at the latest (--output cap)"},
     {"model_params.streaming", Setting::one_of, "on|auto|true"},
@@ -114,6 +116,7 @@ constexpr KnownSetting settings[] = {
     {"datasets[].path", Setting::trace},
     {"datasets[].parser", Setting::noted, "the format is detected from its keys"},
     {"datasets[].accuracy_config.eval_method", Setting::noted, "driftless does not judge answers"},
+    {"datasets[].accuracy_config.num_repeats", Setting::noted, "driftless does not judge answers"},
     {"datasets[].agentic_inference.turn_timeout_s", Setting::flag, "--timeout-total"},
     {"datasets[].agentic_inference.enable_salt", Setting::noted,
      "recorded requests are sent unchanged, as --rules requires"},
@@ -127,18 +130,23 @@ constexpr KnownSetting settings[] = {
     {"settings.runtime.max_issue_duration_ms", Setting::ms, "--for"},
     {"settings.runtime.scheduler_random_seed", Setting::flag, "--seed"},
     {"settings.runtime.dataloader_random_seed", Setting::noted, "there is one seed for everything"},
-    {"settings.load_pattern.type", Setting::one_of, "agentic_inference"},
+    {"settings.load_pattern.type", Setting::quiet},
     {"settings.load_pattern.target_concurrency", Setting::flag, "--users"},
     {"settings.client.warmup_connections", Setting::noted, by_the_engine},
     {"settings.client.max_idle_time", Setting::noted, by_the_engine},
+    {"settings.client.max_connections", Setting::noted, by_the_engine},
     {"settings.client.num_workers", Setting::noted, "one thread sends everything"},
     {"settings.drain.performance_timeout_s", Setting::by_hand},
     {"settings.warmup.enabled", Setting::one_of, "false"},
     {"settings.early_stopping.enabled", Setting::noted, "a run's length is set by flags"},
     {"endpoint_config.endpoints[]", Setting::flag, "--url"},
     {"endpoint_config.api_type", Setting::one_of, "openai"},
+    {"endpoint_config.api_key", Setting::flag, "--api-key"},
 };
 constexpr std::string_view template_arguments = "model_params.chat_template_kwargs.";
+constexpr const char* only_agents =
+    " is not translated, only online runs of agentic_inference; use driftless replay DATASET --url "
+    "URL with --rate inf (offline), --rate QPS (poisson) or --concurrency N";
 
 /// Reads one file; collects what several of its values say together.
 class Config {
@@ -147,6 +155,12 @@ class Config {
         : file_(std::move(file)), leaves_(leaves), out_(out) {}
 
     void translate() {
+        const std::string type = value_at(leaves_, "type");
+        const std::string pattern = value_at(leaves_, "settings.load_pattern.type");
+        if (type != "online" || pattern != "agentic_inference") {
+            refuse_line(out_, file_ + ": type " + type + " with load pattern \"" + pattern + "\"" +
+                                  only_agents);
+        }
         for (const Leaf& leaf : leaves_) {
             is_of_other_set(leaves_, leaf.path) ? note(leaf, "driftless does not judge answers")
                                                 : take(leaf);

@@ -8,13 +8,6 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* in_the_folder = "records and summary are always in the run's folder";
-constexpr const char* other_set = "it belongs to a data set that driftless does not support";
-constexpr const char* by_event =
-    "start the server's profiler with an event: --event \"+0s post URL/start_profile\"";
-constexpr const char* no_adapters =
-    "each request would name one of several adapters; give one with --model NAME, or one per row "
-    "with --model \"{kept.COLUMN}\"";
 constexpr const char* one_thread = "one thread sends, and its lateness is in every record";
 
 constexpr ToolFlag flags[] = {
@@ -61,8 +54,7 @@ constexpr ToolFlag flags[] = {
     {"--flush-cache", Values::none, Becomes::flag, "--reset-cache"},
     {"--flush-cache-timeout", Values::one, Becomes::nothing,
      "use --reset-cache, which also checks that the cache is empty"},
-    {"--warmup-requests", Values::one, Becomes::nothing,
-     "no warm-up requests are sent; the summary covers every row"},
+    {"--warmup-requests", Values::one, Becomes::nothing, no_warm_up},
     {"--tokenize-prompt", Values::none, Becomes::together},
     {"--gsp-send-routing-key", Values::none, Becomes::refused,
      "synthetic rows have no key; --session-headers agentx sends session ids to routers"},
@@ -146,22 +138,12 @@ void finish_body(const KeptFlags& kept, Spelled& out) {
 void finish(const KeptFlags& kept, Spelled& out) {
     finish_server(out);
     finish_body(kept, out);
-    add_headers(out, kept.get("--header"));
-    finish_tokenizer(kept, out);
+    finish_serving(kept, out);
     if (kept.has("--apply-chat-template")) {
         add_note(out, argument_of(out, "--api").ends_with("chat")
                           ? "--apply-chat-template is ignored: the server applies its template"
                           : "--apply-chat-template is ignored: prompts are words without a "
                             "template; --backend sglang-oai-chat has the server apply its own");
-    }
-    if (kept.has("--served-model-name")) {
-        set_argument(out, "--model", kept.get("--served-model-name"));
-    }
-    if (out.makes_rows) {
-        note_unused(kept, {"--sharegpt-output-len"}, "synthetic answers have a length of their own",
-                    out);
-    } else if (kept.has("--sharegpt-output-len")) {
-        add_default(out, "--default-output", kept.get("--sharegpt-output-len"));
     }
     if (kept.has("--disable-ignore-eos")) {
         add_default(out, "--output", "cap");

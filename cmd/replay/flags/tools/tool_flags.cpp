@@ -12,18 +12,6 @@ namespace driftless {
 
 namespace {
 
-/// Whether one of a list, separated by '|', is the text.
-bool is_one_of(std::string_view list, std::string_view value) {
-    while (!list.empty()) {
-        const std::string_view one = list.substr(0, list.find('|'));
-        if (one == value) {
-            return true;
-        }
-        list.remove_prefix(std::min(one.size() + 1, list.size()));
-    }
-    return false;
-}
-
 /// A number may be negative; a flag begins with a letter behind its dashes.
 bool is_flag(std::string_view argument) {
     return argument.size() > 1 && argument.front() == '-' &&
@@ -41,7 +29,41 @@ bool is_path(std::string_view text) {
            text.ends_with(".json") || text.ends_with(".tiktoken") || text.ends_with(".model");
 }
 
+/// `text` is the flag of ours, perhaps with its value behind a space.
+void add_renamed(const ToolFlag& flag, std::string_view typed, std::string_view value,
+                 Spelled& out) {
+    const std::string_view ours = flag.text;
+    const std::size_t space = ours.find(' ');
+    const std::string name(ours.substr(0, space));
+    if (!name.empty()) {
+        out.typed_as.emplace_back(name, typed);
+    }
+    do {  // each turn takes a value off
+        const std::size_t end =
+            flag.values == Values::many ? value.find_first_of(" ,") : value.npos;
+        if (!name.empty()) {
+            out.arguments.push_back(name);
+        }
+        if (space != ours.npos || flag.values != Values::none) {
+            out.arguments.emplace_back(space != ours.npos ? ours.substr(space + 1)
+                                                          : value.substr(0, end));
+        }
+        value = end == value.npos ? "" : value.substr(end + 1);
+    } while (!value.empty());
+}
+
 }  // namespace
+
+bool is_one_of(std::string_view list, std::string_view value) {
+    while (!list.empty()) {
+        const std::string_view one = list.substr(0, list.find('|'));
+        if (one == value) {
+            return true;
+        }
+        list.remove_prefix(std::min(one.size() + 1, list.size()));
+    }
+    return false;
+}
 
 const ToolTable* table_of(ForeignTool tool) {
     switch (tool) {
@@ -65,7 +87,8 @@ const ToolTable* table_of(ForeignTool tool) {
 }
 
 const ToolFlag* ToolFlags::find(std::string_view typed) const {
-    for (const std::span<const ToolFlag> flags : {table_->flags, table_->others}) {
+    const ToolTable own = table_ == nullptr ? ToolTable{} : *table_;
+    for (const std::span<const ToolFlag> flags : {own.flags, own.others, common_flags()}) {
         for (const ToolFlag& one : flags) {
             if (is_one_of(one.typed, typed)) {
                 return &one;
@@ -77,9 +100,6 @@ const ToolFlag* ToolFlags::find(std::string_view typed) const {
 
 std::optional<std::size_t> ToolFlags::take(std::string_view typed, const std::string* value,
                                            std::span<const std::string> behind, Spelled& out) {
-    if (table_ == nullptr) {
-        return std::nullopt;
-    }
     const ToolFlag* const flag = find(typed);
     if (flag == nullptr) {
         return std::nullopt;
@@ -111,13 +131,7 @@ void ToolFlags::apply(const ToolFlag& flag, std::string_view typed, std::string_
         std::string(typed) + (value.empty() ? "" : " " + mask_value(typed, value));
     switch (flag.becomes) {
         case Becomes::flag:
-            if (*flag.text != '\0') {
-                out.arguments.emplace_back(flag.text);
-                out.typed_as.emplace_back(flag.text, typed);
-            }
-            if (flag.values != Values::none) {
-                out.arguments.emplace_back(value);
-            }
+            add_renamed(flag, typed, value, out);
             return;
         case Becomes::nothing:
             add_note(out, shown + " is ignored: " + flag.text);
@@ -130,7 +144,7 @@ void ToolFlags::apply(const ToolFlag& flag, std::string_view typed, std::string_
             }
             return;
         case Becomes::together:
-            kept_.keep(flag.typed.substr(0, flag.typed.find('|')), value);
+            kept_.keep(flag.typed.substr(0, flag.typed.find('|')), value, flag.values);
             return;
     }
 }
@@ -278,6 +292,21 @@ void finish_tokenizer(const KeptFlags& kept, Spelled& out) {
         add_note(out, "--tokenizer " + name +
                           " is ignored: words of one token each need no tokenizer; --tokenizer "
                           "FILE takes the model's own");
+    }
+}
+
+void finish_serving(const KeptFlags& kept, Spelled& out) {
+    add_headers(out, kept.get("--header"));
+    finish_tokenizer(kept, out);
+    if (kept.has("--served-model-name")) {
+        set_argument(out, "--model", kept.get("--served-model-name"));
+    }
+    const std::string length = kept.get("--custom-output-len", kept.get("--sharegpt-output-len"));
+    if (out.makes_rows) {
+        note_unused(kept, {"--custom-output-len", "--sharegpt-output-len"},
+                    "synthetic answers have a length of their own", out);
+    } else if (!length.empty()) {
+        add_default(out, "--default-output", length);
     }
 }
 

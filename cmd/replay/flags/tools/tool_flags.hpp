@@ -22,7 +22,8 @@ namespace driftless {
 enum class Values : std::uint8_t { none, one, many };
 
 enum class Becomes : std::uint8_t {
-    flag,      ///< ours of the name `text`, with the same value; empty: the value alone (a trace)
+    flag,      ///< ours of the name `text`, with the same value (of `many`: once for each) or,
+               ///< behind a space, one of its own; empty: the value alone (a trace)
     nothing,   ///< a note says why: `text`
     refused,   ///< `text` says why and what to do, unless the value is one of `neutral`
     together,  ///< kept for the tool's `finish`
@@ -40,7 +41,12 @@ struct ToolFlag {
 /// What was kept, by the first of a flag's names. The value of a flag without one is empty.
 class KeptFlags {
   public:
-    void keep(std::string_view name, std::string_view value) { values_[name] = value; }
+    /// Of `many`, values that are given at several places are one list.
+    void keep(std::string_view name, std::string_view value, Values values) {
+        std::string& kept = values_[name];
+        kept = values == Values::many && !kept.empty() ? kept + " " : "";
+        kept += value;
+    }
     bool has(std::string_view typed) const { return values_.contains(typed); }
     /// `standard` where it was not given.
     std::string get(std::string_view typed, std::string_view standard = "") const {
@@ -64,10 +70,32 @@ const ToolTable& sglang_table();
 const ToolTable& guidellm_table();
 /// Flags of `aiperf profile` and `genai-perf profile` that say nothing of a closed loop.
 std::span<const ToolFlag> aiperf_other_flags();
+/// Of any tool, unless its own table has them.
+std::span<const ToolFlag> common_flags();
 /// Its flags name a file, which is read when all of them are known.
 const ToolTable& mlperf_table();
-/// nullptr: its flags are those of the common tables.
+/// nullptr: its flags are the common ones.
 const ToolTable* table_of(ForeignTool tool);
+
+// Reasons that several tables give.
+
+inline constexpr const char* in_the_folder = "records and summary are always in the run's folder";
+inline constexpr const char* other_set = "it belongs to a data set that driftless does not support";
+inline constexpr const char* by_event =
+    "start the server's profiler with an event: --event \"+0s post URL/start_profile\"";
+inline constexpr const char* no_warm_up =
+    "no warm-up requests are sent; the summary covers every row";
+inline constexpr const char* no_adapters =
+    "each request would name one of several adapters; give one with --model NAME, or one per row "
+    "with --model \"{kept.COLUMN}\"";
+inline constexpr const char* recorded_schedule_reason =
+    "requests always follow the recorded schedule, from its first row";
+inline constexpr const char* no_saturation =
+    "saturation is not detected; end a run with --stop-when \"ttft:p99 > 10s for 30s\"";
+
+/// Their value is a trace.
+inline constexpr std::string_view trace_flags =
+    "--trace|--trace-file|--input-file|--trace-path|--dataset-path";
 
 class ToolFlags {
   public:
@@ -94,6 +122,8 @@ void add_flag(Spelled& out, std::string_view flag, std::string_view value);
 /// Unless our flag of that name was given beside the tool's own.
 void add_default(Spelled& out, std::string_view flag, std::string_view value);
 void add_note(Spelled& out, std::string note);
+/// Whether one of a list, separated by '|', is the text.
+bool is_one_of(std::string_view list, std::string_view value);
 /// The first refusal stays.
 void refuse_line(Spelled& out, std::string why);
 bool has_argument(const Spelled& out, std::string_view flag);
@@ -118,5 +148,7 @@ void add_default_server(Spelled& out, std::string_view port);
 bool is_positive(std::string_view text);
 /// A path of a tokenizer on this host becomes `--tokenizer`; a name on a hub is only noted.
 void finish_tokenizer(const KeptFlags& kept, Spelled& out);
+/// Of vllm bench serve and of SGLang's, which was made of it: headers, names, lengths of answers.
+void finish_serving(const KeptFlags& kept, Spelled& out);
 
 }  // namespace driftless

@@ -6,14 +6,8 @@ namespace driftless {
 
 namespace {
 
-constexpr const char* in_the_folder = "records and summary are always in the run's folder";
 constexpr const char* no_plots =
     "no plots are made here; driftless report RUN writes tables and charts";
-constexpr const char* other_set = "it belongs to a data set that driftless does not support";
-constexpr const char* no_warm_up = "no warm-up requests are sent; the summary covers every row";
-constexpr const char* no_adapters =
-    "each request would name one of several adapters; give one with --model NAME, or one per row "
-    "with --model \"{kept.COLUMN}\"";
 
 constexpr ToolFlag flags[] = {
     {"--label", Values::one, Becomes::together},
@@ -31,12 +25,12 @@ constexpr ToolFlag flags[] = {
      "and answers of one token",
      "0|0.0"},
     {"--num-warmups", Values::one, Becomes::nothing, no_warm_up},
-    {"--profile", Values::none, Becomes::nothing,
-     "start the server's profiler with an event: --event \"+0s post URL/start_profile\""},
+    {"--profile", Values::none, Becomes::nothing, by_event},
     {"--metadata", Values::many, Becomes::together},
     {"--self-timed", Values::none, Becomes::nothing, "rows are sent at their recorded instants"},
     {"--no-self-timed", Values::none, Becomes::together},
-    {"--request-id-prefix", Values::one, Becomes::nothing, "requests carry no ids"},
+    {"--request-id-prefix", Values::one, Becomes::nothing,
+     "each X-Request-Id is a UUID; --header \"X-Request-Id: NAME-{row}\" sends another"},
     {"--top-p", Values::one, Becomes::together},
     {"--top-k", Values::one, Becomes::together},
     {"--min-p", Values::one, Becomes::together},
@@ -53,8 +47,6 @@ constexpr ToolFlag flags[] = {
      "'{\"chat_template_kwargs\": ..}'"},
     {"--plot-timeline|--plot-dataset-stats", Values::none, Becomes::nothing, no_plots},
     {"--timeline-itl-thresholds", Values::one, Becomes::nothing, no_plots},
-    {"--save-result|--save-detailed|--append-result", Values::none, Becomes::nothing,
-     in_the_folder},
     {"--no-stream", Values::none, Becomes::nothing,
      "it applies to downloads of data sets, and driftless downloads nothing"},
     {"--no-oversample", Values::none, Becomes::together},
@@ -150,18 +142,7 @@ void finish(const KeptFlags& kept, Spelled& out) {
     finish_body(kept, out);
     finish_timed_trace(kept, out);
     finish_labels(kept, out);
-    add_headers(out, kept.get("--header"));
-    finish_tokenizer(kept, out);
-    if (kept.has("--served-model-name")) {
-        set_argument(out, "--model", kept.get("--served-model-name"));
-    }
-    if (out.makes_rows) {
-        note_unused(kept, {"--custom-output-len", "--sharegpt-output-len"},
-                    "synthetic answers have a length of their own", out);
-    } else if (kept.has("--custom-output-len") || kept.has("--sharegpt-output-len")) {
-        add_default(out, "--default-output",
-                    kept.get("--custom-output-len", kept.get("--sharegpt-output-len")));
-    }
+    finish_serving(kept, out);
     add_default(out, "--api", "openai-completions");
     add_default_server(out, "8000");
 }

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <sstream>
+
 #include "cmd/replay/flags/options.hpp"
 #include "tests/unit/cmd/replay/flags/spelled.hpp"
 
@@ -11,7 +14,7 @@ namespace {
 
 bool notes(const Spelled& spelled, const char* flag) {
     for (const std::string& note : spelled.notes) {
-        if (note.starts_with(std::string(flag) + " is ignored: ")) {
+        if (note.starts_with(flag) && note.find(" is ignored: ") != note.npos) {
             return true;
         }
     }
@@ -342,13 +345,112 @@ TEST(Foreign, VllmBench) {
 // What would change the load, and what cannot be fetched, is refused and not ignored.
 TEST(Foreign, GuidellmWhatHasNoCounterpart) {
     for (const char* data :
-         {"kind=mooncake,source.kind=huggingface,source.source=a/b", "kind=weka,max_wait=30",
+         {"kind=mooncake,source.kind=huggingface,source.source=a/b",
+          "kind=mooncake,path=t,min_concurrent_sessions=3",
           "kind=weka,path=t,conversation_id_column=x", "kind=huggingface,source=a/b"}) {
         EXPECT_NE(refusal({"--data", data}), "") << data;
     }
     EXPECT_NE(refusal({"--constraint", "kind=min_requests,count=3"}), "");
     EXPECT_NE(refusal({"--backend", "kind=vllm_python"}), "");
     EXPECT_NE(refusal({"--data"}), "");
+}
+
+Words words_of(const std::string& line) {
+    std::istringstream text(line);
+    return {std::istream_iterator<std::string>(text), {}};
+}
+
+/// A line of a tool's own pages, and our arguments, or a part of the refusal.
+struct DocumentedLine {
+    const char* line;
+    const char* becomes;
+};
+
+// Guides of GuideLLM (0.7.3, main of 2026-08), tutorials of AIPerf and GenAI-Perf, vLLM's
+// docs/benchmarking/cli.md: what was unknown, or was taken for a trace.
+TEST(Foreign, DocumentedLines) {
+    constexpr DocumentedLine lines[] = {
+        {"guidellm run --target h:1 --data kind=trace_minimal,path=t --profile kind=replay",
+         "--url h:1 t --map time=timestamp,in=input_length,out=output_length --time-unit s"},
+        {"guidellm run --target h:1 --data kind=weka,path=t,max_wait=30 --profile kind=replay "
+         "--sessions closed",
+         "--url h:1 t --gap-cap 30 --sessions closed --format weka"},
+        {"guidellm run --target h:1 --data kind=json_file,path=t,load_kwargs.split=train --profile "
+         "kind=synchronous",
+         "--url h:1 t --concurrency 1"},
+        {"guidellm run --target h:1 --data kind=huggingface,source=t.jsonl --profile "
+         "kind=poisson,rate=16 "
+         "--seed kind=static,value=42",
+         "--url h:1 t.jsonl --seed 42 --rate 16"},
+        {"guidellm run --backend "
+         "kind=openai_http,target=https://h:1,verify=false,timeout_connect=5,"
+         "validate_backend=false --data kind=json_file,path=t --profile kind=replay",
+         "--url https://h:1 --insecure --timeout-connect 5 t"},
+        {"aiperf profile -u h:1 --input-file t --custom-dataset-type single_turn --osl 200 "
+         "--concurrency 2",
+         "--url h:1 t --users ..2 --default-output 200"},
+        {"aiperf profile -m m --url h:1 h:2 --input-file t --num-conversations 8 "
+         "--session-concurrency 4",
+         "--model m --url h:1 --url h:2 t --users ..4 --max-trees 8"},
+        {"aiperf profile --urls h:1,h:2 --input-file t --custom-dataset-type mooncake_trace "
+         "--no-open-loop-replay",
+         "--url h:1 --url h:2 t --format mooncake-delta --sessions closed"},
+        {"aiperf profile -u h:1 --input-file t --extra-inputs a:1 --extra-inputs b:2 c:3",
+         "--url h:1 t --extra-body {\"a\":1,\"b\":2,\"c\":3}"},
+        {"genai-perf profile -u h:1 --service-kind openai --input-file payload:t.jsonl",
+         "--url h:1 t.jsonl"},
+        {"vllm bench serve --host h --dataset-name burstgpt --dataset-path t --num-prompts 10",
+         "--host h --format burstgpt t --limit 10 --api openai-completions --rate inf --replicate "
+         "rows:10"},
+    };
+    for (const auto& [line, becomes] : lines) {
+        EXPECT_EQ(spelled(words_of(line)), words_of(becomes)) << line;
+    }
+}
+
+// One sentence names what cannot be translated, and the way that works.
+TEST(Foreign, DocumentedLinesRefused) {
+    constexpr DocumentedLine lines[] = {
+        {"guidellm run --config chat", "scenario files are not read"},
+        {"guidellm run --profile kind=sweep,sweep_size=10", "--profile \"sweep\": has no counter"},
+        {"guidellm benchmark from-file b.json", "driftless report RUN reads runs"},
+        {"guidellm run --backend kind=vllm_python,model=m", "start vllm serve and use kind=openai"},
+        {"guidellm run --data kind=synthetic_text,prompt_tokens=9,turns=3 --profile kind=replay",
+         "driftless synth chat"},
+        {"guidellm run --data kind=synthetic_image,width=1280,height=720", "images and video"},
+        {"guidellm run --data kind=otel,path=t", "driftless convert --from-logs"},
+        {"aiperf profile -m a b", "give one with --model NAME, or one per row"},
+        {"aiperf profile --model a --model b", "give one with --model NAME, or one per row"},
+        {"aiperf profile --input-file t --custom-dataset-type random_pool", "use single_turn"},
+        {"aiperf profile --input-file t --session-delay-ratio 0.5", "--gap-cap T limits them"},
+        {"aiperf analyze-trace t.jsonl", "driftless inspect FILE describes a trace"},
+        {"genai-perf profile --input-file synthetic:queries", "rankings are not sent"},
+        {"genai-perf profile -m m -- --max-threads=256", "Perf Analyzer"},
+        {"vllm bench throughput --model m", "only bench serve is translated"},
+        {"python benchmark_serving_multi_turn.py --num-clients 2", "driftless replay FILE --users"},
+        {"uv run inference-endpoint -v benchmark offline --endpoints h", "--rate inf (offline)"},
+        {"evalscope perf --parallel 4 --url h", "\"evalscope perf\": is not translated; use"},
+        {"inference-perf --config_file c.yml", "--rate R or --concurrency N"},
+        {"inference-endpoint probe --endpoints h", "only benchmark from-config is translated"},
+    };
+    for (const auto& [line, part] : lines) {
+        const std::string why = refusal(words_of(line));
+        EXPECT_NE(why.find(part), why.npos) << line << ": " << why;
+    }
+}
+
+// A data set's name is not a file: the way to get it is that of the name.
+TEST(Foreign, DataSetsAreFetched) {
+    constexpr DocumentedLine lines[] = {
+        {"aiperf profile --public-dataset weka_hf --hf-weka-dataset a/b",
+         "--repo-type dataset a/b"},
+        {"aiperf profile --public-dataset sharegpt", "fetch it, then add --input-file FILE"},
+        {"python3 -m sglang.bench_serving --dataset-name mooncake", "add --dataset-path FILE"},
+    };
+    for (const auto& [line, part] : lines) {
+        const std::string why = spell(words_of(line)).trace_missing;
+        EXPECT_NE(why.find(part), why.npos) << line << ": " << why;
+    }
 }
 
 }  // namespace
