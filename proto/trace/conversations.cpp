@@ -178,7 +178,8 @@ void Conversation::read(std::string_view list_name) {
 
 void read_sharegpt(RowContext& context, const JsonValue& json) {
     if (admit_untimed(context,
-                      "; or use it as prompt text of another trace: replay TRACE --dataset FILE")) {
+                      "; or use it as prompt text of another trace: replay TRACE --dataset FILE "
+                      "--tokenizer TOKENIZER.json")) {
         Conversation(context, json).read("conversations");
     }
 }
@@ -192,7 +193,7 @@ void read_vllm(RowContext& context, const JsonValue& json) {
 }  // namespace
 
 /// Exactly these two members, or messages alone: logs of requests have more.
-bool is_conversation(const JsonValue& row) {
+bool is_only_conversation(const JsonValue& row) {
     const JsonValue list = row.find("messages");
     const bool named = row.size() == 2 && row.find("id").present();
     bool answers = false;
@@ -218,7 +219,7 @@ constinit const TraceFormat vllm_multi_turn_format = {
     .time_unit = TimeUnit::s,
     .ordered = false,
     .columns = vllm_columns,
-    .matches = is_conversation,
+    .matches = is_only_conversation,
     .read_json = read_vllm,
 };
 

@@ -15,6 +15,6 @@ extern const TraceFormat vllm_multi_turn_format;
 
 /// Whether a row of messages is a conversation with answers whose questions are asked one by one,
 /// not a request: it has nothing beside them but an id, and without an id it ends with an answer.
-bool is_conversation(const JsonValue& row);
+bool is_only_conversation(const JsonValue& row);
 
 }  // namespace driftless

@@ -132,7 +132,7 @@ bool is_body(const JsonValue& row, const Fields& fields) {
 }
 
 /// The row as the body that it is: without the members that only a trace has.
-std::string body_of(const JsonValue& row) {
+std::string sent_members(const JsonValue& row) {
     constexpr std::string_view of_both[] = {"messages", "tools", "prompt"};
     constexpr std::string_view names[] = {"id", "custom_id", "request_id"};
     const auto is_one_of = [](std::span<const std::string_view> list, std::string_view name) {
@@ -166,7 +166,7 @@ bool matches(const JsonValue& row) {
     }
     const Fields fields = fields_of(row);
     if (holds_request(recorded_of(fields))) {
-        return !is_conversation(row);
+        return !is_only_conversation(row);
     }
     const bool input = fields[Meaning::input].present() || recorded_of(fields).any();
     if (fields[Meaning::input].key() == "input_tokens" && !fields[Meaning::ids].present() &&
@@ -289,7 +289,7 @@ void read_row(RowContext& context, const JsonValue& json) {
     const Fields fields = fields_of(json);
     const bool is_whole = is_body(json, fields);
     JsonDocument document;
-    const JsonValue body = is_whole ? document.parse(body_of(json)).value() : JsonValue();
+    const JsonValue body = is_whole ? document.parse(sent_members(json)).value() : JsonValue();
     TraceRow row;
     const Field session = fields.field(Meaning::session, "session_id");
     if (session.present) {

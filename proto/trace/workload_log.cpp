@@ -51,9 +51,9 @@ void read_row(RowContext& context, const JsonValue& json) {
     }
     const JsonValue headers = json.find("headers");
     context.draft.remark(
-        "row with its own headers, which are sent only with --keep headers.NAME "
+        "row with its own headers, which are sent only with replay --keep headers.NAME "
         "--header \"NAME: {kept.headers.NAME}\"",
-        "rows with their own headers, which are sent only with --keep headers.NAME "
+        "rows with their own headers, which are sent only with replay --keep headers.NAME "
         "--header \"NAME: {kept.headers.NAME}\"",
         headers.is(JsonType::object) && headers.size() > 0 ? 1 : 0);
     row.at_ns = *time;

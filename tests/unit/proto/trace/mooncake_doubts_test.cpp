@@ -98,7 +98,7 @@ TEST(Mooncake, ReadsRowsWithoutOutputLengths) {
         R"({"timestamp": 1, "input_length": 9, "output_length": 3, "hash_ids": [1]})"};
     EXPECT_EQ(read(lines).first_error(),
               "t.jsonl:1: output_length is missing; use --default-output N to ask such rows for N "
-              "tokens, or --output free for no limit");
+              "tokens, or replay --output free for no limit");
     ReadOptions filled;
     filled.default_output = 64;
     EXPECT_EQ(read(lines, filled).trace.rows[0].output_length, 64U);

@@ -44,8 +44,8 @@ TEST(Mooncake, RefusesRowsWithoutTimes) {
     EXPECT_FALSE(got.usable);
     EXPECT_EQ(got.first_error(),
               "t.jsonl:1: timestamp is missing; give every row its arrival time; if no row has "
-              "one, use replay --rate R, or add times 100 apart: jq -c '.timestamp = "
-              "input_line_number * 100' FILE");
+              "one, use replay --rate R or --concurrency N, or add times 100 apart: jq -c "
+              "'.timestamp = input_line_number * 100' FILE > NEW_FILE");
     const Reading spelled =
         read({R"({"Timestamp":7,"Input-Length":5,"output_length":2,"hash_ids":[1]})"});
     ASSERT_EQ(spelled.errors.count, 2U) << "and no advice that would overwrite the true times";
