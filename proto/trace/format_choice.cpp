@@ -13,7 +13,7 @@ namespace driftless {
 FormatChoice::FormatChoice(const ReadOptions& options, TraceDraft& draft)
     : options_(options), draft_(draft) {
     rules_.lenient = options.lenient;
-    rules_.unit_stated = !options.time_unit.empty() || !options.format.empty();
+    rules_.unit_stated = !options.time_unit.empty() && options.time_unit != "auto";
     rules_.format_stated = !options.format.empty();
     const bool need_no_arrivals = options.times_free && options.sessions == Sessions::recorded;
     rules_.sessions = need_no_arrivals ? Sessions::open : options.sessions;

@@ -183,7 +183,8 @@ bool matches(const JsonValue& row) {
 /// write seconds use the same names. The whole trace decides (whole_trace.hpp).
 bool in_doubt(const RowContext& context, const Field& time) {
     const std::size_t point = time.text.find('.');
-    return !context.rules.unit_stated && time.name == "timestamp" && point != time.text.npos &&
+    const bool stated = context.rules.unit_stated || context.rules.format_stated;
+    return !stated && time.name == "timestamp" && point != time.text.npos &&
            time.text.find_first_of("123456789", point) != time.text.npos;
 }
 
