@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "proto/trace/aibrix.hpp"
 #include "proto/trace/blocks.hpp"
+#include "proto/trace/generic.hpp"
 #include "proto/trace/id_counts.hpp"
 #include "proto/trace/session_pieces.hpp"
 
@@ -116,10 +118,10 @@ void note_dense_times(const RowContext& whole, std::int64_t first_ns) {
     instants.erase(std::unique(instants.begin(), instants.end()), instants.end());
     const auto gaps = static_cast<std::int64_t>(instants.size()) - 1;
     if (instants.size() >= instants_min && instants.back() - first_ns <= gaps * gap_max_ns) {
-        whole.draft.remark("row",
-                           "rows come at 250 instants a second or more, as their times are read as "
-                           "milliseconds: if they are seconds, use --time-unit s",
-                           trace.rows.size());
+        constexpr const char* dense =
+            "rows come at 250 instants a second or more, as their times are read as milliseconds: "
+            "if they are seconds, use --time-unit s";
+        whole.draft.remark(dense, dense, trace.rows.size());
     }
 }
 
@@ -182,6 +184,8 @@ void check_unit(const RowContext& whole) {
 void settle_pieces(RowContext whole, const TraceFormat& format) {
     if (format.pieces && whole.errors.empty()) {
         settle_session_pieces(whole);
+    } else if (&format == &generic_format || &format == &aibrix_format) {
+        note_unread_pieces(whole);
     }
 }
 

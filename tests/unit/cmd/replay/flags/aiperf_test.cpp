@@ -218,6 +218,8 @@ TEST(Aiperf, ConcurrencyIsUsersUnlessTheScheduleIsRecorded) {
     EXPECT_NE(spell(profile({"--concurrency", "4,8"})).refused, "");
     EXPECT_EQ(spell({"t", "--concurrency", "4"}).arguments, (Words{"t", "--concurrency", "4"}))
         << "no tool is named";
+    EXPECT_EQ(own_words({"--input-file", "F", "--custom-dataset-type", "raw_payload"})[2],
+              "mooncake");
     EXPECT_EQ(own_words({"--input-file", "F", "--custom-dataset-type", "burst_gpt_trace",
                          "--concurrency", "4"}),
               (Words{"F", "--format", "burstgpt", "--concurrency", "4"}))
