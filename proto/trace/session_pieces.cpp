@@ -363,6 +363,7 @@ void settle_session_pieces(RowContext& whole) {
 
 void note_unread_pieces(const RowContext& whole) {
     const LaterRows rows = later_rows_of(whole.draft.trace());
+    const LaterTexts texts = later_texts_of(whole.draft.trace());
     const bool sure = rows.all == 0 || reading_of(rows) == Reading::whole;
     whole.draft.remark(
         "row of a session is read as a whole prompt, which it may not be (if it is only what is "
@@ -371,7 +372,7 @@ void note_unread_pieces(const RowContext& whole) {
         "rows of sessions are read as whole prompts, which they may not be (if they are only what "
         "is new, as AIBrix's client sends them: driftless convert FILE --to mooncake -o NEW_FILE, "
         "then replay NEW_FILE --format mooncake-delta)",
-        sure ? 0 : rows.all);
+        (sure ? 0 : rows.all) + texts.all - texts.repeating);
 }
 
 }  // namespace driftless

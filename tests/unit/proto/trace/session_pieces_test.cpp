@@ -209,6 +209,12 @@ TEST(SessionPieces, OtherFormatsSayWhatTheyDoNotRead) {
     ASSERT_EQ(shorter.trace.remarks.size(), 1U) << shorter.first_error();
     EXPECT_NE(std::string(shorter.trace.remarks[0].many).find("--to mooncake"), std::string::npos);
     EXPECT_TRUE(read({aibrix(0, 101), aibrix(9000, 140)}).trace.remarks.empty());
+    const auto words = [](int at, const std::string& text) {
+        return R"({"timestamp":)" + std::to_string(at) + R"(,"requests":[{"prompt":")" + text +
+               R"(","session_id":0}]})";
+    };
+    EXPECT_EQ(read({words(0, "a"), words(9000, "b")}).trace.remarks.size(), 1U);
+    EXPECT_TRUE(read({words(0, "a"), words(9000, "a b")}).trace.remarks.empty());
 }
 
 }  // namespace
