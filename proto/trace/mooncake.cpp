@@ -90,13 +90,16 @@ Fields fields_of(const JsonValue& row) {
     return fields;
 }
 
-/// `prompt` is many logs' name for a text that stands beside messages.
+/// `prompt` is many logs' name for a text that stands beside messages, and data sets' for a list of
+/// them.
 RecordedFields recorded_of(const Fields& fields) {
     const bool only_prompt = !fields[Meaning::text].present() &&
                              !fields[Meaning::messages].present() &&
                              !fields[Meaning::payload].present();
-    return {fields[only_prompt ? Meaning::prompt : Meaning::text], fields[Meaning::messages],
-            fields[Meaning::tools], fields[Meaning::payload], fields[Meaning::extra]};
+    const bool is_chat = only_prompt && fields[Meaning::prompt].first().is(JsonType::object);
+    return {is_chat ? JsonValue() : fields[only_prompt ? Meaning::prompt : Meaning::text],
+            fields[is_chat ? Meaning::prompt : Meaning::messages], fields[Meaning::tools],
+            fields[Meaning::payload], fields[Meaning::extra]};
 }
 
 /// Members that the body of a request has, and no row of lengths.
@@ -126,7 +129,7 @@ bool is_body(const JsonValue& row, const Fields& fields) {
         (!prompt.present() && !fields[Meaning::messages].present())) {
         return false;
     }
-    return prompt.is(JsonType::array) ||
+    return (prompt.is(JsonType::array) && !prompt.first().is(JsonType::object)) ||
            std::any_of(std::begin(body_members), std::end(body_members),
                        [&row](std::string_view name) { return row.find(name).present(); });
 }
@@ -254,6 +257,7 @@ void note_last_answer(const RowContext& context, const JsonValue& messages) {
 /// absent. False after an error.
 bool read_prompt(RowContext& context, const Fields& fields, const JsonValue& body, TraceRow& row) {
     RecordedFields words = recorded_of(fields);
+    note_last_answer(context, words.messages);
     if (body.present()) {
         words = RecordedFields{{}, {}, {}, body, words.extra};
     }
@@ -268,7 +272,6 @@ bool read_prompt(RowContext& context, const Fields& fields, const JsonValue& bod
     }
     if (words.any()) {
         context.draft.ids().begin();
-        note_last_answer(context, fields[Meaning::messages]);
         return read_recorded_lengths(context, input, output, row, words.payload) &&
                read_mooncake_words(context, words, *kind, row.session);
     }

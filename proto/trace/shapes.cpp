@@ -21,6 +21,12 @@ constexpr std::string_view no_forks =
     "$s "
     "| .turns[] | {session_id: $s, messages, tools, delay, output_length: .max_tokens, "
     "assistant_responses: \"live\"}' FILE > NEW_FILE; and replay NEW_FILE --sessions closed";
+constexpr std::string_view responses_bodies =
+    "make chats of them: jq -c '{messages: ([.instructions // empty | {role: \"system\", content: "
+    ".}] "
+    "+ (.input | if type == \"string\" then [{role: \"user\", content: .}] else . end)), "
+    "max_tokens: "
+    ".max_output_tokens}' FILE > NEW_FILE; and replay NEW_FILE with --rate R, or --concurrency N";
 /// Its rounds say how much of a prompt the round before had, and have no ids: they share
 /// beginnings.
 constexpr std::string_view rounds =
@@ -75,6 +81,7 @@ constexpr KeyShape key_shapes[] = {
     {{"type", "traceId", "startTime"}, {"a Langfuse export", from_logs}},
     {{"timestamp", "request"}, {"a log of requests", from_logs}},
     {{"round_index", "session_id", "timing_events"}, {"a TraceLab trace", rounds}},
+    {{"input", "max_output_tokens"}, {"bodies of OpenAI's Responses", responses_bodies}},
     {{"messages", "conversation_id"}, {"requests of conversations", named_conversations}},
 };
 

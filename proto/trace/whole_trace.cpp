@@ -108,6 +108,9 @@ void note_dense_times(const RowContext& whole, std::int64_t first_ns) {
     constexpr std::size_t instants_min = 3;
     const Trace& trace = whole.draft.trace();
     std::vector<std::int64_t> instants;
+    if (whole.rules.times_free) {
+        return;  // others decide when rows are sent
+    }
     for (const TraceRow& row : trace.rows) {
         if (row.at_ns - first_ns > span_max_ns || trace.rows_laid_out > 0) {
             return;

@@ -91,6 +91,8 @@ class Refusal(Case):
             "rounds": rounds,
             "agents": [{"conversation_id": 3, "messages": hi, "target_output_tokens": 4}] * 2,
             "forks": [{"session_id": "s", "turns": [{"messages": hi, "max_tokens": 4, "forks": None}] * 2}],
+            "responses": [{"model": "m", "input": "hi", "instructions": "s", "max_output_tokens": 5},
+                          {"model": "m", "input": hi, "max_output_tokens": 5}],
             "page": [{"object": "list", "data": [json.loads(line) for line in lines]}],
             "utf-16-le": "".join(lines), "utf-16-be": "".join(lines), "utf-16": "".join(lines),
             "timeless": json.dumps(body) + "\n" + json.dumps(body) + "\n",

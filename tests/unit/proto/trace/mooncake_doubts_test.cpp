@@ -65,9 +65,10 @@ TEST(Mooncake, AsksAboutSecondsSinceTheEpoch) {
 
 // Seconds from 0 on, read as milliseconds, come at a thousand times their rate: that is said.
 TEST(Mooncake, SaysThatTimesAreDense) {
-    const auto remarks = [](int rows, int gap, const std::string& unit = "") {
+    const auto remarks = [](int rows, int gap, const std::string& unit = "", bool rate = false) {
         ReadOptions options;
         options.time_unit = unit;
+        options.times_free = rate;
         std::vector<std::string> lines;
         for (int i = 0; i < rows; ++i) {
             lines.push_back(row(std::to_string(i / 2 * gap), 9, 1, "1"));
@@ -81,6 +82,7 @@ TEST(Mooncake, SaysThatTimesAreDense) {
     EXPECT_EQ(remarks(4000, 4), 4000U);
     EXPECT_EQ(remarks(4000, 5), 0U) << "200 instants a second";
     EXPECT_EQ(remarks(4000, 1, "ms"), 0U);
+    EXPECT_EQ(remarks(4000, 1, "", true), 0U) << "a rate decides";
     EXPECT_EQ(remarks(4000, 1, "auto"), 4000U);
     EXPECT_EQ(remarks(200'000, 1), 200'000U) << "within 100 s";
     EXPECT_EQ(remarks(200'004, 1), 0U);

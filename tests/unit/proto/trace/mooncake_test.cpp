@@ -266,6 +266,7 @@ TEST(Mooncake, ReadsBodiesAndBareRequests) {
     EXPECT_EQ(request(body), R"({"payload":)" + body + "}") << "a limit is not a length";
     EXPECT_EQ(request(R"({"id":"a","timestamp":5,"session_id":"",)" + body.substr(1)),
               R"({"payload":)" + body + "}");
+    EXPECT_EQ(request(R"({"prompt":[{"role":"user","content":"hi"}]})"), "{" + hi + "}");
     const std::string exact = R"({"prompt":[1,2],"max_tokens":5,"ignore_eos":true})";
     EXPECT_EQ(request(exact, 5), R"({"payload":)" + exact + "}");
     EXPECT_EQ(request(R"({"prompt":"a","min_tokens":9,"max_tokens":9})", 9).substr(0, 11),
