@@ -291,9 +291,11 @@ void emit_body(RowContext context, const TraceRow& row, const JsonValue& json) {
 
 void read_row(RowContext& context, const JsonValue& json) {
     const Fields fields = fields_of(json);
-    const bool is_whole = is_body(json, fields);
-    JsonDocument document;
-    const JsonValue body = is_whole ? document.parse(sent_members(json)).value() : JsonValue();
+    std::optional<JsonDocument> document;  // of a row that is a body
+    JsonValue body;
+    if (is_body(json, fields)) {
+        body = document.emplace().parse(sent_members(json)).value();
+    }
     TraceRow row;
     const Field session = fields.field(Meaning::session, "session_id");
     if (session.present) {
@@ -314,7 +316,7 @@ void read_row(RowContext& context, const JsonValue& json) {
     if (const JsonValue& extra = fields[Meaning::extra]; !recorded_of(fields).any()) {
         give_extra(context, extra);
     }
-    is_whole ? emit_body(context, row, json) : context.emit(row, json);
+    body.present() ? emit_body(context, row, json) : context.emit(row, json);
 }
 
 }  // namespace
