@@ -105,7 +105,7 @@ void describe(const Trace& trace, std::size_t files, const std::vector<std::stri
         }
         notes.push_back(counted(trace.unknown_keys, "value", "values") +
                         " of unknown columns ignored (" + names +
-                        "); --keep copies columns into the records");
+                        "); replay --keep copies columns into the records");
     }
 }
 

@@ -48,17 +48,17 @@ std::optional<Error> misfit(const Dialect& dialect, bool has_messages, bool has_
         return Error{ErrorCode::unsupported, 0, what};
     };
     if (dialect.prompt_member.empty()) {
-        return unsupported("send recorded messages or payloads; use --api openai-chat");
+        return unsupported("send recorded messages or payloads, use --api openai-chat");
     }
     const bool chat = dialect.prompt_member == "messages";
     if (chat ? has_messages : has_prompt) {
         return std::nullopt;
     }
     if (has_messages) {
-        return unsupported("send recorded messages; use --api openai-chat");
+        return unsupported("send recorded messages, use --api openai-chat");
     }
-    return has_prompt ? unsupported("send a recorded prompt; use --api openai-completions")
-                      : unsupported("find messages or a prompt in the recorded payload");
+    return has_prompt ? unsupported("send a recorded prompt, use --api openai-completions")
+                      : unsupported("send it, its body needs messages or a prompt");
 }
 
 /// Returns where the messages begin in it: 0, there are none.
@@ -159,9 +159,14 @@ Members RecordedComposer::State::messages_members(const JsonValue& request) {
 Members RecordedComposer::State::payload_members(const JsonValue& payload) {
     Members members;
     RecordedWords words(fixes);
+    const JsonValue tools = payload.find("tools");
+    const bool no_tools = tools.is(JsonType::array) && tools.size() == 0;
     for (JsonValue member = payload.first(); member.present(); member = member.next()) {
+        const bool of_tools = member.key() == "tools" || member.key() == "tool_choice";
         if (member.is(JsonType::null)) {
             ++fixes.nulls;
+        } else if (no_tools && of_tools) {
+            continue;  // servers refuse an empty list, and a choice from none
         } else if (member.key() == "messages" && member.is(JsonType::array)) {
             members.push_back({"messages", words.messages(member, spans)});
         } else if (member.key() == "tools") {

@@ -3,9 +3,9 @@
 /// A recorded request is one JSON object: {"text_input": ".."}, {"messages": [..], "tools": [..]}
 /// or {"payload": {..}}, with "extra": {..} if the row had members of its own for the body. The
 /// words are sent as they were recorded. What servers refuse or would misread is fixed and counted
-/// (trace-formats 11.4): members that are null, the role `developer`, arguments of tool calls that
-/// are not text, and whatever the run decides (model, stream, length of the answer). Bytes in,
-/// bytes out; no file, no clock.
+/// (trace-formats 11.4): members that are null, empty lists of tools, the role `developer`,
+/// arguments of tool calls that are not text, and whatever the run decides (model, stream, length
+/// of the answer). Bytes in, bytes out; no file, no clock.
 #pragma once
 
 #include <array>

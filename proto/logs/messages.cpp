@@ -122,7 +122,8 @@ bool is_conversation(const JsonValue& json) {
     const JsonValue one = json.is(JsonType::array) ? json.first() : json;
     return member(one, {"role", "messages", "message", "contents", "choices", "content", "parts",
                         "output"})
-        .present();
+               .present() ||
+           (one.find("args").present() && one.find("kwargs").present());
 }
 
 /// What stands in a string, where it is the JSON of a conversation.
@@ -187,8 +188,20 @@ void answer_of_items(const LogContext& context, const JsonValue& items, LogCall&
 
 }  // namespace
 
+namespace {
+
+/// Langfuse's decorators log a call as its arguments: the named ones have the prompt, where they
+/// have one at all.
+JsonValue named_arguments(const JsonValue& value) {
+    const JsonValue kwargs = value.find("kwargs");
+    const bool prompt = member(kwargs, {"messages", "input", "contents", "prompt"}).present();
+    return prompt ? kwargs : value;
+}
+
+}  // namespace
+
 void add_messages(const LogContext& context, const JsonValue& messages, LogCall& call) {
-    const JsonValue value = opened(context, messages);
+    const JsonValue value = named_arguments(opened(context, messages));
     const std::size_t before = call.prompt.size();
     if (value.is(JsonType::array) && holds_messages(value)) {
         add_list(context, value, call);

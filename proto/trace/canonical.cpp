@@ -195,8 +195,11 @@ void read_row(RowContext& context, const JsonValue& json) {
     const auto time = read_time(context, field("at_ns"));
     const JsonValue request = json.find("recorded");
     const JsonValue body = json.find("body");
-    const auto read = request.present() || body.present() ? read_recorded_lengths : read_lengths;
-    const bool lengths = read(context, field("input_length"), field("output_length"), row);
+    const Field input = field("input_length");
+    const Field output = field("output_length");
+    const bool lengths = request.present() || body.present()
+                             ? read_recorded_lengths(context, input, output, row)
+                             : read_lengths(context, input, output, row);
     if (!time || !lengths || !read_blocks(context, json, row) || !read_place(context, json, row)) {
         return;
     }

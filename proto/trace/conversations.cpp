@@ -34,13 +34,6 @@ bool matches_sharegpt(const JsonValue& row) {
     return list.is(JsonType::array) && (list.size() == 0 || has(list.first(), "from", "value"));
 }
 
-/// Exactly these two members: logs of requests have more.
-bool matches_vllm(const JsonValue& row) {
-    const JsonValue list = row.find("messages");
-    return row.size() == 2 && row.find("id").present() && list.is(JsonType::array) &&
-           has(list.first(), "role", "content");
-}
-
 /// Makes rows of one conversation.
 class Conversation {
   public:
@@ -185,7 +178,8 @@ void Conversation::read(std::string_view list_name) {
 
 void read_sharegpt(RowContext& context, const JsonValue& json) {
     if (admit_untimed(context,
-                      "; or use it as prompt text of another trace: replay TRACE --dataset FILE")) {
+                      "; or use it as prompt text of another trace: replay TRACE --dataset FILE "
+                      "--tokenizer TOKENIZER.json")) {
         Conversation(context, json).read("conversations");
     }
 }
@@ -197,6 +191,19 @@ void read_vllm(RowContext& context, const JsonValue& json) {
 }
 
 }  // namespace
+
+/// Exactly these two members, or messages alone: logs of requests have more.
+bool is_only_conversation(const JsonValue& row) {
+    const JsonValue list = row.find("messages");
+    const bool named = row.size() == 2 && row.find("id").present();
+    bool answers = false;
+    bool last = false;
+    for (JsonValue one = list.first(); one.present(); one = one.next()) {
+        last = one.find("role").as_string() == "assistant";
+        answers = answers || last;
+    }
+    return list.is(JsonType::array) && (named ? answers : row.size() == 1 && last);
+}
 
 constinit const TraceFormat sharegpt_format = {
     .name = "sharegpt",
@@ -212,7 +219,7 @@ constinit const TraceFormat vllm_multi_turn_format = {
     .time_unit = TimeUnit::s,
     .ordered = false,
     .columns = vllm_columns,
-    .matches = matches_vllm,
+    .matches = is_only_conversation,
     .read_json = read_vllm,
 };
 

@@ -13,4 +13,8 @@ namespace driftless {
 extern const TraceFormat sharegpt_format;
 extern const TraceFormat vllm_multi_turn_format;
 
+/// Whether a row of messages is a conversation with answers whose questions are asked one by one,
+/// not a request: it has nothing beside them but an id, and without an id it ends with an answer.
+bool is_only_conversation(const JsonValue& row);
+
 }  // namespace driftless

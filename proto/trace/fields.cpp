@@ -113,8 +113,10 @@ std::optional<std::int64_t> read_time(const RowContext& context, const Field& fi
     if (!field.present) {
         std::string remedy = "give every row its arrival time";
         if (context.object.present()) {
-            remedy += "; if no row has one, use replay --rate R, or add times 100 apart: jq -c '." +
-                      std::string(field.name) + " = input_line_number * 100' FILE";
+            remedy +=
+                "; if no row has one, use replay --rate R or --concurrency N, or add times 100 "
+                "apart: jq -c '." +
+                std::string(field.name) + " = input_line_number * 100' FILE > NEW_FILE";
         }
         refuse_missing(context, field.name, std::move(remedy));
         return std::nullopt;
@@ -163,9 +165,9 @@ namespace {
 bool assume_output(const RowContext& context, const Field& output, TraceRow& row) {
     const RowRules& rules = context.rules;
     if (rules.default_output == 0 && !rules.output_free) {
-        refuse_missing(
-            context, output.name,
-            "use --default-output N to ask such rows for N tokens, or --output free for no limit");
+        refuse_missing(context, output.name,
+                       "use --default-output N to ask such rows for N tokens, or replay --output "
+                       "free for no limit");
         return false;
     }
     row.output_length = rules.default_output;

@@ -52,7 +52,7 @@ struct RowRules {
     std::uint32_t default_output = 0;  ///< for rows without an output length; 0: none
     bool output_free = false;    ///< rows need no output length: answers are not limited by it
     bool times_free = false;     ///< rows need no times: others decide when they are sent
-    bool unit_stated = false;    ///< the user named the format or the unit of its times
+    bool unit_stated = false;    ///< the user named the unit of the times
     bool format_stated = false;  ///< the user named the format
     std::vector<MappedColumn> map;
 };

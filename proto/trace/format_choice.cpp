@@ -13,7 +13,7 @@ namespace driftless {
 FormatChoice::FormatChoice(const ReadOptions& options, TraceDraft& draft)
     : options_(options), draft_(draft) {
     rules_.lenient = options.lenient;
-    rules_.unit_stated = !options.time_unit.empty() || !options.format.empty();
+    rules_.unit_stated = !options.time_unit.empty() && options.time_unit != "auto";
     rules_.format_stated = !options.format.empty();
     const bool need_no_arrivals = options.times_free && options.sessions == Sessions::recorded;
     rules_.sessions = need_no_arrivals ? Sessions::open : options.sessions;
@@ -101,6 +101,10 @@ bool FormatChoice::admit(const RowContext& context, const JsonValue& row) {
     std::string problem = "does not have the keys of a known format";
     std::string remedy = map_remedy(map_names(row), options_.time_unit) +
                          "; or choose one of these with --format: " + trace_format_names();
+    if (const std::string list(list_of_rows(row)); !list.empty()) {
+        remedy = "if its rows stand in \"" + list + "\", put each on one line: jq -c '." + list +
+                 "[]' FILE > NEW_FILE; else " + remedy;
+    }
     if (!foreign.what.empty()) {
         problem = "looks like " + std::string(foreign.what);
         remedy = foreign.remedy;

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "proto/json/write.hpp"
+#include "proto/trace/conversations.hpp"
 #include "proto/trace/fields.hpp"
 #include "proto/trace/mooncake_words.hpp"
 #include "proto/trace/turn_times.hpp"
@@ -19,6 +24,7 @@ enum class Meaning : std::uint8_t {
     session,
     delay,
     text,
+    prompt,
     messages,
     tools,
     payload,
@@ -32,45 +38,22 @@ struct Key {
     Meaning meaning;
 };
 constexpr Key keys[] = {
-    {"timestamp", Meaning::time},
-    {"created_time", Meaning::time},
-    {"input_length", Meaning::input},
-    {"input_tokens", Meaning::input},
-    {"output_length", Meaning::output},
-    {"output_tokens", Meaning::output},
-    {"hash_ids", Meaning::ids},
-    {"session_id", Meaning::session},
-    {"delay", Meaning::delay},
-    {"delay_ms", Meaning::delay},
-    {"text_input", Meaning::text},
-    {"input_text", Meaning::text},
-    {"messages", Meaning::messages},
-    {"tools", Meaning::tools},
-    {"payload", Meaning::payload},
-    {"extra", Meaning::extra},
-    {"extra_body", Meaning::extra},
-    {"message_mode", Meaning::mode},
-    {"assistant_responses", Meaning::mode},
+    {"timestamp", Meaning::time},       {"created_time", Meaning::time},
+    {"input_length", Meaning::input},   {"input_tokens", Meaning::input},
+    {"output_length", Meaning::output}, {"output_tokens", Meaning::output},
+    {"hash_ids", Meaning::ids},         {"session_id", Meaning::session},
+    {"delay", Meaning::delay},          {"delay_ms", Meaning::delay},
+    {"text_input", Meaning::text},      {"input_text", Meaning::text},
+    {"prompt", Meaning::prompt},        {"messages", Meaning::messages},
+    {"tools", Meaning::tools},          {"payload", Meaning::payload},
+    {"extra", Meaning::extra},          {"extra_body", Meaning::extra},
+    {"message_mode", Meaning::mode},    {"assistant_responses", Meaning::mode},
 };
-constexpr std::string_view columns[] = {"timestamp",
-                                        "created_time",
-                                        "input_length",
-                                        "input_tokens",
-                                        "output_length",
-                                        "output_tokens",
-                                        "hash_ids",
-                                        "session_id",
-                                        "delay",
-                                        "delay_ms",
-                                        "text_input",
-                                        "input_text",
-                                        "messages",
-                                        "tools",
-                                        "payload",
-                                        "extra",
-                                        "extra_body",
-                                        "message_mode",
-                                        "assistant_responses"};
+constexpr std::string_view columns[] = {
+    "timestamp",     "created_time", "input_length", "input_tokens", "output_length",
+    "output_tokens", "hash_ids",     "session_id",   "delay",        "delay_ms",
+    "text_input",    "input_text",   "prompt",       "messages",     "tools",
+    "payload",       "extra",        "extra_body",   "message_mode", "assistant_responses"};
 static_assert(std::size(keys) == std::size(columns));
 
 /// The fields of a row. A null counts as absent, so that an alias may stand in.
@@ -107,18 +90,87 @@ Fields fields_of(const JsonValue& row) {
     return fields;
 }
 
+/// `prompt` is many logs' name for a text that stands beside messages, and data sets' for a list of
+/// them.
 RecordedFields recorded_of(const Fields& fields) {
-    return {fields[Meaning::text], fields[Meaning::messages], fields[Meaning::tools],
+    const bool only_prompt = !fields[Meaning::text].present() &&
+                             !fields[Meaning::messages].present() &&
+                             !fields[Meaning::payload].present();
+    const bool is_chat = only_prompt && fields[Meaning::prompt].first().is(JsonType::object);
+    return {is_chat ? JsonValue() : fields[only_prompt ? Meaning::prompt : Meaning::text],
+            fields[is_chat ? Meaning::prompt : Meaning::messages], fields[Meaning::tools],
             fields[Meaning::payload], fields[Meaning::extra]};
 }
 
-/// By its names. Those of other tools (`input_tokens`) are many logs' names, whose times are in any
-/// unit: they count beside block ids or a session only.
+/// Members that the body of a request has, and no row of lengths.
+constexpr std::string_view body_members[] = {
+    "model",
+    "max_tokens",
+    "max_completion_tokens",
+    "min_tokens",
+    "ignore_eos",
+    "temperature",
+    "top_p",
+    "stream",
+    "stop",
+    "tool_choice",
+    "seed",
+    "n",
+    "top_k",
+    "response_format",
+};
+
+/// Whether the row is the body of a request itself: {"model": .., "messages": .., "max_tokens":
+/// ..}.
+bool is_body(const JsonValue& row, const Fields& fields) {
+    const JsonValue& prompt = fields[Meaning::prompt];
+    if (fields[Meaning::text].present() || fields[Meaning::payload].present() ||
+        fields[Meaning::mode].present() ||
+        (!prompt.present() && !fields[Meaning::messages].present())) {
+        return false;
+    }
+    return (prompt.is(JsonType::array) && !prompt.first().is(JsonType::object)) ||
+           std::any_of(std::begin(body_members), std::end(body_members),
+                       [&row](std::string_view name) { return row.find(name).present(); });
+}
+
+/// The row as the body that it is: without the members that only a trace has.
+std::string sent_members(const JsonValue& row) {
+    constexpr std::string_view of_both[] = {"messages", "tools", "prompt"};
+    constexpr std::string_view names[] = {"id", "custom_id", "request_id"};
+    const auto is_one_of = [](std::span<const std::string_view> list, std::string_view name) {
+        return std::find(list.begin(), list.end(), name) != list.end();
+    };
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    for (JsonValue member = row.first(); member.present(); member = member.next()) {
+        const std::string_view name = member.key();
+        if (is_one_of(of_both, name) || !(is_one_of(columns, name) || is_one_of(names, name))) {
+            json.key(name).raw(member.raw());
+        }
+    }
+    json.end_object();
+    return text;
+}
+
+/// The words of a request, or a whole one.
+bool holds_request(const RecordedFields& words) {
+    const JsonValue& in = words.payload.present() ? words.payload.find("messages") : words.messages;
+    const JsonValue& text = words.payload.present() ? words.payload.find("prompt") : words.text;
+    return in.is(JsonType::array) || text.is(JsonType::string) || text.is(JsonType::array);
+}
+
+/// By its names. Words alone are enough. Names of other tools (`input_tokens`) are many logs'
+/// names, whose times are in any unit: they count beside block ids or a session only.
 bool matches(const JsonValue& row) {
     if (row.find("chat_id").present() || row.find("schema").present()) {
         return false;
     }
     const Fields fields = fields_of(row);
+    if (holds_request(recorded_of(fields))) {
+        return !is_only_conversation(row);
+    }
     const bool input = fields[Meaning::input].present() || recorded_of(fields).any();
     if (fields[Meaning::input].key() == "input_tokens" && !fields[Meaning::ids].present() &&
         !fields[Meaning::session].present()) {
@@ -134,7 +186,8 @@ bool matches(const JsonValue& row) {
 /// write seconds use the same names. The whole trace decides (whole_trace.hpp).
 bool in_doubt(const RowContext& context, const Field& time) {
     const std::size_t point = time.text.find('.');
-    return !context.rules.unit_stated && time.name == "timestamp" && point != time.text.npos &&
+    const bool stated = context.rules.unit_stated || context.rules.format_stated;
+    return !stated && time.name == "timestamp" && point != time.text.npos &&
            time.text.find_first_of("123456789", point) != time.text.npos;
 }
 
@@ -178,7 +231,7 @@ bool check_words(const RowContext& context, const Fields& fields, const Recorded
                        "write the members for the row's body as an object");
         return false;
     }
-    if (!words.any() && words.tools.present()) {
+    if (!words.any() && words.tools.size() > 0) {
         context.refuse("tools", words.tools.raw(), "is given without messages",
                        "tools need messages; add messages or remove tools");
         return false;
@@ -186,9 +239,28 @@ bool check_words(const RowContext& context, const Fields& fields, const Recorded
     return true;
 }
 
-/// Lengths and blocks, or the words themselves. False after an error.
-bool read_prompt(RowContext& context, const Fields& fields, TraceRow& row) {
-    const RecordedFields words = recorded_of(fields);
+/// A conversation that is sent as it stands, where only its questions may be meant.
+void note_last_answer(const RowContext& context, const JsonValue& messages) {
+    bool answer = false;
+    for (JsonValue one = messages.first(); one.present(); one = one.next()) {
+        answer = one.find("role").as_string() == "assistant";
+    }
+    context.draft.remark(
+        "row ends with an answer, which the server is asked to continue (--format vllm-multi-turn "
+        "asks the questions instead)",
+        "rows end with an answer, which the server is asked to continue (--format vllm-multi-turn "
+        "asks the questions instead)",
+        answer ? 1 : 0);
+}
+
+/// Lengths and blocks, or the words themselves. `body`: those of a row that is a body itself; else
+/// absent. False after an error.
+bool read_prompt(RowContext& context, const Fields& fields, const JsonValue& body, TraceRow& row) {
+    RecordedFields words = recorded_of(fields);
+    note_last_answer(context, words.messages);
+    if (body.present()) {
+        words = RecordedFields{{}, {}, {}, body, words.extra};
+    }
     const Field input = fields.field(Meaning::input, "input_length");
     const Field output = fields.field(Meaning::output, "output_length");
     if (!check_words(context, fields, words)) {
@@ -200,15 +272,30 @@ bool read_prompt(RowContext& context, const Fields& fields, TraceRow& row) {
     }
     if (words.any()) {
         context.draft.ids().begin();
-        return read_recorded_lengths(context, input, output, row) &&
+        return read_recorded_lengths(context, input, output, row, words.payload) &&
                read_mooncake_words(context, words, *kind, row.session);
     }
     const bool lengths = read_lengths(context, input, output, row);
     return read_blocks(context, fields[Meaning::ids], input) && lengths;
 }
 
+/// All names of a body are read: they are sent.
+void emit_body(RowContext context, const TraceRow& row, const JsonValue& json) {
+    std::vector<std::string_view> names;
+    for (JsonValue member = json.first(); member.present(); member = member.next()) {
+        names.push_back(member.key());
+    }
+    context.known = names;
+    context.emit(row, json);
+}
+
 void read_row(RowContext& context, const JsonValue& json) {
     const Fields fields = fields_of(json);
+    std::optional<JsonDocument> document;  // of a row that is a body
+    JsonValue body;
+    if (is_body(json, fields)) {
+        body = document.emplace().parse(sent_members(json)).value();
+    }
     TraceRow row;
     const Field session = fields.field(Meaning::session, "session_id");
     if (session.present) {
@@ -218,7 +305,7 @@ void read_row(RowContext& context, const JsonValue& json) {
     const auto delay_ns =
         delay.present ? read_gap(context, delay, TimeUnit::ms) : std::optional<std::int64_t>(0);
     const auto time = read_arrival(context, fields, row, delay_ns.value_or(0));
-    const bool prompt = read_prompt(context, fields, row);
+    const bool prompt = read_prompt(context, fields, body, row);
     if (!time || !delay_ns || !prompt) {
         return;
     }
@@ -229,7 +316,7 @@ void read_row(RowContext& context, const JsonValue& json) {
     if (const JsonValue& extra = fields[Meaning::extra]; !recorded_of(fields).any()) {
         give_extra(context, extra);
     }
-    context.emit(row, json);
+    body.present() ? emit_body(context, row, json) : context.emit(row, json);
 }
 
 }  // namespace

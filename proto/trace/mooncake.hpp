@@ -4,8 +4,9 @@
 ///
 /// AIPerf's dialect adds `session_id` and `delay` (ms after the turn before); Dynamo's has the
 /// aliases `created_time`, `input_tokens`, `output_tokens`, `delay_ms` and ids of 64 bits. Rows in
-/// words have a text, messages or a body (mooncake_words.hpp). Ids are global to a file. Sources:
-/// kvcache-ai/Mooncake, FAST25-release/README.md; trace-formats sections 1 and 2.
+/// words have a text, messages or a body (mooncake_words.hpp), or are bodies themselves. Ids are
+/// global to a file. Sources: kvcache-ai/Mooncake, FAST25-release/README.md; trace-formats sections
+/// 1 and 2.
 #pragma once
 
 #include <cstdint>

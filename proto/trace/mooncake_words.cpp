@@ -136,7 +136,7 @@ bool read_mooncake_words(const RowContext& context, RecordedFields words, RowWor
     if (turn) {
         note_messages(context, words.messages, kind, session);
         if (words.tools.present()) {
-            rows.tail(session).tools = words.tools.raw();
+            rows.tail(session).tools = words.tools.size() > 0 ? words.tools.raw() : "";
         }
     }
     return true;

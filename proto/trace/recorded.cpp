@@ -52,14 +52,14 @@ bool check_messages(const RowContext& context, const RecordedFields& fields) {
             return false;
         }
     }
-    return !fields.tools.present() || check_list(context, fields.tools);
+    return check_objects(context, fields.tools, "tools");
 }
 
 bool check(const RowContext& context, const RecordedFields& fields) {
     if (!check_one(context, fields)) {
         return false;
     }
-    if (fields.tools.present() && !fields.messages.present()) {
+    if (fields.tools.size() > 0 && !fields.messages.present()) {
         return refuse(context, fields.tools, "is given without messages",
                       "tools need messages, and a payload has its own; remove them");
     }
@@ -131,7 +131,7 @@ bool read_recorded(const RowContext& context, const RecordedFields& fields) {
     };
     add("text_input", fields.text);
     add("messages", fields.messages);
-    add("tools", fields.tools);
+    add("tools", fields.tools.size() > 0 ? fields.tools : JsonValue());
     if (!fields.tools.present() && fields.messages.present() && !fields.tools_before.empty()) {
         json.key("tools").raw(fields.tools_before);
     }
@@ -142,10 +142,26 @@ bool read_recorded(const RowContext& context, const RecordedFields& fields) {
     return true;
 }
 
+namespace {
+
+/// The tokens that a body asks for, no fewer; 0 where it sets a mere limit. That is no length:
+/// most answers end before it.
+std::uint32_t exact_output_of(const JsonValue& body) {
+    const JsonValue newer = given(body.find("max_completion_tokens"));
+    const JsonValue limit = newer.present() ? newer : body.find("max_tokens");
+    const auto tokens = limit.as_u64();
+    const bool exact = body.find("ignore_eos").as_bool().value_or(false) ||
+                       body.find("min_tokens").as_u64() == tokens;
+    return tokens && exact && *tokens <= row_tokens_max ? static_cast<std::uint32_t>(*tokens) : 0;
+}
+
+}  // namespace
+
 bool read_recorded_lengths(const RowContext& context, const Field& input, const Field& output,
-                           TraceRow& row) {
+                           TraceRow& row, const JsonValue& body) {
     row.input_length = 0;
-    row.output_length = context.rules.default_output;
+    const std::uint32_t exact = output.present ? 0 : exact_output_of(body);
+    row.output_length = exact > 0 ? exact : context.rules.default_output;
     if (input.present) {
         const auto tokens = read_tokens(context, input, 1);
         if (!tokens) {
@@ -160,7 +176,7 @@ bool read_recorded_lengths(const RowContext& context, const Field& input, const 
         }
         row.output_length = std::max(*tokens, 1U);
         context.draft.trace().zero_outputs += *tokens == 0 ? 1 : 0;
-    } else if (row.output_length > 0) {
+    } else if (exact == 0 && row.output_length > 0) {
         context.draft.remark("row without an output length", "rows without an output length");
     }
     return true;

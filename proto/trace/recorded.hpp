@@ -14,7 +14,7 @@ namespace driftless {
 struct RecordedFields {
     JsonValue text;      ///< the prompt, a string
     JsonValue messages;  ///< of a chat, a list of objects
-    JsonValue tools;     ///< beside messages, a list of objects
+    JsonValue tools;     ///< beside messages, a list of objects; an empty one means none
     JsonValue payload;   ///< a whole body, an object
     JsonValue extra;     ///< members for the body, an object
     /// Tools that hold where the row has none, a JSON list; empty: none do.
@@ -44,8 +44,9 @@ void note_delta(const RowContext& context);
 bool read_recorded(const RowContext& context, const RecordedFields& fields);
 
 /// The lengths of a row with a recorded request. It may lack both, which are 0 (unknown) then; a
-/// missing output is what `--default-output` says. False after an error.
+/// missing output is the limit of the row's `body` if that asks for exactly so many tokens, else
+/// what `--default-output` says. False after an error.
 bool read_recorded_lengths(const RowContext& context, const Field& input, const Field& output,
-                           TraceRow& row);
+                           TraceRow& row, const JsonValue& body = {});
 
 }  // namespace driftless

@@ -207,6 +207,136 @@ bool PromptMaker::make() {
     return true;
 }
 
+/// The text of a recorded request as JSON; empty where it is another request.
+std::string_view recorded_text(JsonDocument& document, std::string_view request) {
+    const Result<JsonValue> json = document.parse(request);
+    const JsonValue text = json ? json.value().find("text_input") : JsonValue();
+    return text.present() ? text.raw() : std::string_view();
+}
+
+/// Rows of text that follow another one in their session, held against it.
+struct LaterTexts {
+    std::uint64_t all = 0;
+    std::uint64_t repeating = 0;      ///< begin with the text before
+    const TraceRow* fresh = nullptr;  ///< the first one that does not
+    const TraceRow* other = nullptr;  ///< a row of some session that is another whole request
+};
+
+LaterTexts later_texts_of(const Trace& trace) {
+    LaterTexts found;
+    JsonDocument document;
+    std::vector<std::string> last(trace.sessions.size());
+    for (const TraceRow& row : trace.rows) {
+        const std::string_view body = trace.body_of(row);
+        if (row.session == no_session || body.empty()) {
+            continue;
+        }
+        const std::string_view text = recorded_text(document, body);
+        if (text.empty()) {
+            found.other = &row;
+            continue;
+        }
+        std::string& before = last[row.session];
+        if (!before.empty()) {
+            const bool repeats = text.starts_with(before);
+            found.all += 1;
+            found.repeating += repeats ? 1 : 0;
+            found.fresh = repeats || found.fresh != nullptr ? found.fresh : &row;
+        }
+        before.assign(text.substr(0, text.size() - 1));  // without its last quote
+    }
+    return found;
+}
+
+/// Texts of sessions become new messages, between which the answers of the run go.
+void make_messages(Trace& trace) {
+    JsonDocument document;
+    std::string bytes;
+    std::vector<std::uint64_t> ends;
+    for (TraceRow& row : trace.rows) {
+        const std::string_view body = trace.body_of(row);
+        const std::string_view text =
+            row.session == no_session ? std::string_view() : recorded_text(document, body);
+        if (text.empty()) {
+            bytes += body;
+        } else {
+            constexpr std::size_t name_bytes = std::string_view(R"({"text_input":)").size();
+            bytes += R"({"messages":[{"role":"user","content":)";
+            bytes += text;
+            bytes += "}]";
+            bytes += body.substr(name_bytes + text.size());
+            row.input_length = row.turn > 1 ? 0 : row.input_length;  // of its text alone
+        }
+        ends.push_back(bytes.size());
+    }
+    trace.body_bytes = std::move(bytes);
+    trace.body_ends = std::move(ends);
+    trace.deltas = true;
+}
+
+/// What the user named is taken; rows that say the opposite are named.
+void note_repeats(const RowContext& whole, std::uint64_t repeating, std::uint64_t all) {
+    whole.draft.remark(
+        "row begins as the row before in its session does, as whole prompts do (--format mooncake)",
+        "rows begin as the rows before in their sessions do, as whole prompts do (--format "
+        "mooncake)",
+        repeating * 10 >= all * 9 ? repeating : 0);
+}
+
+/// Texts are read as lengths are: AIPerf and AIBrix send the earlier ones and the answers before
+/// each. Lists what forbids it.
+void settle_texts(RowContext& whole) {
+    Trace& trace = whole.draft.trace();
+    const LaterTexts texts = later_texts_of(trace);
+    const bool stated = whole.rules.format_stated;
+    const bool repeat = texts.repeating * 10 >= texts.all * 9;
+    const bool pieces =
+        stated ? trace.format == pieces_format_name : texts.repeating * 10 <= texts.all;
+    if (texts.all == 0 || (stated && !pieces) || (!stated && repeat)) {
+        return;
+    }
+    const TraceRow* const wrong = !pieces ? texts.fresh : trace.deltas ? nullptr : texts.other;
+    if (wrong != nullptr) {
+        whole.line = wrong->line;
+        whole.file = trace.file_of(*wrong);
+        whole.refuse(
+            pieces ? "" : "text_input", "",
+            pieces ? "is a whole request of a session, while the texts of other rows are "
+                     "only what is new"
+                   : "may be a whole prompt or only what is new in its session: of " +
+                         counted(texts.all, "later text", "later texts") + " of sessions, " +
+                         std::to_string(texts.repeating) + " begin with the text before",
+            pieces ? "use --format mooncake if the texts are whole prompts, too" : either_format);
+        return;
+    }
+    note_repeats(whole, texts.repeating, texts.all);
+    make_messages(trace);
+    trace.format = pieces_format_name;
+    whole.draft.remark(
+        "text is only what is new in its session: answers of the run go between (--format "
+        "mooncake: texts are whole prompts)",
+        "texts are only what is new in their sessions: answers of the run go between them "
+        "(--format mooncake: texts are whole prompts)",
+        texts.all);
+}
+
+/// Puts the prompts of lengths together.
+void settle_lengths(RowContext& whole, const LaterRows& rows) {
+    Trace& trace = whole.draft.trace();
+    const std::uint32_t piece_blocks = whole.rules.block_size;
+    whole.rules.block_size = std::gcd(piece_blocks, cache_block_size);  // 0: no row has ids
+    trace.format = pieces_format_name;
+    note_repeats(whole, rows.shared, rows.shared + rows.fresh);
+    if (PromptMaker(whole, piece_blocks, whole.rules.block_size).make()) {
+        whole.draft.remark(
+            "row holds only what is new in its session: its prompt is all earlier prompts and "
+            "answers, and that (--format mooncake: rows are whole prompts)",
+            "rows hold only what is new in their sessions: their prompts are all earlier prompts "
+            "and answers, and that (--format mooncake: rows are whole prompts)",
+            rows.all);
+    }
+}
+
 }  // namespace
 
 void settle_session_pieces(RowContext& whole) {
@@ -219,20 +349,26 @@ void settle_session_pieces(RowContext& whole) {
     if (reading == Reading::undecided) {
         refuse_undecided(whole, rows);
     }
-    if (reading != Reading::pieces) {
-        return;
+    if (reading == Reading::pieces) {
+        settle_lengths(whole, rows);
     }
-    const std::uint32_t piece_blocks = whole.rules.block_size;
-    whole.rules.block_size = std::gcd(piece_blocks, cache_block_size);  // 0: no row has ids
-    trace.format = pieces_format_name;
-    if (PromptMaker(whole, piece_blocks, whole.rules.block_size).make()) {
-        whole.draft.remark(
-            "row holds only what is new in its session: its prompt is all earlier prompts and "
-            "answers, and that (--format mooncake: rows are whole prompts)",
-            "rows hold only what is new in their sessions: their prompts are all earlier prompts "
-            "and answers, and that (--format mooncake: rows are whole prompts)",
-            rows.all);
+    if (whole.errors.empty()) {
+        settle_texts(whole);
     }
+}
+
+void note_unread_pieces(const RowContext& whole) {
+    const LaterRows rows = later_rows_of(whole.draft.trace());
+    const LaterTexts texts = later_texts_of(whole.draft.trace());
+    const bool sure = rows.all == 0 || reading_of(rows) == Reading::whole;
+    whole.draft.remark(
+        "row of a session is read as a whole prompt, which it may not be (if it is only what is "
+        "new, as AIBrix's client sends it: driftless convert FILE --to mooncake -o NEW_FILE, then "
+        "replay NEW_FILE --format mooncake-delta)",
+        "rows of sessions are read as whole prompts, which they may not be (if they are only what "
+        "is new, as AIBrix's client sends them: driftless convert FILE --to mooncake -o NEW_FILE, "
+        "then replay NEW_FILE --format mooncake-delta)",
+        (sure ? 0 : rows.all) + texts.all - texts.repeating);
 }
 
 }  // namespace driftless

@@ -8,7 +8,8 @@
 /// The user's `--format` says which it is, else the whole trace does; where it does not, the trace
 /// is refused. Blocks of a piece begin in the middle of a prompt's blocks: so prompts get new ids,
 /// of blocks that are small enough for a server's cache (segments.hpp), and share what their pieces
-/// share. An answer is as long as it is recorded; its tokens follow from its row. Pure.
+/// share. An answer is as long as it is recorded; its tokens follow from its row. Texts of sessions
+/// are read in the same two ways; the second makes new messages of them (Trace::deltas). Pure.
 #pragma once
 
 #include <string_view>
@@ -24,5 +25,9 @@ inline constexpr std::string_view pieces_format_name = "mooncake-delta";
 /// together where its rows are pieces, and sets the trace's format and the block size in force.
 /// Lists what forbids it.
 void settle_session_pieces(RowContext& whole);
+
+/// The same of a format whose rows have no names that say which they are: they are whole prompts.
+/// Says how to read them as pieces where they may be such.
+void note_unread_pieces(const RowContext& whole);
 
 }  // namespace driftless

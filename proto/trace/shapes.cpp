@@ -3,10 +3,42 @@
 namespace driftless {
 namespace {
 
-constexpr std::string_view no_payloads =
-    "convert it to rows with timestamp, and messages or payload";
 constexpr std::string_view from_logs =
-    "convert it to a trace without its text: driftless convert --from-logs";
+    "convert it to a trace without its text: driftless convert FILE --from-logs --tokenizer "
+    "TOKENIZER.json --salt-file SALT_FILE -o NEW_FILE";
+/// A whole body, its time, and no sessions: `workload`.
+constexpr std::string_view captured_bodies =
+    "convert it to bodies with their times: jq -c '{timestamp: .eventMetadata.inferenceTime, body: "
+    "(.captureData.endpointInput | if .encoding == \"BASE64\" then .data | @base64d else .data "
+    "end)}'"
+    " FILE > NEW_FILE";
+constexpr std::string_view payloads_of_sessions =
+    "put each body on one line, with its session: jq -c '.data[] | .session_id as $s | "
+    ".payloads[] | {session_id: $s, payload: .}' FILE > NEW_FILE; and replay NEW_FILE with "
+    "--rate R, --concurrency N or --users N";
+constexpr std::string_view no_forks =
+    "forks and spawns are not supported; a file without them becomes rows: jq -c '.session_id as "
+    "$s "
+    "| .turns[] | {session_id: $s, messages, tools, delay, output_length: .max_tokens, "
+    "assistant_responses: \"live\"}' FILE > NEW_FILE; and replay NEW_FILE --sessions closed";
+constexpr std::string_view responses_bodies =
+    "make chats of them: jq -c '{messages: ([.instructions // empty | {role: \"system\", content: "
+    ".}] "
+    "+ (.input | if type == \"string\" then [{role: \"user\", content: .}] else . end)), "
+    "max_tokens: "
+    ".max_output_tokens}' FILE > NEW_FILE; and replay NEW_FILE with --rate R, or --concurrency N";
+/// Its rounds say how much of a prompt the round before had, and have no ids: they share
+/// beginnings.
+constexpr std::string_view rounds =
+    "make rows of it: jq -c '{timestamp: ([.timing_events[] | select(.event_type | test(\"user_|"
+    "tool_result\")).timestamp] | max), session_id, input_length: .input_tokens_total, "
+    "output_length: .output_tokens} | select(.timestamp)' FILE > NEW_FILE; and replay NEW_FILE "
+    "--format mooncake --time-unit iso --share session";
+constexpr std::string_view named_conversations =
+    "name them as sessions, without pauses: jq -c '{session_id: .conversation_id, messages, tools, "
+    "output_length: (.output_length // .target_output_tokens)}' FILE > NEW_FILE; and replay "
+    "NEW_FILE "
+    "--sessions closed";
 constexpr std::string_view to_json_lines =
     "convert it to JSON lines with pandas: read_parquet('F').to_json('F.jsonl', orient='records', "
     "lines=True)";
@@ -18,7 +50,7 @@ constexpr ForeignShape long_conversations = {
     "ShareGPT conversations, or SGLang's, in one JSON text of more than 64 MiB",
     "put each on one line: jq -c '.[]' FILE > NEW_FILE, for SGLang's jq -c '.conversations[] | "
     "{conversations: [.]}'; or use it as prompt text of another trace: replay TRACE --dataset "
-    "FILE"};
+    "FILE --tokenizer TOKENIZER.json"};
 constexpr ForeignShape long_bundle = {"an ISB-1 bundle of more than 64 MiB",
                                       "put each cell on one line: jq -c '. as $b | .exports[] | "
                                       "{adapter_id: $b.adapter_id, exports: [.]}' FILE > NEW_FILE"};
@@ -37,23 +69,21 @@ constexpr KeyShape key_shapes[] = {
     {{"row", "due_ns", "fired_ns"},
      {"the records of a run",
       "repeat that run by its folder: driftless replay --from FOLDER; or make a trace of it: "
-      "driftless convert FOLDER"}},
+      "driftless convert FOLDER -o NEW_FILE"}},
     {{"filetype", "num_conversations"},
      {"vLLM's configuration of conversations, which describes a generator, not a trace",
       "run vLLM's benchmark_serving_multi_turn.py with -o and replay what it writes"}},
-    {{"captureData"}, {"a SageMaker data capture", no_payloads}},
-    {{"data"}, {"AIPerf's inputs.json", no_payloads}},
+    {{"captureData"}, {"a SageMaker data capture", captured_bodies}},
     {{"resourceSpans"}, {"an OTLP export", from_logs}},
     {{"spans"}, {"an OpenTelemetry export", from_logs}},
     {{"call_type", "startTime"}, {"a LiteLLM log", from_logs}},
     {{"type", "trace_id", "start_time"}, {"a Langfuse export", from_logs}},
     {{"type", "traceId", "startTime"}, {"a Langfuse export", from_logs}},
     {{"timestamp", "request"}, {"a log of requests", from_logs}},
-    {{"round_index", "session_id"}, {"a TraceLab trace", "its rounds have no block ids"}},
+    {{"round_index", "session_id", "timing_events"}, {"a TraceLab trace", rounds}},
+    {{"input", "max_output_tokens"}, {"bodies of OpenAI's Responses", responses_bodies}},
+    {{"messages", "conversation_id"}, {"requests of conversations", named_conversations}},
 };
-
-constexpr ForeignShape utf16 = {"text in UTF-16",
-                                "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW_FILE"};
 
 /// A byte that no text has: of control bytes only those that format it, and the escape.
 bool is_binary(std::string_view line) {
@@ -66,10 +96,15 @@ bool is_binary(std::string_view line) {
     return false;
 }
 
-/// By its mark, or by the zero byte beside a first character of ASCII.
-bool is_utf16(std::string_view line) {
-    return line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF") ||
-           (line.size() > 1 && (line[0] == '\0') != (line[1] == '\0'));
+/// Its remedy, where it is such: by its mark, or by the zero byte beside a first character of
+/// ASCII, which shows the order of bytes. Empty: it is not.
+std::string_view utf16_remedy(std::string_view line) {
+    const bool marked = line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF");
+    const bool zero = line.size() > 1 && (line[0] == '\0') != (line[1] == '\0');
+    return marked            ? "convert it to UTF-8: iconv -f UTF-16 -t UTF-8 FILE > NEW_FILE"
+           : !zero           ? ""
+           : line[0] == '\0' ? "convert it to UTF-8: iconv -f UTF-16BE -t UTF-8 FILE > NEW_FILE"
+                             : "convert it to UTF-8: iconv -f UTF-16LE -t UTF-8 FILE > NEW_FILE";
 }
 
 struct TextShape {
@@ -102,7 +137,7 @@ ForeignShape zip_shape(std::string_view line, std::string_view file) {
     const bool open_document = file.ends_with(".ods") || has("opendocument.spreadsheet");
     return workbook        ? ForeignShape{"an Excel workbook", save_as_csv}
            : open_document ? ForeignShape{"an OpenDocument spreadsheet", save_as_csv}
-                           : ForeignShape{"a zip archive", "unpack it"};
+                           : ForeignShape{"a zip archive", "unpack it: unzip FILE"};
 }
 
 /// By the mark in the header of its first member (POSIX.1-1988 ustar, and GNU's).
@@ -142,13 +177,24 @@ ForeignShape foreign_shape(const JsonValue& row) {
     if (const JsonValue turn = row.find("turns").first(); turn.find("messages").present() ||
                                                           turn.find("forks").present() ||
                                                           turn.find("spawns").present()) {
-        return {"AIPerf conversations with forks (dag_jsonl)", no_payloads};
+        return {"AIPerf conversations with forks (dag_jsonl)", no_forks};
+    }
+    for (const char* list : {"data", "observations"}) {
+        const JsonValue one = row.find(list).first();
+        if (one.find("type").present() &&
+            (one.find("trace_id").present() || one.find("traceId").present())) {
+            return {"a Langfuse export", from_logs};
+        }
+    }
+    if (row.find("data").first().find("payloads").is(JsonType::array)) {
+        return {"AIPerf's inputs.json", payloads_of_sessions};
     }
     if (const JsonValue message = row.find("conversations").first();
         message.is(JsonType::object) && !message.find("from").present()) {
         return {"conversations that do not say who sent a message, unlike ShareGPT's",
                 "use --format sharegpt if messages have role and content; or use them as prompt "
-                "text of another trace: replay TRACE --dataset FILE"};
+                "text of another trace: replay TRACE --dataset FILE --tokenizer "
+                "TOKENIZER.json"};
     }
     if (row.find("timestamp").present() && row.find("input").is(JsonType::string)) {
         return {"a log of requests", from_logs};
@@ -169,6 +215,20 @@ ForeignShape foreign_shape(const JsonValue& row) {
     return {};
 }
 
+std::string_view list_of_rows(const JsonValue& object) {
+    std::string_view found;
+    for (JsonValue member = object.first(); member.present(); member = member.next()) {
+        if (!member.is(JsonType::array) || !member.first().is(JsonType::object)) {
+            continue;
+        }
+        const bool plain =
+            !member.key().empty() &&
+            member.key().find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
+        found = found.empty() && plain ? member.key() : std::string_view();
+    }
+    return found;
+}
+
 ForeignShape foreign_line_ends(std::string_view line) {
     return line.find('\r') == line.npos
                ? ForeignShape{}
@@ -183,8 +243,8 @@ ForeignShape foreign_text_shape(std::string_view line, std::string_view file) {
     if (is_tar(line)) {
         return {"a tar archive", "unpack it: tar -xf FILE"};
     }
-    if (is_utf16(line)) {
-        return utf16;
+    if (const std::string_view remedy = utf16_remedy(line); !remedy.empty()) {
+        return {"text in UTF-16", remedy};
     }
     for (const TextShape& one : text_shapes) {
         if (line.starts_with(one.begins)) {

@@ -32,7 +32,8 @@ bool admit_untimed(RowContext& context, const char* more) {
     context.refuse(
         "", "", "has conversations, which have no arrival times",
         std::string(
-            "use --sessions closed to start each at time 0 (--users N: N at a time) with turns "
+            "use --sessions closed to start each at time 0 (replay --users N: N at a time) with "
+            "turns "
             "waiting for answers, or --sessions open to send turns by the recorded delays") +
             more);
     context.stop = Stop::trace;

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "proto/trace/aibrix.hpp"
 #include "proto/trace/blocks.hpp"
+#include "proto/trace/generic.hpp"
 #include "proto/trace/id_counts.hpp"
 #include "proto/trace/session_pieces.hpp"
 
@@ -95,10 +98,39 @@ void check_surplus(const RowContext& whole) {
              " of " + std::to_string(counts.rows()) + " rows, and best of all sizes"});
 }
 
-/// Whole times that nobody gave a unit, and that are dates between 2010 and 2040 as seconds since
-/// 1970: as the milliseconds of the format they would be two to four weeks of 1970.
-void check_epoch(const RowContext& whole) {
-    constexpr std::int64_t ms = 1'000'000;
+constexpr std::int64_t ms = 1'000'000;
+
+/// Times of seconds that are read as milliseconds come a thousand times too close to each other:
+/// all of them within 100 s, at 250 instants a second or more. So may a short and heavy trace.
+void note_dense_times(const RowContext& whole, std::int64_t first_ns) {
+    constexpr std::int64_t span_max_ns = 100'000 * ms;
+    constexpr std::int64_t gap_max_ns = 4 * ms;
+    constexpr std::size_t instants_min = 3;
+    const Trace& trace = whole.draft.trace();
+    std::vector<std::int64_t> instants;
+    if (whole.rules.times_free) {
+        return;  // others decide when rows are sent
+    }
+    for (const TraceRow& row : trace.rows) {
+        if (row.at_ns - first_ns > span_max_ns || trace.rows_laid_out > 0) {
+            return;
+        }
+        instants.push_back(row.at_ns);
+    }
+    std::sort(instants.begin(), instants.end());
+    instants.erase(std::unique(instants.begin(), instants.end()), instants.end());
+    const auto gaps = static_cast<std::int64_t>(instants.size()) - 1;
+    if (instants.size() >= instants_min && instants.back() - first_ns <= gaps * gap_max_ns) {
+        constexpr const char* dense =
+            "rows come at 250 instants a second or more, as their times are read as milliseconds: "
+            "if they are seconds, use --time-unit s";
+        whole.draft.remark(dense, dense, trace.rows.size());
+    }
+}
+
+/// Times that nobody gave a unit, and that are dates between 2010 and 2040 as seconds since 1970:
+/// as the milliseconds of the format they would be two to four weeks of 1970.
+void check_seconds(const RowContext& whole) {
     constexpr std::int64_t year_2010 = 1'262'304'000;
     constexpr std::int64_t year_2040 = 2'208'988'800;
     const Trace& trace = whole.draft.trace();
@@ -110,6 +142,7 @@ void check_epoch(const RowContext& whole) {
                          [](const TraceRow& a, const TraceRow& b) { return a.at_ns < b.at_ns; });
     const std::int64_t time = first->at_ns / ms;
     if (time < year_2010 || time >= year_2040) {
+        note_dense_times(whole, first->at_ns);
         return;
     }
     RowContext none = whole;
@@ -123,14 +156,13 @@ void check_epoch(const RowContext& whole) {
 /// would be seconds after the year 5000, or where the rows, as seconds, would come less than once a
 /// minute for more than eleven days.
 void check_unit(const RowContext& whole) {
-    constexpr std::int64_t ms = 1'000'000;
     constexpr std::int64_t epoch_in_ms = 100'000'000'000;
     constexpr std::int64_t span_min = 1'000'000;
     constexpr std::int64_t gap_min = 60;
     const Trace& trace = whole.draft.trace();
     const auto& doubt = whole.draft.doubt();
     if (!doubt || trace.rows.empty()) {
-        check_epoch(whole);
+        check_seconds(whole);
         return;
     }
     const auto [first, last] =
@@ -155,6 +187,8 @@ void check_unit(const RowContext& whole) {
 void settle_pieces(RowContext whole, const TraceFormat& format) {
     if (format.pieces && whole.errors.empty()) {
         settle_session_pieces(whole);
+    } else if (&format == &generic_format || &format == &aibrix_format) {
+        note_unread_pieces(whole);
     }
 }
 

@@ -5,13 +5,16 @@
 namespace driftless {
 namespace {
 
-constexpr std::string_view columns[] = {"body", "timestamp", "headers", "request_id",
-                                        "completion_tokens"};
+constexpr std::string_view columns[] = {
+    "body",      "timestamp", "headers", "request_id", "completion_tokens",
+    "custom_id", "method",    "url"};
 
+/// A body with its time, or one that shows itself: lines of OpenAI's Batch have none.
 bool matches(const JsonValue& row) {
     const JsonValue body = row.find("body");
-    return row.find("timestamp").present() &&
-           (body.is(JsonType::object) || body.is(JsonType::string));
+    return (row.find("timestamp").present() &&
+            (body.is(JsonType::object) || body.is(JsonType::string))) ||
+           body.find("messages").is(JsonType::array) || body.find("prompt").present();
 }
 
 /// A wall clock shows itself; numbers are in the unit of the rules.
@@ -42,15 +45,15 @@ void read_row(RowContext& context, const JsonValue& json) {
     }
     const auto time = read_arrival(context, json);
     const Field output = field_of(json.find("completion_tokens"), "completion_tokens");
-    if (!time || !read_recorded_lengths(context, Field{}, output, row) ||
+    if (!time || !read_recorded_lengths(context, Field{}, output, row, words.payload) ||
         !read_recorded(context, words)) {
         return;
     }
     const JsonValue headers = json.find("headers");
     context.draft.remark(
-        "row with its own headers, which are sent only with --keep headers.NAME "
+        "row with its own headers, which are sent only with replay --keep headers.NAME "
         "--header \"NAME: {kept.headers.NAME}\"",
-        "rows with their own headers, which are sent only with --keep headers.NAME "
+        "rows with their own headers, which are sent only with replay --keep headers.NAME "
         "--header \"NAME: {kept.headers.NAME}\"",
         headers.is(JsonType::object) && headers.size() > 0 ? 1 : 0);
     row.at_ns = *time;

@@ -171,6 +171,19 @@ class Live(Case):
             known = sum(line["history"]["known"] for line in read_jsonl(self.scratch / name))
             self.assertEqual(known, sum(one["live_turns"] or 0 for one in run.records().values()))
 
+    def test_texts_of_sessions_are_live_by_themselves(self):
+        """As AIPerf sends them: all texts and answers before, then the row's own."""
+        texts = [("a", "one two three four"), ("a", "five six"), ("b", "seven"), ("a", "eight")]
+        trace = self.scratch / "texts.jsonl"
+        trace.write_text("".join(json.dumps({"session_id": session, "text_input": text, "output_length": 5})
+                                 + "\n" for session, text in texts))  # fmt: skip
+        with mock("--check-history", "1000") as server:
+            run = self.replay_well(trace, "--url", server.url, "--users", "2")
+        self.assertIn("2 texts are only what is new in their sessions", run.said)
+        records = run.records()
+        self.assertEqual([records[row]["prompt_tokens"] for row in range(4)],
+                         [4, 4 + 5 + 2, 1, 4 + 5 + 2 + 5 + 1])  # fmt: skip
+
     def test_recorded_conversations_may_be_live(self):
         for name in ("sharegpt.json", "vllm.json", "isb1.json"):
             with mock("--check-history", "1000", "--log", self.scratch / name) as server:

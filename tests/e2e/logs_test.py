@@ -91,7 +91,7 @@ class Logs(Case):
         for name in EXPORTS[:4]:
             run = self.replay(LOGS / name, "--dry-run")
             self.assertEqual(run.code, 3, name)
-            self.assertIn("driftless convert --from-logs", run.complained)
+            self.assertIn("driftless convert FILE --from-logs", run.complained)
 
     def test_refusals(self):
         bare = self.write("bare.jsonl", '{"call_type":"completion","startTime":1767607200,'

@@ -55,6 +55,36 @@ class Recorded(Case):
         found = run.json("run.json")["request"]["recorded_requests"]
         self.assertEqual((found["roles"], found["models"], found["constrained"]), (1, 1, 1))
 
+    def test_bodies_one_a_line(self):
+        """Sent as they are, at a rate or a concurrency; how long answers were, the server says."""
+        hi = [{"role": "user", "content": "hi"}]
+        body = {"model": "theirs", "messages": hi, "max_tokens": 5, "top_p": 0.5}
+        sent = dict(body, model="m", stream=True, stream_options={"include_usage": True})
+        files = {
+            "bodies": [body, dict(body, tools=[])],
+            "batch": [{"custom_id": str(n), "method": "POST", "url": "/v1/chat/completions",
+                       "body": body} for n in range(2)],
+        }  # fmt: skip
+        for name, rows in files.items():
+            trace = self.scratch / f"{name}.jsonl"
+            trace.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            for load in ("--rate", "--concurrency"):
+                with self.subTest(trace=name, load=load):
+                    got, run = self.bodies(trace, load, "2")
+                    self.assertEqual([got[0], got[1]], [sent, sent])
+                    self.assertIsNone(run.records()[0]["output_length"])
+        trace = self.scratch / "bare.jsonl"
+        trace.write_text('{"prompt": "hi"}\n{"prompt": "ho", "output_tokens": 4}\n')
+        got, _ = self.bodies(trace, "--concurrency", "1")
+        self.assertEqual(got[0]["messages"], hi)
+        self.assertEqual(got[1]["max_completion_tokens"], 4)
+        with mock() as server:
+            run = self.replay_well(self.scratch / "bodies.jsonl", "--rate", "20", "--url",
+                                   server.url)
+        for record in run.records().values():
+            self.assertEqual((record["outcome"], record["output_tokens"]), ("ok", 5))
+            self.assertGreater(record["prompt_tokens"], 0)
+
     def test_calls_of_agents(self):
         got, _ = self.bodies(TRACES / "lmcache.jsonl", "--sessions", "open")
         self.assertEqual(got[0]["messages"], [{"role": "user", "content": "fix it"}])

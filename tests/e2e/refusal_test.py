@@ -1,8 +1,11 @@
 """Every bad input has one clear message, the right exit code, and leaves nothing behind."""
 
+import base64
 import json
 import os
+import re
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -65,7 +68,50 @@ class Refusal(Case):
         (self.scratch / "elf.jsonl").write_bytes(b"\x7fELF\x02\x01\x01\0\0\0\rabc\r\n\0")
         self.refuse(INPUT, self.scratch / "elf.jsonl", "--dry-run", says=["looks like a binary file"])
         self.refuse(INPUT, SAMPLE.parent / "logs" / "plain.jsonl", "--dry-run",
-                    says=["looks like a log of requests", "driftless convert --from-logs"])
+                    says=["looks like a log of requests", "driftless convert FILE --from-logs"])
+
+    @unittest.skipUnless(shutil.which("jq") and shutil.which("iconv"), "jq or iconv is missing")
+    def test_remedies_run_as_printed(self):
+        """A file that is not read is after its remedy, by the commands that the error names."""
+        hi = [{"role": "user", "content": "hi"}]
+        body = {"model": "m", "messages": hi, "max_tokens": 5}
+        data = json.dumps(body)
+        captures = [{"captureData": {"endpointInput": {"data": text, "encoding": name}},
+                     "eventMetadata": {"inferenceTime": f"2026-01-31T10:00:0{second}Z"}}
+                    for second, (name, text) in enumerate(
+                        (("JSON", data), ("BASE64", base64.b64encode(data.encode()).decode())))]  # fmt: skip
+        rounds = [{"session_id": "a", "round_index": n, "input_tokens_total": 500 + n, "output_tokens": 2,
+                   "timing_events": [{"event_type": "tool_result", "timestamp": f"2026-01-31T10:00:0{n}Z"},
+                                     {"event_type": "text", "timestamp": "2026-01-31T10:30:00Z"}]}
+                  for n in range(2)]  # fmt: skip
+        lines = [row(), row(timestamp=5)]
+        files = {
+            "inputs": [{"data": [{"session_id": "s", "payloads": [body, body]}]}],
+            "captures": captures,
+            "rounds": rounds,
+            "agents": [{"conversation_id": 3, "messages": hi, "target_output_tokens": 4}] * 2,
+            "forks": [{"session_id": "s", "turns": [{"messages": hi, "max_tokens": 4, "forks": None}] * 2}],
+            "responses": [{"model": "m", "input": "hi", "instructions": "s", "max_output_tokens": 5},
+                          {"model": "m", "input": hi, "max_output_tokens": 5}],
+            "page": [{"object": "list", "data": [json.loads(line) for line in lines]}],
+            "utf-16-le": "".join(lines), "utf-16-be": "".join(lines), "utf-16": "".join(lines),
+            "timeless": json.dumps(body) + "\n" + json.dumps(body) + "\n",
+        }  # fmt: skip
+        for name, rows in files.items():
+            with self.subTest(shape=name):
+                text = rows if isinstance(rows, str) else "".join(json.dumps(one) + "\n" for one in rows)
+                coded = text.encode(name if name.startswith("utf") else "utf-8")
+                (self.scratch / name).write_bytes(coded)
+                wrong = self.refuse(INPUT, self.scratch / name, "--dry-run").complained.splitlines()[0]
+                command = re.search(r"((?:jq|iconv) .* FILE > NEW_FILE)", wrong)[1]
+                fixed = self.scratch / f"{name}.fixed"
+                command = command.replace("NEW_FILE", str(fixed)).replace("FILE", str(self.scratch / name))
+                subprocess.run(command, shell=True, check=True, timeout=SECONDS_MAX)
+                flags = re.search(r"and replay NEW_FILE (?:with )?(--(?:(?! \().)*)$", wrong)
+                flags = flags[1].split(", ")[0].replace(" R", " 5").split() if flags else []
+                run = self.replay(fixed, *flags, "--dry-run")
+                self.assertEqual(run.code, 0, run.complained)
+                self.assertIn("selected: 2 of 2 rows", run.said)
 
     def test_files_of_tls(self):
         cert = self.write("cert.pem", "nothing")

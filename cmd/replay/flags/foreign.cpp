@@ -18,6 +18,7 @@ constexpr Name format_names[] = {
     {"bailian_trace", "qwen"},
     {"mooncake", "mooncake"},
     {"mooncake_trace", "mooncake-delta"},  // AIPerf's: rows of a session hold what is new
+    {"raw_payload", "mooncake"},  // bodies one a line
     {"burst_gpt_trace", "burstgpt"},
     {"burstgpt", "burstgpt"},
     {"azure", "azure"},

@@ -90,34 +90,49 @@ void finish_scenario(const std::string& name, Spelled& out) {
                          ": is not known here; use inferencex-agentx-mvp or agentx (--rules)");
 }
 
-/// "semianalysis_cc_traces_weka_062126_256k": the name of its repository.
+/// The repository of a data set by AIPerf's name for it (0.13.0, plugins.yaml):
+/// "semianalysis_cc_traces_weka_062126_256k". Empty: it is not a Weka trace.
 std::string repository_of(const std::string& dataset) {
-    constexpr std::string_view begin = "semianalysis_cc_traces_weka_";
-    std::string name = dataset.substr(dataset.starts_with(begin) ? begin.size() : 0);
-    if (name == "with_subagents" || name == "with_subagents_256k") {  // a rolling alias
-        name.replace(0, std::string_view("with_subagents").size(), "062126");
+    struct Alias {
+        std::string_view name;
+        std::string_view stands_for;
+    };
+    constexpr Alias aliases[] = {{"", "_no_subagents_051826"},
+                                 {"_no_subagents", "_no_subagents_051826"},
+                                 {"_with_subagents", "_062126"},
+                                 {"_with_subagents_256k", "_062126_256k"}};
+    constexpr std::string_view begin = "semianalysis_cc_traces_weka";
+    if (!dataset.starts_with(begin)) {
+        return dataset.find('/') == dataset.npos ? "" : dataset;
     }
-    for (char& c : name) {
-        c = c == '_' ? '-' : c;
+    std::string name = dataset.substr(begin.size());
+    for (const Alias& one : aliases) {
+        if (name == one.name) {
+            name = one.stands_for;
+            break;
+        }
     }
-    return dataset.starts_with(begin) ? "semianalysisai/cc-traces-weka-" + name : dataset;
+    std::replace(name.begin(), name.end(), '_', '-');
+    return "semianalysisai/cc-traces-weka" + name;
 }
 
 /// A name of a data set is not a file: it is only believed beside one.
 void finish_dataset(const KeptFlags& kept, Spelled& out) {
-    const bool by_flag = !kept.has("--hf-weka-dataset");
-    const std::string flag = by_flag ? "--public-dataset" : "--hf-weka-dataset";
+    const bool named = kept.has("--hf-weka-dataset");
+    const std::string flag = named ? "--hf-weka-dataset" : "--public-dataset";
     const std::string name = kept.get(flag);
     if (name.empty()) {
         return;
     }
-    add_note(out, flag + " " + name + " is assumed to apply to the given trace");
     const std::string repository = repository_of(name);
-    const bool known = repository.find('/') != repository.npos;
-    out.trace_missing = flag + " " + name + ": driftless downloads nothing; fetch it" +
-                        (known ? " (huggingface-cli download --repo-type dataset " + repository +
-                                     " --local-dir traces), then add --input-file traces"
-                               : ", then add --input-file FILE");
+    add_note(out, flag + " " + name + " is assumed to apply to the given trace");
+    out.trace_missing =
+        flag + " " + name + ": driftless downloads nothing; " +
+        (repository.empty()
+             ? "of AIPerf's data sets it reads the Weka traces; for another one, write its request "
+               "bodies to a file, one a line, and add --input-file FILE"
+             : "fetch it (hf download --repo-type dataset " + repository +
+                   " --local-dir traces), then add --input-file traces");
 }
 
 /// `--input-file payload:FILE` of GenAI-Perf is a trace; `synthetic:` is none.

@@ -15,8 +15,8 @@ constexpr const char* no_phase_caps =
     "--max-inflight N";
 constexpr const char* no_breaker = "failures are counted and the run continues; Ctrl-C ends it";
 constexpr const char* fetch_the_rows =
-    "driftless downloads nothing; fetch it (huggingface-cli download --repo-type dataset NAME "
-    "--local-dir traces) and give --trace-directory traces";
+    "driftless downloads nothing; fetch it (hf download --repo-type dataset NAME --local-dir "
+    "traces) and give --trace-directory traces";
 
 constexpr ToolFlag flags[] = {
     {"--api-endpoint", Values::one, Becomes::flag, "--url"},

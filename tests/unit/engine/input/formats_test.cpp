@@ -87,7 +87,7 @@ constexpr Detected detected[] = {
     {"../../golden/traces/talks/sglang.json", 6, "format sglang-agentic",
      "6 rows have only new messages"},
     {"workload.jsonl", 3, "format workload, times in s",
-     "1 row with its own headers, which are sent only with --keep headers.NAME "
+     "1 row with its own headers, which are sent only with replay --keep headers.NAME "
      "--header \"NAME: {kept.headers.NAME}\""},
 };
 

@@ -231,7 +231,7 @@ TEST(TraceFile, TellsOfUnknownColumns) {
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_TRUE(got.has_note("3 values of unknown columns ignored ("));
     EXPECT_TRUE(got.has_note("user"));
-    EXPECT_TRUE(got.has_note("--keep copies columns into the records"));
+    EXPECT_TRUE(got.has_note("replay --keep copies columns into the records"));
 }
 
 // Missing files, empty files and folders without traces each have one clear error.

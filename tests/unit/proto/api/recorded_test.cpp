@@ -98,6 +98,15 @@ TEST(Recorded, FixesWhatServersRefuse) {
     EXPECT_EQ(made.fixes.lengths, 1U);
 }
 
+// Servers refuse an empty list of tools, and a choice from none: it means that there are none.
+TEST(Recorded, SendsNoEmptyListOfTools) {
+    const Made made = make(R"({"payload":{"messages":[{"role":"user","content":"q"}],"tools":[],)"
+                           R"("tool_choice":"auto","max_tokens":5}})",
+                           0);
+    EXPECT_EQ(made.body.find("tool"), std::string::npos) << made.body;
+    EXPECT_NE(made.body.find(R"("max_tokens":5)"), std::string::npos) << made.body;
+}
+
 // A grammar and ignore_eos together crash servers.
 TEST(Recorded, AsksNoGrammarToGoOn) {
     for (const char* bound :
@@ -190,7 +199,7 @@ TEST(Recorded, LeavesTheModelToTheRequest) {
 
 TEST(Recorded, NamesTheApiThatFits) {
     EXPECT_EQ(make(R"({"messages":[{"role":"user"}]})", 1, spec_of(), "anthropic").error,
-              "send recorded messages or payloads; use --api openai-chat");
+              "send recorded messages or payloads, use --api openai-chat");
     EXPECT_NE(make(R"({"payload":{"prompt":"x"}})", 1).error.find("openai-completions"),
               std::string::npos);
     EXPECT_NE(make(R"({"messages":[{"role":"user"}]})", 1, spec_of(), "openai-completions")

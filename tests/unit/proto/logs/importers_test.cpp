@@ -78,6 +78,24 @@ TEST(Langfuse, TakesApiPagesAndTraces) {
     EXPECT_EQ(trace.calls[0].prompt[0].text, "hi");
 }
 
+// Its decorators log the arguments of a call: the prompt may be a named one. As JSON and as text.
+TEST(Langfuse, TakesNamedArguments) {
+    const std::string messages = R"({"messages":[{"role":"user","content":"q"}]})";
+    const auto prompt = [](const std::string& input) {
+        const auto got = read_log(R"({"type":"GENERATION","traceId":"t","startTime":1767607200,)"
+                                  R"("input":)" +
+                                  input + R"(,"output":"a"})");
+        return got.calls.size() == 1 && got.calls[0].prompt.size() == 1
+                   ? got.calls[0].prompt[0].role + ":" + got.calls[0].prompt[0].text
+                   : std::string("none");
+    };
+    EXPECT_EQ(prompt(R"({"args":[],"kwargs":)" + messages + "}"), "user:q");
+    EXPECT_EQ(prompt(R"({"kwargs":)" + messages + "}"), "user:q");
+    EXPECT_EQ(prompt(R"({"args":[],"kwargs":{"model":"m","contents":"q"}})"), "user:q");
+    EXPECT_EQ(prompt(R"("{\"args\":[],\"kwargs\":{\"prompt\":\"q\"}}")"), "user:q");
+    EXPECT_EQ(prompt(R"({"args":["q"],"kwargs":{}})"), "user:q");
+}
+
 TEST(Langfuse, AddsUpUsage) {
     const auto with = [](const std::string& usage) {
         return read_log(R"({"type":"GENERATION","trace_id":"t","start_time":"2026-01-05 10:00:00",)"

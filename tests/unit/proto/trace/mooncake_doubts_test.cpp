@@ -54,6 +54,38 @@ TEST(Mooncake, AsksAboutSecondsSinceTheEpoch) {
     EXPECT_FALSE(reads(2'208'988'799).usable);
     EXPECT_TRUE(reads(2'208'988'800).usable) << "2040";
     EXPECT_TRUE(reads(1'732'060'801'000).usable) << "milliseconds since 1970";
+    ReadOptions named;
+    named.format = "mooncake";  // which says nothing of what the file has
+    EXPECT_FALSE(read({row("1732060801", 9, 1, "1")}, named).usable);
+    EXPECT_FALSE(read({R"({"timestamp": 1732060801, "requests": [{"prompt_length": 5,)"
+                       R"( "output_length": 1}]})"})
+                     .usable)
+        << "every format whose times are in ms";
+}
+
+// Seconds from 0 on, read as milliseconds, come at a thousand times their rate: that is said.
+TEST(Mooncake, SaysThatTimesAreDense) {
+    const auto remarks = [](int rows, int gap, const std::string& unit = "", bool rate = false) {
+        ReadOptions options;
+        options.time_unit = unit;
+        options.times_free = rate;
+        std::vector<std::string> lines;
+        for (int i = 0; i < rows; ++i) {
+            lines.push_back(row(std::to_string(i / 2 * gap), 9, 1, "1"));
+        }
+        const Reading got = read(lines, options);
+        EXPECT_TRUE(got.usable) << got.first_error();
+        return got.trace.remarks.empty() ? 0 : got.trace.remarks[0].count;
+    };
+    EXPECT_EQ(remarks(6, 1), 6U) << "0, 0, 1, 1, 2, 2";
+    EXPECT_EQ(remarks(4, 1), 0U) << "two instants say nothing";
+    EXPECT_EQ(remarks(4000, 4), 4000U);
+    EXPECT_EQ(remarks(4000, 5), 0U) << "200 instants a second";
+    EXPECT_EQ(remarks(4000, 1, "ms"), 0U);
+    EXPECT_EQ(remarks(4000, 1, "", true), 0U) << "a rate decides";
+    EXPECT_EQ(remarks(4000, 1, "auto"), 4000U);
+    EXPECT_EQ(remarks(200'000, 1), 200'000U) << "within 100 s";
+    EXPECT_EQ(remarks(200'004, 1), 0U);
 }
 
 // Of two members with one name the last counts, as in the field's other readers; a null takes the
@@ -98,7 +130,7 @@ TEST(Mooncake, ReadsRowsWithoutOutputLengths) {
         R"({"timestamp": 1, "input_length": 9, "output_length": 3, "hash_ids": [1]})"};
     EXPECT_EQ(read(lines).first_error(),
               "t.jsonl:1: output_length is missing; use --default-output N to ask such rows for N "
-              "tokens, or --output free for no limit");
+              "tokens, or replay --output free for no limit");
     ReadOptions filled;
     filled.default_output = 64;
     EXPECT_EQ(read(lines, filled).trace.rows[0].output_length, 64U);

@@ -44,8 +44,8 @@ TEST(Mooncake, RefusesRowsWithoutTimes) {
     EXPECT_FALSE(got.usable);
     EXPECT_EQ(got.first_error(),
               "t.jsonl:1: timestamp is missing; give every row its arrival time; if no row has "
-              "one, use replay --rate R, or add times 100 apart: jq -c '.timestamp = "
-              "input_line_number * 100' FILE");
+              "one, use replay --rate R or --concurrency N, or add times 100 apart: jq -c "
+              "'.timestamp = input_line_number * 100' FILE > NEW_FILE");
     const Reading spelled =
         read({R"({"Timestamp":7,"Input-Length":5,"output_length":2,"hash_ids":[1]})"});
     ASSERT_EQ(spelled.errors.count, 2U) << "and no advice that would overwrite the true times";
@@ -245,6 +245,71 @@ TEST(Mooncake, ReadsRecordedRequests) {
     EXPECT_EQ(trace.body_of(trace.rows[3]), R"({"payload":{"prompt":"Hello"}})");
 }
 
+// The files that everybody has: bodies one a line, messages or prompts alone. No row has a time.
+TEST(Mooncake, ReadsBodiesAndBareRequests) {
+    ReadOptions at_a_rate;
+    at_a_rate.times_free = true;
+    const auto request = [&](const std::string& line, std::uint32_t output = 0) {
+        const Reading got = read({line}, at_a_rate);
+        EXPECT_TRUE(got.usable) << line << got.first_error();
+        EXPECT_EQ(got.trace.format, "mooncake") << line;
+        EXPECT_EQ(got.trace.rows[0].output_length, output) << line;
+        EXPECT_EQ(got.trace.unknown_keys, 0U) << line;
+        return std::string(got.trace.body_of(got.trace.rows[0]));
+    };
+    const std::string hi = R"("messages":[{"role":"user","content":"hi"}])";
+    EXPECT_EQ(request("{" + hi + "}"), "{" + hi + "}");
+    EXPECT_EQ(request("{" + hi + R"(,"tools":[]})"), "{" + hi + "}");
+    EXPECT_EQ(request(R"({"prompt":"hi"})"), R"({"text_input":"hi"})");
+    EXPECT_EQ(request(R"({"prompt":"hi","output_tokens":7})", 7), R"({"text_input":"hi"})");
+    const std::string body = R"({"model":"m",)" + hi + R"(,"max_tokens":5,"top_p":0.5})";
+    EXPECT_EQ(request(body), R"({"payload":)" + body + "}") << "a limit is not a length";
+    EXPECT_EQ(request(R"({"id":"a","timestamp":5,"session_id":"",)" + body.substr(1)),
+              R"({"payload":)" + body + "}");
+    EXPECT_EQ(request(R"({"prompt":[{"role":"user","content":"hi"}]})"), "{" + hi + "}");
+    const std::string exact = R"({"prompt":[1,2],"max_tokens":5,"ignore_eos":true})";
+    EXPECT_EQ(request(exact, 5), R"({"payload":)" + exact + "}");
+    EXPECT_EQ(request(R"({"prompt":"a","min_tokens":9,"max_tokens":9})", 9).substr(0, 11),
+              R"({"payload":)");
+    const Reading timed =
+        read({R"({"timestamp":0,"prompt":"a"})", R"({"timestamp":250,"prompt":"b"})"});
+    ASSERT_TRUE(timed.usable) << timed.first_error();
+    EXPECT_EQ(timed.trace.rows[1].at_ns, 250'000'000);
+    EXPECT_NE(read({"{" + hi + "}"}).first_error().find("use replay --rate R"), std::string::npos);
+}
+
+// Messages that end with an answer are a conversation, whose questions are asked; so are named ones
+// with an answer anywhere. A row that has more is a request, and what it ends with is said.
+TEST(Mooncake, TellsConversationsFromRequests) {
+    const std::string talk = R"("messages":[{"role":"user","content":"hi"},)"
+                             R"({"role":"assistant","content":"yes?"}])";
+    ReadOptions at_a_rate;
+    at_a_rate.times_free = true;
+    EXPECT_EQ(read({"{" + talk + "}"}, at_a_rate).trace.format, "vllm-multi-turn");
+    EXPECT_EQ(read({R"({"id":1,)" + talk + "}"}, at_a_rate).trace.format, "vllm-multi-turn");
+    const Reading request = read({R"({"model":"m",)" + talk + "}"}, at_a_rate);
+    EXPECT_EQ(request.trace.format, "mooncake");
+    ASSERT_EQ(request.trace.remarks.size(), 1U);
+    EXPECT_EQ(
+        read({R"({"id":1,"messages":[{"role":"user","content":"hi"}]})"}, at_a_rate).trace.format,
+        "mooncake");
+}
+
+// `tools: []` takes back those that a delta row inherits.
+TEST(Mooncake, AnEmptyListOfToolsMeansNone) {
+    const std::string end = R"("assistant_responses":"live","output_length":1,)"
+                            R"("messages":[{"role":"user","content":"q"}]})";
+    const std::string first = R"({"session_id":"s","timestamp":0,"tools":[{"type":"f"}],)" + end;
+    const std::string none = R"({"session_id":"s","timestamp":1,"tools":[],)" + end;
+    const std::string silent = R"({"session_id":"s","timestamp":2,)" + end;
+    const Reading got = read({first, silent, none, silent}, closed_sessions());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    for (const TraceRow& one : got.trace.rows) {
+        const bool tools = got.trace.body_of(one).find("tools") != std::string_view::npos;
+        EXPECT_EQ(tools, one.index < 2) << one.index;
+    }
+}
+
 // What contradicts itself is named, field by field.
 TEST(Mooncake, RefusesMalformedRequests) {
     const auto refused = [](const std::string& members, const char* field, const char* problem) {
@@ -264,7 +329,6 @@ TEST(Mooncake, RefusesMalformedRequests) {
     refused(R"("messages":[{"role":"user","content":{}}])", "messages", "not text or a list");
     refused(R"("messages":[{"role":"user","content":1.5}])", "messages", "not text or a list");
     refused(R"("messages":[{"role":"user"}],"tools":{})", "tools", "not a list of objects");
-    refused(R"("messages":[{"role":"user"}],"tools":[])", "tools", "is empty");
     refused(R"("text_input":"a","tools":[{}])", "tools", "is given without messages");
     refused(R"("input_length":1,"output_length":1,"tools":[{}])", "tools", "without messages");
     refused(R"("payload":[1])", "payload", "is not an object with members");

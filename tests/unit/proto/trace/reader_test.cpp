@@ -57,6 +57,14 @@ TEST(Reader, NamesForeignFormats) {
     looks("a" + std::string(256, '\0') + "ustar  0", "a tar archive; unpack it: tar -xf");
     looks("\x1F\x8B\x08", "a compressed file inside another one; decompress it once");
     looks("a,b,c\r1,2,3\r4,5,6", "text whose lines end in CR alone; convert them to LF: tr '\\r'");
+    looks(R"({"data": [{"session_id": "s", "payloads": [{}]}]})", "AIPerf's inputs.json");
+    looks(R"({"data": [{"type": "GENERATION", "traceId": "t"}]})", "a Langfuse export");
+    looks(R"({"object": "list", "data": [{"a": 1}]})",
+          "jq -c '.data[]' FILE > NEW_FILE; else name");
+    looks(R"({"a": [{"b": 1}], "c": [{"d": 1}]})", "a known format; name the columns");
+    looks(R"({"conversation_id": 1, "messages": []})", "session_id: .conversation_id");
+    looks(std::string("{\0\"\0", 4), "iconv -f UTF-16LE");
+    looks(std::string("\0{\0\"", 4), "iconv -f UTF-16BE");
     looks(R"({"hello": "world"})",
           "there are hello; or choose one of these with --format: mooncake");
     looks("hello", "neither a JSON object nor a CSV header");

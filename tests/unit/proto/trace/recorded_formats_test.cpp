@@ -86,6 +86,22 @@ TEST(WorkloadLog, ReadsBodies) {
     EXPECT_EQ(canonical_round_trip(trace), "");
 }
 
+// Lines of OpenAI's Batch have no times: a rate says when they are sent.
+TEST(WorkloadLog, ReadsLinesOfABatch) {
+    ReadOptions at_a_rate;
+    at_a_rate.times_free = true;
+    const std::string body = R"({"model":"m","messages":[{"role":"user","content":"a"}],)"
+                             R"("max_tokens":5})";
+    const std::string line =
+        R"({"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":)" + body + "}";
+    const Reading got = read({line, line}, at_a_rate);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "workload");
+    EXPECT_EQ(got.trace.body_of(got.trace.rows[1]), R"({"payload":)" + body + "}");
+    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    EXPECT_NE(read({line}).first_error().find("use replay --rate R"), std::string::npos);
+}
+
 TEST(WorkloadLog, RefusesWhatIsNoBody) {
     const std::string good = R"({"body":{"prompt":"c"},"timestamp":1})";
     for (const char* body : {R"("{")", R"("[]")", R"("{}")", "{}", "5", "null"}) {

@@ -163,5 +163,62 @@ TEST(SessionPieces, RefusesWhatHasNoPrompt) {
         << huge.first_error();
 }
 
+std::string said(const char* session, const std::string& text) {
+    return std::string(R"({"session_id":")") + session + R"(","timestamp":0,"output_length":2,)" +
+           R"("text_input":")" + text + R"("})";
+}
+
+// AIPerf sends a session's texts as new messages, with the answers between; a text that repeats the
+// one before is a whole prompt, and stays a request of its own.
+TEST(SessionPieces, TextsOfSessionsAreNewMessages) {
+    const std::vector<std::string> lines = {said("s", R"(a \"b\")"), said("s", "c"), said("t", "d"),
+                                            row("0", 5, 1, "")};
+    const Reading got = read({lines[0], lines[1], lines[2]}, closed_sessions());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "mooncake-delta");
+    EXPECT_TRUE(got.trace.deltas);
+    EXPECT_EQ(got.trace.body_of(got.trace.rows[0]),
+              R"({"messages":[{"role":"user","content":"a \"b\""}]})");
+    EXPECT_EQ(got.trace.body_of(got.trace.rows[1]),
+              R"({"messages":[{"role":"user","content":"c"}]})");
+    EXPECT_EQ(got.trace.remarks.back().count, 1U);
+    EXPECT_EQ(canonical_round_trip(got.trace), "");
+    const Reading grown = read({said("s", "a"), said("s", "a b"), said("s", "a b c")});
+    ASSERT_TRUE(grown.usable) << grown.first_error();
+    EXPECT_EQ(grown.trace.format, "mooncake");
+    EXPECT_FALSE(grown.trace.deltas);
+    EXPECT_FALSE(read_as(lines, "mooncake").trace.deltas);
+    const Reading stated = read_as({said("s", "a"), said("s", "a b")}, "mooncake-delta");
+    EXPECT_TRUE(stated.trace.deltas) << "as it was said";
+    EXPECT_EQ(stated.trace.remarks.size(), 2U) << "and that they look like whole prompts";
+    const Reading some = read({said("s", "a"), said("s", "a b"), said("s", "c")});
+    EXPECT_NE(some.first_error().find("of 2 later texts of sessions, 1 begin with the text before; "
+                                      "choose --format mooncake"),
+              std::string::npos)
+        << some.first_error();
+    EXPECT_EQ(some.errors.list[0].line, 3U);
+    const Reading mixed = read({said("s", "a"), said("s", "c"),
+                                R"({"session_id":"t","timestamp":0,"payload":{"prompt":"q"}})"});
+    EXPECT_EQ(mixed.errors.list[0].line, 3U) << "a whole request";
+}
+
+// Other formats say that rows may be pieces, and how they are read as such.
+TEST(SessionPieces, OtherFormatsSayWhatTheyDoNotRead) {
+    const auto aibrix = [](int at, int tokens) {
+        return R"({"timestamp":)" + std::to_string(at) + R"(,"requests":[{"prompt_length":)" +
+               std::to_string(tokens) + R"(,"output_length":4,"session_id":0}]})";
+    };
+    const Reading shorter = read({aibrix(0, 101), aibrix(9000, 30)});
+    ASSERT_EQ(shorter.trace.remarks.size(), 1U) << shorter.first_error();
+    EXPECT_NE(std::string(shorter.trace.remarks[0].many).find("--to mooncake"), std::string::npos);
+    EXPECT_TRUE(read({aibrix(0, 101), aibrix(9000, 140)}).trace.remarks.empty());
+    const auto words = [](int at, const std::string& text) {
+        return R"({"timestamp":)" + std::to_string(at) + R"(,"requests":[{"prompt":")" + text +
+               R"(","session_id":0}]})";
+    };
+    EXPECT_EQ(read({words(0, "a"), words(9000, "b")}).trace.remarks.size(), 1U);
+    EXPECT_TRUE(read({words(0, "a"), words(9000, "a b")}).trace.remarks.empty());
+}
+
 }  // namespace
 }  // namespace driftless

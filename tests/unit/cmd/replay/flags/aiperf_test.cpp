@@ -102,6 +102,19 @@ TEST(Aiperf, SaysHowToGetADataSet) {
     EXPECT_NE(small.trace_missing.find("semianalysisai/cc-traces-weka-061526-256k "),
               std::string::npos)
         << small.trace_missing;
+    const auto missing = [](const char* flag, const char* name) {
+        return spell(profile({flag, name})).trace_missing;
+    };
+    const std::string oldest = "semianalysisai/cc-traces-weka-no-subagents-051826 ";
+    EXPECT_NE(missing("--public-dataset", "semianalysis_cc_traces_weka").find(oldest),
+              std::string::npos);
+    EXPECT_NE(missing("--public-dataset", "semianalysis_cc_traces_weka_no_subagents").find(oldest),
+              std::string::npos);
+    EXPECT_NE(missing("--hf-weka-dataset", "me/mine").find("dataset me/mine "), std::string::npos);
+    for (const char* other : {"sharegpt", "exgentic_v2", "h_cua_perf"}) {
+        EXPECT_EQ(missing("--public-dataset", other).find("hf download"), std::string::npos);
+        EXPECT_NE(missing("--public-dataset", other).find("--input-file FILE"), std::string::npos);
+    }
 }
 
 // SemiAnalysisAI/InferenceX, benchmarks/benchmark_lib.sh, build_replay_cmd; the trace comes first.
@@ -205,6 +218,8 @@ TEST(Aiperf, ConcurrencyIsUsersUnlessTheScheduleIsRecorded) {
     EXPECT_NE(spell(profile({"--concurrency", "4,8"})).refused, "");
     EXPECT_EQ(spell({"t", "--concurrency", "4"}).arguments, (Words{"t", "--concurrency", "4"}))
         << "no tool is named";
+    EXPECT_EQ(own_words({"--input-file", "F", "--custom-dataset-type", "raw_payload"})[2],
+              "mooncake");
     EXPECT_EQ(own_words({"--input-file", "F", "--custom-dataset-type", "burst_gpt_trace",
                          "--concurrency", "4"}),
               (Words{"F", "--format", "burstgpt", "--concurrency", "4"}))
