@@ -133,6 +133,18 @@ std::string repeated_goodput(const GoodputRules& rules) {
                       : "";
 }
 
+std::string limits_missing(const std::vector<Threshold>& fail_if) {
+    for (const Threshold& one : fail_if) {
+        const std::string_view name = one.figure->name;
+        if (name == "good" || name == "request_goodput") {
+            return "--fail-if \"" + one.text +
+                   "\" counts good requests, but no limits are set; add --goodput \"ttft:200 "
+                   "tpot:50\" or the like";
+        }
+    }
+    return "";
+}
+
 std::string goodput_refusal(const GoodputRules& rules, const std::vector<std::string>& keep) {
     for (const GoodputRule& rule : rules) {
         if (rule.key && rule.key->kind == GroupKey::Kind::kept && !is_kept(*rule.key, keep)) {

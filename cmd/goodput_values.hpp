@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/stats/goodput.hpp"
+#include "engine/stats/thresholds.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {
@@ -24,6 +25,9 @@ GoodputRules with_rules(GoodputRules asked, const GoodputRules& before);
 
 /// Why rules for all rows that are given more than once cannot stand together, or the empty text.
 std::string repeated_goodput(const GoodputRules& rules);
+/// Why a condition that counts good requests cannot be judged where no limits are set, or the empty
+/// text.
+std::string limits_missing(const std::vector<Threshold>& fail_if);
 /// Why the rules cannot stand together in a run that keeps these columns of its trace, or the
 /// empty text.
 std::string goodput_refusal(const GoodputRules& rules, const std::vector<std::string>& keep);

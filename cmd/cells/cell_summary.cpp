@@ -80,6 +80,10 @@ std::optional<double> CellSummary::figure(const Threshold& which) const {
         return read_errors(root_);
     }
     if (name == "good") {
+        const JsonValue rate = root_.find("request_goodput");  // absent before schema 19
+        if (rate.is(JsonType::null)) {
+            return std::nullopt;
+        }
         const JsonValue goodput = root_.find("goodput");
         const JsonValue decided = goodput.find("decided");  // absent before schema 19
         return share(goodput.find("good").as_double(), decided.present()

@@ -21,6 +21,7 @@ struct Group {
     explicit Group(Overhead overhead) : summary({}, overhead) {}
     Summary summary;
     std::uint64_t decided = 0;
+    std::uint64_t uncounted = 0;  ///< not decided, for nobody counted its tokens
     std::uint64_t good = 0;
 };
 
@@ -75,6 +76,7 @@ void add_distribution(std::vector<std::optional<double>>& out, const Distributio
 
 std::vector<std::optional<double>> figures_of(const Group& group, double seconds) {
     const SummaryFigures f = group.summary.figures();
+    const bool judged = group.decided > 0 && group.uncounted == 0;
     const auto real = [](std::uint64_t count) { return static_cast<double>(count); };
     std::vector<std::optional<double>> out = {
         real(f.rows),
@@ -86,11 +88,10 @@ std::vector<std::optional<double>> figures_of(const Group& group, double seconds
         known(seconds > 0 && f.uncounted.outputs == 0, ratio(real(f.output_tokens), seconds)),
         known(f.cache_rows_reported > 0, real(f.cached_tokens)),
         known(f.foretells_hits(), real(f.expected_cached_tokens)),
-        known(
-            f.expected_cached_tokens_reported > 0,
-            100 * ratio(real(f.cached_tokens_compared()), real(f.expected_cached_tokens_reported))),
-        known(group.decided > 0, real(group.good)),
-        known(group.decided > 0, 100 * ratio(real(group.good), real(group.decided)))};
+        known(f.expected_of_compared() > 0,
+              100 * ratio(real(f.cached_tokens_compared()), real(f.expected_of_compared()))),
+        known(judged, real(group.good)),
+        known(judged, 100 * ratio(real(group.good), real(group.decided)))};
     add_distribution(out, f.ttft);
     add_distribution(out, f.ttft_due);
     add_distribution(out, f.tpot);
@@ -253,10 +254,10 @@ std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& ke
                                               : group_value(grouping.key, record, document),
                                        run.facts.overhead);
             group.summary.add(measured);
-            if (const auto good = limits.set() ? is_good(limits, record) : std::nullopt) {
-                ++group.decided;
-                group.good += *good ? 1 : 0;
-            }
+            const auto good = limits.set() ? is_good(limits, record) : std::nullopt;
+            group.decided += good ? 1 : 0;
+            group.good += good.value_or(false) ? 1 : 0;
+            group.uncounted += limits.set() && !good && is_whole(record.outcome) ? 1 : 0;
         }
     });
     for (const Grouping& grouping : groupings) {

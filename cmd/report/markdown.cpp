@@ -45,6 +45,8 @@ constexpr std::array cache{
     Shown{"Of these, with a forecast", "cache.rows_compared"},
     Shown{"Their hits", "cache.cached_tokens_compared"},
     Shown{"Rows as expected", "cache.rows_equal"},
+    Shown{"Expected in the server's own blocks", "cache.server_expected_cached_tokens"},
+    Shown{"Rows as expected in those", "cache.server_rows_equal"},
 };
 constexpr std::array drift{Shown{"p50", "drift_ns.p50"}, Shown{"p99", "drift_ns.p99"},
                            Shown{"Worst", "drift_ns.max"}};

@@ -108,8 +108,11 @@ int report(const ReportCommand& command) {
         return refuse(why, exit_usage);
     }
     facts.goodput = with_rules(command.readings.slos, facts.goodput);
+    std::string why = facts.goodput.empty() ? limits_missing(command.fail_if) : "";
+    if (!why.empty()) {
+        return refuse(why, exit_usage);
+    }
     RebuiltRun rebuilt(std::move(facts));
-    std::string why;
     if (const int code = rebuild(folder, command.fail_if, rebuilt, why); code != exit_done) {
         return refuse(why, code);
     }

@@ -16,9 +16,10 @@ namespace {
 
 constexpr double ns_per_ms = 1e6;
 
-std::string counts_text(const GoodputCount& count) {
-    return fmt::format("{} of {} rows ({})", grouped(count.good), grouped(count.decided),
-                       share(count.good, count.decided));
+/// Without the share where others could not be judged: it would be of those that failed.
+std::string counts_text(const GoodputCount& count, bool all) {
+    return fmt::format("{} of {} rows{}", grouped(count.good), grouped(count.decided),
+                       all ? " (" + share(count.good, count.decided) + ")" : " that were judged");
 }
 
 }  // namespace
@@ -51,11 +52,11 @@ std::vector<std::string> goodput_lines(const SummaryFigures& f) {
         f.request_goodput ? fmt::format("{:.2f}/s", *f.request_goodput)
                           : "not known, for " + counted(uncounted, "row has", "rows have") +
                                 " no count of tokens, and no TPOT",
-        counts_text({f.decided(), f.good}),
+        counts_text({f.decided(), f.good}, uncounted == 0),
         has_groups ? "" : " within " + limits_text(common_limits(f.goodput_rules)) + " ms"));
     for (std::size_t i = 0; has_groups && i < f.goodput_rules.size(); ++i) {
         lines.push_back(fmt::format("{}: {} within {} ms", group_text(f.goodput_rules[i]),
-                                    counts_text(f.goodput_counts[i]),
+                                    counts_text(f.goodput_counts[i], uncounted == 0),
                                     limits_text(f.goodput_rules[i].limits)));
     }
     const bool from_due = std::any_of(f.goodput_rules.begin(), f.goodput_rules.end(),

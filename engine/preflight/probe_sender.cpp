@@ -24,9 +24,12 @@ std::uint32_t least_tokens_of(const std::string& extra_body) {
 std::string remedy_of_length(const PreflightPlan& plan, const PreflightFindings& found) {
     const Dialect& dialect = *plan.dialect;
     const bool is_own = !plan.body.length_member.empty();
-    if (!dialect.has_two_length_names || plan.body.output == OutputRule::free ||
-        found.tried_both_lengths) {
+    if (!dialect.has_two_length_names || plan.body.output == OutputRule::free) {
         return "";
+    }
+    if (found.tried_both_lengths) {
+        return "it made more tokens than it was asked for, under both names of the length: limit "
+               "its answers at the server";
     }
     const std::string_view sent =
         is_own ? std::string_view(plan.body.length_member) : dialect.length_member;

@@ -73,7 +73,9 @@ void Exchanges::push_end(Lane& lane) {
     event.stamp_ns = now.ns;
     event.waited_ns = exchange.heard ? exchange.waited.ns : Event::no_wait;
     event.flags = exchange.entries_dropped > 0 ? event_entries_dropped : std::uint8_t{0};
-    if (exchange.heard_ns != 0 && exchange.left_ns - exchange.heard_ns > stamp_tolerance.ns) {
+    const bool is_early =
+        exchange.heard_ns != 0 && exchange.left_ns - exchange.heard_ns > stamp_tolerance.ns;
+    if (is_early || (exchange.outcome == Outcome::ok && lane.unsent() > 0)) {
         event.flags |= event_answered_early;
     }
     if (exchange.outcome == Outcome::cancelled && parts_.time_over) {

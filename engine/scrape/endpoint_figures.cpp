@@ -130,7 +130,7 @@ void EndpointFigures::take(const Exposition& page, const FigureSource& source,
     const MetricType type = page.families[sample.family].type;
     const bool counts = is_counter(source.figure);
     const auto labels = page.labels_of(sample);
-    const bool is_number = std::isfinite(sample.value);
+    const bool is_number = std::isfinite(sample.value) && !(counts && sample.value < 0);
     if ((!is_number && !counts) ||
         (counts && type != MetricType::unknown && !page.is_counter(sample)) ||
         (!source.label.empty() &&
@@ -172,14 +172,14 @@ bool EndpointFigures::some_counter_fell() {
                 any = any || one.fell;
                 if (one.fell) {
                     several_ = several_ || ++one.falls >= falls_of_several ||
-                               (one.has_risen && one.latest >= one.low);
+                               (one.has_risen && one.latest >= one.floor);
                     one.peak = *one.before;
-                    one.low = one.latest;
+                    one.floor = one.low = one.latest;
                     one.has_risen = false;
                 } else if (one.falls > 0 && !one.has_risen) {
                     const double step = one.latest - one.before.value_or(one.latest);
                     one.has_risen = one.latest >= one.peak && 2 * step > one.peak - one.low;
-                    one.low = one.has_risen ? *one.before : one.latest;
+                    one.low = one.latest;
                 }
             }
         }

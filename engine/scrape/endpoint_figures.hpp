@@ -53,10 +53,11 @@ class EndpointFigures {
         std::optional<double> before;
         double grown_before = 0;
         bool fell = false;     ///< a counter, on that page
-        bool unknown = false;  ///< a counter that was infinite, or no number
+        bool unknown = false;  ///< a counter that was infinite, negative, or no number
         // How it fell before: each time to a new life, or back to the one of another server.
         std::uint32_t falls = 0;
         double peak = 0;         ///< before the latest fall
+        double floor = 0;        ///< where it fell to
         double low = 0;          ///< since then, before it rose again to where it was
         bool has_risen = false;  ///< it did so in one step
     };

@@ -88,9 +88,11 @@ void HitLoss::add(const Record& record) {
     row.counts =
         record.phase == Phase::profile && record.cached_tokens && record.expected_cached_tokens;
     if (row.counts) {
-        row.expected = *record.expected_cached_tokens;
+        const std::int64_t in_server = record.expected_cached_server.value_or(
+            *record.expected_cached_tokens);  // smaller blocks hold more of a prompt
+        row.expected = std::max(*record.expected_cached_tokens, in_server);
         row.cached = *record.cached_tokens;
-        row.blocks = row.expected - record.expected_cached_server.value_or(row.expected);
+        row.blocks = row.expected - in_server;
     }
     rows_.push_back(row);
 }

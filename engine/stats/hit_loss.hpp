@@ -1,6 +1,6 @@
 /// HitLoss: where hits of the prefix cache were lost, as far as the records tell. A loss is what an
-/// endless cache would have held of a prompt and the server did not find. Owns about 80 bytes a
-/// request.
+/// endless cache would have held of a prompt, in the trace's blocks or the server's own if those
+/// are smaller, and the server did not find. Owns about 80 bytes a request.
 ///
 /// - blocks: the server's own blocks, and tokens of its template, cut the shared prefix short
 ///   (`expected_cached_tokens` - `expected_cached_server`).

@@ -254,6 +254,14 @@ struct SummaryFigures {
     std::uint64_t cached_tokens_compared() const {
         return cached_tokens - cached_tokens_unforetold;
     }
+    /// Whether all of them are forecast in the server's own blocks, too; and what an endless cache
+    /// would have held of them, in those blocks if so.
+    bool compares_server_blocks() const {
+        return server_cache_rows > 0 && server_cache_rows == cache_rows_compared();
+    }
+    std::uint64_t expected_of_compared() const {
+        return compares_server_blocks() ? server_cache_expected : expected_cached_tokens_reported;
+    }
     /// Whether the hits of some row are forecast.
     bool foretells_hits() const { return rows_unforetold == 0 || rows_unforetold < rows; }
     /// Salt, seed and overhead change nothing: what was sent is recorded text.

@@ -295,11 +295,12 @@ void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     write_count(json, "rows_reported", f.cache_rows_reported);
     write_known(json, "cached_tokens", f.cache_rows_reported > 0, f.cached_tokens);
     write_count(json, "rows_compared", f.cache_rows_compared());
-    write_known(json, "cached_tokens_compared", foretells, f.cached_tokens_compared());
-    write_known(json, "expected_cached_tokens_reported", foretells,
+    const bool compares = foretells && f.cache_rows_compared() > 0;
+    write_known(json, "cached_tokens_compared", compares, f.cached_tokens_compared());
+    write_known(json, "expected_cached_tokens_reported", compares,
                 f.expected_cached_tokens_reported);
-    write_known(json, "rows_equal", foretells, f.cache_rows_equal);
-    write_known(json, "rows_above", foretells, f.cache_rows_above);
+    write_known(json, "rows_equal", compares, f.cache_rows_equal);
+    write_known(json, "rows_above", compares, f.cache_rows_above);
     write_server_cache(json, f, info);
     json.end_object();
     write_warm_cache(json, f, info.cache_probe);

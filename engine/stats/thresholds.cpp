@@ -41,7 +41,9 @@ const auto& all_figures() {
             [](const Figures& f) { return share(f.failed_sent(), f.ended_sent()); }),
         one("good", part,
             [](const Figures& f) {
-                return f.judges_goodput() ? share(f.good, f.decided()) : std::nullopt;
+                // Of rows without a count of tokens only those are judged that are not good.
+                return f.judges_goodput() && f.uncounted.goodput == 0 ? share(f.good, f.decided())
+                                                                      : std::nullopt;
             }),
         one("tainted", part, [](const Figures& f) { return share(f.tainted_rows, f.rows); }),
         one("overtaken", part,

@@ -52,9 +52,8 @@ WarmRows warm_rows(const SummaryFigures& f) {
     }
     const std::uint64_t rows = f.cache_rows_compared();
     const std::uint64_t hits = f.cached_tokens_compared();
-    const bool blocks_known = f.server_cache_rows > 0 && f.server_cache_rows == rows;
-    const std::uint64_t expected =
-        blocks_known ? f.server_cache_expected : f.expected_cached_tokens_reported;
+    const bool blocks_known = f.compares_server_blocks();
+    const std::uint64_t expected = f.expected_of_compared();
     const std::uint64_t shared = blocks_known ? 0 : f.template_pre * rows;
     const std::uint64_t alike =  // rows above are counted by the trace's blocks
         alike_tokens_max * (blocks_known ? rows : f.cache_rows_above);
@@ -137,7 +136,8 @@ void write_warm_cache(JsonWriter& json, const SummaryFigures& figures, const Cac
     text("why", probe.why);
     const bool asked = probe.tokens > 0;
     count("probe_tokens", probe.tokens, asked);
-    count("probe_cached_tokens", probe.cached_tokens, asked);
+    count("probe_cached_tokens", probe.cached_tokens,
+          asked && (probe.state == CacheState::cold || probe.state == CacheState::warm));
     text("reset", probe.reset);
     const bool reported = figures.cache_rows_compared() > 0;
     count("excess_tokens", figures.cache_excess, reported);

@@ -44,9 +44,11 @@ std::string_view find_message(const JsonValue& root) {
     return {};
 }
 
-/// Named neither as no event is nor as an error.
-bool is_annotation(std::string_view event_name) {
-    return !event_name.empty() && event_name != "message" && event_name != "error";
+/// Named neither as no event is nor as an error: a remark beside the answer, unless it counts its
+/// tokens.
+bool is_annotation(std::string_view event_name, std::string_view data) {
+    return !event_name.empty() && event_name != "message" && event_name != "error" &&
+           data.find("\"usage\"") == data.npos;
 }
 
 /// Every prompt has a token: a usage that counts none was not counted, and its zeros are unknown.
@@ -94,7 +96,7 @@ EventReading Dialect::read(JsonDocument& document, std::string_view event_name,
         reading.kind = EventReading::Kind::done;
         return reading;
     }
-    if (ignores_named_events && is_annotation(event_name)) {
+    if (ignores_named_events && is_annotation(event_name, data)) {
         return reading;
     }
     const JsonValue root = open_event(document, event_name, data, reading,

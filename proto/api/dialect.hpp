@@ -157,7 +157,8 @@ struct Dialect {
     /// Its answers say that they have ended, by a finish reason, a usage or an end marker: one that
     /// does not is cut off.
     bool has_end_mark = true;
-    /// Events that have a name are annotations of routers and gateways, and mean nothing.
+    /// Events that have a name are annotations of routers and gateways, and mean nothing, unless
+    /// they hold choices or usage.
     bool ignores_named_events = false;
 
     // What `frame` and `read` call. A spec asks for ids only where they are taken. `root` is the

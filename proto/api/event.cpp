@@ -96,7 +96,8 @@ bool is_failed_finish(std::string_view finish_reason) {
 
 void read_finish(const JsonValue& finish, EventReading& reading) {
     const JsonValue type = finish.is(JsonType::object) ? finish.find("type") : finish;
-    if (const auto reason = type.as_string()) {
+    const auto reason = type.as_string();
+    if (reason && *reason != "null" && *reason != "None") {  // the names of nothing, as texts
         reading.finish_reason = *reason;
         reading.error_message = is_failed_finish(*reason) ? text_of(finish.find("message")) : "";
     }

@@ -11,19 +11,23 @@ namespace {
 // GuideLLM, AIPerf, and the benchmarks of SGLang and vLLM.
 constexpr std::string_view aliases[] = {"chat", "chat_completions", "sglang-oai-chat", "vllm-chat"};
 
-/// A function's name or arguments as written, where either came.
+/// A function's name or arguments as written, or a custom tool's name or input, where either came.
 std::string_view read_function(const JsonValue& function) {
-    const bool says =
-        !text_of(function.find("name")).empty() || !text_of(function.find("arguments")).empty();
+    const bool says = !text_of(function.find("name")).empty() ||
+                      !text_of(function.find("arguments")).empty() ||
+                      !text_of(function.find("input")).empty();
     return says ? function.raw() : std::string_view{};
 }
 
-// The text of tool calls as written: the `function` object, or the whole array where one delta
-// holds several calls. Empty where neither name nor arguments came.
+// The text of tool calls as written: the `function` or `custom` object, or the whole array where
+// one delta holds several calls. Empty where neither a name nor arguments came.
 std::string_view read_tool_calls(const JsonValue& calls) {
     std::string_view text;
     for (JsonValue call = calls.first(); call.present(); call = call.next()) {
-        if (const std::string_view said = read_function(call.find("function")); !said.empty()) {
+        const JsonValue function = call.find("function");
+        const std::string_view said =
+            read_function(function.present() ? function : call.find("custom"));
+        if (!said.empty()) {
             text = text.empty() ? said : calls.raw();
         }
     }

@@ -37,6 +37,32 @@ BodyMembers openai_members(const BodySpec& spec) {
 
 namespace {
 
+/// Members of a choice beside its delta that have no text of the model: names of ends and filters.
+bool is_of_the_end(std::string_view name) {
+    return name == "delta" || name == "message" || name.ends_with("reason") ||
+           name.starts_with("matched_stop") || name.find("filter") != name.npos;
+}
+
+/// The first member of a choice that has text which nobody reads.
+std::string_view find_unread(const JsonValue& choice) {
+    for (JsonValue member = choice.first(); member.present(); member = member.next()) {
+        if (!is_of_the_end(member.key()) && has_text(member)) {
+            return member.key();
+        }
+    }
+    return {};
+}
+
+/// llama.cpp's own counts, where nobody asked it for a usage. `prompt_n` is without the cached.
+void read_timings(const JsonValue& timings, EventReading& reading) {
+    const std::int64_t read = count_of(timings.find("prompt_n"));
+    reading.cached_tokens = count_of(timings.find("cache_n"));
+    reading.completion_tokens = count_of(timings.find("predicted_n"));
+    reading.prompt_tokens =
+        read < 0 ? read : read + std::max<std::int64_t>(reading.cached_tokens, 0);
+    reading.has_usage = reading.prompt_tokens >= 0 || reading.completion_tokens >= 0;
+}
+
 /// A usage that says something.
 bool has_counts(const JsonValue& usage) {
     return usage.is(JsonType::object) && usage.size() > 0;
@@ -74,22 +100,31 @@ void read_openai_event(const JsonValue& root, ReadChoice read_choice, EventReadi
         reading.kind = EventReading::Kind::bad;
         return;
     }
-    const bool meaningful = choices.is(JsonType::array) || usage.is(JsonType::object);
+    const JsonValue timings = root.find("timings");
+    const bool meaningful =
+        choices.is(JsonType::array) || usage.is(JsonType::object) || timings.is(JsonType::object);
     reading.kind = meaningful ? EventReading::Kind::delta : EventReading::Kind::ignored;
     reading.response_id = text_of(root.find("id"));
     for (JsonValue choice = choices.first(); choice.present(); choice = choice.next()) {
         read_choice(choice, reading);
     }
-    if (usage.is(JsonType::object)) {
+    reading.usage_is_running = choices.size() > 0;
+    if (!usage.is(JsonType::object)) {
+        read_timings(timings, reading);
+    } else {
         const Usage counts = read_usage(usage);
         reading.has_usage = true;
-        reading.usage_is_running = choices.size() > 0;
         reading.prompt_tokens = counts.prompt_tokens;
         reading.completion_tokens = counts.completion_tokens;
         reading.cached_tokens = counts.cached_tokens;
     }
     reading.token_bearing = !reading.content.empty() || !reading.reasoning.empty() ||
                             !reading.tool_text.empty() || reading.token_ids > 0;
+    for (JsonValue choice = choices.first();
+         choice.present() && !reading.token_bearing && reading.unread_member.empty();
+         choice = choice.next()) {
+        reading.unread_member = find_unread(choice);
+    }
 }
 
 }  // namespace driftless

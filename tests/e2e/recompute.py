@@ -227,10 +227,15 @@ def prompts(records):
         "cache": {
             "expected_cached_tokens": sum(expected.values()),
             "rows_reported": len(cached),
-            "expected_cached_tokens_reported": sum(expected[r["row"]] for r in cached),
-            "cached_tokens": sum(r["cached_tokens"] for r in cached) if cached else None,
-            "rows_equal": sum(r["cached_tokens"] == r["expected_cached_tokens"] for r in cached),
-            "rows_above": sum(r["cached_tokens"] > expected[r["row"]] for r in cached),
+            **{
+                name: sum(of_row(r) for r in cached) if cached else None
+                for name, of_row in (
+                    ("expected_cached_tokens_reported", lambda r: expected[r["row"]]),
+                    ("cached_tokens", lambda r: r["cached_tokens"]),
+                    ("rows_equal", lambda r: r["cached_tokens"] == r["expected_cached_tokens"]),
+                    ("rows_above", lambda r: r["cached_tokens"] > expected[r["row"]]),
+                )
+            },
         },
     }
 

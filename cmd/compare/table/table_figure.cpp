@@ -151,8 +151,14 @@ std::optional<double> read(const TableRun& run, const TableFigure& figure) {
             // Older runs have only rows whose hits are foretold.
             const JsonValue cache = root.find("cache");
             const JsonValue compared = cache.find("cached_tokens_compared");
+            const JsonValue rows = cache.find("rows_compared");
+            const bool by_server = rows.as_i64().value_or(0) > 0 &&
+                                   rows.as_i64() == cache.find("server_rows").as_i64();
             return ratio((compared.present() ? compared : cache.find("cached_tokens")).as_double(),
-                         cache.find("expected_cached_tokens_reported").as_double());
+                         cache
+                             .find(by_server ? "server_expected_cached_tokens"
+                                             : "expected_cached_tokens_reported")
+                             .as_double());
         }
         case TableFigure::Source::joules:
             return root.find("server").find("energy").find("joules_per_token").as_double();

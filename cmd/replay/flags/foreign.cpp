@@ -18,7 +18,7 @@ constexpr Name format_names[] = {
     {"bailian_trace", "qwen"},
     {"mooncake", "mooncake"},
     {"mooncake_trace", "mooncake-delta"},  // AIPerf's: rows of a session hold what is new
-    {"raw_payload", "mooncake"},  // bodies one a line
+    {"raw_payload", "mooncake"},           // bodies one a line
     {"burst_gpt_trace", "burstgpt"},
     {"burstgpt", "burstgpt"},
     {"azure", "azure"},
@@ -120,7 +120,7 @@ void Foreign::take_dataset_type(std::string_view value, Spelled& out) {
     if (value == "random_pool") {
         refuse(out, "--custom-dataset-type", value,
                "rows are not drawn at random here; use single_turn, which keeps their order");
-    } else if (is_one_of("single_turn|raw_payload|inputs_json|dag_jsonl|baseten_trace|tracelab|"
+    } else if (is_one_of("single_turn|inputs_json|dag_jsonl|baseten_trace|tracelab|"
                          "sagemaker_data_capture",
                          value)) {
         note_ignored(out, "--custom-dataset-type " + std::string(value),

@@ -216,15 +216,7 @@ std::string goodput_contradiction(const ReplayOptions& options) {
     if (!why.empty()) {
         return why;
     }
-    for (const Threshold& one : options.results.fail_if) {
-        const std::string_view name = one.figure->name;
-        if (options.results.goodput.empty() && (name == "good" || name == "request_goodput")) {
-            return "--fail-if \"" + one.text +
-                   "\" counts good requests, but no limits are set; add --goodput \"ttft:200 "
-                   "tpot:50\" or the like";
-        }
-    }
-    return "";
+    return options.results.goodput.empty() ? limits_missing(options.results.fail_if) : "";
 }
 
 std::string growth_contradiction(const ReplayOptions& options) {

@@ -81,9 +81,13 @@ TEST(HitLoss, OfBlocksStandsApart) {
     const HitLossTokens tokens = tokens_of({turn_of("s", 0, 10, 20, 0, 0), second});
     EXPECT_EQ(tokens.blocks, 20U);
     EXPECT_EQ(tokens.capacity, 20U);
-    // More in the server's blocks than in the trace's: nothing is lost to them.
+    // Its blocks are the smaller ones and hold more: nothing is lost to them, or gained.
     second.expected_cached_server = 120;
-    EXPECT_EQ(tokens_of({turn_of("s", 0, 10, 20, 0, 0), second}).capacity, 40U);
+    EXPECT_EQ(tokens_of({turn_of("s", 0, 10, 20, 0, 0), second}).capacity, 60U);
+    second.cached_tokens = 110;
+    const HitLossTokens smaller = tokens_of({turn_of("s", 0, 10, 20, 0, 0), second});
+    EXPECT_EQ(smaller.capacity, 10U);
+    EXPECT_EQ(smaller.gained, 0U);
 }
 
 TEST(HitLoss, BetweenSessionsIsUnknownUnlessOnlyCapacityIsLeft) {

@@ -444,7 +444,7 @@ TEST(Foreign, DataSetsAreFetched) {
     constexpr DocumentedLine lines[] = {
         {"aiperf profile --public-dataset weka_hf --hf-weka-dataset a/b",
          "--repo-type dataset a/b"},
-        {"aiperf profile --public-dataset sharegpt", "fetch it, then add --input-file FILE"},
+        {"aiperf profile --public-dataset sharegpt", "one a line, and add --input-file FILE"},
         {"python3 -m sglang.bench_serving --dataset-name mooncake", "add --dataset-path FILE"},
     };
     for (const auto& [line, part] : lines) {
