@@ -27,6 +27,7 @@ GIVEN = {"FILE.toml", "plan.toml", "start.sh", "stop.sh"}
 OF_MODELS = {"tokenizer.json", "tekken.json", "tokenizer_config.json"}
 # Programs and data of others, which their own names say.
 OF_OTHERS = {"benchmark_serving.py", "bench_serving.py", "benchmark_serving_multi_turn.py", "inputs.json",
+             "bench_multiturn.py", "token_benchmark_ray.py",
              "trace_replay_tester.py", "simulate_hash_block_mode.py", "isb1_to_kvcache_tester.py",
              "ShareGPT_V3_unfiltered_cleaned_split.json"}  # fmt: skip
 KNOWN = WRITTEN | GIVEN | OF_MODELS | OF_OTHERS

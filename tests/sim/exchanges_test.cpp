@@ -160,6 +160,7 @@ TEST(Settle, AConnectionIsKeptBehindAWholeAnswer) {
     const std::vector<Event> events = whole.drain();
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].stamp_ns, last_byte.ns) << "it ended with its last byte";
+    EXPECT_EQ(events[0].flags & event_answered_early, 0);
     EXPECT_TRUE(whole.lane.used);
 }
 
@@ -182,7 +183,9 @@ TEST(Settle, AConnectionIsNotKeptWhereItCannotBe) {
     unsent.lane.exchange.bytes = request;
     unsent.lane.exchange.accepted = 99;
     EXPECT_FALSE(unsent.exchanges.settle(unsent.lane));
-    EXPECT_EQ(unsent.drain().front().flags, event_unfinished) << "of its `sent`";
+    const std::vector<Event> events = unsent.drain();
+    EXPECT_EQ(events.front().flags, event_unfinished) << "of its `sent`";
+    EXPECT_NE(events.back().flags & event_answered_early, 0) << "it had not been sent whole";
 }
 
 TEST(Settle, AConnectionIsNotKeptForMoreAnswersThanItsServerAllows) {

@@ -166,12 +166,11 @@ TEST(EndpointFigures, OfServersThatAnswerInTurnNothingIsKnown) {
     }
     EXPECT_TRUE(started.figures.is_several());
     EXPECT_EQ(started.figures.value(prompt_tokens), std::nullopt);
-    const std::vector<std::vector<int>> turns{
-        {100, 5, 101, 6},
-        {3, 2, 5, 4},
-        {5, 100, 6, 101, 7},
-        {100, 5, 80, 101, 6, 81, 102, 7},
-        {5000, 1, 300, 5003, 4}};
+    const std::vector<std::vector<int>> turns{{100, 5, 101, 6},
+                                              {3, 2, 5, 4},
+                                              {5, 100, 6, 101, 7},
+                                              {100, 5, 80, 101, 6, 81, 102, 7},
+                                              {5000, 1, 300, 5003, 4}};
     for (const std::vector<int>& pages : turns) {
         Scraped got;
         for (const int count : pages) {
