@@ -24,7 +24,7 @@ WRITTEN = {"summary.json", "run.json", "sweep.json", "find.json", "calibration.j
            "mock.txt", "node7.json"}  # fmt: skip
 GIVEN = {"FILE.toml", "plan.toml", "start.sh", "stop.sh"}
 # Files of models.
-OF_MODELS = {"tokenizer.json", "tekken.json", "tokenizer_config.json"}
+OF_MODELS = {"TOKENIZER.json", "tokenizer.json", "tekken.json", "tokenizer_config.json"}
 # Programs and data of others, which their own names say.
 OF_OTHERS = {"benchmark_serving.py", "bench_serving.py", "benchmark_serving_multi_turn.py", "inputs.json",
              "bench_multiturn.py", "token_benchmark_ray.py",
