@@ -80,9 +80,8 @@ std::optional<double> CellSummary::figure(const Threshold& which) const {
         return read_errors(root_);
     }
     if (name == "good") {
-        const JsonValue rate = root_.find("request_goodput");  // absent before schema 19
-        if (rate.is(JsonType::null)) {
-            return std::nullopt;
+        if (root_.find("request_goodput").is(JsonType::null)) {
+            return std::nullopt;  // some rows could not be judged, or no limits are set
         }
         const JsonValue goodput = root_.find("goodput");
         const JsonValue decided = goodput.find("decided");  // absent before schema 19

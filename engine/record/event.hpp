@@ -44,7 +44,8 @@ inline constexpr std::uint8_t event_entries_dropped = 4;  ///< on `end`: chunk e
 inline constexpr std::uint8_t event_keep_alive = 8;       ///< on `chunk`: says nothing; no payload
 inline constexpr std::uint8_t event_unfinished = 16;  ///< on `sent`: not all of it, the row ended
 inline constexpr std::uint8_t event_censored = 32;  ///< on `end`: cut off, the run's time was over
-/// On `end`: by the kernel's stamps, bytes of the answer were there before the request had left.
+/// On `end`: by the kernel's stamps, bytes of the answer were there before the request had left; or
+/// it was whole, and the request had not left whole.
 inline constexpr std::uint8_t event_answered_early = 64;
 /// On `armed`: the phase, one token alone, and which attempt it is.
 inline constexpr std::uint8_t event_phase_mask = 3;
