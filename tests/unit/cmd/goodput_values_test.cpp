@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cmd/threshold_values.hpp"
+
 namespace driftless {
 namespace {
 
@@ -53,6 +55,14 @@ TEST(GoodputValues, AskedRulesGoBeforeThoseOfTheRun) {
     EXPECT_EQ(group_text(both[1]), "kept.tier=gold");
     EXPECT_EQ(with_rules({rule("tier=gold ttft:10")}, run).size(), 2U);
     EXPECT_EQ(with_rules({}, run).size(), 2U);
+}
+
+TEST(GoodputValues, ARuleOnGoodRowsNeedsLimits) {
+    const Threshold good = parse_threshold("good < 99 %").value();
+    const Threshold ttft = parse_threshold("ttft:p50 > 1s").value();
+    EXPECT_EQ(limits_missing({ttft}), "");
+    EXPECT_NE(limits_missing({ttft, good}).find("\"good < 99 %\" counts good requests"),
+              std::string::npos);
 }
 
 }  // namespace

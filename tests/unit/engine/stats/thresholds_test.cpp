@@ -138,5 +138,17 @@ TEST(Thresholds, RefuseWhatTheyCannotJudge) {
     }
 }
 
+// Where rows lack a count of tokens only those are judged that are not good: their share is none.
+TEST(Thresholds, AShareOfGoodRowsIsUnknownWhereSomeCannotBeJudged) {
+    SummaryFigures figures = figures_of_a_run();
+    figures.goodput_rules = {GoodputRule{}};
+    figures.goodput_counts = {{4, 3}};
+    figures.good = 3;
+    const Threshold rule = parse_threshold("good < 50 %").value();
+    EXPECT_FALSE(judge_thresholds({rule}, figures).at(0).fails);
+    figures.uncounted.goodput = 1;
+    EXPECT_FALSE(judge_thresholds({rule}, figures).at(0).value);
+}
+
 }  // namespace
 }  // namespace driftless
