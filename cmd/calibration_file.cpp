@@ -1,9 +1,12 @@
 #include "cmd/calibration_file.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "cmd/whole_file.hpp"
 
 namespace driftless {
 
@@ -15,10 +18,9 @@ std::string command_for(std::uint32_t engines) {
                        : "driftless calibrate";
 }
 
-}  // namespace
-
-std::string default_calibration_path(const EngineSetup& engines) {
-    std::string name = "/driftless/calibration";
+/// Of a file of this user's state.
+std::string state_path(const std::string& begin, const EngineSetup& engines) {
+    std::string name = "/driftless/" + begin;
     name += engines.realtime ? "-realtime" : "";
     name += engines.engines > 1 ? "-engines-" + std::to_string(engines.engines) : "";
     name += ".json";
@@ -28,6 +30,36 @@ std::string default_calibration_path(const EngineSetup& engines) {
     };
     const std::string state = below("XDG_STATE_HOME", name);
     return state.empty() ? below("HOME", "/.local/state" + name) : state;
+}
+
+}  // namespace
+
+std::string default_calibration_path(const EngineSetup& engines) {
+    return state_path("calibration", engines);
+}
+
+std::string kept_calibration_path(const EngineSetup& engines, const std::string& placed) {
+    return state_path("measured-" + placed, engines);
+}
+
+Result<void> save_calibration(const Calibration& calibration, const std::string& path) {
+    std::error_code failed;
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (!folder.empty()) {
+        (void)std::filesystem::create_directories(folder, failed);
+    }
+    return failed ? Error{ErrorCode::io_failed, failed.value(), "make its folder"}
+                  : write_whole_file(path, to_json(calibration), Lasting::written);
+}
+
+std::optional<std::int64_t> days_of(const std::string& path) {
+    std::error_code failed;
+    const auto written = std::filesystem::last_write_time(path, failed);
+    if (failed) {
+        return {};
+    }
+    const auto age = std::filesystem::file_time_type::clock::now() - written;
+    return std::chrono::duration_cast<std::chrono::hours>(age).count() / 24;
 }
 
 FoundCalibration find_calibration(const std::string& path, const HostFacts& host,

@@ -13,6 +13,18 @@ namespace driftless {
 /// there, as `engines` says. Empty where neither variable is set.
 std::string default_calibration_path(const EngineSetup& engines);
 
+/// Where a replay keeps what it measured itself of engines that were placed so ("hybrid-kept"), for
+/// the next one that is placed alike. Empty where there is no home.
+std::string kept_calibration_path(const EngineSetup& engines, const std::string& placed);
+
+/// Writes the file, and the folders above it. Errors: those of the file system.
+Result<void> save_calibration(const Calibration& calibration, const std::string& path);
+
+/// For so many days it is used again.
+inline constexpr std::int64_t kept_days_max = 30;
+/// Age of a file in whole days; nothing where there is none.
+std::optional<std::int64_t> days_of(const std::string& path);
+
 /// The figures, or why there are none that hold for this host.
 struct FoundCalibration {
     std::optional<Calibration> calibration;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
 #include "cmd/calibrate/advice.hpp"
 #include "cmd/calibrate/measuring.hpp"
@@ -16,9 +15,9 @@
 #include "cmd/realtime.hpp"
 #include "cmd/ring_errors.hpp"
 #include "cmd/screen/print.hpp"
-#include "cmd/whole_file.hpp"
 #include "engine/host/cpu_load.hpp"
 #include "engine/host/engine_cpus.hpp"
+#include "engine/host/scheduling.hpp"
 #include "engine/stats/verdict.hpp"
 #include "proto/core/counted.hpp"
 #include "proto/record/client_sample.hpp"
@@ -141,13 +140,7 @@ int save(const Calibration& calibration, const std::string& path) {
               "file with --out\n");
         return exit_usage;
     }
-    std::error_code failed;
-    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-    if (!folder.empty()) {
-        (void)std::filesystem::create_directories(folder, failed);
-    }
-    const Result<void> written = write_whole_file(path, to_json(calibration));
-    if (failed || !written) {
+    if (!save_calibration(calibration, path)) {
         print(stderr, "driftless calibrate: {} cannot be written; name another file with --out\n",
               path);
         return exit_host;

@@ -10,6 +10,7 @@
 #include "cmd/calibrate/rehearsal.hpp"
 #include "cmd/whole_file.hpp"
 #include "engine/calibrate/floor.hpp"
+#include "engine/host/scheduling.hpp"
 #include "engine/host/side_thread.hpp"
 #include "engine/io/uring.hpp"
 
@@ -18,10 +19,10 @@ namespace driftless {
 namespace {
 
 constexpr std::uint64_t seed = 0;
-// 0.15 s of spinning, 0.45 s of waits, 0.12 s of fires; the rehearsal takes about 1.2 s.
-constexpr FloorPlan brief_floor{milliseconds(150), 150, 120, milliseconds(500)};
+// 0.03 s of spinning, 0.1 s of waits, 0.04 s of fires; the rehearsal takes about 0.5 s.
+constexpr FloorPlan brief_floor{milliseconds(30), 32, 40, milliseconds(200)};
 constexpr std::uint64_t brief_streams = 200;
-constexpr RehearsalShape brief_shape{250, 30};
+constexpr RehearsalShape brief_shape{60, 11};
 
 // A thread that spins before all others is stopped for 50 ms of each second.
 SpinGaps spin_gaps(UringDriver& driver, Duration length, bool realtime) {

@@ -29,6 +29,9 @@ struct MeasuredHost {
     std::vector<std::uint32_t> others;       ///< CPUs that the engines leave free; at least one
     std::vector<std::uint32_t> allowed;      ///< as they were before anything was pinned
     bool realtime = false;                   ///< engines go before ordinary threads
+    /// What replays of this host are told beside CPUs: `--scheduling` and `--writer-cpu` of the run
+    /// that is to come; empty: they decide.
+    std::vector<std::string> placement = {};
     const std::atomic<int>* stop = nullptr;  ///< more than 0 ends the measuring; null: nothing does
 
     bool stopped() const { return stop != nullptr && stop->load() > 0; }
@@ -42,9 +45,9 @@ Calibration begin_calibration(const HostFacts& facts, const MeasuredHost& host);
 /// Errors: those of the ring, of sockets and of threads; cancelled.
 Result<void> measure_floor(const FloorPlan& plan, const MeasuredHost& host, Calibration& out);
 
-/// Before a replay: the floor and one rehearsal, in less than 2 s. If the rehearsal fails, it is
-/// left out and `why_no_rehearsal` has the reason; otherwise that is empty. A stop ends it within
-/// half a second. `wait`: name of the policy.
+/// Before a replay: the floor and one rehearsal, in less than a second. If the rehearsal fails, it
+/// is left out and `why_no_rehearsal` has the reason; otherwise that is empty. A stop ends it
+/// within half a second. `wait`: name of the policy.
 Result<void> measure_briefly(const MeasuredHost& host, const char* wait, Calibration& out,
                              std::string& why_no_rehearsal);
 

@@ -19,7 +19,7 @@ constexpr const char* description =
     "read\n"
     "with the engine at most 60 % busy. `replay` compares its runs with these figures; without "
     "them\n"
-    "it measures for about 2 s before each run, longer while others use the CPUs.\n";
+    "it measures for up to a second before the first run.\n";
 
 constexpr const char* footer =
     R"(Run it while the machine is idle; otherwise it reports what it saw and saves nothing.

@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t chunks_per_stream_second = 50;
 constexpr const char* chunk_gap = "20ms";
 // A rate of a shorter sample, as the last of a run, says little of a second.
-constexpr std::int64_t sample_ns_min = 500'000'000;
+constexpr std::int64_t sample_ns_min = 200'000'000;
 
 // The first line that comes out of a pipe, without its end; what there is, where it closes before.
 std::string read_line(int from) {
@@ -223,6 +223,7 @@ Result<Rehearsal> Rehearsals::run(std::uint32_t streams) {
     if (host_.realtime) {
         arguments.push_back("--realtime");
     }
+    arguments.insert(arguments.end(), host_.placement.begin(), host_.placement.end());
     Result<Child> replay = start(arguments, nowhere, name + ".txt");
     (void)::close(nowhere);
     if (!replay) {

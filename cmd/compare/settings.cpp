@@ -22,13 +22,13 @@ constexpr std::array<std::string_view, 41> not_settings{
     "--shard",      "--start-at", "--meet",      "--meet-timeout", "--clock-error-max"};
 
 /// How the client watches, and how it uses its host: shards may differ in it.
-constexpr std::array<std::string_view, 22> watching{
-    "--metrics",        "--metrics-period", "--metrics-table", "--event",
-    "--events",         "--event-timeout",  "--period",        "--save-responses",
-    "--save-prompts",   "--rules",          "--stamps",        "--require-certified",
-    "--verify-prompts", "--wait-ready",     "--no-progress",   "--quiet",
-    "--table",          "--realtime",       "--chunks",        "--engines",
-    "--warm-send",      "--receive-buffers"};
+constexpr std::array<std::string_view, 23> watching{
+    "--metrics",        "--metrics-period",  "--metrics-table", "--event",
+    "--events",         "--event-timeout",   "--period",        "--save-responses",
+    "--save-prompts",   "--rules",           "--stamps",        "--require-certified",
+    "--verify-prompts", "--wait-ready",      "--no-progress",   "--quiet",
+    "--table",          "--realtime",        "--chunks",        "--engines",
+    "--warm-send",      "--receive-buffers", "--scheduling"};
 
 bool is_among(std::span<const std::string_view> names, const std::string& argument) {
     const std::string_view name = std::string_view(argument).substr(0, argument.find('='));

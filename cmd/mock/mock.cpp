@@ -26,6 +26,9 @@ namespace {
 
 using namespace mock;
 
+/// Descriptors to make room for at once.
+constexpr std::uint64_t files_reserved_most = 65'536;
+
 volatile std::sig_atomic_t stop_asked = 0;
 
 void on_signal(int) {
@@ -170,7 +173,7 @@ int run_mock(int argc, char** argv) {
     }
     options.core.utc_offset_ns = utc_offset_ns();
     catch_signals();
-    (void)raise_file_limit();
+    reserve_files(std::min(raise_file_limit(), files_reserved_most));
     std::unique_ptr<LogWriter> log;
     if (!options.log_path.empty()) {
         Result<std::unique_ptr<LogWriter>> opened = LogWriter::open(options.log_path);

@@ -213,13 +213,15 @@ struct Engine {
     std::unique_ptr<UringDriver> driver;
 };
 
-OrExit<Engine> take_host(const ReplayOptions& options, const Workload& workload) {
-    OrExit<HostChoice> host = choose_host(options, workload);
+OrExit<Engine> take_host(const ReplayOptions& options, const Workload& workload,
+                         const std::vector<Endpoint>& targets) {
+    OrExit<HostChoice> host = choose_host(options, workload, targets);
     if (!host) {
         return host.exit_code();
     }
-    OrExit<std::unique_ptr<UringDriver>> driver =
-        make_driver(options.host, lanes_most(options, workload.plan, workload.users, host.value()));
+    const std::uint32_t lanes = lanes_most(options, workload.plan, workload.users, host.value());
+    reserve_files(lanes + files_reserved);
+    OrExit<std::unique_ptr<UringDriver>> driver = make_driver(options.host, lanes);
     if (!driver) {
         return driver.exit_code();
     }
@@ -310,7 +312,7 @@ int send(const Invocation& invocation, const std::optional<EarlierRun>& earlier,
     if (!targets) {
         return stopped(targets.exit_code());
     }
-    const OrExit<Engine> engine = take_host(options, loaded.workload);
+    const OrExit<Engine> engine = take_host(options, loaded.workload, targets.value().endpoints);
     if (!engine) {
         return stopped(engine.exit_code());
     }

@@ -116,7 +116,7 @@ int dry_run_sweep(const Ledger& ledger) {
     }
     print_line(
         "dry run: %zu cells, %s%.1f s of load, plus hooks, waiting for an idle server, preflight "
-        "and up to 2 s of calibration per cell; nothing was sent",
+        "and up to a second of calibration per cell; nothing was sent",
         ledger.cells.size(), at_least ? "at least " : "",
         seconds * static_cast<double>(ledger.plan.repeat));
     return failed ? exit_input : exit_done;

@@ -35,6 +35,12 @@ struct CalibrationFacts {
     std::int64_t measured_ns = 0;  ///< time that this run took for it before time 0; 0: from a file
     double taken_share = 0;        ///< of the engine's CPU, by others while it was measured
     TaintLimits limits;
+    /// Of figures that an earlier run has measured and kept: what the run that uses them sees must
+    /// not contradict them. In no file.
+    struct Kept {
+        std::string path;  ///< empty: they are not such
+        std::int64_t wake_p99_ns = 0;
+    } kept;
 };
 /// "calibrated for 1.9 s before this run", "calibrated at 2026-11-21T03:45:12Z".
 std::string how_calibrated(const CalibrationFacts& calibration);

@@ -158,21 +158,6 @@ Result<void> pin_this_thread(std::uint32_t cpu) {
     return {};
 }
 
-Result<void> run_before_others() {
-    sched_param priority{};
-    priority.sched_priority = 50;  // in the middle: above ordinary threads, below the kernel's own
-    if (::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) != 0) {
-        return Error{ErrorCode::denied, errno, "raise the thread's priority"};
-    }
-    return {};
-}
-
-void run_among_others() {
-    const sched_param priority{};
-    // Nobody is refused this; to leave the flag out takes a capability.
-    (void)::sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &priority);
-}
-
 void sharpen_timers() {
     (void)::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 }
@@ -186,6 +171,21 @@ std::uint64_t raise_file_limit() {
     (void)::setrlimit(RLIMIT_NOFILE, &limit);
     (void)::getrlimit(RLIMIT_NOFILE, &limit);
     return limit.rlim_cur;
+}
+
+void reserve_files(std::uint64_t count) {
+    rlimit limit{};
+    const int any = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (any >= 0 && ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 0) {
+        const std::uint64_t last = std::min<std::uint64_t>(count, limit.rlim_cur - 1);
+        const int high = ::fcntl(any, F_DUPFD_CLOEXEC, static_cast<int>(last));
+        if (high >= 0) {
+            ::close(high);
+        }
+    }
+    if (any >= 0) {
+        ::close(any);
+    }
 }
 
 std::uint64_t connection_files(std::uint64_t file_limit) {

@@ -35,18 +35,16 @@ cpu_set_t cpu_set_of(const std::vector<std::uint32_t>& cpus);
 /// Pins the calling thread. Errors: denied, invalid (a CPU that is not allowed).
 Result<void> pin_this_thread(std::uint32_t cpu);
 
-/// The calling thread runs before all ordinary threads of its CPU (SCHED_FIFO); threads that it
-/// makes from here on are ordinary again. A thread that never sleeps is taken away by the kernel
-/// for 50 ms of each second all the same. Errors: denied.
-Result<void> run_before_others();
-/// Takes that back for the calling thread.
-void run_among_others();
-
 /// Wakes of this thread come as exactly as the kernel can (timer slack of 1 ns instead of 50 us).
 void sharpen_timers();
 
 /// Raises the soft limit of open files to the hard one; returns the limit in force.
 std::uint64_t raise_file_limit();
+
+/// Makes room for so many descriptors in the kernel's table of this process. It grows by doubling,
+/// and where threads share it whoever opens the next descriptor waits for milliseconds: call it
+/// before there are threads.
+void reserve_files(std::uint64_t count);
 
 /// Descriptors that are not connections: files, ring, standard streams, the resolver.
 inline constexpr std::uint64_t files_reserved = 64;

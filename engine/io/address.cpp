@@ -1,6 +1,7 @@
 #include "engine/io/address.hpp"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/un.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 
 #include "proto/core/check.hpp"
 
@@ -35,6 +37,46 @@ std::string Address::to_text() const {
         return "unix:" + path.substr(0, path.find('\0'));
     }
     return "nowhere";
+}
+
+namespace {
+
+/// The bytes of an IP address, without its port.
+std::string_view ip_of(const sockaddr& address) {
+    if (address.sa_family == AF_INET) {
+        const auto& in = reinterpret_cast<const sockaddr_in&>(address);
+        return {reinterpret_cast<const char*>(&in.sin_addr), sizeof in.sin_addr};
+    }
+    if (address.sa_family == AF_INET6) {
+        const auto& in6 = reinterpret_cast<const sockaddr_in6&>(address);
+        const bool mapped = IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr) != 0;
+        const std::string_view bytes(reinterpret_cast<const char*>(&in6.sin6_addr),
+                                     sizeof in6.sin6_addr);
+        return mapped ? bytes.substr(bytes.size() - sizeof(in_addr)) : bytes;
+    }
+    return {};
+}
+
+}  // namespace
+
+bool is_of_this_host(const Address& address) {
+    const std::string_view ip = ip_of(*address.raw());
+    if (ip.empty()) {
+        return address.family() == AF_UNIX;
+    }
+    if (ip.size() == sizeof(in_addr) && ip.front() == 127) {
+        return true;  // all of 127/8 is, though interfaces list one of them
+    }
+    ifaddrs* interfaces = nullptr;
+    if (::getifaddrs(&interfaces) != 0) {
+        return false;
+    }
+    bool found = false;
+    for (const ifaddrs* at = interfaces; at != nullptr; at = at->ifa_next) {
+        found = found || (at->ifa_addr != nullptr && ip_of(*at->ifa_addr) == ip);
+    }
+    ::freeifaddrs(interfaces);
+    return found;
 }
 
 Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port) {

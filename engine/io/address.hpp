@@ -21,6 +21,10 @@ struct Address {
     std::string to_text() const;
 };
 
+/// Whether what listens there shares this machine's CPUs: a Unix socket, or an address of one of
+/// its interfaces. Of a container or a virtual machine on this host nobody can tell.
+bool is_of_this_host(const Address& address);
+
 /// All addresses of a host name or literal, IPv4 and IPv6, in the resolver's order. Blocks.
 /// Errors: not_found, unreachable.
 Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port);

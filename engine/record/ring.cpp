@@ -173,6 +173,11 @@ const Event* EventRing::front() {
     }
 }
 
+std::uint64_t EventRing::spare_times() const {
+    const std::uint64_t waiting = shared_tail_.load(std::memory_order_acquire) - consumer_.head;
+    return waiting == 0 ? UINT64_MAX : (mask_ + 1) / waiting;
+}
+
 std::string_view EventRing::payload_of(const Event& event) {
     return {reinterpret_cast<const char*>(&event + 1), event.length};
 }

@@ -57,6 +57,10 @@ class EventRing {
     /// (or every eighth of a smaller ring) and when the ring runs empty.
     void pop();
 
+    /// How often the ring could hold what waits in it: 1 where it is full, the largest number where
+    /// it is empty.
+    std::uint64_t spare_times() const;
+
     static constexpr std::size_t payload_bytes_max = 64 * 1024;
     /// Largest ring: 4 GiB, so that a count of cells fits the length of a `skip`.
     static constexpr std::size_t bytes_max = std::size_t{1} << 32;

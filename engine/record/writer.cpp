@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -19,6 +20,13 @@ namespace {
 
 /// Events that the thread takes between two looks at the clock: well below a millisecond of work.
 constexpr std::size_t events_per_look = 256;
+/// ... where the engine waits for the same CPU: some 20 us of work.
+constexpr std::size_t events_in_a_row = 8;
+/// A thread that gives way hurries once more than an eighth of a ring waits for it, for so long,
+/// and until it is less than a 64th. Payload is dropped from seven eighths on.
+constexpr std::uint64_t behind_part = 8;
+constexpr std::uint64_t caught_up_part = 64;
+constexpr std::int64_t hurry_min_ns = 1'000'000'000;
 
 void nap(std::int64_t ns) {
     const timespec length{0, ns};
@@ -317,11 +325,13 @@ void RecordWriter::finish() {
     flush();
 }
 
-Result<void> RecordWriter::start_thread(const cpu_set_t* cpus, ProgressCallback progress) {
+Result<void> RecordWriter::start_thread(const WriterSeat* seat, ProgressCallback progress) {
     CHECK(!thread_.runs() && !sources_.empty());
     progress_ = progress;
     stopping_.store(false);
-    return thread_.start<&RecordWriter::thread_loop>("writer", cpus, *this);
+    seat_ = seat == nullptr ? std::nullopt : std::optional<WriterSeat>(*seat);
+    return thread_.start<&RecordWriter::thread_loop>("writer", seat_ ? &seat_->cpus : nullptr,
+                                                     *this);
 }
 
 void RecordWriter::stop() {
@@ -329,13 +339,38 @@ void RecordWriter::stop() {
     thread_.join();
 }
 
+// Of a thread that gives way: hurries while too much waits, and does so elsewhere if it may.
+void RecordWriter::settle(std::int64_t now_ns) {
+    std::uint64_t spare = UINT64_MAX;
+    for (const Source& source : sources_) {
+        spare = std::min(spare, source.engine.ring->spare_times());
+    }
+    if (!hurries_ && spare < behind_part) {
+        hurries_ = true;
+        hurried_at_ns_ = now_ns;
+    } else if (hurries_ && spare > caught_up_part && now_ns - hurried_at_ns_ > hurry_min_ns) {
+        hurries_ = false;
+    } else {
+        return;
+    }
+    if (seat_->refuge) {
+        const cpu_set_t& cpus = hurries_ ? *seat_->refuge : seat_->cpus;
+        (void)::sched_setaffinity(0, sizeof cpus, &cpus);
+    }
+}
+
 void RecordWriter::thread_loop() {
+    const bool gives_way = seat_ && seat_->gives_way;
     std::int64_t flush_at = monotonic_ns() + flush_every_ns;
     progress_at_ns_ = monotonic_ns();
     while (true) {  // until `stop`, and then until the rings are empty
         const bool last = stopping_.load(std::memory_order_acquire);
-        const std::size_t taken = drain(events_per_look);
+        const bool yields = gives_way && !hurries_ && !last;
+        const std::size_t taken = drain(yields ? events_in_a_row : events_per_look);
         const std::int64_t now = monotonic_ns();
+        if (gives_way) {
+            settle(now);
+        }
         if (now >= flush_at) {
             flush();
             flush_at = now + flush_every_ns;
@@ -349,6 +384,8 @@ void RecordWriter::thread_loop() {
             }
             look(now);
             nap(config_.histories != nullptr ? words_nap_ns : nap_ns);
+        } else if (yields) {
+            (void)::sched_yield();
         }
     }
     finish();

@@ -64,6 +64,16 @@ inline constexpr std::int64_t nap_ns = 1'000'000;
 inline constexpr std::int64_t words_nap_ns = 50'000;
 inline constexpr std::int64_t progress_every_ns = 200'000'000;
 
+/// Where its thread runs.
+struct WriterSeat {
+    cpu_set_t cpus;
+    /// An engine that sleeps often has the same CPU: after every few events the thread gives way to
+    /// whoever waits for it, so that the engine waits for tens of microseconds and no longer.
+    bool gives_way = false;
+    /// Where the thread goes while it cannot keep up so. Nothing: it stays, and gives way no more.
+    std::optional<cpu_set_t> refuge;
+};
+
 class RecordWriter {
   public:
     /// `summary` knows the run's bounds and overhead. Of a run that is resumed, it and `client`
@@ -102,9 +112,9 @@ class RecordWriter {
     void finish();
 
     // With a thread.
-    /// Starts it on those CPUs (null: where the process may run), signals blocked, normal priority.
+    /// Starts it there (null: where the process may run), signals blocked, normal priority.
     /// Errors: exhausted, denied.
-    Result<void> start_thread(const cpu_set_t* cpus, ProgressCallback progress);
+    Result<void> start_thread(const WriterSeat* seat, ProgressCallback progress);
     /// No event comes any more: drains the rings, finishes, joins.
     void stop();
 
@@ -126,6 +136,7 @@ class RecordWriter {
     };
 
     void thread_loop();
+    void settle(std::int64_t now_ns);
     Source* next_source(bool all_kinds);
     void take(const Event& event, std::string_view payload, Source& source);
     void take_sample(std::string_view payload, Source& source);
@@ -153,6 +164,9 @@ class RecordWriter {
 
     std::vector<Source> sources_;  ///< [engines]
     SideThread thread_;
+    std::optional<WriterSeat> seat_;
+    bool hurries_ = false;  ///< gives way to nobody, until it has caught up
+    std::int64_t hurried_at_ns_ = 0;
     std::atomic<bool> stopping_{false};
     ProgressCallback progress_;
     std::int64_t progress_at_ns_ = 0;

@@ -81,7 +81,7 @@ void LateCauses::note_fire(Instant at, Instant done) {
         shut_ = true;
         room_.fill(at);
     }
-    busy_until_ = done;
+    fired_until_ = done;
 }
 
 void LateCauses::note_next(LateCause cause, Instant now) {
@@ -165,7 +165,9 @@ LateCause LateCauses::of(const RowUnderway& row, Instant due, Duration drift) co
     if (drift <= on_time_max) {
         return LateCause::none;
     }
-    return busy_until_ > due ? LateCause::guard : LateCause::wake;
+    return worked_until_ > due  ? LateCause::guard
+           : fired_until_ > due ? LateCause::burst
+                                : LateCause::wake;
 }
 
 }  // namespace driftless

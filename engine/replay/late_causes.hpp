@@ -30,8 +30,9 @@ class LateCauses {
     void note_next(LateCause cause, Instant now);
     /// The writer has handed back words that a row waited for.
     void note_words(Instant now) { blocked_until(LateCause::writer) = now; }
-    /// Something else ran until this instant; rows that were due before it are late by `guard`.
-    void note_work_end(Instant when) { busy_until_ = when; }
+    /// Other work than a fire ran until this instant: rows that were due before are late by
+    /// `guard`.
+    void note_work_end(Instant when) { worked_until_ = when; }
     /// The loop did not run in between: stopped, frozen, or without its CPU. What was due then is
     /// late for that, and not for what it entailed. `next_due`: of the row that is next.
     void note_away(Instant from, Instant until, Instant next_due);
@@ -71,7 +72,8 @@ class LateCauses {
     const ReplaySettings& settings_;
     Lanes& lanes_;
     EventRing& ring_;
-    Instant busy_until_;
+    Instant worked_until_;
+    Instant fired_until_;
     Instant away_from_;
     Instant away_until_;
     LateCause blocked_by_ = LateCause::none;                 ///< what kept the next row, last asked

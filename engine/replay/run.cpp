@@ -103,7 +103,7 @@ Instant Run::spent(Work work, Instant from) {
         note_gap(from, to);
     }
     last_fire_ = work == Work::fire ? to : last_fire_;
-    if (work != Work::sleep && work != Work::spin) {
+    if (work != Work::sleep && work != Work::spin && work != Work::fire) {
         pacer_.note_work_end(to);
     }
     last_was_spin_ = work == Work::spin;
@@ -136,6 +136,9 @@ bool Run::turn() {
         health_.note(Work::spin, last_look_, now);
         note_gap(last_look_, now);
         last_was_spin_ = false;
+    }
+    if (parts_.steps_aside != nullptr && parts_.steps_aside->is_due(now)) {
+        parts_.steps_aside->look(now);
     }
     if (reading_.is_overdue(now)) {
         (void)reading_.slice();
@@ -305,6 +308,9 @@ void Run::wait(Instant now, Instant due) {
         return;
     }
     const Instant woke = spent(Work::sleep, now);
+    if (parts_.steps_aside != nullptr) {
+        parts_.steps_aside->note_sleep(woke - now);
+    }
     if (pause.slept && woke > pause.until) {
         note_gap(pause.until, woke);
         health_.note_wake((woke - pause.until).ns);

@@ -16,6 +16,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/host/scheduling.hpp"
 #include "engine/host/thread_meter.hpp"
 #include "engine/io/loop.hpp"
 #include "engine/live/replies.hpp"
@@ -54,6 +55,8 @@ struct RunParts {
     const std::atomic<std::uint32_t>* users_wanted = nullptr;
     /// The run has to end early (`--stop-when`); raised by the writer's side. Null: it never has.
     const std::atomic<bool>* stop_wanted = nullptr;
+    /// Of an engine's thread that runs before all ordinary ones. Null: it does not.
+    StepsAside* steps_aside = nullptr;
 };
 
 class Run {

@@ -74,7 +74,8 @@ namespace driftless {
 /// 22: `not_reported`, `shards`.
 /// 23: `rows_compared` and `cached_tokens_compared` of `cache`; what was 0 because nobody knows it
 ///     is null (hits of recorded text, tokens that nobody counted).
-inline constexpr int summary_schema = 23;
+/// 24: the late cause `burst`.
+inline constexpr int summary_schema = 24;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;

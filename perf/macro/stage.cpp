@@ -13,6 +13,7 @@
 
 #include "engine/host/host.hpp"
 #include "engine/host/memory.hpp"
+#include "engine/host/scheduling.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/prompt/vocab.hpp"
 #include "engine/record/writer.hpp"
@@ -197,12 +198,10 @@ void turn_run(Run& run, UringDriver& driver, RecordWriter& writer, Parts& parts,
     while (!run.warm()) {
         (void)run.turn();
     }
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    CPU_SET(cores.other, &cpus);
+    WriterSeat seat{cpu_set_of({cores.other}), false, {}};
     (void)settle_memory();
     writer.read_from({{&parts.ring}});
-    CHECK(static_cast<bool>(writer.start_thread(&cpus, {})));
+    CHECK(static_cast<bool>(writer.start_thread(&seat, {})));
     const Instant zero = driver.now() + lead;
     run.begin(zero);
     writer.begin(zero);

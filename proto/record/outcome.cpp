@@ -38,7 +38,7 @@ constexpr std::array<const char*, outcome_count> outcome_names = {
     "not_sent",
 };
 constexpr std::array<const char*, late_cause_count> late_cause_names = {
-    "none", "wake", "guard", "prepare", "lane", "inflight", "budget", "limit", "writer",
+    "none", "wake", "guard", "prepare", "lane", "inflight", "budget", "limit", "writer", "burst",
 };
 constexpr std::array<const char*, tokens_source_count> tokens_source_names = {
     "usage",
@@ -60,7 +60,7 @@ constexpr std::array<const char*, phase_count> phase_names = {
 constexpr std::array<const char*, side_count> side_names = {"none", "a", "b"};
 static_assert(static_cast<unsigned>(Phase::drain) + 1 == phase_count);
 static_assert(static_cast<unsigned>(Outcome::not_sent) + 1 == outcome_count);
-static_assert(static_cast<unsigned>(LateCause::writer) + 1 == late_cause_count);
+static_assert(static_cast<unsigned>(LateCause::burst) + 1 == late_cause_count);
 static_assert(static_cast<unsigned>(TokensSource::chunks) + 1 == tokens_source_count);
 static_assert(static_cast<unsigned>(Side::b) + 1 == side_count);
 static_assert(static_cast<unsigned>(ConnectionState::moved) + 1 == connection_state_count);

@@ -58,15 +58,16 @@ std::optional<Outcome> outcome_from_name(std::string_view name);
 enum class LateCause : std::uint8_t {
     none,      ///< within what the loop counts as on time
     wake,      ///< the thread woke late, or was taken off its core
-    guard,     ///< other work (receive, an earlier fire of the same burst) still ran
+    guard,     ///< other work (receive, prepare) still ran
     prepare,   ///< its bytes were not ready
     lane,      ///< no connection was ready
     inflight,  ///< held back by `--max-inflight`
     budget,    ///< held back by `--budget-input` or `--budget-output`
     limit,     ///< held back by a limit of this host, which nobody asked for
     writer,    ///< held back by our own writer: no room to account for one more row
+    burst,     ///< rows that were due before it, or with it, still left
 };
-inline constexpr unsigned late_cause_count = 9;
+inline constexpr unsigned late_cause_count = 10;
 
 /// The user asked for it: such rows are in no figure of our own lateness.
 constexpr bool is_wish(LateCause cause) {

@@ -28,9 +28,9 @@ class JsonDocument;
 /// 9: `overtaken`. 10: `attempt`, `censored`, the phase `warmup`. 11: `live_turns`,
 /// `padded_tokens`. 12: the outcome `abandoned`. 13: `first_event_ns`, `finish_event_ns`,
 /// `usage_event_ns`, `error_event_ns`, `end_marker_ns`, `chunk_kinds`. 14: `side`. 15: `engine` in
-/// client.jsonl.
+/// client.jsonl. 16: the late cause `burst`.
 /// `driftless merge` adds `shard` at the end of each line; no run writes it.
-inline constexpr int record_schema = 15;
+inline constexpr int record_schema = 16;
 
 using OptionalNs = std::optional<std::int64_t>;
 

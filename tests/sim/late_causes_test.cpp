@@ -87,7 +87,8 @@ TEST_F(Causes, ALateRowWasKeptByOtherWorkOrByALateWake) {
     EXPECT_EQ(of(at(1), late), LateCause::guard);
     EXPECT_EQ(of(at(2), late), LateCause::wake);
     late_.note_fire(at(3), at(4));  // of another row
-    EXPECT_EQ(of(at(3), late), LateCause::guard);
+    EXPECT_EQ(of(at(3), late), LateCause::burst);
+    EXPECT_EQ(of(at(1), late), LateCause::guard) << "what held back the first of a burst";
     EXPECT_EQ(of(at(4), late), LateCause::wake);
 }
 

@@ -87,6 +87,9 @@ std::string host_contradiction(const ReplayOptions& options) {
     if (options.host.realtime && options.host.wait == WaitPolicy::spin) {
         return "--realtime with --wait spin loses 5 % of the time; use --wait hybrid";
     }
+    if (options.host.realtime && options.host.scheduling) {
+        return "--realtime and --scheduling cannot be combined; remove one";
+    }
     return engines_refusal(options);
 }
 

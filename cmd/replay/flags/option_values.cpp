@@ -127,6 +127,27 @@ Result<std::optional<WaitPolicy>> parse_wait_policy(std::string_view text) {
     return choose(text, choices, "is not one of spin, hybrid, sleep, auto");
 }
 
+Result<std::optional<Scheduling>> parse_scheduling(std::string_view text) {
+    using How = Choice<std::optional<Scheduling>>;
+    constexpr std::array choices{How{"auto", std::nullopt},
+                                 How{name_of(Scheduling::ordinary), Scheduling::ordinary},
+                                 How{name_of(Scheduling::slice), Scheduling::slice},
+                                 How{name_of(Scheduling::kept), Scheduling::kept}};
+    return choose(text, choices,
+                  "is not one of ordinary, slice, kept, auto (SCHED_FIFO is --realtime)");
+}
+
+Result<WriterCpu> parse_writer_cpu(std::string_view text) {
+    using Where = WriterCpu::Where;
+    constexpr std::array choices{Choice<WriterCpu>{"auto", {Where::automatic, 0}},
+                                 Choice<WriterCpu>{"beside", {Where::beside, 0}},
+                                 Choice<WriterCpu>{"apart", {Where::apart, 0}}};
+    if (const Result<std::uint32_t> cpu = parse_u32(text)) {
+        return WriterCpu{Where::on, cpu.value()};
+    }
+    return choose(text, choices, "is not a CPU, or one of beside, apart, auto");
+}
+
 Result<StampRule> parse_stamp_rule(std::string_view text) {
     constexpr std::array choices{Choice<StampRule>{"full", StampRule::full},
                                  Choice<StampRule>{"wire", StampRule::wire},

@@ -24,6 +24,8 @@ Result<OutputRule> parse_output_rule(std::string_view text);
 Result<std::string> parse_length_field(std::string_view text);
 /// Nothing for "auto".
 Result<std::optional<WaitPolicy>> parse_wait_policy(std::string_view text);
+Result<std::optional<Scheduling>> parse_scheduling(std::string_view text);
+Result<WriterCpu> parse_writer_cpu(std::string_view text);
 Result<StampRule> parse_stamp_rule(std::string_view text);
 /// Also kv-cache-tester's "think-only"; its two strategies that count answers twice are refused.
 Result<GapRule> parse_gap_rule(std::string_view text);

@@ -236,10 +236,16 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 parse_engines, options.host.engines);
     flags.value("--cpu", "N", "CPU of the first engine [the quietest of those allowed]", nullptr,
                 parse_u32, options.host.cpu);
-    flags.value("--writer-cpu", "N", "CPU of the writer thread [all allowed but the engines']",
-                nullptr, parse_u32, options.host.writer_cpu);
-    flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin from 3 CPUs on, else hybrid)",
-                "auto", parse_wait_policy, options.host.wait);
+    flags.value("--writer-cpu", "N|beside|apart|auto",
+                "CPU of the writer; beside: the engine's, apart: all others; auto:\n"
+                "beside if this host has the server and few CPUs, else apart",
+                "auto", parse_writer_cpu, options.host.writer_cpu);
+    flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin with 2 CPUs to spare)", "auto",
+                parse_wait_policy, options.host.wait);
+    flags.value("--scheduling", "HOW",
+                "ordinary, slice (short time slices, if Linux grants them), kept (and\n"
+                "the engine's CPU never looks idle) or auto",
+                "auto", parse_scheduling, options.host.scheduling);
     flags.on_off("--realtime",
                  "run the engine before all ordinary threads (SCHED_FIFO; not with spin)",
                  options.host.realtime);
@@ -251,8 +257,8 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--stamps", "WHICH", "kernel stamps: full, wire (only of sent data) or none",
                 "full", parse_stamp_rule, options.host.stamps);
     flags.value("--calibration", "auto|none|FILE",
-                "figures of this host; auto: those of driftless calibrate, or else a\n"
-                "measurement of about 2 s before time 0",
+                "figures of this host; auto: those of driftless calibrate, or of an\n"
+                "earlier run, or else measured for a second before time 0",
                 "auto", parse_text, options.calibration.source);
     flags.value("--certify-within", "T",
                 "taint each row later than this: 5ms, or sent:5ms read:5ms", "5ms",

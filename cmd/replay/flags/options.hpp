@@ -25,6 +25,7 @@
 #include "cmd/replay/flags/user_values.hpp"
 #include "cmd/rules/rule_sets.hpp"
 #include "cmd/screen/summary_table.hpp"
+#include "engine/host/scheduling.hpp"
 #include "engine/input/trace_file.hpp"
 #include "engine/plan/abandonment.hpp"
 #include "engine/plan/arrivals.hpp"
@@ -225,12 +226,19 @@ struct AgainFlags {
     std::string from;  ///< folder of the run that is repeated; empty: none
 };
 
+/// `--writer-cpu`: where the writer's thread runs.
+struct WriterCpu {
+    enum class Where : std::uint8_t { automatic, beside, apart, on } where = Where::automatic;
+    std::uint32_t cpu = 0;  ///< on
+};
+
 /// What the engines may use of this host.
 struct HostFlags {
     std::uint32_t engines = 1;  ///< or `engines_auto`
     std::optional<std::uint32_t> cpu;
-    std::optional<std::uint32_t> writer_cpu;
-    std::optional<WaitPolicy> wait;  ///< empty: spin where at least 3 CPUs are allowed, else hybrid
+    WriterCpu writer_cpu;
+    std::optional<WaitPolicy> wait;        ///< empty: placement.hpp decides, as of the next one
+    std::optional<Scheduling> scheduling;  ///< never `realtime`: that is a flag of its own
     bool warm_sends = false;
     bool realtime = false;              ///< the engine thread before all ordinary ones
     std::uint32_t receive_buffers = 0;  ///< of 4 KiB, a power of two

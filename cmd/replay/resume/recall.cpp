@@ -27,7 +27,7 @@ constexpr std::string_view extra_body = "--extra-body";
 constexpr std::string_view socket_scheme = "unix:";
 constexpr std::array<std::string_view, 3> places{"--against", "--connect-to", "--metrics"};
 constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
-constexpr std::array<std::string_view, 26> resumable{"",
+constexpr std::array<std::string_view, 27> resumable{"",
                                                      "--url",
                                                      "--against",
                                                      "--host",
@@ -41,6 +41,7 @@ constexpr std::array<std::string_view, 26> resumable{"",
                                                      "--writer-cpu",
                                                      "--wait",
                                                      "--realtime",
+                                                     "--scheduling",
                                                      "--grace",
                                                      "--resume",
                                                      "--resend",

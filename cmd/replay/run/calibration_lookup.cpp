@@ -1,5 +1,7 @@
 #include "cmd/replay/run/calibration_lookup.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -24,7 +26,40 @@ constexpr const char* automatic = "auto";
 struct Lookup {
     FoundCalibration found;
     std::int64_t measured_ns = 0;
+    std::string kept = {};  ///< file of an earlier run that has measured it; empty: not such
 };
+
+/// How the engines are placed, in the name of a file.
+std::string placed(const HostChoice& host) {
+    return std::string(name_of(host.wait)) + "-" + name_of(host.granted.scheduling) +
+           (host.writer.gives_way ? "-beside" : "");
+}
+
+/// The same, for a replay that rehearses.
+std::vector<std::string> placement_flags(const HostChoice& host) {
+    std::vector<std::string> flags{"--writer-cpu", host.writer.gives_way ? "beside" : "apart"};
+    if (host.granted.scheduling != Scheduling::realtime) {
+        flags.insert(flags.end(), {"--scheduling", name_of(host.granted.scheduling)});
+    }
+    return flags;
+}
+
+/// What an earlier run has measured and kept, where it can be used again.
+FoundCalibration look_at_kept(const std::string& path, const HostFacts& facts,
+                              const EngineSetup& run) {
+    const std::optional<std::int64_t> days = days_of(path);
+    if (!days) {
+        return {std::nullopt, "no run of this host has kept what it measured", true};
+    }
+    if (*days > kept_days_max) {
+        return {std::nullopt, "what was kept is " + std::to_string(*days) + " days old", false};
+    }
+    FoundCalibration found = find_calibration(path, facts, run);
+    if (found.calibration && taken_share(*found.calibration) > noise_max) {
+        return {std::nullopt, "what was kept was measured beside other programs", false};
+    }
+    return found;
+}
 
 double milliseconds_of(std::int64_t ns) {
     return static_cast<double>(ns) / 1e6;
@@ -36,8 +71,8 @@ bool names_file(const CalibrationFlags& flags) {
 
 /// Before this run, on its own thread and CPU, waiting as it will.
 Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime) {
-    MeasuredHost measured{host.engine_cpus(), host.writer_cpus, facts.cpus_allowed, realtime,
-                          &stop_requests()};
+    MeasuredHost measured{host.engine_cpus(),    host.apart,      facts.cpus_allowed, realtime,
+                          placement_flags(host), &stop_requests()};
     Lookup lookup;
     Calibration calibration = begin_calibration(facts, measured);
     std::string why_no_rehearsal;
@@ -73,8 +108,18 @@ Lookup look_up(const CalibrationFlags& flags, bool realtime, const HostFacts& fa
     if (found.calibration) {
         return {std::move(found), 0};
     }
-    print_line("calibration: measuring this host for 2 s (%s)", found.why_not.c_str());
-    return measure_now(facts, host, realtime);
+    const std::string path = kept_calibration_path(run, placed(host));
+    FoundCalibration kept = look_at_kept(path, facts, run);
+    if (kept.calibration) {
+        return {std::move(kept), 0, path};
+    }
+    print_line("calibration: measuring this host for a second (%s)", kept.why_not.c_str());
+    Lookup measured = measure_now(facts, host, realtime);
+    const bool whole = measured.found.calibration && stop_requests().load() == 0;
+    if (whole && !measured.found.calibration->rehearsals.empty() && !path.empty()) {
+        (void)save_calibration(*measured.found.calibration, path);  // else it is measured again
+    }
+    return measured;
 }
 
 void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workload) {
@@ -191,7 +236,11 @@ OrExit<CalibrationFacts> look_up_calibration(const CalibrationFlags& flags, bool
     out.measured_ns = lookup.measured_ns;
     out.taken_share = taken_share(calibration);
     out.limits = taint_limits(calibration, chunks_per_s, flags.certify_within);
-    if (out.measured_ns > 0) {
+    if (!lookup.kept.empty()) {
+        out.kept = {lookup.kept, calibration.wake_sleep.p99_ns};
+        print_line("calibration: measured by an earlier run (%s), with %.1f %% of the CPU taken",
+                   out.date.c_str(), 100 * out.taken_share);
+    } else if (out.measured_ns > 0) {
         print_line("calibration: measured for %.1f s", static_cast<double>(out.measured_ns) / 1e9);
     } else {
         print_line("calibration: of %s%s", out.date.c_str(),
@@ -202,6 +251,21 @@ OrExit<CalibrationFacts> look_up_calibration(const CalibrationFlags& flags, bool
     print_limits(out.limits);
     warn(calibration, chunks_per_s, workload);
     return out;
+}
+
+void check_kept(const CalibrationFacts& calibration, const ClientTotals& client) {
+    constexpr std::int64_t enough = 100;
+    constexpr std::int64_t times = 3;
+    constexpr std::int64_t slack_ns = 20'000;
+    const CalibrationFacts::Kept& kept = calibration.kept;
+    const bool slower = client.wakes >= enough && client.wake_error_sum_ns / client.wakes >
+                                                      times * kept.wake_p99_ns + slack_ns;
+    if (!kept.path.empty() && slower && client.taken_max <= noise_max) {
+        (void)::unlink(kept.path.c_str());
+        print_line(
+            "calibration: this host is slower than when it was measured; the next run "
+            "measures it again");
+    }
 }
 
 }  // namespace driftless

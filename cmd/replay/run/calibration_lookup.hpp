@@ -10,6 +10,7 @@
 #include "cmd/replay/run/host_choice.hpp"
 #include "cmd/replay/workload/workload.hpp"
 #include "engine/history/run_facts.hpp"
+#include "engine/stats/client_totals.hpp"
 #include "engine/stats/verdict.hpp"
 
 namespace driftless {
@@ -35,5 +36,10 @@ int check_calibration_again(const CalibrationFlags& flags, const std::string& fo
 OrExit<CalibrationFacts> look_up_calibration(const CalibrationFlags& flags, bool realtime,
                                              const HostFacts& facts, const HostChoice& host,
                                              const Workload& workload);
+
+/// Throws figures away that an earlier run has kept and this one contradicts, and says so: on
+/// average its wakes were several times later than nearly all were then, though nobody else wanted
+/// its CPU.
+void check_kept(const CalibrationFacts& calibration, const ClientTotals& client);
 
 }  // namespace driftless

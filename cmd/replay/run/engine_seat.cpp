@@ -161,6 +161,7 @@ void add_end(RunEnd& sum, const RunEnd& other) {
     sum.connects += other.connects;
     sum.connect_failures += other.connect_failures;
     sum.stale_retries += other.stale_retries;
+    sum.stepped_aside += other.stepped_aside;
     sum.closed_idle += other.closed_idle;
     sum.retired_idle += other.retired_idle;
     if (other.idle_limit_ns) {

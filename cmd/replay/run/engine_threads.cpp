@@ -20,6 +20,16 @@ constexpr timespec nap{0, 1'000'000};
 
 }  // namespace
 
+void take_standing(const Granted& granted, std::uint32_t cpu, EngineStanding& standing,
+                   RunParts& parts) {
+    if (granted.scheduling == Scheduling::kept) {
+        (void)standing.keeper.start(cpu);  // the run goes on without it
+    }
+    if (granted.scheduling == Scheduling::realtime) {
+        parts.steps_aside = &standing.steps_aside;
+    }
+}
+
 EngineThread::~EngineThread() {
     if (thread_.runs()) {
         abandon();
@@ -52,8 +62,8 @@ void EngineThread::fail(const Error& error) {
 
 void EngineThread::thread_main() {
     sharpen_timers();
-    if (orders_.host.realtime && !run_before_others()) {
-        fail({ErrorCode::denied, EPERM, "run before ordinary threads"});
+    if (const Result<Granted> granted = schedule_engine(orders_.granted.scheduling); !granted) {
+        fail(granted.error());
         return;
     }
     // Its rings belong to the thread that makes them.
@@ -70,6 +80,7 @@ void EngineThread::play(UringDriver& driver) {
     const ThreadMeter meter;
     RunParts parts = seat_.run_parts(orders_.stop_requests, meter);
     parts.stop_wanted = &orders_.stop_wanted;
+    take_standing(orders_.granted, cpu_, standing_, parts);
     Run run(driver, parts, seat_.settings());
     while (!run.warm()) {  // ends: warming up has a bound of its own
         (void)run.turn();
@@ -93,8 +104,10 @@ void EngineThread::play(UringDriver& driver) {
         }
     }
     end_ = seat_.end_of(run, driver);
+    end_->stepped_aside = standing_.steps_aside.times();
     rows_taken_ = run.rows_taken();
     stopped_early_ = run.stopped_early();
+    standing_.keeper.stop();
     stage_.store(Stage::over, std::memory_order_release);
 }
 

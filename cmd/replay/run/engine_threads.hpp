@@ -19,9 +19,14 @@ namespace driftless {
 /// What every engine is told. All of it outlives them.
 struct EngineOrders {
     const HostFlags& host;
+    Granted granted;                        ///< to the first engine
     const std::atomic<int>& stop_requests;  ///< of the user
     const std::atomic<bool>& stop_wanted;   ///< of `--stop-when`
 };
+
+/// The thread of an engine, which is the caller's, takes what it has beside it while it plays.
+void take_standing(const Granted& granted, std::uint32_t cpu, EngineStanding& standing,
+                   RunParts& parts);
 
 /// One engine that is not the first.
 class EngineThread {
@@ -71,6 +76,7 @@ class EngineThread {
     int thread_id_ = 0;
     Error error_;
     std::optional<RunEnd> end_;
+    EngineStanding standing_;
     std::uint64_t rows_taken_ = 0;
     bool stopped_early_ = false;
 };

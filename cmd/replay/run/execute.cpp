@@ -11,6 +11,7 @@
 
 #include "cmd/exit_codes.hpp"
 #include "cmd/folders.hpp"
+#include "cmd/replay/run/calibration_lookup.hpp"
 #include "cmd/replay/run/engine_crew.hpp"
 #include "cmd/replay/run/judged.hpp"
 #include "cmd/replay/run/run_meeting.hpp"
@@ -51,7 +52,7 @@ class Execution final : private RunHost {
           quiet_(quiet),
           line_(STDERR_FILENO, {options_.results.progress && !options_.results.quiet,
                                 &stop_requests(), options_.sending.grace_ns}),
-          sides_(prepared.parts, cpu_set_of(host_.writer_cpus)),
+          sides_(prepared.parts, cpu_set_of(host_.apart)),
           meeting_(prepared.parts, prepared.resumed != nullptr) {}
 
     int go();
@@ -107,6 +108,7 @@ class Execution final : private RunHost {
     Quiet& quiet_;
     std::optional<NewFolder> taken_;  ///< of a new run, once it has it
     ThreadMeter meter_;
+    EngineStanding standing_;
     std::unique_ptr<EngineCrew> crew_;            ///< null: nothing is left to be sent
     Run* first_run_ = nullptr;                    ///< of the first engine, while it lives
     std::optional<LiveRun> live_;                 ///< `--assistant live`
@@ -178,11 +180,12 @@ int Execution::play() {
 }
 
 OrderEnd Execution::play_engines(RunOrder& order) {
-    const EngineOrders orders{options_.host, stop_requests(), stop_wanted_};
+    const EngineOrders orders{options_.host, host_.granted, stop_requests(), stop_wanted_};
     if (!refuse_unless_done(crew_->start_others(orders))) {
         return OrderEnd::refused;
     }
     RunParts parts = crew_->first().run_parts(stop_requests(), meter_);
+    take_standing(host_.granted, host_.engine_cpu.cpu, standing_, parts);
     parts.replies = live_ ? &live_->replies : nullptr;
     parts.users_wanted = options_.workload.grow ? &users_wanted_ : nullptr;
     parts.stop_wanted = &stop_wanted_;
@@ -193,6 +196,7 @@ OrderEnd Execution::play_engines(RunOrder& order) {
     first_run_ = nullptr;
     (void)refuse_unless_done(crew_->failure());
     crew_->dismiss();  // before what they use goes
+    standing_.keeper.stop();
     return end;
 }
 
@@ -291,9 +295,8 @@ ProgressCallback Execution::progress_callback() {
 }
 
 bool Execution::start_writer(RecordWriter& writer) {
-    const cpu_set_t cpus = cpu_set_of(host_.writer_cpus);
     writer.read_from(crew_->sources());
-    const Result<void> started = writer.start_thread(&cpus, progress_callback());
+    const Result<void> started = writer.start_thread(&host_.writer, progress_callback());
     if (!started) {
         return refuse(fail_host("writer thread", started.error()));
     }
@@ -330,6 +333,7 @@ void Execution::discard(const RecordWriter* writer) {
 /// All of them are over.
 RunEnd Execution::end_of_engines() {
     RunEnd end = first_run_ != nullptr ? crew_->end(*first_run_, driver_) : RunEnd();
+    end.stepped_aside += standing_.steps_aside.times();
     if (live_) {
         end.prompts_digest = end.against_digest = std::nullopt;
     }
@@ -368,9 +372,17 @@ void Execution::close_books(const RecordWriter& writer) {
     end.marks.resident_max = read_memory_marks().resident_max;
     progress_.end = end;
     const Result<void> closed = write_whole_file(run_json, to_json(prepared_.file, progress_));
+    check_kept(prepared_.file.calibration, writer.client());
     quiet_.end();
     std::fputs(printable_lines(summary_table(figures, info, options_.results.table)).c_str(),
                stdout);
+    if (end.stepped_aside > 0) {
+        print_line(
+            "realtime: %u times an engine went among ordinary threads for a second, because it "
+            "slept for less than a tenth of the time, and the kernel stops such a thread for 50 ms "
+            "of each second",
+            end.stepped_aside);
+    }
     print_line("files: %s", folder_.c_str());
     if (writer.failed()) {
         (void)fail_records(writer);

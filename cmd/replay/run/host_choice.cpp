@@ -9,10 +9,12 @@
 #include "cmd/replay/flags/host_flags.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/replay/run/needs.hpp"
+#include "cmd/replay/run/placement.hpp"
 #include "cmd/replay/run_json/stamp_facts.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/ring_errors.hpp"
 #include "cmd/screen/guard.hpp"
+#include "engine/host/cgroup.hpp"
 #include "engine/host/cpu_load.hpp"
 #include "engine/host/engine_cpus.hpp"
 
@@ -22,7 +24,6 @@ namespace {
 
 // More than this needs more memory than a laptop has; 28,232 ephemeral ports come first anyway.
 constexpr std::uint64_t inflight_most = 65'536;
-constexpr std::size_t spin_cpus_min = 3;
 
 /// Ports for outgoing connections: each address and port of a server has all of them. Unix sockets
 /// need none, and then nothing is said.
@@ -163,7 +164,7 @@ std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_
 
 namespace {
 
-/// The engines' CPUs, and what is left to the writer; the first engine's is chosen.
+/// The engines' CPUs, and what is left; the first engine's is chosen.
 void choose_cpus(const ReplayOptions& options, const std::vector<std::uint32_t>& allowed,
                  HostChoice& host) {
     const HostFlags& flags = options.host;
@@ -171,20 +172,49 @@ void choose_cpus(const ReplayOptions& options, const std::vector<std::uint32_t>&
         find_engine_cpus(host.engine_cpu.cpu, one_engine_flag(options).empty() ? flags.engines : 1,
                          engines_most(options), allowed);
     host.other_cpus.erase(host.other_cpus.begin());
-    if (flags.writer_cpu) {
-        if (std::find(allowed.begin(), allowed.end(), *flags.writer_cpu) != allowed.end()) {
-            host.writer_cpus.push_back(*flags.writer_cpu);
-        }
-        return;
-    }
-    host.writer_cpus = cpus_beside(host.engine_cpus(), allowed);
+    host.apart = cpus_beside(host.engine_cpus(), allowed);
 }
 
-void print_engines(const HostChoice& host, const std::vector<std::uint32_t>& allowed,
-                   bool realtime) {
+/// Where the writer runs, how the engines wait, and what is asked of the kernel for them.
+void place(const HostFlags& flags, const std::vector<std::uint32_t>& allowed,
+           const std::vector<Endpoint>& targets, HostChoice& host) {
+    host.server_is_here = std::any_of(targets.begin(), targets.end(), [](const Endpoint& to) {
+        return is_of_this_host(to.address);
+    });
+    const PlacementFacts facts{allowed, host.engine_cpus(), host.server_is_here,
+                               read_cgroup_limits().cpus.has_value()};
+    const Placement placement = choose_placement(flags, facts);
+    host.wait = placement.wait;
+    host.granted.scheduling = placement.scheduling;
+    host.writer_cpus = placement.writer_cpus;
+    host.placement = placement.reason;
+    host.writer.cpus = cpu_set_of(host.writer_cpus);
+    host.writer.gives_way = placement.gives_way;
+    if (placement.gives_way && placement.may_leave) {
+        host.writer.refuge = cpu_set_of(host.apart);
+    }
+}
+
+const char* text_of(Scheduling scheduling) {
+    switch (scheduling) {
+        case Scheduling::ordinary:
+            return "";
+        case Scheduling::slice:
+            return ", short slices";
+        case Scheduling::kept:
+            return ", its CPU kept awake";
+        case Scheduling::realtime:
+            break;
+    }
+    return ", before ordinary threads";
+}
+
+void print_engines(const HostChoice& host, const std::vector<std::uint32_t>& allowed) {
     print_line("engine: CPU %u (%s), wait %s%s", host.engine_cpu.cpu,
                host.engine_cpu.reason.c_str(), name_of(host.wait),
-               realtime ? ", before ordinary threads" : "");
+               text_of(host.granted.scheduling));
+    print_line("writer: CPU %s (%s)", cpu_list_text(host.writer_cpus).c_str(),
+               host.placement.c_str());
     if (host.other_cpus.empty()) {
         return;
     }
@@ -200,21 +230,23 @@ void print_engines(const HostChoice& host, const std::vector<std::uint32_t>& all
 
 }  // namespace
 
-OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload) {
+OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload,
+                               const std::vector<Endpoint>& targets) {
     const HostFlags& flags = options.host;
     HostChoice host;
     const std::vector<std::uint32_t> allowed = allowed_cpus();
-    host.engine_cpu = flags.cpu ? CpuChoice{*flags.cpu, "--cpu"} : find_quiet_cpu(flags.writer_cpu);
-    choose_cpus(options, allowed, host);
-    if (host.writer_cpus.empty()) {
+    const bool has_writer_cpu = flags.writer_cpu.where == WriterCpu::Where::on;
+    const std::optional<std::uint32_t> taken =
+        has_writer_cpu ? std::optional(flags.writer_cpu.cpu) : std::nullopt;
+    if (taken && std::find(allowed.begin(), allowed.end(), *taken) == allowed.end()) {
         complain(
             "driftless: --writer-cpu %u: this process is not allowed on that CPU; use one of %s",
-            flags.writer_cpu.value_or(0), cpu_list_text(allowed).c_str());
+            *taken, cpu_list_text(allowed).c_str());
         return exit_usage;
     }
-    const bool may_spin =
-        allowed.size() >= spin_cpus_min + host.other_cpus.size() && !flags.realtime;
-    host.wait = flags.wait.value_or(may_spin ? WaitPolicy::spin : WaitPolicy::hybrid);
+    host.engine_cpu = flags.cpu ? CpuChoice{*flags.cpu, "--cpu"} : find_quiet_cpu(taken);
+    choose_cpus(options, allowed, host);
+    place(flags, allowed, targets, host);
     host.file_limit = raise_file_limit();
     const ConnectionRoom room{host.file_limit, ports_for(options.server), host.engines()};
     if (const std::string why = why_not_enough(options.sending, workload, room); !why.empty()) {
@@ -233,11 +265,13 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
         return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
     }
     sharpen_timers();
-    if (flags.realtime && !run_before_others()) {
+    const Result<Granted> granted = schedule_engine(host.granted.scheduling);
+    if (!granted) {
         complain("driftless: %s", realtime_refusal);
         return exit_host;
     }
-    print_engines(host, allowed, flags.realtime);
+    host.granted = granted.value();
+    print_engines(host, allowed);
     return host;
 }
 

@@ -10,15 +10,23 @@
 #include "cmd/replay/flags/options.hpp"
 #include "cmd/replay/workload/workload.hpp"
 #include "engine/host/host.hpp"
+#include "engine/host/scheduling.hpp"
 #include "engine/io/uring.hpp"
+#include "engine/record/writer.hpp"
+#include "engine/replay/settings.hpp"
 
 namespace driftless {
 
 struct HostChoice {
     CpuChoice engine_cpu;                   ///< of the first engine
     std::vector<std::uint32_t> other_cpus;  ///< of the other engines
+    std::vector<std::uint32_t> apart;       ///< CPUs that the engines leave free; or all
     std::vector<std::uint32_t> writer_cpus;
+    WriterSeat writer;  ///< on those
     WaitPolicy wait = WaitPolicy::hybrid;
+    Granted granted;              ///< to the threads of the engines
+    bool server_is_here = false;  ///< a server shares the CPUs of this host
+    std::string placement;        ///< why the writer and the engines' threads are placed so
     std::uint64_t file_limit = 0;
     std::uint32_t inflight_max = 0;
     std::uint32_t connections_max = 0;  ///< that there is room for
@@ -33,9 +41,10 @@ struct HostChoice {
     }
 };
 
-/// Chooses, pins this thread to the engine's CPU, and prints what was chosen, or what is missing
-/// and how much.
-OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload);
+/// Chooses, pins this thread to the engine's CPU, has it scheduled, and prints what was chosen, or
+/// what is missing and how much. `targets`: where rows go to.
+OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload,
+                               const std::vector<Endpoint>& targets);
 
 /// Connections that may be in use at once.
 std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const UserRules& users,

@@ -305,7 +305,11 @@ void write_host(JsonWriter& json, const RunFile& file) {
     json.key("engines").unsigned_integer(sends ? choice.engines() : 0);
     counts(json, "other_engine_cpus", choice.other_cpus);
     counts(json, "writer_cpus", choice.writer_cpus);
+    json.key("placement").string(choice.placement);
+    json.key("server_is_here").boolean(choice.server_is_here);
     json.key("wait").string(sends ? name_of(choice.wait) : "");
+    json.key("scheduling").string(sends ? name_of(choice.granted.scheduling) : "");
+    json.key("slice_ns").integer(choice.granted.slice_ns);
     json.key("file_limit").unsigned_integer(choice.file_limit);
     json.key("compiler").string(__VERSION__);
     json.end_object();

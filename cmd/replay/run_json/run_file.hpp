@@ -77,6 +77,7 @@ struct RunEnd {
     std::uint64_t operations = 0;
     std::uint64_t no_buffers = 0;
     std::uint64_t overflows = 0;
+    std::uint32_t stepped_aside = 0;  ///< `--realtime`: engines went among ordinary threads
     std::int64_t guard_ns = 0;
     std::int64_t margin_ns = 0;
     /// Begin of the measurement, from time 0; nothing where it did not come to that.

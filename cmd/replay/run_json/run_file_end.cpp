@@ -77,6 +77,7 @@ void write_run_end(JsonWriter& json, const std::optional<RunEnd>& end) {
     json.key("operations").unsigned_integer(end->operations);
     json.key("no_buffers").unsigned_integer(end->no_buffers);
     json.key("overflows").unsigned_integer(end->overflows);
+    json.key("stepped_aside").unsigned_integer(end->stepped_aside);
     json.key("guard_ns").integer(end->guard_ns);
     json.key("margin_ns").integer(end->margin_ns);
     json.key("measured_from_ns").optional_integer(end->measured_from_ns);

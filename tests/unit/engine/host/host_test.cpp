@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "engine/host/memory.hpp"
+#include "engine/host/scheduling.hpp"
 #include "engine/host/thread_meter.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 

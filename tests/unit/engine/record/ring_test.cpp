@@ -128,6 +128,7 @@ TEST(EventRing, FillsInSteps) {
     }
     EXPECT_EQ(ring.push(make_end(0, Outcome::ok)), Push::entry_dropped);
     EXPECT_EQ(ring.high_bytes(), ring.capacity_bytes());
+    EXPECT_EQ(ring.spare_times(), 1U) << "what waits fills it";
 
     // All of it is there, flagged, in order, and afterwards the ring is as good as new.
     std::size_t seen_bare = 0;
@@ -138,6 +139,7 @@ TEST(EventRing, FillsInSteps) {
         ends += event.kind == EventKind::end ? 1 : 0;
         ASSERT_EQ(event.length, event.kind == EventKind::chunk && event.flags == 0 ? 3u : 0u);
     }
+    EXPECT_EQ(ring.spare_times(), UINT64_MAX) << "nothing waits";
     EXPECT_EQ(seen_bare, bare + 1);
     EXPECT_EQ(ends, rows);
     EXPECT_EQ(ring.push(make_event(EventKind::chunk, 0), "abc"), Push::whole);

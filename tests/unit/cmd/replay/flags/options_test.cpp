@@ -212,7 +212,8 @@ TEST(ReplayOptions, TakeEveryFlag) {
     EXPECT_EQ(options.results.labels.size(), 2U);
     EXPECT_FALSE(options.results.progress);
     EXPECT_EQ(options.host.cpu, 1U);
-    EXPECT_EQ(options.host.writer_cpu, 0U);
+    EXPECT_EQ(options.host.writer_cpu.where, WriterCpu::Where::on);
+    EXPECT_EQ(options.host.writer_cpu.cpu, 0U);
     EXPECT_EQ(options.host.wait, WaitPolicy::hybrid);
 }
 
@@ -330,6 +331,13 @@ TEST(ReplayOptions, AreRefusedWhereTheyContradictEachOther) {
     EXPECT_TRUE(says(refusal_with({"--start", "2", "--end", "2"}), "--end"));
     EXPECT_TRUE(says(refusal_with({"--realtime", "--wait", "spin"}), "--wait hybrid"));
     EXPECT_TRUE(options_of({"--realtime", "--wait", "hybrid"}).host.realtime);
+    EXPECT_TRUE(says(refusal_with({"--realtime", "--scheduling", "kept"}), "remove one"));
+    EXPECT_TRUE(says(refusal_with({"--scheduling", "realtime"}), "--realtime"));
+    EXPECT_TRUE(says(refusal_with({"--writer-cpu", "near"}), "beside, apart, auto"));
+    EXPECT_EQ(options_of({"--scheduling", "kept"}).host.scheduling, Scheduling::kept);
+    EXPECT_FALSE(options_of({"--scheduling", "auto"}).host.scheduling.has_value());
+    EXPECT_EQ(options_of({"--writer-cpu", "beside"}).host.writer_cpu.where,
+              WriterCpu::Where::beside);
     EXPECT_EQ(options_of({"--start", "2", "--end", "2.000000001"}).workload.plan.end_ns,
               2'000'000'001);
 }

@@ -1,0 +1,109 @@
+/// Scheduling: how the kernel schedules the thread of an engine: what is asked for, what was
+/// granted, and what must be done meanwhile to keep it. Plain system calls of the calling thread;
+/// the simulator has none of them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "engine/host/side_thread.hpp"
+#include "engine/time/instant.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+enum class Scheduling : std::uint8_t {
+    ordinary,  ///< as every other thread
+    slice,     ///< with slices shorter than others have: waking up, it goes before them
+    kept,      ///< the same, and its CPU never looks idle to the kernel, which moves others away
+    realtime,  ///< before all ordinary threads (SCHED_FIFO)
+};
+
+constexpr const char* name_of(Scheduling scheduling) {
+    switch (scheduling) {
+        case Scheduling::ordinary:
+            return "ordinary";
+        case Scheduling::slice:
+            return "slice";
+        case Scheduling::kept:
+            return "kept";
+        case Scheduling::realtime:
+            break;
+    }
+    return "realtime";
+}
+
+/// What the kernel said when it was asked.
+struct Granted {
+    Scheduling scheduling = Scheduling::ordinary;
+    std::int64_t slice_ns = 0;  ///< 0: its slices are those of others
+};
+
+/// Shorter than the slices that Linux gives by itself (1.4 ms on two CPUs, 2.8 ms on many), and
+/// longer than an engine works between two sleeps.
+inline constexpr std::int64_t engine_slice_ns = 1'000'000;
+
+/// Asks for slices of that length, which needs no privilege. Returns what the kernel has noted: 0
+/// before Linux 6.12, which takes no such wish.
+std::int64_t ask_for_slice(std::int64_t length_ns);
+
+/// The calling thread runs before all ordinary threads of its CPU (SCHED_FIFO); threads that it
+/// makes from here on are ordinary again. Errors: denied.
+Result<void> run_before_others();
+/// Takes that back for the calling thread.
+void run_among_others();
+
+/// Asks for that, for the calling thread. Errors: denied (`realtime` only).
+Result<Granted> schedule_engine(Scheduling wanted);
+
+/// CpuKeeper: a thread of the lowest weight that keeps a CPU from looking idle. A server's thread
+/// that wakes up is put on an idle CPU, that of an engine that sleeps for 100 us, too, and then the
+/// engine waits for it. The keeper gives way to whatever else wants to run there; a CPU that does
+/// not halt also wakes its engine sooner.
+class CpuKeeper {
+  public:
+    CpuKeeper() = default;
+    ~CpuKeeper() { stop(); }
+    CpuKeeper(const CpuKeeper&) = delete;
+    CpuKeeper& operator=(const CpuKeeper&) = delete;
+
+    /// Errors: denied, exhausted.
+    Result<void> start(std::uint32_t cpu);
+    void stop();
+
+  private:
+    void keep();
+
+    std::atomic<bool> over_{false};
+    SideThread thread_;
+};
+
+/// StepsAside: the kernel takes a thread that runs before all others and never sleeps off its CPU
+/// for 50 ms of each second. Before it comes to that, this one goes among the others for a second,
+/// and comes back once it sleeps again. Owned by the engine's thread, which alone calls it.
+class StepsAside {
+  public:
+    /// What it has slept since the last call.
+    void note_sleep(Duration slept) { slept_ = slept_ + slept; }
+    bool is_due(Instant now) const { return now >= look_at_; }
+    void look(Instant now);
+    /// How often it went aside.
+    std::uint32_t times() const { return times_; }
+    bool is_aside() const { return aside_; }
+
+  private:
+    Instant look_at_;
+    Instant back_at_;  ///< not before
+    Duration slept_;   ///< since the last look
+    bool begun_ = false;
+    bool aside_ = false;
+    std::uint32_t times_ = 0;
+};
+
+/// What the thread of an engine has beside it while it plays.
+struct EngineStanding {
+    CpuKeeper keeper;
+    StepsAside steps_aside;
+};
+
+}  // namespace driftless
