@@ -165,7 +165,7 @@ class Calibrations(Calibrated):
             run = self.replay(*flags, "--engines", 2, "--calibration", "auto", env=env)
             self.assertIn(f"calibration: of {figures['date']}\n", run.said)
             run = self.replay(*flags, "--calibration", "auto", env=env)
-            self.assertIn("(driftless calibrate has not run on this host)", run.said)
+            self.assertIn("(no run of this host has kept what it measured)", run.said)
             run = self.replay(*flags, "--calibration", kept)
             self.assertIn("was made with 2 engines, but this run has 1; run driftless calibrate again", run.said)
             self.assertEqual(self.verdict(run), "uncalibrated")
