@@ -232,8 +232,9 @@ struct HostFlags {
     std::optional<std::uint32_t> writer_cpu;
     std::optional<WaitPolicy> wait;  ///< empty: spin where at least 3 CPUs are allowed, else hybrid
     bool warm_sends = false;
-    bool realtime = false;              ///< the engine thread before all ordinary ones
-    std::uint32_t receive_buffers = 0;  ///< of 4 KiB, a power of two
+    bool realtime = false;  ///< the engine thread before all ordinary ones
+    /// Of 4 KiB, a power of two; empty: by the connections that there can be.
+    std::optional<std::uint32_t> receive_buffers;
     StampRule stamps = StampRule::full;
 };
 
