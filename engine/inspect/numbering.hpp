@@ -60,7 +60,7 @@ class Numbering {
 
     void grow() {
         const std::size_t slots = slots_.size() * 2;
-        slots_ = {};  // frees it first
+        slots_ = std::vector<std::uint32_t>();  // frees it first, which `= {}` does not
         slots_.resize(slots, 0);
         for (std::uint32_t number = 0; number < size(); ++number) {
             std::size_t at = static_cast<std::size_t>(keys_[number]) & mask();

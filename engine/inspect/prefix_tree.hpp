@@ -57,7 +57,7 @@ class PrefixTree {
     /// No row enters any more: frees what only that needs.
     void settle() {
         hashed_end_ = numbers_.size();
-        before_ = {};
+        before_ = std::vector<std::uint32_t>();
         numbers_ = {};
     }
     /// From here on `again` gives the rows that entered, from the first on.

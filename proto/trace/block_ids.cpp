@@ -91,7 +91,7 @@ std::size_t BlockIds::slot_of(std::uint64_t id) const {
 
 /// At most three quarters full: look-ups that go on read slots that lie side by side.
 void BlockIds::build_table(std::size_t slots) {
-    table_ = {};  // frees it first
+    table_ = std::vector<std::uint32_t>();  // frees it first, which `= {}` does not
     table_.resize(slots, 0);
     for (std::uint32_t number = 0; number < values_.size(); ++number) {
         std::size_t at = slot_of(values_[number]);
@@ -138,7 +138,7 @@ void BlockIds::append_numbered(std::span<const std::uint64_t> ids) {
 }
 
 void BlockIds::settle() {
-    table_ = {};
+    table_ = std::vector<std::uint32_t>();
     values_.shrink_to_fit();
     if (size_ > 0 && size_ < capacity_) {  // what is locked is resident, used or not
         void* const shrunk = std::realloc(numbers_.get(), size_ * sizeof(std::uint32_t));
