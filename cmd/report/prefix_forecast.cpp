@@ -6,6 +6,7 @@
 
 #include "engine/input/paths.hpp"
 #include "engine/input/trace_file.hpp"
+#include "engine/inspect/prefix_tree.hpp"
 
 namespace driftless {
 
@@ -94,7 +95,7 @@ PrefixForecast forecast_prefixes(const Trace& trace, const std::vector<SentPromp
             return without("The trace was read with other flags, so its rows are not those sent.");
         }
         const PrefixTree::Path path = tree.enter(trace, *row);
-        counter.add(*row, path);
+        counter.add(*row, path.nodes);
         count(blocks, path, prompt, trace.block_size);
         if (prompt.cached_tokens) {
             forecast.cached_tokens += static_cast<std::uint64_t>(*prompt.cached_tokens);

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "engine/host/side_thread.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/sys_error.hpp"
 
@@ -26,6 +27,8 @@ Result<Address> Sink::start(const cpu_set_t* cpus) {
     listening_ = listening.value();
     pthread_attr_t attributes;
     (void)::pthread_attr_init(&attributes);
+    (void)::pthread_attr_setstacksize(&attributes,
+                                      side_stack_bytes);  // it is kept for the next one
     if (cpus != nullptr) {
         (void)::pthread_attr_setaffinity_np(&attributes, sizeof *cpus, cpus);
     }

@@ -20,12 +20,15 @@ struct Extent {
     unsigned long begin = 0;
     unsigned long end = 0;
     char rights[5] = "";
+    unsigned long inode = 0;  ///< of the file that is mapped; 0: none is
     std::size_t bytes() const { return end - begin; }
 };
 
 // What cannot be made present (a guard page, the kernel's own pages) stays as it is.
 bool populate(const Extent& extent) {
-    if (extent.rights[0] != 'r' || extent.bytes() > settled_bytes_max) {
+    const bool is_data = extent.inode != 0 && std::strcmp(extent.rights, "r--p") == 0;
+    if (extent.rights[0] != 'r' ||
+        extent.bytes() > (is_data ? settled_data_bytes_max : settled_bytes_max)) {
         return true;
     }
     void* begin = reinterpret_cast<void*>(extent.begin);
@@ -45,7 +48,8 @@ bool populate_all() {
     char line[512];
     while (std::fgets(line, sizeof line, maps.get()) != nullptr) {  // bounded by the mappings
         Extent extent;
-        if (std::sscanf(line, "%lx-%lx %4s", &extent.begin, &extent.end, extent.rights) == 3) {
+        if (std::sscanf(line, "%lx-%lx %4s %*s %*s %lu", &extent.begin, &extent.end, extent.rights,
+                        &extent.inode) == 4) {
             all = populate(extent) && all;
         }
     }

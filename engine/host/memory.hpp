@@ -15,9 +15,10 @@ void* map_touched(std::size_t bytes);
 
 /// What the process was granted.
 struct MemoryGrants {
-    bool present = false;  ///< every page of a mapping up to `settled_bytes_max`
-    bool locked = false;   ///< none of them leaves again
-    std::string why_not;   ///< for what was not granted; empty: all was
+    /// Every page of a mapping up to `settled_bytes_max`, but for large tables of libraries.
+    bool present = false;
+    bool locked = false;  ///< none of them leaves again
+    std::string why_not;  ///< for what was not granted; empty: all was
     std::uint64_t huge_bytes = 0;
 };
 
@@ -29,6 +30,9 @@ MemoryGrants settle_memory();
 /// A larger mapping is left alone: such are the bodies of `--arm-ahead all`, which are touched when
 /// they are armed, and half of which may be rounding.
 inline constexpr std::size_t settled_bytes_max = std::size_t{256} << 20;
+/// Of a file's data that nobody may write: what is larger belongs to a library that a library needs
+/// (the 30 MB of ICU, by libxml2, by libarchive), and no thread of a run reads it.
+inline constexpr std::size_t settled_data_bytes_max = std::size_t{8} << 20;
 /// Lanes and coroutine frames beyond those that stand at time 0: two thousand of them.
 inline constexpr std::size_t heap_spare_bytes = std::size_t{4} << 20;
 

@@ -25,6 +25,7 @@ Result<void> SideThread::start_at(const char* name, const cpu_set_t* cpus, void*
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     const sched_param normal{};
+    pthread_attr_setstacksize(&attributes, side_stack_bytes);
     pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
     pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
     pthread_attr_setschedparam(&attributes, &normal);

@@ -6,11 +6,12 @@
 
 namespace driftless {
 
-BlockIdCounter::BlockIdCounter(const Trace& trace)
-    : one_namespace_(trace.name_spaces == 1),
+BlockIdCounter::BlockIdCounter(const Trace& trace, const PrefixTree& tree)
+    : tree_(tree),
+      one_namespace_(trace.name_spaces == 1),
       ids_(one_namespace_ ? trace.ids.numbers_end() : 0),
       block_size_(trace.block_size) {
-    static_assert(sizeof(Id) == 12);
+    static_assert(sizeof(Id) == 4);
 }
 
 /// The number of the row's id at that place, in its namespace.
@@ -21,25 +22,52 @@ std::uint32_t BlockIdCounter::number_of(const TraceRow& row, const BlockIdSpan& 
     }
     // As in PrefixSet: an id in a namespace is what it extends the empty prefix to.
     const Numbering::Given given =
-        numbers_.number_of(PrefixSet::extend(PrefixSet::start(row.name_space), ids[at]));
+        numbers_.number_of(PrefixSet::extend(PrefixSet::start(row.name_space), ids.number(at)));
     if (given.is_new) {
         ids_.emplace_back();
     }
     return given.number;
 }
 
+void BlockIdCounter::note_first(std::uint32_t number, const Use& use) {
+    Id& known = ids_[number];
+    known.position = use.position & unused;
+    if (use.tokens < block_size_) {
+        known.partial = 1;
+        (void)partial_.number_of(mix64(number + golden_gamma));
+        partial_tokens_.push_back(use.tokens);
+    }
+    if (!use.chained) {
+        if (number >= before_.size()) {
+            before_.resize(ids_.size(), PrefixTree::none);
+        }
+        before_[number] = use.before;
+    }
+}
+
+std::uint32_t BlockIdCounter::first_before(std::uint32_t number) const {
+    const bool is_here = number < before_.size() && before_[number] != PrefixTree::none;
+    return is_here ? before_[number] : tree_.first_before(number);
+}
+
+std::uint32_t BlockIdCounter::first_tokens(std::uint32_t number) {
+    return ids_[number].partial
+               ? partial_tokens_[partial_.number_of(mix64(number + golden_gamma)).number]
+               : block_size_;
+}
+
 /// One use of an id.
-void BlockIdCounter::note(std::uint32_t number, const Id& use, bool new_prefix) {
+void BlockIdCounter::note(std::uint32_t number, const Use& use) {
     Id& known = ids_[number];
     if (known.position == unused) {
-        known = use;
+        note_first(number, use);
         return;
     }
-    known.two_lengths = known.two_lengths || known.tokens != use.tokens;
+    known.two_lengths = known.two_lengths || first_tokens(number) != use.tokens;
     known.shared = 1;
-    if (new_prefix) {
+    if (use.new_prefix) {
         known.moving = known.moving || known.position != use.position;
-        known.joining = known.joining || known.before != use.before;
+        known.joining = known.joining || first_before(number) != use.before;
     }
 }
 
@@ -54,18 +82,22 @@ void BlockIdCounter::add(const Trace& trace, const TraceRow& row, const PrefixTr
     sums_.rows_new += count > 0 && path.known == 0 ? 1 : 0;
     // A prefix that was there says nothing new about its ids, but the last may be cut shorter. The
     // id before the first new one is looked up for its number.
-    std::uint32_t before = none;
+    constexpr std::uint32_t ahead = 8;
+    Use use;
     const std::uint32_t first = path.known == 0 ? 0 : path.known - 1;
     for (std::uint32_t at = first; at < count; ++at) {
         const std::uint64_t begin = std::uint64_t{at} * block_size_;
-        const auto tokens = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        use.tokens = static_cast<std::uint32_t>(std::min<std::uint64_t>(
             block_size_, std::max<std::uint64_t>(row.input_length, begin) - begin));
-        Id use;
-        use.before = before;
-        use.position = at & unused;
-        use.tokens = tokens;
-        before = number_of(row, ids, at);
-        note(before, use, at >= path.known);
+        use.position = std::min(at, unused - 1);
+        use.new_prefix = at >= path.known;
+        use.chained = at < path.chained;
+        if (one_namespace_ && at + ahead < count) {
+            __builtin_prefetch(&ids_[ids.number(at + ahead)]);
+        }
+        const std::uint32_t number = number_of(row, ids, at);
+        note(number, use);
+        use.before = number;
     }
 }
 
@@ -79,8 +111,8 @@ BlockFigures BlockIdCounter::figures() const {
         figures.ids_moving += id.moving ? 1 : 0;
         figures.ids_joining += id.joining ? 1 : 0;
         figures.ids_of_two_lengths += id.two_lengths ? 1 : 0;
-        figures.ids_partial += id.tokens < block_size_ ? 1 : 0;
-        figures.ids_partial_shared += id.tokens < block_size_ && id.shared ? 1 : 0;
+        figures.ids_partial += id.partial ? 1 : 0;
+        figures.ids_partial_shared += id.partial && id.shared ? 1 : 0;
     }
     return figures;
 }

@@ -36,33 +36,48 @@ struct BlockFigures {
 
 class BlockIdCounter {
   public:
-    explicit BlockIdCounter(const Trace& trace);
+    /// Of the rows that enter the tree, which outlives it.
+    BlockIdCounter(const Trace& trace, const PrefixTree& tree);
 
     /// A row and its path, in the order in which the tree saw them.
     void add(const Trace& trace, const TraceRow& row, const PrefixTree::Path& path);
     BlockFigures figures() const;
 
   private:
-    /// What the first use of an id showed, and what later uses contradicted. 12 bytes: a row has at
+    /// What the first use of an id showed, and what later uses contradicted. 4 bytes. A row has at
     /// most 2^27 tokens, and no more ids.
     struct Id {
-        std::uint32_t before = none;           ///< number of the id before it, or `none`
-        std::uint32_t position : 28 = unused;  ///< or `unused`
+        std::uint32_t position : 27 = unused;  ///< or `unused`
         std::uint32_t moving : 1 = 0;
         std::uint32_t joining : 1 = 0;
         std::uint32_t two_lengths : 1 = 0;
         std::uint32_t shared : 1 = 0;
-        std::uint32_t tokens = 0;
+        std::uint32_t partial : 1 = 0;  ///< its length is among `partial_tokens_`
     };
-    static constexpr std::uint32_t none = 0xFFFFFFFFu;
-    static constexpr std::uint32_t unused = (1U << 28) - 1;
+    static constexpr std::uint32_t unused = (1U << 27) - 1;
+
+    struct Use {
+        std::uint32_t before = PrefixTree::beginning;  ///< number of the id before it
+        std::uint32_t position = 0;
+        std::uint32_t tokens = 0;
+        bool new_prefix = false;
+        bool chained = false;  ///< the tree knows what was before it
+    };
 
     std::uint32_t number_of(const TraceRow& row, const BlockIdSpan& ids, std::uint32_t at);
-    void note(std::uint32_t number, const Id& use, bool new_prefix);
+    void note(std::uint32_t number, const Use& use);
+    void note_first(std::uint32_t number, const Use& use);
+    std::uint32_t first_before(std::uint32_t number) const;
+    std::uint32_t first_tokens(std::uint32_t number);
 
+    const PrefixTree& tree_;
     bool one_namespace_;   ///< the trace's own numbers of ids are used
     Numbering numbers_;    ///< else these
     std::vector<Id> ids_;  ///< [number]
+    /// [number] the id before it, where its first use was not in the tree's array. May be short.
+    std::vector<std::uint32_t> before_;
+    Numbering partial_;  ///< ids of partial blocks
+    std::vector<std::uint32_t> partial_tokens_;
     BlockFigures sums_;
     std::uint32_t block_size_ = 0;
 };

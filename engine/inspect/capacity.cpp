@@ -13,22 +13,23 @@ CapacityCounter::CapacityCounter(const Trace& trace, std::uint32_t group, std::u
       recency_(nodes) {
     CHECK(trace_block_ > 0 && group_ > 0);
     sums_.block_size = trace_block_ * group_;
+    hits_.reserve(nodes);  // what is not used of it takes no memory
 }
 
 /// The path's nodes at the ends of groups, and at the end of the prompt where it has a name.
-void CapacityCounter::pick(const TraceRow& row, const PrefixTree::Path& path) {
+void CapacityCounter::pick(const TraceRow& row, std::span<const std::uint32_t> path) {
     nodes_.clear();
-    for (std::size_t end = group_; end <= path.nodes.size(); end += group_) {
-        nodes_.push_back(path.nodes[end - 1]);
+    for (std::size_t end = group_; end <= path.size(); end += group_) {
+        nodes_.push_back(path[end - 1]);
     }
-    const std::uint64_t covered = path.nodes.size() * std::uint64_t{trace_block_};
+    const std::uint64_t covered = path.size() * std::uint64_t{trace_block_};
     const bool to_the_end = ceil_ ? covered >= row.input_length : covered > row.input_length;
-    if (path.nodes.size() % group_ != 0 && to_the_end) {
-        nodes_.push_back(path.nodes.back());
+    if (path.size() % group_ != 0 && to_the_end) {
+        nodes_.push_back(path.back());
     }
 }
 
-void CapacityCounter::add(const TraceRow& row, const PrefixTree::Path& path) {
+void CapacityCounter::add(const TraceRow& row, std::span<const std::uint32_t> path) {
     pick(row, path);
     ranks_.clear();
     recency_.ranks(nodes_, ranks_);
@@ -36,7 +37,7 @@ void CapacityCounter::add(const TraceRow& row, const PrefixTree::Path& path) {
     for (std::size_t block = 0; block < ranks_.size(); ++block) {
         const std::size_t rank = ranks_[block];
         if (rank > hits_.size()) {
-            hits_.resize(std::max(rank, hits_.size() + hits_.size() / 2), 0);
+            hits_.resize(rank, 0);
         }
         const std::uint64_t begin = block * size;
         const std::uint64_t tokens =

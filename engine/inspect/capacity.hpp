@@ -21,9 +21,9 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "engine/inspect/prefix_tree.hpp"
 #include "engine/inspect/recency.hpp"
 #include "proto/trace/row.hpp"
 
@@ -58,12 +58,12 @@ class CapacityCounter {
     CapacityCounter(const Trace& trace, std::uint32_t group, std::uint32_t nodes = 0);
 
     /// The rows in order, each with its path through the one tree of all counters.
-    void add(const TraceRow& row, const PrefixTree::Path& path);
+    void add(const TraceRow& row, std::span<const std::uint32_t> path);
 
     CapacityFigures figures() const;
 
   private:
-    void pick(const TraceRow& row, const PrefixTree::Path& path);
+    void pick(const TraceRow& row, std::span<const std::uint32_t> path);
 
     std::uint32_t trace_block_;
     std::uint32_t group_;

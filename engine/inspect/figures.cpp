@@ -63,7 +63,7 @@ class Pass {
         : trace_(trace),
           figures_(figures),
           tree_(tree),
-          ids_(trace),
+          ids_(trace, tree),
           first_at_(trace.files.size(), -1) {
         for (const TraceFilePart& file : trace.files) {
             figures.files.push_back({file.name});
@@ -114,7 +114,7 @@ void Pass::add_to_file(const TraceRow& row, const PrefixTree::Path& path) {
 
 void Pass::add_to_timeline(std::size_t bucket, const PrefixTree::Path& path) {
     if (tree_.nodes_end() > last_used_.size()) {
-        last_used_.resize(tree_.nodes_end() + tree_.nodes_end() / 4, 0);
+        last_used_.resize(std::max<std::size_t>(tree_.nodes_end(), last_used_.size() / 4 * 5), 0);
     }
     figures_.timeline.blocks_new[bucket] += path.nodes.size() - path.known;
     for (const std::uint32_t node : path.nodes) {
@@ -143,14 +143,14 @@ void Pass::finish() {
     figures_.blocks = ids_.figures();
 }
 
-/// A pass for each size of a cache's blocks: so that the memory of one is there at a time. The tree
-/// knows all prefixes by now and gives each the number that it gave it before.
+/// A pass for each size of a cache's blocks: so that the memory of one is there at a time.
 void count_capacity(const Trace& trace, const std::vector<Planned>& rows, std::uint32_t group,
                     PrefixTree& tree, InspectFigures& figures) {
     CapacityCounter counter(trace, group, tree.nodes_end());
+    tree.rewind();
     for (const Planned& planned : rows) {
         const TraceRow& row = trace.rows[planned.row];
-        counter.add(row, tree.enter(trace, row));
+        counter.add(row, tree.again(trace, row));
     }
     figures.capacity.push_back(counter.figures());
 }
@@ -186,7 +186,7 @@ Result<InspectFigures> inspect_trace(const Trace& trace, const InspectOptions& o
         figures.context = context_of(trace, rows, options.max_model_len);
     }
     figures.sessions = sessions_of(trace, rows);
-    PrefixTree tree(trace);
+    PrefixTree tree(trace, PrefixTree::Keep::again);
     {
         Pass pass(trace, tree, figures);
         for (const Planned& planned : rows) {
@@ -194,6 +194,7 @@ Result<InspectFigures> inspect_trace(const Trace& trace, const InspectOptions& o
         }
         pass.finish();
     }
+    tree.settle();
     for (const std::uint32_t group : groups) {
         count_capacity(trace, rows, group, tree, figures);
     }

@@ -1,8 +1,8 @@
 /// InspectFigures: what is in a trace, as plain numbers. The screen and the JSON are made of them.
 ///
 /// Pure: a trace in, figures out. Beyond the trace it takes memory for the distinct blocks, not for
-/// how often they come: about 130 bytes each with four block sizes, measured on the Mooncake
-/// conversation trace (183 k blocks) and on ten copies of it (1.8 M).
+/// how often they come: about 12 bytes each where ids are chained, measured on 12 M blocks; 30
+/// where they name contents alone, and 4 for each reference then.
 #pragma once
 
 #include <array>

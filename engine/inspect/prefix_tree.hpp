@@ -10,6 +10,7 @@
 /// numbered by their first use behind those.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,62 +23,128 @@ namespace driftless {
 
 class PrefixTree {
   public:
-    explicit PrefixTree(const Trace& trace)
-        : before_(trace.name_spaces == 1 ? trace.ids.numbers_end() : 0, none) {}
+    /// `again`: rows will be asked for once more. That takes 4 bytes for each block of a row that
+    /// leaves the array.
+    enum class Keep : std::uint8_t { nothing, again };
+
+    explicit PrefixTree(const Trace& trace, Keep keep = Keep::nothing)
+        : keeps_(keep == Keep::again),
+          before_(trace.name_spaces == 1 ? trace.ids.numbers_end() : 0, none),
+          first_hashed_(static_cast<std::uint32_t>(before_.size())) {}
 
     /// The prefixes of one row, shortest first.
     struct Path {
         std::span<const std::uint32_t> nodes;  ///< valid until the next `enter`
         std::uint32_t known = 0;               ///< so many of the first were there before
+        std::uint32_t chained = 0;             ///< so many of the first are in the array
     };
 
     Path enter(const Trace& trace, const TraceRow& row) {
-        nodes_.clear();
-        std::uint32_t known = 0;
-        const BlockIdSpan ids = trace.ids_of(row);
-        const std::size_t passed = before_.empty() ? 0 : along_first_uses(ids, known);
-        // What goes on behind a node of the array begins with its number, in place of a namespace.
-        std::uint64_t prefix =
-            PrefixSet::start(passed == 0 ? row.name_space : first_hashed() + nodes_.back());
-        for (std::size_t i = passed; i < ids.size(); ++i) {
-            prefix = PrefixSet::extend(prefix, ids[i]);
-            const Numbering::Given given = numbers_.number_of(prefix);
-            nodes_.push_back(first_hashed() + given.number);
-            known += given.is_new ? 0 : 1;
+        Path path{numbers_of(trace, row)};
+        if (!before_.empty()) {
+            along_first_uses(path);
         }
-        return {nodes_, known};
+        const bool leaves = path.chained < path.nodes.size();
+        if (leaves) {
+            hash_from(row.name_space, path);
+        }
+        if (keeps_) {
+            leaves_.push_back(leaves);
+        }
+        return path;
+    }
+
+    /// No row enters any more: frees what only that needs.
+    void settle() {
+        hashed_end_ = numbers_.size();
+        before_ = std::vector<std::uint32_t>();
+        numbers_ = {};
+    }
+    /// From here on `again` gives the rows that entered, from the first on.
+    void rewind() { row_ = node_ = 0; }
+    /// The nodes of the row's path, rows in the order in which they entered.
+    std::span<const std::uint32_t> again(const Trace& trace, const TraceRow& row) {
+        if (!leaves_[row_++]) {
+            return numbers_of(trace, row);
+        }
+        node_ += row.ids_count;
+        return {hashed_nodes_.data() + node_ - row.ids_count, row.ids_count};
     }
 
     /// All numbers of prefixes so far are below this.
-    std::uint32_t nodes_end() const { return first_hashed() + numbers_.size(); }
+    std::uint32_t nodes_end() const {
+        return first_hashed_ + std::max(hashed_end_, numbers_.size());
+    }
 
-  private:
+    /// Of an id in the array: the number of the id behind which it was first there, `beginning`, or
+    /// `none`.
+    std::uint32_t first_before(std::uint32_t number) const { return before_[number]; }
     static constexpr std::uint32_t none = 0xFFFFFFFFu;
     static constexpr std::uint32_t beginning = none - 1;  ///< predecessor of a prompt's first id
 
-    std::uint32_t first_hashed() const { return static_cast<std::uint32_t>(before_.size()); }
-
-    /// Follows the row while each id stands behind its first predecessor; gives the ids passed.
-    std::size_t along_first_uses(const BlockIdSpan& ids, std::uint32_t& known) {
-        std::uint32_t node = beginning;
-        std::size_t i = 0;
-        for (; i < ids.size(); ++i) {
-            const std::uint32_t number = ids.number(i);
-            std::uint32_t& before = before_[number];
-            if (before != node && before != none) {
-                break;
-            }
-            known += before == node ? 1 : 0;
-            before = node;
-            node = number;
-            nodes_.push_back(number);
-        }
-        return i;
+  private:
+    static std::span<const std::uint32_t> numbers_of(const Trace& trace, const TraceRow& row) {
+        return trace.ids.numbers().subspan(row.ids_begin, row.ids_count);
     }
 
+    /// Follows the row while each id stands behind its first predecessor.
+    void along_first_uses(Path& path) {
+        std::uint32_t node = beginning;
+        for (const std::uint32_t number : path.nodes) {
+            std::uint32_t& before = before_[number];
+            if (before != node && before != none) {
+                return;
+            }
+            path.known += before == node ? 1 : 0;
+            before = node;
+            node = number;
+            ++path.chained;
+        }
+    }
+
+    /// Numbers the prefixes that are not in the array. Where the first of them goes on behind a
+    /// node of the array, it begins with the node's number, in place of a namespace.
+    void hash_from(std::uint32_t name_space, Path& path) {
+        constexpr std::size_t ahead = 8;
+        if (!keeps_) {
+            hashed_nodes_.clear();
+        }
+        const auto chained = path.nodes.first(path.chained);
+        hashed_nodes_.insert(hashed_nodes_.end(), chained.begin(), chained.end());
+        const std::span<const std::uint32_t> numbers = path.nodes;  // as good as the ids
+        prefixes_.clear();
+        std::uint64_t prefix =
+            PrefixSet::start(chained.empty() ? name_space : first_hashed_ + chained.back());
+        for (std::size_t i = chained.size(); i < numbers.size(); ++i) {
+            prefix = PrefixSet::extend(prefix, numbers[i]);
+            prefixes_.push_back(prefix);
+        }
+        for (std::size_t i = 0; i < prefixes_.size() + 2 * ahead; ++i) {
+            if (i < prefixes_.size()) {
+                numbers_.fetch_slot(prefixes_[i]);
+            }
+            if (i >= ahead && i - ahead < prefixes_.size()) {
+                numbers_.fetch_key(prefixes_[i - ahead]);
+            }
+            if (i >= 2 * ahead) {
+                const Numbering::Given given = numbers_.number_of(prefixes_[i - 2 * ahead]);
+                hashed_nodes_.push_back(first_hashed_ + given.number);
+                path.known += given.is_new ? 0 : 1;
+            }
+        }
+        path.nodes = std::span<const std::uint32_t>(hashed_nodes_).last(numbers.size());
+    }
+
+    bool keeps_;
     std::vector<std::uint32_t> before_;  ///< [number of an id] its first predecessor; or empty
+    std::uint32_t first_hashed_;         ///< numbers of hashed prefixes begin here
+    std::uint32_t hashed_end_ = 0;       ///< of settled ones
     Numbering numbers_;
-    std::vector<std::uint32_t> nodes_;
+    std::vector<std::uint64_t> prefixes_;      ///< of one row
+    std::vector<std::uint32_t> hashed_nodes_;  ///< of rows that leave the array, all of their path
+    std::vector<bool> leaves_;                 ///< [row, as they entered] it left the array
+    std::size_t row_ = 0;
+    std::size_t node_ = 0;
 };
 
 }  // namespace driftless

@@ -1,7 +1,6 @@
 #include "engine/inspect/recency.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "proto/core/check.hpp"
 
@@ -13,6 +12,15 @@ namespace {
 std::uint64_t bits_between(std::uint32_t from, std::uint32_t to) {
     const std::uint64_t below_to = to == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << to) - 1;
     return below_to & ~((std::uint64_t{1} << from) - 1);
+}
+
+/// The bits that are set. `std::popcount` is a call into a table where the build is for every
+/// x86-64.
+std::uint32_t ones(std::uint64_t word) {
+    word -= (word >> 1) & 0x5555555555555555U;
+    word = (word & 0x3333333333333333U) + ((word >> 2) & 0x3333333333333333U);
+    word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0FU;
+    return static_cast<std::uint32_t>((word * 0x0101010101010101U) >> 56);
 }
 
 }  // namespace
@@ -33,8 +41,7 @@ std::uint32_t Recency::bits_before(std::size_t word) const {
 
 std::uint32_t Recency::rank_at(std::uint32_t place) const {
     const std::uint64_t up_to = bits_[place / 64] & bits_between(0, place % 64 + 1);
-    const auto inside = static_cast<std::uint32_t>(std::popcount(up_to));
-    return live_ - (bits_before(place / 64) + inside) + 1;
+    return live_ - (bits_before(place / 64) + ones(up_to)) + 1;
 }
 
 void Recency::ranks(std::span<const std::uint32_t> things,
@@ -59,8 +66,8 @@ void Recency::leave(std::span<const std::uint32_t> things) {
     const auto clear = [&] {
         if (gone != 0) {
             bits_[word] &= ~gone;
-            count(word, -std::popcount(gone));
-            live_ -= static_cast<std::uint32_t>(std::popcount(gone));
+            count(word, -static_cast<std::int32_t>(ones(gone)));
+            live_ -= ones(gone);
             gone = 0;
         }
     };
@@ -111,16 +118,23 @@ void Recency::use(std::span<const std::uint32_t> things) {
 }
 
 /// Gives every thing the place of its order from the least recent on, in a line with room for those
-/// that come, and as much again.
+/// that come or are expected, and three times that for further uses.
 void Recency::push_together(std::uint32_t coming) {
+    std::uint32_t before = 0;
+    for (std::size_t word = 0; word < bits_.size(); ++word) {  // plain sums, for this once
+        tree_[word] = before;
+        before += ones(bits_[word]);
+    }
     for (std::uint32_t& place : places_) {
         if (place != never) {
-            place = live_ - rank_at(place);
+            place = tree_[place / 64] + ones(bits_[place / 64] & bits_between(0, place % 64));
         }
     }
+    const std::uint64_t things =
+        std::max<std::uint64_t>(std::uint64_t{live_} + coming, places_.size());
     const std::uint64_t places =
-        std::max<std::uint64_t>(places_min, 2 * (std::uint64_t{live_} + coming));
-    CHECK(places < never);
+        std::min<std::uint64_t>(std::max<std::uint64_t>(places_min, 4 * things), never - 1);
+    CHECK(places >= live_ + std::uint64_t{coming});
     bits_.assign((places + 63) / 64, 0);
     tree_.assign(bits_.size(), 0);
     for (std::size_t word = 0; word < bits_.size() && word * 64 < live_; ++word) {

@@ -76,7 +76,7 @@ void CacheForecast::hash_from(const TraceRow& row, const BlockIdSpan& ids, std::
     prefixes_.clear();
     std::uint64_t prefix = PrefixSet::start(node);
     for (std::size_t block = begin; block < ids.size(); ++block) {
-        prefix = PrefixSet::extend(prefix, as_served(row, block, ids[block]));
+        prefix = PrefixSet::extend(prefix, as_served(row, block, ids.number(block)));
         prefixes_.push_back(prefix);
     }
 }

@@ -89,9 +89,10 @@ std::size_t BlockIds::slot_of(std::uint64_t id) const {
     return static_cast<std::size_t>(mix64(id + golden_gamma)) & (table_.size() - 1);
 }
 
-/// At most half full, so that most look-ups read one slot.
+/// At most three quarters full: look-ups that go on read slots that lie side by side.
 void BlockIds::build_table(std::size_t slots) {
-    table_.assign(slots, 0);
+    table_ = std::vector<std::uint32_t>();  // frees it first, which `= {}` does not
+    table_.resize(slots, 0);
     for (std::uint32_t number = 0; number < values_.size(); ++number) {
         std::size_t at = slot_of(values_[number]);
         while (table_[at] != 0) {
@@ -119,8 +120,9 @@ void BlockIds::append_numbered(std::span<const std::uint64_t> ids) {
     while (!ids.empty()) {
         const std::span<const std::uint64_t> some = ids.first(std::min(batch, ids.size()));
         ids = ids.subspan(some.size());
-        if ((values_.size() + some.size()) * 2 > table_.size()) {
-            build_table(std::max(slots_min, std::bit_ceil((values_.size() + some.size()) * 3)));
+        const std::size_t values = values_.size() + some.size();
+        if (values > table_.size() / 4 * 3) {
+            build_table(std::max(slots_min, std::bit_ceil(values * 4 / 3 + 1)));
         }
         for (const std::uint64_t id : some) {
             __builtin_prefetch(&table_[slot_of(id)]);
@@ -136,7 +138,7 @@ void BlockIds::append_numbered(std::span<const std::uint64_t> ids) {
 }
 
 void BlockIds::settle() {
-    table_ = {};
+    table_ = std::vector<std::uint32_t>();
     values_.shrink_to_fit();
     if (size_ > 0 && size_ < capacity_) {  // what is locked is resident, used or not
         void* const shrunk = std::realloc(numbers_.get(), size_ * sizeof(std::uint32_t));

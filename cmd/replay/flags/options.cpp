@@ -252,8 +252,10 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
     flags.on_off("--warm-send",
                  "send a loopback byte 0.1 ms before isolated requests to warm the path",
                  options.host.warm_sends);
-    flags.value("--receive-buffers", "N", "receive buffers of 4 KiB each, a power of two", "4096",
-                parse_buffer_count, options.host.receive_buffers);
+    flags.value("--receive-buffers", "N",
+                "receive buffers of 4 KiB each, a power of two\n"
+                "[8 for each connection, from 256 to 4096]",
+                nullptr, parse_buffer_count, options.host.receive_buffers);
     flags.value("--stamps", "WHICH", "kernel stamps: full, wire (only of sent data) or none",
                 "full", parse_stamp_rule, options.host.stamps);
     flags.value("--calibration", "auto|none|FILE",

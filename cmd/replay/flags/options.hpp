@@ -240,8 +240,9 @@ struct HostFlags {
     std::optional<WaitPolicy> wait;        ///< empty: placement.hpp decides, as of the next one
     std::optional<Scheduling> scheduling;  ///< never `realtime`: that is a flag of its own
     bool warm_sends = false;
-    bool realtime = false;              ///< the engine thread before all ordinary ones
-    std::uint32_t receive_buffers = 0;  ///< of 4 KiB, a power of two
+    bool realtime = false;  ///< the engine thread before all ordinary ones
+    /// Of 4 KiB, a power of two; empty: by the connections that there can be.
+    std::optional<std::uint32_t> receive_buffers;
     StampRule stamps = StampRule::full;
 };
 

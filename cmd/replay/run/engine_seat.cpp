@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cmd/replay/run/needs.hpp"
 #include "cmd/replay/run/run_marks.hpp"
 #include "cmd/replay/run_json/stamp_facts.hpp"
 #include "cmd/replay/workload/waiting.hpp"
@@ -12,11 +13,17 @@ namespace driftless {
 
 namespace {
 
-// 0.2 s of 500 k chunks/s at 320 bytes each; the writer takes that in the same time.
-constexpr std::size_t event_ring_bytes = 32 << 20;
+std::size_t ring_bytes(ReplayParts& parts, const Plan& plan) {
+    const RequestFlags& request = parts.invocation().options.request;
+    const Workload& workload = parts.workload();
+    const bool lengths_known = request.output != OutputRule::free &&
+                               !request.dialect->repeats_text && !workload.users.recycle;
+    return event_ring_bytes(plan, workload.trace, lengths_known, !workload.waiting);
+}
 
-std::uint32_t rows_open_max(const ReplaySettings& settings) {
-    return std::max(settings.inflight_max, settings.lanes_max);
+std::size_t rows_open_max(ReplayParts& parts, const Plan& plan, const ReplaySettings& settings) {
+    return std::min<std::size_t>(std::max(settings.inflight_max, settings.lanes_max),
+                                 requests_most(plan, parts.workload().users));
 }
 
 RequestPass pass_of(ReplayParts& parts, const DealtPlan& dealt, const Plan& plan, ShardPlace place,
@@ -36,7 +43,7 @@ EngineSeat::EngineSeat(ReplayParts& parts, const DealtPlan& dealt, ReplaySetting
       settings_(std::move(settings)),
       pass_(pass_of(parts_, dealt, dealt.plan, {}, nullptr)),
       cache_before_(parts.prompts().cache_marks()),
-      ring_(event_ring_bytes, rows_open_max(settings_)) {}
+      ring_(ring_bytes(parts_, dealt.plan), rows_open_max(parts_, dealt.plan, settings_)) {}
 
 EngineSeat::EngineSeat(std::unique_ptr<ReplayParts> parts, const DealtPlan& dealt, PlanShare share,
                        ReplaySettings settings, ShardPlace place)
@@ -48,7 +55,7 @@ EngineSeat::EngineSeat(std::unique_ptr<ReplayParts> parts, const DealtPlan& deal
       settings_(std::move(settings)),
       pass_(pass_of(parts_, dealt, share_->plan, place, &share_->positions)),
       cache_before_(parts_.prompts().cache_marks()),
-      ring_(event_ring_bytes, rows_open_max(settings_)) {
+      ring_(ring_bytes(parts_, share_->plan), rows_open_max(parts_, share_->plan, settings_)) {
     CHECK(dealt.live == nullptr);
 }
 

@@ -1,6 +1,7 @@
 #include "cmd/replay/run/host_choice.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 
 #include "cmd/exit_codes.hpp"
@@ -126,13 +127,17 @@ std::string why_too_many(std::uint64_t needed, const std::string& what,
            held;
 }
 
+// Where users recycle, several may play one tree.
+std::size_t requests_most(const Plan& plan, const UserRules& users) {
+    return plan.rows.size() * (users.recycle ? users.users : 1);
+}
+
 std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const UserRules& users,
                          const HostChoice& host) {
-    // Where users recycle, several may play one tree.
-    const std::size_t requests = plan.rows.size() * (users.recycle ? users.users : 1);
     // Each server may have all that is in flight.
     const std::size_t wanted = std::size_t{host.inflight_max} * options.server.targets.size();
-    const std::size_t open = std::min({requests, wanted, std::size_t{host.connections_max}});
+    const std::size_t open =
+        std::min({requests_most(plan, users), wanted, std::size_t{host.connections_max}});
     return options.sending.connections.value_or(
         static_cast<std::uint32_t>(std::max<std::size_t>(open, 1)));
 }
@@ -275,11 +280,15 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     return host;
 }
 
+std::uint32_t receive_buffers_for(std::uint32_t lanes) {
+    return std::clamp(std::bit_ceil(8 * lanes), receive_buffers_min, receive_buffers_max);
+}
+
 UringOptions ring_options(const HostFlags& flags, std::uint32_t lanes) {
     UringOptions options;
     // A lane has a receive, a send, its stamps and two cancels in flight; the preflight a few.
     options.ops_max = 5 * lanes + 16;
-    options.buffers = flags.receive_buffers;
+    options.buffers = flags.receive_buffers.value_or(receive_buffers_for(lanes));
     options.stamps = stamps_of(flags.stamps);
     options.warm_sends = flags.warm_sends;
     return options;

@@ -46,6 +46,8 @@ struct HostChoice {
 OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload,
                                const std::vector<Endpoint>& targets);
 
+/// Requests that may be open at once, were there no other bound.
+std::size_t requests_most(const Plan& plan, const UserRules& users);
 /// Connections that may be in use at once.
 std::uint32_t lanes_most(const ReplayOptions& options, const Plan& plan, const UserRules& users,
                          const HostChoice& host);
@@ -73,6 +75,12 @@ std::uint64_t rows_within(const Plan& plan, std::int64_t stretch_ns);
 /// A warning for `--connection fresh`, where each row takes a port: `rows` are due while a port is
 /// kept for `kept_ns`, and there are only `ports`. Empty: there are enough.
 std::string ports_run_out(std::uint64_t rows, std::int64_t kept_ns, std::uint64_t ports);
+
+/// Receive buffers of an engine with so many connections, a power of two: eight each, since one
+/// look at the kernel may find several pieces of an answer, or some large ones.
+std::uint32_t receive_buffers_for(std::uint32_t lanes);
+inline constexpr std::uint32_t receive_buffers_min = 256;
+inline constexpr std::uint32_t receive_buffers_max = 4096;
 
 /// The rings of an engine with so many connections.
 UringOptions ring_options(const HostFlags& flags, std::uint32_t lanes);

@@ -35,6 +35,19 @@ inline constexpr std::int64_t bodies_turnover_ns = 50'000'000;
 std::uint64_t bytes_within(const Plan& plan, const std::vector<std::size_t>& bytes,
                            std::int64_t stretch_ns);
 
+/// Bytes for events (engine/record/ring.hpp), so that the writer may stall. All that the plan
+/// brings, or what its busiest second brings, by `dues_known`: not where rows wait for others,
+/// which may all come within one second. Four times that: retries, longer texts, answers that come
+/// together. `lengths_known`: no answer is longer than the trace says. Never above
+/// `event_ring_bytes_max`.
+std::size_t event_ring_bytes(const Plan& plan, const Trace& trace, bool lengths_known,
+                             bool dues_known);
+/// 0.2 s of 500 k chunks/s at 320 bytes each; the writer takes that in the same time.
+inline constexpr std::size_t event_ring_bytes_max = std::size_t{32} << 20;
+/// Of a row, its head and its entries; of a token, its event. Twice to three times what is common.
+inline constexpr std::size_t row_event_bytes = 2048;
+inline constexpr std::size_t token_event_bytes = 1024;
+
 /// A warning if `needed` bytes of bodies are due at once and there is only room for `room`; else
 /// empty.
 std::string bodies_warning(std::uint64_t needed, std::uint64_t room);

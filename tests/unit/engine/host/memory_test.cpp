@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <vector>
@@ -41,6 +42,21 @@ TEST(Memory, EveryPageOfASettledProcessIsThere) {
     EXPECT_TRUE(every_page_is_there(memory, bytes));
     ::munlockall();
     ::munmap(memory, bytes);
+}
+
+// Large tables of a library are left alone: no thread of a run reads them.
+TEST(Memory, LargeDataOfFilesIsLeftAlone) {
+    for (const std::size_t bytes : {settled_data_bytes_max, settled_data_bytes_max + page}) {
+        const int file = ::memfd_create("data", MFD_CLOEXEC);
+        ASSERT_EQ(::ftruncate(file, static_cast<off_t>(bytes)), 0);
+        void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+        ASSERT_NE(memory, MAP_FAILED);
+        EXPECT_TRUE(settle_memory().present);
+        EXPECT_EQ(every_page_is_there(memory, bytes), bytes == settled_data_bytes_max);
+        ::munlockall();
+        ::munmap(memory, bytes);
+        ::close(file);
+    }
 }
 
 }  // namespace

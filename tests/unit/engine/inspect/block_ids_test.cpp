@@ -13,7 +13,7 @@ namespace {
 
 BlockFigures counted(const Trace& trace) {
     PrefixTree tree(trace);
-    BlockIdCounter counter(trace);
+    BlockIdCounter counter(trace, tree);
     for (const TraceRow& row : trace.rows) {
         counter.add(trace, row, tree.enter(trace, row));
     }

@@ -47,6 +47,27 @@ Plan due_at(const std::vector<std::int64_t>& instants) {
     return plan;
 }
 
+TEST(OpenRequests, AreThePlansRowsOrThoseOfAllUsers) {
+    UserRules users;
+    EXPECT_EQ(requests_most(due_at({0, 1, 2}), users), 3u);
+    users.users = 7;
+    EXPECT_EQ(requests_most(due_at({0, 1, 2}), users), 3u);
+    users.recycle = true;
+    EXPECT_EQ(requests_most(due_at({0, 1, 2}), users), 21u);
+}
+
+TEST(ReceiveBuffers, AreEightAConnection) {
+    EXPECT_EQ(receive_buffers_for(1), receive_buffers_min);
+    EXPECT_EQ(receive_buffers_for(32), 256u);
+    EXPECT_EQ(receive_buffers_for(33), 512u);
+    EXPECT_EQ(receive_buffers_for(511), receive_buffers_max);
+    EXPECT_EQ(receive_buffers_for(65'536), receive_buffers_max);
+    HostFlags flags;
+    EXPECT_EQ(ring_options(flags, 33).buffers, 512u);
+    flags.receive_buffers = 4;
+    EXPECT_EQ(ring_options(flags, 33).buffers, 4u);
+}
+
 TEST(FreshPorts, AStretchLeavesOutItsEnd) {
     EXPECT_EQ(rows_within(due_at({}), 10), 0u);
     EXPECT_EQ(rows_within(due_at({0, 0, 0}), 10), 3u);

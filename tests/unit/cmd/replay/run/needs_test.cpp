@@ -61,6 +61,42 @@ TEST(OpenEstimate, IsHeldAgainstDescriptorsAndPorts) {
     EXPECT_EQ(open_warning({11, 0}, {1 << 20, 11}), "");
 }
 
+std::size_t ring_bytes(const Planning& of, bool lengths_known = true, bool dues_known = true) {
+    return event_ring_bytes(of.plan, of.trace, lengths_known, dues_known);
+}
+
+TEST(EventRingBytes, HoldAShortPlanFourTimes) {
+    EXPECT_EQ(ring_bytes(Planning({})), 0u);  // the ring has a least size of its own
+    const std::size_t one = row_event_bytes + 3 * token_event_bytes;
+    EXPECT_EQ(ring_bytes(Planning({{0, 3}})), 4 * one);
+    EXPECT_EQ(ring_bytes(Planning({{0, 3}, {5'000'000'000, 3}})), 4 * 2 * one);
+    EXPECT_EQ(ring_bytes(Planning({{0, 3}, {5'000'000'000, 3}}), true, false), 4 * 2 * one);
+}
+
+TEST(EventRingBytes, HoldTheBusiestSecondOfALongPlanFourTimes) {
+    constexpr std::int64_t second = 1'000'000'000;
+    std::vector<Row> rows;
+    for (std::int64_t at = 0; at < 100; ++at) {  // 1.2 MB each
+        rows.push_back({at * second, 1200});
+    }
+    const std::size_t one = row_event_bytes + 1200 * token_event_bytes;
+    EXPECT_EQ(ring_bytes(Planning(rows)), 4 * one);
+    rows[50].due_ns = rows[49].due_ns + second - 1;
+    EXPECT_EQ(ring_bytes(Planning(rows)), 4 * 2 * one);
+    EXPECT_EQ(ring_bytes(Planning(rows), true, false), event_ring_bytes_max);
+    for (Row& row : rows) {
+        row.tokens = 100;  // a second is less than the least that is kept
+    }
+    EXPECT_EQ(ring_bytes(Planning(rows)), 4u << 20);
+}
+
+TEST(EventRingBytes, AreTheMostWhereLengthsAreUnknown) {
+    EXPECT_EQ(ring_bytes(Planning({{0, 3}}), false), event_ring_bytes_max);
+    EXPECT_EQ(ring_bytes(Planning({{0, 3}, {1, 0}})), event_ring_bytes_max);
+    EXPECT_EQ(ring_bytes(Planning({{0, 8190}})), event_ring_bytes_max);
+    EXPECT_EQ(ring_bytes(Planning({{0, 8189}})), event_ring_bytes_max - 4 * token_event_bytes);
+}
+
 TEST(Bodies, AreSummedOverAStretchWithoutItsEnd) {
     const Planning rows({{0, 0}, {5, 0}, {9, 0}, {15, 0}});
     const std::vector<std::size_t> bytes{100, 20, 3, 400};
