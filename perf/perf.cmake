@@ -29,3 +29,12 @@ target_link_libraries(read_floor PRIVATE simdjson::simdjson)
 add_executable(encode perf/macro/encode.cpp)
 target_compile_options(encode PRIVATE ${warnings})
 target_link_libraries(encode PRIVATE driftless_engine)
+
+# The server that perf/peers/run races clients against.
+add_executable(peers_server perf/peers/server.cpp)
+target_compile_options(peers_server PRIVATE ${warnings})
+add_test(NAME peers_at_toy_size
+  COMMAND ${CMAKE_COMMAND} -E env DRIFTLESS_PEERS=${CMAKE_BINARY_DIR}/peers Python3::Interpreter -B
+          ${PROJECT_SOURCE_DIR}/perf/peers/run --toy --works a,c,d --clients driftless --rounds 1
+          --driftless $<TARGET_FILE:driftless> --server $<TARGET_FILE:peers_server>
+          --flags "--calibration none")
