@@ -10,7 +10,7 @@ namespace driftless {
 namespace {
 
 constexpr Duration arm_slice_max = microseconds(20);
-constexpr std::int64_t arm_soon_share = 4;
+constexpr std::int64_t arm_soon_share = 2;
 constexpr std::uint32_t drop_max = 256;
 constexpr Duration sleep_max = milliseconds(20);
 constexpr Duration full_ring_nap = milliseconds(1);
