@@ -36,6 +36,7 @@ struct TurnResult {
     std::uint32_t completions = 0;  ///< handlers called
     bool entered = false;           ///< the kernel was entered
     bool slept = false;
+    bool more = false;  ///< something has become visible, and comes with the next turn
 };
 
 /// Counts since the start.

@@ -164,6 +164,7 @@ TurnResult UringDriver::turn(const Turn& turn) {
         }
     }
     CHECK(result.completions <= turn.completions_max);
+    result.more = ring_.head() != batch_end_;
     counters_.completions += result.completions;
     return result;
 }

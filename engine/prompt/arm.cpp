@@ -62,6 +62,7 @@ bool Armer::begin_job(std::int64_t horizon_ns) {
     job_is_again_ = again != nullptr;
     job_ = job_is_again_ ? again : &rows_.add(*due);
     job_is_new_ = job_->stage == RowStage::wanted;
+    job_is_soon_ = !job_is_again_ && schedule_.arms_soon();
     job_->enter(RowStage::arming);
     job_->storage = storage;
     if (!job_is_again_) {
@@ -91,6 +92,7 @@ void Armer::finish_job(Instant now) {
         clamped_rows_ += writer_.is_clamped() ? 1 : 0;
     }
     job_ = nullptr;
+    job_is_soon_ = false;
 }
 
 RowUnderway* Armer::ready(const Due& due) {
@@ -125,6 +127,7 @@ void Armer::drop_job() {
     job_->enter(job_is_new_ ? RowStage::wanted : RowStage::again);
     give_back(*job_);
     job_ = nullptr;
+    job_is_soon_ = false;
 }
 
 RowUnderway& Armer::give_up(const Due& due) {

@@ -42,6 +42,11 @@ class Armer {
     /// (from time 0). False where there is nothing to do, or no room to do it.
     bool step(Instant now, std::int64_t horizon_ns, std::uint32_t tokens_max);
 
+    /// What `step` goes on with may be due as soon as somebody reads an answer.
+    bool arms_soon() const {
+        return !stopped_ && !full() && !lacks_room() && (job_is_soon_ || schedule_.arms_soon());
+    }
+
     /// The rows that are on their way. The armer brings them in; the pacer takes them out.
     RowsUnderway& rows() { return rows_; }
 
@@ -118,6 +123,7 @@ class Armer {
     RowUnderway* job_ = nullptr;  ///< the row that is being built
     bool job_is_again_ = false;   ///< it is one of `again_`
     bool job_is_new_ = false;     ///< built for the first time
+    bool job_is_soon_ = false;    ///< `arms_soon` said so when it was begun
 
     RowsUnderway rows_;
     RowList again_;              ///< wanted once more, being built, or armed

@@ -38,6 +38,8 @@ class Preparing {
 
     // One kind of slice each.
     bool arm_slice(Instant now);
+    /// Of a row that an answer may release: before somebody looks for one.
+    bool arm_soon_slice(Instant now) { return armer_.arms_soon() && arm_slice(now); }
     bool seal_slice(Instant now);
     bool open_lane(Instant now);
 

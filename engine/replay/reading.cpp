@@ -31,6 +31,7 @@ constexpr Duration suspension_min = microseconds(100);
 }  // namespace
 
 bool Reading::is_overdue(Instant now) {
+    began_ = now;
     unread_since_ = driver_.unread_since(now);
     const bool late = now - unread_since_ >= unread_max;
     return !std::exchange(last_was_first_, false) && late && now >= read_again_;
@@ -78,8 +79,10 @@ bool Reading::settle() {
 
 // Behind an answer comes first whatever waits for it: its lane is done with afterwards (`settle`).
 bool Reading::slice() {
+    looked_ = has_more_ ? looked_ : began_;
     const TurnResult result = driver_.turn({Instant{}, completions_max, Wait::none, true});
     CHECK(result.completions <= completions_max);
+    has_more_ = result.more;
     note_suspension();
     const std::size_t resumed = lanes_.in_flight.answered().empty() ? resume() : 0;
     if (result.completions == 0 && !result.entered && resumed == 0) {

@@ -23,6 +23,10 @@ class Reading {
 
     /// Lanes whose answers were read are done with: rows find them. False where there were none.
     bool settle();
+    /// Something has come, and the last slice has left it for the next one.
+    bool has_more() const { return has_more_; }
+    /// When the turn began in which somebody looked last for what has come.
+    Instant looked() const { return looked_; }
     /// Completions and the coroutines that they wake. False where there were none.
     bool slice();
     /// A slice, and behind it what is late: the rest of a large body, or deadlines. Nothing that is
@@ -41,8 +45,11 @@ class Reading {
     Driver& driver_;
     Loop& loop_;
     Lanes& lanes_;
-    Instant unread_since_;         ///< of the driver, when the turn began
-    Instant read_again_;           ///< no read goes before what is due until then
+    Instant unread_since_;  ///< of the driver, when the turn began
+    Instant read_again_;    ///< no read goes before what is due until then
+    bool has_more_ = false;
+    Instant began_;  ///< the turn
+    Instant looked_;
     bool last_was_first_ = false;  ///< one that did: a turn for all else comes next
     std::uint32_t receives_ = 0;   ///< since a look found nothing to read
     /// Receive count at which unsent parts of large bodies get a turn.

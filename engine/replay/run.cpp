@@ -10,6 +10,7 @@ namespace driftless {
 namespace {
 
 constexpr Duration arm_slice_max = microseconds(20);
+constexpr std::int64_t arm_soon_share = 2;
 constexpr std::uint32_t drop_max = 256;
 constexpr Duration sleep_max = milliseconds(20);
 constexpr Duration full_ring_nap = milliseconds(1);
@@ -141,6 +142,10 @@ bool Run::turn() {
         parts_.steps_aside->look(now);
     }
     if (reading_.is_overdue(now)) {
+        if (arm_soon(now)) {
+            (void)spent(Work::prepare, now);
+            return true;
+        }
         (void)reading_.slice();
         const Instant to = spent(Work::receive, now);
         idling_.note_slice(to - now);
@@ -213,8 +218,28 @@ bool Run::serve_next(Instant now, Instant due) {
     return false;
 }
 
+// Bytes of rows that an answer may release are made before the look that may bring it: all answers
+// that it brings release their rows at one instant. One slice, and more for as long as a share of
+// the time that has passed since the last look: what comes meanwhile waits to be read.
+bool Run::arm_soon(Instant now) {
+    const Instant due = pacer_.next_due(now);
+    const bool too_close = due > now && due - now <= guard() + arm_slice_max;
+    if (zero_ == never || reading_.has_more() || too_close) {
+        return false;
+    }
+    if (armed_behind_ != reading_.looked()) {
+        armed_behind_ = reading_.looked();
+        arms_until_ = now + Duration{(now - armed_behind_).ns / arm_soon_share};
+    }
+    return now <= arms_until_ && preparing_.arm_soon_slice(now);
+}
+
 // Nothing is due within the guard: receive, then prepare, then wait.
 void Run::serve_others(Instant now, Instant due) {
+    if (arm_soon(now)) {
+        (void)spent(Work::prepare, now);
+        return;
+    }
     Instant at = now;
     const bool received = reading_.step(now, due, guard());
     if (received) {

@@ -114,6 +114,7 @@ class Run {
     void note_gap(Instant from, Instant to);
     void set_guard(Instant now);
     bool serve_next(Instant now, Instant due);
+    bool arm_soon(Instant now);
     void serve_others(Instant now, Instant due);
     bool is_drained(std::int64_t at_ns) const;
     bool watch_stop(Instant now);
@@ -149,6 +150,8 @@ class Run {
     ClockSample clock_;
     Instant clock_due_;
     Instant last_look_;
+    Instant armed_behind_;      ///< the look that `arms_until_` is of
+    Instant arms_until_;        ///< until then rows are armed before the next look
     bool sealed_last_ = false;  ///< records of a row that is late went before all else
     bool last_was_spin_ = false;
 };

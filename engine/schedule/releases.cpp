@@ -8,6 +8,13 @@
 
 namespace driftless {
 
+namespace {
+
+// Of 50,000 requests a second: as many as were wanted behind one with a gap may be armed before it.
+constexpr std::int64_t wanted_apart_ns = 20'000;
+
+}  // namespace
+
 void PendingTurn::move_due(std::int64_t at_ns, std::int64_t delay_ns) {
     due_ns = std::max(due_ns, later(at_ns, delay_ns));
     parent_end_ns = std::max(parent_end_ns, at_ns);
@@ -96,7 +103,7 @@ void Releases::renew(std::span<const std::uint32_t> positions, std::uint32_t cop
         turn.state = TurnState::waiting;
         turns_[request] = turn;
         if (turn.unfired == 0) {
-            want_armed(request);
+            want_armed(request, recorded_ns_[position] - recorded_ns_[positions.front()]);
         }
     }
 }
@@ -223,7 +230,7 @@ void Releases::meet(std::uint32_t child, const TurnGraph::Edge& edge, bool by_pr
     }
 }
 
-void Releases::want_armed(std::uint32_t request) {
+void Releases::want_armed(std::uint32_t request, std::int64_t gap_ns) {
     PendingTurn& turn = turns_[request];
     // What starts with a stage that has begun waits for the next one, but for what others of that
     // stage have held so long.
@@ -238,7 +245,8 @@ void Releases::want_armed(std::uint32_t request) {
     }
     if (!turn.is_to_arm) {  // one that is sent again, or was hidden, may still be there
         turn.is_to_arm = true;
-        push(Lookahead::arming, wanted_++, request);
+        const std::int64_t behind = turn.warms_up ? 0 : gap_ns / wanted_apart_ns;
+        push(Lookahead::arming, wanted_++ + behind, request);
     }
 }
 
@@ -305,7 +313,7 @@ void Releases::fired(std::uint32_t request, std::int64_t at_ns) {
         }
         CHECK(child.unfired > 0);
         if (--child.unfired == 0 && child.state == TurnState::waiting) {
-            want_armed(number);
+            want_armed(number, edge.delay_ns);
         }
         if (edge.trigger == Trigger::dispatch) {
             meet(number, edge, turn.primes, at_ns);

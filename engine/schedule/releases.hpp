@@ -145,6 +145,11 @@ class Releases {
     const DueHeap::Entry* peek();
     void take(std::uint32_t request);
 
+    /// The next one to be armed may be due as soon as somebody reads an answer.
+    bool arms_soon() {
+        const std::optional<DueHeap::Entry> next = within(Lookahead::arming, 0);
+        return next && next->due_ns < wanted_;
+    }
     /// As in Schedule, of these requests alone. Those to be armed come as soon as all that they
     /// wait for have left: their due is not known yet, and the horizon means nothing.
     std::optional<DueHeap::Entry> within(Lookahead reader, std::int64_t horizon_ns);
@@ -170,7 +175,8 @@ class Releases {
   private:
     void take_past(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier);
     void reserve(std::size_t uses);
-    void want_armed(std::uint32_t request);
+    /// `gap_ns`: so long behind the end that lets it go it is due. It makes room for others.
+    void want_armed(std::uint32_t request, std::int64_t gap_ns = 0);
     void make_known(std::uint32_t request);
     void tell_due(std::uint32_t request);
     void tell_readers(std::uint32_t request);
@@ -217,7 +223,7 @@ class Releases {
     DueHeap known_;
     std::array<DueHeap, lookahead_count> ahead_;
     std::uint32_t awaited_ = 0;
-    std::uint32_t wanted_ = 0;  ///< requests that were told to the armer so far
+    std::int64_t wanted_ = 0;  ///< requests that were told to the armer so far
     Fallen dropped_;
     Fallen cut_;  ///< the time is up for these: nobody hears of them
 };

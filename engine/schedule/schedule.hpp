@@ -68,6 +68,8 @@ class Schedule {
         }
         return waiting_ == nullptr ? root : first_of(reader, horizon_ns, root);
     }
+    /// The next request to be armed waits for an answer, and is due as soon as that has ended.
+    bool arms_soon() const { return waiting_ != nullptr && waiting_->arms_soon(); }
     /// The reader has done with the request that `within` has named.
     void pass(Lookahead reader, const Due& due);
     bool has_passed(Lookahead reader, const Due& due) const;

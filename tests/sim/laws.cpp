@@ -303,6 +303,7 @@ constexpr Law all_laws[] = {
     {"timeouts keep to what came", timeouts_keep_to_what_came},
     {"parts that waited are reported", parts_that_waited_are_reported},
     {"only a full cap holds back", only_a_full_cap_holds_back},
+    {"late bodies make rows late", late_bodies_make_rows_late},
     {"budgets are kept", budgets_are_kept},
     {"requests are abandoned as drawn", abandoned_as_drawn},
     {"nothing leaves when the run has to stop", nothing_leaves_behind_a_stop},

@@ -224,6 +224,27 @@ std::string only_a_full_cap_holds_back(const SimResult& result) {
     return breaches.text();
 }
 
+// Of single rows, which are built in the order in which answers release them: one whose body was
+// there when it was due is late by `prepare` only where it stood behind one
+// that was late for that. Over TLS it may be the records instead.
+std::string late_bodies_make_rows_late(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        const bool plain = result.users.single_rows && !record.url.starts_with("https");
+        if (!plain || record.late_cause != LateCause::prepare || !record.fired_ns) {
+            continue;
+        }
+        const bool any = std::any_of(
+            result.records.begin(), result.records.end(), [&record](const Record& before) {
+                return before.late_cause == LateCause::prepare &&
+                       before.fired_ns >= record.due_ns && before.fired_ns < record.fired_ns;
+            });
+        breaches.unless(any || record.armed_ns > record.due_ns, record,
+                        "is late by prepare, and every body was there");
+    }
+    return breaches.text();
+}
+
 // Our clock does not show that the host slept: its stamps say nothing of what came meanwhile. Each
 // row that was open knows that bytes may have waited for as long. One that was sent again is
 // tainted for that.

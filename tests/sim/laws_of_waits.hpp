@@ -22,6 +22,7 @@ std::string no_false_alarm_of_late_reads(const SimResult& result);
 std::string timeouts_keep_to_what_came(const SimResult& result);
 std::string parts_that_waited_are_reported(const SimResult& result);
 std::string only_a_full_cap_holds_back(const SimResult& result);
+std::string late_bodies_make_rows_late(const SimResult& result);
 std::string sleeps_of_the_host_are_reported(const SimResult& result);
 
 }  // namespace driftless::sim

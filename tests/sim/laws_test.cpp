@@ -238,6 +238,8 @@ const OutputBug output_bugs[] = {
          ok_record(result).late_cause = LateCause::inflight;
          ok_record(result).held_ns = RoomTimes::unseen_max.ns + *ok_record(result).drift_ns + 1;
      }},
+    {"late bodies make rows late",
+     [](SimResult& result) { ok_record(result).late_cause = LateCause::prepare; }, true, true},
     {"sleeps of the host are reported",
      [](SimResult& result) {
          result.sleeps.push_back({*ok_record(result).fired_ns + 1, 1'000'000'000});

@@ -376,6 +376,7 @@ TurnResult SimDriver::turn(const Turn& turn) {
             break;
         }
     }
+    result.more = this->shown() > 0;
     return result;
 }
 

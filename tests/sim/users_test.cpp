@@ -76,6 +76,26 @@ TEST(UsersRun, APassSharesNothingWithAnother) {
     }
 }
 
+// Answers come as fast as they can be read, and each releases a row: its body is there before.
+TEST(UsersRun, BodiesAreMadeBeforeAnswersReleaseTheirRows) {
+    SimOptions options = played_by(16);
+    options.users.single_rows = true;
+    options.server.pace.first = options.server.pace.between = Duration{0};
+    options.weather.latency_max = Duration{1};
+    options.weather.split = 0;
+    Trace trace = make_trace(5, 20 * rows);
+    for (TraceRow& row : trace.rows) {
+        row.output_length = 1;
+    }
+    const SimResult result = run(trace, options);
+    for (const Record& record : result.records) {
+        ASSERT_EQ(record.outcome, Outcome::ok);
+        EXPECT_LE(*record.armed_ns, record.due_ns) << record.row;
+        EXPECT_NE(record.late_cause, LateCause::prepare) << record.row;
+    }
+    EXPECT_EQ(broken_laws(result), "");
+}
+
 // What is open when the time for it is over is cancelled, and nothing is left behind.
 TEST(UsersRun, WhatDoesNotDrainIsCancelled) {
     SimOptions options = played_by(4);

@@ -134,6 +134,23 @@ TEST(Releases, AreArmedWhileTheirParentsAreAnswered) {
     EXPECT_EQ(to_arm(schedule, 2), std::nullopt);
 }
 
+// A turn with a gap makes room for those that an answer may release at once.
+TEST(Releases, AreArmedFirstWhereTheyAreDueAtOnce) {
+    const Session session({0, 0, 0, 0}, {{1, 0, Trigger::completion, 1'000'000},
+                                         {2, 0, Trigger::completion, 0},
+                                         {3, 0, Trigger::completion, 0}});
+    Schedule schedule = session.schedule();
+    const Due first = take(schedule, 0);
+    EXPECT_FALSE(schedule.arms_soon()) << "its parent has not left";
+    schedule.fired(first, 1);
+    for (const std::uint32_t request : {2, 3}) {
+        EXPECT_TRUE(schedule.arms_soon());
+        EXPECT_EQ(to_arm(schedule, 0), request);
+    }
+    EXPECT_FALSE(schedule.arms_soon());
+    EXPECT_EQ(to_arm(schedule, 0), 1u);
+}
+
 TEST(Releases, AreSeenByThoseWhoLookAheadOnceTheyAreKnown) {
     const Session session({0, 50}, {{1, 0, Trigger::completion, 100}});
     Schedule schedule = session.schedule();
