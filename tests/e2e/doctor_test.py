@@ -102,7 +102,7 @@ class Doctor(Case):
             return lambda: resource.setrlimit(what, (value, value))
 
         for topic, what, value in (("open files", resource.RLIMIT_NOFILE, 12),
-                                   ("address space", resource.RLIMIT_AS, 100 << 20)):  # fmt: skip
+                                   ("address space", resource.RLIMIT_AS, 64 << 20)):  # fmt: skip
             before = limit(what, value)
             found = self.findings(code=7, preexec_fn=before)
             self.assertEqual(found[topic]["grade"], "fault", topic)

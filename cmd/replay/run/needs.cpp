@@ -57,7 +57,6 @@ std::uint64_t bytes_within(const Plan& plan, const std::vector<std::size_t>& byt
 std::size_t event_ring_bytes(const Plan& plan, const Trace& trace, bool lengths_known,
                              bool dues_known) {
     constexpr std::uint64_t margin = 4;
-    constexpr std::uint64_t second_bytes_min = 1 << 20;  // seconds are no bounds of short plans
     std::vector<std::size_t> bytes;
     std::uint64_t all = 0;
     for (const Planned& planned : plan.rows) {
@@ -68,9 +67,9 @@ std::size_t event_ring_bytes(const Plan& plan, const Trace& trace, bool lengths_
         bytes.push_back(row_event_bytes + token_event_bytes * tokens);
         all += bytes.back();
     }
-    const std::uint64_t second =
-        dues_known ? std::max(bytes_within(plan, bytes, 1'000'000'000), second_bytes_min) : all;
-    return std::min(margin * std::min(all, second), std::uint64_t{event_ring_bytes_max});
+    const std::uint64_t second = dues_known ? bytes_within(plan, bytes, 1'000'000'000) : all;
+    return std::clamp<std::uint64_t>(margin * std::min(all, second), event_ring_bytes_min,
+                                     event_ring_bytes_max);
 }
 
 std::string bodies_warning(std::uint64_t needed, std::uint64_t room) {
