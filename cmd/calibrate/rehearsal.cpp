@@ -13,6 +13,7 @@
 #include <map>
 #include <string_view>
 
+#include "cmd/whole_file.hpp"
 #include "engine/calibrate/floor.hpp"
 #include "proto/core/sys_error.hpp"
 #include "proto/record/record.hpp"
@@ -59,18 +60,20 @@ struct EngineSecond {
     double busy_share = 0;
 };
 
-EngineSecond second_of(JsonValue s, std::int64_t span_ns) {
+/// Beside an engine, its own writer is what it waits for: only steal says that others were there.
+EngineSecond second_of(JsonValue s, std::int64_t span_ns, bool writer_is_beside) {
+    const std::int64_t waited_ns = writer_is_beside ? 0 : number(s, "run_delay_ns");
     const double span = static_cast<double>(span_ns);
     const std::int64_t busy = number(s, "busy_fire_ns") + number(s, "busy_receive_ns") +
                               number(s, "busy_prepare_ns") + number(s, "busy_stamps_ns");
     return {number(s, "chunks") * 1'000'000'000 / span_ns,
-            static_cast<double>(number(s, "run_delay_ns") + number(s, "steal_ns")) / span,
+            static_cast<double>(waited_ns + number(s, "steal_ns")) / span,
             static_cast<double>(busy) / span};
 }
 
 /// The second with the most chunks. All engines sample from time 0 on, so that the samples of one
 /// place are of about the same second.
-Result<void> read_client(const std::string& path, Rehearsal& rehearsal) {
+Result<void> read_client(const std::string& path, bool writer_is_beside, Rehearsal& rehearsal) {
     std::ifstream file(path);
     JsonDocument document;
     std::map<std::int64_t, std::vector<EngineSecond>> engines;
@@ -84,7 +87,7 @@ Result<void> read_client(const std::string& path, Rehearsal& rehearsal) {
         rehearsal.lost =
             rehearsal.lost || number(s, "ring_dropped_payloads") > 0 || number(s, "no_buffers") > 0;
         if (span >= sample_ns_min) {
-            engines[number(s, "engine")].push_back(second_of(s, span));
+            engines[number(s, "engine")].push_back(second_of(s, span, writer_is_beside));
         }
     }
     std::vector<EngineSecond> all;
@@ -104,6 +107,19 @@ Result<void> read_client(const std::string& path, Rehearsal& rehearsal) {
         }
     }
     return {};
+}
+
+/// Whether the writer of that run shared an engine's CPU, as its run.json says.
+Result<bool> read_placement(const std::string& path) {
+    const Result<std::string> text = read_whole_file(path);
+    if (!text) {
+        return text.error();
+    }
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(text.value());
+    return root ? Result<bool>(
+                      root.value().find("host").find("writer_gives_way").as_bool().value_or(false))
+                : root.error();
 }
 
 Result<void> read_records(const std::string& path, Rehearsal& rehearsal) {
@@ -235,7 +251,11 @@ Result<Rehearsal> Rehearsals::run(std::uint32_t streams) {
     Rehearsal rehearsal;
     rehearsal.streams = streams;
     rehearsal.chunks_asked = chunks_per_stream_second * streams;
-    const Result<void> client = read_client(name + "/client.jsonl", rehearsal);
+    const Result<bool> beside = read_placement(name + "/run.json");
+    if (!beside) {
+        return beside.error();
+    }
+    const Result<void> client = read_client(name + "/client.jsonl", beside.value(), rehearsal);
     const Result<void> records = read_records(name + "/requests.jsonl", rehearsal);
     if (!client || !records) {
         return client ? records.error() : client.error();

@@ -305,6 +305,7 @@ void write_host(JsonWriter& json, const RunFile& file) {
     json.key("engines").unsigned_integer(sends ? choice.engines() : 0);
     counts(json, "other_engine_cpus", choice.other_cpus);
     counts(json, "writer_cpus", choice.writer_cpus);
+    json.key("writer_gives_way").boolean(choice.writer.gives_way);
     json.key("placement").string(choice.placement);
     json.key("server_is_here").boolean(choice.server_is_here);
     json.key("wait").string(sends ? name_of(choice.wait) : "");
