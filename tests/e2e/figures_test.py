@@ -118,8 +118,12 @@ class Figures(Case):
 
     def test_killed_and_resumed(self):
         """Rates are per second in which the run was active, by the wall's clock, too."""
-        folder = self.killed_and_resumed()
-        records, summary = self.check(folder)
+        for _ in range(3):  # on a busy machine the kill may come before there is much to repeat
+            folder = self.killed_and_resumed()
+            records, summary = self.check(folder)
+            latest = max(r["ended_ns"] or 0 for r in records) / 1e9
+            if summary["duration"] > latest + 0.5:
+                break
         spans = []
         segments = json.loads((folder / "run.json").read_text())["segments"]
         for number, segment in enumerate(segments):
@@ -133,7 +137,6 @@ class Figures(Case):
         self.assertGreaterEqual(summary["duration"], active)
         # Before its first fire a segment waits for nothing but its first due instant.
         self.assertLess(summary["duration"], active + 0.5)
-        latest = max(r["ended_ns"] or 0 for r in records) / 1e9
         self.assertGreater(summary["duration"], latest + 0.5, "no overlap: nothing is shown")
         self.assertLess(summary["output_throughput"], summary["max_output_tokens_per_s"])
 
