@@ -1,6 +1,7 @@
 #include "engine/host/scheduling.hpp"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ struct SchedAttributes {
 };
 
 constexpr std::uint64_t reset_on_fork = 1;
-constexpr std::int32_t nice_most = 19;
+constexpr int nice_most = 19;
 
 constexpr Duration look_every = milliseconds(100);
 constexpr Duration slept_min = milliseconds(10);     // less of it, and it goes aside
@@ -88,9 +89,7 @@ void CpuKeeper::stop() {
 }
 
 void CpuKeeper::keep() {
-    SchedAttributes lowest;
-    lowest.nice = nice_most;
-    if (!set_attributes(lowest)) {
+    if (::setpriority(PRIO_PROCESS, 0, nice_most) != 0) {
         return;  // of full weight it would be in the way
     }
     while (!over_.load(std::memory_order_relaxed)) {  // until `stop`

@@ -58,8 +58,7 @@ Result<Granted> schedule_engine(Scheduling wanted);
 
 /// CpuKeeper: a thread of the lowest weight that keeps a CPU from looking idle. A server's thread
 /// that wakes up is put on an idle CPU, that of an engine that sleeps for 100 us, too, and then the
-/// engine waits for it. The keeper gives way to whatever else wants to run there; a CPU that does
-/// not halt also wakes its engine sooner.
+/// engine waits for it. The keeper gives way to whatever else wants to run there.
 class CpuKeeper {
   public:
     CpuKeeper() = default;

@@ -225,8 +225,8 @@ std::string only_a_full_cap_holds_back(const SimResult& result) {
 }
 
 // Of single rows, which are built in the order in which answers release them: one whose body was
-// there when it was due is late by `prepare` only where it stood behind one
-// that was late for that. Over TLS it may be the records instead.
+// there when it was due is late by `prepare` only where it stood behind one that was late for that.
+// Over TLS it may be the records instead.
 std::string late_bodies_make_rows_late(const SimResult& result) {
     Breaches breaches;
     for (const Record& record : result.records) {

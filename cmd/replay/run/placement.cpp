@@ -13,20 +13,24 @@ constexpr std::size_t roomy_cpus = 3;
 /// An engine that never sleeps needs one CPU for the rest of us and one for everybody else.
 constexpr std::size_t spin_cpus = 2;
 
-/// CPUs that no engine has.
-std::size_t spare_cpus(const PlacementFacts& facts) {
+/// Of these CPUs, those that an engine has.
+std::size_t engines_on(const PlacementFacts& facts, const std::vector<std::uint32_t>& cpus) {
     return static_cast<std::size_t>(
-        std::count_if(facts.allowed.begin(), facts.allowed.end(), [&facts](std::uint32_t cpu) {
-            return std::find(facts.engine_cpus.begin(), facts.engine_cpus.end(), cpu) ==
+        std::count_if(cpus.begin(), cpus.end(), [&facts](std::uint32_t cpu) {
+            return std::find(facts.engine_cpus.begin(), facts.engine_cpus.end(), cpu) !=
                    facts.engine_cpus.end();
         }));
+}
+
+std::size_t spare_cpus(const PlacementFacts& facts) {
+    return facts.allowed.size() - engines_on(facts, facts.allowed);
 }
 
 void place_writer(const HostFlags& flags, const PlacementFacts& facts, Placement& out) {
     using Where = WriterCpu::Where;
     const std::size_t spare = spare_cpus(facts);
     const bool never_sleeps = flags.wait == WaitPolicy::spin;
-    Where where = flags.writer_cpu.where;
+    const Where where = flags.writer_cpu.where;
     if (where == Where::on) {
         out.writer_cpus = {flags.writer_cpu.cpu};
         out.reason = "--writer-cpu";
@@ -46,12 +50,7 @@ void place_writer(const HostFlags& flags, const PlacementFacts& facts, Placement
         out.writer_cpus = cpus_beside(facts.engine_cpus, facts.allowed);
         out.reason = where == Where::apart ? "--writer-cpu apart" : "what the engine leaves free";
     }
-    out.gives_way =
-        !never_sleeps &&
-        std::any_of(out.writer_cpus.begin(), out.writer_cpus.end(), [&facts](std::uint32_t cpu) {
-            return std::find(facts.engine_cpus.begin(), facts.engine_cpus.end(), cpu) !=
-                   facts.engine_cpus.end();
-        });
+    out.gives_way = !never_sleeps && engines_on(facts, out.writer_cpus) > 0;
 }
 
 }  // namespace

@@ -2,10 +2,8 @@
 /// runs, how the engines wait, and how the kernel schedules them. Each part is a flag; what no flag
 /// says follows from the host. Plain values, decided before time 0 and written into run.json.
 ///
-/// What was measured on two CPUs beside a server that may run on both (perf/README.md):
-/// a writer on the server's CPU drives the server onto the engine's, for milliseconds at a time;
-/// a writer on the engine's CPU that gives way after a few events costs the engine some 20 us;
-/// an engine's CPU that looks idle, because the engine sleeps, attracts the server just as well.
+/// What was measured on two CPUs beside a server that may run on both is in perf/baselines
+/// (placement); engine/README.md has the reasons.
 #pragma once
 
 #include <cstdint>

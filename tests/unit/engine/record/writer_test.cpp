@@ -136,21 +136,26 @@ TEST(RecordWriter, WritesClientSamples) {
     EXPECT_TRUE(root.find("run_delay_ns").is(JsonType::null));
 }
 
+/// What a writer without a thread makes of these rows.
+void write_inline(ScriptTrace& input, std::uint32_t rows, Files& files) {
+    EventRing ring(4 << 20, rows);
+    RecordWriter writer(input.config(), {}, files.sinks());
+    writer.read_from({{&ring}});
+    writer.begin({script_zero_ns});
+    for (std::uint32_t row = 0; row < rows; ++row) {
+        push_row(ring, row);
+    }
+    writer.drain(SIZE_MAX);
+    writer.finish();
+}
+
 // The same events inline and through the thread give the same bytes; the thread takes no signals
 // and shows progress at the end.
 TEST(RecordWriter, ThreadWritesTheSameBytes) {
     constexpr std::uint32_t rows = 2000;
     ScriptTrace input(rows);
     Files files;
-    EventRing inline_ring(4 << 20, rows);
-    RecordWriter inline_writer(input.config(), {}, files.sinks());
-    inline_writer.read_from({{&inline_ring}});
-    inline_writer.begin({script_zero_ns});
-    for (std::uint32_t row = 0; row < rows; ++row) {
-        push_row(inline_ring, row);
-    }
-    inline_writer.drain(SIZE_MAX);
-    inline_writer.finish();
+    write_inline(input, rows, files);
 
     const ScratchFolder folder;
     Result<RecordSinks> sinks = make_sinks(folder.path());
@@ -189,21 +194,13 @@ TEST(RecordWriter, ThreadWritesTheSameBytes) {
     EXPECT_EQ(writer.counts().unended, 0u);
 }
 
-// Beside its engine it gives way after a few events; it is behind from the start, so it hurries,
-// elsewhere where it may. Nothing is lost, and the files are the same.
+// Beside its engine it gives way after a few events, until too much waits; then it hurries,
+// elsewhere where it may. Whatever comes of that, nothing is lost, and the files are the same.
 TEST(RecordWriter, AThreadThatGivesWayWritesTheSameBytes) {
     constexpr std::uint32_t rows = 2000;
     ScriptTrace input(rows);
     Files files;
-    EventRing inline_ring(4 << 20, rows);
-    RecordWriter inline_writer(input.config(), {}, files.sinks());
-    inline_writer.read_from({{&inline_ring}});
-    inline_writer.begin({script_zero_ns});
-    for (std::uint32_t row = 0; row < rows; ++row) {
-        push_row(inline_ring, row);
-    }
-    inline_writer.drain(SIZE_MAX);
-    inline_writer.finish();
+    write_inline(input, rows, files);
 
     const cpu_set_t all = cpu_set_of(allowed_cpus());
     for (const bool may_leave : {false, true}) {
