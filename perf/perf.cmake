@@ -31,7 +31,8 @@ target_compile_options(encode PRIVATE ${warnings})
 target_link_libraries(encode PRIVATE driftless_engine)
 
 # The server that perf/peers/run races clients against.
-add_executable(peers_server perf/peers/server.cpp)
+add_executable(peers_server perf/peers/server.cpp tests/e2e/receiver/clock.cpp)
+target_include_directories(peers_server PRIVATE ${PROJECT_SOURCE_DIR})
 target_compile_options(peers_server PRIVATE ${warnings})
 add_test(NAME peers_at_toy_size
   COMMAND Python3::Interpreter -B ${PROJECT_SOURCE_DIR}/perf/peers/run --toy --works a,c,d

@@ -37,6 +37,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/e2e/receiver/clock.hpp"
+
 namespace peers {
 namespace {
 
@@ -107,29 +109,6 @@ struct Due {
 [[noreturn]] void die(const char* doing) {
     std::fprintf(stderr, "peers_server: %s: %s\n", doing, std::strerror(errno));
     std::exit(1);
-}
-
-std::int64_t read_clock(clockid_t clock) {
-    timespec time{};
-    clock_gettime(clock, &time);
-    return time.tv_sec * ns_per_s + time.tv_nsec;
-}
-
-/// CLOCK_REALTIME, which the kernel's stamps are of, minus CLOCK_MONOTONIC. A reading that was
-/// interrupted would be wrong by the interruption: the narrowest of three counts.
-std::int64_t realtime_offset() {
-    std::int64_t offset = 0;
-    std::int64_t narrowest = INT64_MAX;
-    for (int i = 0; i < 3; ++i) {
-        const std::int64_t before = read_clock(CLOCK_MONOTONIC);
-        const std::int64_t real = read_clock(CLOCK_REALTIME);
-        const std::int64_t after = read_clock(CLOCK_MONOTONIC);
-        if (after - before < narrowest) {
-            narrowest = after - before;
-            offset = real - (before + (after - before) / 2);
-        }
-    }
-    return offset;
 }
 
 /// What stands behind `"name":` in a body; empty without it. A name inside of a text has a
@@ -367,14 +346,14 @@ ssize_t read_some(Connection& c) {
         return count;
     }
     if (c.input.empty()) {
-        c.first_byte_ns = read_clock(CLOCK_MONOTONIC);
+        c.first_byte_ns = receiver::monotonic_ns();
         c.is_kernels = false;
         for (cmsghdr* at = CMSG_FIRSTHDR(&message); at != nullptr; at = CMSG_NXTHDR(&message, at)) {
             if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_TIMESTAMPING) {
                 scm_timestamping stamp{};
                 std::memcpy(&stamp, CMSG_DATA(at), sizeof stamp);
-                c.first_byte_ns =
-                    stamp.ts[0].tv_sec * ns_per_s + stamp.ts[0].tv_nsec - realtime_offset();
+                c.first_byte_ns = stamp.ts[0].tv_sec * ns_per_s + stamp.ts[0].tv_nsec -
+                                  receiver::realtime_offset();
                 c.is_kernels = true;
             }
         }
@@ -424,8 +403,7 @@ void Server::take_request(Connection& c) {
     c.closes = connection.size() == 5 && strncasecmp(connection.data(), "close", 5) == 0;
     const bool is_sent = start_answer(c, head, body) || answer_others(c, head);
     c.input.erase(0, head.size() + length);
-    c.first_byte_ns =
-        read_clock(CLOCK_MONOTONIC);  // of a request sent before the last was answered
+    c.first_byte_ns = receiver::monotonic_ns();  // of a request sent before the last was answered
     c.is_kernels = false;
     if (!is_sent) {
         close_connection(c);
@@ -454,7 +432,7 @@ bool Server::start_answer(Connection& c, std::string_view head, std::string_view
     c.answer = answers_.size();
     c.is_whole = false;
     c.tokens_sent = 0;
-    c.began_ns = read_clock(CLOCK_MONOTONIC);
+    c.began_ns = receiver::monotonic_ns();
     Answer line;
     line.id = header_of(head, "x-request-id");
     line.connection = c.number;
@@ -547,7 +525,7 @@ void Server::go_on(Connection& c) {
     if (!c.is_whole) {
         due_.push({c.due_ns, c.number});
     } else if (!c.output.empty()) {
-        due_.push({read_clock(CLOCK_MONOTONIC) + retry_ns, c.number});
+        due_.push({receiver::monotonic_ns() + retry_ns, c.number});
     } else if (c.closes) {
         close_connection(c);
     } else {
@@ -560,7 +538,7 @@ void Server::go_on(Connection& c) {
 
 void Server::send_due() {
     for (std::size_t i = 0; i < sends_per_turn_max && !due_.empty(); ++i) {
-        if (due_.top().ns > read_clock(CLOCK_MONOTONIC)) {
+        if (due_.top().ns > receiver::monotonic_ns()) {
             return;
         }
         const std::uint32_t number = due_.top().connection;
@@ -595,7 +573,7 @@ TransmitStamp stamp_in(msghdr& message) {
 
 /// Reads the transmit stamps that are there. One stamp counts for all tokens of its packet.
 void Server::read_stamps(Connection& c) {
-    const std::int64_t offset = realtime_offset();
+    const std::int64_t offset = receiver::realtime_offset();
     while (!c.unstamped.empty()) {
         static mmsghdr messages[stamps_per_call];
         alignas(cmsghdr) static char controls[stamps_per_call][256];
@@ -634,7 +612,7 @@ void Server::run() {
         timespec wait{0, 0};
         if (!due_.empty()) {
             const std::int64_t ns =
-                std::max<std::int64_t>(due_.top().ns - read_clock(CLOCK_MONOTONIC), 0);
+                std::max<std::int64_t>(due_.top().ns - receiver::monotonic_ns(), 0);
             wait = {ns / ns_per_s, ns % ns_per_s};
         }
         const int count =

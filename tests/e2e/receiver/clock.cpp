@@ -17,7 +17,8 @@ std::int64_t read_clock(clockid_t clock) {
     return time.tv_sec * ns_per_s + time.tv_nsec;
 }
 
-/// CLOCK_REALTIME minus CLOCK_MONOTONIC, from the narrowest of three bracketed readings.
+}  // namespace
+
 std::int64_t realtime_offset() {
     std::int64_t offset = 0;
     std::int64_t narrowest = INT64_MAX;
@@ -32,8 +33,6 @@ std::int64_t realtime_offset() {
     }
     return offset;
 }
-
-}  // namespace
 
 std::int64_t monotonic_ns() {
     return read_clock(CLOCK_MONOTONIC);

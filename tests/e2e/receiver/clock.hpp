@@ -13,6 +13,8 @@ namespace receiver {
 
 /// CLOCK_MONOTONIC in ns.
 std::int64_t monotonic_ns();
+/// CLOCK_REALTIME minus CLOCK_MONOTONIC, from the narrowest of three bracketed readings.
+std::int64_t realtime_offset();
 /// Sleeps until that instant of CLOCK_MONOTONIC.
 void sleep_until(std::int64_t ns);
 
