@@ -68,8 +68,8 @@ Shown shown_by(const MetricComparison& compared, const ComparisonOptions& option
     return compared.high < equal ? Shown::lower : Shown::higher;
 }
 
-Word word_of(const MetricComparison& compared) {
-    switch (compared.in_these_runs) {
+Word word_of(const ComparedMetric& metric, Shown shown) {
+    switch (shown) {
         case Shown::same:
             return Word::same;
         case Shown::unsure:
@@ -77,8 +77,8 @@ Word word_of(const MetricComparison& compared) {
         default:
             break;
     }
-    const bool is_lower = compared.in_these_runs == Shown::lower;
-    return is_lower == compared.metric.lower_is_better() ? Word::better : Word::worse;
+    const bool is_lower = shown == Shown::lower;
+    return is_lower == metric.lower_is_better() ? Word::better : Word::worse;
 }
 
 /// A figure that is 0 on a side has no ratio.
@@ -131,8 +131,10 @@ void set_shown(MetricComparison& compared, const ChangeSpread& spread, const Gro
     compared.in_these_runs = shown_by(compared, options);
 }
 
-/// The rows that left to A first, or to B, tell the same change.
-bool is_of_either_order(const MetricComparison& compared, const MetricTerms& terms,
+/// The rows that left to A first, and those to B: the interval reaches as far as the changes that
+/// they tell alone, so that an order that matters costs certainty as far as it matters. False: no
+/// row of an order.
+bool reach_either_order(MetricComparison& compared, const MetricTerms& terms,
                         const PairedRows& paired) {
     if (compared.metric.unit() == MetricUnit::per_second) {
         return true;  // a rate is of all rows, and has no pairs
@@ -144,27 +146,33 @@ bool is_of_either_order(const MetricComparison& compared, const MetricTerms& ter
         part.a = figures.a;
         part.b = figures.b;
         set_change(part);
-        if (!(part.change >= compared.low && part.change <= compared.high)) {
+        if (!std::isfinite(part.change)) {
             return false;
         }
+        compared.low = std::min(compared.low, part.change);
+        compared.high = std::max(compared.high, part.change);
     }
     return true;
 }
 
 /// Of a metric with an interval.
 void judge(MetricComparison& compared, const MetricTerms& terms, const PairedRows& paired,
-           const GroupComparison& group) {
+           const GroupComparison& group, const ComparisonOptions& options) {
     compared.doubt = group.doubt;
     if (group.doubt == Doubt::client) {
         compared.in_these_runs = Shown::unsure;
     }
-    if (compared.doubt == Doubt::none && group.evidence == Evidence::paired &&
-        !is_of_either_order(compared, terms, paired)) {
-        compared.doubt = Doubt::order;
+    if (compared.doubt != Doubt::none) {
+        return;
     }
-    if (compared.doubt == Doubt::none) {
-        compared.word = word_of(compared);
-        compared.doubt = compared.word == Word::unsure ? Doubt::too_wide : Doubt::none;
+    Shown shown = compared.in_these_runs;
+    if (group.evidence == Evidence::paired) {
+        shown = reach_either_order(compared, terms, paired) ? shown_by(compared, options)
+                                                            : Shown::unsure;
+    }
+    compared.word = word_of(compared.metric, shown);
+    if (compared.word == Word::unsure) {
+        compared.doubt = compared.in_these_runs == Shown::unsure ? Doubt::too_wide : Doubt::order;
     }
 }
 
@@ -195,7 +203,7 @@ MetricComparison compare_metric(const ComparedMetric& metric, const PairedRows& 
     }
     set_shown(compared, spread_of(terms, figures, options), group, options);
     if (compared.doubt == Doubt::none) {
-        judge(compared, terms, paired, group);
+        judge(compared, terms, paired, group, options);
     }
     return compared;
 }
@@ -268,7 +276,7 @@ constexpr std::array<DoubtNames, 11> doubts{{
     {"client", "more than 1 % of the rows of a side are tainted"},
     {"one_run", "a side has only one run"},
     {"held", "a cap held rows back, so that they did not leave to both sides at one instant"},
-    {"order", "the change depends on which side a row was sent to first"},
+    {"order", "rows sent to A first and those sent to B first do not tell the same"},
     {"too_wide", "the interval is too wide to judge"},
 }};
 

@@ -388,6 +388,17 @@ TEST(Evidence, ACapThatHeldARowTakesTheWords) {
     expect_no_word(dual.compared(false), Doubt::one_run, Shown::higher);
 }
 
+// Halves of 240 rows differ by chance more than their whole is unsure, once in twenty runs; and an
+// order that matters by 1 % takes nothing from a change of 40 %.
+TEST(Evidence, AnOrderThatMattersLittleWidensTheInterval) {
+    const MetricComparison one = Dual(1.4, 1.37).compared().metrics[0];
+    EXPECT_EQ(one.word, Word::worse);
+    EXPECT_EQ(one.doubt, Doubt::none);
+    const MetricComparison equal = Dual(1.4, 1.4).compared().metrics[0];
+    EXPECT_LT(equal.high - equal.low, 0.02);
+    EXPECT_GT(one.high - one.low, 0.028);  // of both changes
+}
+
 TEST(Evidence, TheOrderOfSendingMayNotDecide) {
     expect_no_word(Dual(1.4, 0.9).compared(), Doubt::order, Shown::higher);
     Dual unknown(1.1, 1.1);
