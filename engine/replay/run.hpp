@@ -2,7 +2,7 @@
 ///
 ///     Run run(driver, parts, settings);
 ///     while (!run.warm()) run.turn();   // connections stand, the first requests are armed
-///     run.begin(zero);                  // time 0: at least 200 ms ahead
+///     run.begin(zero);                  // time 0: at least 30 ms ahead
 ///     while (run.turn()) {}             // fires, receives, prepares; false when all is over
 ///
 /// Priority: fire, then receive, then prepare; nothing starts that could still run when the next

@@ -20,12 +20,12 @@
 
 namespace driftless {
 
-/// The first row to be sent is due so long after everything is ready: the writer's thread starts
-/// and the engine sleeps once before.
-inline constexpr Duration time_zero_lead = milliseconds(200);
-/// ... of which so much is left when run.json is written; the writer's thread starts in a
-/// millisecond.
-inline constexpr Duration time_zero_lead_min = milliseconds(100);
+/// The first row to be sent is due so long after everything is ready: run.json is written without
+/// waiting for a disk (1 ms), the writer's thread starts, and the engine sleeps once before.
+inline constexpr Duration time_zero_lead = milliseconds(60);
+/// ... of which so much is left when run.json is written: a few slices of other programs on the
+/// writer's CPU.
+inline constexpr Duration time_zero_lead_min = milliseconds(30);
 
 /// What a run is made of, beside the loop.
 struct OrderParts {

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""How long after exec the first fire is possible: start.py [TRACE [TOKENIZER]]
+"""How long after exec the first row leaves: start.py [TRACE [TOKENIZER]]
 
 Starts the mock, then a replay of the trace (default: the sample) with the tokenizer (default:
-the built-in words) five times, and prints the median time from before the fork to time 0, without the
-200 ms by which time 0 lies ahead and without the preflight's round trips (--no-preflight). Floor:
-starting and ending a process that prints its version. DRIFTLESS names the program.
+the built-in words) with no other flag: once without what an earlier run measured, then five times with
+it. Prints the first and the median time from before the fork to time 0. Floor: starting and ending a
+process that prints its version. DRIFTLESS names the program.
 """
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -17,7 +18,6 @@ import time
 
 PROGRAM = os.environ.get("DRIFTLESS", "build-release/driftless")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LEAD_NS = 200_000_000
 PASSES = 5
 
 
@@ -28,13 +28,15 @@ def exec_floor():
 
 
 def start(url, trace, tokenizer, folder):
-    command = [PROGRAM, "replay", trace, "--url", url, "--no-preflight", "--model", "mock-model",
-               "--out", folder, "--limit", "1000000", "--duration", "1ms", "--calibration", "none"]
+    command = [PROGRAM, "replay", trace, "--url", url, "--out", f"{folder}/run",
+               "--limit", "1000000", "--duration", "1ms"]
     command += ["--tokenizer", tokenizer] if tokenizer else []
     begin = time.monotonic_ns()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    clock = json.loads((pathlib.Path(folder) / "run.json").read_text())["clock"]
-    return clock["zero_monotonic_ns"] - LEAD_NS - begin
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True,
+                   env={**os.environ, "XDG_STATE_HOME": f"{folder}/state"})
+    clock = json.loads(pathlib.Path(f"{folder}/run/run.json").read_text())["clock"]
+    shutil.rmtree(f"{folder}/run")
+    return clock["zero_monotonic_ns"] - begin
 
 
 def main():
@@ -45,16 +47,17 @@ def main():
     try:
         url = mock.stdout.readline().split()[-1]
         with tempfile.TemporaryDirectory() as folder:
-            figures = [start(url, trace, tokenizer, f"{folder}/{i}") for i in range(PASSES)]
+            figures = [start(url, trace, tokenizer, folder) for i in range(PASSES + 1)]
             floors = [exec_floor() for _ in range(PASSES)]
     finally:
         mock.terminate()
         mock.wait()
-    figure, floor = statistics.median(figures), statistics.median(floors)
-    print("| what | figure | floor (`--version`) | ratio | bar |\n|---|---|---|---|---|")
-    print("| exec to first fire possible, %s | %.0f ms | %.0f ms | %.1f | <= 1 s |" % (
-        "with a tokenizer" if tokenizer else "built-in words", figure / 1e6, floor / 1e6,
-        figure / floor))
+    floor = statistics.median(floors)
+    print("| exec to the first row, %s | figure | floor (`--version`) | bar |\n|---|---|---|---|" % (
+        "with a tokenizer" if tokenizer else "built-in words"))
+    print("| first run of a host | %.2f s | %.2f s | <= 1 s |" % (figures[0] / 1e9, floor / 1e9))
+    print("| later runs | %.2f s | %.2f s | <= 0.35 s |" % (
+        statistics.median(figures[1:]) / 1e9, floor / 1e9))
 
 
 if __name__ == "__main__":

@@ -226,7 +226,7 @@ TEST(Tls, RowsThatAreDueWhileTheyAreSealedLeaveLate) {
 // stand: what is resumed begins far from its time 0.
 TEST(Tls, RowsAreSealedBeforeTimeZeroWhereverTheyBegin) {
     SimOptions options = secure(6);
-    options.tls.record_max = milliseconds(20);  // too long for the 0.2 s before time 0
+    options.tls.record_max = milliseconds(20);  // too long for the time before time 0
     options.timeouts = Timeouts{};
     const Trace trace = make_trace(6, 60);
     for (const std::int64_t begin_s : {0, 1000}) {
