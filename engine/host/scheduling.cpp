@@ -3,11 +3,14 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "engine/host/host.hpp"
+#include "engine/time/monotonic.hpp"
 
 namespace driftless {
 
@@ -28,6 +31,12 @@ struct SchedAttributes {
 constexpr std::uint64_t reset_on_fork = 1;
 constexpr int nice_most = 19;
 
+// A keeper that gets less than a tenth of its CPU is not needed: somebody has work there all the
+// time.
+constexpr std::int64_t keeper_look_ns = 20'000'000;
+constexpr std::int64_t keeper_part_min = 10;
+constexpr int keeper_rests = 50;  // looks long
+
 constexpr Duration look_every = milliseconds(100);
 constexpr Duration slept_min = milliseconds(10);     // less of it, and it goes aside
 constexpr Duration slept_enough = milliseconds(20);  // as much, and it comes back
@@ -35,6 +44,12 @@ constexpr Duration aside_for = seconds(1);
 
 bool set_attributes(const SchedAttributes& attributes) {
     return ::syscall(SYS_sched_setattr, 0, &attributes, 0U) == 0;
+}
+
+std::int64_t thread_time_ns() {
+    timespec used{};
+    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return used.tv_sec * 1'000'000'000 + used.tv_nsec;
 }
 
 }  // namespace
@@ -78,6 +93,16 @@ Result<Granted> schedule_engine(Scheduling wanted) {
     return Granted{has_nothing ? Scheduling::ordinary : wanted, slice_ns};
 }
 
+bool GivesWay::meets_others() {
+    const std::int64_t begin_ns = monotonic_ns();
+    (void)::sched_yield();
+    const std::int64_t end_ns = monotonic_ns();
+    if (end_ns - begin_ns <= slice_of_others_ns) {
+        return false;
+    }
+    return begin_ns - std::exchange(met_at_ns_, end_ns) < meets_again_ns;
+}
+
 Result<void> CpuKeeper::start(std::uint32_t cpu) {
     const cpu_set_t cpus = cpu_set_of({cpu});
     return thread_.start<&CpuKeeper::keep>("keeper", &cpus, *this);
@@ -92,8 +117,23 @@ void CpuKeeper::keep() {
     if (::setpriority(PRIO_PROCESS, 0, nice_most) != 0) {
         return;  // of full weight it would be in the way
     }
+    std::int64_t begin_ns = monotonic_ns();
+    std::int64_t used_ns = thread_time_ns();
     while (!over_.load(std::memory_order_relaxed)) {  // until `stop`
         (void)::sched_yield();
+        const std::int64_t now_ns = monotonic_ns();
+        if (now_ns - begin_ns < keeper_look_ns) {
+            continue;
+        }
+        const std::int64_t got_ns = thread_time_ns() - used_ns;
+        for (int i = 0; got_ns < (now_ns - begin_ns) / keeper_part_min && i < keeper_rests &&
+                        !over_.load(std::memory_order_relaxed);
+             ++i) {
+            const timespec rest{0, keeper_look_ns};
+            (void)::clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, nullptr);
+        }
+        begin_ns = monotonic_ns();
+        used_ns = thread_time_ns();
     }
 }
 
