@@ -1,5 +1,6 @@
 #include "cmd/inspect/inspect.hpp"
 
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -184,6 +185,9 @@ int Inspection::write_report() const {
 }  // namespace
 
 int run_inspect(int argc, char** argv) {
+    // What is freed goes back to the host, whatever was freed before: a large trace has a table at
+    // a time, and would else leave a hole in the heap for each.
+    (void)::mallopt(M_MMAP_THRESHOLD, 1 << 20);
     const InspectCommandLine line =
         parse_inspect_options(std::vector<std::string>(argv + 1, argv + argc));
     if (line.kind == InspectCommandLine::Kind::help) {

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <utility>
 
 #include "engine/input/paths.hpp"
 #include "engine/input/trace_file.hpp"
-#include "engine/inspect/prefix_tree.hpp"
+#include "engine/plan/prefix_tree.hpp"
 
 namespace driftless {
 
@@ -27,11 +28,11 @@ PrefixForecast without(std::string why) {
     return forecast;
 }
 
-void count(std::vector<PrefixBlock>& blocks, const PrefixTree::Path& path, const SentPrompt& prompt,
-           std::uint32_t block_size) {
+void count(std::vector<PrefixBlock>& blocks, std::span<const std::uint32_t> nodes,
+           const SentPrompt& prompt, std::uint32_t block_size) {
     std::int64_t parent = -1;
-    for (std::uint32_t depth = 0; depth < path.nodes.size(); ++depth) {
-        const std::uint32_t node = path.nodes[depth];
+    for (std::uint32_t depth = 0; depth < nodes.size(); ++depth) {
+        const std::uint32_t node = nodes[depth];
         if (node >= blocks.size()) {
             blocks.resize(std::max<std::size_t>(node + 1, blocks.size() + blocks.size() / 2));
         }
@@ -94,9 +95,9 @@ PrefixForecast forecast_prefixes(const Trace& trace, const std::vector<SentPromp
         if (row == nullptr || prompt.input_length != std::int64_t{row->input_length}) {
             return without("The trace was read with other flags, so its rows are not those sent.");
         }
-        const PrefixTree::Path path = tree.enter(trace, *row);
-        counter.add(*row, path.nodes);
-        count(blocks, path, prompt, trace.block_size);
+        const std::span<const std::uint32_t> nodes = tree.nodes(tree.enter(*row));
+        counter.add(*row, nodes);
+        count(blocks, nodes, prompt, trace.block_size);
         if (prompt.cached_tokens) {
             forecast.cached_tokens += static_cast<std::uint64_t>(*prompt.cached_tokens);
             forecast.reported_tokens += row->input_length;

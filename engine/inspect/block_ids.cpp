@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/plan/prefix_set.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {
@@ -11,7 +12,7 @@ BlockIdCounter::BlockIdCounter(const Trace& trace, const PrefixTree& tree)
       one_namespace_(trace.name_spaces == 1),
       ids_(one_namespace_ ? trace.ids.numbers_end() : 0),
       block_size_(trace.block_size) {
-    static_assert(sizeof(Id) == 4);
+    static_assert(sizeof(Id) == 2);
 }
 
 /// The number of the row's id at that place, in its namespace.
@@ -31,7 +32,13 @@ std::uint32_t BlockIdCounter::number_of(const TraceRow& row, const BlockIdSpan& 
 
 void BlockIdCounter::note_first(std::uint32_t number, const Use& use) {
     Id& known = ids_[number];
-    known.position = use.position & unused;
+    known.position = static_cast<std::uint16_t>(use.position % unused) & unused;
+    if (use.position >= unused) {
+        if (number >= positions_high_.size()) {
+            positions_high_.resize(ids_.size(), 0);
+        }
+        positions_high_[number] = static_cast<std::uint16_t>(use.position / unused);
+    }
     if (use.tokens < block_size_) {
         known.partial = 1;
         (void)partial_.number_of(mix64(number + golden_gamma));
@@ -46,8 +53,16 @@ void BlockIdCounter::note_first(std::uint32_t number, const Use& use) {
 }
 
 std::uint32_t BlockIdCounter::first_before(std::uint32_t number) const {
-    const bool is_here = number < before_.size() && before_[number] != PrefixTree::none;
-    return is_here ? before_[number] : tree_.first_before(number);
+    if (number < before_.size() && before_[number] != PrefixTree::none) {
+        return before_[number];
+    }
+    const std::uint32_t before = tree_.first_before(number);
+    return before < ids_.size() ? before : beginning;
+}
+
+std::uint32_t BlockIdCounter::first_position(std::uint32_t number) const {
+    const std::uint32_t high = number < positions_high_.size() ? positions_high_[number] : 0;
+    return high * unused + ids_[number].position;
 }
 
 std::uint32_t BlockIdCounter::first_tokens(std::uint32_t number) {
@@ -66,7 +81,7 @@ void BlockIdCounter::note(std::uint32_t number, const Use& use) {
     known.two_lengths = known.two_lengths || first_tokens(number) != use.tokens;
     known.shared = 1;
     if (use.new_prefix) {
-        known.moving = known.moving || known.position != use.position;
+        known.moving = known.moving || first_position(number) != use.position;
         known.joining = known.joining || first_before(number) != use.before;
     }
 }
@@ -89,9 +104,9 @@ void BlockIdCounter::add(const Trace& trace, const TraceRow& row, const PrefixTr
         const std::uint64_t begin = std::uint64_t{at} * block_size_;
         use.tokens = static_cast<std::uint32_t>(std::min<std::uint64_t>(
             block_size_, std::max<std::uint64_t>(row.input_length, begin) - begin));
-        use.position = std::min(at, unused - 1);
+        use.position = at;
         use.new_prefix = at >= path.known;
-        use.chained = at < path.chained;
+        use.chained = one_namespace_ && at < path.chained;
         if (one_namespace_ && at + ahead < count) {
             __builtin_prefetch(&ids_[ids.number(at + ahead)]);
         }

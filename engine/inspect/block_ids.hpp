@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/inspect/numbering.hpp"
-#include "engine/inspect/prefix_tree.hpp"
+#include "engine/plan/prefix_tree.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
@@ -44,20 +44,23 @@ class BlockIdCounter {
     BlockFigures figures() const;
 
   private:
-    /// What the first use of an id showed, and what later uses contradicted. 4 bytes. A row has at
-    /// most 2^27 tokens, and no more ids.
+    static constexpr std::uint32_t position_bits = 11;
+    static constexpr std::uint32_t unused = (1U << position_bits) - 1;
+
+    /// What the first use of an id showed, and what later uses contradicted. 2 bytes.
     struct Id {
-        std::uint32_t position : 27 = unused;  ///< or `unused`
-        std::uint32_t moving : 1 = 0;
-        std::uint32_t joining : 1 = 0;
-        std::uint32_t two_lengths : 1 = 0;
-        std::uint32_t shared : 1 = 0;
-        std::uint32_t partial : 1 = 0;  ///< its length is among `partial_tokens_`
+        std::uint16_t position : position_bits = unused;  ///< modulo `unused`; or that
+        std::uint16_t moving : 1 = 0;
+        std::uint16_t joining : 1 = 0;
+        std::uint16_t two_lengths : 1 = 0;
+        std::uint16_t shared : 1 = 0;
+        std::uint16_t partial : 1 = 0;  ///< its length is among `partial_tokens_`
     };
-    static constexpr std::uint32_t unused = (1U << 27) - 1;
+    static constexpr std::uint32_t beginning =
+        PrefixTree::none - 1;  ///< before a prompt's first id
 
     struct Use {
-        std::uint32_t before = PrefixTree::beginning;  ///< number of the id before it
+        std::uint32_t before = beginning;  ///< number of the id before it
         std::uint32_t position = 0;
         std::uint32_t tokens = 0;
         bool new_prefix = false;
@@ -68,6 +71,7 @@ class BlockIdCounter {
     void note(std::uint32_t number, const Use& use);
     void note_first(std::uint32_t number, const Use& use);
     std::uint32_t first_before(std::uint32_t number) const;
+    std::uint32_t first_position(std::uint32_t number) const;
     std::uint32_t first_tokens(std::uint32_t number);
 
     const PrefixTree& tree_;
@@ -76,6 +80,9 @@ class BlockIdCounter {
     std::vector<Id> ids_;  ///< [number]
     /// [number] the id before it, where its first use was not in the tree's array. May be short.
     std::vector<std::uint32_t> before_;
+    /// [number] first position / `unused`: a row has at most 2^27 tokens, and no more ids. May be
+    /// short: most traces have no long prompts.
+    std::vector<std::uint16_t> positions_high_;
     Numbering partial_;  ///< ids of partial blocks
     std::vector<std::uint32_t> partial_tokens_;
     BlockFigures sums_;

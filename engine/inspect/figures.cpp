@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "engine/inspect/sessions.hpp"
+#include "engine/plan/prefix_tree.hpp"
 
 namespace driftless {
 
@@ -70,23 +71,20 @@ class Pass {
         }
     }
 
-    void add(const Planned& planned);
+    /// Gives the row's path.
+    PrefixTree::Path add(const Planned& planned);
     void finish();
 
   private:
     std::size_t file_of(const TraceRow& row) const;
     void add_to_file(const TraceRow& row, const PrefixTree::Path& path);
-    void add_to_timeline(std::size_t bucket, const PrefixTree::Path& path);
 
     const Trace& trace_;
     InspectFigures& figures_;
     PrefixTree& tree_;
     BlockIdCounter ids_;
-    std::vector<std::int64_t> first_at_;   ///< [file] its first selected row
-    std::vector<std::uint8_t> last_used_;  ///< [node] bucket + 1
+    std::vector<std::int64_t> first_at_;  ///< [file] its first selected row
 };
-
-static_assert(timeline_buckets_max < 255, "a bucket is kept as a byte");
 
 std::size_t Pass::file_of(const TraceRow& row) const {
     const auto after = std::upper_bound(
@@ -106,33 +104,22 @@ void Pass::add_to_file(const TraceRow& row, const PrefixTree::Path& path) {
     file.span_ns = row.at_ns - first_at_[at];
     file.input_tokens += row.input_length;
     file.output_tokens += row.output_length;
-    file.references += path.nodes.size();
+    file.references += path.blocks;
     file.hit_blocks += path.known;
     file.hit_tokens +=
         std::min<std::uint64_t>(std::uint64_t{path.known} * trace_.block_size, row.input_length);
 }
 
-void Pass::add_to_timeline(std::size_t bucket, const PrefixTree::Path& path) {
-    if (tree_.nodes_end() > last_used_.size()) {
-        last_used_.resize(std::max<std::size_t>(tree_.nodes_end(), last_used_.size() / 4 * 5), 0);
-    }
-    figures_.timeline.blocks_new[bucket] += path.nodes.size() - path.known;
-    for (const std::uint32_t node : path.nodes) {
-        const auto mark = static_cast<std::uint8_t>(bucket + 1);
-        figures_.timeline.blocks_used[bucket] += last_used_[node] != mark ? 1 : 0;
-        last_used_[node] = mark;
-    }
-}
-
-void Pass::add(const Planned& planned) {
+PrefixTree::Path Pass::add(const Planned& planned) {
     const TraceRow& row = trace_.rows[planned.row];
-    const PrefixTree::Path path = tree_.enter(trace_, row);
+    const PrefixTree::Path path = tree_.enter(row);
     add_to_file(row, path);
-    if (trace_.block_size == 0) {
-        return;
+    if (trace_.block_size > 0) {
+        ids_.add(trace_, row, path);
+        const auto bucket = static_cast<std::size_t>(planned.due_ns / figures_.timeline.bucket_ns);
+        figures_.timeline.blocks_new[bucket] += path.blocks - path.known;
     }
-    ids_.add(trace_, row, path);
-    add_to_timeline(static_cast<std::size_t>(planned.due_ns / figures_.timeline.bucket_ns), path);
+    return path;
 }
 
 void Pass::finish() {
@@ -143,14 +130,31 @@ void Pass::finish() {
     figures_.blocks = ids_.figures();
 }
 
+static_assert(timeline_buckets_max < 255, "a bucket is kept as a byte");
+
+/// `edges`: of each row its path's last.
+void count_blocks_used(const Trace& trace, const std::vector<Planned>& rows, PrefixTree& tree,
+                       const std::vector<std::uint32_t>& edges, Timeline& timeline) {
+    std::vector<std::uint8_t> last_used(tree.nodes_end(), 0);  // [node] bucket + 1
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const TraceRow& row = trace.rows[rows[i].row];
+        const auto bucket = static_cast<std::size_t>(rows[i].due_ns / timeline.bucket_ns);
+        const auto mark = static_cast<std::uint8_t>(bucket + 1);
+        for (const std::uint32_t node : tree.nodes({row.ids_begin, row.ids_count, edges[i]})) {
+            timeline.blocks_used[bucket] += last_used[node] != mark ? 1 : 0;
+            last_used[node] = mark;
+        }
+    }
+}
+
 /// A pass for each size of a cache's blocks: so that the memory of one is there at a time.
 void count_capacity(const Trace& trace, const std::vector<Planned>& rows, std::uint32_t group,
-                    PrefixTree& tree, InspectFigures& figures) {
+                    PrefixTree& tree, const std::vector<std::uint32_t>& edges,
+                    InspectFigures& figures) {
     CapacityCounter counter(trace, group, tree.nodes_end());
-    tree.rewind();
-    for (const Planned& planned : rows) {
-        const TraceRow& row = trace.rows[planned.row];
-        counter.add(row, tree.again(trace, row));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const TraceRow& row = trace.rows[rows[i].row];
+        counter.add(row, tree.nodes({row.ids_begin, row.ids_count, edges[i]}));
     }
     figures.capacity.push_back(counter.figures());
 }
@@ -186,17 +190,21 @@ Result<InspectFigures> inspect_trace(const Trace& trace, const InspectOptions& o
         figures.context = context_of(trace, rows, options.max_model_len);
     }
     figures.sessions = sessions_of(trace, rows);
-    PrefixTree tree(trace, PrefixTree::Keep::again);
+    PrefixTree tree(trace);
+    std::vector<std::uint32_t> edges;
     {
         Pass pass(trace, tree, figures);
         for (const Planned& planned : rows) {
-            pass.add(planned);
+            edges.push_back(pass.add(planned).edge);
         }
         pass.finish();
     }
     tree.settle();
+    if (figures.has_blocks) {
+        count_blocks_used(trace, rows, tree, edges, figures.timeline);
+    }
     for (const std::uint32_t group : groups) {
-        count_capacity(trace, rows, group, tree, figures);
+        count_capacity(trace, rows, group, tree, edges, figures);
     }
     return figures;
 }

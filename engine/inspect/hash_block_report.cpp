@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "engine/inspect/numbering.hpp"
-#include "engine/inspect/prefix_tree.hpp"
+#include "engine/plan/prefix_set.hpp"
+#include "engine/plan/prefix_tree.hpp"
 #include "proto/json/write.hpp"
 #include "proto/trace/flat_agents.hpp"
 
@@ -113,11 +114,11 @@ void Simulation::add(const TraceRow& row, std::vector<Request>* requests) {
 }
 
 Request Simulation::play(const TraceRow& row) {
-    const PrefixTree::Path path = tree_.enter(trace_, row);
+    const PrefixTree::Path path = tree_.enter(row);
     Request request;
     request.place = place_++;
     request.in_tokens = row.input_length;
-    request.blocks = path.nodes.size();
+    request.blocks = path.blocks;
     request.shared = path.known;
     request.hit_tokens =
         std::min<std::uint64_t>(request.shared * trace_.block_size, row.input_length);

@@ -35,13 +35,6 @@ class Numbering {
         slots_[at] = size();
         return {size() - 1, true};
     }
-    /// Begin to load what `number_of` will look at: its slot; later the key that it is compared
-    /// with, and so that a few others are between the three.
-    void fetch_slot(std::uint64_t key) const { __builtin_prefetch(&slots_[key & mask()]); }
-    void fetch_key(std::uint64_t key) const {
-        const std::uint32_t slot = slots_[key & mask()];
-        __builtin_prefetch(slot == 0 ? nullptr : &keys_[slot - 1]);
-    }
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(keys_.size()); }
 

@@ -1,20 +1,17 @@
 /// CacheForecast: what an infinite prefix cache would hold for each row, rows in file order.
 ///
-/// A prefix that keeps to the first predecessor of each of its ids is known by its last id alone:
-/// an array says which predecessor that was. Traces whose ids are chained (Mooncake, Weka) need
-/// nothing else, and their ids lie side by side. A prefix that leaves the array (ids of contents
-/// alone, blocks that the template's closing tokens cut short) is one 64-bit number in a PrefixSet
-/// from there on. Which way a prefix goes never changes once it was seen.
+/// Blocks that the template's closing tokens cut short are others than those of the trace. A prefix
+/// with such blocks is one 64-bit number in a PrefixSet; all others are in the tree of prefixes.
 ///
-/// Lives while the plan is made: memory follows the distinct blocks, 4 bytes each in the array, and
-/// is gone afterwards. Copies of a trace share no block, so that each begins with an empty cache.
+/// Lives while the plan is made: memory follows the distinct blocks (prefix_tree.hpp), and is gone
+/// afterwards. Copies of a trace share no block, so that each begins with an empty cache.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "engine/plan/prefix_set.hpp"
+#include "engine/plan/prefix_tree.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
@@ -28,23 +25,14 @@ class CacheForecast {
     std::uint32_t next(const TraceRow& row);
 
   private:
-    static constexpr std::uint32_t none = 0xFFFFFFFFu;
-
-    void begin_copy(std::uint32_t copy);
-    std::size_t along_first_uses(const TraceRow& row, const BlockIdSpan& ids, std::size_t cut,
-                                 std::size_t& held);
-    void hash_from(const TraceRow& row, const BlockIdSpan& ids, std::size_t begin,
-                   std::uint32_t node);
     std::uint64_t as_served(const TraceRow& row, std::size_t block, std::uint64_t id) const;
-    std::size_t uncut_blocks(const TraceRow& row, std::size_t blocks) const;
+    std::uint32_t uncut_blocks(const TraceRow& row, std::size_t blocks) const;
 
     const Trace& trace_;
     std::uint32_t post_tokens_;
     std::uint32_t copy_ = 0;
-    std::vector<std::uint32_t> before_;  ///< [number of an id] its first predecessor, or `none`
-    std::uint32_t node_ = 0;             ///< where `along_first_uses` stopped
-    PrefixSet seen_;
-    std::vector<std::uint64_t> prefixes_;  ///< scratch: of one row
+    PrefixTree tree_;  ///< of whole blocks
+    PrefixSet seen_;   ///< prefixes with others
 };
 
 }  // namespace driftless

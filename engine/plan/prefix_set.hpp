@@ -19,17 +19,12 @@ class PrefixSet {
   public:
     /// The empty prefix of a namespace. Mixed twice, so that it never is what `extend` makes of an
     /// id: id a in namespace b would else be id b in namespace a.
-    static constexpr std::uint64_t start(std::uint32_t name_space) {
+    static constexpr std::uint64_t start(std::uint64_t name_space) {
         return mix64(mix64(golden_gamma + name_space) + golden_gamma);
     }
     /// The prefix one block longer.
     static constexpr std::uint64_t extend(std::uint64_t prefix, std::uint64_t id) {
         return mix64(prefix ^ mix64(id + golden_gamma));
-    }
-
-    /// Begins to load what `insert` of this prefix will look at.
-    void fetch(std::uint64_t prefix) const {
-        __builtin_prefetch(&slots_[static_cast<std::size_t>(prefix) & (slots_.size() - 1)]);
     }
 
     bool contains(std::uint64_t prefix) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "engine/plan/prefix_tree.hpp"
 #include "tests/unit/engine/inspect/make_trace.hpp"
 
 namespace driftless {
@@ -15,7 +16,7 @@ BlockFigures counted(const Trace& trace) {
     PrefixTree tree(trace);
     BlockIdCounter counter(trace, tree);
     for (const TraceRow& row : trace.rows) {
-        counter.add(trace, row, tree.enter(trace, row));
+        counter.add(trace, row, tree.enter(row));
     }
     return counter.figures();
 }
@@ -48,6 +49,21 @@ TEST(BlockIds, OfContentsMoveAndJoin) {
     EXPECT_EQ(joined.ids_joining, 1U);
     EXPECT_EQ(joined.ids, 3U);
     EXPECT_EQ(joined.prefixes, 4U);
+}
+
+// Positions that differ by what the small part of a position is counted by.
+TEST(BlockIds, MoveInLongPrompts) {
+    RowSpec longest{0, 4 * 4096, {}};
+    for (std::uint64_t id = 0; id < 4096; ++id) {
+        longest.ids.push_back(id);
+    }
+    EXPECT_TRUE(counted_rows({longest, longest}).chained());
+    for (const std::uint64_t id : {2046U, 2047U, 2048U, 4094U}) {
+        SCOPED_TRACE(id);
+        const std::vector<RowSpec> rows{{0, 4, {id}}, longest};
+        EXPECT_EQ(counted_rows(rows).ids_moving, 1U);
+        EXPECT_EQ(counted_rows({rows[1], rows[0]}).ids_moving, 1U);
+    }
 }
 
 TEST(BlockIds, OfNamespacesAreDifferent) {

@@ -6,7 +6,7 @@
 #include <list>
 #include <map>
 
-#include "engine/inspect/prefix_tree.hpp"
+#include "engine/plan/prefix_tree.hpp"
 #include "tests/unit/engine/inspect/make_trace.hpp"
 
 namespace driftless {
@@ -82,7 +82,7 @@ CapacityFigures counted(const Trace& trace, std::uint32_t group) {
     PrefixTree tree(trace);
     CapacityCounter counter(trace, group);
     for (const TraceRow& row : trace.rows) {
-        counter.add(row, tree.enter(trace, row).nodes);
+        counter.add(row, tree.nodes(tree.enter(row)));
     }
     return counter.figures();
 }
@@ -166,32 +166,6 @@ TEST(CacheCapacity, LeavesUncoveredTokensOut) {
     EXPECT_EQ(counted(trace, 1).hit_blocks, 3U);
     EXPECT_EQ(counted(trace, 2).references, 2U);
     EXPECT_EQ(counted(trace, 2).hit_blocks, 1U);
-}
-
-// The second pass sees the paths of the first, whether they are kept or are the ids themselves.
-TEST(PrefixTree, GivesEachPathAgain) {
-    for (std::uint64_t seed = 0; seed < 12; ++seed) {
-        const Trace trace = random_trace(seed, TailRule::ceil, 150);
-        PrefixTree tree(trace, PrefixTree::Keep::again);
-        PrefixTree forgetful(trace);
-        std::vector<std::vector<std::uint32_t>> paths;
-        for (const TraceRow& row : trace.rows) {
-            const auto nodes = tree.enter(trace, row).nodes;
-            paths.emplace_back(nodes.begin(), nodes.end());
-            const auto same = forgetful.enter(trace, row).nodes;
-            EXPECT_TRUE(std::equal(nodes.begin(), nodes.end(), same.begin(), same.end()));
-        }
-        const std::uint32_t end = tree.nodes_end();
-        tree.settle();
-        EXPECT_EQ(tree.nodes_end(), end);
-        for (int pass = 0; pass < 2; ++pass) {
-            tree.rewind();
-            for (std::size_t i = 0; i < paths.size(); ++i) {
-                const auto nodes = tree.again(trace, trace.rows[i]);
-                EXPECT_EQ(paths[i], std::vector(nodes.begin(), nodes.end())) << seed << " " << i;
-            }
-        }
-    }
 }
 
 TEST(CacheCapacity, OfNothingIsNothing) {
