@@ -48,7 +48,7 @@ std::string writer_text(const ClientTotals& client) {
     return "; " + std::to_string(client.chunks_per_s_max) +
            " events came in one second, and it reads " +
            std::to_string(client.writer_chunks_per_cpu_s) +
-           " in a second of CPU time; a CPU of its own (--writer-cpu) gives it more";
+           " in a second of CPU time; its own CPU (--writer-cpu) gives it more";
 }
 
 }  // namespace

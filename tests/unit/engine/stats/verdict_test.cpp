@@ -140,8 +140,8 @@ TEST(Verdict, NamesTheWritersRateNearIt) {
     EXPECT_EQ(judge(figures_of(1000)).reasons.back(),
               "the engine was busy for at most 30.0 % of a second, and nothing was lost");
     const std::string rate =
-        "; 400000 events came in one second, and it reads 1000000 in a second of CPU time; a CPU "
-        "of its own (--writer-cpu) gives it more";
+        "; 400000 events came in one second, and it reads 1000000 in a second of CPU time; its own "
+        "CPU (--writer-cpu) gives it more";
     sample.writer_run_delay_ns = 600'000'000;
     EXPECT_EQ(
         judge(figures_of(1000)).reasons.back(),
