@@ -68,12 +68,8 @@ std::size_t event_ring_bytes(const Plan& plan, const Trace& trace, bool lengths_
         all += bytes.back();
     }
     const std::uint64_t second = dues_known ? bytes_within(plan, bytes, 1'000'000'000) : all;
-    constexpr std::uint64_t common = 3;  // the bytes of a token are thrice what is common
-    const std::uint64_t most =
-        dues_known ? std::clamp<std::uint64_t>(second / common, event_ring_bytes_max,
-                                               event_ring_bytes_busy)
-                   : event_ring_bytes_max;
-    return std::clamp<std::uint64_t>(margin * std::min(all, second), event_ring_bytes_min, most);
+    return std::clamp<std::uint64_t>(margin * std::min(all, second), event_ring_bytes_min,
+                                     event_ring_bytes_max);
 }
 
 std::string bodies_warning(std::uint64_t needed, std::uint64_t room) {

@@ -38,17 +38,14 @@ std::uint64_t bytes_within(const Plan& plan, const std::vector<std::size_t>& byt
 /// Bytes for events (engine/record/ring.hpp), so that the writer may stall. All that the plan
 /// brings, or what its busiest second brings, by `dues_known`: not where rows wait for others,
 /// which may all come within one second. Four times that: retries, longer texts, answers that come
-/// together. `lengths_known`: no answer is longer than the trace says. Between the first two bounds
-/// below; up to the third where so much is planned for one second that the writer may get behind
-/// beside a server that has the same CPU: half of one reads 500 k events/s, and less where naps are
-/// long (perf/micro/writer_bench.cpp).
+/// together. `lengths_known`: no answer is longer than the trace says. Between the two bounds
+/// below.
 std::size_t event_ring_bytes(const Plan& plan, const Trace& trace, bool lengths_known,
                              bool dues_known);
 /// A few of the largest events that an answer may have (answer_limits.hpp), whatever the plan says.
 inline constexpr std::size_t event_ring_bytes_min = std::size_t{8} << 20;
 /// 0.2 s of 500 k chunks/s at 320 bytes each; the writer takes that in the same time.
 inline constexpr std::size_t event_ring_bytes_max = std::size_t{32} << 20;
-inline constexpr std::size_t event_ring_bytes_busy = std::size_t{64} << 20;
 /// Of a row, its head and its entries; of a token, its event. Twice to three times what is common.
 inline constexpr std::size_t row_event_bytes = 2048;
 inline constexpr std::size_t token_event_bytes = 1024;

@@ -91,20 +91,6 @@ TEST(EventRingBytes, HoldTheBusiestSecondOfALongPlanFourTimes) {
     EXPECT_EQ(ring_bytes(Planning(rows)), event_ring_bytes_min);
 }
 
-// Room for more where a second brings so much that the writer may get behind beside a server.
-TEST(EventRingBytes, GrowWithABusySecond) {
-    const auto bytes = [](std::uint32_t rows, bool lengths_known, bool dues_known) {
-        const std::vector<Row> all(rows, Row{0, 1000});
-        return ring_bytes(Planning(all), lengths_known, dues_known);
-    };
-    const std::size_t one = row_event_bytes + 1000 * token_event_bytes;
-    EXPECT_EQ(bytes(98, true, true), event_ring_bytes_max);
-    EXPECT_EQ(bytes(99, true, true), 99 * one / 3);
-    EXPECT_EQ(bytes(99, true, false), event_ring_bytes_max);
-    EXPECT_EQ(bytes(99, false, true), event_ring_bytes_max);
-    EXPECT_EQ(bytes(300, true, true), event_ring_bytes_busy);
-}
-
 TEST(EventRingBytes, AreTheMostWhereLengthsAreUnknown) {
     EXPECT_EQ(ring_bytes(Planning({{0, 3}}), false), event_ring_bytes_max);
     EXPECT_EQ(ring_bytes(Planning({{0, 3}, {1, 0}})), event_ring_bytes_max);
