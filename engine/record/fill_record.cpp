@@ -129,16 +129,20 @@ void fill_sending(Record& record, const RowState& state, const AssemblerConfig& 
     }
 }
 
-/// Best source first. Of an answer that lost a part in the event ring nothing is counted.
+/// Best source first. Of an answer that lost a part in the event ring no count is known: what was
+/// lost may have corrected what was read.
 void fill_token_counts(Record& record, const RowState& state, bool lost) {
     const AnswerState& answer = state.answer;
+    if (lost) {
+        return;
+    }
     record.prompt_tokens = known(answer.prompt_tokens);
     if (record.prompt_tokens && record.input_length) {
         record.prompt_tokens_off =
             *record.prompt_tokens - static_cast<std::int64_t>(*record.input_length);
     }
     record.cached_tokens = known(answer.cached_tokens);
-    if (state.body != BodyKind::stream || lost) {
+    if (state.body != BodyKind::stream) {
         return;
     }
     const bool has_chunks = answer.chunks() > 0;
@@ -226,7 +230,7 @@ void fill_texts(Record& record, const RowState& state, const EndInfo& end,
     if (masked(worker, config.secrets, worker.size()) == worker) {  // else it is no JSON any more
         record.worker = worker;
     }
-    if (!answer.finish_reason.empty()) {
+    if (!answer.finish_reason.empty() && !lost_bytes(state, end)) {
         record.finish_reason = masked(answer.finish_reason, config.secrets, id_bytes_max);
     }
     if (!is_whole(record.outcome)) {

@@ -33,6 +33,12 @@ void nap(std::int64_t ns) {
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &length, nullptr);
 }
 
+std::int64_t thread_cpu_ns() {
+    timespec taken{};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &taken);
+    return taken.tv_sec * std::int64_t{1'000'000'000} + taken.tv_nsec;
+}
+
 void append_saved(std::string& out, const Record& record, const SavedText& text) {
     const std::size_t begin = out.size();
     JsonWriter json(out);
@@ -194,6 +200,8 @@ void RecordWriter::take(const Event& event, std::string_view payload, Source& so
         take_sample(payload, source);
         return;
     }
+    const bool was_read = (event.flags & event_payload_dropped) == 0;
+    chunks_read_ += event.kind == EventKind::chunk && was_read ? 1 : 0;
     const ShardPlace place{static_cast<std::uint32_t>(&source - sources_.data()),
                            static_cast<std::uint32_t>(sources_.size())};
     const Event of_run = numbered(event, source.engine, place, config_.plan->rows.size());
@@ -207,6 +215,13 @@ void RecordWriter::take(const Event& event, std::string_view payload, Source& so
     write_periods();
 }
 
+void RecordWriter::add_own_cost(ClientSample& sample) {
+    const std::int64_t cpu_ns = thread_cpu_ns();
+    sample.writer_chunks = std::exchange(chunks_read_, 0);
+    sample.writer_cpu_ns = cpu_ns - std::exchange(cpu_ns_, cpu_ns);
+    sample.writer_run_delay_ns = probe_->next().run_delay_ns;
+}
+
 void RecordWriter::take_sample(std::string_view payload, Source& source) {
     ClientSample sample;
     if (payload.size() != sizeof sample) {
@@ -218,6 +233,9 @@ void RecordWriter::take_sample(std::string_view payload, Source& source) {
         const ThreadCost cost = source.probe->next();
         sample.run_delay_ns = cost.run_delay_ns;
         sample.steal_ns = cost.steal_ns;
+    }
+    if (probe_ && sample.engine == 0) {
+        add_own_cost(sample);
     }
     ClientSample from_zero = sample;
     from_zero.from_ns -= time_zero_ns_;
@@ -365,6 +383,8 @@ void RecordWriter::thread_loop() {
     const bool gives_way = seat_ && seat_->gives_way;
     std::int64_t flush_at = monotonic_ns() + flush_every_ns;
     progress_at_ns_ = monotonic_ns();
+    probe_.emplace(this_thread_id());
+    cpu_ns_ = thread_cpu_ns();
     while (true) {  // until `stop`, and then until the rings are empty
         const bool last = stopping_.load(std::memory_order_acquire);
         const bool yields = gives_way && !hurries_ && !last;

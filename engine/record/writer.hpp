@@ -140,6 +140,7 @@ class RecordWriter {
     void settle(std::int64_t now_ns);
     Source* next_source(bool all_kinds);
     void take(const Event& event, std::string_view payload, Source& source);
+    void add_own_cost(ClientSample& sample);
     void take_sample(std::string_view payload, Source& source);
     void write_record(const Record& record);
     void write_fired(const Event& event);
@@ -166,7 +167,10 @@ class RecordWriter {
     std::vector<Source> sources_;  ///< [engines]
     SideThread thread_;
     std::optional<WriterSeat> seat_;
-    bool hurries_ = false;  ///< gives way to nobody, until it has caught up
+    std::optional<ThreadProbe> probe_;  ///< of the thread itself
+    std::int64_t cpu_ns_ = 0;           ///< its CPU time at the sample before
+    std::int64_t chunks_read_ = 0;      ///< since then
+    bool hurries_ = false;              ///< gives way to nobody, until it has caught up
     std::int64_t hurried_at_ns_ = 0;
     GivesWay gives_way_;
     bool meets_others_ = false;  ///< when it last gave way

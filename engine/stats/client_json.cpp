@@ -49,6 +49,10 @@ constexpr Field totals_fields[] = {
     FIELD(voluntary_switches),
     FIELD(minor_faults),
     FIELD(major_faults),
+    FIELD(writer_chunks),
+    FIELD(writer_cpu_ns),
+    FIELD(writer_run_delay_ns),
+    FIELD(writer_chunks_per_cpu_s),
 };
 constexpr Field of_request[] = {
     FIELD(busy_fire_ns), FIELD(busy_prepare_ns), FIELD(user_ns),    FIELD(system_ns),
@@ -104,6 +108,7 @@ void write_client(JsonWriter& json, const ClientTotals* totals) {
     json.key("seconds").unsigned_integer(totals->seconds);
     json.key("busy_share_max").number(totals->busy_max);
     json.key("taken_share_max").number(totals->taken_max);
+    json.key("writer_busy_share_max").number(totals->writer_busy_max);
     for (const Field& field : totals_fields) {
         const std::int64_t value = totals->*field.value;
         json.key(field.name);

@@ -1,6 +1,7 @@
 #include "engine/stats/client_totals.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "proto/core/check.hpp"
 
@@ -48,6 +49,9 @@ constexpr Sum sums[] = {
     {&ClientTotals::voluntary_switches, &ClientSample::voluntary_switches},
     {&ClientTotals::minor_faults, &ClientSample::minor_faults},
     {&ClientTotals::major_faults, &ClientSample::major_faults},
+    {&ClientTotals::writer_chunks, &ClientSample::writer_chunks},
+    {&ClientTotals::writer_cpu_ns, &ClientSample::writer_cpu_ns},
+    {&ClientTotals::writer_run_delay_ns, &ClientSample::writer_run_delay_ns},
 };
 
 std::int64_t known(std::int64_t value) {
@@ -61,6 +65,23 @@ EngineTotals& ClientTotals::engine_of(const ClientSample& sample) {
         static_cast<std::size_t>(std::clamp<std::int64_t>(sample.engine, 0, engines_max - 1));
     engines.resize(std::max(engines.size(), number + 1));
     return engines[number];
+}
+
+/// Where it slept for most of a second, its naps are most of its CPU time.
+void ClientTotals::add_writer(const ClientSample& s, std::int64_t length_ns) {
+    constexpr std::int64_t part_min = 10;
+    if (s.writer_chunks < 0 || s.writer_cpu_ns <= 0) {
+        return;
+    }
+    const std::int64_t left_ns =
+        std::max(length_ns - known(s.writer_run_delay_ns), s.writer_cpu_ns);  // it may lag behind
+    const double busy = static_cast<double>(s.writer_cpu_ns) / static_cast<double>(left_ns);
+    writer_busy_max = std::max(writer_busy_max, busy);
+    if (s.writer_cpu_ns >= length_ns / part_min) {
+        const double cpu_s = static_cast<double>(s.writer_cpu_ns) / 1e9;
+        writer_chunks_per_cpu_s = std::max<std::int64_t>(
+            writer_chunks_per_cpu_s, std::llround(static_cast<double>(s.writer_chunks) / cpu_s));
+    }
 }
 
 void ClientTotals::add(const ClientSample& s) {
@@ -91,6 +112,7 @@ void ClientTotals::add(const ClientSample& s) {
     const auto share = [span](std::int64_t part) {
         return static_cast<double>(part) / static_cast<double>(span);
     };
+    add_writer(s, span);
     BusySecond second;
     second.from_ns = s.from_ns;
     second.engine = s.engine;

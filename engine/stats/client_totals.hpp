@@ -88,10 +88,18 @@ struct ClientTotals {
     std::int64_t voluntary_switches = -1;
     std::int64_t minor_faults = -1;
     std::int64_t major_faults = -1;
+    std::int64_t writer_chunks = -1;
+    std::int64_t writer_cpu_ns = -1;
+    std::int64_t writer_run_delay_ns = -1;
+    /// Chunks that the writer takes in a second of CPU time, by the second in which it took most.
+    /// -1: it never had so much to do that this would say anything.
+    std::int64_t writer_chunks_per_cpu_s = -1;
+    double writer_busy_max = 0;  ///< CPU time, of what others left of a second
 
     void add(const ClientSample& sample);
 
   private:
+    void add_writer(const ClientSample& sample, std::int64_t length_ns);
     EngineTotals& engine_of(const ClientSample& sample);
 };
 

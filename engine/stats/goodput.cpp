@@ -27,6 +27,9 @@ std::optional<bool> is_good(const GoodputLimits& limits, const Record& record) {
     if (record.outcome == Outcome::abandoned) {
         return had_broken_one(limits, record) ? std::optional(false) : std::nullopt;
     }
+    if (record.outcome == Outcome::ok && lost_in_client(record)) {
+        return std::nullopt;  // its first or last token may be among what was lost
+    }
     const bool ttft = !limits.ttft_ns || (record.ttft_ns && *record.ttft_ns <= *limits.ttft_ns);
     const bool e2e = !limits.e2e_ns || (record.e2e_ns && *record.e2e_ns <= *limits.e2e_ns);
     const bool from_due =

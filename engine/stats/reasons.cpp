@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "engine/stats/verdict.hpp"
 #include "proto/core/counted.hpp"
 
 namespace driftless {
@@ -39,6 +40,17 @@ std::int64_t engine_of_max(const ClientTotals& client, double EngineTotals::* sh
     return client.engines.empty() ? 0 : most - client.engines.begin();
 }
 
+/// What the writer can do, and what it was asked to; empty where it was not measured.
+std::string writer_text(const ClientTotals& client) {
+    if (client.writer_chunks_per_cpu_s < 0) {
+        return "";
+    }
+    return "; " + std::to_string(client.chunks_per_s_max) +
+           " events came in one second, and it reads " +
+           std::to_string(client.writer_chunks_per_cpu_s) +
+           " in a second of CPU time; its own CPU (--writer-cpu) gives it more";
+}
+
 }  // namespace
 
 std::string engine_text(const ClientTotals& client, std::int64_t engine) {
@@ -54,7 +66,8 @@ std::string milliseconds_text(std::int64_t ns) {
 void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client, Reasons& reasons) {
     if (figures.tainted_lost > 0) {
         reasons.push_back(rows_text(figures.tainted_lost) +
-                          " lost payload in the client's own ring: the writer was too slow");
+                          " lost payload in the client's own ring: the writer was too slow" +
+                          writer_text(client));
     }
     if (figures.tainted_client_failed > 0) {
         reasons.push_back(
@@ -195,6 +208,10 @@ void add_load_reason(const ClientTotals& client, Reasons& reasons) {
         text += "; others used " +
                 (busiest == taken ? "its CPU" : "the CPU of " + engine_text(client, taken)) +
                 " for at most " + percent_text(client.taken_max) + " of a second";
+    }
+    if (client.writer_busy_max > busy_max) {
+        text += "; the writer was busy for " + percent_text(client.writer_busy_max) +
+                " of its available CPU time" + writer_text(client);
     }
     reasons.push_back(std::move(text));
 }

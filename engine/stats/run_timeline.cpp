@@ -66,8 +66,8 @@ void RunTimeline::add_tokens(const Record& record, Segment& segment) {
         has_unstamped_tokens_ || (record.chunk_ns.empty() && record.output_tokens.value_or(0) > 0);
     const bool counted =
         record.chunk_tokens_known && record.chunk_tokens.size() == record.chunk_ns.size();
-    has_uncounted_chunks_ =
-        has_uncounted_chunks_ || (!counted && is_whole(record.outcome) && !record.chunk_ns.empty());
+    has_uncounted_chunks_ = has_uncounted_chunks_ || lost_in_client(record) ||
+                            (!counted && is_whole(record.outcome) && !record.chunk_ns.empty());
     std::vector<std::uint64_t>& seconds = segment.tokens_in_second;
     for (std::size_t i = 0; i < record.chunk_ns.size(); ++i) {
         const std::int64_t at = std::max<std::int64_t>(0, *record.fired_ns + record.chunk_ns[i]);

@@ -82,6 +82,10 @@ struct ClientSample {
     std::int64_t minor_faults = -1;
     std::int64_t major_faults = -1;
     std::int64_t steal_ns = -1;  ///< of its CPU, by the hypervisor
+    // Of the writer, in the samples of the first engine; -1 before schema 16.
+    std::int64_t writer_chunks = -1;        ///< events of streams that it has read, of all engines
+    std::int64_t writer_cpu_ns = -1;        ///< its thread's CPU time
+    std::int64_t writer_run_delay_ns = -1;  ///< it was ready and waited for a CPU
 };
 static_assert(std::is_trivially_copyable_v<ClientSample>);
 

@@ -100,6 +100,8 @@ class Backpressure(Case):
             lost = set(record["tainted"] or ()) & {"payload_dropped", "entries_dropped"}
             whole = record["tokens_source"] == "usage"
             self.assertEqual(whole, not lost, record["row"])
+            for count_of in ("prompt_tokens", "output_tokens", "finish_reason"):
+                self.assertEqual(record[count_of] is not None, not lost, count_of)
             if "entries_dropped" not in lost:  # every chunk has its stamp, read or not
                 self.assertGreaterEqual(len(record["chunk_ns"]), output)
             tainted += not whole

@@ -312,6 +312,7 @@ constexpr Law all_laws[] = {
     {"sleeps of the host are reported", sleeps_of_the_host_are_reported},
     {"losses are reported", losses_are_reported},
     {"our limits taint", our_limits_taint},
+    {"lost answers count nothing", lost_answers_count_nothing},
     {"each row goes once to each side", each_row_once_to_each_side},
     {"sides have the plan's order", sides_have_the_plans_order},
     {"sides have lanes of their own", sides_have_lanes_of_their_own},

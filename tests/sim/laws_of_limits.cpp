@@ -42,4 +42,18 @@ std::string our_limits_taint(const SimResult& result) {
     return breaches.text();
 }
 
+// Of an answer that lost a part in our ring no count is known, nor what follows from one.
+std::string lost_answers_count_nothing(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        const bool counts = record.prompt_tokens || record.prompt_tokens_off ||
+                            record.cached_tokens || record.output_tokens || record.tokens_source ||
+                            record.tpot_ns || record.finish_reason || record.output_digest ||
+                            record.chunk_tokens_known;
+        breaches.unless(!counts || !lost_in_client(record), record,
+                        "lost a part of its answer and tells a count");
+    }
+    return breaches.text();
+}
+
 }  // namespace driftless::sim

@@ -10,5 +10,6 @@ namespace driftless::sim {
 
 std::string losses_are_reported(const SimResult& result);
 std::string our_limits_taint(const SimResult& result);
+std::string lost_answers_count_nothing(const SimResult& result);
 
 }  // namespace driftless::sim

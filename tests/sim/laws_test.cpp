@@ -259,6 +259,15 @@ const OutputBug output_bugs[] = {
      [](SimResult& result) { ok_record(result).late_cause = LateCause::limit; }},
     {"our limits taint",
      [](SimResult& result) { ok_record(result).outcome = Outcome::client_failed; }},
+    {"lost answers count nothing",
+     [](SimResult& result) { ok_record(result).tainted = {"payload_dropped"}; }},
+    {"lost answers count nothing",  // but for what an early event had said
+     [](SimResult& result) {
+         Record lost;
+         lost.tainted = {"entries_dropped"};
+         lost.cached_tokens = 0;
+         result.records.push_back(lost);
+     }},
     {"sent bytes were taken", [](SimResult& result) { ++ok_record(result).bytes_sent; }},
     {"each row goes once to each side",
      [](SimResult& result) { ok_record(result).side = Side::none; }, false, false, true},

@@ -224,6 +224,9 @@ TEST(ClientSample, SurvivesItsLine) {
         without[at + 1] = 'X';
         EXPECT_EQ(read_client_sample(document, without).error().code, ErrorCode::missing);
     }
+    std::string older = again;  // before schema 16
+    older.replace(older.find(",\"writer_chunks\""), std::string::npos, "}");
+    EXPECT_EQ(read_client_sample(document, older).value().writer_cpu_ns, -1);
     EXPECT_EQ(read_client_sample(document, line.substr(0, 9)).error().code, ErrorCode::bad_json);
 }
 

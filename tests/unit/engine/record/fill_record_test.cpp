@@ -315,6 +315,7 @@ TEST(FillRecord, LostBytesTaintAndNeverBlame) {
         [](Script& row) {
             row.head(1).text(2, "a").chunk(3, "", event_payload_dropped);
             row.part(4, "data: {\"choi").part(5, "", event_payload_dropped).chunk(6, "}]}\n\n");
+            row.data(7, R"({"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})");
             row.usage(7, 3);
         },
         Outcome::ok, true);
@@ -323,7 +324,8 @@ TEST(FillRecord, LostBytesTaintAndNeverBlame) {
     EXPECT_EQ(record.chunk_ns, (std::vector<std::int64_t>{2, 3, 6}));
     EXPECT_FALSE(record.chunk_tokens_known);
     EXPECT_FALSE(record.tokens_source || record.output_tokens || record.tpot_ns);
-    EXPECT_FALSE(record.output_digest.has_value());
+    EXPECT_FALSE(record.prompt_tokens || record.prompt_tokens_off || record.cached_tokens);
+    EXPECT_FALSE(record.output_digest || record.finish_reason);
 }
 
 // The status comes with the end, too: a row whose head found the ring full is still refused where
@@ -361,6 +363,7 @@ TEST(FillRecord, LostEntriesTaint) {
     const Record& record = row.end_with(end);
     EXPECT_EQ(record.tainted, std::vector<std::string>{"entries_dropped"});
     EXPECT_EQ(record.outcome, Outcome::ok);
+    EXPECT_FALSE(record.prompt_tokens || record.cached_tokens || record.output_tokens);
 }
 
 // An event at its limit is read, one byte more is over it; the answer after it is read on.

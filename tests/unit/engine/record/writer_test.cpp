@@ -133,6 +133,7 @@ TEST(RecordWriter, WritesClientSamples) {
     EXPECT_EQ(root.find("to_ns").as_i64(), 1'000'000'000);
     EXPECT_EQ(root.find("rows_fired").as_i64(), 12);
     EXPECT_EQ(root.find("steal_ns").as_i64(), 99);
+    EXPECT_TRUE(root.find("writer_cpu_ns").is(JsonType::null)) << "it has no thread";
     EXPECT_TRUE(root.find("run_delay_ns").is(JsonType::null));
 }
 
@@ -192,6 +193,39 @@ TEST(RecordWriter, ThreadWritesTheSameBytes) {
     EXPECT_EQ(seen.last.drift_max_ns, 250);
     EXPECT_FALSE(writer.failed());
     EXPECT_EQ(writer.counts().unended, 0u);
+}
+
+// In its thread it tells what it has read, and for how much CPU time, on lines of the first engine.
+TEST(RecordWriter, SamplesTellOfTheWritersThread) {
+    constexpr std::uint32_t rows = 4;
+    ScriptTrace input(rows);
+    const ScratchFolder folder;
+    Result<RecordSinks> sinks = make_sinks(folder.path());
+    ASSERT_TRUE(sinks);
+    EventRing first(1 << 20, rows);
+    EventRing second(1 << 20, rows);
+    RecordWriter writer(input.config(), {}, std::move(sinks).value());
+    writer.read_from({{&first}, {&second}});
+    writer.begin({script_zero_ns});
+    std::int64_t at_ns = 1'000'000;
+    const auto sample = [&](EventRing& ring) {
+        const ClientSample empty;
+        ring.push(Script::event(EventKind::sample, 0, ++at_ns),
+                  {reinterpret_cast<const char*>(&empty), sizeof empty});
+    };
+    sample(second);
+    for (std::uint32_t row = 0; row < rows; ++row) {
+        push_row(first, row);
+    }
+    sample(first);
+    ASSERT_TRUE(writer.start_thread(nullptr, {}));
+    writer.stop();
+    EXPECT_GT(writer.client().writer_cpu_ns, 0);
+    EXPECT_GE(writer.client().writer_run_delay_ns, 0);
+    EXPECT_GE(writer.client().writer_chunks, rows);
+    EXPECT_EQ(writer.client().each.size(), 2u);
+    const std::string lines = read_bytes(folder / "client.jsonl");
+    EXPECT_NE(lines.find(R"("writer_cpu_ns":null)"), std::string::npos) << lines;
 }
 
 // Beside its engine it gives way after a few events, until too much waits; then it hurries,

@@ -39,6 +39,38 @@ TEST(ClientTotals, SumsWhatIsKnown) {
     EXPECT_EQ(totals.system_ns, -1);
 }
 
+// The writer's rate is that of the second in which it read most for its CPU time, of those that say
+// something; what it was busy with is a share of what others left of the second.
+TEST(ClientTotals, TheWritersRateIsOfItsBusySeconds) {
+    ClientTotals totals;
+    ClientSample sample;
+    sample.to_ns = 1'000'000'000;
+    totals.add(sample);  // nobody measured it
+    EXPECT_EQ(totals.writer_chunks, -1);
+    sample.writer_chunks = 99'000;
+    sample.writer_cpu_ns = 99'999'999;
+    sample.writer_run_delay_ns = 0;
+    totals.add(sample);
+    EXPECT_EQ(totals.writer_chunks_per_cpu_s, -1) << "it has slept";
+    sample.writer_cpu_ns = 100'000'000;
+    totals.add(sample);
+    EXPECT_EQ(totals.writer_chunks_per_cpu_s, 990'000);
+    sample.writer_chunks = 250'000;
+    sample.writer_cpu_ns = 400'000'000;
+    sample.writer_run_delay_ns = 500'000'000;
+    totals.add(sample);
+    EXPECT_EQ(totals.writer_chunks_per_cpu_s, 990'000);
+    EXPECT_EQ(totals.writer_chunks, 448'000);
+    EXPECT_DOUBLE_EQ(totals.writer_busy_max, 0.8);
+    sample.writer_run_delay_ns = 700'000'000;  // some of it before the second began
+    totals.add(sample);
+    EXPECT_DOUBLE_EQ(totals.writer_busy_max, 1.0);
+    JsonDocument document;
+    const JsonValue client = document.parse(json_of(&totals)).value().find("client");
+    EXPECT_EQ(client.find("writer_chunks_per_cpu_s").as_i64(), 990'000);
+    EXPECT_EQ(client.find("writer_busy_share_max").as_double(), 1.0);
+}
+
 TEST(ClientTotals, JsonDividesByRequestsAndChunks) {
     ClientTotals totals;
     ClientSample sample;
@@ -51,6 +83,7 @@ TEST(ClientTotals, JsonDividesByRequestsAndChunks) {
     const JsonValue client = document.parse(json_of(&totals)).value().find("client");
     EXPECT_EQ(client.find("bytes_sent").as_i64(), 1000);
     EXPECT_TRUE(client.find("user_ns").is(JsonType::null));
+    EXPECT_TRUE(client.find("writer_chunks_per_cpu_s").is(JsonType::null));
     EXPECT_EQ(client.find("per_request").find("bytes_sent").as_double(), 250.0);
     EXPECT_EQ(client.find("per_request").find("system_calls").as_double(), 2.5);
     EXPECT_TRUE(client.find("per_request").find("user_ns").is(JsonType::null));

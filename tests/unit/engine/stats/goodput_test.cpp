@@ -74,6 +74,20 @@ TEST(Goodput, IsNotKnownWithoutACountOfTokens) {
     EXPECT_EQ(is_good(limits, record), std::optional(false));
 }
 
+// Where this client lost a part of the answer, its first or its last token may be among that.
+TEST(Goodput, IsNotKnownOfAnswersThatLostAPart) {
+    GoodputLimits limits;
+    limits.ttft_ns = 10 * ms;
+    Record record;
+    record.outcome = Outcome::ok;
+    record.tainted = {std::string(taint_entries_dropped)};
+    EXPECT_EQ(is_good(limits, record), std::nullopt);
+    record.ttft_ns = 10 * ms;
+    EXPECT_EQ(is_good(limits, record), std::nullopt);
+    record.outcome = Outcome::stream_error;
+    EXPECT_EQ(is_good(limits, record), std::optional(false));
+}
+
 TEST(Goodput, OthersGoByTheCommonLimits) {
     const GoodputRule common{{}, "", {10 * ms, std::nullopt, std::nullopt}};
     const SummaryFigures f = figures_by({common, of_tier("gold", 10 * ms - 1)});

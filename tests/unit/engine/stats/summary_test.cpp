@@ -325,6 +325,24 @@ TEST(Summary, ChunksAreNoTokens) {
     }
 }
 
+// Nor is the second with most tokens known where a row lost all its chunks, whatever became of it.
+TEST(Summary, ALostAnswerHasNoBusiestSecond) {
+    for (const Outcome outcome : {Outcome::ok, Outcome::truncated}) {
+        Summary summary;
+        summary.add(ok_record(0, 0, {ms, ms}, {1, 1, 1}));
+        EXPECT_EQ(summary.figures().timeline.max_output_tokens_per_s, 3u);
+        Record lost = ok_record(1, 0, {}, {1});
+        lost.outcome = outcome;
+        lost.output_tokens.reset();
+        lost.tokens_source.reset();
+        lost.chunk_ns.clear();
+        lost.chunk_tokens.clear();
+        lost.tainted = {std::string(taint_entries_dropped)};
+        summary.add(lost);
+        EXPECT_EQ(summary.figures().timeline.max_output_tokens_per_s, std::nullopt);
+    }
+}
+
 // Full, empty, and with everything set: the JSON holds against the schema, key by key in its order.
 TEST(Summary, JsonHoldsAgainstItsSchema) {
     JsonDocument schema_document;

@@ -125,6 +125,36 @@ TEST(Verdict, UpToOneInAHundredTaintedRowsAreExclusions) {
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::host_noisy);
 }
 
+// What the writer can take is told where it was near to it, or lost something.
+TEST(Verdict, NamesTheWritersRateNearIt) {
+    ClientSample sample = second_of(0.3, 0);
+    sample.chunks = 400'000;
+    sample.writer_chunks = 300'000;
+    sample.writer_cpu_ns = 300'000'000;
+    sample.writer_run_delay_ns = 500'000'000;
+    const auto judge = [&](const SummaryFigures& figures) {
+        ClientTotals client;
+        client.add(sample);
+        return judge_calibrated(figures, client, {.drift_ns = 500'000});
+    };
+    EXPECT_EQ(judge(figures_of(1000)).reasons.back(),
+              "the engine was busy for at most 30.0 % of a second, and nothing was lost");
+    const std::string rate =
+        "; 400000 events came in one second, and it reads 1000000 in a second of CPU time; its own "
+        "CPU (--writer-cpu) gives it more";
+    sample.writer_run_delay_ns = 600'000'000;
+    EXPECT_EQ(
+        judge(figures_of(1000)).reasons.back(),
+        "the engine was busy for at most 30.0 % of a second, and nothing was lost; the writer "
+        "was busy for 75.0 % of its available CPU time" +
+            rate);
+    SummaryFigures lost = figures_of(1000);
+    lost.tainted_rows = lost.tainted_lost = 1;
+    EXPECT_EQ(judge(lost).reasons.front(),
+              "1 row lost payload in the client's own ring: the writer was too slow" + rate);
+    EXPECT_EQ(judge(lost).verdict, Verdict::client_limited);
+}
+
 // What rows in flight measured is lost when a run dies: never certified, and ours beyond 1 %.
 TEST(Verdict, InterruptedRowsAreExclusions) {
     SummaryFigures figures = figures_of(1000);
