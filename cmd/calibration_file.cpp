@@ -1,10 +1,7 @@
 #include "cmd/calibration_file.hpp"
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "cmd/whole_file.hpp"
 
@@ -26,7 +23,8 @@ std::string state_path(const std::string& begin, const EngineSetup& engines) {
     name += ".json";
     const auto below = [](const char* variable, const std::string& rest) {
         const char* folder = std::getenv(variable);
-        return folder == nullptr || *folder == '\0' ? std::string() : std::string(folder) + rest;
+        const bool is_whole = folder != nullptr && *folder == '/';  // else it is no place of a user
+        return is_whole ? std::string(folder) + rest : std::string();
     };
     const std::string state = below("XDG_STATE_HOME", name);
     return state.empty() ? below("HOME", "/.local/state" + name) : state;
@@ -52,37 +50,22 @@ Result<void> save_calibration(const Calibration& calibration, const std::string&
                   : write_whole_file(path, to_json(calibration), Lasting::written);
 }
 
-std::optional<std::int64_t> days_of(const std::string& path) {
-    std::error_code failed;
-    const auto written = std::filesystem::last_write_time(path, failed);
-    if (failed) {
-        return {};
-    }
-    const auto age = std::filesystem::file_time_type::clock::now() - written;
-    return std::chrono::duration_cast<std::chrono::hours>(age).count() / 24;
-}
-
 FoundCalibration find_calibration(const std::string& path, const HostFacts& host,
                                   const EngineSetup& run) {
     std::string from = path.empty() ? default_calibration_path(run) : path;
-    std::ifstream file(from, std::ios::binary);
-    if (!file && path.empty() && run.realtime) {
+    Result<std::string> text = read_regular_file(from);
+    if (!text && path.empty() && run.realtime) {
         from = default_calibration_path({false, run.engines});
-        file.open(from, std::ios::binary);
+        text = read_regular_file(from);
     }
-    if (!file) {
-        return {std::nullopt,
-                path.empty() ? command_for(run.engines) + " has not run on this host"
-                             : from + " cannot be opened",
-                true};
+    if (!text && path.empty() && text.error().code == ErrorCode::not_found) {
+        return {std::nullopt, command_for(run.engines) + " has not run on this host", true};
     }
-    std::error_code failed;
-    if (std::filesystem::is_directory(from, failed)) {
-        return {std::nullopt, from + " is a folder, not a calibration file", true};
+    if (!text) {
+        return {std::nullopt, from + " " + why_unreadable(text.error()), true};
     }
-    const std::string text(std::istreambuf_iterator<char>(file), {});
     JsonDocument document;
-    Result<Calibration> read = read_calibration(document, text);
+    Result<Calibration> read = read_calibration(document, text.value());
     if (!read) {
         return {std::nullopt,
                 from + " is not a calibration file: cannot " + read.error().doing + ": " +

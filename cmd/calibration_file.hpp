@@ -20,10 +20,8 @@ std::string kept_calibration_path(const EngineSetup& engines, const std::string&
 /// Writes the file, and the folders above it. Errors: those of the file system.
 Result<void> save_calibration(const Calibration& calibration, const std::string& path);
 
-/// For so many days it is used again.
+/// For so many days after its date it is used again.
 inline constexpr std::int64_t kept_days_max = 30;
-/// Age of a file in whole days; nothing where there is none.
-std::optional<std::int64_t> days_of(const std::string& path);
 
 /// The figures, or why there are none that hold for this host.
 struct FoundCalibration {

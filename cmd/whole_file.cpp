@@ -33,7 +33,9 @@ std::string utc_text(std::int64_t utc_ns) {
 
 Result<void> write_whole_file(const std::string& path, const std::string& text, Lasting lasting) {
     const std::string fresh = path + ".new";
-    const int number = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    // A FIFO that has the name waits for nobody.
+    const int number =
+        ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
     if (number < 0) {
         return error_from_errno(errno, "create a file");
     }

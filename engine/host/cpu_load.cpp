@@ -140,7 +140,10 @@ CpuChoice choose_quiet_cpu(const std::vector<std::uint32_t>& allowed, std::strin
     if (writer_cpu && candidates.size() > 1) {
         std::erase(candidates, *writer_cpu);
     }
-    const CpuChoice unseen = choose_engine_cpu(candidates, isolated);
+    CpuChoice unseen = choose_engine_cpu(candidates, isolated);
+    if (candidates.size() == 1 && allowed.size() > 1) {
+        unseen.reason = "what the writer leaves free";
+    }
     const std::vector<std::uint32_t> alone = cpus_of(isolated);
     const bool is_isolated = std::find(alone.begin(), alone.end(), unseen.cpu) != alone.end();
     if (candidates.size() < 2 || is_isolated) {

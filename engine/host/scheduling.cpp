@@ -29,7 +29,6 @@ struct SchedAttributes {
 };
 
 constexpr std::uint64_t reset_on_fork = 1;
-constexpr int nice_most = 19;
 
 // A keeper that gets less than a tenth of its CPU is not needed: somebody has work there all the
 // time.
@@ -56,6 +55,7 @@ std::int64_t thread_time_ns() {
 
 std::int64_t ask_for_slice(std::int64_t length_ns) {
     SchedAttributes wanted;
+    wanted.nice = ::getpriority(PRIO_PROCESS, 0);  // as it is
     wanted.flags = reset_on_fork;  // threads that it makes have slices as others have
     wanted.runtime_ns = static_cast<std::uint64_t>(length_ns);
     SchedAttributes noted;
@@ -108,15 +108,28 @@ Result<void> CpuKeeper::start(std::uint32_t cpu) {
     return thread_.start<&CpuKeeper::keep>("keeper", &cpus, *this);
 }
 
-void CpuKeeper::stop() {
+std::int64_t CpuKeeper::stop() {
     over_.store(true, std::memory_order_relaxed);
     thread_.join();
+    return used_ns_;
+}
+
+bool yielding_is_free(std::uint32_t cpu) {
+    constexpr std::int64_t trial_ns = 12'000'000;  // some slices
+    constexpr std::int64_t part_max = 8;
+    CpuKeeper trial;
+    if (!trial.start(cpu)) {
+        return false;
+    }
+    const std::int64_t begin_ns = monotonic_ns();
+    const std::int64_t used_ns = thread_time_ns();
+    while (monotonic_ns() - begin_ns < trial_ns) {  // for so long
+    }
+    const std::int64_t own_ns = thread_time_ns() - used_ns;
+    return trial.stop() < own_ns / part_max;
 }
 
 void CpuKeeper::keep() {
-    if (::setpriority(PRIO_PROCESS, 0, nice_most) != 0) {
-        return;  // of full weight it would be in the way
-    }
     std::int64_t begin_ns = monotonic_ns();
     std::int64_t used_ns = thread_time_ns();
     while (!over_.load(std::memory_order_relaxed)) {  // until `stop`
@@ -135,6 +148,7 @@ void CpuKeeper::keep() {
         begin_ns = monotonic_ns();
         used_ns = thread_time_ns();
     }
+    used_ns_ = thread_time_ns();
 }
 
 void StepsAside::look(Instant now) {

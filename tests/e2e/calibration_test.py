@@ -30,8 +30,8 @@ class Calibrations(Calibrated):
         folder = self.scratch / "folder"
         folder.mkdir()
         with mock() as server:
-            for path, why in ((self.scratch / "missing.json", "missing.json cannot be opened"),
-                              (folder, "folder is a folder, not a calibration file"),
+            for path, why in ((self.scratch / "missing.json", "missing.json cannot be read: "),
+                              (folder, "folder is not a regular file"),
                               (broken, "broken.json is not a calibration file")):
                 run = self.replay(SAMPLE, "--url", server.url, "--limit", 1, "--calibration", path)
                 self.assertEqual(run.code, USAGE, run.said)
@@ -72,10 +72,19 @@ class Calibrations(Calibrated):
                                 env=env)
             self.assertIn("calibration: measured by an earlier run (" + figures["date"], again.said)
             self.assertEqual(again.json("run.json")["calibration"]["measured_ns"], 0)
-            os.utime(kept, (0, 0))
+            for date, why in (("2020-01-01T00:00:00.000000000Z", "days old)"),
+                              ("2099-01-01T00:00:00.000000000Z", "of 2099-01-01"),
+                              ("yesterday", "of yesterday")):
+                kept.write_text(json.dumps({**figures, "date": date}))
+                again = self.replay(SAMPLE, "--url", server.url, "--limit", 5, "--calibration",
+                                    "auto", env=env)
+                self.assertIn("measuring this host for a second (what was kept is", again.said)
+                self.assertIn(why, again.said)
+            kept.unlink()
+            os.mkfifo(kept)
             again = self.replay(SAMPLE, "--url", server.url, "--limit", 5, "--calibration", "auto",
                                 env=env)
-            self.assertIn("days old)", again.said)
+            self.assertIn("is not a regular file", again.said)
         told = subprocess.run([DRIFTLESS, "report", str(run.folder), "--json"], capture_output=True,
                               text=True, timeout=SECONDS_MAX, check=False)
         self.assertEqual(told.stdout, (run.folder / "summary.json").read_text())

@@ -1,16 +1,21 @@
 #include "cmd/replay/run/calibration_lookup.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "cmd/calibrate/measuring.hpp"
 #include "cmd/exit_codes.hpp"
 #include "cmd/replay/flags/option_values.hpp"
+#include "cmd/replay/flags/shard_values.hpp"
 #include "cmd/replay/workload/waiting.hpp"
 #include "cmd/screen/guard.hpp"
 #include "cmd/stop.hpp"
+#include "engine/host/cgroup.hpp"
+#include "engine/meet/clock_difference.hpp"
 #include "engine/time/monotonic.hpp"
 
 namespace driftless {
@@ -31,8 +36,10 @@ struct Lookup {
 
 /// How the engines are placed, in the name of a file.
 std::string placed(const HostChoice& host) {
+    const std::optional<double> quota = read_cgroup_limits().cpus;
     return std::string(name_of(host.wait)) + "-" + name_of(host.granted.scheduling) +
-           (host.writer.gives_way ? "-beside" : "");
+           (host.writer.gives_way ? "-beside" : "") +
+           (quota ? fmt::format("-quota-{:.2f}", *quota) : std::string());
 }
 
 /// The same, for a replay that rehearses.
@@ -47,15 +54,24 @@ std::vector<std::string> placement_flags(const HostChoice& host) {
 /// What an earlier run has measured and kept, where it can be used again.
 FoundCalibration look_at_kept(const std::string& path, const HostFacts& facts,
                               const EngineSetup& run) {
-    const std::optional<std::int64_t> days = days_of(path);
-    if (!days) {
+    std::error_code failed;
+    if (path.empty() || !std::filesystem::exists(path, failed)) {
         return {std::nullopt, "no run of this host has kept what it measured", true};
     }
-    if (*days > kept_days_max) {
-        return {std::nullopt, "what was kept is " + std::to_string(*days) + " days old", false};
-    }
     FoundCalibration found = find_calibration(path, facts, run);
-    if (found.calibration && taken_share(*found.calibration) > noise_max) {
+    if (!found.calibration) {
+        return found;
+    }
+    constexpr std::int64_t day_ns = 86'400'000'000'000;
+    const Result<std::int64_t> made_ns = parse_utc_ns(found.calibration->date);
+    const std::int64_t age_ns = realtime_clock().now() - (made_ns ? made_ns.value() : 0);
+    if (age_ns < 0 || age_ns / day_ns > kept_days_max) {
+        const std::string age = made_ns && age_ns > 0
+                                    ? fmt::format("{} days old", age_ns / day_ns)
+                                    : fmt::format("of {}", found.calibration->date);
+        return {std::nullopt, fmt::format("what was kept is {}", age), false};
+    }
+    if (taken_share(*found.calibration) > noise_max) {
         return {std::nullopt, "what was kept was measured beside other programs", false};
     }
     return found;

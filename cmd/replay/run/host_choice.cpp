@@ -186,7 +186,8 @@ void place(const HostFlags& flags, const std::vector<std::uint32_t>& allowed,
     host.server_is_here = std::any_of(targets.begin(), targets.end(), [](const Endpoint& to) {
         return is_of_this_host(to.address);
     });
-    const PlacementFacts facts{allowed, host.engine_cpus(), host.server_is_here,
+    const bool is_free = !flags.realtime && yielding_is_free(host.engine_cpu.cpu);
+    const PlacementFacts facts{allowed, host.engine_cpus(), host.server_is_here, is_free,
                                read_cgroup_limits().cpus.has_value()};
     const Placement placement = choose_placement(flags, facts);
     host.wait = placement.wait;
@@ -251,6 +252,11 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     }
     host.engine_cpu = flags.cpu ? CpuChoice{*flags.cpu, "--cpu"} : find_quiet_cpu(taken);
     choose_cpus(options, allowed, host);
+    const Result<void> pinned = pin_this_thread(host.engine_cpu.cpu);
+    if (!pinned) {
+        complain("driftless: %s", pinning_refusal(host.engine_cpu.cpu, pinned.error()).c_str());
+        return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
+    }
     place(flags, allowed, targets, host);
     host.file_limit = raise_file_limit();
     const ConnectionRoom room{host.file_limit, ports_for(options.server), host.engines()};
@@ -264,11 +270,6 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     host.connections_max = most;
     host.inflight_max = std::min(options.sending.inflight_max.value_or(most), most);
     warn_of_limits(options.sending, workload, room);
-    const Result<void> pinned = pin_this_thread(host.engine_cpu.cpu);
-    if (!pinned) {
-        complain("driftless: %s", pinning_refusal(host.engine_cpu.cpu, pinned.error()).c_str());
-        return pinned.error().code == ErrorCode::invalid ? exit_usage : exit_host;
-    }
     sharpen_timers();
     const Result<Granted> granted = schedule_engine(host.granted.scheduling);
     if (!granted) {

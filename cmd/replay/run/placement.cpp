@@ -41,7 +41,7 @@ void place_writer(const HostFlags& flags, const PlacementFacts& facts, Placement
                !never_sleeps) {
         out.writer_cpus = facts.engine_cpus;
         out.may_leave = true;
-        out.reason = "the engine's: the server, on this host, has the rest";
+        out.reason = "the engine's: the server, on this host, can use the rest";
     } else if (where == Where::beside) {
         out.writer_cpus = facts.engine_cpus;
         out.may_leave = true;
@@ -63,10 +63,14 @@ Placement choose_placement(const HostFlags& flags, const PlacementFacts& facts) 
         spare >= spin_cpus && !out.gives_way && !flags.realtime && !facts.has_quota;
     out.wait = flags.wait.value_or(may_spin ? WaitPolicy::spin : WaitPolicy::hybrid);
     // A CPU that is kept awake costs as much power as one that spins, and as much of a quota. Where
-    // the engine has the only one, everybody else is there, too.
-    const bool may_keep = out.wait == WaitPolicy::hybrid && spare > 0 && !facts.has_quota;
+    // the engines have all CPUs, everybody else is there, too.
+    const bool can_keep = spare > 0 && facts.yielding_is_free;
+    const bool may_keep = can_keep && out.wait == WaitPolicy::hybrid && !facts.has_quota;
     const Scheduling best = may_keep ? Scheduling::kept : Scheduling::slice;
     out.scheduling = flags.realtime ? Scheduling::realtime : flags.scheduling.value_or(best);
+    if (out.scheduling == Scheduling::kept && !can_keep) {
+        out.scheduling = Scheduling::slice;
+    }
     return out;
 }
 

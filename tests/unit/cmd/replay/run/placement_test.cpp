@@ -10,7 +10,7 @@ using Where = WriterCpu::Where;
 
 Placement placed(const Cpus& allowed, bool server_is_here, const HostFlags& flags = {},
                  bool has_quota = false) {
-    return choose_placement(flags, {allowed, {allowed.back()}, server_is_here, has_quota});
+    return choose_placement(flags, {allowed, {allowed.back()}, server_is_here, true, has_quota});
 }
 
 HostFlags waiting(WaitPolicy wait) {
@@ -58,6 +58,20 @@ TEST(Placement, OneCpuIsShared) {
     EXPECT_EQ(one.scheduling, Scheduling::slice) << "everybody else is there, too";
 }
 
+TEST(Placement, ACpuIsKeptAwakeOnlyWhereThatTakesNothingFromOthers) {
+    HostFlags kept;
+    kept.scheduling = Scheduling::kept;
+    for (const HostFlags& flags : {HostFlags(), kept}) {
+        EXPECT_EQ(choose_placement(flags, {{0, 1}, {1}, true, false, false}).scheduling,
+                  Scheduling::slice);
+        EXPECT_EQ(choose_placement(flags, {{0, 1}, {1}, true, true, false}).scheduling,
+                  Scheduling::kept);
+        EXPECT_EQ(choose_placement(flags, {{0, 1}, {1, 0}, true, true, false}).scheduling,
+                  Scheduling::slice)
+            << "everybody else is there, too";
+    }
+}
+
 TEST(Placement, AQuotaIsNotSpentOnWaiting) {
     EXPECT_EQ(placed({0, 1, 2, 3}, false, {}, true).wait, WaitPolicy::hybrid);
     EXPECT_EQ(placed({0, 1}, true, {}, true).scheduling, Scheduling::slice);
@@ -89,7 +103,7 @@ TEST(Placement, RealtimeIsOnlyWhatTheUserAsksFor) {
 }
 
 TEST(Placement, EnginesOnAllCpusShareThemWithTheWriter) {
-    const Placement both = choose_placement({}, {{0, 1}, {1, 0}, true, false});
+    const Placement both = choose_placement({}, {{0, 1}, {1, 0}, true, true, false});
     EXPECT_EQ(both.writer_cpus, (Cpus{0, 1}));
     EXPECT_TRUE(both.gives_way);
     EXPECT_FALSE(both.may_leave);
