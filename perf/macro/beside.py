@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""What a user's first flags give beside a server of the same host: beside.py [LOAD [PASSES [FLAG ..]]]
+
+LOAD: streams (1,000 of 50 tokens/s, which start 5 ms apart), apartN (10 bursts of 1,000 rows N us apart), or
+rateN (N rows/s for 5 s), both of 3 tokens a row. Plays it against the mock PASSES times (3), without flags and,
+where there are some, with FLAG .. in turn; neither side is pinned. MOCK_CPU pins the mock, HOG_CPU has a busy
+program on that CPU, DRIFTLESS names the program. Prints, in us: how late rows left; the client's stamps of tokens
+minus the mock's, which are taken before the send; how long requests waited for the mock, beyond the shortest (a
+client in the server's way shows there, and in no stamp of its own); tainted rows and the verdict.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = os.environ.get("DRIFTLESS", "build-release/driftless")
+
+
+def write_trace(load, path):
+    if load == "streams":
+        rows = [(i * 0.005, 250) for i in range(1000)]
+    elif load.startswith("apart"):
+        gap = float(load.removeprefix("apart")) / 1e6
+        rows = [(burst * (0.2 + 1000 * gap) + i * gap, 3) for burst in range(10) for i in range(1000)]
+    else:
+        rate = int(load.removeprefix("rate"))
+        rows = [(i / rate, 3) for i in range(5 * rate)]
+    path.write_text("time,in,out\n" + "".join(f"{at:.6f},64,{out}\n" for at, out in rows))
+
+
+@contextlib.contextmanager
+def busy_program():
+    cpu = os.environ.get("HOG_CPU")
+    hog = subprocess.Popen(["taskset", "-c", cpu, "sh", "-c", "while :; do :; done"]) if cpu else None
+    try:
+        yield
+    finally:
+        if hog:
+            hog.kill()
+            hog.wait()
+
+
+@contextlib.contextmanager
+def mock(load, log):
+    gap = "20ms" if load == "streams" else "2ms"
+    command = [PROGRAM, "mock", "--listen", "127.0.0.1:0", "--ttft", "20ms", "--itl", gap, "--log", log]
+    if "MOCK_CPU" in os.environ:
+        command += ["--cpu", os.environ["MOCK_CPU"]]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield server.stdout.readline().split()[-1]
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def lines_of(path):
+    with open(path) as file:
+        for line in file:
+            yield json.loads(line)
+
+
+def figures(values):
+    values = sorted(values)
+    return "%.0f / %.0f" % (values[-(-len(values) * 99 // 100) - 1] / 1e3, values[-1] / 1e3)
+
+
+def play(load, flags, folder):
+    trace, log, run = folder / "trace.csv", folder / "mock.jsonl", folder / "run"
+    write_trace(load, trace)
+    with mock(load, log) as url:
+        subprocess.run(
+            [PROGRAM, "replay", trace, "--map", "time=time,in=in,out=out", "--time-unit", "s", "--url", url,
+             "--out", run, "--no-warm-probe", *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    told = {line["row"]: line for line in lines_of(log) if line["row"] is not None}
+    zero = json.loads((run / "run.json").read_text())["clock"]["zero_monotonic_ns"]
+    drift, stamps, waits, tainted = [], [], [], 0
+    for record in lines_of(run / "requests.jsonl"):
+        tainted += record["tainted"] is not None
+        server = told.get(record["row"])
+        if record["drift_ns"] is None or server is None:
+            continue
+        drift.append(record["drift_ns"])
+        fired = zero + record["fired_ns"]
+        waits.append(server["start_ns"] - fired)
+        chunks = record["chunk_ns"] or []
+        if len(chunks) == len(server["token_ns"]):
+            stamps += [fired + at - token for at, token in zip(chunks, server["token_ns"])]
+    least = min(waits)
+    verdict = json.loads((run / "summary.json").read_text())["verdict"]["name"]
+    return (figures(drift), figures(stamps), figures([wait - least for wait in waits]), tainted, verdict)
+
+
+def main():
+    load = sys.argv[1] if len(sys.argv) > 1 else "streams"
+    passes = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    variants = [[], sys.argv[3:]] if len(sys.argv) > 3 else [[]]
+    print("| flags | drift p99 / max | stamps p99 / max | waits for the server p99 / max | tainted | verdict |"
+          "\n|---|---|---|---|---|---|")
+    for _ in range(passes):
+        for flags in variants:
+            with tempfile.TemporaryDirectory() as folder, busy_program():
+                row = play(load, flags, pathlib.Path(folder))
+            print("| %s | %s |" % (" ".join(flags) or "none", " | ".join(map(str, row))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
