@@ -256,10 +256,21 @@ class Aiperf(Client):
         return found
 
 
-BODY = json.dumps({"model": MODEL, "prompt": "a b c d e f g h", "max_tokens": 1, "stream": True})
-WRK_SCRIPT = f"""wrk.method = "POST"
-wrk.headers["Content-Type"] = "application/json"
-wrk.body = [[{BODY}]]
+BODY = json.dumps({"model": MODEL, "prompt": "a b c d e f g h", "max_tokens": 1, "stream": True,
+                   "stream_options": {"include_usage": True}, "ignore_eos": True})
+# As the replayers do, wrk asks with other words each time: a thousand requests made before, in turn.
+WRK_SCRIPT = f"""local ready = {{}}
+local at = 0
+function init()
+  for i = 1, 1000 do
+    local body = ([[{BODY}]]):gsub("a b", string.format("a%d b%d", i, i))
+    ready[i] = wrk.format("POST", nil, {{["Content-Type"] = "application/json"}}, body)
+  end
+end
+function request()
+  at = at % 1000 + 1
+  return ready[at]
+end
 """
 
 
