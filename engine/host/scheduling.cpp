@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/host/host.hpp"
+#include "engine/host/thread_meter.hpp"
 #include "engine/time/monotonic.hpp"
 
 namespace driftless {
@@ -43,12 +44,6 @@ constexpr Duration aside_for = seconds(1);
 
 bool set_attributes(const SchedAttributes& attributes) {
     return ::syscall(SYS_sched_setattr, 0, &attributes, 0U) == 0;
-}
-
-std::int64_t thread_time_ns() {
-    timespec used{};
-    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return used.tv_sec * 1'000'000'000 + used.tv_nsec;
 }
 
 }  // namespace
@@ -122,23 +117,23 @@ bool yielding_is_free(std::uint32_t cpu) {
         return false;
     }
     const std::int64_t begin_ns = monotonic_ns();
-    const std::int64_t used_ns = thread_time_ns();
+    const std::int64_t used_ns = thread_cpu_ns();
     while (monotonic_ns() - begin_ns < trial_ns) {  // for so long
     }
-    const std::int64_t own_ns = thread_time_ns() - used_ns;
+    const std::int64_t own_ns = thread_cpu_ns() - used_ns;
     return trial.stop() < own_ns / part_max;
 }
 
 void CpuKeeper::keep() {
     std::int64_t begin_ns = monotonic_ns();
-    std::int64_t used_ns = thread_time_ns();
+    std::int64_t used_ns = thread_cpu_ns();
     while (!over_.load(std::memory_order_relaxed)) {  // until `stop`
         (void)::sched_yield();
         const std::int64_t now_ns = monotonic_ns();
         if (now_ns - begin_ns < keeper_look_ns) {
             continue;
         }
-        const std::int64_t got_ns = thread_time_ns() - used_ns;
+        const std::int64_t got_ns = thread_cpu_ns() - used_ns;
         for (int i = 0; got_ns < (now_ns - begin_ns) / keeper_part_min && i < keeper_rests &&
                         !over_.load(std::memory_order_relaxed);
              ++i) {
@@ -146,9 +141,9 @@ void CpuKeeper::keep() {
             (void)::clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, nullptr);
         }
         begin_ns = monotonic_ns();
-        used_ns = thread_time_ns();
+        used_ns = thread_cpu_ns();
     }
-    used_ns_ = thread_time_ns();
+    used_ns_ = thread_cpu_ns();
 }
 
 void StepsAside::look(Instant now) {

@@ -3,6 +3,7 @@
 #include <linux/perf_event.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,6 +49,12 @@ ThreadUse operator-(const ThreadUse& after, const ThreadUse& before) {
         use.*field = difference(after.*field, before.*field);
     }
     return use;
+}
+
+std::int64_t thread_cpu_ns() {
+    timespec used{};
+    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;
 }
 
 ThreadMeter::ThreadMeter() {

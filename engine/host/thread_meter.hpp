@@ -22,6 +22,9 @@ struct ThreadUse {
 /// What was counted from `before` to `after`; unknown where either is.
 ThreadUse operator-(const ThreadUse& after, const ThreadUse& before);
 
+/// CPU time of the calling thread.
+std::int64_t thread_cpu_ns();
+
 class ThreadMeter {
   public:
     /// Of the calling thread, which alone may `read`.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/host/probes.hpp"
+#include "engine/host/thread_meter.hpp"
 #include "engine/time/monotonic.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/printable.hpp"
@@ -31,12 +32,6 @@ constexpr std::int64_t hurry_min_ns = 1'000'000'000;
 void nap(std::int64_t ns) {
     const timespec length{0, ns};
     (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &length, nullptr);
-}
-
-std::int64_t thread_cpu_ns() {
-    timespec taken{};
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &taken);
-    return taken.tv_sec * std::int64_t{1'000'000'000} + taken.tv_nsec;
 }
 
 void append_saved(std::string& out, const Record& record, const SavedText& text) {
