@@ -76,16 +76,20 @@ Due due_of(std::uint32_t row) {
     return {row * 1000, row, row, 0};
 }
 
+/// Which rows are armed, and which of those have left; the last is not in the plan.
+struct Told {
+    std::array<bool, rows + 1> armed{};
+    std::array<bool, rows + 1> left{};
+};
+
 // All rows but the last are armed before what the fuzzer says.
-void arm_rows(Assembler& assembler) {
+void arm_rows(Assembler& assembler, Told& told) {
     for (std::uint32_t row = 0; row + 1 < rows; ++row) {
         const Event event = Event::of_armed(due_of(row), row == 0 ? Event::never_armed : zero_ns);
         CHECK(assembler.consume(event, {}) == nullptr);
+        told.armed[row] = true;
     }
 }
-
-/// Which rows have left; the last is not in the plan.
-using Left = std::array<bool, rows + 1>;
 
 /// The engine never says what only others can tell: short_output and long_output, because it does
 /// not count tokens, and what a status stands for. A row that has not left has no answer, and one
@@ -109,7 +113,7 @@ Outcome end_of(std::uint8_t detail, bool has_left) {
 }
 
 // Kind and row, flags and phrase, outcome or status, then as many bytes as one more says.
-Event next_event(Reader& reader, std::int64_t stamp_ns, Left& left, std::string& payload) {
+Event next_event(Reader& reader, std::int64_t stamp_ns, Told& told, std::string& payload) {
     Event event;
     const std::uint8_t what = reader.take();
     const std::uint8_t how = reader.take();
@@ -125,18 +129,19 @@ Event next_event(Reader& reader, std::int64_t stamp_ns, Left& left, std::string&
         const Event armed = Event::of_armed(due_of(event.request), event.stamp_ns);
         event.due = armed.due;
         event.user = armed.user;
+        told.armed[event.request] = true;
     } else if (event.kind == EventKind::head) {
         event.status = static_cast<std::uint16_t>(detail < 128 ? 200 : 4 * detail);
     } else if (event.kind == EventKind::fired) {
         event.fired = {};
         // The engine fires nothing early (abort.request_fired_early).
         event.stamp_ns = std::max(stamp_ns, zero_ns + due_of(event.request).due_ns);
-        left[event.request] = true;
+        told.left[event.request] = told.armed[event.request];  // nothing else leaves
         event.fired.target = detail;
         event.fired.late_cause = static_cast<LateCause>(detail % late_cause_count);
     } else if (event.kind == EventKind::end) {
         event.end = {};
-        event.end.outcome = end_of(detail, left[event.request]);
+        event.end.outcome = end_of(detail, told.left[event.request]);
         event.end.close_delimited = how % 2 == 1;
         event.end.entries_dropped = how / 128;
         event.end.sys_errno = detail % 7;
@@ -211,13 +216,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         summary.emplace();
     }
     static JsonDocument document;
-    arm_rows(assembler);
+    Told told;
+    arm_rows(assembler, told);
     std::array<int, rows> records{};
     Reader reader{{reinterpret_cast<const char*>(data), size}};
     std::string payload;
-    Left left{};
     for (std::int64_t stamp_ns = zero_ns; !reader.bytes.empty(); stamp_ns += 100) {
-        const Event event = next_event(reader, stamp_ns, left, payload);
+        const Event event = next_event(reader, stamp_ns, told, payload);
         const std::vector<char> copy(payload.begin(), payload.end());  // no reading past it
         const Record* record = assembler.consume(event, {copy.data(), copy.size()});
         CHECK(record == nullptr || (event.kind == EventKind::end && record->row == event.request));
