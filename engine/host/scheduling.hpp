@@ -56,24 +56,6 @@ void run_among_others();
 /// Asks for that, for the calling thread. Errors: denied (`realtime` only).
 Result<Granted> schedule_engine(Scheduling wanted);
 
-/// A program that has work all the time has such slices; an engine and its writer work for less
-/// between two sleeps.
-inline constexpr std::int64_t slice_of_others_ns = 2'000'000;
-
-/// It is there again so soon after its last slice.
-inline constexpr std::int64_t meets_again_ns = 20'000'000;
-
-/// GivesWay: of a thread that lets others of its CPU run as often as it can. One thread's.
-class GivesWay {
-  public:
-    /// Lets them run. True: somebody ran for a whole slice, and again, as a program does that
-    /// has work all the time, and no server whose turns come and go.
-    bool meets_others();
-
-  private:
-    std::int64_t met_at_ns_ = -meets_again_ns;
-};
-
 /// CpuKeeper: a thread that only yields, and keeps a CPU from looking idle. A server's thread that
 /// wakes up is put on an idle CPU, that of an engine that sleeps for 100 us, too, and then the
 /// engine waits for it. The keeper has the weight of any thread: beside one of the lowest weight

@@ -352,15 +352,13 @@ void RecordWriter::stop() {
     thread_.join();
 }
 
-// Of a thread that gives way: hurries while too much waits, and does so elsewhere if it may; also
-// while another program has the CPU, which would run between the engine and this thread.
+// Of a thread that gives way: hurries while too much waits, and does so elsewhere if it may.
 void RecordWriter::settle(std::int64_t now_ns) {
     std::uint64_t spare = UINT64_MAX;
     for (const Source& source : sources_) {
         spare = std::min(spare, source.engine.ring->spare_times());
     }
-    const bool flees = std::exchange(meets_others_, false) && seat_->refuge;
-    if (!hurries_ && (flees || spare < behind_part)) {
+    if (!hurries_ && spare < behind_part) {
         hurries_ = true;
         hurried_at_ns_ = now_ns;
     } else if (hurries_ && spare > caught_up_part && now_ns - hurried_at_ns_ > hurry_min_ns) {
@@ -402,7 +400,7 @@ void RecordWriter::thread_loop() {
             look(now);
             nap(config_.histories != nullptr ? words_nap_ns : nap_ns);
         } else if (yields) {
-            meets_others_ = gives_way_.meets_others();
+            (void)::sched_yield();
         }
     }
     finish();

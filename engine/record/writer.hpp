@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "engine/host/host.hpp"
-#include "engine/host/scheduling.hpp"
 #include "engine/host/side_thread.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/record/event_source.hpp"
@@ -172,8 +171,6 @@ class RecordWriter {
     std::int64_t chunks_read_ = 0;      ///< since then
     bool hurries_ = false;              ///< gives way to nobody, until it has caught up
     std::int64_t hurried_at_ns_ = 0;
-    GivesWay gives_way_;
-    bool meets_others_ = false;  ///< when it last gave way
     std::atomic<bool> stopping_{false};
     ProgressCallback progress_;
     std::int64_t progress_at_ns_ = 0;
