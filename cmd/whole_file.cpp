@@ -33,7 +33,7 @@ std::string utc_text(std::int64_t utc_ns) {
 
 Result<void> write_whole_file(const std::string& path, const std::string& text, Lasting lasting) {
     const std::string fresh = path + ".new";
-    // A FIFO that has the name waits for nobody.
+    // Where a FIFO has that name, it is refused instead of waited for.
     const int number =
         ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
     if (number < 0) {

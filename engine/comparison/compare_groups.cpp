@@ -131,9 +131,9 @@ void set_shown(MetricComparison& compared, const ChangeSpread& spread, const Gro
     compared.in_these_runs = shown_by(compared, options);
 }
 
-/// The rows that left to A first, and those to B: the interval reaches as far as the changes that
-/// they tell alone, so that an order that matters costs certainty as far as it matters. False: no
-/// row of an order.
+/// Widens the interval up to the change of the rows that were sent to A first, and of those that
+/// were sent to B first, each by itself: what the order changes is then inside of it. False: there
+/// are no rows of one order.
 bool reach_either_order(MetricComparison& compared, const MetricTerms& terms,
                         const PairedRows& paired) {
     if (compared.metric.unit() == MetricUnit::per_second) {

@@ -56,7 +56,7 @@ class Members {
     void read(std::string_view key, double& value) { take(object_.find(key).as_double(), value); }
     void read(std::string_view key, bool& value) { take(object_.find(key).as_bool(), value); }
     void read(std::string_view key, Spread& value) {
-        constexpr std::int64_t most_ns = 10'000'000'000;  // a host like this measures nothing
+        constexpr std::int64_t most_ns = 10'000'000'000;  // more is no measurement
         Members inner(object_.find(key), complete_);
         inner.read("count", value.count);
         inner.read("p50_ns", value.p50_ns);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <utility>
 
 #include "engine/host/host.hpp"
 #include "engine/host/thread_meter.hpp"

@@ -57,11 +57,10 @@ void run_among_others();
 Result<Granted> schedule_engine(Scheduling wanted);
 
 /// CpuKeeper: a thread that only yields, and keeps a CPU from looking idle. A server's thread that
-/// wakes up is put on an idle CPU, that of an engine that sleeps for 100 us, too, and then the
-/// engine waits for it. The keeper has the weight of any thread: beside one of the lowest weight
-/// the kernel let a server's thread wait for up to 0.8 s, since what a thread is owed or owes
-/// grows, when it comes to a CPU, as much as the weight of all that is there is small. Where
-/// somebody has work there all the time, it rests for a second.
+/// wakes up is put on an idle CPU, also on that of an engine that sleeps for 100 us, and then the
+/// engine waits for it. The keeper has the weight of any thread: beside one of the lowest weight a
+/// server's thread waited for up to 0.8 s (perf/baselines, placement). Where another program has
+/// work there all the time, it rests for a second.
 class CpuKeeper {
   public:
     CpuKeeper() = default;
@@ -83,7 +82,8 @@ class CpuKeeper {
 };
 
 /// Whether a thread that only yields leaves its CPU to others: tried for 12 ms between a keeper and
-/// the calling thread, which runs there. It does from Linux 6.18 on; before, it has an equal part.
+/// the calling thread, which runs there. It did on Linux 6.18; a
+/// kernel that gives it an equal part of the time has no keeper.
 bool yielding_is_free(std::uint32_t cpu);
 
 /// StepsAside: the kernel takes a thread that runs before all others and never sleeps off its CPU

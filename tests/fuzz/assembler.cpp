@@ -149,12 +149,6 @@ Event next_event(Reader& reader, std::int64_t stamp_ns, Told& told, std::string&
     return event;
 }
 
-bool lost_in_ring(const Record& record) {
-    return std::any_of(record.tainted.begin(), record.tainted.end(), [](const auto& taint) {
-        return taint == taint_payload_dropped || taint == taint_entries_dropped;
-    });
-}
-
 void check_record(const Record& record, JsonDocument& document) {
     std::string line;
     append_jsonl(line, record);
@@ -172,7 +166,7 @@ void check_record(const Record& record, JsonDocument& document) {
     CHECK(record.outcome != Outcome::ok || record.first_token_ns.has_value() ||
           record.output_tokens.value_or(0) > 0 || !record.tainted.empty());
     // What was lost in the ring says nothing of the answer's length.
-    CHECK(record.outcome == Outcome::ok || !is_whole(record.outcome) || !lost_in_ring(record));
+    CHECK(record.outcome == Outcome::ok || !is_whole(record.outcome) || !lost_in_client(record));
     CHECK(record.tokens_source.has_value() == record.output_tokens.has_value());
 }
 

@@ -186,9 +186,14 @@ void place(const HostFlags& flags, const std::vector<std::uint32_t>& allowed,
     host.server_is_here = std::any_of(targets.begin(), targets.end(), [](const Endpoint& to) {
         return is_of_this_host(to.address);
     });
-    const bool is_free = !flags.realtime && yielding_is_free(host.engine_cpu.cpu);
+    const bool has_quota = read_cgroup_limits().cpus.has_value();
+    // Tried only where a keeper may come of it.
+    const Scheduling wanted =
+        flags.scheduling.value_or(has_quota ? Scheduling::slice : Scheduling::kept);
+    const bool is_free = !flags.realtime && wanted == Scheduling::kept &&
+                         allowed.size() > host.engines() && yielding_is_free(host.engine_cpu.cpu);
     const PlacementFacts facts{allowed, host.engine_cpus(), host.server_is_here, is_free,
-                               read_cgroup_limits().cpus.has_value()};
+                               has_quota};
     const Placement placement = choose_placement(flags, facts);
     host.wait = placement.wait;
     host.granted.scheduling = placement.scheduling;

@@ -388,8 +388,8 @@ TEST(Evidence, ACapThatHeldARowTakesTheWords) {
     expect_no_word(dual.compared(false), Doubt::one_run, Shown::higher);
 }
 
-// Halves of 240 rows differ by chance more than their whole is unsure, once in twenty runs; and an
-// order that matters by 1 % takes nothing from a change of 40 %.
+// A half lies outside of the whole's 95 % interval by chance, once in twenty runs. An order that
+// matters by a few percent takes nothing from a change of 40 %.
 TEST(Evidence, AnOrderThatMattersLittleWidensTheInterval) {
     const MetricComparison one = Dual(1.4, 1.37).compared().metrics[0];
     EXPECT_EQ(one.word, Word::worse);
