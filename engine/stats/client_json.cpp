@@ -109,7 +109,7 @@ void write_client(JsonWriter& json, const ClientTotals* totals) {
     json.key("busy_share_max").number(totals->busy_max);
     json.key("taken_share_max").number(totals->taken_max);
     json.key("writer_busy_share_max");
-    totals->writer_cpu_ns < 0 ? json.null() : json.number(totals->writer_busy_max);
+    totals->writer_busy_max < 0 ? json.null() : json.number(totals->writer_busy_max);
     for (const Field& field : totals_fields) {
         const std::int64_t value = totals->*field.value;
         json.key(field.name);

@@ -94,7 +94,7 @@ struct ClientTotals {
     /// Chunks that the writer takes in a second of CPU time, by the second in which it took most.
     /// -1: it never had so much to do that this would say anything.
     std::int64_t writer_chunks_per_cpu_s = -1;
-    double writer_busy_max = 0;  ///< CPU time, of what others left of a second
+    double writer_busy_max = -1;  ///< CPU time, of what others left of a second; -1: not measured
 
     void add(const ClientSample& sample);
 

@@ -47,6 +47,9 @@ TEST(ClientTotals, TheWritersRateIsOfItsBusySeconds) {
     sample.to_ns = 1'000'000'000;
     totals.add(sample);  // nobody measured it
     EXPECT_EQ(totals.writer_chunks, -1);
+    JsonDocument unmeasured;
+    const JsonValue untold = unmeasured.parse(json_of(&totals)).value().find("client");
+    EXPECT_TRUE(untold.find("writer_busy_share_max").is(JsonType::null));
     sample.writer_chunks = 99'000;
     sample.writer_cpu_ns = 99'999'999;
     sample.writer_run_delay_ns = 0;
