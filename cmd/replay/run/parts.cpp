@@ -178,7 +178,13 @@ Result<void> RequestPass::open(const Replies* replies) {
         // Answers may be longer than anybody has recorded.
         const std::size_t wanted = replies != nullptr ? body_bytes_max : all;
         const std::size_t kept = std::max(largest, std::min(body_bytes_max, wanted));
-        shortage_ = bodies_warning(bytes_within(plan_, rooms, bodies_turnover_ns), kept);
+        // No more bodies are held than rows may be in flight; rows that wait for others have no
+        // due instant yet.
+        if (!workload.waiting) {
+            const std::uint64_t most = options.sending.inflight_max.value_or(UINT32_MAX);
+            shortage_ = bodies_warning(
+                std::min(bytes_within(plan_, rooms, bodies_turnover_ns), most * largest), kept);
+        }
         return bodies_.open(kept, largest);
     }
     if (all > available_memory() / 2) {
