@@ -4,8 +4,9 @@
 // rows wait for each other; with `killed_closed`, both; with `users`, runs of users that play
 // trees; with `killed_users`, such runs that die; with `talks`, conversations that hold the answers
 // of the run; with `dual`, rows that go to two servers; with `engines`, several engines. Prints
-// every seed that breaks a law or dies, then what the runs met and how long they took. Exit 1 when
-// a law was broken, 2 for wrong words.
+// every seed that breaks a law or dies, then what the runs met and how long they took. With
+// DRIFTLESS_SIM_DIGESTS set, also a digest of what each run wrote (tests/freeze compares them by
+// build). Exit 1 when a law was broken, 2 for wrong words.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -19,6 +20,7 @@
 #include <span>
 #include <string_view>
 
+#include "proto/core/xxh64.hpp"
 #include "tests/sim/killed_laws.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/laws_of_killed_users.hpp"
@@ -71,6 +73,24 @@ void count(Share& share, const Record& record) {
     share.tainted += record.tainted.empty() ? 0 : 1;
 }
 
+/// Of every file that a run wrote.
+void tell_digest(const Share& share, std::string_view part, std::string_view text) {
+    static const bool is_asked = std::getenv("DRIFTLESS_SIM_DIGESTS") != nullptr;
+    if (is_asked) {
+        Xxh64 digest;
+        digest.add(text);
+        std::printf("digest %lu %.*s %016lx\n", share.next, static_cast<int>(part.size()),
+                    part.data(), digest.value());
+        std::fflush(stdout);
+    }
+}
+
+void tell_digests(const Share& share, const SimResult& result) {
+    tell_digest(share, "requests", result.jsonl);
+    tell_digest(share, "fired", result.fired_jsonl);
+    tell_digest(share, "periods", result.periods_jsonl);
+}
+
 std::string run_alive(Share& share, Mode mode) {
     const SimResult result = mode == Mode::closed    ? run_closed_swarm(share.next, rows)
                              : mode == Mode::users   ? run_users_swarm(share.next, rows)
@@ -78,6 +98,7 @@ std::string run_alive(Share& share, Mode mode) {
                              : mode == Mode::dual    ? run_dual_swarm(share.next, rows)
                              : mode == Mode::engines ? run_engines_swarm(share.next, rows)
                                                      : run_swarm(share.next, rows);
+    tell_digests(share, result);
     share.full_disks += result.disk_failed ? 1 : 0;
     share.handshakes += result.handshakes;
     share.resumed += result.resumed;
@@ -90,6 +111,8 @@ std::string run_alive(Share& share, Mode mode) {
 std::string run_killed(Share& share, Mode mode) {
     const KilledRun run = mode == Mode::killed_closed ? run_killed_closed_swarm(share.next, rows)
                                                       : run_killed_swarm(share.next, rows);
+    tell_digest(share, "requests", run.jsonl);
+    tell_digest(share, "summary", run.rebuilt);
     share.segments += run.lives.size();
     for (const Life& life : run.lives) {
         share.full_disks += life.result.disk_failed ? 1 : 0;
@@ -104,6 +127,8 @@ std::string run_killed(Share& share, Mode mode) {
 
 std::string run_killed_users(Share& share) {
     const KilledUsers run = run_killed_users_swarm(share.next, rows);
+    tell_digests(share, run.whole);
+    tell_digests(share, run.died);
     share.segments += run.died.stood ? 1 : 0;
     share.handshakes += run.whole.handshakes;
     share.resumed += run.whole.resumed;
