@@ -1,4 +1,5 @@
-# Sourced, not run: the packages that driftless is built from, and how they are installed.
+# Sourced, not run: the packages that driftless is built from, how they are installed, and a build that
+# says how far it is.
 # What is installed already costs one look; nothing else is touched.
 
 build_packages=(g++ cmake ninja-build pkg-config liburing-dev libsimdjson-dev libcli11-dev
@@ -37,4 +38,26 @@ install_packages() {
     missing=("${missing[@]/#llhttp/$(llhttp_package)}")
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
         apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# build_with_progress FOLDER [TARGET..]: ninja, with steps done, seconds, and about how many are left: one
+# line that is rewritten on a terminal, else a line each 10 %. All else that ninja says is handed on.
+build_with_progress() {
+    local folder=$1 line end='\n' every=10 told=-1 percent left status=0
+    shift
+    ! [ -t 1 ] || { end='\033[K\r'; every=1; }
+    NINJA_STATUS='@%f %t %e ' ninja -C "$folder" "$@" | while IFS= read -r line; do
+        if [[ $line =~ ^@([1-9][0-9]*)\ ([0-9]+)\ ([0-9]+) ]]; then
+            percent=$((100 * BASH_REMATCH[1] / BASH_REMATCH[2] / every * every))
+            [ "$percent" -ne "$told" ] || continue
+            told=$percent
+            left=$((BASH_REMATCH[3] * (BASH_REMATCH[2] - BASH_REMATCH[1]) / BASH_REMATCH[1]))
+            printf "building: %d of %d steps, %d s, about %d s left$end" \
+                "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}" "${BASH_REMATCH[3]}" "$left"
+        elif [[ $line != ninja:* && $line != @* ]]; then
+            printf '%s\n' "$line"
+        fi
+    done || status=$?
+    ! [ -t 1 ] || printf '\033[K'
+    return $status
 }
