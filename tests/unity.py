@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Which sources can be compiled as one: prints the group of each.
-Usage: unity.py TOP SIZE SOURCE.. Prints NUMBER for each SOURCE, by ; in the order given.
+Usage: unity.py TOP LINES SOURCE.. Prints NUMBER for each SOURCE, by ; in the order given. A group has about
+so many lines, because lines are what a compiler works on.
 
 Names of namespaces without a name are a source's own. Compiled as one, sources share them, so two go
 into one group only where neither uses a name that the other one has to itself. It reads layout as
@@ -38,34 +39,34 @@ def own_names(text):
     return declared(lines)
 
 
-def group(sources, size, shared):
+def group(sources, most, shared):
     """First fit: each source joins the first group it can, or begins one."""
     groups = []
     numbers = []
     for source in sources:
         text = words(Path(source).read_text())
         values, functions = own_names(text)
-        own, called = values | functions, set(CALLED.findall(text))
+        own, called, lines = values | functions, set(CALLED.findall(text)), text.count("\n")
         fits = not values & shared
-        for number, (members, owned, calls) in enumerate(groups):
-            if fits and members < size and not owned & (own | called) and not calls & functions:
+        for number, (taken, owned, calls) in enumerate(groups):
+            if fits and taken + lines <= most and not owned & (own | called) and not calls & functions:
                 break
         else:
             number = len(groups)
-            groups.append((0 if fits else size, set(), set()))
-        members, owned, calls = groups[number]
-        groups[number] = (members + 1, owned | own, calls | called)
+            groups.append((0 if fits else most, set(), set()))
+        taken, owned, calls = groups[number]
+        groups[number] = (taken + lines, owned | own, calls | called)
         numbers.append(number)
     return numbers
 
 
 def main():
-    top, size, sources = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    top, most, sources = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     shared = set()
     for folder in ("proto", "engine", "cmd", "tests"):
         for header in (top / folder).rglob("*.hpp"):
             shared.update(*declared(words(header.read_text()).split("\n")))
-    print(";".join(str(number) for number in group(sources, size, shared)), end="")
+    print(";".join(str(number) for number in group(sources, most, shared)), end="")
 
 
 main()
