@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/history/shard_facts.hpp"
+#include "engine/host/calibration.hpp"
 #include "engine/stats/judge_merged.hpp"
 #include "engine/stats/warm_cache.hpp"
 

@@ -10,6 +10,11 @@ namespace driftless {
 
 namespace {
 
+/// A figure that was not measured leaves the bar.
+std::int64_t at_most(std::int64_t measured_ns, std::int64_t bar_ns) {
+    return measured_ns > 0 ? std::min(measured_ns, bar_ns) : bar_ns;
+}
+
 void write_spread(JsonWriter& json, std::string_view name, const Spread& spread) {
     json.key(name).begin_object();
     json.key("count").unsigned_integer(spread.count);
@@ -260,6 +265,19 @@ std::int64_t drift_floor_ns(const Calibration& calibration, std::int64_t chunks_
 
 std::int64_t receive_floor_ns(const Calibration& calibration, std::int64_t chunks_per_s) {
     return median_p99(calibration, chunks_per_s, &Rehearsal::receive_delay);
+}
+
+TaintLimits taint_limits(const Calibration& calibration, std::int64_t chunks_per_s,
+                         const CertifyWithin& within) {
+    TaintLimits limits = taint_limits(within);
+    const std::int64_t fire_ns = calibration.fire_large.p99_ns;
+    limits.drift_ns =
+        at_most(limit_ratio * drift_floor_ns(calibration, chunks_per_s), within.sent_ns);
+    limits.rank_ns = fire_ns;
+    limits.receive_delay_ns =
+        at_most(limit_ratio * receive_floor_ns(calibration, chunks_per_s), within.read_ns);
+    limits.wire_ns = at_most(limit_ratio * fire_ns, within.sent_ns);
+    return limits;
 }
 
 }  // namespace driftless

@@ -13,6 +13,7 @@
 
 #include "engine/host/engine_cpus.hpp"
 #include "engine/host/host.hpp"
+#include "engine/stats/taint.hpp"
 #include "proto/core/result.hpp"
 #include "proto/json/document.hpp"
 
@@ -112,5 +113,11 @@ std::int64_t drift_floor_ns(const Calibration& calibration, std::int64_t chunks_
 /// How long bytes of an answer wait for us at most (the record's `receive_delay_ns`), as the median
 /// p99 of those rehearsals; 0 where none has measured it.
 std::int64_t receive_floor_ns(const Calibration& calibration, std::int64_t chunks_per_s);
+
+/// A limit is this many times what calibration saw at p99.
+inline constexpr std::int64_t limit_ratio = 10;
+/// For a run that asks for about this many chunks a second.
+TaintLimits taint_limits(const Calibration& calibration, std::int64_t chunks_per_s,
+                         const CertifyWithin& within);
 
 }  // namespace driftless

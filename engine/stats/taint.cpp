@@ -38,6 +38,15 @@ void note_delays(Record& record, const RowLosses& losses) {
 
 }  // namespace
 
+TaintLimits taint_limits(const CertifyWithin& within) {
+    TaintLimits limits;
+    limits.drift_ns = within.sent_ns;
+    limits.drift_most_ns = within.sent_ns;
+    limits.receive_delay_ns = within.read_ns;
+    limits.wire_ns = within.sent_ns;
+    return limits;
+}
+
 void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limits,
                 std::uint32_t rank) {
     CHECK(record.tainted.empty());

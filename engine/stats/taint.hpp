@@ -25,6 +25,9 @@ struct TaintLimits {
     std::int64_t wire_ns = 0;           ///< from the fire to the wire
 };
 
+/// Without a calibration (engine/host/calibration.hpp): the bar alone.
+TaintLimits taint_limits(const CertifyWithin& within);
+
 /// The drift that is allowed to a row that has so many of its instant before it; 0: any.
 std::int64_t drift_limit_ns(const TaintLimits& limits, std::uint32_t rank);
 

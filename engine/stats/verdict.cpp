@@ -11,11 +11,6 @@ namespace driftless {
 
 namespace {
 
-/// A figure that was not measured leaves the bar.
-std::int64_t at_most(std::int64_t measured_ns, std::int64_t bar_ns) {
-    return measured_ns > 0 ? std::min(measured_ns, bar_ns) : bar_ns;
-}
-
 Verdict worst_of(const Blame& blame) {
     if (blame.host >= blame.client && blame.host >= blame.network) {
         return Verdict::host_noisy;
@@ -59,28 +54,6 @@ const char* name_of(Verdict verdict) {
             return "uncalibrated";
     }
     return "";
-}
-
-TaintLimits taint_limits(const Calibration& calibration, std::int64_t chunks_per_s,
-                         const CertifyWithin& within) {
-    TaintLimits limits = taint_limits(within);
-    const std::int64_t fire_ns = calibration.fire_large.p99_ns;
-    limits.drift_ns =
-        at_most(limit_ratio * drift_floor_ns(calibration, chunks_per_s), within.sent_ns);
-    limits.rank_ns = fire_ns;
-    limits.receive_delay_ns =
-        at_most(limit_ratio * receive_floor_ns(calibration, chunks_per_s), within.read_ns);
-    limits.wire_ns = at_most(limit_ratio * fire_ns, within.sent_ns);
-    return limits;
-}
-
-TaintLimits taint_limits(const CertifyWithin& within) {
-    TaintLimits limits;
-    limits.drift_ns = within.sent_ns;
-    limits.drift_most_ns = within.sent_ns;
-    limits.receive_delay_ns = within.read_ns;
-    limits.wire_ns = within.sent_ns;
-    return limits;
 }
 
 Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& client,

@@ -25,24 +25,15 @@
 #include <string>
 #include <vector>
 
-#include "engine/host/calibration.hpp"
 #include "engine/stats/client_totals.hpp"
 #include "engine/stats/summary.hpp"
 #include "engine/stats/taint.hpp"
 
 namespace driftless {
 
-/// A limit is this many times what calibration saw at p99.
-inline constexpr std::int64_t limit_ratio = 10;
 /// Shares of rows and of time.
 inline constexpr double exclusions_max = 0.01;
 inline constexpr double busy_max = 0.6;  ///< above, queues grow (timing-and-io.md, E.3)
-
-/// For a run that asks for about this many chunks a second.
-TaintLimits taint_limits(const Calibration& calibration, std::int64_t chunks_per_s,
-                         const CertifyWithin& within);
-/// Without a calibration: the bar alone.
-TaintLimits taint_limits(const CertifyWithin& within);
 
 enum class Verdict : std::uint8_t {
     certified,

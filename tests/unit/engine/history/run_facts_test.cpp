@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "engine/host/calibration.hpp"
+
 namespace driftless {
 namespace {
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/host/calibration.hpp"
+
 namespace driftless {
 namespace {
 
