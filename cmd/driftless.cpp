@@ -24,6 +24,7 @@
 #include "cmd/report/report.hpp"
 #include "cmd/screen/guard.hpp"
 #include "cmd/sweep/sweep.hpp"
+#include "cmd/synth/options.hpp"
 #include "cmd/synth/synth.hpp"
 
 namespace {

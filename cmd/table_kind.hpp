@@ -1,12 +1,14 @@
 /// The value of `--table`, for the commands that print a summary.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
-#include "cmd/screen/summary_table.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {
+
+enum class TableKind : std::uint8_t { compact, full };
 
 /// "short" or "full".
 inline Result<TableKind> parse_table_kind(std::string_view text) {

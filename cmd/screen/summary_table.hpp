@@ -6,13 +6,12 @@
 #include <cstdint>
 #include <string>
 
+#include "cmd/table_kind.hpp"
 #include "engine/stats/summary.hpp"
 
 namespace driftless {
 
 /// `--table`: this one, or the long one of full_table.hpp.
-enum class TableKind : std::uint8_t { compact, full };
-
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info,
                           TableKind kind = TableKind::compact);
 

@@ -5,7 +5,6 @@
 #include "cmd/options_flags.hpp"
 #include "cmd/replay/flags/option_values.hpp"
 #include "cmd/synth/kinds.hpp"
-#include "cmd/synth/synth.hpp"
 #include "cmd/trace_values.hpp"
 #include "cmd/values.hpp"
 #include "proto/trace/fields.hpp"

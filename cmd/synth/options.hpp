@@ -31,6 +31,9 @@ struct SynthCommandLine {
     SynthOptions options;
 };
 
+/// The words that may follow "synth", each with flags of its own: "random", "stress reuse".
+std::vector<std::string> synth_kinds();
+
 /// Parses everything after the command's name.
 SynthCommandLine parse_synth_options(const std::vector<std::string>& arguments);
 

@@ -24,7 +24,7 @@
 #include "cmd/replay/flags/shard_values.hpp"
 #include "cmd/replay/flags/user_values.hpp"
 #include "cmd/rules/rule_sets.hpp"
-#include "cmd/screen/summary_table.hpp"
+#include "cmd/table_kind.hpp"
 #include "engine/host/scheduling.hpp"
 #include "engine/input/trace_file.hpp"
 #include "engine/plan/abandonment.hpp"
