@@ -9,7 +9,7 @@ if(NOT date)
   string(TIMESTAMP date %Y-%m-%d UTC)
 endif()
 file(CONFIGURE OUTPUT ${OUT} @ONLY CONTENT [[// Written by cmd/build_facts.cmake.
-#include "cmd/build_facts.hpp"
+#include "cmd/base/program.hpp"
 
 namespace driftless {
 

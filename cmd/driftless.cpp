@@ -8,24 +8,24 @@
 #include <span>
 #include <string_view>
 
-#include "cmd/build_facts.hpp"
-#include "cmd/calibrate/calibrate.hpp"
-#include "cmd/compare/compare.hpp"
-#include "cmd/convert/convert.hpp"
-#include "cmd/doctor/doctor.hpp"
-#include "cmd/exit_codes.hpp"
-#include "cmd/find/find.hpp"
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/guard.hpp"
+#include "cmd/base/process.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/flags/synth.hpp"
 #include "cmd/help/help.hpp"
-#include "cmd/inspect/inspect.hpp"
-#include "cmd/merge/merge.hpp"
+#include "cmd/host/calibrate.hpp"
+#include "cmd/host/doctor.hpp"
 #include "cmd/mock/mock.hpp"
-#include "cmd/process.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/report/report.hpp"
-#include "cmd/screen/guard.hpp"
-#include "cmd/sweep/sweep.hpp"
-#include "cmd/synth/options.hpp"
-#include "cmd/synth/synth.hpp"
+#include "cmd/runs/compare.hpp"
+#include "cmd/runs/find.hpp"
+#include "cmd/runs/merge.hpp"
+#include "cmd/runs/sweep.hpp"
+#include "cmd/trace/convert.hpp"
+#include "cmd/trace/inspect.hpp"
+#include "cmd/trace/synth.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@ if(benchmark_FOUND)
   target_compile_options(micro_bench PRIVATE ${warnings})
   target_compile_definitions(micro_bench PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
                              SHARED_DATA="${PROJECT_SOURCE_DIR}/../shared")
-  target_link_libraries(micro_bench PRIVATE driftless_engine simdjson::simdjson benchmark::benchmark_main)
+  target_link_libraries(micro_bench PRIVATE driftless_cmd simdjson::simdjson benchmark::benchmark_main)
   # Macro benchmarks: the replay loop against the bundled mock, two quiet cores, a minute or two.
   file(GLOB macro_sources CONFIGURE_DEPENDS perf/macro/*_bench.cpp)
   list(APPEND macro_sources perf/macro/stage.cpp perf/macro/echo.cpp)

@@ -58,7 +58,7 @@ list(APPEND unit_sources ${PROJECT_SOURCE_DIR}/tests/comparison/made_runs.cpp)
 # Under the race detector only those of what two threads, or a thread and the kernel, share.
 if(MODE STREQUAL "thread")
   list(FILTER unit_sources INCLUDE REGEX
-       "tests/unit/(engine/(record|io|scraper)/.*|cmd/mock/server_test|cmd/replay/run/live_page_test|[a-z_]*)\\.cpp$")
+       "tests/unit/(engine/(record|io|watch)/.*|cmd/mock/server_test|cmd/replay/progress_line_test|[a-z_]*)\\.cpp$")
 endif()
 add_executable(unit_tests ${unit_sources})
 target_link_libraries(unit_tests PRIVATE driftless_cmd GTest::gtest_main OpenSSL::SSL LibArchive::LibArchive
@@ -67,14 +67,14 @@ target_link_libraries(unit_tests PRIVATE driftless_cmd GTest::gtest_main OpenSSL
 target_compile_options(unit_tests PRIVATE -O0 $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 # These go through megabytes, byte by byte; a precompiled header is for one optimisation only.
 set_source_files_properties(
-  tests/unit/engine/prompt/tokenizer/digest_test.cpp tests/unit/engine/prompt/tokenizer/golden.cpp
+  tests/unit/engine/prompt/digest_test.cpp tests/unit/engine/prompt/golden.cpp
   PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
 add_gtests(unit_tests 16)
 
 # comparison_truth: comparisons whose truth is known, as many as it is told; minutes.
 add_executable(comparison_truth tests/comparison/comparison_truth.cpp tests/comparison/made_runs.cpp)
 target_compile_options(comparison_truth PRIVATE ${warnings})
-target_link_libraries(comparison_truth PRIVATE driftless_engine Threads::Threads)
+target_link_libraries(comparison_truth PRIVATE driftless_cmd Threads::Threads)
 add_test(NAME comparison_truth_at_toy_size COMMAND comparison_truth 2 200 "1,000 rows")
 add_test(NAME comparison_truth_of_slow_rows_at_toy_size COMMAND comparison_truth 2 200 "over 200")
 
@@ -115,8 +115,8 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   target_precompile_headers(sim_tests PRIVATE <gtest/gtest.h> ${common} ${of_sim})
   target_precompile_headers(unit_tests PRIVATE <gtest/gtest.h> <filesystem> <fstream> <sstream> ${common}
                             ${PROJECT_SOURCE_DIR}/proto/json/document.hpp
-                            ${PROJECT_SOURCE_DIR}/proto/record/record.hpp
-                            ${PROJECT_SOURCE_DIR}/engine/schedule/schedule.hpp)
+                            ${PROJECT_SOURCE_DIR}/proto/run/record.hpp
+                            ${PROJECT_SOURCE_DIR}/engine/plan/schedule.hpp)
   # What g++ 12 wrongly says of std::string is hidden as a system header's, but not behind these.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(unit_tests PRIVATE -Wno-stringop-overflow)

@@ -94,4 +94,317 @@ std::vector<std::string> beginnings(const std::vector<Completed>& all) {
     return found;
 }
 
+namespace {
+
+constexpr const char* bash_head =
+    R"(# Completions of driftless for bash; made by `driftless completion bash`.
+
+)";
+
+constexpr const char* words_head = R"(# Words that can follow those of $1; fails if there are none.
+_driftless_words() {
+    case $1 in
+)";
+
+constexpr const char* flags_head = R"(# The flags of a command.
+_driftless_flags() {
+    case $1 in
+)";
+
+constexpr const char* values_head =
+    R"(# Possible values of a flag, with / behind them for a file; fails if the flag takes no value.
+_driftless_values() {
+    case $1 in
+)";
+
+constexpr const char* list_end = R"(    *) return 1 ;;
+    esac
+}
+
+)";
+
+constexpr const char* bash_tail = R"(_driftless() {
+    local cur=${COMP_WORDS[COMP_CWORD]} flag=${COMP_WORDS[COMP_CWORD - 1]} reply= typed= i
+    # bash splits --flag=value at the equals sign.
+    if [[ $cur == = ]]; then
+        cur=
+    elif [[ $flag == = ]]; then
+        flag=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+    COMPREPLY=()
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        _driftless_words "$typed" && [[ " $reply " == *" ${COMP_WORDS[i]} "* ]] || break
+        typed+=${typed:+ }${COMP_WORDS[i]}
+    done
+    if ((i == COMP_CWORD)) && [[ $cur != -* ]] && _driftless_words "$typed"; then
+        mapfile -t COMPREPLY < <(compgen -W "$reply" -- "$cur")
+        return
+    fi
+    # After -- come flags of replay.
+    for ((; i < COMP_CWORD; i++)); do
+        [[ ${COMP_WORDS[i]} == -- ]] && typed=replay
+    done
+    if _driftless_values "$typed $flag"; then
+        :
+    elif [[ $cur == -* ]]; then
+        _driftless_flags "$typed"
+    else
+        reply=/
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "${reply%/}" -- "$cur")
+    if [[ $reply == */ ]]; then
+        compopt -o filenames 2>/dev/null
+        mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$cur")
+    fi
+}
+complete -F _driftless driftless
+)";
+
+std::string case_of(const std::string& pattern, const std::string& reply) {
+    return "    " + shell_quoted(pattern) + ") reply=" + shell_quoted(reply) + " ;;\n";
+}
+
+std::string flag_lists(const std::vector<Completed>& all) {
+    std::string text = flags_head + case_of("", "-h --help -V --version");
+    for (const Completed& one : all) {
+        if (one.table != nullptr) {
+            text += case_of(one.words, with_blanks(names_of(one.table->flags)));
+        }
+    }
+    return text + list_end;
+}
+
+std::string value_lists(const std::vector<Completed>& all) {
+    std::string text = values_head;
+    for (const Completed& one : all) {
+        for (const Flag& flag : one.table != nullptr ? one.table->flags : std::vector<Flag>{}) {
+            for (const std::string& name : flag.names) {
+                const char* const file = flag.takes_file() ? "/" : "";
+                const std::string reply = with_blanks(flag.choices) + file;
+                text += flag.unit.empty() ? "" : case_of(one.words + " " + name, reply);
+            }
+        }
+    }
+    return text + list_end;
+}
+
+}  // namespace
+
+std::string bash_completion(const std::vector<Completed>& all) {
+    std::string text = std::string(bash_head) + words_head;
+    for (const std::string& begin : beginnings(all)) {
+        std::vector<std::string> words;
+        for (const Completed& next : words_behind(all, begin)) {
+            words.push_back(next.words);
+        }
+        text += case_of(begin, with_blanks(words));
+    }
+    return text + list_end + flag_lists(all) + value_lists(all) + bash_tail;
+}
+
+namespace {
+
+constexpr const char* fish_head =
+    R"(# Completions of driftless for fish; made by `driftless completion fish`.
+
+# Whether the command line begins with these words.
+function __driftless_at
+    set -l typed (commandline -opc)
+    set -e typed[1]
+    # After -- come flags of replay.
+    if contains -- -- $typed
+        test "$argv" = replay
+        return
+    end
+    for word in $argv
+        test "$typed[1]" = "$word"; or return 1
+        set -e typed[1]
+    end
+end
+
+# Whether it is exactly these words, with the next one being typed.
+function __driftless_next
+    set -l typed (commandline -opc)
+    set -e typed[1]
+    test "$typed" = "$argv"
+end
+
+complete -c driftless -n __driftless_next -s h -l help -d 'print the help and exit'
+complete -c driftless -n __driftless_next -s V -l version -d 'print the version and exit'
+)";
+
+std::string fish_quoted(std::string_view text) {
+    std::string out = "'";
+    for (const char letter : text) {
+        if (letter == '\'' || letter == '\\') {
+            out.push_back('\\');
+        }
+        out.push_back(letter);
+    }
+    return out + "'";
+}
+
+std::string beginning(const char* function, const std::string& words) {
+    return "complete -c driftless -n " +
+           fish_quoted(words.empty() ? function : std::string(function) + " " + words);
+}
+
+std::string completion_of(const Flag& flag, const std::string& words) {
+    std::string text = beginning("__driftless_at", words);
+    for (const std::string& name : flag.names) {
+        text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+    }
+    if (!flag.unit.empty()) {
+        text += flag.takes_file() ? " -r -F" : " -x";
+    }
+    if (!flag.choices.empty()) {
+        text += " -a " + fish_quoted(with_blanks(flag.choices));
+    }
+    return text + " -d " + fish_quoted(line_of_help(flag)) + "\n";
+}
+
+}  // namespace
+
+std::string fish_completion(const std::vector<Completed>& all) {
+    std::string text = fish_head;
+    for (const std::string& begin : beginnings(all)) {
+        for (const Completed& next : words_behind(all, begin)) {
+            text += beginning("__driftless_next", begin) + " -f -a " + next.words + " -d " +
+                    fish_quoted(next.summary) + "\n";
+        }
+    }
+    for (const Completed& one : all) {
+        for (const Flag& flag : one.table != nullptr ? one.table->flags : std::vector<Flag>{}) {
+            text += completion_of(flag, one.words);
+        }
+    }
+    return text;
+}
+
+namespace {
+
+constexpr const char* zsh_head = R"(#compdef driftless
+# Completions of driftless for zsh; made by `driftless completion zsh`.
+
+# Words that can follow those of $1; fails if there are none.
+_driftless_words() {
+  case $1 in
+)";
+
+constexpr const char* words_end = R"(  (*) return 1 ;;
+  esac
+}
+
+_driftless_flags() {
+  case $1 in
+)";
+
+constexpr const char* zsh_tail = R"(  (*) return 1 ;;
+  esac
+}
+
+_driftless() {
+  local typed=
+  local -a next
+  local -i at=1
+  while (( at + 1 < CURRENT )) && _driftless_words "$typed" &&
+      (( ${next[(I)${(b)words[at+1]}:*]} )); do
+    (( ++at ))
+    typed+=${typed:+ }$words[at]
+  done
+  if (( at + 1 == CURRENT )) && [[ $PREFIX != -* ]] && _driftless_words "$typed"; then
+    _describe -t commands command next
+    return
+  fi
+  # After -- come flags of replay.
+  local -i bar=${words[(I)--]}
+  if (( bar > at && bar < CURRENT )); then
+    at=bar
+    typed=replay
+  fi
+  words=("$words[1]" "${(@)words[at+1,-1]}")
+  (( CURRENT -= at - 1 ))
+  _driftless_flags "$typed"
+}
+
+# The completion system calls this if the file is in $fpath; otherwise it was sourced.
+if [[ $funcstack[1] == _driftless ]]; then
+  _driftless "$@"
+else
+  compdef _driftless driftless
+fi
+)";
+
+/// Text in which `special` letters mean something to _arguments or _describe.
+std::string escaped(std::string_view text, std::string_view special) {
+    std::string out;
+    for (const char letter : text) {
+        if (special.find(letter) != special.npos) {
+            out.push_back('\\');
+        }
+        out.push_back(letter);
+    }
+    return out;
+}
+
+/// What _arguments takes for a flag under one of its names.
+std::string specification(const Flag& flag, const std::string& name) {
+    std::string text;
+    if (flag.is_repeatable()) {
+        text = "*";
+    } else if (flag.names.size() > 1) {
+        text = "(" + with_blanks(flag.names) + ")";
+    }
+    text += name;
+    if (!flag.unit.empty()) {
+        text += name.starts_with("--") ? "=" : "+";
+    }
+    text += "[" + escaped(line_of_help(flag), "[]\\") + "]";
+    if (!flag.unit.empty()) {
+        text += ":" + escaped(flag.unit, ":\\") + ":";
+        const std::string words = "(" + with_blanks(flag.choices) + ")";
+        text += flag.choices.empty() ? flag.takes_file() ? "_files" : " "
+                : !flag.takes_file()
+                    ? words
+                    : "{_alternative \"words\\:word\\:" + words + "\" \"files\\:file\\:_files\"}";
+    }
+    return shell_quoted(text);
+}
+
+std::string arguments_of(const FlagTable& table) {
+    std::string text = "    _arguments";
+    for (const Flag& flag : table.flags) {
+        for (const std::string& name : flag.names) {
+            text += " \\\n      " + specification(flag, name);
+        }
+    }
+    for (const Flag& argument : table.arguments) {
+        text += " \\\n      " + shell_quoted("*:" + argument.names[0] + ":_files");
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string zsh_completion(const std::vector<Completed>& all) {
+    std::string text = zsh_head;
+    for (const std::string& begin : beginnings(all)) {
+        text += "  (" + shell_quoted(begin) + ")\n    next=(\n";
+        for (const Completed& next : words_behind(all, begin)) {
+            text += "      " + shell_quoted(next.words + ":" + escaped(next.summary, ":\\")) + "\n";
+        }
+        text += "    ) ;;\n";
+    }
+    text += words_end;
+    text +=
+        "  ('')\n    _arguments '(- *)'{-h,--help}'[print the help and exit]' "
+        "'(- *)'{-V,--version}'[print the version and exit]' ;;\n";
+    for (const Completed& one : all) {
+        if (one.table != nullptr) {
+            text += "  (" + shell_quoted(one.words) + ")\n" + arguments_of(*one.table) + " ;;\n";
+        }
+    }
+    return text + zsh_tail;
+}
+
 }  // namespace driftless

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/help/commands.hpp"
-#include "cmd/help/shipped_files.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/help/help.hpp"
 
 namespace driftless {
 

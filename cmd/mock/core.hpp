@@ -1,3 +1,176 @@
+/// The mock without sockets and clock: its connections, and what they share. Bytes in, bytes out,
+/// told the time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cmd/mock/answer.hpp"
+#include "cmd/mock/behaviour.hpp"
+#include "cmd/mock/core_options.hpp"
+#include "cmd/mock/pages.hpp"
+#include "cmd/mock/prompt_count.hpp"
+#include "cmd/mock/request_reader.hpp"
+#include "engine/base/time.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless::mock {
+
+/// KeepAlive: how long a connection is kept: for how many answers, and how long it may be idle.
+class KeepAlive {
+  public:
+    /// The limits are those of the options, which outlive this.
+    explicit KeepAlive(const CoreOptions& options) : options_(options) {}
+
+    /// A new connection.
+    void open(Instant now);
+    /// From here on the connection is idle, for as long as the limit allows.
+    void begin_idle(Instant now);
+    /// The peer has begun to ask something.
+    void end_idle() { idle_ends_ = never; }
+    /// The connection is closed then, unless it has been asked something.
+    Instant idle_ends() const { return idle_ends_; }
+
+    void count_answer() { ++answered_; }
+    /// Answers on this connection.
+    std::uint32_t answered() const { return answered_; }
+    /// Whether the next answer is the last one, if the peer does not end the connection.
+    bool is_last() const;
+    /// Writes the limits into a reply, where they are announced.
+    void announce(Reply& reply) const;
+
+  private:
+    const CoreOptions& options_;
+    std::uint32_t answered_ = 0;
+    Instant idle_ends_ = never;
+};
+
+// Outgoing: bytes of a connection on their way out.
+//
+// Those that are ready leave before what is produced; under Fault::slow the first bytes of an
+// answer leave one by one, a byte for each produce, and the rest as it comes. Knows nothing of
+// time.
+
+/// Bytes that Fault::slow sends one by one.
+inline constexpr std::uint32_t slow_bytes = 200;
+
+class Outgoing {
+  public:
+    /// Forgets everything: a new connection.
+    void clear();
+
+    /// What is appended here leaves at the next produce, before all else.
+    std::string& ready() { return ready_; }
+    /// An answer follows, whose first bytes leave one by one or do not.
+    void begin_answer(bool slow) { slow_left_ = slow ? slow_bytes : 0; }
+
+    bool is_waiting() const { return !ready_.empty() || !slow_.empty(); }
+
+    /// Around each produce: `begin` gives the place for what is produced, behind what was ready;
+    /// `finish` appends what may leave of it to `out`, the same string.
+    std::string& begin(std::string& out);
+    void finish(std::string& out);
+
+  private:
+    std::string ready_;
+    std::string slow_;  ///< produced, leaving byte by byte
+    std::uint32_t slow_left_ = 0;
+    bool is_slow_ = false;  ///< what is produced goes through `slow_`
+};
+
+// MockConnection: one connection of the mock: requests one after another, each with its answer.
+//
+// It keeps the order: what comes while an answer is made waits, an answer waits for its slot, and
+// the connection ends when it should. Reading is RequestReader's, the answer MockAnswer's, limits
+// KeepAlive's, bytes on their way Outgoing's. Made, pooled and owned by MockCore.
+
+/// Bytes that a connection may send ahead of its turn (pipelining) before it is dropped.
+inline constexpr std::size_t pipelined_bytes_max = 64 * 1024;
+
+class MockCore;
+
+class MockConnection {
+  public:
+    explicit MockConnection(MockCore& core);
+    MockConnection(const MockConnection&) = delete;
+    MockConnection& operator=(const MockConnection&) = delete;
+
+    /// Takes bytes of the peer. Those behind a complete request wait until it is answered.
+    void receive(std::string_view bytes, Instant now);
+
+    /// When `produce` will have something: in the past where it has now, `never` where it depends
+    /// on the peer or on other connections.
+    Instant next_deadline() const;
+
+    /// Appends all that is due at `now`, up to about `produce_bytes_max`.
+    void produce(Instant now, std::string& out);
+
+    enum class Action : std::uint8_t {
+        keep,   ///< nothing to do
+        close,  ///< once everything produced is sent: end the connection in good order
+        reset,  ///< once everything produced is sent: reset it
+    };
+    /// What the host has to do while `next_deadline` is never.
+    Action next_action() const { return action_; }
+
+    /// For the host: what it keeps beside this connection. The core never reads it.
+    void* host = nullptr;
+
+  private:
+    friend class MockCore;
+
+    enum class Phase : std::uint8_t {
+        reading,  ///< of a request
+        page,     ///< a whole response is ready
+        queued,   ///< waits for a slot
+        making,   ///< of an answer
+        stalled,  ///< Fault::stall: silent until the peer leaves
+        over,     ///< the action is all that is left
+    };
+
+    // For the core: a new peer, a peer that has left, a slot that is free.
+    void open(std::uint64_t number, Instant now);
+    void abandon(Instant now);
+    void start_making(Instant now);
+
+    void take(std::string_view bytes, Instant now);
+    void take_head();
+    void take_session();
+    void take_request(Instant now);
+    void answer_tokenize(Instant now);
+    void answer_template(Instant now);
+    void answer_completion(Instant now);
+    void open_answer(Instant now);
+    void refuse(const Refusal& refusal, Instant now, std::string_view extra_fields = {});
+    void follow(MockAnswer::State state, Instant now);
+    void end_answer(Instant now, Ending ending);
+    void end_exchange(Instant now);
+    void end_connection(Action action);
+    bool idle_for_too_long(Instant now) const;
+    bool last_on_connection() const;
+    Reply reply() const;
+
+    MockCore& core_;
+    std::uint64_t number_ = 0;
+    Phase phase_ = Phase::reading;
+    Action action_ = Action::keep;
+    bool has_slot_ = false;
+    bool bad_http_ = false;
+    std::string pipelined_;  ///< bytes behind the request that is being answered
+    RequestLog log_;         ///< of the request at hand
+    RequestReader request_;
+    MockAnswer answer_;
+    KeepAlive keep_alive_;
+    Outgoing outgoing_;
+};
+
 /// MockCore: the mock without sockets and clock. Bytes in, bytes out, told the time.
 ///
 /// The host (the server of server.hpp, or a simulator) keeps one MockConnection per connection:
@@ -17,31 +190,6 @@
 /// clock right before.
 ///
 /// Owned by one thread. Connections are pooled: references stay valid until `close`.
-#pragma once
-
-#include <cstdint>
-#include <deque>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
-
-#include "cmd/mock/batch.hpp"
-#include "cmd/mock/behaviour.hpp"
-#include "cmd/mock/connection.hpp"
-#include "cmd/mock/core_options.hpp"
-#include "cmd/mock/history.hpp"
-#include "cmd/mock/pages.hpp"
-#include "cmd/mock/prefix_cache.hpp"
-#include "cmd/mock/prompt_count.hpp"
-#include "cmd/mock/request_log.hpp"
-#include "cmd/mock/text_tokens.hpp"
-#include "engine/time/instant.hpp"
-#include "proto/json/document.hpp"
-
-namespace driftless::mock {
-
 class MockCore {
   public:
     explicit MockCore(const CoreOptions& options);

@@ -7,12 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "cmd/mock/asked.hpp"
 #include "cmd/mock/behaviour.hpp"
 #include "cmd/mock/pages.hpp"
 #include "cmd/mock/prompt_count.hpp"
-#include "cmd/mock/word_rules.hpp"
-#include "engine/time/instant.hpp"
+#include "engine/base/time.hpp"
 
 namespace driftless {
 class Tokenizer;

@@ -1,11 +1,9 @@
-#include "cmd/mock/options.hpp"
-
 #include <cstdio>
 
-#include "cmd/mock/option_values.hpp"
-#include "cmd/options_flags.hpp"
-#include "cmd/screen/guard.hpp"
-#include "cmd/values.hpp"
+#include "cmd/base/guard.hpp"
+#include "cmd/base/values.hpp"
+#include "cmd/flags/options_flags.hpp"
+#include "cmd/mock/mock.hpp"
 
 namespace driftless::mock {
 

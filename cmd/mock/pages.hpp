@@ -1,16 +1,87 @@
-/// Everything the mock answers at once: heads, errors, and the pages beside completions.
-///
-/// Each function appends a whole response (or only a head) to `out`. Values in, bytes out.
+/// What a request asks for, and what the mock answers at once.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "cmd/mock/asked.hpp"
+#include "cmd/mock/prompt_count.hpp"
+#include "engine/base/time.hpp"
+#include "proto/http/parsers.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless::mock {
+
+// What a request asks for, read from the frame of its body and checked as vLLM checks it.
+
+/// The values of a completion request that change its answer; all others are accepted and ignored.
+struct Asked {
+    bool stream = false;
+    bool include_usage = false;
+    bool continuous_usage = false;
+    std::uint32_t output_tokens = 16;  ///< vLLM's default for completions
+};
+
+/// Where an API's requests say what they ask for.
+struct AskedShape {
+    std::string_view text = {};  ///< the member that holds the prompt as text; empty: none does
+    std::string_view ids = {};   ///< the one that holds it as token ids
+    bool messages = false;       ///< the prompt is the text of `messages`
+    std::string_view nest = {};  ///< the member whose object holds the length; empty: the top
+    std::string_view length = {};
+    std::string_view length_too = {};  ///< its older name
+    bool has_options = false;          ///< `stream_options`; elsewhere usage comes unasked
+    enum class Streams : std::uint8_t { asked, unless_refused, always, never };
+    Streams streams = Streams::asked;  ///< by `stream`, which may be true where absent; by path
+};
+
+/// A refusal, as it goes into an error body.
+struct Refusal {
+    int status = 400;
+    const char* type = "BadRequestError";
+    std::string message;
+};
+
+/// The limits of the pretended model.
+struct ModelLimits {
+    std::string name = "mock-model";
+    std::uint32_t context_tokens = 1u << 20;  ///< --max-model-len: prompt and answer together
+    std::string owned_by = "driftless-mock";  ///< in /v1/models: "vllm", "sglang"
+    bool takes_ignore_eos = true;             ///< false: a 400, as OpenAI's own servers give
+    bool knows_new_length = true;  ///< false: `max_completion_tokens` is ignored, as AIBrix's mock
+};
+
+/// Reads a completion request. `count` holds what the BodyReader saw of the prompt; what it left in
+/// the frame is added here, and the prompt is finished. Nothing means that `asked` is filled.
+std::optional<Refusal> read_asked(JsonDocument& document, std::string_view frame,
+                                  const AskedShape& shape, const ModelLimits& model,
+                                  PromptCount& count, Asked& asked);
+
+/// Whose /tokenize is played: what it takes differs from server to server.
+enum class TokenizeForm : std::uint8_t {
+    vllm,       ///< `messages` or `prompt`
+    sglang,     ///< `prompt`, as it stands; at /v1/tokenize, too
+    llama_cpp,  ///< `content`, as it stands; /apply-template makes text of `messages`
+    tgi,        ///< `inputs`; the model's limits are at /info
+    none,       ///< no such page
+};
+
+/// The same for /tokenize, which asks for nothing else.
+std::optional<Refusal> read_tokenize(JsonDocument& document, std::string_view frame,
+                                     const ModelLimits& model, TokenizeForm form,
+                                     PromptCount& count);
+
+/// llama.cpp's /apply-template: the text of the messages, with one word for each token of the
+/// template. JSON text without its quotes.
+std::optional<Refusal> read_template(JsonDocument& document, std::string_view frame,
+                                     const ModelLimits& model, TemplateTokens around,
+                                     std::string& escaped);
+
+// Everything the mock answers at once: heads, errors, and the pages beside completions.
+//
+// Each function appends a whole response (or only a head) to `out`. Values in, bytes out.
 
 /// Whose names /metrics uses; neither: there is no such page.
 struct MetricNames {
@@ -72,5 +143,14 @@ void append_info(std::string& out, const Reply& reply, const ModelLimits& model)
 void append_templated(std::string& out, const Reply& reply, std::string_view escaped);
 void append_metrics(std::string& out, const Reply& reply, const ModelLimits& model,
                     const Metrics& metrics, MetricNames names);
+
+// What the mock answers beside completions and tokenizing: its pages, by path and method.
+
+class MockCore;
+
+/// Appends the response to a request for a page: the page, a 404 or a 405. Empties the cache if the
+/// page does.
+void answer_page(std::string& out, const Reply& reply, const RequestParser& head, MockCore& core,
+                 Instant now);
 
 }  // namespace driftless::mock

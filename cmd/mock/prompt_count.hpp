@@ -1,24 +1,60 @@
-/// PromptCount: how many tokens a prompt has and which prefix blocks it consists of, in one pass.
-///
-/// A token is a blank-separated word of a text (unless a WordRules says otherwise), an item of an
-/// array of token ids, or one token of the chat template. Bytes come as they stand in the JSON
-/// body, escapes untouched, cut anywhere; nothing is copied. With a tokenizer a text is held to its
-/// end instead, and has its tokens. Each full block of tokens yields one 64-bit value that depends
-/// on every token from the start of the prompt, so that equal values mean equal prefixes.
-///
-/// Owned by one connection and reused; it never looks at JSON beyond the end of its own value.
+/// How many tokens a prompt has and which prefix blocks it consists of: words that count as one
+/// token or not, one pass over the prompt, and the ids of a tokenizer where the mock has one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "engine/prompt/tokenizer.hpp"
 #include "proto/core/hash.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless::mock {
+
+/// WordRules: what a pretended tokenizer does with words besides counting each as one token.
+///
+/// Filled before serving, from the command line or a test; then only asked. Words are known by
+/// their numbers (prompt_count.hpp), so that asking costs no text.
+class WordRules {
+  public:
+    /// The word costs two tokens, wherever it stands.
+    void split(std::string_view word);
+    /// The word costs two tokens as the first of a prompt, without a blank in front.
+    void split_first(std::string_view word);
+    /// Every word does, wherever it stands.
+    void split_all() { all_ = true; }
+    /// Side by side, the two words are one token.
+    void join(std::string_view first, std::string_view second);
+
+    bool empty() const {
+        return !all_ && split_.empty() && split_first_.empty() && joined_.empty();
+    }
+    bool splits(std::uint64_t word) const;
+    bool splits_first(std::uint64_t word) const { return split_first_.contains(word); }
+    bool joins(std::uint64_t first, std::uint64_t second) const;
+
+  private:
+    bool all_ = false;
+    std::set<std::uint64_t> split_;
+    std::set<std::uint64_t> split_first_;
+    std::set<std::pair<std::uint64_t, std::uint64_t>> joined_;
+};
+
+// PromptCount: how many tokens a prompt has and which prefix blocks it consists of, in one pass.
+//
+// A token is a blank-separated word of a text (unless a WordRules says otherwise), an item of an
+// array of token ids, or one token of the chat template. Bytes come as they stand in the JSON
+// body, escapes untouched, cut anywhere; nothing is copied. With a tokenizer a text is held to its
+// end instead, and has its tokens. Each full block of tokens yields one 64-bit value that depends
+// on every token from the start of the prompt, so that equal values mean equal prefixes.
+//
+// Owned by one connection and reused; it never looks at JSON beyond the end of its own value.
 
 class TextTokens;
 
@@ -109,6 +145,26 @@ class PromptCount {
     bool recording_ = false;
     std::vector<std::uint64_t> blocks_;
     std::vector<std::uint32_t> recorded_;
+};
+
+/// TextTokens: the token ids of a prompt's text, for a mock that was given a tokenizer.
+///
+/// One for all connections of a core, on its thread. Encoding is slow beside all else that a mock
+/// does (about 0.1 ms for a thousand tokens), so that tokens of other streams wait for it.
+class TextTokens {
+  public:
+    /// `tokenizer` outlives this.
+    explicit TextTokens(Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+
+    /// The tokens of the inside of a JSON string, escapes untouched; valid until the next call.
+    /// Empty if it is not JSON: the body's parser reports that.
+    std::span<const TokenId> encode(std::string_view escaped);
+
+  private:
+    Tokenizer& tokenizer_;
+    JsonDocument document_;
+    std::string quoted_;
+    std::vector<TokenId> ids_;
 };
 
 }  // namespace driftless::mock

@@ -4,11 +4,144 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <utility>
 
-#include "cmd/mock/secure_wire.hpp"
 #include "engine/io/loop.hpp"
+#include "engine/io/tls.hpp"
+#include "proto/core/result.hpp"
 
 namespace driftless::mock {
+
+/// SecureWire: the server's side of TLS on one connection of the mock: received bytes to plain
+/// ones, answers to records. Owned by the connection; it has no socket.
+class SecureWire {
+  public:
+    explicit SecureWire(const TlsContext& context);
+
+    /// Received bytes; valid until `next_plain` gives nothing.
+    void receive(std::string_view records);
+    /// Plain bytes of the next record; empty: no more are here.
+    std::string_view next_plain();
+    /// The client has said that it is done, or cannot be understood.
+    bool over() const;
+
+    /// Turns an answer into records, in place; empty where the connection is over.
+    void seal(std::string& answer);
+    /// Bytes of TLS itself that want to be sent: a handshake, an alert.
+    std::string take_output() { return stream_.take_output(); }
+    bool has_output() const { return stream_.has_output(); }
+    void say_goodbye() { stream_.say_goodbye(); }
+
+  private:
+    TlsStream stream_;
+    std::string plain_;
+    std::string records_;
+};
+
+namespace {
+/// Between two writes: well below the second after which a line must be readable.
+constexpr auto pause = std::chrono::milliseconds(500);
+}  // namespace
+
+Result<std::unique_ptr<LogWriter>> LogWriter::open(const std::string& path) {
+    std::FILE* file = std::fopen(path.c_str(), "we");
+    if (file == nullptr) {
+        return error_from_errno(errno, "open the log");
+    }
+    return std::unique_ptr<LogWriter>(new LogWriter(file));
+}
+
+LogWriter::LogWriter(std::FILE* file) : file_(file), thread_(&LogWriter::run, this) {}
+
+LogWriter::~LogWriter() {
+    (void)finish();
+    (void)std::fclose(file_);
+}
+
+void LogWriter::push(RequestLog&& entry) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(entry));
+}
+
+int LogWriter::finish() {
+    if (thread_.joinable()) {
+        {
+            const std::lock_guard lock(mutex_);
+            stopping_ = true;
+        }
+        wake_.notify_one();
+        thread_.join();
+    }
+    return failed_errno_;
+}
+
+/// The writing thread: takes what has come, writes it, pauses; once more when told to stop.
+void LogWriter::run() {
+    std::vector<RequestLog> entries;
+    for (bool last = false; !last;) {
+        {
+            std::unique_lock lock(mutex_);
+            wake_.wait_for(lock, pause, [this] { return stopping_; });
+            last = stopping_;
+            entries.swap(waiting_);
+        }
+        write(entries);
+        entries.clear();
+    }
+}
+
+void LogWriter::write(const std::vector<RequestLog>& entries) {
+    constexpr std::size_t text_bytes = std::size_t{1} << 20;
+    text_.clear();
+    for (const RequestLog& entry : entries) {
+        append_log_line(text_, entry);
+        if (text_.size() >= text_bytes) {
+            (void)std::fwrite(text_.data(), 1, text_.size(), file_);
+            text_.clear();
+        }
+    }
+    (void)std::fwrite(text_.data(), 1, text_.size(), file_);
+    if ((std::fflush(file_) != 0 || std::ferror(file_) != 0) && failed_errno_ == 0) {
+        failed_errno_ = errno != 0 ? errno : EIO;
+    }
+}
+
+SecureWire::SecureWire(const TlsContext& context) : plain_(record_bytes_max, '\0') {
+    stream_.accept(context);
+}
+
+void SecureWire::receive(std::string_view records) {
+    if (stream_.state() == TlsStream::State::handshake) {
+        stream_.take(records);
+        stream_.step();
+    } else {
+        stream_.feed(records);
+    }
+}
+
+std::string_view SecureWire::next_plain() {
+    return stream_.read(plain_.data(), plain_.size());
+}
+
+bool SecureWire::over() const {
+    return stream_.state() == TlsStream::State::ended ||
+           stream_.state() == TlsStream::State::failed;
+}
+
+void SecureWire::seal(std::string& answer) {
+    records_.resize(answer.size() + seal_room(answer.size()));
+    std::size_t used = 0;
+    std::string_view rest = answer;
+    while (!rest.empty()) {  // ends: every record takes some
+        const std::string_view plain = rest.substr(0, record_bytes_max);
+        used += stream_.seal(plain, records_.data() + used, records_.size() - used);
+        rest.remove_prefix(plain.size());
+    }
+    answer.assign(records_, 0, used);
+}
 
 namespace {
 

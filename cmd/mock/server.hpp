@@ -1,26 +1,67 @@
-/// MockServer: the mock's core on real sockets, on one thread.
-///
-/// Accepts and receives are multishot; every connection has one timer, set to its core's next
-/// deadline, and one send in flight at most: what becomes due meanwhile waits for it, as it would
-/// in any server. Tokens that are due together leave in batches of a few sends, so that the stamp
-/// that the core takes before each batch stays close to each of its sends.
-///
-/// Owns the sockets of the driver that it is given; it needs one with real file descriptors.
+/// The mock's core on real sockets, and the file that its requests are logged to.
 #pragma once
 
+#include <condition_variable>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "cmd/mock/answer.hpp"
 #include "cmd/mock/core.hpp"
-#include "cmd/mock/log_writer.hpp"
+#include "engine/base/timers.hpp"
 #include "engine/io/driver.hpp"
-#include "engine/time/timers.hpp"
-#include "engine/tls/context.hpp"
+#include "engine/io/tls.hpp"
+#include "proto/core/result.hpp"
 
 namespace driftless::mock {
+
+/// LogWriter: writes finished request logs to a file, on a thread of its own.
+///
+/// The serving thread hands entries over under a lock that is held for a moment; formatting and
+/// writing happen elsewhere, at the latest half a second later. Every line in the file is whole.
+/// Owned by the serving thread; destroying it writes what is left.
+class LogWriter {
+  public:
+    /// Truncates the file. Errors: denied, not_found, io_failed.
+    static Result<std::unique_ptr<LogWriter>> open(const std::string& path);
+    ~LogWriter();
+    LogWriter(const LogWriter&) = delete;
+    LogWriter& operator=(const LogWriter&) = delete;
+
+    void push(RequestLog&& entry);
+
+    /// errno of the first write that failed, 0: none. Valid once `finish` has returned.
+    int finish();
+
+  private:
+    explicit LogWriter(std::FILE* file);
+    void run();
+    void write(const std::vector<RequestLog>& entries);
+
+    std::FILE* file_;
+    int failed_errno_ = 0;
+    std::string text_;  ///< scratch of the writing thread
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::vector<RequestLog> waiting_;
+    bool stopping_ = false;
+    std::thread thread_;  // last: it uses all of the above
+};
+
+// MockServer: the mock's core on real sockets, on one thread.
+//
+// Accepts and receives are multishot; every connection has one timer, set to its core's next
+// deadline, and one send in flight at most: what becomes due meanwhile waits for it, as it would
+// in any server. Tokens that are due together leave in batches of a few sends, so that the stamp
+// that the core takes before each batch stays close to each of its sends.
+//
+// Owns the sockets of the driver that it is given; it needs one with real file descriptors.
 
 /// Open connections; more are accepted and closed at once, and counted. 10,000 users need more of
 /// them: a turn that is released by an answer leaves beside the connection of that one.

@@ -1,18 +1,208 @@
 #include "cmd/replay/invocation.hpp"
 
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <climits>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <random>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "cmd/replay/resume/recall.hpp"
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/files.hpp"
+#include "cmd/base/guard.hpp"
+#include "cmd/base/process.hpp"
+#include "cmd/base/run_folder.hpp"
+#include "cmd/base/secrets.hpp"
+#include "cmd/flags/settings.hpp"
 #include "proto/core/hash.hpp"
+#include "proto/core/text.hpp"
+#include "proto/json/utf8.hpp"
 
 namespace driftless {
+
+namespace {
+
+constexpr std::string_view bearer = "Bearer ";
+// A shorter key may be a word of other flags, too.
+constexpr std::size_t repeated_bytes_min = 12;
+
+/// Where a value is `env:NAME`, with or without "Bearer" before it: NAME; else empty.
+std::string variable_of(std::string_view value) {
+    return std::string(
+        environment_name(value.substr(value.starts_with(bearer) ? bearer.size() : 0)));
+}
+
+/// The value with its variable in place; `why` says what is wrong with the variable.
+std::string taken(const std::string& value, std::string& why) {
+    const bool has_scheme = value.starts_with(bearer);
+    const std::string name = variable_of(value);
+    if (name.empty()) {
+        return value;
+    }
+    const char* variable = std::getenv(name.c_str());
+    if (variable == nullptr || *variable == '\0') {
+        why = "env:" + name + ": the environment variable is unset or empty; set it";
+        return value;
+    }
+    const Result<Header> checked = parse_header(std::string("X: ") + variable);
+    if (!checked) {
+        why = "env:" + name + ": the variable has a control byte; remove it";
+        return value;
+    }
+    return std::string(has_scheme ? bearer : "") + checked.value().value;
+}
+
+/// Overwrites every place of `secret` in an argument.
+void wipe(char* argument, const std::string& secret) {
+    for (char* at = std::strstr(argument, secret.c_str()); at != nullptr;
+         at = std::strstr(at, secret.c_str())) {
+        std::memset(at, '*', secret.size());
+        at += secret.size();
+    }
+}
+
+/// `OPENAI_API_KEY=sk-1` before a pasted command: nothing here uses it. False: there is none.
+bool wipe_assigned(int argc, char** argv) {
+    bool found = false;
+    for (int i = 1; i < argc; ++i) {
+        const std::size_t at = assigned_secret_at(argv[i]);
+        if (at > 0) {
+            std::memset(argv[i] + at, '*', std::strlen(argv[i] + at));
+            found = true;
+        }
+    }
+    return found;
+}
+
+std::vector<Header> all_credentials(const RequestFlags& request,
+                                    const std::vector<ReplayTarget>& targets,
+                                    const std::vector<Header>& headers,
+                                    const std::vector<Header>& from_environment) {
+    std::vector<Header> credentials;
+    const auto add = [&credentials](const std::string& name, std::string_view value) {
+        if (is_secret_name(name) && !value.empty()) {
+            credentials.push_back({name, std::string(value)});
+        }
+    };
+    for (const Header& header : headers) {
+        add(header.name, header.value);
+    }
+    credentials.insert(credentials.end(), from_environment.begin(), from_environment.end());
+    for (const ReplayTarget& target : targets) {
+        for (const Header& parameter : secret_parameters(target.api_path)) {
+            credentials.push_back(parameter);
+        }
+    }
+    for (const FieldTemplate& field : request.row_headers) {
+        for (const TemplatePiece& piece : field.pieces) {
+            add(field.name, piece.placeholder == Placeholder::none ? trim_blanks(piece.text) : "");
+        }
+    }
+    for (const SecretMember& member : secret_members(request.extra_body)) {
+        add(member.name, member.value);
+        add(member.name, std::string_view(member.raw).substr(1, member.raw.size() - 2));
+    }
+    return credentials;
+}
+
+}  // namespace
+
+OrExit<Credentials> take_credentials(const RequestFlags& request,
+                                     const std::vector<ReplayTarget>& targets) {
+    OrExit<Credentials> credentials = read_credentials(request, targets);
+    for (const Header& typed : request.headers) {
+        if (const std::string variable = variable_of(typed.value); !variable.empty()) {
+            wipe_variable(variable);
+        }
+    }
+    return credentials;
+}
+
+OrExit<Credentials> read_credentials(const RequestFlags& request,
+                                     const std::vector<ReplayTarget>& targets) {
+    std::string why;
+    std::vector<Header> headers;
+    std::vector<Header> from_environment;
+    for (const Header& typed : request.headers) {
+        headers.push_back({typed.name, taken(typed.value, why)});
+        if (!variable_of(typed.value).empty()) {
+            from_environment.push_back(headers.back());
+        }
+    }
+    if (!why.empty()) {
+        complain("driftless: %s", why.c_str());
+        return exit_usage;
+    }
+    std::vector<Header> all = all_credentials(request, targets, headers, from_environment);
+    return Credentials{std::move(headers), std::move(all)};
+}
+
+bool repeats_secret(const std::vector<std::string>& masked_command,
+                    const Credentials& credentials) {
+    const std::vector<std::string> secrets = secrets_of(credentials.all);
+    std::string flag = "the trace";
+    for (const std::string& argument : masked_command) {
+        if (argument.starts_with("--")) {
+            flag = argument.substr(0, argument.find('='));
+        }
+        for (const std::string& secret : secrets) {
+            if (secret.size() >= repeated_bytes_min && argument.find(secret) != argument.npos) {
+                complain(
+                    "driftless: %s contains a key of this run and would be recorded; remove the "
+                    "key, or give a header as NAME: env:VARIABLE, which is never recorded",
+                    flag.c_str());
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+std::string whole_url(const ReplayTarget& target) {
+    Url server = target.url;
+    server.path.clear();  // the path of the API begins with it
+    return to_text(server) + target.api_path;
+}
+
+std::string shown_url(const ReplayTarget& target) {
+    return mask_url(whole_url(target));
+}
+
+void hide_secrets(const Credentials& credentials, const TlsClientOptions& tls, int argc,
+                  char** argv) {
+    constexpr std::array<std::string_view, 8> carriers{"--api-key",  "--header",  "--extra-body",
+                                                       "--url",      "--against", "--endpoint",
+                                                       "--base-url", "--backend"};
+    const bool assigned = wipe_assigned(argc, argv);
+    if (!assigned && credentials.all.empty() && tls.key_file.empty()) {
+        return;
+    }
+    (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    for (int i = 1; i < argc; ++i) {
+        // Only flags that carry credentials: a short key may be part of other words.
+        const bool carries =
+            std::any_of(carriers.begin(), carriers.end(), [&](std::string_view flag) {
+                return std::string_view(argv[i]).starts_with(flag) || argv[i - 1] == flag;
+            });
+        for (const Header& credential : credentials.all) {
+            const std::string& value = credential.value;
+            const bool has_scheme = value.starts_with(bearer) && value.size() > bearer.size();
+            if (carries) {
+                wipe(argv[i], has_scheme ? value.substr(bearer.size()) : value);
+            }
+        }
+    }
+}
 
 namespace {
 
@@ -70,6 +260,74 @@ Invocation make_invocation(ReplayCommandLine line, Credentials credentials,
             std::move(command),
             kept_arguments(line.arguments, folder, salt),
             records_path};
+}
+
+namespace {
+
+bool there(const std::string& path) {
+    struct stat facts{};
+    return ::lstat(path.c_str(), &facts) == 0;
+}
+
+/// Where a run will write only after minutes of preparation, it is tried before.
+int try_places(const ResultFlags& results, bool dry_run, Place place) {
+    const bool makes_folder = place == Place::free && !(results.out.empty() && dry_run);
+    const std::string folder = results.out.empty() ? default_folder("trace") : results.out;
+    const Result<void> made = makes_folder ? try_place(folder) : Result<void>{};
+    if (!made) {
+        return fail_folder(folder, made.error());
+    }
+    const bool makes_records = !results.records_path.empty() && !dry_run;
+    const Result<void> records = makes_records ? try_place(results.records_path) : Result<void>{};
+    return records ? exit_done : fail_host(results.records_path.c_str(), records.error());
+}
+
+}  // namespace
+
+std::string default_folder(const std::string& trace_name) {
+    const time_t now = ::time(nullptr);
+    tm parts{};
+    (void)::gmtime_r(&now, &parts);
+    char text[32];
+    (void)::strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &parts);
+    std::string name = printable(trace_name);  // a file's name may hold anything
+    std::replace(name.begin(), name.end(), '\\', '_');
+    return "runs/" + std::string(text) + "-" + name;
+}
+
+std::string folder_of(const ReplayOptions& options, const std::string& trace_name) {
+    if (!options.results.out.empty()) {
+        return options.results.out;
+    }
+    const ShardPlace& place = options.shard.place;
+    return default_folder(trace_name) +
+           (place.is_part() ? "-shard-" + std::to_string(place.index) : "");
+}
+
+int check_paths(const ResultFlags& results, bool dry_run) {
+    const Result<Place> found =
+        results.out.empty() ? Result<Place>(Place::free) : place_at(results.out);
+    if (!found) {
+        return fail_host(("--out " + results.out).c_str(), found.error());
+    }
+    const Place place = found.value();
+    if (place == Place::taken) {
+        complain("driftless: --out %s: already exists; name a new folder or remove it",
+                 results.out.c_str());
+        return exit_usage;
+    }
+    if (place == Place::leftover) {
+        const Result<FolderLock> lock = FolderLock::take(results.out);
+        if (!lock && lock.error().code == ErrorCode::exists) {
+            return refuse_folder(results.out);
+        }
+    }
+    if (!results.records_path.empty() && there(results.records_path)) {
+        complain("driftless: --output-path %s: already exists; name a new file or remove it",
+                 results.records_path.c_str());
+        return exit_usage;
+    }
+    return try_places(results, dry_run, place);
 }
 
 }  // namespace driftless

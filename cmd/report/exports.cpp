@@ -1,61 +1,358 @@
 #include "cmd/report/exports.hpp"
 
-#include <cstdio>
-#include <utility>
+#include <fmt/format.h>
 
-#include "cmd/exit_codes.hpp"
-#include "cmd/folders.hpp"
-#include "cmd/report/csv_folder.hpp"
-#include "cmd/report/junit.hpp"
-#include "cmd/report/markdown.hpp"
-#include "cmd/report/page.hpp"
-#include "cmd/report/perfetto.hpp"
-#include "cmd/report/workbook.hpp"
-#include "cmd/screen/guard.hpp"
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/files.hpp"
+#include "cmd/base/guard.hpp"
+#include "cmd/reading/hit_loss.hpp"
+#include "cmd/report/figures.hpp"
+#include "cmd/report/rebuilt_run.hpp"
+#include "cmd/report/text_formats.hpp"
+#include "cmd/report/words.hpp"
+#include "engine/plan/files.hpp"
+#include "proto/core/check.hpp"
+#include "proto/core/result.hpp"
+#include "proto/figures/verdict.hpp"
+#include "proto/json/utf8.hpp"
 
 namespace driftless {
 
 namespace {
 
-int write_page(const std::string& path, const ReportedRun& run) {
-    if (const int code = refuse_existing_file("--html", path); code != exit_done) {
-        return code;
+constexpr std::size_t write_bytes = std::size_t{256} << 10;
+
+/// One CSV file. It remembers its first error and writes nothing more then.
+class CsvFile {
+  public:
+    explicit CsvFile(std::string path) : path_(std::move(path)) {}
+
+    /// Makes the file, with its first line.
+    void begin(std::span<const std::string_view> columns) {
+        Result<OutputSink> sink = OutputSink::create(path_);
+        if (!sink) {
+            code_ = fail_new_file("--csv", path_, sink.error());
+            return;
+        }
+        sink_.emplace(std::move(sink).value());
+        for (const std::string_view column : columns) {
+            field(column);
+        }
+        end_line();
     }
+    void add(const TableRow& row) {
+        for (const TableCell& cell : row) {
+            field(cell.text);
+        }
+        end_line();
+    }
+    /// The exit code; what failed has been printed.
+    int finish() {
+        flush();
+        if (code_ == exit_done) {
+            keep(sink_->finish());
+        }
+        return code_;
+    }
+
+  private:
+    void field(std::string_view text) {
+        if (!at_begin_) {
+            text_ += ',';
+        }
+        append_csv_field(text_, text);
+        at_begin_ = false;
+    }
+    void end_line() {
+        text_ += csv_line_end;
+        at_begin_ = true;
+        if (text_.size() >= write_bytes) {
+            flush();
+        }
+    }
+    void flush() {
+        if (code_ == exit_done) {
+            keep(sink_->write(text_));
+        }
+        text_.clear();
+    }
+    void keep(const Result<void>& done) {
+        code_ = done ? code_ : fail_new_file("--csv", path_, done.error());
+    }
+
+    std::string path_;
+    std::optional<OutputSink> sink_;
+    std::string text_;
+    bool at_begin_ = true;
+    int code_ = exit_done;
+};
+
+int write_jsonl(const std::string& from, RunTable table, const std::string& to) {
     std::string why;
-    const Result<std::string> page = page_of(run, why);
-    if (!page) {
+    Result<JsonlRows> rows = JsonlRows::open(from, figures_of(table), why);
+    if (!rows) {
         complain("driftless report: %s", why.c_str());
         return exit_input;
     }
-    return write_new_file("--html", path, page.value());
+    std::vector<std::string_view> columns;
+    for (const Figure& figure : rows.value().columns()) {
+        columns.push_back(figure.name);
+    }
+    CsvFile file(to);
+    file.begin(columns);
+    while (const TableRow* row = rows.value().next()) {
+        file.add(*row);
+    }
+    if (!rows.value().why().empty()) {
+        complain("driftless report: %s", rows.value().why().c_str());
+        return exit_input;
+    }
+    return file.finish();
+}
+
+int write_rows(const std::vector<TableRow>& rows, std::span<const std::string_view> columns,
+               const std::string& to) {
+    CsvFile file(to);
+    file.begin(columns);
+    for (const TableRow& row : rows) {
+        file.add(row);
+    }
+    return file.finish();
 }
 
 }  // namespace
 
-int write_exports(const ReportExports& exports, const ReportedRun& run, const std::string& by_csv) {
-    int code = exit_done;
-    if (!exports.markdown.empty()) {
-        code = write_new_file("--markdown", exports.markdown, markdown_summary(run));
+int write_csv_folder(const ReportedRun& run, const std::string& folder) {
+    if (!make_folder(folder) && errno != EEXIST) {
+        return fail_new_file("--csv", folder, error_from_errno(errno, "make the folder"));
     }
-    if (code == exit_done && !exports.junit.empty()) {
-        code = write_new_file("--junit", exports.junit, junit_report(run));
-    }
-    if (code == exit_done && !exports.csv.empty()) {
-        code = write_csv_folder(run, exports.csv);
-        if (code == exit_done && !by_csv.empty()) {
-            code = write_new_file("--csv", exports.csv + "/by.csv", by_csv);
+    const std::string requests = folder + "/requests.csv";
+    const std::string periods = folder + "/periods.csv";
+    const std::string summary = folder + "/summary.csv";
+    const std::string definitions = folder + "/definitions.csv";
+    for (const std::string* path : {&requests, &periods, &summary, &definitions}) {
+        if (const int code = refuse_existing_file("--csv", *path); code != exit_done) {
+            return code;
         }
     }
-    if (code == exit_done && !exports.perfetto.empty()) {
-        code = write_perfetto(run, exports.perfetto);
+    int code = write_jsonl(run.records_path(), RunTable::requests, requests);
+    code = code == exit_done ? write_jsonl(run.periods_path(), RunTable::periods, periods) : code;
+    code =
+        code == exit_done ? write_rows(summary_rows(run.summary), summary_columns, summary) : code;
+    return code == exit_done ? write_rows(definition_rows(), definition_columns, definitions)
+                             : code;
+}
+
+namespace {
+
+/// A figure of the summary, and what a person calls it.
+struct Shown {
+    std::string_view label;
+    std::string_view figure;
+};
+
+constexpr std::array load{
+    Shown{"Sent", "fired"},
+    Shown{"Duration", "duration"},
+    Shown{"Requests sent", "sent_rate"},
+    Shown{"Requests ok", "request_throughput"},
+    Shown{"Requests ok within --goodput", "request_goodput"},
+    Shown{"Output tokens", "output_throughput"},
+    Shown{"Input and output tokens", "total_token_throughput"},
+    Shown{"Most open at once", "max_concurrent_requests"},
+};
+constexpr std::array latencies{Shown{"TTFT", "ttft"}, Shown{"TPOT", "tpot"}, Shown{"E2E", "e2el"}};
+constexpr std::array<std::string_view, 6> statistics{"mean", "p50", "p90", "p95", "p99", "max"};
+constexpr std::array cache{
+    Shown{"Expected", "cache.expected_cached_tokens"},
+    Shown{"Expected of rows that report", "cache.expected_cached_tokens_reported"},
+    Shown{"Hit", "cache.cached_tokens"},
+    Shown{"Rows that report", "cache.rows_reported"},
+    Shown{"Of these, with a forecast", "cache.rows_compared"},
+    Shown{"Their hits", "cache.cached_tokens_compared"},
+    Shown{"Rows as expected", "cache.rows_equal"},
+    Shown{"Expected in the server's own blocks", "cache.server_expected_cached_tokens"},
+    Shown{"Rows as expected in those", "cache.server_rows_equal"},
+};
+constexpr std::array drift{Shown{"p50", "drift_ns.p50"}, Shown{"p99", "drift_ns.p99"},
+                           Shown{"Worst", "drift_ns.max"}};
+
+std::string escaped(std::string_view text) {
+    std::string out;
+    append_markdown_text(out, text);
+    return out;
+}
+
+/// The summary by the names of its figures.
+class Page {
+  public:
+    explicit Page(const std::string& summary) : figures_(figures_of(RunTable::summary)) {
+        const Result<JsonValue> root = document_.parse(summary);
+        CHECK(root);  // our own text
+        root_ = root.value();
     }
-    if (code == exit_done && !exports.xlsx.empty()) {
-        code = write_workbook(run, exports.xlsx);
+
+    /// Integers whole, all else with two digits behind the point; "-" where nothing was measured.
+    std::string value(std::string_view name) const {
+        const JsonValue found = value_of(root_, figure(name));
+        if (const auto whole = found.as_i64()) {
+            return std::to_string(*whole);
+        }
+        const auto number = found.as_double();
+        return number ? fmt::format("{:.2f}", *number) : "-";
     }
-    if (code == exit_done && !exports.html.empty()) {
-        code = write_page(exports.html, run);
+    const Figure& figure(std::string_view name) const {
+        const Figure* wanted = nullptr;
+        for (const Figure& one : figures_) {
+            wanted = one.name == name ? &one : wanted;
+        }
+        CHECK(wanted != nullptr);
+        return *wanted;
     }
-    return code;
+    template <std::size_t count>
+    void add(std::string_view title, const std::array<Shown, count>& shown) {
+        text += fmt::format("\n### {}\n\n| | value | unit |\n|---|---:|---|\n", title);
+        for (const auto& [label, name] : shown) {
+            text +=
+                fmt::format("| {} | {} | {} |\n", escaped(label), value(name), figure(name).unit);
+        }
+    }
+
+    std::string text;
+
+  private:
+    std::vector<Figure> figures_;
+    JsonDocument document_;
+    JsonValue root_;
+};
+
+void add_outcome(Page& page, const ReportedRun& run) {
+    const SummaryInfo& info = run.info;
+    const SummaryFigures& f = run.figures;
+    const auto row = [&page](std::string_view label, const std::string& text) {
+        page.text += fmt::format("| {} | {} |\n", label, escaped(text));
+    };
+    page.text += fmt::format("## driftless: {}\n\n| | |\n|---|---|\n", escaped(info.verdict));
+    row("Verdict", info.verdict);
+    for (const std::string& reason : info.verdict_reasons) {
+        row("", reason);
+    }
+    for (const std::string& warning : f.warnings) {
+        row("Warning", warning);
+    }
+    row("Requests", fmt::format("{} ok of {}, {} failed", f.completed, f.rows, f.failed));
+    if (f.short_output + f.long_output > 0) {
+        row("Lengths", fmt::format("{} shorter than asked, {} longer than asked", f.short_output,
+                                   f.long_output));
+    }
+    if (f.abandoned.requests > 0) {
+        row("Abandoned", abandoned_text(f.abandoned));
+    }
+    if (f.censored > 0) {
+        row("Cut off", rows_text(f.censored));
+    }
+    if (f.failed > 0) {
+        row("Failed", failed_kinds(f.outcomes));
+    }
+    if (info.unfinished) {
+        row("Unfinished", fmt::format("{} without a record", rows_text(info.unfinished->rows)));
+    }
+    row("Trace", info.trace);
+    row("Model", info.model_id);
+}
+
+void add_latencies(Page& page) {
+    page.text += "\n### Latency\n\n| ms |";
+    for (const std::string_view statistic : statistics) {
+        page.text += fmt::format(" {} |", statistic);
+    }
+    page.text += "\n|---|---:|---:|---:|---:|---:|---:|\n";
+    for (const auto& [label, metric] : latencies) {
+        page.text += fmt::format("| {} |", label);
+        for (const std::string_view statistic : statistics) {
+            page.text +=
+                fmt::format(" {} |", page.value(fmt::format("{}_{}_ms", statistic, metric)));
+        }
+        page.text += '\n';
+    }
+}
+
+/// As the certificate has it; nothing where a record cannot be read.
+void add_lost_hits(Page& page, const ReportedRun& run) {
+    HitLoss loss;
+    if (each_record(run, [&loss](const Record& record) { loss.add(record); }).empty()) {
+        page.text += "\nHits lost: " + escaped(hit_loss_text(loss.tokens())) + "\n";
+    }
+}
+
+void add_thresholds(Page& page, const std::vector<ThresholdFinding>& findings) {
+    if (findings.empty()) {
+        return;
+    }
+    page.text += "\n### Thresholds\n\n| | fails if | measured |\n|---|---|---:|\n";
+    for (const ThresholdFinding& one : findings) {
+        page.text += fmt::format("| {} | {} | {} |\n", one.fails ? "**fail**" : "pass",
+                                 escaped(one.condition), value_text(one));
+    }
+}
+
+}  // namespace
+
+std::string markdown_summary(const ReportedRun& run) {
+    Page page(run.summary);
+    add_outcome(page, run);
+    page.add("Load", load);
+    add_latencies(page);
+    page.add("Cache", cache);
+    add_lost_hits(page, run);
+    page.add("Drift", drift);
+    add_thresholds(page, run.info.thresholds);
+    return page.text;
+}
+
+namespace {
+
+TestCase verdict_case(const SummaryInfo& info) {
+    TestCase one{"verdict", "the run is trustworthy", CaseEnd::failed, info.verdict, ""};
+    for (const std::string& reason : info.verdict_reasons) {
+        one.details += (one.details.empty() ? "" : "; ") + reason;
+    }
+    if (info.unfinished) {
+        one.message =
+            fmt::format("{}, and {} rows have no record", info.verdict, info.unfinished->rows);
+    } else if (info.verdict == name_of(Verdict::certified) ||
+               info.verdict == name_of(Verdict::certified_with_exclusions)) {
+        one.end = CaseEnd::passed;
+    } else if (info.verdict == name_of(Verdict::uncalibrated)) {
+        one.end = CaseEnd::skipped;
+    }
+    return one;
+}
+
+std::vector<TestCase> cases_of(const SummaryInfo& info) {
+    std::vector<TestCase> cases{verdict_case(info)};
+    for (const ThresholdFinding& one : info.thresholds) {
+        const std::string found = value_text(one);
+        cases.push_back({"fail-if", one.condition, one.fails ? CaseEnd::failed : CaseEnd::passed,
+                         found, found});
+    }
+    return cases;
+}
+
+}  // namespace
+
+std::string junit_report(const ReportedRun& run) {
+    return junit_text(run.info.trace, cases_of(run.info), run.figures.duration_ns, run.info.date);
 }
 
 }  // namespace driftless

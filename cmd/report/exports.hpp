@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cmd/report/reported_run.hpp"
+#include "cmd/report/rebuilt_run.hpp"
 
 namespace driftless {
 
@@ -25,5 +25,26 @@ struct ReportExports {
 /// Writes what was asked for, and never overwrites a file. `by_csv` is the text of by.csv, or
 /// empty. Returns the exit code; errors are printed.
 int write_exports(const ReportExports& exports, const ReportedRun& run, const std::string& by_csv);
+
+// `--csv DIR`: a run as four tables: requests.csv, periods.csv, summary.csv, definitions.csv.
+
+/// Makes the folder if it does not exist; never overwrites a file. Returns the exit code; errors
+/// are printed.
+int write_csv_folder(const ReportedRun& run, const std::string& folder);
+
+// `--markdown FILE`: a run on one page of Markdown, for the summary of a CI job: verdict and
+// outcome, then load, latencies, cache and drift, and each threshold with pass or fail.
+
+std::string markdown_summary(const ReportedRun& run);
+
+// `--junit FILE`: a run as a test report that CI systems read: a case for the verdict, and one for
+// each threshold of `--fail-if`.
+//
+// The elements are those that Ant's JUnit task writes and CI systems have agreed on: `testsuites`,
+// `testsuite`, `testcase`, `failure`, `skipped` (github.com/testmoapp/junitxml lists them).
+
+/// The XML. The verdict fails if the run is not trustworthy or rows have no record; it is skipped
+/// if there is no calibration to judge by.
+std::string junit_report(const ReportedRun& run);
 
 }  // namespace driftless

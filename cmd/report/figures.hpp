@@ -1,8 +1,5 @@
-/// Figures: the columns of a run's tables and the figures of its summary, with unit and definition,
-/// as the shipped schemas list them. Every export takes its columns from here.
-///
-/// Arrays of numbers (`chunk_ns`, the list of tainted rows) are no figures: the run's own files
-/// have them. Other arrays and objects without fixed keys are one figure each, as JSON text.
+/// Figures of a run, as every export has them: what the shipped schemas list, with unit and
+/// definition; the cells of its files, and their lines one by one.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +8,17 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/history/run_lines.hpp"
+#include "proto/core/result.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {
+
+// Figures: the columns of a run's tables and the figures of its summary, with unit and definition,
+// as the shipped schemas list them. Every export takes its columns from here.
+//
+// Arrays of numbers (`chunk_ns`, the list of tainted rows) are no figures: the run's own files
+// have them. Other arrays and objects without fixed keys are one figure each, as JSON text.
 
 enum class RunTable : std::uint8_t {
     requests,  ///< requests.jsonl, a row each
@@ -62,5 +67,36 @@ std::vector<TableRow> definition_rows();
 /// The column names of both.
 inline constexpr std::string_view summary_columns[] = {"figure", "value", "unit"};
 inline constexpr std::string_view definition_columns[] = {"table", "name", "unit", "definition"};
+
+// JsonlRows: the lines of a run's file as rows of cells, one by one: a file of any size is never
+// held as a whole. Owns the file; the torn last line of a killed run is left out.
+
+/// The cells of a line that is parsed already: one for each column.
+void read_cells(const JsonValue& line, const std::vector<Figure>& columns, TableRow& out);
+
+class JsonlRows {
+  public:
+    /// Errors: as of RunLines; `why` says it.
+    static Result<JsonlRows> open(const std::string& path, std::vector<Figure> columns,
+                                  std::string& why);
+
+    const std::vector<Figure>& columns() const { return columns_; }
+    /// The next row, a cell for each column, valid until the next call; null at the end, and if the
+    /// file cannot be read further: `why` says so then.
+    const TableRow* next();
+    /// Empty: nothing is wrong.
+    const std::string& why() const { return why_; }
+
+  private:
+    JsonlRows(std::string path, RunLines lines, std::vector<Figure> columns)
+        : path_(std::move(path)), lines_(std::move(lines)), columns_(std::move(columns)) {}
+
+    std::string path_;
+    RunLines lines_;
+    std::vector<Figure> columns_;
+    JsonDocument document_;
+    TableRow row_;
+    std::string why_;
+};
 
 }  // namespace driftless

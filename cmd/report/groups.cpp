@@ -1,15 +1,19 @@
-#include "cmd/report/groups.hpp"
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <optional>
 #include <utility>
 
-#include "cmd/report/record_pass.hpp"
-#include "engine/views/view_text.hpp"
+#include "cmd/reading/view.hpp"
+#include "cmd/report/lines.hpp"
+#include "cmd/report/readings.hpp"
+#include "cmd/report/rebuilt_run.hpp"
+#include "cmd/report/text_formats.hpp"
 #include "proto/core/check.hpp"
-#include "proto/core/letter_case.hpp"
-#include "proto/export/csv.hpp"
-#include "proto/json/printable.hpp"
+#include "proto/core/text.hpp"
+#include "proto/json/utf8.hpp"
 
 namespace driftless {
 
@@ -339,6 +343,156 @@ std::string group_csv(const std::vector<GroupTable>& tables) {
         }
     }
     return text;
+}
+
+namespace {
+
+struct TreeFigureName {
+    const char* key;
+    const char* title;
+    int decimals;
+    Distribution TreeTotals::* figure;
+};
+constexpr std::array tree_figure_names{
+    TreeFigureName{"duration_s", "duration, s", 2, &TreeTotals::duration_s},
+    TreeFigureName{"turns", "turns", 0, &TreeTotals::turns},
+    TreeFigureName{"answer_s", "in answers, s", 2, &TreeTotals::answer_s},
+    TreeFigureName{"gap_s", "in gaps, s", 2, &TreeTotals::gap_s},
+    TreeFigureName{"computed_tokens", "prompt tokens computed", 0, &TreeTotals::computed},
+    TreeFigureName{"cached_tokens", "prompt tokens cached", 0, &TreeTotals::cached},
+    TreeFigureName{"output_tokens", "output tokens", 0, &TreeTotals::output},
+};
+
+}  // namespace
+
+std::string read_trees(const ReportedRun& run, TreeTotals& out) {
+    TreeFigures trees;
+    std::string why = each_record(run, [&trees](const Record& record) { trees.add(record); });
+    out = trees.totals(run.figures.duration_ns);
+    if (run.info.server && run.info.server->joules && out.finished > 0) {
+        out.joules_per_tree = *run.info.server->joules / static_cast<double>(out.finished);
+    }
+    return why;
+}
+
+std::string tree_screen(const TreeTotals& totals) {
+    Lines lines;
+    lines.blank();
+    if (totals.trees == 0) {
+        lines.add("Trees", "none: no request belongs to a session");
+        return lines.take();
+    }
+    lines.add("Trees", fmt::format("{} of {} finished, {} failed, {} cut off; {} requests alone",
+                                   totals.finished, totals.trees, totals.failed, totals.unfinished,
+                                   totals.rows_alone));
+    if (totals.jobs_per_hour) {
+        lines.add("Jobs",
+                  fmt::format("{:.1f} per hour{}", *totals.jobs_per_hour,
+                              totals.jobs_per_hour_per_user
+                                  ? fmt::format(", {:.2f} per hour and user, of {}",
+                                                *totals.jobs_per_hour_per_user, totals.users)
+                                  : ""));
+    }
+    if (totals.joules_per_tree) {
+        lines.add("Energy", fmt::format("{:.2f} J per finished tree", *totals.joules_per_tree));
+    }
+    ViewTable table({"finished trees", "mean", "p50", "p90", "p99", "max"});
+    for (const TreeFigureName& name : tree_figure_names) {
+        const Distribution& of = totals.*name.figure;
+        std::vector<std::string> row{name.title};
+        for (const double value :
+             {of.mean, of.median(), of.at[p90_index], of.at[p99_index], of.max}) {
+            row.push_back(of.count == 0 ? "-" : fixed(value, name.decimals));
+        }
+        table.add(std::move(row));
+    }
+    return lines.take() + table.text();
+}
+
+void write_trees(JsonWriter& json, const TreeTotals& totals) {
+    json.begin_object();
+    json.key("trees").unsigned_integer(totals.trees);
+    json.key("finished").unsigned_integer(totals.finished);
+    json.key("failed").unsigned_integer(totals.failed);
+    json.key("unfinished").unsigned_integer(totals.unfinished);
+    json.key("requests_alone").unsigned_integer(totals.rows_alone);
+    json.key("users").unsigned_integer(totals.users);
+    const auto optional = [&json](const char* key, const std::optional<double>& value) {
+        json.key(key);
+        value ? json.number(*value) : json.null();
+    };
+    optional("jobs_per_hour", totals.jobs_per_hour);
+    optional("jobs_per_hour_per_user", totals.jobs_per_hour_per_user);
+    optional("joules_per_tree", totals.joules_per_tree);
+    for (const TreeFigureName& name : tree_figure_names) {
+        const Distribution& of = totals.*name.figure;
+        json.key(name.key).begin_object();
+        for (const auto& [key, value] :
+             {std::pair{"mean", of.mean}, std::pair{"p50", of.median()},
+              std::pair{"p90", of.at[p90_index]}, std::pair{"p99", of.at[p99_index]},
+              std::pair{"max", of.max},
+              std::pair{"sum", of.mean * static_cast<double>(of.count)}}) {
+            json.key(key);
+            of.count == 0 ? json.null() : json.number(value);
+        }
+        json.end_object();
+    }
+    json.end_object();
+}
+
+namespace {
+
+/// A record of a version that kept no stamps of events, though tokens came.
+bool lacks_events(const Record& record) {
+    return record.first_token_ns && !record.first_event_ns;
+}
+
+}  // namespace
+
+std::string read_viewed_run(const ReportedRun& run, ViewedRun& out) {
+    const SummaryFigures& figures = run.figures;
+    out.duration_ns = figures.duration_ns;
+    const GoodputLimits limits = common_limits(figures.goodput_rules);
+    out.limits = {limits.ttft_ns, limits.tpot_ns, limits.e2e_ns};
+    const RunSegment& first = run.facts.segments.front();
+    out.zero_utc_ns = first.clock.zero_utc_ns;
+    out.run_id = first.run_id;
+    out.date = run.info.date;
+    out.backend = run.info.backend;
+    out.model = run.info.model_id;
+    out.tokenizer = run.info.tokenizer_id;
+    out.max_concurrency = run.info.max_concurrency;
+    double prompts = 0;  // of which the hits are foretold
+    double hits = 0;
+    const std::string why = each_record(run, [&](const Record& record) {
+        if (record.phase != Phase::profile) {
+            return;
+        }
+        if (record.fired_ns && record.expected_cached_tokens) {
+            prompts += static_cast<double>(
+                record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
+            hits += static_cast<double>(*record.expected_cached_tokens);
+        }
+        std::optional<ViewedRequest> request = viewed_request(record);
+        if (!request) {
+            ++out.unsent;
+            return;
+        }
+        out.has_chunks = out.has_chunks && (record.has_chunks || !record.first_token_ns);
+        out.has_events = out.has_events && !lacks_events(record);
+        if (!record.has_chunks && record.first_token_ns && record.last_token_ns) {
+            // Of `--chunks none` the first and the last one are known.
+            request->chunks = {{*record.first_token_ns, -1, 'u'}};
+            if (*record.last_token_ns > *record.first_token_ns) {
+                request->chunks.push_back({*record.last_token_ns, -1, 'u'});
+            }
+        }
+        out.requests.push_back(std::move(*request));
+    });
+    out.hit_rate_ceiling = prompts > 0 ? std::optional(hits / prompts) : std::nullopt;
+    std::stable_sort(out.requests.begin(), out.requests.end(),
+                     [](const ViewedRequest& a, const ViewedRequest& b) { return a.row < b.row; });
+    return why;
 }
 
 }  // namespace driftless

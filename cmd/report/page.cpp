@@ -1,24 +1,135 @@
+/// The page of a run: its readings, and all that its scripts draw from.
+
 #include "cmd/report/page.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cmd/report/jsonl_rows.hpp"
-#include "cmd/report/page_column.hpp"
-#include "cmd/report/page_readings.hpp"
-#include "cmd/report/page_shell.hpp"
-#include "cmd/report/prefix_forecast.hpp"
-#include "cmd/report/record_pass.hpp"
-#include "cmd/report/server_table.hpp"
-#include "cmd/version.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/reading/hit_loss.hpp"
+#include "cmd/reading/why.hpp"
+#include "cmd/report/figures.hpp"
+#include "cmd/report/page_data.hpp"
+#include "cmd/report/readings.hpp"
+#include "cmd/report/rebuilt_run.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/document.hpp"
+#include "proto/json/write.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless {
+
+// What the page of a run says beside its tables and charts, by the readings of `report`: why its
+// slow rows were slow, its steady part, and the size of the servers' caches. Reads the run's
+// files, prints nothing.
+
+/// Gets every record while the page reads them for its tables.
+class PageReadings {
+  public:
+    /// Before the first record. Returns why a file cannot be read, or the empty text.
+    std::string begin(const ReportedRun& run);
+    /// The record may lack its chunks.
+    void add(const Record& record);
+    /// After the last record. Returns as `begin` does.
+    std::string end(const ReportedRun& run);
+    /// Writes the keys `why`, `why_rows`, `steady_state`, `hits_lost` and `cache_size` of the
+    /// object that is open. `why_rows` has a table with the column `row` for the slowest rows, then
+    /// one for those of each statement; rows count on a page that has every `stride`-th record.
+    void write(JsonWriter& json, std::uint64_t stride) const;
+
+  private:
+    WhyRecords slow_;
+    WhyFinding why_;
+    SteadyRun steady_;
+    HitLoss loss_;
+    ServerCacheSize cache_size_;
+};
+
+namespace {
+
+/// Of all places those that the page has, as its rows.
+void write_places(JsonWriter& json, const std::vector<std::uint32_t>& places,
+                  std::uint64_t stride) {
+    Figure figure;
+    figure.name = "row";
+    figure.holds_numbers = true;
+    std::vector<PageColumn> columns{PageColumn(figure)};
+    for (const std::uint32_t place : places) {
+        if (place % stride == 0) {
+            columns.front().add_integer(static_cast<std::int64_t>(place / stride));
+        }
+    }
+    const std::uint64_t rows = columns.front().rows();
+    json.begin_object().key("rows").unsigned_integer(rows).key("of").unsigned_integer(rows);
+    json.key("columns");
+    write_page_columns(json, columns);
+    json.end_object();
+}
+
+/// The text of the certificate, and by cause tokens and the rows that it cost most.
+void write_loss(JsonWriter& json, const HitLossTokens& loss, std::uint64_t stride) {
+    json.begin_object().key("text").string(hit_loss_text(loss)).key("causes").begin_array();
+    for (const HitLossCause& cause : hit_loss_causes) {
+        std::vector<std::uint32_t> places;
+        for (std::uint32_t place = 0; place < loss.rows_lost.size(); ++place) {
+            if (loss.rows_lost[place] == &cause) {
+                places.push_back(place);
+            }
+        }
+        json.begin_object().key("words").string(cause.words);
+        json.key("tokens").unsigned_integer(loss.*cause.tokens);
+        json.key("rows").unsigned_integer(places.size()).key("places");
+        write_places(json, places, stride);
+        json.end_object();
+    }
+    json.end_array().end_object();
+}
+
+}  // namespace
+
+std::string PageReadings::begin(const ReportedRun& run) {
+    std::string why;
+    const Result<ServerCacheSize> size = read_server_cache_size(run.folder + "/server.jsonl", why);
+    if (!size) {
+        return why;
+    }
+    cache_size_ = size.value();
+    return set_servers(run, slow_);
+}
+
+void PageReadings::add(const Record& record) {
+    slow_.add(record);
+    steady_.add(record);
+    loss_.add(record);
+}
+
+std::string PageReadings::end(const ReportedRun& run) {
+    why_ = slow_.finding();
+    return each_record_at(run, steady_.find(),
+                          [this](const Record& record) { steady_.add_again(record); });
+}
+
+void PageReadings::write(JsonWriter& json, std::uint64_t stride) const {
+    json.key("why");
+    write_why(json, why_, {});
+    json.key("why_rows").begin_array();
+    write_places(json, why_.slow_rows, stride);
+    for (const WhyStatement& statement : why_.statements) {
+        write_places(json, statement.rows, stride);
+    }
+    json.end_array().key("steady_state");
+    write_steady(json, steady_.reading());
+    json.key("hits_lost");
+    write_loss(json, loss_.tokens(), stride);
+    json.key("cache_size");
+    write_server_cache_size(json, cache_size_);
+}
 
 namespace {
 

@@ -7,19 +7,17 @@
 #include <optional>
 #include <utility>
 
-#include "cmd/exit_codes.hpp"
-#include "cmd/rules/rule_sets.hpp"
-#include "cmd/run_folder.hpp"
-#include "cmd/scrape/mapping_file.hpp"
-#include "cmd/scrape/read_totals.hpp"
-#include "cmd/screen/guard.hpp"
-#include "cmd/threshold_values.hpp"
-#include "engine/history/finished_trees.hpp"
-#include "engine/record/fired_marks.hpp"
-#include "engine/rules/judge_rules.hpp"
-#include "engine/stats/judge_merged.hpp"
-#include "engine/stats/warnings.hpp"
-#include "proto/core/counted.hpp"
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/guard.hpp"
+#include "cmd/base/run_folder.hpp"
+#include "cmd/base/server_metrics.hpp"
+#include "cmd/flags/rule_sets.hpp"
+#include "cmd/flags/threshold_values.hpp"
+#include "engine/history/fired_marks.hpp"
+#include "engine/history/run_lines.hpp"
+#include "proto/core/text.hpp"
+#include "proto/figures/rules.hpp"
+#include "proto/figures/verdict.hpp"
 
 namespace driftless {
 

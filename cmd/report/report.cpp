@@ -5,20 +5,178 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/exit_codes.hpp"
-#include "cmd/goodput_values.hpp"
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/files.hpp"
+#include "cmd/base/guard.hpp"
+#include "cmd/base/run_folder.hpp"
+#include "cmd/flags/threshold_values.hpp"
 #include "cmd/report/exports.hpp"
-#include "cmd/report/options.hpp"
+#include "cmd/report/page.hpp"
+#include "cmd/report/perfetto.hpp"
 #include "cmd/report/readings.hpp"
 #include "cmd/report/rebuilt_run.hpp"
-#include "cmd/run_folder.hpp"
-#include "cmd/screen/guard.hpp"
-#include "cmd/screen/summary_table.hpp"
-#include "engine/stats/thresholds.hpp"
-#include "proto/core/counted.hpp"
-#include "proto/json/printable.hpp"
+#include "cmd/report/summary_table.hpp"
+#include "cmd/report/workbook.hpp"
+#include "proto/core/text.hpp"
+#include "proto/figures/thresholds.hpp"
+#include "proto/json/utf8.hpp"
 
 namespace driftless {
+
+namespace {
+
+/// Its members are set by `write`.
+template <typename Write>
+std::string member(const char* name, Write write) {
+    std::string text = std::string(",\"") + name + "\":";
+    JsonWriter json(text);
+    write(json);
+    return text;
+}
+
+std::string take_view(const View& view, const ReportedRun& run, bool json, ReadingTexts& out) {
+    ViewedRun viewed;
+    if (std::string why = read_viewed_run(run, viewed); !why.empty()) {
+        return why;
+    }
+    const ViewResult result = view.make(viewed);
+    out.own_screen = true;
+    std::string notes = std::string("as ") + view.tool + " defines it, from driftless's records\n";
+    for (const std::string& note : result.notes) {
+        notes += "note: " + note + "\n";
+    }
+    if (json) {
+        out.screen = result.json;
+        out.notes = notes;
+    } else {
+        out.screen = result.screen + "\n" + notes;
+    }
+    return "";
+}
+
+std::string take_groups(const ReportReadings& readings, const ReportedRun& run, ReadingTexts& out) {
+    std::vector<GroupTable> tables;
+    std::string why = group_tables(run, readings.by, readings.slos, tables);
+    out.screen += group_screen(tables);
+    out.members += member("by", [&](JsonWriter& writer) { write_groups(writer, tables); });
+    out.by_csv = group_csv(tables);
+    return why;
+}
+
+}  // namespace
+
+std::string take_readings(const ReportReadings& readings, const ReportedRun& run, bool json,
+                          ReadingTexts& out) {
+    if (readings.view != nullptr) {
+        return take_view(*readings.view, run, json, out);
+    }
+    std::string why;
+    if (readings.any_groups()) {
+        why = take_groups(readings, run, out);
+    }
+    if (why.empty() && readings.steady) {
+        SteadyReading reading;
+        why = read_steady(run, reading);
+        out.screen += steady_screen(reading);
+        out.members +=
+            member("steady_state", [&](JsonWriter& writer) { write_steady(writer, reading); });
+    }
+    if (why.empty() && readings.why) {
+        WhyFinding finding;
+        why = read_why(run, *readings.why, finding);
+        out.screen += printable_lines(why_screen(finding, *readings.why));
+        out.members +=
+            member("why", [&](JsonWriter& writer) { write_why(writer, finding, *readings.why); });
+    }
+    if (why.empty() && readings.trees) {
+        TreeTotals totals;
+        why = read_trees(run, totals);
+        out.screen += tree_screen(totals);
+        out.members += member("trees", [&](JsonWriter& writer) { write_trees(writer, totals); });
+    }
+    if (why.empty() && readings.certificate) {
+        WorkCertificate certificate;
+        why = read_certificate(run, certificate);
+        out.screen += printable_lines(certificate_screen(run, certificate));
+        out.members += member("certificate", [&](JsonWriter& writer) {
+            write_certificate(writer, run, certificate);
+        });
+    }
+    if (why.empty() && !readings.against.empty()) {
+        FidelityReading reading;
+        why = read_fidelity(run, readings.against, reading);
+        out.screen += fidelity_screen(readings.against, reading);
+        out.members +=
+            member("fidelity", [&](JsonWriter& writer) { write_fidelity(writer, reading); });
+    }
+    return why;
+}
+
+std::string with_members(const std::string& summary, const std::string& members) {
+    const std::size_t end = summary.rfind('}');
+    return end == summary.npos || members.empty()
+               ? summary
+               : summary.substr(0, end) + members + summary.substr(end);
+}
+
+std::string view_names() {
+    std::string names;
+    for (const View& view : all_views()) {
+        names += (names.empty() ? "" : ", ") + std::string(view.name);
+    }
+    return names;
+}
+
+Result<const View*> parse_view(std::string_view text) {
+    if (const View* view = find_view(text); view != nullptr) {
+        return view;
+    }
+    static const std::string remedy = "is not one of " + view_names();
+    return Error{ErrorCode::invalid, 0, remedy.c_str()};
+}
+
+namespace {
+
+int write_page(const std::string& path, const ReportedRun& run) {
+    if (const int code = refuse_existing_file("--html", path); code != exit_done) {
+        return code;
+    }
+    std::string why;
+    const Result<std::string> page = page_of(run, why);
+    if (!page) {
+        complain("driftless report: %s", why.c_str());
+        return exit_input;
+    }
+    return write_new_file("--html", path, page.value());
+}
+
+}  // namespace
+
+int write_exports(const ReportExports& exports, const ReportedRun& run, const std::string& by_csv) {
+    int code = exit_done;
+    if (!exports.markdown.empty()) {
+        code = write_new_file("--markdown", exports.markdown, markdown_summary(run));
+    }
+    if (code == exit_done && !exports.junit.empty()) {
+        code = write_new_file("--junit", exports.junit, junit_report(run));
+    }
+    if (code == exit_done && !exports.csv.empty()) {
+        code = write_csv_folder(run, exports.csv);
+        if (code == exit_done && !by_csv.empty()) {
+            code = write_new_file("--csv", exports.csv + "/by.csv", by_csv);
+        }
+    }
+    if (code == exit_done && !exports.perfetto.empty()) {
+        code = write_perfetto(run, exports.perfetto);
+    }
+    if (code == exit_done && !exports.xlsx.empty()) {
+        code = write_workbook(run, exports.xlsx);
+    }
+    if (code == exit_done && !exports.html.empty()) {
+        code = write_page(exports.html, run);
+    }
+    return code;
+}
 
 namespace {
 

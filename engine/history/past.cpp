@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/history/record_feed.hpp"
-#include "engine/schedule/due.hpp"
-#include "proto/record/client_sample.hpp"
-#include "proto/record/record.hpp"
+#include "engine/history/run_lines.hpp"
+#include "engine/plan/due.hpp"
+#include "proto/run/client_sample.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless {
 
@@ -182,6 +182,35 @@ Result<PastFiles> read_past(const std::string& folder, const std::string& record
         part.bytes = bytes.value();
     }
     return files;
+}
+
+std::optional<std::uint64_t> fired_in_all(const RunFacts& facts, const Past& past,
+                                          const FiredMarks* marks) {
+    if (facts.ended) {
+        return facts.rows_fired;
+    }
+    if (marks == nullptr) {
+        return std::nullopt;
+    }
+    const auto last = static_cast<std::uint32_t>(facts.segments.size() - 1);
+    const std::uint64_t in_last = facts.has_users ? marks->requests() : marks->count();
+    return past.left_before(last) + in_last;
+}
+
+// How many requests users would have sent is not known.
+Unrecorded unrecorded_rows(const RunFacts& facts, const Past& past,
+                           std::optional<std::uint64_t> fired) {
+    if (!facts.has_users && past.records() >= facts.rows) {
+        return {};
+    }
+    Unrecorded unrecorded{past.left_open(), fired.has_value()};
+    if (fired) {
+        unrecorded.rows = std::max(unrecorded.rows, *fired - std::min(past.left(), *fired));
+    }
+    if (!facts.has_users) {
+        unrecorded.rows = std::min(unrecorded.rows, facts.rows - past.records());
+    }
+    return unrecorded;
 }
 
 }  // namespace driftless

@@ -1,27 +1,30 @@
-/// Past: what a run has written so far, read back from its files: every record, every row that
-/// left, every second of the client. It owns its sums and writes nothing.
-///
-/// A killed process leaves whole lines and at most one torn one at the end of each file, which is
-/// counted and left alone. Anything else that cannot be read is an error with file, line and key.
+/// What a run has written so far, read back from its files, and how many requests it lacks.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "engine/history/fired_marks.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/history/run_lines.hpp"
-#include "engine/schedule/due.hpp"
-#include "engine/schedule/earlier_rows.hpp"
-#include "engine/stats/client_totals.hpp"
-#include "engine/stats/summary.hpp"
+#include "engine/plan/due.hpp"
 #include "proto/core/result.hpp"
+#include "proto/figures/client_totals.hpp"
+#include "proto/figures/summary.hpp"
 #include "proto/json/document.hpp"
-#include "proto/record/outcome.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless {
+
+// Past: what a run has written so far, read back from its files: every record, every row that
+// left, every second of the client. It owns its sums and writes nothing.
+//
+// A killed process leaves whole lines and at most one torn one at the end of each file, which is
+// counted and left alone. Anything else that cannot be read is an error with file, line and key.
 
 /// A row that left, as fired.jsonl tells of it.
 struct Left {
@@ -101,5 +104,23 @@ struct PastFiles {
 /// is not empty. Where it fails, `why` says file, line and what is wrong.
 Result<PastFiles> read_past(const std::string& folder, const std::string& records_path, Past& past,
                             std::string& why);
+
+/// Unrecorded: how many requests of a run left and have no record, by whoever knows of them. Pure.
+///
+/// The files of a run that was killed lack what was not written yet, in fired.jsonl as well. How
+/// many requests it had sent is in its books (run.json) where it ended, else in its marks.
+struct Unrecorded {
+    std::uint64_t rows = 0;  ///< their requests; where there are no users, each has one
+    bool all_known = true;   ///< false: more may have left, and nobody knows how many
+};
+
+/// Requests that left in all segments, by the books of a run, or by the marks of its last segment
+/// where it did not close them (null: they are gone); nothing where nobody knows.
+std::optional<std::uint64_t> fired_in_all(const RunFacts& facts, const Past& past,
+                                          const FiredMarks* marks);
+
+/// `fired`: what `fired_in_all` has found.
+Unrecorded unrecorded_rows(const RunFacts& facts, const Past& past,
+                           std::optional<std::uint64_t> fired);
 
 }  // namespace driftless

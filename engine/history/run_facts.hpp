@@ -1,7 +1,4 @@
-/// RunFacts: what `run.json` says of a run to those who come later: `report`, `replay --resume` and
-/// `replay --from`. Plain values, read from its text; who writes them is cmd/replay/run_file.
-///
-/// Keys that it does not name are ignored. Nothing in them is secret.
+/// What run.json says of a run, and of shards.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +8,22 @@
 #include <utility>
 #include <vector>
 
-#include "engine/prompt/overhead.hpp"
-#include "engine/rules/rule_facts.hpp"
-#include "engine/stats/summary.hpp"
-#include "engine/stats/taint.hpp"
-#include "engine/stats/verdict.hpp"
 #include "proto/core/result.hpp"
+#include "proto/figures/merged_run.hpp"
+#include "proto/figures/rules.hpp"
+#include "proto/figures/summary.hpp"
+#include "proto/figures/taint.hpp"
+#include "proto/figures/verdict.hpp"
 #include "proto/json/document.hpp"
+#include "proto/json/write.hpp"
+#include "proto/run/overhead.hpp"
 
 namespace driftless {
+
+// RunFacts: what `run.json` says of a run to those who come later: `report`, `replay --resume` and
+// `replay --from`. Plain values, read from its text; who writes them is cmd/replay/run_file.
+//
+// Keys that it does not name are ignored. Nothing in them is secret.
 
 /// Readings of both clocks at time 0.
 struct ClockAnchors {
@@ -137,5 +141,17 @@ Judgement judge_run(const CalibrationFacts& calibration, const SummaryFigures& f
 
 /// "20261121-034512", as `date` of the summary has it.
 std::string date_text(std::int64_t utc_ns);
+
+// What run.json says of shards: of the one that a run is (`shard`, `meeting`), and of those that a
+// merged run was made of (`merged`). Read and written here; pure.
+
+/// Nothing where `shard` is null or absent. Errors: bad_json, missing, out_of_range; `doing` is the
+/// key.
+Result<std::optional<ShardFacts>> read_shard(JsonValue shard, JsonValue meeting);
+
+/// The key `merged` with its object.
+void write_merged(JsonWriter& json, const MergedRun& run);
+/// Reads it back. Nothing where it is null or absent. Errors: as above.
+Result<std::optional<MergedRun>> read_merged(JsonValue merged);
 
 }  // namespace driftless

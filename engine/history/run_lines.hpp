@@ -1,18 +1,21 @@
-/// RunLines: the whole lines of a file that a run wrote, one by one. A killed process leaves at
-/// most one torn line at the end: it is counted and not given. Reads forward only; a file that is
-/// not there has no lines.
+/// The whole lines of a file that a run wrote, and its records, parsed by several threads.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "engine/input/lines.hpp"
-#include "engine/input/source.hpp"
+#include "engine/plan/files.hpp"
 #include "proto/core/result.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless {
+
+// RunLines: the whole lines of a file that a run wrote, one by one. A killed process leaves at
+// most one torn line at the end: it is counted and not given. Reads forward only; a file that is
+// not there has no lines.
 
 /// Whole lines of a file, and what follows the last of them.
 struct LineBytes {
@@ -51,5 +54,44 @@ class RunLines {
 
 /// `path:17: what is wrong` with a line that was read.
 std::string describe_line(const std::string& path, std::uint64_t line, const Error& error);
+
+/// RecordFeed: the records of a file, in its order, parsed by several threads: each takes whole
+/// batches of lines, and so does the caller while he waits for one. Reading goes forward only; a
+/// torn last line is counted and not given, as by RunLines, and a file that is not there has none.
+///
+/// It owns its threads, and ends them with itself; at most `batches_max` batches are in memory,
+/// each of one longest line more than `batch_bytes`. Used by one thread.
+class RecordFeed {
+  public:
+    /// Threads beside the caller: one for each further CPU that the process may use, 3 at most.
+    /// Errors: those of RunLines; `why` says them.
+    static Result<RecordFeed> open(const std::string& path, std::string& why);
+
+    RecordFeed(RecordFeed&&) noexcept;
+    ~RecordFeed();
+
+    /// The next record, valid until the next call; null at the end, and where the file cannot be
+    /// read on: `error` and `why` say so then.
+    const Record* next();
+
+    /// The line of that record, without its newline; valid as long.
+    std::string_view line() const;
+    /// 1-based number of the line that `next` gave last, or failed at.
+    std::uint64_t number() const;
+    const std::optional<Error>& error() const;
+    const std::string& why() const;
+    /// Once `next` has given null.
+    LineBytes bytes() const;
+
+  private:
+    struct State;
+    explicit RecordFeed(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+// How many trees of a run were answered whole, from its records. Reads the file, prints nothing.
+
+/// As `report --trees` counts them. Nothing where the file cannot be read.
+std::optional<std::uint64_t> count_finished_trees(const std::string& records_path);
 
 }  // namespace driftless

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "proto/core/counted.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/write.hpp"
-#include "proto/record/client_sample.hpp"
+#include "proto/run/client_sample.hpp"
 
 namespace driftless {
 

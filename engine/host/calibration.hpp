@@ -1,6 +1,6 @@
 /// Calibration: what this host was measured to promise, as plain values, and its JSON.
 ///
-/// Made by `driftless calibrate` (engine/calibrate measures, cmd/calibrate rehearses), kept in one
+/// Made by `driftless calibrate` (engine/machines measures, cmd/host rehearses), kept in one
 /// file per user, read by `replay` as the floor that its verdict compares with. Every limit of a
 /// verdict is a ratio to one of these figures. Times in ns.
 #pragma once
@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/host/engine_cpus.hpp"
+#include "engine/host/cpu_load.hpp"
 #include "engine/host/host.hpp"
-#include "engine/stats/taint.hpp"
 #include "proto/core/result.hpp"
+#include "proto/figures/taint.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {

@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <string_view>
 
-#include "proto/core/sys_error.hpp"
+#include "proto/core/result.hpp"
 
 namespace driftless {
 

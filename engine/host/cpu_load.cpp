@@ -6,7 +6,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
+#include <iterator>
 #include <string>
+
+#include "engine/host/host.hpp"
+#include "proto/core/check.hpp"
 
 namespace driftless {
 
@@ -169,6 +174,177 @@ CpuChoice find_quiet_cpu(const std::optional<std::uint32_t>& writer_cpu) {
     const std::vector<CpuLoad> loads =
         allowed.size() > 1 ? sample_cpu_loads(cpu_sample_ns) : std::vector<CpuLoad>();
     return choose_quiet_cpu(allowed, isolated_cpus(), loads, writer_cpu);
+}
+
+namespace {
+
+bool is_among(std::uint32_t cpu, const std::vector<std::uint32_t>& cpus) {
+    return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
+}
+
+/// One of `taken` runs on the same core.
+bool shares_a_core(std::uint32_t cpu, const std::vector<std::uint32_t>& taken,
+                   const std::vector<CpuLoad>& loads) {
+    const CpuLoad* const load = load_of(loads, cpu);
+    return load != nullptr &&
+           std::any_of(load->siblings.begin(), load->siblings.end(),
+                       [&taken](std::uint32_t sibling) { return is_among(sibling, taken); });
+}
+
+/// Those that are allowed, the quietest first; of equals the last, since the first ones serve most
+/// interrupts.
+std::vector<std::uint32_t> by_quiet(std::vector<std::uint32_t> allowed,
+                                    const std::vector<CpuLoad>& loads) {
+    const auto busy = [&loads](std::uint32_t cpu) {
+        const CpuLoad* const load = load_of(loads, cpu);
+        return load == nullptr ? 0 : load->busy;
+    };
+    std::reverse(allowed.begin(), allowed.end());
+    std::stable_sort(allowed.begin(), allowed.end(),
+                     [&busy](std::uint32_t a, std::uint32_t b) { return busy(a) < busy(b); });
+    return allowed;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> choose_engine_cpus(std::uint32_t first, std::uint32_t engines,
+                                              const std::vector<std::uint32_t>& allowed,
+                                              const std::vector<CpuLoad>& loads) {
+    CHECK(engines > 0);
+    std::vector<std::uint32_t> taken{first};
+    const std::vector<std::uint32_t> quiet = by_quiet(allowed, loads);
+    for (const bool may_share_a_core : {false, true}) {
+        for (const std::uint32_t cpu : quiet) {
+            const bool fits = may_share_a_core || !shares_a_core(cpu, taken, loads);
+            if (taken.size() < engines && fits && !is_among(cpu, taken)) {
+                taken.push_back(cpu);
+            }
+        }
+    }
+    for (std::size_t again = 0; taken.size() < engines; ++again) {
+        taken.push_back(taken[again]);
+    }
+    return taken;
+}
+
+std::uint32_t engines_for(const std::vector<std::uint32_t>& allowed,
+                          const std::vector<CpuLoad>& loads) {
+    std::vector<std::uint32_t> cores;
+    for (const std::uint32_t cpu : allowed) {
+        if (!shares_a_core(cpu, cores, loads)) {
+            cores.push_back(cpu);
+        }
+    }
+    return std::max<std::uint32_t>(static_cast<std::uint32_t>(cores.size()), 2) - 1;
+}
+
+std::vector<std::uint32_t> find_engine_cpus(std::uint32_t first, std::uint32_t engines,
+                                            std::uint32_t most,
+                                            const std::vector<std::uint32_t>& allowed) {
+    if (engines == 1) {
+        return {first};
+    }
+    const std::vector<CpuLoad> loads = sample_cpu_loads(cpu_sample_ns);
+    const std::uint32_t wanted =
+        engines == engines_auto ? std::min(engines_for(allowed, loads), most) : engines;
+    return choose_engine_cpus(first, wanted, allowed, loads);
+}
+
+std::vector<std::uint32_t> cpus_beside(const std::vector<std::uint32_t>& engines,
+                                       const std::vector<std::uint32_t>& allowed) {
+    std::vector<std::uint32_t> left;
+    for (const std::uint32_t cpu : allowed) {
+        if (!is_among(cpu, engines)) {
+            left.push_back(cpu);
+        }
+    }
+    return left.empty() ? allowed : left;
+}
+
+namespace {
+
+constexpr int depth_max = 32;  // systemd and Kubernetes make at most ten
+
+void take_cpus(std::optional<std::int64_t> quota_us, std::optional<std::int64_t> period_us,
+               CgroupLimits& limits) {
+    if (!quota_us || !period_us || *quota_us <= 0 || *period_us <= 0) {
+        return;  // "max", or -1 in version 1
+    }
+    const double cpus = static_cast<double>(*quota_us) / static_cast<double>(*period_us);
+    if (!limits.cpus || cpus < *limits.cpus) {
+        limits.cpus = cpus;
+        limits.period_us = *period_us;
+    }
+}
+
+void take_tasks(const std::string& group, CgroupLimits& limits) {
+    const std::optional<std::int64_t> most = kernel_number(group + "/pids.max");
+    if (!most) {
+        return;
+    }
+    const std::int64_t left = *most - kernel_number(group + "/pids.current").value_or(0);
+    limits.tasks_left = std::min(limits.tasks_left.value_or(left), left);
+}
+
+void take_memory(const std::optional<std::int64_t>& most, CgroupLimits& limits) {
+    if (most) {
+        limits.memory_bytes = std::min(limits.memory_bytes.value_or(*most), *most);
+    }
+}
+
+void take_group(const std::string& group, CgroupLimits& limits) {
+    take_cpus(kernel_number(group + "/cpu.max"), kernel_number(group + "/cpu.max", 1), limits);
+    take_cpus(kernel_number(group + "/cpu.cfs_quota_us"),
+              kernel_number(group + "/cpu.cfs_period_us"), limits);
+    take_tasks(group, limits);
+    take_memory(kernel_number(group + "/memory.max"), limits);
+    take_memory(kernel_number(group + "/memory.limit_in_bytes"), limits);
+}
+
+/// The group at `path` below `mount`, and those above it.
+void take_groups(const std::string& mount, std::string path, CgroupLimits& limits) {
+    if (::access((mount + path).c_str(), F_OK) != 0) {
+        path.clear();
+    }
+    for (int depth = 0; depth < depth_max; ++depth) {
+        take_group(mount + path, limits);
+        if (path.empty() || path == "/") {
+            return;
+        }
+        path.resize(path.rfind('/'));
+    }
+}
+
+}  // namespace
+
+CgroupLimits read_cgroup_limits(std::string_view own, const std::string& root) {
+    CgroupLimits limits;
+    limits.known = !own.empty();
+    while (!own.empty()) {
+        // "0::/path" of version 2; "4:cpu,cpuacct:/path" of version 1.
+        const std::string_view line = own.substr(0, own.find('\n'));
+        own.remove_prefix(std::min(line.size() + 1, own.size()));
+        const std::size_t first = line.find(':');
+        const std::size_t second = first == line.npos ? first : line.find(':', first + 1);
+        if (second == line.npos) {
+            continue;
+        }
+        const std::string names(line.substr(first + 1, second - first - 1));
+        const std::string path(line.substr(second + 1));
+        if (names.empty()) {
+            const bool mixed = ::access((root + "/unified").c_str(), F_OK) == 0;
+            take_groups(root + (mixed ? "/unified" : ""), path, limits);
+        } else {
+            take_groups(root + "/" + names, path, limits);
+        }
+    }
+    return limits;
+}
+
+CgroupLimits read_cgroup_limits() {
+    std::ifstream file("/proc/self/cgroup");
+    const std::string own(std::istreambuf_iterator<char>(file), {});
+    return read_cgroup_limits(own, "/sys/fs/cgroup");
 }
 
 }  // namespace driftless

@@ -1,20 +1,62 @@
 #include "engine/host/host.hpp"
 
 #include <fcntl.h>
+#include <linux/ethtool.h>
+#include <linux/net_tstamp.h>
+#include <linux/sockios.h>
+#include <malloc.h>
+#include <net/if.h>
 #include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string_view>
 
 namespace driftless {
+
+std::string kernel_line(const std::string& path) {
+    constexpr std::size_t bytes_max = 4096;  // a page, which is the most that /sys gives
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return "";
+    }
+    std::string text(bytes_max, '\0');
+    const ssize_t got = ::read(file, text.data(), text.size());
+    ::close(file);
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return text.substr(0, text.find('\n'));
+}
+
+std::optional<std::int64_t> kernel_number(const std::string& path) {
+    return kernel_number(path, 0);
+}
+
+std::optional<std::int64_t> kernel_number(const std::string& path, int index) {
+    constexpr std::string_view blanks = " \t";
+    const std::string text = kernel_line(path);
+    std::string_view line = text;
+    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+    for (int i = 0; i < index; ++i) {
+        line.remove_prefix(std::min(line.find_first_of(blanks), line.size()));
+        line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+    }
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+    return error == std::errc() ? std::optional(number) : std::nullopt;
+}
 
 namespace {
 
@@ -263,6 +305,262 @@ ThreadCost ThreadProbe::next() {
     const ThreadCost cost{now.run_delay_ns - base_.run_delay_ns, now.steal_ns - base_.steal_ns};
     base_ = now;
     return cost;
+}
+
+namespace {
+
+constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+
+/// A line of /proc/self/maps.
+struct Extent {
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    char rights[5] = "";
+    unsigned long inode = 0;  ///< of the file that is mapped; 0: none is
+    std::size_t bytes() const { return end - begin; }
+};
+
+// What cannot be made present (a guard page, the kernel's own pages) stays as it is.
+bool populate(const Extent& extent) {
+    const bool is_data = extent.inode != 0 && std::strcmp(extent.rights, "r--p") == 0;
+    if (extent.rights[0] != 'r' ||
+        extent.bytes() > (is_data ? settled_data_bytes_max : settled_bytes_max)) {
+        return true;
+    }
+    void* begin = reinterpret_cast<void*>(extent.begin);
+    const bool writes = extent.rights[1] == 'w' && extent.rights[3] == 'p';
+    return ::madvise(begin, extent.bytes(), writes ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) ==
+               0 ||
+           errno == EFAULT || errno == EINVAL;
+}
+
+bool populate_all() {
+    const std::unique_ptr<FILE, int (*)(FILE*)> maps(std::fopen("/proc/self/maps", "re"),
+                                                     &std::fclose);
+    if (maps == nullptr) {
+        return false;
+    }
+    bool all = true;
+    char line[512];
+    while (std::fgets(line, sizeof line, maps.get()) != nullptr) {  // bounded by the mappings
+        Extent extent;
+        if (std::sscanf(line, "%lx-%lx %4s %*s %*s %lu", &extent.begin, &extent.end, extent.rights,
+                        &extent.inode) == 4) {
+            all = populate(extent) && all;
+        }
+    }
+    return all;
+}
+
+// The heap keeps what is freed, and what is freed was touched.
+void spare_heap() {
+    (void)::mallopt(M_TRIM_THRESHOLD, static_cast<int>(4 * heap_spare_bytes));
+    (void)::mallopt(M_MMAP_THRESHOLD, static_cast<int>(2 * heap_spare_bytes));
+    void* spare = std::malloc(heap_spare_bytes);
+    if (spare != nullptr) {
+        std::memset(spare, 0, heap_spare_bytes);
+        asm volatile("" ::"r"(spare) : "memory");  // or the compiler sees that nobody reads it
+        std::free(spare);
+    }
+}
+
+std::uint64_t huge_bytes() {
+    const std::unique_ptr<FILE, int (*)(FILE*)> sums(std::fopen("/proc/self/smaps_rollup", "re"),
+                                                     &std::fclose);
+    unsigned long kilobytes = 0;
+    char line[256];
+    while (sums != nullptr && std::fgets(line, sizeof line, sums.get()) != nullptr) {
+        if (std::sscanf(line, "AnonHugePages: %lu kB", &kilobytes) == 1) {
+            break;
+        }
+    }
+    return std::uint64_t{kilobytes} * 1024;
+}
+
+}  // namespace
+
+void* map_touched(std::size_t bytes) {
+    void* memory =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return nullptr;
+    }
+    if (bytes >= huge_page_bytes) {
+        (void)::madvise(memory, bytes, MADV_HUGEPAGE);
+    }
+    if (::madvise(memory, bytes, MADV_POPULATE_WRITE) != 0) {
+        const int why = errno;
+        (void)::munmap(memory, bytes);
+        errno = why;
+        return nullptr;
+    }
+    return memory;
+}
+
+MemoryGrants settle_memory() {
+    MemoryGrants grants;
+    spare_heap();
+    grants.present = populate_all();
+    if (!grants.present) {
+        grants.why_not = "not all memory could be mapped before the start";
+    }
+    // What is there, and nothing that is yet to come: a limit must not fail a later allocation.
+    grants.locked = ::mlockall(MCL_CURRENT | MCL_ONFAULT) == 0;
+    if (!grants.locked) {
+        grants.why_not += grants.why_not.empty() ? "" : "; ";
+        grants.why_not += "memory cannot be locked: raise the limit (ulimit -l unlimited)";
+    }
+    grants.huge_bytes = huge_bytes();
+    return grants;
+}
+
+namespace {
+
+/// A socket to ask through, and the interface that is asked.
+class InterfaceQuery {
+  public:
+    InterfaceQuery(int socket, const std::string& name) : socket_(socket) {
+        std::strncpy(request_.ifr_name, name.c_str(), sizeof(request_.ifr_name) - 1);
+    }
+
+    bool ask(unsigned long what) { return ::ioctl(socket_, what, &request_) == 0; }
+    const ifreq& answer() const { return request_; }
+
+    /// A command of ethtool: `command` holds its number, and the answer afterwards.
+    template <typename T>
+    bool ask_driver(T& command) {
+        request_.ifr_data = reinterpret_cast<char*>(&command);
+        return ask(SIOCETHTOOL);
+    }
+
+    std::optional<std::uint32_t> value(std::uint32_t number) {
+        ethtool_value value{number, 0};
+        return ask_driver(value) ? std::optional(std::uint32_t{value.data}) : std::nullopt;
+    }
+    std::optional<bool> is_on(std::uint32_t number) {
+        const std::optional<std::uint32_t> found = value(number);
+        return found ? std::optional(*found != 0) : std::nullopt;
+    }
+
+  private:
+    int socket_;
+    ifreq request_{};
+};
+
+void read_coalescing(InterfaceQuery& query, Interface& interface) {
+    ethtool_coalesce coalesce{};
+    coalesce.cmd = ETHTOOL_GCOALESCE;
+    if (query.ask_driver(coalesce)) {
+        interface.receive_wait_us = coalesce.rx_coalesce_usecs;
+        interface.receive_wait_adapts = coalesce.use_adaptive_rx_coalesce != 0;
+    }
+}
+
+void read_stamping(InterfaceQuery& query, Interface& interface) {
+    ethtool_ts_info stamping{};
+    stamping.cmd = ETHTOOL_GET_TS_INFO;
+    if (query.ask_driver(stamping)) {
+        interface.transmit_stamps = (stamping.so_timestamping & SOF_TIMESTAMPING_TX_SOFTWARE) != 0;
+    }
+}
+
+std::optional<Interface> read_interface(int socket, const std::string& name) {
+    Interface interface;
+    interface.name = name;
+    InterfaceQuery query(socket, name);
+    if (!query.ask(SIOCGIFFLAGS) || (query.answer().ifr_flags & IFF_UP) == 0 ||
+        (query.answer().ifr_flags & IFF_LOOPBACK) != 0) {
+        return std::nullopt;
+    }
+    interface.mtu = query.ask(SIOCGIFMTU) ? query.answer().ifr_mtu : 0;
+    interface.tso = query.is_on(ETHTOOL_GTSO);
+    interface.gso = query.is_on(ETHTOOL_GGSO);
+    interface.gro = query.is_on(ETHTOOL_GGRO);
+    if (const auto flags = query.value(ETHTOOL_GFLAGS); flags) {
+        interface.lro = (*flags & ETH_FLAG_LRO) != 0;
+    }
+    read_coalescing(query, interface);
+    read_stamping(query, interface);
+    return interface;
+}
+
+}  // namespace
+
+std::vector<Interface> read_interfaces() {
+    std::vector<Interface> found;
+    const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct if_nameindex* const names = socket < 0 ? nullptr : ::if_nameindex();
+    for (const struct if_nameindex* name = names;
+         name != nullptr && name->if_index != 0 && found.size() < interfaces_max; ++name) {
+        if (std::optional<Interface> interface = read_interface(socket, name->if_name); interface) {
+            found.push_back(std::move(*interface));
+        }
+    }
+    if (names != nullptr) {
+        ::if_freenameindex(names);
+    }
+    if (socket >= 0) {
+        ::close(socket);
+    }
+    return found;
+}
+
+namespace {
+
+constexpr int idle_states_max = 16;  // CPUIDLE_STATE_MAX is 10
+
+std::optional<bool> read_turbo(const std::string& devices) {
+    if (const auto off = kernel_number(devices + "/intel_pstate/no_turbo"); off) {
+        return *off == 0;
+    }
+    if (const auto on = kernel_number(devices + "/cpufreq/boost"); on) {
+        return *on != 0;
+    }
+    return std::nullopt;
+}
+
+std::int64_t now_ns() {
+    timespec now{};
+    (void)::clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+PowerSettings read_power_settings(std::uint32_t cpu, const std::string& root) {
+    const std::string devices = root + "/devices/system/cpu";
+    const std::string own = devices + "/cpu" + std::to_string(cpu);
+    PowerSettings settings;
+    settings.governor = kernel_line(own + "/cpufreq/scaling_governor");
+    settings.turbo = read_turbo(devices);
+    for (int i = 0; i < idle_states_max; ++i) {
+        const std::string state = own + "/cpuidle/state" + std::to_string(i);
+        const auto latency = kernel_number(state + "/latency");
+        if (!latency) {
+            break;
+        }
+        if (kernel_number(state + "/disable").value_or(0) == 0 &&
+            *latency >= settings.idle_latency_us) {
+            settings.idle_state = kernel_line(state + "/name");
+            settings.idle_latency_us = *latency;
+        }
+    }
+    return settings;
+}
+
+ClockSource read_clock_source() {
+    constexpr int per_round = 64;
+    std::array<std::int64_t, 31> rounds{};
+    for (std::int64_t& round : rounds) {
+        const std::int64_t begin = now_ns();
+        for (int i = 1; i < per_round; ++i) {
+            (void)now_ns();
+        }
+        round = (now_ns() - begin) / per_round;
+    }
+    std::nth_element(rounds.begin(), rounds.begin() + rounds.size() / 2, rounds.end());
+    return {kernel_line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            rounds[rounds.size() / 2]};
 }
 
 }  // namespace driftless

@@ -1,11 +1,11 @@
-/// Host: what the machine allows and does to us. Pinning, limits, facts, and the once-a-second
-/// counters of the engine thread. Plain functions over system calls; nothing here is on the hot
-/// path.
+/// Host: what the machine says of itself: its CPUs, memory, interfaces, power and kernel files.
 #pragma once
 
 #include <sched.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +13,10 @@
 #include "proto/core/result.hpp"
 
 namespace driftless {
+
+// Host: what the machine allows and does to us. Pinning, limits, facts, and the once-a-second
+// counters of the engine thread. Plain functions over system calls; nothing here is on the hot
+// path.
 
 /// CPUs that this process may use, ascending.
 std::vector<std::uint32_t> allowed_cpus();
@@ -105,5 +109,89 @@ class ThreadProbe {
     int thread_id_;
     ThreadCost base_;
 };
+
+// Memory: pages that are there before the first fire, so that the engine's thread meets no fault
+// after it. Plain functions over system calls, called before time 0 only; nothing here knows what
+// the memory is for.
+
+/// Private memory, every page of it there, in huge pages where the kernel grants them; nullptr
+/// where there is not enough (errno says why). Given back by munmap.
+void* map_touched(std::size_t bytes);
+
+/// What the process was granted.
+struct MemoryGrants {
+    /// Every page of a mapping up to `settled_bytes_max`, but for large tables of libraries.
+    bool present = false;
+    bool locked = false;  ///< none of them leaves again
+    std::string why_not;  ///< for what was not granted; empty: all was
+    std::uint64_t huge_bytes = 0;
+};
+
+/// Makes every page of this process present and locks them where the limit allows. Once, when all
+/// that a run is made of is there. Also leaves `heap_spare_bytes` of touched heap behind, for what
+/// grows later.
+MemoryGrants settle_memory();
+
+/// A larger mapping is left alone: such are the bodies of `--arm-ahead all`, which are touched when
+/// they are armed, and half of which may be rounding.
+inline constexpr std::size_t settled_bytes_max = std::size_t{256} << 20;
+/// Of a file's data that nobody may write: what is larger belongs to a library that a library needs
+/// (the 30 MB of ICU, by libxml2, by libarchive), and no thread of a run reads it.
+inline constexpr std::size_t settled_data_bytes_max = std::size_t{8} << 20;
+/// Lanes and coroutine frames beyond those that stand at time 0: two thousand of them.
+inline constexpr std::size_t heap_spare_bytes = std::size_t{4} << 20;
+
+// Network interfaces that are up, and what their drivers do with packets: what `ethtool` shows, by
+// the same ioctl. The loopback is left out. Read once, never in a run.
+
+/// Nothing where the driver, or the container, does not say.
+struct Interface {
+    std::string name;
+    int mtu = 0;
+    std::optional<bool> tso;  ///< the device cuts large sends into packets
+    std::optional<bool> gso;  ///< the kernel does, below TCP
+    std::optional<bool> gro;  ///< packets of one stream are joined before TCP sees them
+    std::optional<bool> lro;  ///< the device joins them, and waits for more
+    /// The device holds a packet back for so long before it interrupts.
+    std::optional<std::uint32_t> receive_wait_us;
+    bool receive_wait_adapts = false;
+    std::optional<bool> transmit_stamps;  ///< the driver stamps what it sends
+};
+
+/// At most `interfaces_max`, in the order of the kernel. Empty where there are none.
+std::vector<Interface> read_interfaces();
+
+/// A node of a cluster has one for each pod; the first ones are its own.
+inline constexpr std::size_t interfaces_max = 16;
+
+// How a CPU saves power and how the clock is read: what makes a thread wake late. Empty, nothing
+// or 0 where it cannot be read here, as in most virtual machines. Read once, never in a run.
+
+struct PowerSettings {
+    std::string governor;
+    std::string idle_state;            ///< the deepest that the kernel may use: "C6"
+    std::int64_t idle_latency_us = 0;  ///< to leave it
+    std::optional<bool> turbo;         ///< the clock rate may rise above the nominal one
+};
+/// `root` is where /sys is.
+PowerSettings read_power_settings(std::uint32_t cpu, const std::string& root = "/sys");
+
+struct ClockSource {
+    std::string name;             ///< "tsc"
+    std::int64_t reading_ns = 0;  ///< what one reading of CLOCK_MONOTONIC takes, median of many
+};
+ClockSource read_clock_source();
+
+// Small files of the kernel: /proc and /sys, a line or a number each. For what is read once and
+// shown; nothing on the hot path. A file that is not there is an answer.
+
+/// Its first line, at most 4 KiB; empty where it cannot be read.
+std::string kernel_line(const std::string& path);
+
+/// The number that its first line begins with, after blanks; nothing where there is none.
+std::optional<std::int64_t> kernel_number(const std::string& path);
+
+/// The same for the n-th number of the line, from 0.
+std::optional<std::int64_t> kernel_number(const std::string& path, int index);
 
 }  // namespace driftless

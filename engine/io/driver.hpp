@@ -1,22 +1,75 @@
-/// Driver: the seam between the engine and the world. Operations go in as data, completions come
-/// out, and time is asked here and nowhere else. `UringDriver` (uring.hpp) is the product; the
-/// simulator in `tests/sim` is the other one.
-///
-/// Single-threaded: made, used and destroyed on one thread.
+/// What the kernel stamps below us, as sockets give it: a transmit stamp when the driver of the
+/// interface takes a packet, a receive stamp when one comes in. TCP only; a Unix socket has no
+/// packets. Times here are CLOCK_REALTIME, as the kernel has them. Free functions over sockets,
+/// which keep nothing and never block, and one socket of our own.
 #pragma once
 
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "engine/io/kernel_stamps.hpp"
-#include "engine/io/op.hpp"
-#include "engine/time/clock_offset.hpp"
-#include "engine/time/instant.hpp"
+#include "engine/base/time.hpp"
+#include "engine/io/sockets.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {
+
+/// Which stamps there are.
+struct StampSupport {
+    bool transmit = false;
+    bool receive = false;
+};
+
+/// Asks the kernel for the stamps in `wanted`; says which there will be. For a socket that has just
+/// been connected: transmit stamps are keyed by the bytes sent from here on, and a socket that is
+/// not connected refuses (Linux SO_TIMESTAMPING, OPT_ID on TCP).
+StampSupport switch_on_stamps(Socket socket, StampSupport wanted);
+
+/// The kernel's transmit stamp of the packet whose last byte is number `key` of all bytes sent
+/// since the stamps were switched on, from 0, modulo 2^32.
+struct TransmitStamp {
+    std::uint32_t key = 0;
+    std::int64_t realtime_ns = 0;
+};
+
+/// Takes one entry off the socket's error queue. False where it is empty. An entry that is no stamp
+/// (an ICMP error) has `realtime_ns` 0.
+bool read_error_queue(Socket socket, TransmitStamp& stamp);
+
+/// Room for the control message of a receive stamp: three times of which the first is ours.
+inline constexpr std::size_t receive_control_bytes = CMSG_SPACE(3 * sizeof(timespec));
+
+/// The receive stamp in a control message, 0 where there is none.
+std::int64_t receive_stamp_ns(msghdr& message);
+
+/// A socket that asks for receive stamps as long as it lives. The kernel stamps packets only while
+/// somebody asks, and begins some time after the first one did: this one asks from the start.
+class StampKeeper {
+  public:
+    StampKeeper() = default;
+    ~StampKeeper();
+    StampKeeper(const StampKeeper&) = delete;
+    StampKeeper& operator=(const StampKeeper&) = delete;
+
+    /// False where it cannot be had.
+    bool open();
+    bool is_open() const { return socket_.open(); }
+
+  private:
+    Socket socket_;
+};
+
+// Driver: the seam between the engine and the world. Operations go in as data, completions come
+// out, and time is asked here and nowhere else. `UringDriver` (uring.hpp) is the product; the
+// simulator in `tests/sim` is the other one.
+//
+// Single-threaded: made, used and destroyed on one thread.
 
 /// How a turn may wait when nothing is ready.
 enum class Wait : std::uint8_t {
@@ -148,6 +201,40 @@ class Driver {
 
   private:
     bool turn_ends_ = false;
+};
+
+// Which failures of a system call are our own lack and nobody else's: no descriptor, port, memory
+// or buffer was left. They say nothing about the server. A pure function of an errno value.
+
+/// `sys_errno` > 0. EADDRNOTAVAIL is what connect says where each port to that server is taken, or
+/// where this host has no address to connect from.
+constexpr bool is_own_lack(std::int32_t sys_errno) {
+    return sys_errno == EMFILE || sys_errno == ENFILE || sys_errno == EADDRNOTAVAIL ||
+           sys_errno == ENOMEM || sys_errno == ENOBUFS;
+}
+
+/// UnreadWatch: the latest instant at which nothing was waiting to be read. Plain values; it reads
+/// no clock.
+///
+/// A look that finds nothing sets it. A look that finds the kernel's flag does not, because the
+/// flag may be stale; an entry that then brings nothing confirms the look before it.
+class UnreadWatch {
+  public:
+    explicit UnreadWatch(Instant now = {}) : looked_(now), since_(now) {}
+
+    /// A look at `now`, or after it.
+    void look(Instant now, bool may_wait) {
+        looked_ = now;
+        since_ = may_wait ? since_ : now;
+    }
+    /// After the latest look the kernel was let run what it had, and nothing came of it.
+    void nothing_came() { since_ = std::max(since_, looked_); }
+
+    Instant since() const { return since_; }
+
+  private:
+    Instant looked_;
+    Instant since_;
 };
 
 }  // namespace driftless

@@ -1,20 +1,64 @@
-/// IoRing: an io_uring of the kernel, as this engine uses one. It does two things otherwise than
-/// liburing: entries are published without entering, and entering does not run completions
-/// (timing-and-io.md, C.1).
-///
-/// Owned by a driver or a part of it; made, used and destroyed on one thread. It knows no
-/// operation, and calls no handler. Immovable: the kernel maps its queues.
+/// Kernel constants that liburing 2.3 (Debian 12) does not know yet. Values are kernel ABI
+/// (include/uapi/linux/io_uring.h); each is probed before use.
 #pragma once
 
 #include <liburing.h>
+#include <time.h>
 
 #include <cstdint>
 
-#include "engine/time/instant.hpp"
+#include "engine/base/time.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/result.hpp"
 
+namespace driftless::uring_flags {
+
+inline constexpr unsigned enter_abs_timer = 1u << 5;  ///< 6.12: the wait's timeout is absolute
+inline constexpr unsigned enter_no_iowait = 1u << 7;  ///< 6.15: a waiting ring is no iowait
+inline constexpr std::uint32_t feature_min_timeout = 1u << 15;  ///< 6.12
+inline constexpr std::uint32_t feature_no_iowait = 1u << 17;    ///< 6.15
+inline constexpr unsigned socket_transmit_stamps = 4;           ///< 6.17: command of a socket
+inline constexpr unsigned setup_no_sqarray = 1u << 16;          ///< 6.6
+
+}  // namespace driftless::uring_flags
+
 namespace driftless {
+
+/// HostClocks: the clocks of this host, and how far apart they are. CLOCK_MONOTONIC is the one in
+/// which all else is told; CLOCK_REALTIME is the kernel's for stamps of packets, CLOCK_BOOTTIME
+/// goes on while the host sleeps. Owned by the UringDriver, of its thread; never waits.
+class HostClocks {
+  public:
+    /// CLOCK_MONOTONIC: never goes back.
+    static Instant now() { return {read_ns(CLOCK_MONOTONIC)}; }
+
+    /// Looks how far CLOCK_REALTIME is ahead (about 1 us).
+    ClockSample sample();
+    /// A stamp of CLOCK_REALTIME, ns, converted by the latest look; 0, which is none, stays 0.
+    std::int64_t to_monotonic_ns(std::int64_t realtime_ns) const {
+        return realtime_ns == 0 ? 0 : offset_.to_monotonic_ns(realtime_ns);
+    }
+
+    /// How long the host has slept since it booted, ns: never goes back. 50 ns.
+    std::int64_t suspended_ns();
+
+  private:
+    static std::int64_t read_ns(clockid_t clock) {
+        timespec time{};
+        ::clock_gettime(clock, &time);
+        return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+    }
+
+    ClockOffset offset_;
+    std::int64_t suspended_ns_ = 0;
+};
+
+// IoRing: an io_uring of the kernel, as this engine uses one. It does two things otherwise than
+// liburing: entries are published without entering, and entering does not run completions
+// (timing-and-io.md, C.1).
+//
+// Owned by a driver or a part of it; made, used and destroyed on one thread. It knows no
+// operation, and calls no handler. Immovable: the kernel maps its queues.
 
 /// What the kernel granted.
 struct IoRingFeatures {

@@ -6,11 +6,9 @@
 #include <coroutine>
 #include <cstdint>
 
+#include "engine/base/task.hpp"
+#include "engine/base/timers.hpp"
 #include "engine/io/driver.hpp"
-#include "engine/task/frames.hpp"
-#include "engine/task/jobs.hpp"
-#include "engine/task/ready.hpp"
-#include "engine/time/timers.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {

@@ -6,13 +6,19 @@
 /// calls no handler.
 #pragma once
 
+#include <liburing.h>
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
-#include "engine/io/op.hpp"
-#include "engine/time/instant.hpp"
+#include "engine/base/time.hpp"
+#include "engine/io/sockets.hpp"
 #include "proto/core/check.hpp"
+#include "proto/core/result.hpp"
 
 namespace driftless {
 
@@ -140,6 +146,69 @@ class OpSlots {
     std::vector<Slot> slots_;
     std::uint32_t first_free_ = Op::no_slot;
     std::uint32_t in_flight_ = 0;
+};
+
+// OpEntries: how operations are written for an io_uring, and how the buffer of a receive is read.
+// It owns what entries point to beside the operation itself; it knows no ring, and enters nothing.
+//
+// Owned by the UringDriver; lives until the kernel has taken the entries.
+
+/// What a receive with kernel stamps has brought.
+struct StampedBytes {
+    std::string_view bytes;        ///< the payload; may be empty
+    std::int64_t realtime_ns = 0;  ///< the kernel's stamp, CLOCK_REALTIME; 0: none
+};
+
+class OpEntries {
+  public:
+    OpEntries();
+
+    /// Writes an operation; `target` is the user_data of what a cancel ends. CHECKs that the
+    /// operation has what its kind needs, and that it is none on stamps: those go to
+    /// TransmitStamps. The user_data of the entry is the caller's.
+    void fill(io_uring_sqe& entry, const OpSpec& spec, std::uint64_t target);
+    /// Asks when a socket has room, instead of sending.
+    static void fill_wait_for_room(io_uring_sqe& entry, Socket socket);
+
+    /// Where the kernel finds the buffers of receives (BufferRing).
+    static constexpr std::uint16_t buffer_group = 1;
+
+  private:
+    msghdr stamped_receive_{};  ///< what a receive with stamps looks like; the kernel copies it
+};
+
+/// Reads a buffer that a receive with kernel stamps has filled: it begins with a header and the
+/// control message. CHECKs that it is as long as those.
+StampedBytes read_stamped(std::string_view filled);
+
+/// BufferRing: the buffers that the kernel fills (a provided-buffer ring, Linux 5.19).
+///
+/// The ring owns the memory and registers it with one io_uring; the kernel picks a buffer per
+/// receive, the driver reads it in place and gives it back at once. Nobody else holds one.
+class BufferRing {
+  public:
+    BufferRing() = default;
+    ~BufferRing();
+    BufferRing(const BufferRing&) = delete;
+    BufferRing& operator=(const BufferRing&) = delete;
+
+    /// `count` is a power of two, at most 32,768. Takes and touches the memory.
+    Result<void> open(io_uring& ring, std::uint16_t group, std::uint32_t count,
+                      std::uint32_t buffer_bytes);
+
+    std::string_view filled(std::uint16_t id, std::size_t size) const {
+        CHECK(id < count_ && size <= buffer_bytes_);
+        return {memory_ + std::size_t{id} * buffer_bytes_, size};
+    }
+    void give_back(std::uint16_t id);
+
+    std::size_t bytes() const { return std::size_t{count_} * buffer_bytes_; }
+
+  private:
+    io_uring_buf_ring* entries_ = nullptr;
+    char* memory_ = nullptr;
+    std::uint32_t count_ = 0;
+    std::uint32_t buffer_bytes_ = 0;
 };
 
 }  // namespace driftless

@@ -7,9 +7,9 @@
 #include <bit>
 #include <cerrno>
 
-#include "engine/io/kernel_stamps.hpp"
+#include "engine/io/driver.hpp"
+#include "engine/io/io_ring.hpp"
 #include "engine/io/op_slots.hpp"
-#include "engine/io/uring_flags.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {

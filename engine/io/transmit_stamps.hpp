@@ -14,9 +14,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/base/time.hpp"
 #include "engine/io/io_ring.hpp"
-#include "engine/io/op.hpp"
-#include "engine/time/instant.hpp"
+#include "engine/io/sockets.hpp"
 
 namespace driftless {
 

@@ -1,12 +1,86 @@
+// Making the driver: what the kernel is asked for, and what it granted.
+
 #include "engine/io/uring.hpp"
 
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <cstdio>
 #include <utility>
 
+#include "engine/io/driver.hpp"
+#include "engine/io/resends.hpp"
+#include "engine/io/sockets.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
+
+UringOptions UringOptions::small() {
+    UringOptions options;
+    options.ops_max = 256;
+    options.submit_entries = 64;
+    options.buffers = 64;
+    return options;
+}
+
+Result<std::unique_ptr<UringDriver>> UringDriver::make(const UringOptions& options) {
+    std::unique_ptr<UringDriver> driver(new UringDriver());
+    const Result<void> opened = driver->open(options);
+    if (!opened) {
+        return opened.error();
+    }
+    return driver;
+}
+
+Result<void> UringDriver::open(const UringOptions& options) {
+    CHECK(options.ops_max > 0);
+    // Two completions an operation never overflow: receives end one by one and are re-armed.
+    const std::uint32_t completions =
+        std::bit_ceil(std::max(options.ops_max * 2, options.submit_entries * 2));
+    const Result<void> opened = ring_.open(options.submit_entries, completions);
+    if (!opened) {
+        return opened.error();
+    }
+    slots_.open(options.ops_max);
+    stamp_ = now();
+    unread_ = UnreadWatch(stamp_);
+    (void)sample_clock();
+    stamps_wanted_ = options.stamps;
+    if (stamps_wanted_.transmit) {
+        transmit_stamps_.open(options.ops_max, options.stamp_ring);
+    }
+    if (stamps_wanted_.receive) {
+        (void)stamp_keeper_.open();  // `receive_stamps` says whether it stands
+    }
+    if (options.warm_sends) {
+        (void)warm_pair_.open();  // `features` says whether it stands
+    }
+    return buffers_.open(ring_.raw(), OpEntries::buffer_group, options.buffers,
+                         options.buffer_bytes);
+}
+
+std::vector<std::pair<std::string, std::string>> UringDriver::features() const {
+    const auto yes_no = [](bool yes) { return std::string(yes ? "yes" : "no"); };
+    const IoRingFeatures& ring = ring_.features();
+    char bits[16] = {};
+    std::snprintf(bits, sizeof(bits), "0x%x", ring.bits);
+    return {{"features", bits},
+            {"single_issuer", "yes"},
+            {"defer_taskrun", "yes"},
+            {"registered_ring", yes_no(ring.registered)},
+            {"absolute_wait", yes_no(ring.absolute_wait)},
+            {"no_iowait", yes_no(ring.no_iowait)},
+            {"submission_entries", std::to_string(ring_.raw().sq.ring_entries)},
+            {"completion_entries", std::to_string(ring_.raw().cq.ring_entries)},
+            {"receive_buffer_bytes", std::to_string(buffers_.bytes())},
+            {"transmit_stamps", transmit_stamps()},
+            {"receive_stamps", yes_no(receive_stamps())},
+            {"warm_sends", yes_no(warm_pair_.is_open())}};
+}
 
 namespace {
 
@@ -234,6 +308,96 @@ DriverCounters UringDriver::counters() const {
     DriverCounters counters = counters_;
     counters.enters += ring_.enters();
     return counters;
+}
+
+// What the driver does with sockets at once, without an operation: opening and ending them, their
+// transmit stamps, what was sent again on them, warming the way of a send.
+
+Result<Socket> UringDriver::open_socket(const Address& address) {
+    return make_stream_socket(address);
+}
+
+Result<Socket> UringDriver::listen(const Address& address, int backlog) {
+    return make_listening_socket(address, backlog);
+}
+
+Result<Address> UringDriver::local_address(Socket socket) {
+    return local_address_of(socket);
+}
+
+void UringDriver::shutdown(Socket socket) {
+    CHECK(socket.open());
+    (void)::shutdown(socket.number, SHUT_RDWR);
+}
+
+void UringDriver::close(Socket socket) {
+    CHECK(socket.open());
+    (void)::close(socket.number);
+}
+
+// A cancel wakes a receive whose end was lost, and another one reads it (README.md). An error that
+// is no end may be a transmit stamp.
+void UringDriver::find_ends(std::span<const QuietReceive> quiet) {
+    CHECK(quiet.size() <= quiet_max);
+    pollfd looked[quiet_max];
+    for (std::size_t at = 0; at < quiet.size(); ++at) {
+        looked[at] = {quiet[at].receive->spec.socket.number, POLLRDHUP, 0};
+    }
+    ++counters_.enters;
+    if (::poll(looked, quiet.size(), 0) <= 0) {
+        return;
+    }
+    for (std::size_t at = 0; at < quiet.size(); ++at) {
+        if ((looked[at].revents & (POLLRDHUP | POLLHUP)) != 0) {
+            slots_.note_quiet(*quiet[at].receive, quiet[at].since);
+            prepare_cancel(slots_.user_data_of(*quiet[at].receive));
+        }
+    }
+}
+
+std::optional<ResendCounts> UringDriver::resent(Socket socket) {
+    return read_resends(socket);
+}
+
+void UringDriver::warm_send() {
+    if (warm_pair_.is_open()) {
+        warm_pair_.send();
+    }
+}
+
+StampSupport UringDriver::switch_on_stamps(Socket socket) {
+    return driftless::switch_on_stamps(socket, stamps_wanted_);
+}
+
+bool UringDriver::stamps_waiting(Instant now) {
+    return stamps_wanted_.transmit && transmit_stamps_.waiting(now);
+}
+
+std::uint32_t UringDriver::collect_stamps(std::uint32_t stamps_max, const Op* first) {
+    const bool armed = first != nullptr && first->in_flight();
+    const std::uint64_t calls_before = transmit_stamps_.system_calls();
+    transmit_stamps_.look(now(), stamps_max, armed ? slots_.user_data_of(*first) : 0);
+    counters_.enters += transmit_stamps_.system_calls() - calls_before;
+    const Instant read = now();
+    std::uint32_t count = 0;
+    TransmitStamps::Entry entry;
+    for (; count < stamps_max && transmit_stamps_.next(entry); ++count) {
+        Op& op = slots_.op_of(entry.user_data);
+        CHECK(op.spec.kind == OpKind::stamps || op.spec.kind == OpKind::cancel);
+        Completion done;
+        done.result = entry.result;
+        done.more = entry.more;
+        done.key = entry.key;
+        done.stamp = read;
+        done.kernel_ns = clocks_.to_monotonic_ns(entry.realtime_ns);
+        if (!done.more) {
+            slots_.free(op);
+        }
+        CHECK(op.in_flight() == done.more);
+        op.handler(op, done);
+    }
+    CHECK(count <= stamps_max);
+    return count;
 }
 
 }  // namespace driftless

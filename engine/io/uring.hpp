@@ -15,15 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/io/buffers.hpp"
 #include "engine/io/driver.hpp"
-#include "engine/io/host_clocks.hpp"
 #include "engine/io/io_ring.hpp"
-#include "engine/io/op_entries.hpp"
 #include "engine/io/op_slots.hpp"
+#include "engine/io/sockets.hpp"
 #include "engine/io/transmit_stamps.hpp"
-#include "engine/io/unread_watch.hpp"
-#include "engine/io/warm_pair.hpp"
 
 namespace driftless {
 

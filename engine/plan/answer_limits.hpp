@@ -25,7 +25,7 @@ constexpr std::uint64_t answer_events_max(std::uint32_t asked, OutputRule rule) 
 enum class AnswerLimit : std::int32_t {
     events = 1,  ///< events_max
     bytes,       ///< bytes_max
-    head,        ///< bytes or fields of a head, or of trailers (proto/http/response.hpp)
+    head,        ///< bytes or fields of a head, or of trailers (proto/http/parsers.hpp)
 };
 
 /// Bounds on what one answer may hold, from the row's asked length. Comments (`: ping`) are not

@@ -6,10 +6,159 @@
 #include <numeric>
 #include <utility>
 
-#include "engine/plan/row_trees.hpp"
+#include "engine/plan/trees.hpp"
+#include "proto/core/check.hpp"
+#include "proto/core/hash.hpp"
 #include "proto/core/portable_math.hpp"
 
 namespace driftless {
+
+namespace {
+
+/// Arrivals so long after the begin of a piece.
+double expected_by(double seconds, double length_s, double from, double to, RampForm form) {
+    if (form == RampForm::linear || from == to) {
+        return seconds * (from + (to - from) * seconds / length_s / 2);
+    }
+    const double slope = portable_log(to / from) / length_s;
+    return from * (portable_exp(slope * seconds) - 1) / slope;
+}
+
+}  // namespace
+
+void RateCurve::add(double length_s, double from, double to, RampForm form) {
+    CHECK(length_s > 0 && from >= 0 && to >= 0 && std::isfinite(from) && std::isfinite(to));
+    CHECK(form == RampForm::linear || (from > 0 && to > 0));
+    Piece piece{end_s_, length_s, from, to, arrivals_, 0, form};
+    piece.expected = expected_by(length_s, length_s, from, to, form);
+    pieces_.push_back(piece);
+    end_s_ += length_s;
+    arrivals_ += piece.expected;
+    last_rate_ = to;
+}
+
+/// Seconds from the begin of the piece, in which so many are expected; fewer than in all of it.
+double RateCurve::within(const Piece& piece, double arrivals) {
+    if (arrivals <= 0) {
+        return 0;
+    }
+    double seconds = 0;
+    if (piece.form == RampForm::linear || piece.from == piece.to) {
+        const double rise = (piece.to - piece.from) / piece.length_s;
+        const double square = piece.from * piece.from + 2 * arrivals * rise;
+        seconds = 2 * arrivals / (piece.from + std::sqrt(std::max(square, 0.0)));
+    } else {
+        const double slope = portable_log(piece.to / piece.from) / piece.length_s;
+        const double growth = 1 + arrivals * slope / piece.from;
+        const double least = std::min(1.0, piece.to / piece.from);
+        seconds = portable_log(std::max(growth, least)) / slope;
+    }
+    return std::min(seconds, piece.length_s);
+}
+
+const RateCurve::Piece* RateCurve::piece_at(double seconds) const {
+    const auto piece = std::upper_bound(
+        pieces_.begin(), pieces_.end(), seconds,
+        [](double wanted, const Piece& one) { return wanted < one.begin_s + one.length_s; });
+    return piece == pieces_.end() ? nullptr : &*piece;
+}
+
+std::optional<double> RateCurve::seconds_at(double arrivals) const {
+    CHECK(arrivals >= 0);
+    const auto piece = std::upper_bound(
+        pieces_.begin(), pieces_.end(), arrivals,
+        [](double wanted, const Piece& one) { return wanted < one.arrivals + one.expected; });
+    if (piece != pieces_.end()) {
+        return piece->begin_s + within(*piece, arrivals - piece->arrivals);
+    }
+    if (last_rate_ == 0) {
+        return std::nullopt;
+    }
+    return end_s_ + std::max(arrivals - arrivals_, 0.0) / last_rate_;
+}
+
+double RateCurve::arrivals_by(double seconds) const {
+    const Piece* const piece = piece_at(seconds);
+    if (piece == nullptr) {
+        return arrivals_ + (seconds - end_s_) * last_rate_;
+    }
+    return piece->arrivals + expected_by(seconds - piece->begin_s, piece->length_s, piece->from,
+                                         piece->to, piece->form);
+}
+
+namespace {
+
+constexpr std::uint64_t gap_stream = 3;  ///< beside those of load.cpp
+
+/// Uniform in (0, 1]: it has a logarithm.
+double above_zero(Random& random) {
+    return 1.0 - random.uniform();
+}
+
+double exponential(Random& random) {
+    return -portable_log(above_zero(random));
+}
+
+/// One of the two that the polar method makes (Marsaglia, Bray 1964).
+double normal(Random& random) {
+    while (true) {  // ends: each turn with a chance of 0.785
+        const double x = 2 * random.uniform() - 1;
+        const double y = 2 * random.uniform() - 1;
+        const double square = x * x + y * y;
+        if (square > 0 && square < 1) {
+            return x * std::sqrt(-2 * portable_log(square) / square);
+        }
+    }
+}
+
+/// Of a shape of 1 or more, mean: the shape (Marsaglia, Tsang, TOMS 2000).
+double gamma_from_one(double shape, Random& random) {
+    const double d = shape - 1.0 / 3;
+    const double c = 1 / std::sqrt(9 * d);
+    while (true) {  // ends: each turn with a chance above 0.95
+        const double x = normal(random);
+        const double root = 1 + c * x;
+        const double cube = root * root * root;
+        if (cube <= 0) {
+            continue;
+        }
+        const double bound = x * x / 2 + d - d * cube + d * portable_log(cube);
+        if (portable_log(above_zero(random)) < bound) {
+            return d * cube;
+        }
+    }
+}
+
+double gamma(double shape, Random& random) {
+    if (shape >= 1) {
+        return gamma_from_one(shape, random);
+    }
+    const double larger = gamma_from_one(shape + 1, random);
+    return larger * portable_exp(portable_log(above_zero(random)) / shape);
+}
+
+}  // namespace
+
+UnitGaps::UnitGaps(ArrivalLaw law, double shape, std::uint64_t seed)
+    : law_(law), shape_(shape), seed_(mix64(mix64(seed + golden_gamma) + gap_stream)) {
+    CHECK(law != ArrivalLaw::gamma || (shape >= gamma_shape_min && shape <= gamma_shape_max));
+}
+
+double UnitGaps::gap(std::uint64_t number) const {
+    Random random(seed_ ^ mix64(number + golden_gamma));
+    switch (law_) {
+        case ArrivalLaw::constant:
+            return 1;
+        case ArrivalLaw::poisson:
+            return exponential(random);
+        case ArrivalLaw::gamma:
+            return gamma(shape_, random) / shape_;
+        case ArrivalLaw::recorded:
+            break;
+    }
+    CHECK(false);
+    return 0;
+}
 
 namespace {
 

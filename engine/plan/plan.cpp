@@ -6,12 +6,14 @@
 #include <span>
 #include <utility>
 
-#include "engine/plan/cache_forecast.hpp"
+#include "engine/plan/forecast.hpp"
+#include "engine/plan/trees.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/decimal.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {
+
 namespace {
 
 constexpr std::size_t speed_digits_max = 18;
@@ -224,6 +226,160 @@ Result<Plan> make_plan(const Trace& trace, const PlanOptions& options) {
         return Error{ErrorCode::out_of_range, 0, "plan the rows: at this speed they take decades"};
     }
     return summed_up(trace, std::move(plan));
+}
+
+PlannedRows::PlannedRows(const Trace& trace, const Plan& plan) {
+    std::uint32_t index_max = 0;
+    for (const Planned& planned : plan.rows) {
+        index_max = std::max(index_max, trace.rows[planned.row].index);
+    }
+    positions_.assign(std::size_t{index_max} + 1, unplanned);
+    for (std::uint32_t position = 0; position < plan.rows.size(); ++position) {
+        positions_[trace.rows[plan.rows[position].row].index] = position;
+    }
+}
+
+namespace {
+
+/// Requests and marks have numbers of 32 bits, and two of those are none.
+constexpr std::size_t rows_max = (std::size_t{1} << 31) - 2;
+
+std::uint64_t digest_of(const Trace& trace, const Plan& plan) {
+    Digest digest;
+    for (const Planned& planned : plan.rows) {
+        digest.add_u64(trace.rows[planned.row].index);
+        digest.add_u64(static_cast<std::uint64_t>(planned.due_ns));
+        digest.add_u64(static_cast<std::uint64_t>(planned.side));
+    }
+    return digest.value();
+}
+
+}  // namespace
+
+Side first_side(std::uint64_t seed, std::uint32_t index) {
+    const std::uint64_t drawn = mix64(mix64(seed + golden_gamma) ^ mix64(index / 2 + golden_gamma));
+    return ((drawn >> 32 ^ index) & 1) == 0 ? Side::a : Side::b;
+}
+
+Result<Plan> dual_plan(const Trace& trace, const Plan& a, const Plan& b, std::uint64_t seed) {
+    CHECK(a.rows.size() == b.rows.size() && !a.dual && !b.dual);
+    if (trace.rows.size() > rows_max) {
+        return Error{ErrorCode::out_of_range, 0, "send each row twice: the trace has too many"};
+    }
+    Plan dual = a;
+    dual.dual = true;
+    dual.against_cached = b.server_cached;
+    dual.burst_rows_max = 2 * a.burst_rows_max;
+    dual.input_tokens = a.input_tokens + b.input_tokens;
+    dual.output_tokens = a.output_tokens + b.output_tokens;
+    dual.inputs_unknown = a.inputs_unknown + b.inputs_unknown;
+    dual.outputs_unknown = a.outputs_unknown + b.outputs_unknown;
+    dual.foretold = {a.foretold.rows + b.foretold.rows,
+                     a.foretold.input_tokens + b.foretold.input_tokens,
+                     a.foretold.cached_tokens + b.foretold.cached_tokens,
+                     a.foretold.rows_unknown + b.foretold.rows_unknown};
+    dual.rows.clear();
+    dual.rows.reserve(2 * a.rows.size());
+    for (std::size_t i = 0; i < a.rows.size(); ++i) {
+        CHECK(a.rows[i].row == b.rows[i].row && a.rows[i].due_ns == b.rows[i].due_ns);
+        Planned first = a.rows[i];
+        Planned second = b.rows[i];
+        first.side = Side::a;
+        second.side = Side::b;
+        if (first_side(seed, trace.rows[first.row].index) == Side::b) {
+            std::swap(first, second);
+        }
+        dual.rows.push_back(first);
+        dual.rows.push_back(second);
+    }
+    dual.schedule_digest = digest_of(trace, dual);
+    return dual;
+}
+
+Plan plan_of_side(const Trace& trace, const Plan& dual, Side side) {
+    CHECK(dual.dual && side != Side::none);
+    Plan one;
+    one.rows_outside = dual.rows_outside;
+    one.post_tokens = dual.post_tokens;
+    one.server_cached = side == Side::a ? dual.server_cached : dual.against_cached;
+    one.rows.reserve(dual.rows.size() / 2);
+    for (const Planned& planned : dual.rows) {
+        if (planned.side == side) {
+            one.rows.push_back(planned);
+            one.rows.back().side = Side::none;
+        }
+    }
+    return summed_up(trace, std::move(one));
+}
+
+namespace {
+
+std::vector<std::uint32_t> deal_rows(const Trace& trace, const Plan& plan, std::uint32_t shares) {
+    constexpr std::uint32_t undealt = UINT32_MAX;
+    std::vector<std::uint32_t> of_row(plan.dual ? trace.rows.size() : 0, undealt);
+    std::vector<std::uint32_t> owners(plan.rows.size());
+    std::uint32_t next = 0;
+    for (std::size_t position = 0; position < plan.rows.size(); ++position) {
+        if (plan.dual && of_row[plan.rows[position].row] != undealt) {  // its other request
+            owners[position] = of_row[plan.rows[position].row];
+            continue;
+        }
+        owners[position] = next;
+        if (plan.dual) {
+            of_row[plan.rows[position].row] = next;
+        }
+        next = next + 1 == shares ? 0 : next + 1;
+    }
+    return owners;
+}
+
+std::vector<std::uint32_t> deal_trees(const Trace& trace, const Plan& plan, std::uint32_t shares) {
+    const RowTrees trees(trace, plan);
+    std::vector<std::uint32_t> owners(plan.rows.size());
+    for (std::uint32_t position = 0; position < plan.rows.size(); ++position) {
+        owners[position] = trees.tree_of(position) % shares;
+    }
+    return owners;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> deal(const Trace& trace, const Plan& plan, std::uint32_t shares,
+                                DealRule rule) {
+    CHECK(shares > 0);
+    return rule == DealRule::rows ? deal_rows(trace, plan, shares)
+                                  : deal_trees(trace, plan, shares);
+}
+
+PlanShare share_of(const Plan& plan, const std::vector<std::uint32_t>& owners,
+                   std::uint32_t share) {
+    CHECK(owners.size() == plan.rows.size());
+    PlanShare part;
+    part.plan = plan;
+    part.plan.rows.clear();
+    for (std::uint32_t position = 0; position < owners.size(); ++position) {
+        if (owners[position] == share) {
+            part.plan.rows.push_back(plan.rows[position]);
+            part.positions.push_back(position);
+        }
+    }
+    return part;
+}
+
+std::vector<PlanShare> shares_with_rows(const Trace& trace, const Plan& plan, std::uint32_t shares,
+                                        DealRule rule) {
+    std::vector<PlanShare> dealt;
+    if (shares < 2) {
+        return dealt;
+    }
+    const std::vector<std::uint32_t> owners = deal(trace, plan, shares, rule);
+    for (std::uint32_t share = 0; share < shares; ++share) {
+        PlanShare part = share_of(plan, owners, share);
+        if (!part.plan.rows.empty()) {
+            dealt.push_back(std::move(part));
+        }
+    }
+    return dealt.size() < 2 ? std::vector<PlanShare>() : dealt;
 }
 
 }  // namespace driftless

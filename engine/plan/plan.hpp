@@ -1,5 +1,5 @@
-/// Plan: which rows are sent, and when. Made of a trace and the user's choices; immutable
-/// afterwards and shared by the engine thread and the writer thread.
+/// Plan: which rows are sent, when, and by whom and to whom. First the plan itself, then the same
+/// plan for two servers at once (dual fire), and dealt to several that play it (shares).
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "proto/core/result.hpp"
-#include "proto/record/outcome.hpp"
+#include "proto/run/record.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
+
+// Plan: which rows are sent, and when. Made of a trace and the user's choices; immutable
+// afterwards and shared by the engine thread and the writer thread.
 
 /// `--speed` as the exact fraction that its decimal says: 2.5 is 5/2. Never a double, so that a due
 /// instant is the same on every machine.
@@ -96,5 +99,117 @@ std::vector<std::uint32_t> file_order(const Trace& trace, const Plan& plan);
 /// behind the prompt: they displace the end of a row's last block, which then differs from the same
 /// block inside a longer row. `make_plan` assumes none.
 Plan expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan plan);
+
+/// PlannedRows: where a row of the trace stands in a plan, if it was selected. A plain table, made
+/// once; 4 bytes for each row of the trace.
+class PlannedRows {
+  public:
+    PlannedRows(const Trace& trace, const Plan& plan);
+
+    /// Position in `Plan::rows` of the row of that `index`; nothing where it is not planned.
+    std::optional<std::uint32_t> find(std::uint32_t index) const {
+        const bool known = index < positions_.size() && positions_[index] != unplanned;
+        return known ? std::optional(positions_[index]) : std::nullopt;
+    }
+    bool contains(std::uint32_t index) const { return find(index).has_value(); }
+
+  private:
+    static constexpr std::uint32_t unplanned = UINT32_MAX;
+    std::vector<std::uint32_t> positions_;  ///< [row index]
+};
+
+// Dual fire: a plan in which each row stands twice, for two servers, a and b, at one instant.
+//
+// The two requests of a row follow each other in the plan, and so leave one after the other, about
+// 10 us apart over loopback. Which side goes first is drawn: of the rows 2k and 2k+1 of the file
+// one begins with a and the other with b, and the seed says which. A row keeps its order whatever
+// is selected, and the orders of neighbours cancel what a first place is worth.
+//
+// Pure functions. All that comes behind the plan sees requests, each with its side.
+
+/// Whom the row with this `index` goes to first.
+Side first_side(std::uint64_t seed, std::uint32_t index);
+
+/// Of two plans of the same rows and dues, in the same order, that differ in what the two servers'
+/// caches should hold. Sums are over both sides, and the digest covers the order of each pair.
+/// Errors: out_of_range, where a trace of so many rows has no place for each twice.
+Result<Plan> dual_plan(const Trace& trace, const Plan& a, const Plan& b, std::uint64_t seed);
+
+/// What one server gets, as a plan of its own: without sides. `side`: a or b.
+Plan plan_of_side(const Trace& trace, const Plan& dual, Side side);
+
+// Shares: a plan dealt to several that play it side by side: the engines of one process
+// (`--engines`), the processes of several machines (`--shard`).
+//
+// Rows are dealt one by one, as they are due: the rows of one instant are spread over all shares,
+// which shortens the wait inside a burst. Where rows depend on each other, whole trees are dealt.
+// Both requests of a row under dual fire stay together. Who gets what depends on the trace, the
+// plan and the number of shares alone, so that each process can work it out by itself.
+//
+// Pure functions.
+
+/// One of several that play a plan.
+struct ShardPlace {
+    std::uint32_t index = 0;
+    std::uint32_t count = 1;
+    bool is_part() const { return count > 1; }
+    /// What each of them counts from 0 by itself, as numbers that no two of them have.
+    constexpr std::uint32_t number_of(std::uint32_t own) const { return own * count + index; }
+    /// The place among all of one of several that share what is here.
+    constexpr ShardPlace within(ShardPlace outer) const {
+        return {outer.index + outer.count * index, outer.count * count};
+    }
+    friend bool operator==(const ShardPlace&, const ShardPlace&) = default;
+};
+
+/// What stays together.
+enum class DealRule : std::uint8_t {
+    rows,   ///< a row: each at its recorded instant, on any connection
+    trees,  ///< the rows of a tree (row_trees.hpp): closed or sticky sessions, users
+};
+
+/// [position in the plan] its share, from 0. `shares`: at least 1.
+std::vector<std::uint32_t> deal(const Trace& trace, const Plan& plan, std::uint32_t shares,
+                                DealRule rule);
+
+/// What one of them plays.
+struct PlanShare {
+    /// Digest, sums and forecasts are of the whole plan.
+    Plan plan;
+    /// Those of its rows in the whole plan, ascending.
+    std::vector<std::uint32_t> positions;
+};
+
+/// `owners` is what `deal` gave. A share may have no row.
+PlanShare share_of(const Plan& plan, const std::vector<std::uint32_t>& owners, std::uint32_t share);
+
+/// All shares that have rows, in order. None where fewer than two would have any: then the plan is
+/// played whole.
+std::vector<PlanShare> shares_with_rows(const Trace& trace, const Plan& plan, std::uint32_t shares,
+                                        DealRule rule);
+
+/// Of `total` things (users, open requests) that several share: as many as that one gets. The first
+/// get one more where they do not divide evenly.
+constexpr std::uint32_t part_of(std::uint32_t total, std::uint32_t shares, std::uint32_t share) {
+    return total / shares + (share < total % shares ? 1 : 0);
+}
+
+/// Balance: which of several servers a row goes to. Pure functions: nothing of a run decides, so
+/// that a run that is repeated or resumed sends every row of a session where it went before.
+enum class Balance : std::uint8_t {
+    turn,     ///< row after row, in the order of the plan
+    session,  ///< the rows of one session to one server, sessions in turn; other rows as above
+};
+
+constexpr const char* name_of(Balance balance) {
+    return balance == Balance::turn ? "turn" : "session";
+}
+
+/// Index of the server, below `targets`. `planned`: the row's position in the plan.
+inline std::uint32_t target_of(Balance balance, const TraceRow& row, std::uint32_t planned,
+                               std::uint32_t targets) {
+    const bool by_session = balance == Balance::session && row.session != no_session;
+    return (by_session ? row.session : planned) % targets;
+}
 
 }  // namespace driftless

@@ -1,9 +1,11 @@
 #include "engine/plan/trees.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
-#include "engine/plan/disjoint_sets.hpp"
+#include "engine/plan/forecast.hpp"
+#include "engine/plan/plan.hpp"
 
 namespace driftless {
 
@@ -66,6 +68,188 @@ std::vector<std::uint32_t> parents_of_sessions(const Trace& trace) {
         }
     }
     return parents;
+}
+
+namespace {
+
+/// Positions in the plan.
+DisjointSets joined(const Trace& trace, const Plan& plan) {
+    constexpr std::uint32_t none = UINT32_MAX;
+    DisjointSets sets(plan.rows.size());
+    std::vector<std::uint32_t> first_of_session(trace.sessions.size(), none);
+    for (std::uint32_t position = 0; position < plan.rows.size(); ++position) {
+        const std::uint32_t session = trace.rows[plan.rows[position].row].session;
+        if (session >= first_of_session.size()) {
+            continue;
+        }
+        if (first_of_session[session] == none) {
+            first_of_session[session] = position;
+        }
+        sets.join(first_of_session[session], position);
+    }
+    const PlannedRows planned(trace, plan);
+    for (const Dependency& one : trace.dependencies) {
+        const std::optional<std::uint32_t> row = planned.find(one.row);
+        const std::optional<std::uint32_t> on = planned.find(one.on);
+        if (row && on) {
+            sets.join(*row, *on);
+        }
+    }
+    return sets;
+}
+
+}  // namespace
+
+RowTrees RowTrees::of_single_rows(const Trace& trace, const Plan& plan) {
+    RowTrees trees;
+    trees.rows_ = file_order(trace, plan);
+    trees.tree_of_.resize(plan.rows.size());
+    for (std::uint32_t tree = 0; tree < trees.rows_.size(); ++tree) {
+        trees.tree_of_[trees.rows_[tree]] = tree;
+    }
+    trees.begin_.resize(plan.rows.size() + 1);
+    std::iota(trees.begin_.begin(), trees.begin_.end(), 0U);
+    return trees;
+}
+
+RowTrees::RowTrees(const Trace& trace, const Plan& plan) : tree_of_(plan.rows.size()) {
+    constexpr std::uint32_t unnumbered = UINT32_MAX;
+    DisjointSets sets = joined(trace, plan);
+    std::vector<std::uint32_t> number(plan.rows.size(), unnumbered);  // [first position]
+    for (const std::uint32_t position : file_order(trace, plan)) {
+        std::uint32_t& tree = number[sets.smallest_of(position)];
+        if (tree == unnumbered) {
+            tree = static_cast<std::uint32_t>(begin_.size());
+            begin_.push_back(0);
+        }
+        tree_of_[position] = tree;
+        ++begin_[tree];
+    }
+    begin_.push_back(0);
+    std::exclusive_scan(begin_.begin(), begin_.end(), begin_.begin(), 0U);
+    rows_.resize(plan.rows.size());
+    std::vector<std::uint32_t> next = begin_;
+    for (std::uint32_t position = 0; position < plan.rows.size(); ++position) {
+        rows_[next[tree_of_[position]]++] = position;
+    }
+}
+
+namespace {
+
+constexpr std::uint32_t nobody = 0xFFFFFFFFu;
+
+/// What is known of each prefix: in how many ways it goes on, and a row that has it. A flat table
+/// like PrefixSet, with the same odds against two prefixes of one number.
+class PrefixTable {
+  public:
+    struct Entry {
+        std::uint64_t prefix = 0;
+        std::uint32_t branches = 0;
+        std::uint32_t row = nobody;
+    };
+
+    explicit PrefixTable(std::size_t prefixes_max)
+        : entries_(std::bit_ceil(2 * prefixes_max + 2)) {}
+
+    /// The entry of that prefix, made where it is new (`prefix` is 0 then, for the caller to set).
+    Entry& find(std::uint64_t prefix) {
+        const std::size_t mask = entries_.size() - 1;
+        std::size_t at = static_cast<std::size_t>(prefix) & mask;
+        while (entries_[at].prefix != 0 && entries_[at].prefix != prefix) {
+            at = (at + 1) & mask;
+        }
+        return entries_[at];
+    }
+
+  private:
+    std::vector<Entry> entries_;
+};
+
+/// Calls `visit` with every prefix of the row's blocks, shortest first.
+template <typename Visit>
+void for_each_prefix(const Trace& trace, const TraceRow& row, const Visit& visit) {
+    std::uint64_t prefix = PrefixSet::start(row.name_space);
+    for (const std::uint64_t id : trace.ids_of(row)) {
+        prefix = PrefixSet::extend(prefix, id) | 1U;  // 0 marks an empty entry
+        visit(prefix);
+    }
+}
+
+void count_branches(const Trace& trace, PrefixTable& table) {
+    for (const TraceRow& row : trace.rows) {
+        if (row.session != no_session) {
+            continue;
+        }
+        PrefixTable::Entry* before = nullptr;
+        for_each_prefix(trace, row, [&](std::uint64_t prefix) {
+            PrefixTable::Entry& entry = table.find(prefix);
+            if (entry.prefix == 0) {
+                entry.prefix = prefix;
+                if (before != nullptr) {
+                    ++before->branches;
+                }
+            }
+            before = &entry;
+        });
+    }
+}
+
+/// Rows of no session that share a prefix which is no preamble.
+void join_by_prefix(const Trace& trace, DisjointSets& groups) {
+    std::size_t prefixes_max = 0;
+    for (const TraceRow& row : trace.rows) {
+        prefixes_max += row.session == no_session ? row.ids_count : 0;
+    }
+    PrefixTable table(prefixes_max);
+    count_branches(trace, table);
+    for (const TraceRow& row : trace.rows) {
+        if (row.session != no_session) {
+            continue;
+        }
+        for_each_prefix(trace, row, [&](std::uint64_t prefix) {
+            PrefixTable::Entry& entry = table.find(prefix);
+            if (entry.branches <= preamble_branches) {
+                entry.row = entry.row == nobody ? row.index : entry.row;
+                groups.join(row.index, entry.row);
+            }
+        });
+    }
+}
+
+void join_by_session(const Trace& trace, DisjointSets& groups) {
+    std::vector<std::uint32_t> first(trace.sessions.size(), nobody);
+    for (const TraceRow& row : trace.rows) {
+        if (row.session == no_session) {
+            continue;
+        }
+        std::uint32_t& known = first[row.session];
+        known = known == nobody ? row.index : known;
+        groups.join(row.index, known);
+    }
+}
+
+}  // namespace
+
+Families families_of(const Trace& trace) {
+    // By index: a trace as it was read has each from 0 on once.
+    DisjointSets groups(trace.rows.size());
+    join_by_session(trace, groups);
+    join_by_prefix(trace, groups);
+    for (const Dependency& one : trace.dependencies) {
+        groups.join(one.row, one.on);
+    }
+    std::vector<std::uint32_t> number(trace.rows.size(), 0);
+    Families families;
+    for (std::uint32_t index = 0; index < number.size(); ++index) {
+        const std::uint32_t root = groups.smallest_of(index);
+        number[index] = root == index ? families.count++ : number[root];
+    }
+    families.of_row.reserve(trace.rows.size());
+    for (const TraceRow& row : trace.rows) {
+        CHECK(row.index < number.size());
+        families.of_row.push_back(number[row.index]);
+    }
+    return families;
 }
 
 }  // namespace driftless

@@ -4,11 +4,10 @@
 #include <cstring>
 #include <optional>
 
+#include "engine/plan/due.hpp"
 #include "engine/prompt/block.hpp"
-#include "engine/prompt/cache.hpp"
-#include "engine/prompt/dataset/corpus.hpp"
-#include "engine/prompt/vocab.hpp"
-#include "engine/schedule/due.hpp"
+#include "engine/prompt/corpus.hpp"
+#include "engine/prompt/word_table.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {

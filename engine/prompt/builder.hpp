@@ -26,10 +26,10 @@
 #include <string>
 #include <string_view>
 
-#include "engine/prompt/overhead.hpp"
 #include "proto/api/dialect.hpp"
+#include "proto/core/hash.hpp"
 #include "proto/core/spliced.hpp"
-#include "proto/core/xxh64.hpp"
+#include "proto/run/overhead.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "engine/input/source.hpp"
-#include "engine/prompt/tokenizer/read_ranks.hpp"
+#include "engine/plan/files.hpp"
+#include "engine/prompt/read_ranks.hpp"
 
 namespace driftless {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engine/prompt/tokenizer/tokenizer.hpp"
+#include "engine/prompt/tokenizer.hpp"
 #include "proto/core/result.hpp"
 
 namespace driftless {

@@ -1,16 +1,163 @@
+/// LiveBodies: finds, while the bodies of a trace are made, which of them go on behind the
+/// answer to another one, and cuts from these what was said before. Used by recorded_bodies.cpp
+/// alone. Bytes in, bytes out.
+
 #include "engine/prompt/recorded_bodies.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "engine/plan/plan.hpp"
 #include "engine/plan/row_values.hpp"
-#include "engine/prompt/live_bodies.hpp"
+#include "engine/plan/waits.hpp"
+#include "proto/api/recorded.hpp"
 #include "proto/core/check.hpp"
-#include "proto/core/counted.hpp"
+#include "proto/core/hash.hpp"
+#include "proto/core/text.hpp"
+#include "proto/trace/row.hpp"
 
 namespace driftless {
+
+class LiveBodies {
+  public:
+    /// Trace and plan outlive it.
+    LiveBodies(const Trace& trace, const Plan& plan);
+
+    enum class Found : std::uint8_t {
+        fits,        ///< its body may be sent
+        no_request,  ///< it holds new messages alone, and the row before it is not sent
+    };
+    /// The next body, in the order of the file: of the row at that position in `trace.rows`, with
+    /// its messages. It stands at the end of `bodies`, from `begin` on, and is cut there.
+    Found take(std::uint32_t row, const std::vector<MessageSpan>& messages, std::size_t begin,
+               std::string& bodies);
+
+    LiveTurns finish();
+
+  private:
+    /// What a row says, of all its messages.
+    struct Said {
+        std::size_t messages = 0;
+        std::uint64_t digest = 0;
+        bool known = false;  ///< it was seen, and is sent
+    };
+
+    std::uint32_t sent_before(std::uint32_t row, const Dependency& one) const;
+    std::uint32_t before_of(std::uint32_t row, const std::vector<MessageSpan>& messages,
+                            const std::vector<std::uint64_t>& digests) const;
+
+    const Trace& trace_;
+    const Plan& plan_;
+    const PlannedRows planned_;
+    std::vector<std::uint32_t> first_of_;  ///< [sessions] index of its first row
+    std::vector<Said> said_;               ///< [rows of the trace]
+    LiveTurns live_;
+};
+
+namespace {
+
+std::uint32_t offset_of(std::size_t bytes) {
+    CHECK(bytes <= std::numeric_limits<std::uint32_t>::max());
+    return static_cast<std::uint32_t>(bytes);
+}
+
+}  // namespace
+
+LiveBodies::LiveBodies(const Trace& trace, const Plan& plan)
+    : trace_(trace), plan_(plan), planned_(trace, plan), first_of_(trace.sessions.size(), no_row) {
+    for (const TraceRow& row : trace.rows) {
+        if (row.session != no_session) {
+            first_of_[row.session] = std::min(first_of_[row.session], row.index);
+        }
+    }
+    live_.turns.resize(trace.rows.size());
+    said_.resize(trace.rows.size());
+}
+
+/// Position in `trace.rows` of what the row waits for, where it was sent before in the same
+/// session. `no_row`: not so.
+std::uint32_t LiveBodies::sent_before(std::uint32_t row, const Dependency& one) const {
+    const std::optional<std::uint32_t> place = planned_.find(one.on);
+    const std::optional<std::uint32_t> own = planned_.find(trace_.rows[row].index);
+    if (one.trigger != Trigger::completion || !place || !own || *place >= *own) {
+        return no_row;
+    }
+    const std::uint32_t before = plan_.rows[*place].row;
+    const bool same_session = trace_.rows[before].session == trace_.rows[row].session;
+    return said_[before].known && same_session ? before : no_row;
+}
+
+/// The row that it goes on behind, of those whose answers it waits for: the one that says most of
+/// what it repeats. `no_row`: none. `digests`: of the messages up to each.
+std::uint32_t LiveBodies::before_of(std::uint32_t row, const std::vector<MessageSpan>& messages,
+                                    const std::vector<std::uint64_t>& digests) const {
+    std::uint32_t best = no_row;
+    for (const Dependency& one : trace_.dependencies_of(trace_.rows[row])) {
+        const std::uint32_t before = sent_before(row, one);
+        if (before == no_row) {
+            continue;
+        }
+        const Said& said = said_[before];
+        const bool repeats = messages.size() >= said.messages + 2 && !messages.back().is_answer &&
+                             messages[said.messages].is_answer &&
+                             digests[said.messages] == said.digest;
+        const bool is_more = best == no_row || said.messages > said_[best].messages;
+        best = (trace_.deltas || repeats) && is_more ? before : best;
+    }
+    return best;
+}
+
+LiveBodies::Found LiveBodies::take(std::uint32_t row, const std::vector<MessageSpan>& messages,
+                                   std::size_t begin, std::string& bodies) {
+    const TraceRow& whose = trace_.rows[row];
+    if (messages.empty() || whose.session == no_session) {
+        return Found::fits;
+    }
+    std::vector<std::uint64_t> digests(1);
+    for (const MessageSpan& message : messages) {
+        Digest digest;
+        digest.add_u64(digests.back());
+        digest.add(
+            std::string_view(bodies).substr(begin + message.begin, message.end - message.begin));
+        digests.push_back(digest.value());
+    }
+    const std::uint32_t before = before_of(row, messages, digests);
+    const bool is_first = whose.index == first_of_[whose.session];
+    if (trace_.deltas && before == no_row && !is_first) {
+        return Found::no_request;
+    }
+    const std::size_t first =
+        before == no_row || trace_.deltas ? std::size_t{0} : said_[before].messages + 1;
+    LiveTurn& turn = live_.turns[row];
+    const std::size_t cut = messages[first].begin - messages.front().begin;
+    bodies.erase(begin + messages.front().begin, cut);
+    turn.before_at = offset_of(messages.front().begin);
+    turn.messages_end = offset_of(messages.back().end - cut);
+    turn.pad_at = messages.back().text_end > 0 ? offset_of(messages.back().text_end - cut) : 0;
+    if (before != no_row) {
+        LiveTurn& parent = live_.turns[before];
+        turn.behind = before;
+        turn.back = *planned_.find(whose.index) - *planned_.find(trace_.rows[before].index);
+        live_.figures.conversations += parent.followers == 0 && parent.behind == no_row ? 1 : 0;
+        ++parent.followers;
+        ++live_.figures.turns;
+    } else if (!is_first) {
+        ++live_.figures.edited;
+    }
+    said_[row] = {messages.size(), digests.back(), planned_.contains(whose.index)};
+    return Found::fits;
+}
+
+LiveTurns LiveBodies::finish() {
+    return std::move(live_);
+}
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/plan/live_turns.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/plan/waits.hpp"
 #include "proto/api/body_template.hpp"
 #include "proto/api/recorded.hpp"
 #include "proto/trace/row.hpp"

@@ -1,3 +1,22 @@
+/// What of a request differs from row to row: its header fields and the members of its body.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/plan/due.hpp"
+#include "engine/plan/plan.hpp"
+#include "proto/api/body_template.hpp"
+#include "proto/api/dialect.hpp"
+#include "proto/http/request.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
 /// RowFields: the header fields that differ from row to row (`--header "X-Session: {session}"`),
 /// rendered for every row of a plan before time 0, so that arming copies bytes and nothing can be
 /// wrong with them any more. What is decided in the run, its pass and its user, is a mark in the
@@ -7,22 +26,6 @@
 /// row's head. A value that could end its line is refused, never escaped: servers do not agree on
 /// what an escape would mean. It holds the fields' text, as many bytes as they are on the wire,
 /// and 8 bytes a row; it never touches a file, a clock or a socket.
-#pragma once
-
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "engine/plan/plan.hpp"
-#include "engine/plan/shares.hpp"
-#include "engine/schedule/due.hpp"
-#include "proto/http/field_template.hpp"
-#include "proto/trace/row.hpp"
-
-namespace driftless {
-
 class RowFields {
   public:
     /// Of no row.
@@ -55,6 +58,61 @@ class RowFields {
     std::string bytes_;          ///< with marks
     std::vector<Place> places_;  ///< [trace rows]
     std::size_t bytes_max_ = 0;
+};
+
+// RowBodies: the frames of bodies whose members differ from row to row: those of `--extra-body`
+// with placeholders, and those that the trace has for single rows (`Trace::extras`, which go
+// first). Made for every row of a plan before time 0, so that arming copies bytes and nothing can
+// be wrong with them any more.
+//
+// Owns the frames' text, each different one once; it never touches a file, a clock or a socket.
+
+/// BodyFrame's parts, as views; with marks (row_values.hpp).
+struct FrameView {
+    std::string_view before;
+    std::string_view between;
+    std::string_view after;
+    bool has_length = true;
+};
+
+/// What frames are made of.
+struct RowBodySpec {
+    const Dialect& dialect;
+    BodySpec body;  ///< its extra body is that of all rows, without placeholders
+    const std::optional<BodyTemplate>& members;  ///< nothing: no placeholders
+    /// Bytes that rows put before the frame in its place (row_models.hpp); empty: none.
+    std::string opening = {};
+};
+
+class RowBodies {
+  public:
+    /// Of no row.
+    RowBodies() = default;
+
+    /// Empty where no row has members of its own. `errors` lists the rows whose members cannot be
+    /// in a body, by file and line.
+    RowBodies(const RowBodySpec& spec, const Trace& trace, const Plan& plan, InputErrors& errors);
+
+    bool empty() const { return frames_.empty(); }
+    /// Of a row by its position in `Trace::rows`; of one that was selected.
+    FrameView of(std::uint32_t row) const;
+    /// Upper bound of the bytes that numbers take in the place of marks.
+    std::size_t number_bytes_max() const { return number_bytes_max_; }
+
+  private:
+    struct Frame {
+        std::uint64_t begin = 0;  ///< in `bytes_`; the parts are back to back
+        std::uint32_t before = 0;
+        std::uint32_t between = 0;
+        std::uint32_t after = 0;
+        bool has_length = true;
+    };
+    void add(const BodyFrame& frame);
+
+    std::string bytes_;
+    std::vector<Frame> frames_;
+    std::vector<std::uint32_t> of_row_;  ///< [trace rows]
+    std::size_t number_bytes_max_ = 0;
 };
 
 }  // namespace driftless

@@ -16,15 +16,13 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/record/event.hpp"
+#include "engine/base/time.hpp"
 #include "engine/record/fill_record.hpp"
 #include "engine/record/periods.hpp"
+#include "engine/record/ring.hpp"
 #include "engine/record/row_state.hpp"
-#include "engine/record/run_forecast.hpp"
-#include "engine/record/turn_ends.hpp"
-#include "engine/time/instant.hpp"
 #include "proto/json/document.hpp"
-#include "proto/record/record.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless {
 

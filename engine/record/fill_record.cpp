@@ -2,18 +2,195 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
+#include "engine/io/tls.hpp"
 #include "engine/plan/answer_limits.hpp"
-#include "engine/record/origin.hpp"
-#include "engine/record/row_outcome.hpp"
-#include "engine/tls/failure.hpp"
 #include "proto/core/check.hpp"
-#include "proto/http/response.hpp"
-#include "proto/http/trace_context.hpp"
-#include "proto/record/masked.hpp"
+#include "proto/http/parsers.hpp"
+#include "proto/http/request.hpp"
+#include "proto/run/masked.hpp"
 
 namespace driftless {
+
+namespace {
+
+/// A length of the trace; 0 is unknown.
+std::optional<std::uint32_t> length_of(std::uint32_t tokens) {
+    return tokens == 0 ? std::nullopt : std::optional(tokens);
+}
+
+}  // namespace
+
+std::string waited_in_vain(std::uint32_t row, const char* why) {
+    return "row " + std::to_string(row) + ", which it waited for, " + why;
+}
+
+void fill_origin(Record& record, const Due& due, std::uint32_t number,
+                 const AssemblerConfig& config) {
+    const TraceRow& row = config.trace->rows[due.row];
+    record.row = row.index;
+    record.request = number;
+    record.pass = due.pass;
+    record.phase = due.phase;
+    record.attempt = due.attempt;
+    record.side = due.side;
+    if (due.user != Due::no_user) {
+        record.user = config.place.number_of(due.user);
+    }
+    if (row.session != no_session && row.session < config.trace->sessions.size()) {
+        record.session = config.trace->sessions[row.session];
+        const std::uint32_t root = config.trees.empty() ? row.session : config.trees[row.session];
+        record.tree = config.trace->sessions[root];
+    }
+    if (row.turn != 0) {
+        record.turn = row.turn;
+    }
+    record.kept = config.trace->kept_of(row);
+    record.segment = config.segment;
+    record.api = config.dialect->name;
+    if (config.row_models != nullptr) {
+        record.model = masked(config.row_models->name_of(due.row), config.secrets, id_bytes_max);
+    } else if (const std::string& model = due.side == Side::b ? config.against_model : config.model;
+               !model.empty()) {
+        record.model = model;
+    }
+    record.due_ns = due.due_ns;
+    if (due.parent_end_ns != Due::no_parent) {
+        record.parent_end_ns = due.parent_end_ns;
+    }
+    if (due.failed_row != Due::none_failed) {
+        const char* const why =
+            config.histories == nullptr ? nullptr : config.histories->why_ended(due.failed_row);
+        record.error = waited_in_vain(config.trace->rows[due.failed_row].index,
+                                      why == nullptr ? "failed" : why);
+    }
+    record.input_length = length_of(row.input_length);
+    record.output_length = length_of(asked_tokens(due, row));
+    if (config.trace->foretells_hits(row) && !config.forecast.in_run_order) {
+        record.expected_cached_tokens =
+            config.plan->rows[due.request % config.plan->rows.size()].expected_cached_tokens;
+        const std::vector<std::uint32_t>& by_server =
+            due.side == Side::b ? config.plan->against_cached : config.plan->server_cached;
+        if (due.row < by_server.size()) {
+            record.expected_cached_server = by_server[due.row];
+        }
+    }
+    if (config.urls.size() == 1) {
+        record.url = config.urls[0];
+    } else if (due.side != Side::none) {
+        record.url = config.urls[due.side == Side::b ? 1 : 0];
+    }
+    for (const std::string& name : config.record_headers) {
+        record.headers.push_back({name, {}});
+    }
+}
+
+namespace {
+
+/// The outcome of a status, or ok where the status is 200.
+Outcome outcome_of_status(int status) {
+    if (status == 200) {
+        return Outcome::ok;
+    }
+    if (status == 429) {
+        return Outcome::http_429;
+    }
+    switch (status / 100) {
+        case 2:
+            return Outcome::bad_content;
+        case 3:
+            return Outcome::http_3xx;
+        case 4:
+            return Outcome::http_4xx;
+        case 5:
+            return Outcome::http_5xx;
+        default:
+            return Outcome::bad_http;
+    }
+}
+
+/// The outcome of a whole answer, by its length.
+Outcome outcome_of_length(const Record& record, const AssemblerConfig& config) {
+    if (config.output != OutputRule::exact || !counts_output(record) || !record.output_length) {
+        return Outcome::ok;
+    }
+    const std::int64_t asked = *record.output_length;
+    return *record.output_tokens < asked   ? Outcome::short_output
+           : *record.output_tokens > asked ? Outcome::long_output
+                                           : Outcome::ok;
+}
+
+/// The outcome of a stream whose framing is complete.
+Outcome outcome_of_stream(const Record& record, const RowState& state, const EndInfo& end,
+                          const AssemblerConfig& config) {
+    CHECK(state.body == BodyKind::stream && end.outcome == Outcome::ok);
+    const AnswerState& answer = state.answer;
+    const bool lost = lost_bytes(state, end);
+    // More tokens than events may come were not asked for.
+    if (answer.over_limit ||
+        std::cmp_greater(record.output_tokens.value_or(0), limits_of(state, config).events_max)) {
+        return Outcome::limit_exceeded;
+    }
+    if (answer.bad_seen && !lost) {
+        return Outcome::bad_event;
+    }
+    if (answer.error_seen) {
+        return Outcome::stream_error;
+    }
+    const bool has_mark =
+        record.side == Side::b ? config.against_has_end_mark : config.has_end_mark;
+    const bool needs_mark = end.close_delimited || (has_mark && !answer.is_whole);
+    if (needs_mark && !answer.is_ended() && !lost) {
+        return Outcome::truncated;
+    }
+    // Text may be held back to the end (half a character) or be none (a special token): what the
+    // server counted was made.
+    if (!answer.has_tokens && record.output_tokens.value_or(0) <= 0 && !lost) {
+        return Outcome::no_tokens;
+    }
+    return lost ? Outcome::ok : outcome_of_length(record, config);
+}
+
+}  // namespace
+
+bool lost_bytes(const RowState& state, const EndInfo& end) {
+    return state.lost_payload || end.entries_dropped > 0;
+}
+
+AnswerLimits limits_of(const RowState& state, const AssemblerConfig& config) {
+    const TraceRow& row = config.trace->rows[state.due.row];
+    return answer_limits(prompt_tokens_of(*config.trace, row), asked_tokens(state.due, row),
+                         config.output, config.dialect->repeats_text);
+}
+
+Outcome outcome_of(const Record& record, const RowState& state, const EndInfo& end,
+                   const AssemblerConfig& config) {
+    if (end.outcome != Outcome::ok) {
+        return end.outcome;
+    }
+    const bool lost = lost_bytes(state, end);
+    if (state.status == 0) {
+        return lost ? Outcome::ok : Outcome::bad_http;
+    }
+    const Outcome by_status = outcome_of_status(state.status);
+    if (by_status != Outcome::ok) {
+        return by_status;
+    }
+    const bool untold = state.body == BodyKind::unknown ||
+                        (end.entries_dropped > 0 && state.body != BodyKind::encoded);
+    if (untold && state.body != BodyKind::stream && lost) {
+        return Outcome::ok;  // its head, or where it began, found the ring full: who knows
+    }
+    if (state.body == BodyKind::untold && state.content_type.empty()) {
+        return Outcome::no_tokens;  // an empty body
+    }
+    if (state.body != BodyKind::stream) {
+        return Outcome::bad_content;
+    }
+    return outcome_of_stream(record, state, end, config);
+}
 
 namespace {
 

@@ -13,16 +13,16 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/live/histories.hpp"
+#include "engine/plan/answer_limits.hpp"
+#include "engine/plan/due.hpp"
 #include "engine/plan/plan.hpp"
-#include "engine/plan/row_models.hpp"
-#include "engine/plan/shares.hpp"
+#include "engine/plan/row_values.hpp"
+#include "engine/prompt/live_answers.hpp"
 #include "engine/record/period_rules.hpp"
 #include "engine/record/row_state.hpp"
-#include "engine/schedule/earlier_rows.hpp"
-#include "engine/stats/taint.hpp"
 #include "proto/api/dialect.hpp"
-#include "proto/record/record.hpp"
+#include "proto/figures/taint.hpp"
+#include "proto/run/record.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
@@ -83,5 +83,28 @@ struct AssemblerConfig {
 /// scratch for error bodies. Takes the chunk arrays out of the state.
 void fill_record(Record& record, RowState& state, const Event& end, const AssemblerConfig& config,
                  std::int64_t time_zero_ns, JsonDocument& document);
+
+// Origin: what a record knows of a row before it is sent: where it comes from, and when it was
+// due. Pure.
+
+/// What `error` says of a row that will not be sent, because of the row with that index.
+std::string waited_in_vain(std::uint32_t row, const char* why = "failed");
+
+/// `number`: of the sending, in the run.
+void fill_origin(Record& record, const Due& due, std::uint32_t number,
+                 const AssemblerConfig& config);
+
+// row_outcome: the one outcome of a row, by the precedence that fill_record.hpp lists. Pure;
+// internal to engine/record.
+
+/// Whether some bytes of the answer never reached the writer.
+bool lost_bytes(const RowState& state, const EndInfo& end);
+
+/// Beyond these an answer of this row is over its limit.
+AnswerLimits limits_of(const RowState& state, const AssemblerConfig& config);
+
+/// Once the token counts of the record are known.
+Outcome outcome_of(const Record& record, const RowState& state, const EndInfo& end,
+                   const AssemblerConfig& config);
 
 }  // namespace driftless

@@ -1,15 +1,4 @@
-/// Periods: what a run does, summed up over stretches of equal length: the lines of periods.jsonl
-/// (period.hpp). Fed by the assembler with what the events say, each at its own stamp, and by the
-/// writer with its clock; owned by the writer. It has no thread, no file and no clock.
-///
-/// Two periods are open at a time, because events come a little out of order (a row is fired while
-/// completions of an earlier instant are still being handled), and because nobody hears of an
-/// event at its instant. The older one is over when a stamp, or the writer's clock with an empty
-/// ring, is `settle_ns_max` behind its end. What comes later still counts in the older one of those
-/// that are open, so that nothing is lost from the sums.
-///
-/// A call costs O(1), but for the line of each period that it ends. Memory: two periods of four
-/// histograms each (1.7 MB), a bit a user, and LiveTrees.
+/// What a run does, summed up over stretches of equal length, and how many trees are live in them.
 #pragma once
 
 #include <array>
@@ -18,16 +7,70 @@
 #include <string>
 #include <vector>
 
-#include "engine/record/early_stop.hpp"
+#include "engine/plan/due.hpp"
+#include "engine/plan/plan.hpp"
+#include "engine/plan/trees.hpp"
 #include "engine/record/fill_record.hpp"
-#include "engine/record/growth.hpp"
-#include "engine/record/live_trees.hpp"
-#include "engine/schedule/due.hpp"
-#include "engine/stats/distribution.hpp"
-#include "proto/record/period.hpp"
-#include "proto/record/record.hpp"
+#include "engine/record/period_rules.hpp"
+#include "proto/figures/distribution.hpp"
+#include "proto/run/period.hpp"
+#include "proto/run/record.hpp"
+#include "proto/trace/row.hpp"
 
 namespace driftless {
+
+// LiveTrees: which trees (a root session and all its sub-agents) are live. A tree is live from the
+// fire of its first request until all of its requests have ended; gaps between its turns included.
+// A tree of a user is also over when the user's next one begins. Owned by the periods, and told of
+// every fire and every end in the order of the ring.
+//
+// How much of a tree a user skips (`--start-within`) is not known here: such a tree, where no
+// other one follows it, is live to the end of the run.
+//
+// Memory: 12 bytes a row, and 24 a user, or a tree where there are no users.
+
+/// How many trees more, or less, there are.
+struct TreeChange {
+    std::int32_t live = 0;
+    std::int32_t flying = 0;  ///< with a request in flight
+};
+
+class LiveTrees {
+  public:
+    LiveTrees(const Trace& trace, const Plan& plan);
+
+    TreeChange fired(const Due& due);
+    TreeChange ended(const Due& due, bool had_left);
+
+  private:
+    /// The tree of a user, or one of those that have none.
+    struct Played {
+        std::uint64_t tree = 0;    ///< by `number_in_pass`
+        std::uint32_t ended = 0;   ///< rows
+        std::uint32_t flying = 0;  ///< requests in flight
+        bool live = false;
+    };
+
+    std::uint32_t tree_of(const Due& due) const;
+    Played& played(const Due& due);
+
+    std::uint32_t rows_;  ///< of the plan: users send its rows under several numbers
+    RowTrees trees_;
+    std::vector<Played> played_;  ///< [users], or [trees] where there are none
+};
+
+// Periods: what a run does, summed up over stretches of equal length: the lines of periods.jsonl
+// (period.hpp). Fed by the assembler with what the events say, each at its own stamp, and by the
+// writer with its clock; owned by the writer. It has no thread, no file and no clock.
+//
+// Two periods are open at a time, because events come a little out of order (a row is fired while
+// completions of an earlier instant are still being handled), and because nobody hears of an
+// event at its instant. The older one is over when a stamp, or the writer's clock with an empty
+// ring, is `settle_ns_max` behind its end. What comes later still counts in the older one of those
+// that are open, so that nothing is lost from the sums.
+//
+// A call costs O(1), but for the line of each period that it ends. Memory: two periods of four
+// histograms each (1.7 MB), a bit a user, and LiveTrees.
 
 /// Longest wait for what belongs to a period that is over: far more than events are out of order,
 /// and than the engine waits for its CPU on a host that is worth measuring on.

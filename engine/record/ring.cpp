@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstring>
 
-#include "engine/host/memory.hpp"
+#include "engine/host/host.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {

@@ -1,3 +1,177 @@
+/// What the engine thread tells the writer thread, and the ring in which it does.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "engine/plan/due.hpp"
+#include "proto/run/record.hpp"
+
+namespace driftless {
+
+// Event: what the engine thread tells the writer thread. 64 bytes, then `length` bytes of payload.
+//
+// The engine stamps and frames; it does not look inside. All stamps are absolute readings of the
+// driver's clock (ns); the writer subtracts time 0. One row's events arrive in the order below:
+//
+//     armed  fired  [wire]  [sent]  [part ...]  head  ( part | chunk )*  end
+//
+// `sent` may come anywhere after `fired`: a server may answer before it has read everything.
+// A counted stale retry repeats nothing: the row keeps its first `fired`. A row that never left
+// has `armed` and `end`. `armed` says who the row is and when it was due; all others name it by
+// its request alone.
+
+enum class EventKind : std::uint8_t {
+    armed,  ///< every byte was ready, or `never_armed` where it never was; `due` and `user` below.
+            ///< It goes with the `fired` or the `end` behind it, and is as safe as that
+    fired,  ///< stamp read right before the enter that carries the first byte; `fired` below
+    wire,   ///< kernel transmit stamp in `wire_ns`
+    sent,  ///< the kernel has accepted the last byte; `sent` below, and in `waited_ns` for how long
+           ///< parts of the request waited for us, in sum
+    part,  ///< payload: response head bytes before `head`, afterwards body bytes of an event that
+           ///< is not complete yet
+    head,  ///< the response head is complete; `status` is valid
+    chunk,  ///< one event of the body is complete; payload: its bytes since the last part
+    end,    ///< the exchange is over; `end` below, and in `waited_ns` an upper bound of the longest
+          ///< that a byte of the answer waited for us; of `not_sent`, for how long the row was held
+          ///< back, `no_wait` where it was not. The last event of its row
+    sample,  ///< once a second: payload is a ClientSample (client_sample.hpp); request is unused
+    skip,    ///< filler up to the end of the ring's memory; never seen by a reader
+};
+
+/// Flags of an event.
+inline constexpr std::uint8_t event_payload_dropped = 1;  ///< the ring was near full: no payload
+inline constexpr std::uint8_t event_coalesced = 2;  ///< shared its receive with an earlier chunk
+inline constexpr std::uint8_t event_entries_dropped = 4;  ///< on `end`: chunk entries were dropped
+inline constexpr std::uint8_t event_keep_alive = 8;       ///< on `chunk`: says nothing; no payload
+inline constexpr std::uint8_t event_unfinished = 16;  ///< on `sent`: not all of it, the row ended
+inline constexpr std::uint8_t event_censored = 32;  ///< on `end`: cut off, the run's time was over
+/// On `end`: by the kernel's stamps, bytes of the answer were there before the request had left; or
+/// it was whole, and the request had not left whole.
+inline constexpr std::uint8_t event_answered_early = 64;
+/// On `armed`: the phase, one token alone, and which attempt it is.
+inline constexpr std::uint8_t event_phase_mask = 3;
+inline constexpr std::uint8_t event_one_token = 4;
+inline constexpr unsigned event_attempt_shift = 3;
+static_assert(phase_count <= event_phase_mask + 1U);
+static_assert(Due::attempts_max == UINT8_MAX >> event_attempt_shift);
+
+/// A Due, but for its request, its user, and what the flags say.
+struct DueInfo {
+    std::int64_t due_ns;
+    std::int64_t parent_end_ns;
+    std::uint32_t row;
+    std::uint32_t rank;
+    std::uint32_t failed_row;
+    std::uint32_t pass;
+};
+
+struct FiredInfo {
+    std::int64_t connect_ns;  ///< when the lane was connected
+    std::int64_t held_ns;     ///< held back by a cap, a limit of the host or a full ring
+    std::uint32_t inflight;   ///< exchanges open, this one not counted
+    std::uint32_t target;     ///< index of the URL
+    LateCause late_cause;
+    bool reused;
+    ConnectionState connection;
+    std::uint8_t reserved[1];
+    /// The kernel did not take the request with the call: it left at an unknown time.
+    static constexpr std::uint32_t not_taken = UINT32_MAX;
+    std::uint32_t submit_ns;  ///< length of the call that carried it; below 4.2 s, or `not_taken`
+};
+
+struct SentInfo {
+    std::uint64_t bytes;     ///< of the whole request
+    std::int64_t accept_ns;  ///< from the fire until we saw that the kernel had taken some of it
+    std::uint64_t reserved[2];
+};
+
+struct EndInfo {
+    std::uint64_t bytes_sent;
+    std::uint64_t bytes_received;
+    /// 0 where the kernel had no part in it; of `tls_failed` its TlsFailure, bit for bit; of
+    /// `limit_exceeded` the AnswerLimit; of `not_sent` the LateCause that held it back.
+    std::int32_t sys_errno;
+    std::uint32_t entries_dropped;  ///< chunk entries that found the ring full
+    std::uint8_t stale_retries;
+    /// What the engine knows. `ok` means: framing is complete; content decides the rest.
+    Outcome outcome;
+    bool close_delimited;  ///< complete only because the connection ended
+    bool request_lost;     ///< some of it, on the way: `retransmits` were not all in vain
+    std::uint16_t status;  ///< HTTP status, 0 without a head: `head` may have found the ring full
+    /// Segments that the kernel sent again, over all tries; at most `retransmits_max`.
+    std::uint16_t retransmits;
+};
+inline constexpr std::uint16_t retransmits_max = 0xFFFE;
+inline constexpr std::uint16_t retransmits_unknown = 0xFFFF;  ///< no TCP, or nothing left
+
+struct Event {
+    EventKind kind = EventKind::skip;
+    std::uint8_t flags = 0;
+    union {
+        std::uint16_t status = 0;  ///< head: HTTP status
+        Side side;                 ///< armed
+    };
+    std::uint32_t request = 0;  ///< number of the sending (due.hpp)
+    std::uint32_t lane = 0;
+    std::uint32_t length = 0;  ///< payload bytes that follow
+    std::int64_t stamp_ns = 0;
+    static constexpr std::int64_t no_wait = -1;  ///< on `end`: nothing came
+    static constexpr std::int64_t never_armed = INT64_MIN;
+    union {
+        std::int64_t wire_ns = 0;
+        std::int64_t waited_ns;
+        std::uint32_t user;
+    };
+    union {
+        DueInfo due;
+        FiredInfo fired;
+        SentInfo sent;
+        EndInfo end;
+    };
+    Event() : fired{} {}
+
+    /// `armed`.
+    static Event of_armed(const Due& due, std::int64_t armed_ns) {
+        Event event;
+        event.kind = EventKind::armed;
+        event.request = due.request;
+        event.stamp_ns = armed_ns;
+        event.user = due.user;
+        event.side = due.side;
+        event.flags = static_cast<std::uint8_t>(static_cast<unsigned>(due.phase) |
+                                                (due.one_token ? event_one_token : 0U) |
+                                                unsigned{due.attempt} << event_attempt_shift);
+        event.due = {due.due_ns, due.parent_end_ns, due.row, due.rank, due.failed_row, due.pass};
+        return event;
+    }
+    /// Whose it is.
+    Due armed_due() const {
+        Due armed;
+        armed.due_ns = due.due_ns;
+        armed.request = request;
+        armed.row = due.row;
+        armed.rank = due.rank;
+        armed.failed_row = due.failed_row;
+        armed.parent_end_ns = due.parent_end_ns;
+        armed.pass = due.pass;
+        armed.user = user;
+        armed.side = static_cast<unsigned>(side) < side_count ? side : Side::none;
+        const unsigned phase = flags & event_phase_mask;
+        armed.phase = phase < phase_count ? static_cast<Phase>(phase) : Phase::profile;
+        armed.attempt = static_cast<std::uint8_t>(flags >> event_attempt_shift);
+        armed.one_token = (flags & event_one_token) != 0;
+        return armed;
+    }
+};
+static_assert(sizeof(DueInfo) == 32);
+static_assert(sizeof(FiredInfo) == 32 && sizeof(SentInfo) == 32 && sizeof(EndInfo) == 32);
+static_assert(sizeof(Event) == 64);
+static_assert(std::is_trivially_copyable_v<Event>);
+
 /// EventRing: the lock-free, single-producer single-consumer way from the engine to the writer.
 ///
 /// Cells of 64 bytes; an event takes one cell and its payload the cells behind it, contiguous (a
@@ -15,17 +189,6 @@
 ///
 /// So an open row never loses its `end`. `fired` can only be refused when the consumer has stalled
 /// for as long as R rows take: ask `has_room_for_row` before a fire, and hold the row back if not.
-#pragma once
-
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
-
-#include "engine/record/event.hpp"
-
-namespace driftless {
-
 class EventRing {
   public:
     /// `bytes` is rounded up to a power of two, and up to what the reserves and one payload need.

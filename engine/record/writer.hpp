@@ -1,15 +1,11 @@
-/// RecordWriter: drains the event rings of a run's engines into its files. It owns the assembler,
-/// the sums and the files; an engine thread shares nothing with it but its ring and a few atomics.
-/// Of several rings the event with the oldest stamp goes first.
-///
-/// Two ways to run it, never both: `drain` inline (the simulator, into strings, without a clock),
-/// or a thread of its own at normal priority, which naps when the rings are empty and never spins.
-/// A file that cannot be written is an error for the engine to see (`failed`); the rings are
-/// drained all the same, so that nobody ever waits for a disk.
+/// The writer of a run: it drains the event rings of the engines into the files, and says how far
+/// the run is.
 #pragma once
 
 #include <sched.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -19,18 +15,97 @@
 #include <vector>
 
 #include "engine/host/host.hpp"
-#include "engine/host/side_thread.hpp"
+#include "engine/host/threads.hpp"
+#include "engine/plan/plan.hpp"
 #include "engine/record/assembler.hpp"
-#include "engine/record/event_source.hpp"
 #include "engine/record/line_sink.hpp"
-#include "engine/record/progress.hpp"
 #include "engine/record/ring.hpp"
-#include "engine/stats/client_totals.hpp"
-#include "engine/stats/summary.hpp"
 #include "proto/core/check.hpp"
-#include "proto/record/client_sample.hpp"
+#include "proto/figures/client_totals.hpp"
+#include "proto/figures/summary.hpp"
+#include "proto/run/client_sample.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless {
+
+/// EventSource: one engine's way to the writer, and its events as the run numbers them.
+struct EventSource {
+    EventRing* ring = nullptr;  ///< outlives the last `drain`, or `stop`
+    /// [rows of that engine] their positions in the plan; null: they are the same.
+    const std::vector<std::uint32_t>* positions = nullptr;
+    /// Of users: its requests have numbers below this, so many for each playing of its rows; else
+    /// 0.
+    std::uint32_t requests_end = 0;
+    /// Of the engine, to complete its samples by what the host did to it; 0: nobody looks.
+    int thread_id = 0;
+};
+
+/// The event with the run's numbers: requests by positions in the plan, which has so many rows;
+/// connections and users so that no two engines have one of a number. A request that the engine
+/// does not have becomes UINT32_MAX.
+Event numbered(const Event& event, const EventSource& engine, ShardPlace place,
+               std::size_t rows_in_all);
+
+/// Progress: how far a run is, for whoever shows it. A value; made by the writer five times a
+/// second, never by the engine.
+struct Progress {
+    std::int64_t elapsed_ns = 0;  ///< since time 0; negative before it
+    OptionalNs left_ns;           ///< until the last row is due; null: nobody knows when that is
+    std::uint64_t rows = 0;       ///< of users: those that they have told of so far
+    bool rows_open = false;       ///< users may send more, nobody knows how many
+    std::uint64_t fired = 0;
+    std::uint64_t ended = 0;
+    std::uint64_t inflight = 0;
+    std::uint64_t tokens = 0;       ///< as known so far
+    std::int64_t drift_max_ns = 0;  ///< so far, rows held back by `--max-inflight` left out
+    OptionalNs ttft_ns;             ///< median of the last `ttfts_kept` answers; null: none yet
+    std::array<std::uint64_t, outcome_count> outcomes{};  ///< of the rows that have ended
+};
+
+/// What progress says of the records so far. Constant memory.
+class ProgressTally {
+  public:
+    static constexpr std::size_t ttfts_kept = 64;
+
+    void add(const Record& record) {
+        CHECK(static_cast<std::size_t>(record.outcome) < outcome_count);
+        ++outcomes_[static_cast<std::size_t>(record.outcome)];
+        if (record.ttft_ns) {
+            ttfts_[seen_++ % ttfts_kept] = *record.ttft_ns;
+        }
+    }
+    void fill(Progress& progress) const {
+        progress.outcomes = outcomes_;
+        if (seen_ > 0) {
+            std::array<std::int64_t, ttfts_kept> sorted = ttfts_;
+            const auto end =
+                sorted.begin() + static_cast<std::ptrdiff_t>(std::min(seen_, ttfts_kept));
+            const auto middle = sorted.begin() + (end - sorted.begin() - 1) / 2;  // nearest rank
+            std::nth_element(sorted.begin(), middle, end);
+            progress.ttft_ns = *middle;
+        }
+    }
+
+  private:
+    std::array<std::uint64_t, outcome_count> outcomes_{};
+    std::array<std::int64_t, ttfts_kept> ttfts_{};
+    std::size_t seen_ = 0;
+};
+
+/// Called on the writer's thread.
+struct ProgressCallback {
+    void (*call)(void* owner, const Progress& progress) = nullptr;
+    void* owner = nullptr;
+};
+
+// RecordWriter: drains the event rings of a run's engines into its files. It owns the assembler,
+// the sums and the files; an engine thread shares nothing with it but its ring and a few atomics.
+// Of several rings the event with the oldest stamp goes first.
+//
+// Two ways to run it, never both: `drain` inline (the simulator, into strings, without a clock),
+// or a thread of its own at normal priority, which naps when the rings are empty and never spins.
+// A file that cannot be written is an error for the engine to see (`failed`); the rings are
+// drained all the same, so that nobody ever waits for a disk.
 
 /// The files of design section 5 that are written line by line.
 struct RecordSinks {

@@ -9,12 +9,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/replay/in_flight.hpp"
+#include "engine/replay/connecting.hpp"
 #include "engine/replay/lane.hpp"
 #include "engine/replay/lane_parts.hpp"
-#include "engine/replay/lane_shelf.hpp"
-#include "engine/replay/read_answer.hpp"
-#include "engine/replay/wire_stamps.hpp"
 
 namespace driftless {
 

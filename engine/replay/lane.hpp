@@ -1,38 +1,136 @@
-/// Lane: one connection with everything that the kernel or a parser may hold of it. It carries one
-/// exchange at a time. Immovable; made by the LanePool and kept until the run ends.
-///
-///     closed --open--> connecting --> idle --fire--> busy --over--> idle
-///        ^                 |            |              |
-///        +-----------------+------ closing <-----------+
-///
-/// (TLS: idle --bind--> bound --fire--> busy.)
-///
-/// Whoever reads bytes (read_answer.hpp) and whoever watches time only note what happened and wake
-/// the lane's coroutine (lanes.cpp); that coroutine alone decides what happens next.
+/// One connection with everything that the kernel or a parser may hold of it, and what the bytes
+/// that come on it mean.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "engine/base/task.hpp"
+#include "engine/base/time.hpp"
+#include "engine/base/timers.hpp"
 #include "engine/io/driver.hpp"
-#include "engine/io/kernel_stamps.hpp"
-#include "engine/io/op.hpp"
+#include "engine/io/sockets.hpp"
+#include "engine/io/tls.hpp"
 #include "engine/plan/answer_limits.hpp"
-#include "engine/record/event.hpp"
-#include "engine/replay/lane_tls.hpp"
-#include "engine/replay/resend_meter.hpp"
-#include "engine/task/task.hpp"
-#include "engine/time/timers.hpp"
-#include "engine/underway/row_underway.hpp"
+#include "engine/prompt/rows_underway.hpp"
+#include "engine/record/ring.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/linked_list.hpp"
-#include "proto/http/response.hpp"
-#include "proto/sse/scanner.hpp"
+#include "proto/http/parsers.hpp"
+#include "proto/http/sse.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
+
+// HostSleep: sleeps of the host, which no stamp of ours counts. Plain value.
+
+/// What came before the last sleep was noticed, and was not read then, has waited for up to so much
+/// longer.
+struct HostSleep {
+    Instant noticed{INT64_MIN};
+    /// Of the last sleep and of those before it in the same backlog: since the first of these
+    /// something has always been waiting to be read.
+    Duration length{0};
+};
+
+// A kernel stamp held against what must be true of it. Pure functions.
+//
+// The kernel stamps by CLOCK_REALTIME; on our clock a stamp is as right as the sampled offset
+// between the two. Somebody may set the clock between two samples: then a stamp lies outside what
+// is possible, and unknown is better than wrong.
+
+/// A stamp may be off by the error of two clock samples; 60 ns each where nobody takes the CPU.
+inline constexpr Duration stamp_tolerance = microseconds(2);
+
+/// The stamp, moved inside the bounds where it is out by no more than the tolerance; 0 where it is
+/// out by more, or is none.
+inline std::int64_t believable_stamp_ns(std::int64_t kernel_ns, Instant not_before,
+                                        Instant not_after) {
+    if (kernel_ns == 0 || kernel_ns < (not_before - stamp_tolerance).ns ||
+        kernel_ns > (not_after + stamp_tolerance).ns) {
+        return 0;
+    }
+    return std::clamp(kernel_ns, not_before.ns, std::max(not_before, not_after).ns);
+}
+
+/// Whether a packet that ends in byte `key` of a connection ends inside the request of `bytes`
+/// bytes that began with byte `first`; all numbers modulo 2^32.
+inline bool ends_in_request(std::uint32_t key, std::uint32_t first, std::size_t bytes) {
+    return static_cast<std::uint32_t>(key - first) < bytes;
+}
+
+/// ResendMeter: what TCP sent again for one exchange, from the counts of its whole connection.
+///
+/// An acknowledgement that came late makes the kernel send in vain; then the server says that it
+/// has the bytes twice (DSACK). That word can reach us when the exchange is over, in the middle of
+/// the next one, and must not stand against a loss of that: the words that earlier exchanges are
+/// still owed come first. Words that never come, because the bytes were lost, stay owed: a later
+/// exchange of that connection may count as lost though it was not, never the reverse. Pure.
+class ResendMeter {
+  public:
+    /// From here on all that is sent again is of an exchange.
+    explicit ResendMeter(ResendCounts base) : base_(base) {}
+
+    struct Spent {
+        std::uint32_t segments = 0;
+        bool lost = false;  ///< for some of them the server has not said that it had them
+        /// The server has said more such words than the kernel sent segments again: the network
+        /// makes copies itself, and no such word excuses anything.
+        bool copied = false;
+    };
+    /// The exchange is over: all that was sent again since its base is its own.
+    Spent take(ResendCounts counted) {
+        const std::uint32_t segments = counted.segments - base_.segments;
+        const std::uint32_t words = counted.duplicates - base_.duplicates;
+        const std::uint32_t unanswered = owed_ + segments - std::min(words, owed_ + segments);
+        CHECK(unanswered <= owed_ + segments);
+        owed_ = unanswered;
+        base_ = counted;
+        return {segments, segments > 0 && unanswered > 0, counted.duplicates > counted.segments};
+    }
+
+  private:
+    ResendCounts base_;
+    std::uint32_t owed_ = 0;  ///< sent again by exchanges that are over, and not said to be there
+};
+
+/// LaneTls: what a lane has on top of its connection where that speaks TLS. Plain state; the parts
+/// of the lanes change it (connecting.hpp, sealing.hpp).
+///
+/// A request's records belong to one connection, so that a TLS lane is bound to its row as soon as
+/// the row is armed, and every byte of it is encrypted before it is due.
+struct LaneTls {
+    TlsStream stream;
+    std::string sending;          ///< bytes of TLS itself, untouched while the kernel has them
+    std::uint32_t own_bytes = 0;  ///< that the handshake has sent
+    char* plain = nullptr;        ///< room for one record's plain bytes; shared, the pool's
+    Instant step_wanted;          ///< since when the handshake waits for its next step
+    bool in_steps = false;        ///< on the list of handshakes
+
+    RowUnderway* row = nullptr;  ///< of a bound lane; it keeps its storage
+    std::size_t plain_done = 0;  ///< bytes of its request that are in records
+    std::size_t sealed = 0;      ///< bytes of records so far
+    bool ready = false;          ///< all are in records
+    bool spoiled = false;        ///< records were made that have not been sent
+    bool late = false;           ///< the row is due: it is fired as soon as it is ready
+};
+
+// Lane: one connection with everything that the kernel or a parser may hold of it. It carries one
+// exchange at a time. Immovable; made by the LanePool and kept until the run ends.
+//
+//     closed --open--> connecting --> idle --fire--> busy --over--> idle
+//        ^                 |            |              |
+//        +-----------------+------ closing <-----------+
+//
+// (TLS: idle --bind--> bound --fire--> busy.)
+//
+// Whoever reads bytes (read_answer.hpp) and whoever watches time only note what happened and wake
+// the lane's coroutine (lanes.cpp); that coroutine alone decides what happens next.
 
 enum class LaneState : std::uint8_t { closed, connecting, idle, bound, busy, closing };
 
@@ -169,5 +267,32 @@ struct Lane {
         progress.notify();
     }
 };
+
+// What the bytes of an answer mean for timing and framing, and nothing more: heads, events and the
+// end of the message become entries of the event ring. No JSON, no allocation, no system call.
+
+/// Per-second counts of the receiving side; owned by the health counters.
+struct ReceiveCounts {
+    std::int64_t receives = 0;
+    std::int64_t bytes = 0;
+    std::int64_t chunks = 0;
+    std::int64_t coalesced_chunks = 0;
+    std::int64_t dropped_payloads = 0;
+    std::int64_t dropped_entries = 0;
+    std::int64_t stamps_refused = 0;  ///< kernel stamps against what is possible
+    std::int64_t delays = 0;          ///< receives with a kernel stamp
+    std::int64_t delay_sum_ns = 0;    ///< over receives: at most so long their bytes waited for us
+    std::int64_t delay_max_ns = 0;
+};
+
+/// Handles one completion of a busy lane's receive: bytes, the end of the stream, or an error. May
+/// end the exchange (`lane.end`). Every event of this receive carries `done.stamp`.
+/// `sleep`: the last one.
+void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCounts& counts,
+                 const HostSleep& sleep);
+
+inline constexpr int status_ok = 200;
+/// A body that is no event stream (an error, a JSON answer) is passed on up to this size.
+inline constexpr std::uint64_t whole_body_bytes_max = 64 * 1024;
 
 }  // namespace driftless

@@ -1,9 +1,11 @@
 // The life of one lane: connect, carry exchanges, disconnect; and the handlers that wake it.
+
 #include "engine/replay/lanes.hpp"
 
 #include <algorithm>
+#include <utility>
 
-#include "engine/tls/records.hpp"
+#include "engine/io/tls.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
@@ -254,6 +256,256 @@ void LanePool::close_all() {
         } else if (lane->state != LaneState::closed && !lane->broken) {
             lane->break_off();
         }
+    }
+}
+
+// Lanes between two exchanges: taken by rows, put back, bound ahead of time, and closed.
+
+Lane* LanePool::take_idle(std::uint32_t target, const LaneWish& wish) {
+    Lane* lane = leave_shelf_for(target, wish);
+    if (lane != nullptr) {
+        exchanges_.begin(*lane);
+    }
+    return lane;
+}
+
+Lane* LanePool::leave_shelf_for(std::uint32_t target, const LaneWish& wish) {
+    Lane* lane = shelf_.find(target, wish, parts_.loop.driver().now());
+    if (lane == nullptr) {
+        return nullptr;
+    }
+    CHECK(lane->state == LaneState::idle && !lane->broken && lane->target == target);
+    shelf_.remove(*lane);
+    const LaneShelf::Claim claim = shelf_.claim(*lane, wish);
+    lane->taken_as = claim.state;
+    if (claim.unwanted != nullptr) {
+        close_idle(*claim.unwanted);
+    }
+    return lane;
+}
+
+void LanePool::now_idle(Lane& lane) {
+    lane.enter(LaneState::idle);
+    CHECK(!lane.broken);
+    lane.idle_since = lane.used ? lane.exchange.last_byte : lane.connected;
+    shelf_.put(lane);
+}
+
+void LanePool::close_idle(Lane& lane) {
+    CHECK(lane.state == LaneState::idle);
+    shelf_.remove(lane);
+    lane.enter(LaneState::closing);
+    lane.break_off();
+}
+
+bool LanePool::make_room(std::uint32_t target) {
+    Lane* oldest = shelf_.oldest(target);
+    if (making_room_ || oldest == nullptr) {
+        return making_room_;
+    }
+    making_room_ = true;
+    close_idle(*oldest);
+    return true;
+}
+
+// The server closed a connection that carries nothing, or spoke out of turn: not to be used again.
+void LanePool::retire(Lane& lane, bool closed) {
+    const Instant now = parts_.loop.driver().now();
+    const Duration idle_for = now - lane.idle_since;
+    parts_.counts.closed_idle += 1;
+    lane.broken = true;
+    if (lane.state == LaneState::bound) {
+        // One that had stood for a while ended of its age: the row was held back for so long.
+        sealing_.lose(lane, idle_for < IdleLimit::seen_min);
+    } else {
+        shelf_.remove(lane);
+    }
+    if (closed) {
+        shelf_.limit(lane.target).see_close(idle_for, now);
+    }
+    if (!lane.used && idle_for < IdleLimit::seen_min) {
+        // It accepts connections, and keeps none.
+        parts_.targets[lane.target].quiet_until = now + Connecting::failure_quiet;
+    }
+    lane.enter(LaneState::closing);
+    if (lane.tls != nullptr && !lane.used && lane.tls->stream.failure() != 0) {
+        // An alert right behind the handshake: the next one fails, too.
+        connecting_.note_failure(lane, 0);
+    }
+}
+
+Lane* LanePool::bind(std::uint32_t target, RowUnderway& row, const LaneWish& wish, bool late) {
+    Lane* lane = leave_shelf_for(target, wish);
+    if (lane != nullptr) {
+        sealing_.bind(*lane, row, late);
+    }
+    return lane;
+}
+
+bool LanePool::seal_slice() {
+    Lane* lane = sealing_.next();
+    if (lane == nullptr) {
+        return false;
+    }
+    if (!sealing_.seal(*lane, parts_.loop.driver().now())) {
+        retire(*lane, false);
+        lane->progress.notify();
+    }
+    return true;
+}
+
+Lane* LanePool::take_ready(const RowUnderway& row) {
+    if (row.lane == RowUnderway::no_lane) {
+        return nullptr;
+    }
+    Lane& lane = *lanes_[row.lane];
+    CHECK(lane.state == LaneState::bound && lane.tls->row == &row);
+    if (!lane.tls->ready) {
+        return nullptr;
+    }
+    (void)sealing_.unbind(lane);
+    exchanges_.begin(lane);
+    return &lane;
+}
+
+void LanePool::now_late(const RowUnderway& row) {
+    CHECK(row.lane < lanes_.size());
+    sealing_.now_late(*lanes_[row.lane]);
+}
+
+bool LanePool::give_up_old(const RowUnderway& row) {
+    if (row.lane == RowUnderway::no_lane) {
+        return false;
+    }
+    Lane& lane = *lanes_[row.lane];
+    CHECK(lane.state == LaneState::bound && lane.tls->row == &row);
+    const IdleLimit& limit = shelf_.limit(lane.target);
+    const Duration idle_for = parts_.loop.driver().now() - lane.idle_since;
+    if (!limit.known() || idle_for < limit.closed_after()) {
+        return false;
+    }
+    parts_.counts.retired_idle += 1;
+    parts_.again.push_back(sealing_.drop(lane));
+    lane.enter(LaneState::closing);
+    lane.break_off();
+    return true;
+}
+
+void LanePool::unbind_all() {
+    for (Lane* lane : lanes_) {
+        if (lane->state == LaneState::bound) {
+            sealing_.give_up(*lane);
+            lane->enter(LaneState::closing);
+            lane->break_off();
+        }
+    }
+}
+
+void Sealing::bind(Lane& lane, RowUnderway& row, bool late) {
+    CHECK(lane.state == LaneState::idle && lane.tls->row == nullptr && row.storage != nullptr);
+    lane.enter(LaneState::bound);
+    row.enter(RowStage::bound);
+    row.lane = lane.number;
+    LaneTls& tls = *lane.tls;
+    tls.row = &row;
+    tls.plain_done = tls.sealed = 0;
+    tls.ready = false;
+    tls.late = late;
+    late_count_ += late ? 1 : 0;
+    (late ? sealing_late_ : sealing_).push_back(lane);
+    ++parts_.targets[lane.target].bound;
+}
+
+RowUnderway& Sealing::unbind(Lane& lane) {
+    CHECK(lane.state == LaneState::bound && lane.tls->row != nullptr);
+    LaneTls& tls = *lane.tls;
+    if (!tls.ready) {
+        (tls.late ? sealing_late_ : sealing_).remove(lane);
+    } else if (tls.late) {
+        ready_late_.remove(lane);
+    }
+    CHECK(!tls.late || late_count_ > 0);
+    late_count_ -= tls.late ? 1 : 0;
+    CHECK(parts_.targets[lane.target].bound > 0);
+    --parts_.targets[lane.target].bound;
+    tls.row->lane = RowUnderway::no_lane;
+    return *std::exchange(tls.row, nullptr);
+}
+
+// A record never reaches plain bytes that are not inside a record yet (records.hpp).
+bool Sealing::seal(Lane& lane, Instant now) {
+    LaneTls& tls = *lane.tls;
+    CHECK(lane.state == LaneState::bound && !tls.ready);
+    RowUnderway& row = *tls.row;
+    const std::size_t bytes = tls.plain_done == 0 ? first_record_bytes : record_bytes_max;
+    const std::string_view plain = row.bytes.substr(tls.plain_done, bytes);
+    char* const at = row.storage + tls.sealed;
+    const std::size_t room = static_cast<std::size_t>(plain.data() + plain.size() - at);
+    const std::size_t sealed = tls.stream.seal(plain, at, room);
+    if (sealed == 0) {
+        return false;
+    }
+    CHECK(sealed <= room);
+    tls.spoiled = true;  // until they are sent
+    tls.sealed += sealed;
+    tls.plain_done += plain.size();
+    if (tls.plain_done < row.bytes.size()) {
+        return true;
+    }
+    (tls.late ? sealing_late_ : sealing_).remove(lane);
+    tls.ready = true;
+    row.bytes = {row.storage, tls.sealed};
+    row.armed = now;
+    if (tls.late && row.tries > 0) {
+        // It is in flight already: rows before it may wait for its end.
+        ready_late_.push_front(lane);
+    } else if (tls.late) {
+        ready_late_.push_back(lane);
+    }
+    return true;
+}
+
+void Sealing::now_late(Lane& lane) {
+    LaneTls& tls = *lane.tls;
+    CHECK(lane.state == LaneState::bound && !tls.ready && !tls.late && tls.row->taken);
+    tls.late = true;
+    ++late_count_;
+    sealing_.remove(lane);
+    sealing_late_.push_back(lane);
+}
+
+RowUnderway& Sealing::drop(Lane& lane) {
+    RowUnderway& row = unbind(lane);
+    row.bytes = {};
+    row.enter(RowStage::again);
+    return row;
+}
+
+void Sealing::lose(Lane& lane, bool young) {
+    const bool late = lane.tls->late;
+    const TlsFailure failure = lane.tls->stream.failure();
+    RowUnderway& row = drop(lane);
+    row.losses = static_cast<std::uint16_t>(row.losses + (young ? 1 : 0));
+    const bool refused = failure != 0 && !lane.used;
+    // The place of an end belongs to rows that have left: without one it is tried again.
+    const bool may_end = row.tries > 0 || parts_.ring.has_room_for_row();
+    if (late && may_end && (refused || row.losses > losses_max)) {
+        parts_.bodies.give(std::exchange(row.storage, nullptr));
+        in_flight_.end_without_lane(row, failure != 0 ? Outcome::tls_failed : Outcome::send_failed,
+                                    static_cast<std::int32_t>(failure));
+    } else {
+        parts_.again.push_back(row);
+    }
+}
+
+void Sealing::give_up(Lane& lane) {
+    const bool late = lane.tls->late;
+    RowUnderway& row = drop(lane);
+    if (late) {
+        parts_.again.push_back(row);
+    } else {
+        parts_.bodies.give(std::exchange(row.storage, nullptr));
+        row.enter(RowStage::wanted);
     }
 }
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "engine/replay/run_limits.hpp"
+#include "engine/replay/settings.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {

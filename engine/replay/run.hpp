@@ -16,22 +16,18 @@
 #include <optional>
 #include <vector>
 
-#include "engine/host/scheduling.hpp"
-#include "engine/host/thread_meter.hpp"
+#include "engine/history/fired_marks.hpp"
+#include "engine/host/threads.hpp"
 #include "engine/io/loop.hpp"
-#include "engine/live/replies.hpp"
+#include "engine/plan/schedule.hpp"
 #include "engine/prompt/arm.hpp"
-#include "engine/record/fired_marks.hpp"
+#include "engine/prompt/live_answers.hpp"
 #include "engine/record/ring.hpp"
+#include "engine/replay/between_fires.hpp"
 #include "engine/replay/health.hpp"
-#include "engine/replay/idling.hpp"
 #include "engine/replay/lanes.hpp"
 #include "engine/replay/pacer.hpp"
-#include "engine/replay/preparing.hpp"
-#include "engine/replay/reading.hpp"
-#include "engine/replay/sampler.hpp"
 #include "engine/replay/settings.hpp"
-#include "engine/schedule/schedule.hpp"
 
 namespace driftless {
 

@@ -1,18 +1,20 @@
-/// What a run is told: plain values, decided by `cmd/` and never changed by the engine.
+/// The settings of a run, and the bounds on the steps of its loop.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "engine/io/address.hpp"
-#include "engine/plan/abandonment.hpp"
-#include "engine/time/instant.hpp"
-#include "engine/tls/context.hpp"
+#include "engine/base/time.hpp"
+#include "engine/io/sockets.hpp"
+#include "engine/io/tls.hpp"
+#include "engine/plan/due.hpp"
 #include "proto/api/dialect.hpp"
-#include "proto/http/keep_alive.hpp"
+#include "proto/http/fields.hpp"
 
 namespace driftless {
+
+// What a run is told: plain values, decided by `cmd/` and never changed by the engine.
 
 /// Where connections of one URL go to.
 struct Endpoint {
@@ -94,5 +96,19 @@ struct ReplaySettings {
     /// and `--drain`); the largest: all may end.
     std::int64_t drained_ns = INT64_MAX;
 };
+
+// How long the steps of the loop may take, where more than one of its parts goes by it.
+
+// Bounds at which the two adaptive distances begin (timing-and-io.md, F): nothing starts within
+// `guard` of a due instant; sleeping ends `margin` before it.
+inline constexpr Duration guard_min = microseconds(20);
+inline constexpr Duration margin_max = microseconds(300);
+// While answers stream the loop sleeps for no longer. Of bytes that shared a read nobody can tell
+// how long the first of them waited, but not from before the sleep: so wrong may their stamps be at
+// most. 2,000 wakes a second cost 1 %.
+inline constexpr Duration stream_nap_max = microseconds(500);
+inline constexpr std::uint32_t completions_max = 16;
+// The two clocks part by steps only; a step is seen this soon.
+inline constexpr Duration clock_period = milliseconds(100);
 
 }  // namespace driftless

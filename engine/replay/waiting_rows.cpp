@@ -1,11 +1,140 @@
 #include "engine/replay/waiting_rows.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <tuple>
+#include <utility>
 
-#include "engine/io/own_lack.hpp"
+#include "engine/io/driver.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {
+
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+// Over loopback (macro_bench).
+constexpr std::int64_t fire_cost_ns = 10'000;
+
+// A row that follows one that is due at `before_ns`.
+bool begins_instant(std::int64_t before_ns, const Due& due) {
+    return due.due_ns - before_ns >= fire_cost_ns;
+}
+
+}  // namespace
+
+RowsAhead::RowsAhead(const Trace& trace, Schedule& schedule, const Armer& armer,
+                     std::size_t targets, bool sticky)
+    : trace_(trace),
+      schedule_(schedule),
+      armer_(armer),
+      soon_(targets),
+      bursts_(targets),
+      latest_(targets),
+      crowds_(targets) {
+    note_all_dues(sticky ? trace.sessions.size() : 0);
+}
+
+// Before the first is taken: the most rows that each server gets at one instant, as far as that is
+// known, and the last row of each session. Rows that wait leave on the connections of those that
+// they wait for; more are wanted where one answer releases several.
+void RowsAhead::note_all_dues(std::size_t sessions) {
+    last_of_session_.assign(sessions, 0);
+    const Releases* const waiting = schedule_.releases();
+    const std::uint32_t widest = waiting == nullptr ? 0 : waiting->graph().widest();
+    std::vector<std::uint32_t> burst(bursts_.size());
+    for (Schedule all = schedule_.as_recorded(); all.peek() != nullptr;) {
+        const Due due = all.take();
+        if (due.rank == 0) {
+            burst.assign(burst.size(), 0);
+        }
+        const std::uint32_t target = target_of(due);
+        burst[target] += schedule_.waits(due.request) ? 0 : 1;
+        bursts_[target] = std::max({bursts_[target], burst[target], widest});
+        const std::uint32_t session = trace_.rows[due.row].session;
+        if (session < last_of_session_.size()) {
+            last_of_session_[session] = due.request;
+        }
+    }
+}
+
+Due RowsAhead::take() {
+    const Due due = schedule_.take();
+    if (schedule_.has_passed(Lookahead::connecting, due)) {
+        CHECK(soon_[target_of(due)] > 0);
+        --soon_[target_of(due)];
+        std::erase_if(crowds_[target_of(due)],
+                      [&due](const Crowd& crowd) { return crowd.due_ns < due.due_ns; });
+    }
+    if (schedule_.has_passed(Lookahead::guarding, due)) {
+        CHECK(near_rows_ > 0);
+        --near_rows_;
+        // What was released between two rows may have joined their instants, or parted them.
+        instants_ -= instants_ > 0 && begins_instant(taken_ns_, due) ? 1 : 0;
+        instants_ = std::min(instants_, near_rows_);
+    }
+    taken_ns_ = due.due_ns;
+    return due;
+}
+
+void RowsAhead::look_ahead_a_second(std::int64_t at_ns) {
+    while (const std::optional<Due> due =
+               schedule_.within(Lookahead::connecting, at_ns + second_ns)) {
+        ++soon_[target_of(*due)];
+        note_crowd(target_of(*due), due->due_ns);
+        schedule_.pass(Lookahead::connecting, *due);
+    }
+}
+
+void RowsAhead::note_crowd(std::uint32_t target, std::int64_t due_ns) {
+    Crowd& latest = latest_[target];
+    latest = {due_ns, latest.due_ns == due_ns ? latest.rows + 1 : 1};
+    std::vector<Crowd>& crowds = crowds_[target];
+    if (latest.rows == crowd_min + 1) {
+        crowds.push_back(latest);
+    } else if (latest.rows > crowd_min && !crowds.empty()) {
+        crowds.back() = latest;
+    }
+}
+
+std::uint32_t RowsAhead::largest_crowd(std::uint32_t target) const {
+    std::uint32_t most = 0;
+    for (const Crowd& crowd : crowds_[target]) {
+        most = std::max(most, crowd.rows);
+    }
+    return stopped_ ? 0 : most;
+}
+
+std::uint32_t RowsAhead::connections_wanted(std::uint32_t target) const {
+    CHECK(target < soon_.size());
+    const std::uint32_t left = stopped_ ? 0 : schedule_.left();
+    return std::min(std::max(soon_[target], bursts_[target]), left);
+}
+
+std::uint32_t RowsAhead::instants_until(std::int64_t until_ns) {
+    while (const std::optional<Due> due = schedule_.within(Lookahead::guarding, until_ns)) {
+        instants_ += begins_instant(std::max(near_ns_, taken_ns_), *due) ? 1 : 0;
+        near_ns_ = due->due_ns;
+        ++near_rows_;
+        schedule_.pass(Lookahead::guarding, *due);
+    }
+    CHECK(instants_ <= near_rows_);
+    return instants_;
+}
+
+LaneWish RowsAhead::wish_of(const Due& due, bool fresh) const {
+    LaneWish wish;
+    wish.fresh = fresh;
+    const std::uint32_t session = trace_.rows[due.row].session;
+    if (session < last_of_session_.size()) {
+        wish.session = session;
+        const Users* const users = schedule_.users();
+        const std::uint32_t position =
+            users == nullptr ? due.request : users->position_of(due.request);
+        wish.last = last_of_session_[session] == position;
+    }
+    return wish;
+}
 
 namespace {
 
@@ -215,6 +344,169 @@ void WaitingRows::forget() {
             armer_.give_back(*row);
         }
     }
+}
+
+namespace {
+
+// What holds rows back for a known time.
+bool is_cap(LateCause cause) {
+    return cause == LateCause::writer || is_wish(cause) || cause == LateCause::limit;
+}
+
+}  // namespace
+
+LateCause LateCauses::of_cap() const {
+    return settings_.capped_by_host ? LateCause::limit : LateCause::inflight;
+}
+
+LateCause LateCauses::of_caps() const {
+    return !ring_.has_room_for_row()      ? LateCause::writer
+           : lanes_.in_flight.full()      ? of_cap()
+           : !lanes_.parts.budgets.open() ? LateCause::budget
+                                          : LateCause::none;
+}
+
+// Of what the user asked for, what let rows go last.
+LateCause LateCauses::last_wish() const {
+    return blocked_until(LateCause::budget) > blocked_until(LateCause::inflight)
+               ? LateCause::budget
+               : LateCause::inflight;
+}
+
+// The host allows no further connection, though the row may leave: others are closing.
+LateCause LateCauses::of_no_lane() const {
+    const bool capped = settings_.capped_by_host && settings_.lanes_max == settings_.inflight_max;
+    return capped && lanes_.pool.full() ? LateCause::limit : LateCause::lane;
+}
+
+// A place comes free when an answer has ended, and tokens are there when they are refilled, not
+// when we read so: nobody wanted a row to wait while this process was stopped.
+void LateCauses::note_caps(Instant now) {
+    Instant& capped_until = blocked_until(of_cap());
+    if (lanes_.in_flight.full()) {
+        capped_until = now;
+        full_ = true;
+    } else if (std::exchange(full_, false)) {
+        capped_until = lanes_.in_flight.freed();
+    }
+    const TokenBudgets& budgets = lanes_.parts.budgets;
+    if (!budgets.open()) {
+        blocked_until(LateCause::budget) = now;
+        short_ = true;
+    } else if (std::exchange(short_, false)) {
+        blocked_until(LateCause::budget) = budgets.opens();
+    }
+    if (!short_ && !(full_ && of_cap() == LateCause::inflight) && std::exchange(shut_, false)) {
+        room_.free(blocked_until(last_wish()));
+    }
+    if (!ring_.has_room_for_row()) {
+        blocked_until(LateCause::writer) = now;
+    }
+}
+
+void LateCauses::note_take(Instant at) {
+    const Instant full = lanes_.parts.budgets.overflows();
+    if (full < at) {
+        lost_.free(full);
+        lost_.fill(at);
+    }
+}
+
+void LateCauses::note_fire(Instant at, Instant done) {
+    CHECK(at <= done);
+    full_ = full_ || lanes_.in_flight.full();
+    short_ = short_ || lanes_.parts.budgets.opens() > done;
+    if (short_ || (full_ && of_cap() == LateCause::inflight)) {
+        shut_ = true;
+        room_.fill(at);
+    }
+    fired_until_ = done;
+}
+
+void LateCauses::note_next(LateCause cause, Instant now) {
+    if (blocked_by_ != LateCause::none && !is_wish(blocked_by_)) {  // `note_caps`
+        blocked_until(blocked_by_) = now;
+    }
+    blocked_by_ = cause;
+}
+
+void LateCauses::note_away(Instant from, Instant until, Instant next_due) {
+    CHECK(from <= until);
+    away_from_ = next_due < away_until_ ? away_from_ : from;
+    away_until_ = until;
+}
+
+// What held back the next row, or one before it when this one was due already. What the user asked
+// for, what the host has no room for and a disk that hangs would have delayed it anyway; a stop
+// goes before what it entailed.
+LateCause LateCauses::before_turn(Instant due) const {
+    for (const LateCause cause : {LateCause::writer, last_wish(), LateCause::limit}) {
+        if (held(due, cause).ns > 0) {
+            return cause;
+        }
+    }
+    if (away_from_ <= due && due < away_until_) {
+        return LateCause::wake;
+    }
+    const bool unbuilt = held(due, LateCause::prepare).ns > 0;
+    return unbuilt ? LateCause::prepare : LateCause::none;
+}
+
+// For how long this has held back a row that was due then. Places that were free meanwhile, as
+// while this process was stopped, would have taken it: what fills them now is a consequence. Tokens
+// of a budget come at their instants, however late others take theirs, but for those that a full
+// bucket had no room for.
+Duration LateCauses::held(Instant due, LateCause cause) const {
+    const Instant until = blocked_until(cause);
+    if (due >= until || !is_wish(cause)) {
+        return until - due;
+    }
+    const RoomTimes& room = cause == LateCause::budget ? lost_ : room_;
+    return until - due - room.between(due, until);
+}
+
+void LateCauses::begin(RowUnderway& row, Instant due, Instant now) const {
+    row.cause = before_turn(due);
+    row.held_ns = is_cap(row.cause) ? held(due, row.cause).ns : 0;
+    row.turn = now;
+}
+
+void LateCauses::lacks(RowUnderway& row, LateCause what) {
+    row.then = what;
+    row.cause = row.cause == LateCause::none ? what : row.cause;
+}
+
+// What no user wanted stays its cause.
+void LateCauses::end(RowUnderway& row, Instant due) const {
+    for (const LateCause cause : {last_wish(), LateCause::limit, LateCause::writer}) {
+        const std::int64_t held_ns = held(due, cause).ns;
+        if (row.tries == 0 && row.turn < blocked_until(cause) && held_ns > 0) {
+            const bool stays =
+                row.cause == LateCause::writer || (row.cause == LateCause::limit && is_wish(cause));
+            row.cause = stays ? row.cause : cause;
+            row.held_ns = std::max(row.held_ns, held_ns);
+        }
+    }
+    if (row.cause == LateCause::limit && row.held_ns == 0) {  // no connection more may be open
+        row.held_ns = (driver_.now() - due).ns;
+    }
+}
+
+LateCause LateCauses::of(const RowUnderway& row, Instant due, Duration drift) const {
+    CHECK(drift.ns >= 0);  // nothing leaves early
+    if (row.cause != LateCause::none) {
+        // A cap is not why a row is late that has waited longer for what it lacked then; a limit of
+        // the host stays its cause.
+        const bool lacked_longer = row.then != LateCause::none && drift.ns > 2 * row.held_ns;
+        const bool yields = is_wish(row.cause) || row.cause == LateCause::writer;
+        return yields && lacked_longer ? row.then : row.cause;
+    }
+    if (drift <= on_time_max) {
+        return LateCause::none;
+    }
+    return worked_until_ > due  ? LateCause::guard
+           : fired_until_ > due ? LateCause::burst
+                                : LateCause::wake;
 }
 
 }  // namespace driftless

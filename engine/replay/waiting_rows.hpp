@@ -1,20 +1,85 @@
-/// WaitingRows: rows that are due, are built, and found no lane: first-in first-out for each
-/// server, and over the servers in the order of their dues. Rows that are sent once more wait
-/// apart: they are in flight already, and want a connection that nobody has used. Sees to it that
-/// connections are opened for them, and ends those whose connect has failed. Owned by the pacer.
+/// Rows before they leave: those that the schedule has in store, those that are due and wait, and
+/// why they leave late.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "engine/plan/schedule.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/record/ring.hpp"
+#include "engine/replay/lane_parts.hpp"
 #include "engine/replay/lanes.hpp"
-#include "engine/replay/rows_ahead.hpp"
+#include "engine/replay/settings.hpp"
 
 namespace driftless {
 
+/// RowsAhead: what the schedule has in store: how many rows each server gets within a second, how
+/// close the next ones follow each other, and which row is the last of its session. Whoever takes a
+/// row from the schedule takes it here. Owned by the pacer.
+class RowsAhead {
+  public:
+    /// `sticky`: sessions keep their connections.
+    RowsAhead(const Trace& trace, Schedule& schedule, const Armer& armer, std::size_t targets,
+              bool sticky);
+
+    /// The schedule's next row, whose turn has come. There is one.
+    Due take();
+    /// Nothing more is to be sent: no row is ahead.
+    void stop() { stopped_ = true; }
+
+    /// Counts the rows due up to a second behind `at_ns` (from time 0), for `connections_wanted`.
+    void look_ahead_a_second(std::int64_t at_ns);
+    /// Idle lanes that rows to come need: those due within the next second, as of the last look,
+    /// and at least the largest instant.
+    std::uint32_t connections_wanted(std::uint32_t target) const;
+    /// Of those rows, the most of one instant, where they are more than `crowd_min`; else 0. They
+    /// leave together, and each needs a lane of its own.
+    std::uint32_t largest_crowd(std::uint32_t target) const;
+    static constexpr std::uint32_t crowd_min = 1024;
+    /// How many instants of rows to come lie before `until_ns`: rows that follow each other faster
+    /// than one can be fired count as one, like those of a burst. The same distance each time.
+    std::uint32_t instants_until(std::int64_t until_ns);
+
+    std::uint32_t target_of(const Due& due) const { return armer_.target_of(due); }
+    /// What a row asks of its lane. `fresh`: one that nobody has used.
+    LaneWish wish_of(const Due& due, bool fresh) const;
+
+  private:
+    /// Before the first: so far that the first row begins an instant.
+    static constexpr std::int64_t none_before_ns = -1'000'000'000;
+    /// Rows of one instant.
+    struct Crowd {
+        std::int64_t due_ns = none_before_ns;
+        std::uint32_t rows = 0;
+    };
+
+    void note_all_dues(std::size_t sessions);
+    void note_crowd(std::uint32_t target, std::int64_t due_ns);
+
+    const Trace& trace_;
+    Schedule& schedule_;
+    const Armer& armer_;
+    bool stopped_ = false;
+    std::int64_t taken_ns_ = none_before_ns;  ///< due of the row that was taken last
+    std::int64_t near_ns_ = none_before_ns;   ///< ... that `instants_until` has counted last
+    std::uint32_t near_rows_ = 0;        ///< that `instants_until` has counted, and were not taken
+    std::uint32_t instants_ = 0;         ///< that begin with them
+    std::vector<std::uint32_t> soon_;    ///< [targets] rows to come within a second
+    std::vector<std::uint32_t> bursts_;  ///< [targets] most rows at one instant
+    std::vector<Crowd> latest_;          ///< [targets] the instant that was counted last
+    /// [targets] of the rows to come within a second: instants of more than `crowd_min`, a few.
+    std::vector<std::vector<Crowd>> crowds_;
+    /// [sessions] the last request of each; empty where none keeps a connection.
+    std::vector<std::uint32_t> last_of_session_;
+};
+
+/// WaitingRows: rows that are due, are built, and found no lane: first-in first-out for each
+/// server, and over the servers in the order of their dues. Rows that are sent once more wait
+/// apart: they are in flight already, and want a connection that nobody has used. Sees to it that
+/// connections are opened for them, and ends those whose connect has failed. Owned by the pacer.
 class WaitingRows {
   public:
     WaitingRows(Lanes& lanes, Armer& armer, EventRing& ring, const RowsAhead& ahead);
@@ -95,6 +160,82 @@ class WaitingRows {
     const RowsAhead& ahead_;
     std::vector<Queue> queues_;  ///< [targets]
     bool stopped_ = false;
+};
+
+/// LateCauses: why rows leave late, and how long each was held back: what kept rows from leaving,
+/// until when, as the pacer and the loop report it. It holds back nothing itself. Owned by the
+/// pacer.
+class LateCauses {
+  public:
+    LateCauses(Driver& driver, const ReplaySettings& settings, Lanes& lanes, EventRing& ring)
+        : driver_(driver), settings_(settings), lanes_(lanes), ring_(ring) {
+        lost_.fill(Instant{});
+    }
+
+    /// At the beginning of each step: a cap that is full, a budget that is used up, or a ring
+    /// without room, holds back every row, whatever else it waits for.
+    void note_caps(Instant now);
+    /// A row leaves at that instant, and takes its tokens behind this.
+    void note_take(Instant at);
+    /// A row has left: it may have taken the last place, or the last tokens.
+    void note_fire(Instant at, Instant done);
+    /// The next row is due, and this keeps it (`none`: nothing does).
+    void note_next(LateCause cause, Instant now);
+    /// The writer has handed back words that a row waited for.
+    void note_words(Instant now) { blocked_until(LateCause::writer) = now; }
+    /// Other work than a fire ran until this instant: rows that were due before are late by
+    /// `guard`.
+    void note_work_end(Instant when) { worked_until_ = when; }
+    /// The loop did not run in between: stopped, frozen, or without its CPU. What was due then is
+    /// late for that, and not for what it entailed. `next_due`: of the row that is next.
+    void note_away(Instant from, Instant until, Instant next_due);
+
+    /// What a row that is next may wait for, before all else: the writer, its place in flight, or
+    /// tokens of a budget.
+    LateCause of_caps() const;
+    /// Why no lane can be had.
+    LateCause of_no_lane() const;
+
+    /// The turn of a row that is due then has come, now: what has kept it so far.
+    void begin(RowUnderway& row, Instant due, Instant now) const;
+    /// It could not leave then for lack of something: that is why it is late, unless something had
+    /// held it back for longer.
+    static void lacks(RowUnderway& row, LateCause what);
+    /// A row that did not leave when its turn came leaves now: what has held it since then, too.
+    void end(RowUnderway& row, Instant due) const;
+    /// What its record says, once it has left with this drift.
+    LateCause of(const RowUnderway& row, Instant due, Duration drift) const;
+
+    /// Drift up to this counts as on time: two clock reads, an entry and the call (B.1, C.3).
+    static constexpr Duration on_time_max = microseconds(5);
+
+  private:
+    LateCause of_cap() const;
+    LateCause last_wish() const;
+    LateCause before_turn(Instant due) const;
+    Duration held(Instant due, LateCause cause) const;
+    Instant blocked_until(LateCause cause) const {
+        return blocked_until_[static_cast<std::size_t>(cause)];
+    }
+    Instant& blocked_until(LateCause cause) {
+        return blocked_until_[static_cast<std::size_t>(cause)];
+    }
+
+    Driver& driver_;
+    const ReplaySettings& settings_;
+    Lanes& lanes_;
+    EventRing& ring_;
+    Instant worked_until_;
+    Instant fired_until_;
+    Instant away_from_;
+    Instant away_until_;
+    LateCause blocked_by_ = LateCause::none;                 ///< what kept the next row, last asked
+    std::array<Instant, late_cause_count> blocked_until_{};  ///< rows due before it waited for that
+    bool full_ = false;   ///< as many rows were in flight as may be, when last asked
+    bool short_ = false;  ///< a token budget was used up, when last asked
+    bool shut_ = false;   ///< one of them that the user asked for, when last asked
+    RoomTimes room_;      ///< when they let one more row go
+    RoomTimes lost_;      ///< when a bucket of tokens ran over
 };
 
 }  // namespace driftless

@@ -10,10 +10,10 @@
 #include <cstdio>
 #include <thread>
 
-#include "engine/calibrate/floor.hpp"
 #include "engine/host/host.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/io/uring.hpp"
+#include "engine/machines/floor.hpp"
 #include "engine/replay/exchanges.hpp"
 #include "perf/macro/benches.hpp"
 #include "perf/macro/stage.hpp"

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "engine/calibrate/floor.hpp"
 #include "engine/host/host.hpp"
 #include "engine/io/sockets.hpp"
+#include "engine/machines/floor.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless::perf {

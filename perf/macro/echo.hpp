@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/host/calibration.hpp"
-#include "engine/io/address.hpp"
+#include "engine/io/sockets.hpp"
 
 namespace driftless::perf {
 

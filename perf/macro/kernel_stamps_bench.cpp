@@ -5,9 +5,9 @@
 
 #include <cstdio>
 
-#include "engine/calibrate/floor.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/io/uring.hpp"
+#include "engine/machines/floor.hpp"
 #include "perf/macro/benches.hpp"
 #include "perf/macro/stage.hpp"
 

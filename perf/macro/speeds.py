@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 PROGRAM = os.environ.get("DRIFTLESS", "build-release/driftless")
-BUSY_MAX = 0.6  # busy_max in engine/stats/verdict.hpp
+BUSY_MAX = 0.6  # busy_max in proto/figures/verdict.hpp
 COLUMNS = ("speed", "rows", "rows/s", "drift first p50 / p99 us", "drift all p50 / p99 us",
            "on the wire p50 / p99 us", "read p50 / p99 us", "chunks/s max", "busy max", "taken max",
            "saturated")

@@ -12,10 +12,9 @@
 #include <cstdlib>
 
 #include "engine/host/host.hpp"
-#include "engine/host/memory.hpp"
-#include "engine/host/scheduling.hpp"
+#include "engine/host/threads.hpp"
 #include "engine/io/sockets.hpp"
-#include "engine/prompt/vocab.hpp"
+#include "engine/prompt/word_table.hpp"
 #include "engine/record/writer.hpp"
 
 extern char** environ;

@@ -11,7 +11,7 @@
 #include "engine/host/calibration.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/replay/run.hpp"
-#include "proto/record/record.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless::perf {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/logs/block_ids.hpp"
+#include "cmd/reading/read_logs.hpp"
 #include "proto/core/hash.hpp"
-#include "proto/logs/read.hpp"
+#include "proto/trace/log_reader.hpp"
 
 namespace driftless {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/record/fired_marks.hpp"
+#include "engine/history/fired_marks.hpp"
 #include "proto/core/check.hpp"
 
 namespace driftless {

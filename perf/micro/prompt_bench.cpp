@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/prompt/builder.hpp"
-#include "engine/prompt/vocab.hpp"
+#include "engine/prompt/word_table.hpp"
 
 namespace driftless {
 namespace {

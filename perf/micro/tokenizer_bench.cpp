@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/prompt/tokenizer/tokenizer.hpp"
-#include "engine/prompt/word_selection.hpp"
+#include "engine/prompt/tokenizer.hpp"
+#include "engine/prompt/word_table.hpp"
 
 namespace driftless {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/input/trace_file.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/plan/trace_file.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

@@ -1,7 +1,6 @@
 // AIBrix's gateway: OpenAI's chat, with headers that say how to route (`--routing-strategy`,
 // `--user`), and answers that say which pod gave them.
-#include "proto/api/dialects.hpp"
-#include "proto/api/openai_common.hpp"
+#include "proto/api/dialect_parts.hpp"
 
 namespace driftless {
 

@@ -2,9 +2,7 @@
 // `type`; its input tokens leave out those that the cache held.
 #include <algorithm>
 
-#include "proto/api/body.hpp"
-#include "proto/api/dialects.hpp"
-#include "proto/api/event.hpp"
+#include "proto/api/dialect_parts.hpp"
 
 namespace driftless {
 

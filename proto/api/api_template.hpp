@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "proto/api/dialect.hpp"
-#include "proto/json/pointer.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless {
 

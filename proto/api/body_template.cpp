@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "proto/api/body.hpp"
+#include "proto/api/dialect_parts.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {

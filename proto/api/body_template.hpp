@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/http/field_template.hpp"
+#include "proto/http/request.hpp"
 
 namespace driftless {
 

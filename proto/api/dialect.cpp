@@ -4,8 +4,7 @@
 #include <charconv>
 
 #include "proto/api/api_template.hpp"
-#include "proto/api/dialects.hpp"
-#include "proto/api/event.hpp"
+#include "proto/api/dialect_parts.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/utf8.hpp"

@@ -1,5 +1,5 @@
 /// Dialects: how to speak a server's API. One file per dialect beside this one; each is a table of
-/// plain functions: body out, event in. No dialect knows sockets, clocks or files.
+/// functions.
 #pragma once
 
 #include <array>
@@ -9,12 +9,32 @@
 #include <string>
 #include <string_view>
 
-#include "proto/api/tokenize_form.hpp"
 #include "proto/core/result.hpp"
+#include "proto/http/sse.hpp"
 #include "proto/json/document.hpp"
-#include "proto/sse/scanner.hpp"
 
 namespace driftless {
+
+/// TokenizeForm: the ways in which servers take a text and say its tokens (wire-formats.md,
+/// "tokenise"). A dialect lists those that its servers may have; engine/server asks.
+enum class TokenizeForm : std::uint8_t {
+    messages,   ///< vLLM: /tokenize {messages}, through the chat template
+    templated,  ///< llama.cpp: /apply-template {messages}, and its text to /tokenize {content}
+    prompt,     ///< vLLM, SGLang: /tokenize {prompt}
+    prompt_v1,  ///< SGLang: /v1/tokenize {prompt}
+    content,    ///< llama.cpp: /tokenize {content}
+    inputs,     ///< TGI: /tokenize {inputs}
+};
+
+/// Of APIs that several servers speak: with a chat template around the prompt, and without.
+inline constexpr TokenizeForm chat_tokenize_forms[] = {
+    TokenizeForm::messages, TokenizeForm::templated, TokenizeForm::prompt, TokenizeForm::prompt_v1,
+    TokenizeForm::content};
+inline constexpr TokenizeForm completion_tokenize_forms[] = {
+    TokenizeForm::prompt, TokenizeForm::prompt_v1, TokenizeForm::content};
+
+// Dialects: how to speak a server's API. One file per dialect beside this one; each is a table of
+// plain functions: body out, event in. No dialect knows sockets, clocks or files.
 
 enum class Api : std::uint8_t {
     openai_chat,

@@ -3,8 +3,7 @@
 // refused. Annotations are events of names of their own, and mean nothing here.
 #include <utility>
 
-#include "proto/api/dialects.hpp"
-#include "proto/api/openai_common.hpp"
+#include "proto/api/dialect_parts.hpp"
 
 namespace driftless {
 

@@ -1,8 +1,6 @@
 // Ollama's /api/generate: one JSON text a line. `raw` keeps its template away from the prompt;
 // token ids and ignore_eos it does not know.
-#include "proto/api/body.hpp"
-#include "proto/api/dialects.hpp"
-#include "proto/api/event.hpp"
+#include "proto/api/dialect_parts.hpp"
 
 namespace driftless {
 

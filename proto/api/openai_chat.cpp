@@ -1,8 +1,6 @@
 // The chat completions dialect: messages out, deltas in. Servers differ in what they put into a
 // delta (null, empty, absent), so that everything is optional and only text counts as a token.
-#include "proto/api/dialects.hpp"
-#include "proto/api/event.hpp"
-#include "proto/api/openai_common.hpp"
+#include "proto/api/dialect_parts.hpp"
 
 namespace driftless {
 

@@ -1,7 +1,5 @@
 // The completions dialect: one prompt out, as text or as token ids, pieces of text in.
-#include "proto/api/dialects.hpp"
-#include "proto/api/event.hpp"
-#include "proto/api/openai_common.hpp"
+#include "proto/api/dialect_parts.hpp"
 
 namespace driftless {
 

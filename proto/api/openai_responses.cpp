@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "proto/api/body.hpp"
-#include "proto/api/dialects.hpp"
-#include "proto/api/event.hpp"
+#include "proto/api/dialect_parts.hpp"
 
 namespace driftless {
 

@@ -3,9 +3,7 @@
 // --incremental-streaming-output; both are told apart by their ids, event by event.
 #include <utility>
 
-#include "proto/api/body.hpp"
-#include "proto/api/dialects.hpp"
-#include "proto/api/event.hpp"
+#include "proto/api/dialect_parts.hpp"
 
 namespace driftless {
 

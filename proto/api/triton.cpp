@@ -1,8 +1,6 @@
 // Triton's generate extension before TensorRT-LLM's ensemble. It counts nothing and says no reason
 // for an end: tokens are chunks here.
-#include "proto/api/body.hpp"
-#include "proto/api/dialects.hpp"
-#include "proto/api/event.hpp"
+#include "proto/api/dialect_parts.hpp"
 
 namespace driftless {
 

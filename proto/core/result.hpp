@@ -1,7 +1,4 @@
-/// Result<T>: a value, or an Error of the environment.
-///
-/// Errors are small values: a code, the errno if the kernel gave one, and a static string that says
-/// what was being done. Handle at once; no macro hides a return.
+/// Result<T>: a value, or an Error of the environment; and the Error for an errno value.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +9,11 @@
 #include "proto/core/check.hpp"
 
 namespace driftless {
+
+// Result<T>: a value, or an Error of the environment.
+//
+// Errors are small values: a code, the errno if the kernel gave one, and a static string that says
+// what was being done. Handle at once; no macro hides a return.
 
 /// What went wrong, in one closed list. Grows at the end of its group.
 enum class ErrorCode : std::uint8_t {
@@ -99,5 +101,10 @@ class [[nodiscard]] Result<void> {
     Error error_;
     bool failed_ = false;
 };
+
+// The Error for an errno value, by the one table that there is.
+
+/// `doing`: what failed, as in Error; it is not copied.
+Error error_from_errno(int sys_errno, const char* doing);
 
 }  // namespace driftless

@@ -1,4 +1,4 @@
-/// HTTP/1.1 request heads as bytes. Pure values; no socket, no clock.
+/// HTTP/1.1 request heads as bytes, with the fields that differ from row to row. Pure values.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,8 @@
 #include "proto/core/result.hpp"
 
 namespace driftless {
+
+// HTTP/1.1 request heads as bytes. Pure values; no socket, no clock.
 
 /// One header field. Neither part holds CR, LF or NUL (checked where it enters: `parse_header`).
 struct Header {
@@ -71,5 +73,67 @@ class RequestHead {
     bool has_body_;
     bool has_own_id_;  ///< the spec's headers hold an X-Request-Id
 };
+
+// FieldTemplate: a header field whose value has placeholders that each row of a trace fills. Pure
+// values; where a row's session or columns come from is not known here.
+
+/// What a placeholder stands for.
+enum class Placeholder : std::uint8_t {
+    none,     ///< text as it stands
+    row,      ///< {row}: index in file order
+    session,  ///< {session}
+    tree,     ///< {tree}: the session at the root of the row's tree
+    parent,   ///< {parent}: the session that spawned the row's own
+    turn,     ///< {turn}
+    pass,     ///< {pass}: how often the trace had been gone through before
+    user,     ///< {user}: who sends the row
+    kept,     ///< {kept.NAME}: a column that `--keep` carries
+};
+
+/// A piece of a value: literal text, or a placeholder.
+struct TemplatePiece {
+    Placeholder placeholder = Placeholder::none;
+    std::string text;  ///< none: the text; kept: the column's name
+};
+
+struct FieldTemplate {
+    std::string name;
+    std::vector<TemplatePiece> pieces;
+    const char* flag = "--header";  ///< that has brought it, for messages
+
+    /// No placeholder: `literal()` is the value of every row.
+    bool is_literal() const;
+    std::string literal() const;
+};
+
+/// "row", "kept.NAME": as it stands between the braces.
+std::string to_text(const TemplatePiece& piece);
+
+/// Takes a value apart. `{NAME}` of letters, digits, '_', '-' and '.', and `{kept.}` with whatever
+/// name, are placeholders; `{{NAME}}` is the text `{NAME}`; other braces are text, as in JSON.
+/// Where a placeholder is none of those, or has blanks around its name or no brace behind it,
+/// `unknown` is what stands behind its brace.
+FieldTemplate parse_field_template(const Header& header, std::string& unknown);
+
+/// TraceContext: the name by which a request's spans are found in a tracing backend (W3C Trace
+/// Context, level 1, version 00). Pure values; who sends it and who keeps it is decided elsewhere.
+struct TraceContext {
+    std::uint64_t trace_high = 0;
+    std::uint64_t trace_low = 0;
+    std::uint64_t span = 0;  ///< of the request itself: the parent of the server's spans
+};
+
+/// The context of one row of one run: always the same, different from that of every other row of
+/// the run, and never zero (which would be invalid).
+TraceContext trace_context_of(std::string_view run_id, std::uint64_t row);
+
+/// 32 hex digits in lower case, as backends show it.
+std::string trace_id_text(const TraceContext& context);
+
+/// "traceparent: 00-", 32 digits, "-", 16 digits, "-01" and the line's end.
+inline constexpr std::size_t traceparent_bytes = 16 + 32 + 1 + 16 + 3 + 2;
+
+/// Writes the field, sampled flag set, line end included; returns the end.
+char* write_traceparent(char* out, const TraceContext& context);
 
 }  // namespace driftless

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "proto/core/letter_case.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 

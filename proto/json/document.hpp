@@ -1,13 +1,5 @@
-/// JsonDocument: reads all JSON but lines of records as we write them (record/written_fields.hpp).
-/// simdjson finds the structure, and checks UTF-8; a flat walk over what it found checks grammar.
-///
-/// A document owns its parser, its padded copy of the text and a flat index of nodes; parsing again
-/// reuses all three, so that steady-state parsing does not allocate. Values are handles of 16 bytes
-/// into the document, valid until its next parse. Members may be looked up in any order and any
-/// number of times. Every value keeps its text as written (`raw`), so that a decimal can be read
-/// without passing through a double.
-///
-/// Never recursive: depth is bounded by `json_depth_max`, deeper input is refused.
+/// JsonDocument: reads all JSON but lines of records as we write them; and the way to one value in
+/// it.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +7,24 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "proto/core/result.hpp"
 
 namespace driftless {
+
+// JsonDocument: reads all JSON but lines of records as we write them (record/written_fields.hpp).
+// simdjson finds the structure, and checks UTF-8; a flat walk over what it found checks grammar.
+//
+// A document owns its parser, its padded copy of the text and a flat index of nodes; parsing again
+// reuses all three, so that steady-state parsing does not allocate. Values are handles of 16 bytes
+// into the document, valid until its next parse. Members may be looked up in any order and any
+// number of times. Every value keeps its text as written (`raw`), so that a decimal can be read
+// without passing through a double.
+//
+// Never recursive: depth is bounded by `json_depth_max`, deeper input is refused.
 
 /// Deepest nesting that is accepted. Real events and rows stay below 20.
 inline constexpr unsigned json_depth_max = 256;
@@ -104,6 +109,32 @@ class JsonDocument {
   private:
     struct State;
     std::unique_ptr<State> state_;
+};
+
+/// JsonPointer: the way to one value of a JSON text (RFC 6901), cut into its steps once.
+///
+/// A value, owned by the code that looks things up with it. It never changes a text, and does not
+/// know "-": the element after an array's last one cannot be read.
+class JsonPointer {
+  public:
+    /// Leads nowhere: `find` gives absent.
+    JsonPointer() = default;
+
+    /// "/a/0/b~1c": member "a", element 0 or member "0", member "b/c"; "" is the whole text.
+    /// Errors: invalid; `doing` is the rest of a sentence that begins with the pointer.
+    static Result<JsonPointer> parse(std::string_view text);
+
+    /// False for a default-made one.
+    bool leads() const { return steps_.has_value(); }
+    /// The value it leads to, or absent.
+    JsonValue find(JsonValue root) const;
+
+  private:
+    struct Step {
+        std::string name;
+        std::optional<std::size_t> index;  ///< the name as an array's index, where it is one
+    };
+    std::optional<std::vector<Step>> steps_;
 };
 
 }  // namespace driftless

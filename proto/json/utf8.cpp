@@ -1,5 +1,7 @@
 #include "proto/json/utf8.hpp"
 
+#include <cstring>
+
 namespace driftless {
 
 namespace {
@@ -94,6 +96,117 @@ std::string_view to_valid_utf8(std::string_view text, std::string& storage) {
     }
     storage += text;
     return storage;
+}
+
+namespace {
+
+struct Range {
+    std::uint32_t first;
+    std::uint32_t last;
+};
+constexpr Range unprintable[] = {
+    {0x0000, 0x001F}, {0x007F, 0x009F}, {0x00AD, 0x00AD},   {0x061C, 0x061C},
+    {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E},   {0x2060, 0x206F},
+    {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
+};
+
+/// The code point of valid UTF-8.
+std::uint32_t decode(std::string_view bytes) {
+    constexpr std::uint32_t lead_bits[] = {0x7F, 0x1F, 0x0F, 0x07};
+    std::uint32_t code = static_cast<std::uint8_t>(bytes[0]) & lead_bits[bytes.size() - 1];
+    for (const char byte : bytes.substr(1)) {
+        code = code << 6 | (static_cast<std::uint8_t>(byte) & 0x3F);
+    }
+    return code;
+}
+
+void append_escaped(std::string& out, std::uint32_t code) {
+    constexpr std::string_view hex = "0123456789abcdef";
+    out += code > 0xFFFF ? "\\U" : "\\u";
+    for (int shift = code > 0xFFFF ? 28 : 12; shift >= 0; shift -= 4) {
+        out += hex[code >> shift & 15];
+    }
+}
+
+/// Offset of the first byte from `at` on that is U+007F or belongs to no ASCII character.
+std::size_t find_beyond_ascii(std::string_view text, std::size_t at) {
+    constexpr std::uint64_t high_bits = 0x8080808080808080;
+    constexpr std::uint64_t ones = 0x0101010101010101;
+    for (std::uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
+        std::memcpy(&word, text.data() + at, sizeof word);
+        if (((word | (word + ones)) & high_bits) != 0) {
+            break;
+        }
+    }
+    while (at < text.size() && static_cast<std::uint8_t>(text[at]) < 0x7F) {
+        ++at;
+    }
+    return at;
+}
+
+void append_json_escape(std::string& out, std::uint32_t code) {
+    if (code > 0xFFFF) {  // a surrogate pair (RFC 8259, section 7)
+        append_escaped(out, 0xD800 + ((code - 0x10000) >> 10));
+        append_escaped(out, 0xDC00 + (code & 0x3FF));
+    } else {
+        append_escaped(out, code);
+    }
+}
+
+std::string escaped(std::string_view text, bool keeps_lines) {
+    std::string storage;
+    std::string_view valid = to_valid_utf8(text, storage);
+    std::string out;
+    while (!valid.empty()) {
+        const std::string_view bytes = valid.substr(0, utf8_length(valid));
+        const std::uint32_t code = decode(bytes);
+        if (is_unprintable(code) && !(keeps_lines && code == '\n')) {
+            append_escaped(out, code);
+        } else {
+            out += bytes;
+        }
+        valid.remove_prefix(bytes.size());
+    }
+    return out;
+}
+
+}  // namespace
+
+bool is_unprintable(std::uint32_t code_point) {
+    for (const Range& range : unprintable) {
+        if (code_point >= range.first && code_point <= range.last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void escape_unprintable_json(std::string& json, std::size_t from) {
+    std::string fresh;
+    std::size_t copied = from;
+    for (std::size_t at = find_beyond_ascii(json, from); at < json.size();
+         at = find_beyond_ascii(json, at)) {
+        const std::string_view rest = std::string_view(json).substr(at);
+        const std::size_t bytes = utf8_length(rest);
+        const std::uint32_t code = bytes > 0 ? decode(rest.substr(0, bytes)) : 0;
+        if (bytes > 0 && is_unprintable(code)) {
+            fresh.append(json, copied, at - copied);
+            append_json_escape(fresh, code);
+            copied = at + bytes;
+        }
+        at += bytes > 0 ? bytes : 1;
+    }
+    if (copied > from) {
+        json.replace(from, copied - from, fresh);
+    }
+}
+
+std::string printable(std::string_view text) {
+    return escaped(text, false);
+}
+
+std::string printable_lines(std::string_view text) {
+    return escaped(text, true);
 }
 
 }  // namespace driftless

@@ -1,19 +1,27 @@
-/// Exposition: what a page of metrics says, as values: families, samples, labels. The page may be
-/// Prometheus text (0.0.4), OpenMetrics text (1.0.0), or the JSON of TensorRT-LLM.
-///
-/// The texts are views into the page and into its reader (exposition_reader.hpp); they live until
-/// the reader's next page. Names are kept as served. In names `:` and `_` mean the same: clients
-/// and routers replace one by the other.
+/// What a page of metrics says, as values, and how pages are read, one after the other.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "proto/core/result.hpp"
+#include "proto/json/document.hpp"
+
 namespace driftless {
+
+// Exposition: what a page of metrics says, as values: families, samples, labels. The page may be
+// Prometheus text (0.0.4), OpenMetrics text (1.0.0), or the JSON of TensorRT-LLM.
+//
+// The texts are views into the page and into its reader (exposition_reader.hpp); they live until
+// the reader's next page. Names are kept as served. In names `:` and `_` mean the same: clients
+// and routers replace one by the other.
 
 enum class MetricType : std::uint8_t {
     unknown,  ///< no TYPE line, or a type of the page's own
@@ -86,5 +94,102 @@ struct MetricNameEqual {
 /// The value of a label, or nothing.
 std::optional<std::string_view> label_value(std::span<const MetricLabel> labels,
                                             std::string_view name);
+
+// One line of a page that is a sample: name, labels, value, time, exemplar. Internal to
+// proto/metrics.
+
+struct SampleLimits {
+    std::size_t name_bytes_max = 1024;        ///< of a metric or a label
+    std::size_t label_bytes_max = 16 * 1024;  ///< of a label's value
+    std::size_t labels_max = 64;              ///< of a sample
+    std::size_t all_labels_max = 500'000;     ///< of a page
+};
+
+/// Texts without their escapes. They never move until `begin`.
+class UnescapedTexts {
+  public:
+    /// For a page of that many bytes: none of its texts can need more.
+    void begin(std::size_t bytes) {
+        texts_.clear();
+        texts_.reserve(bytes);
+    }
+    /// `\\`, `\n` and `\"` are escapes; another backslash stands for itself.
+    std::string_view add(std::string_view escaped);
+
+  private:
+    std::string texts_;
+};
+
+/// Words that a message quotes, and the message's other half.
+struct LineProblem {
+    const char* what = "";
+    std::string_view words;
+};
+
+/// True where the text can be the name of a metric: [a-zA-Z_:][a-zA-Z0-9_:]*.
+bool is_metric_name(std::string_view text);
+
+/// A number as Prometheus writes it: decimal, NaN, +Inf, -Inf in any case. Nothing for all else,
+/// and for what a double cannot hold.
+std::optional<double> read_metric_value(std::string_view text);
+
+/// Reads `line`, without its line end, into `sample`; appends to the labels and exemplars of `out`.
+/// `time_power`: 10^that ns are the unit of times: 6 in text, 9 in OpenMetrics. Errors: invalid,
+/// too_large, out_of_range; `problem` then has the words.
+Result<void> read_sample_line(std::string_view line, int time_power, const SampleLimits& limits,
+                              UnescapedTexts& unescaped, Exposition& out, MetricSample& sample,
+                              LineProblem& problem);
+
+// ExpositionReader: reads pages of metrics, one after the other, in the memory of the largest.
+//
+// Sources: https://prometheus.io/docs/instrumenting/exposition_formats/ (text 0.0.4),
+// https://github.com/prometheus/OpenMetrics/blob/main/specification/OpenMetrics.md (1.0.0).
+// It takes what real servers serve: families twice, TYPE lines without samples, samples without
+// TYPE lines, blank lines, samples that say `_` where their TYPE line says `:`. It refuses a page
+// with a line that it does not understand, for what follows is not to be trusted either.
+
+/// Real pages have 1,000 series and 110 KB; labels of 1,100 bytes.
+struct ExpositionLimits {
+    std::size_t bytes_max = std::size_t{16} << 20;  ///< of a page
+    std::size_t series_max = 50'000;                ///< samples of a page
+    std::size_t families_max = 50'000;
+    SampleLimits line;
+};
+
+class ExpositionReader {
+  public:
+    explicit ExpositionReader(ExpositionLimits limits = {}) : limits_(limits) {}
+
+    /// Reads a whole page. `content_type` as the server says it; it may be empty. Then the page
+    /// itself tells what it is. The page outlives what is read of it. Errors: too_large, bad_http
+    /// (HTML), truncated (OpenMetrics without its `# EOF`), bad_json, invalid, out_of_range. After
+    /// an error there is nothing to read but `problem`.
+    Result<void> read(std::string_view page, std::string_view content_type = "");
+
+    const Exposition& page() const { return out_; }
+    /// What is wrong, for people: "line 12: the value \"1.2.3\" is not a number". Printable.
+    const std::string& problem() const { return problem_; }
+
+  private:
+    Result<void> read_text(std::string_view page, bool is_open_metrics);
+    Result<void> read_line(std::string_view line, bool is_open_metrics);
+    Result<void> read_comment(std::string_view line);
+    Result<void> read_json(std::string_view page);
+    Result<void> add_json(const std::string& name, const JsonValue& value);
+    /// The index of the family of that name, which is made where there is none.
+    Result<std::uint32_t> family(std::string_view name);
+    Result<std::uint32_t> family_of_sample(std::string_view name);
+    Result<void> fail(ErrorCode code, const char* what, std::string_view words = "");
+
+    ExpositionLimits limits_;
+    Exposition out_;
+    UnescapedTexts unescaped_;
+    JsonDocument document_;
+    std::unordered_map<std::string_view, std::uint32_t, MetricNameHash, MetricNameEqual> index_;
+    std::deque<std::string> names_;  ///< of samples in JSON
+    std::string problem_;
+    std::size_t line_ = 0;  ///< from 1; 0: the whole page
+    bool ended_ = false;    ///< `# EOF` was read
+};
 
 }  // namespace driftless

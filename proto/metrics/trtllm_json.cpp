@@ -3,7 +3,7 @@
 #include <deque>
 #include <string>
 
-#include "proto/metrics/exposition_reader.hpp"
+#include "proto/metrics/exposition.hpp"
 
 namespace driftless {
 

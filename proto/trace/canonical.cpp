@@ -1,8 +1,7 @@
-#include "proto/trace/canonical.hpp"
-
 #include <limits>
 
-#include "proto/trace/fields.hpp"
+#include "proto/trace/format.hpp"
+#include "proto/trace/formats.hpp"
 #include "proto/trace/recorded.hpp"
 
 namespace driftless {

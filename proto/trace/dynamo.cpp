@@ -1,19 +1,19 @@
-#include "proto/trace/dynamo.hpp"
-
 #include <algorithm>
 
-#include "proto/trace/fields.hpp"
+#include "proto/trace/format.hpp"
+#include "proto/trace/formats.hpp"
 
 namespace driftless {
+
 namespace {
 
-constexpr std::string_view columns[] = {
+constexpr std::string_view dynamo_columns[] = {
     "request_id", "x_request_id",         "model",         "input_tokens",    "output_tokens",
     "ttft_ms",    "request_received_ms",  "cached_tokens", "prefill_time_ms", "total_time_ms",
     "avg_itl_ms", "prefill_wait_time_ms", "kv_hit_rate",   "queue_depth",     "worker",
     "replay"};
 
-bool matches(const JsonValue& row) {
+bool matches_dynamo(const JsonValue& row) {
     return row.find("event").is(JsonType::object);
 }
 
@@ -65,7 +65,7 @@ void link(const RowContext& context, const JsonValue& agent, const JsonValue& re
     }
 }
 
-void read_row(RowContext& context, const JsonValue& json) {
+void dynamo_row(RowContext& context, const JsonValue& json) {
     const JsonValue event = json.find("event");
     if (!event.find("schema").present()) {
         return;  // a marker of the writer
@@ -104,9 +104,139 @@ constinit const TraceFormat dynamo_format = {
     .block_check = BlockCheck::by_trace,
     .shared_ids = true,
     .ordered = false,
-    .columns = columns,
-    .matches = matches,
-    .read_json = read_row,
+    .columns = dynamo_columns,
+    .matches = matches_dynamo,
+    .read_json = dynamo_row,
+};
+
+namespace {
+
+constexpr std::string_view schema = "dynamo.agentic_mooncake";
+constexpr std::string_view agentic_mooncake_columns[] = {
+    "request_id",    "play_id",  "session_id", "model",         "input_length",
+    "output_length", "hash_ids", "schema",     "not_before_ms", "dependencies"};
+
+bool matches_agentic_mooncake(const JsonValue& row) {
+    return row.find("schema").as_string().value_or("") == schema;
+}
+
+void read_header(RowContext& context, const JsonValue& header) {
+    const Field size = field_of(header.find("block_size"), "block_size");
+    std::uint32_t& chosen = context.rules.block_size;
+    if (header.find("version").as_u64() != 2) {
+        context.refuse(
+            "version",
+            header.find("version").present() ? header.find("version").raw() : std::string_view{},
+            "is not 2, the supported version", "convert the trace to version 2");
+        context.stop = Stop::file;
+        return;
+    }
+    const auto tokens = read_tokens(context, size, 1);
+    if (tokens && chosen != 0 && chosen != *tokens) {
+        context.refuse("block_size", size.text, "differs from " + std::to_string(chosen),
+                       "a trace has one block size; make --block-size agree with it");
+        return;
+    }
+    chosen = tokens.value_or(chosen);
+}
+
+/// One edge: adds it to the trace and moves the row behind it. False after an error.
+bool read_dependency(const RowContext& context, const JsonValue& edge, TraceRow& row) {
+    const Field on = field_of(edge.find("request_id"), "dependencies.request_id");
+    const std::uint32_t before = on.present ? context.draft.find_request(on.text) : no_row;
+    if (before == no_row) {
+        context.refuse("dependencies", edge.raw(), "does not name a request of an earlier row",
+                       "put rows after those that they depend on");
+        return false;
+    }
+    const Field delay = field_of(edge.find("delay_ms"), "dependencies.delay_ms");
+    const auto delay_ns =
+        delay.present ? read_gap(context, delay, TimeUnit::ms) : std::optional<std::int64_t>(0);
+    const std::optional<Trigger> trigger = read_trigger(context, edge, "dependencies");
+    if (!trigger || !delay_ns) {
+        return false;
+    }
+    context.draft.depend({context.draft.rows(), before, *trigger, *delay_ns});
+    row.at_ns = std::max(row.at_ns, later(context.draft.trace().rows[before].at_ns, *delay_ns));
+    return true;
+}
+
+/// When the row comes. False after an error.
+bool read_arrival(RowContext& context, const JsonValue& json, TraceRow& row) {
+    const Field earliest = field_of(json.find("not_before_ms"), "not_before_ms");
+    const JsonValue edges = json.find("dependencies");
+    if (!check_objects(context, edges, "dependencies")) {
+        return false;
+    }
+    if (earliest.present) {
+        const auto time = read_time(context, earliest);
+        row.at_ns = time.value_or(0);
+        if (!time) {
+            return false;
+        }
+    }
+    if (edges.size() > 0 && context.rules.sessions == Sessions::recorded) {
+        context.refuse("", "", "has requests that wait for others and have no arrival times",
+                       "use --sessions closed to send each when those have ended, or --sessions "
+                       "open to send it by the recorded delays, as if answers took no time");
+        context.stop = Stop::trace;
+        return false;
+    }
+    context.draft.trace().rows_laid_out += edges.size() > 0 ? 1 : 0;
+    bool fine = true;
+    for (JsonValue edge = edges.first(); edge.present(); edge = edge.next()) {
+        fine = read_dependency(context, edge, row) && fine;
+    }
+    return fine;
+}
+
+void agentic_mooncake_row(RowContext& context, const JsonValue& json) {
+    if (json.find("schema").present()) {
+        read_header(context, json);
+        return;
+    }
+    const auto field = [&](std::string_view name) { return field_of(json.find(name), name); };
+    TraceDraft& draft = context.draft;
+    TraceRow row;
+    const bool lengths = read_lengths(context, field("input_length"), field("output_length"), row);
+    draft.ids().begin();
+    const JsonValue ids = json.find("hash_ids");
+    if (!ids.present()) {
+        draft.ids().note_missing(context.line);
+    }
+    const bool blocks = !ids.present() || read_ids(context, ids);
+    if (!lengths || !blocks || !read_arrival(context, json, row)) {
+        return;
+    }
+    const Field name = field("request_id");
+    if (name.present && draft.find_request(name.text) != no_row) {
+        context.refuse("request_id", name.text, "already names an earlier row",
+                       "give each row its own name, so that others can wait for it");
+        return;
+    }
+    const Field play = field("play_id");
+    draft.name_spaces().enter(play.text);
+    const Field session = field("session_id");
+    if (session.present) {
+        row.session = draft.sessions().find(session.text);
+        row.turn = ++draft.sessions().tail(row.session).turns;
+    }
+    if (name.present) {
+        draft.name_request(name.text);
+    }
+    context.emit(row, json);
+}
+
+}  // namespace
+
+constinit const TraceFormat agentic_mooncake_format = {
+    .name = "agentic-mooncake",
+    .time_unit = TimeUnit::ms,
+    .block_check = BlockCheck::by_trace,
+    .ordered = false,
+    .columns = agentic_mooncake_columns,
+    .matches = matches_agentic_mooncake,
+    .read_json = agentic_mooncake_row,
 };
 
 }  // namespace driftless

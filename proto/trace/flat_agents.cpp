@@ -1,13 +1,225 @@
+/// TailTree: the last prompts of all agents of a thread, as a tree of their common prefixes.
+///
+/// Answers for each new prompt, in one walk over its block ids: which last prompts are prefixes of
+/// it, and which one shares the most with it. A node is where prompts part or one ends, so that a
+/// walk compares each id of the prompt once, in runs. Part of flat_agents.cpp alone; it refers to
+/// the trace's ids, which must not be appended to meanwhile.
+
 #include "proto/trace/flat_agents.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
 
-#include "proto/trace/tail_tree.hpp"
+#include "proto/core/check.hpp"
 
 namespace driftless {
+
+/// Ids of a prompt: a run of the list of numbers that the tree was made for.
+struct PromptIds {
+    std::uint64_t begin = 0;
+    std::uint32_t count = 0;
+};
+
+/// How many ids two prompts have in common at their beginnings, where the first `known` are equal.
+std::uint32_t common_prefix(std::span<const std::uint32_t> numbers, PromptIds a, PromptIds b,
+                            std::uint32_t known = 0);
+
+class TailTree {
+  public:
+    explicit TailTree(std::span<const std::uint32_t> numbers) : numbers_(numbers), nodes_(1) {}
+
+    /// Walks along a prompt of at least one id. The functions below are about this prompt.
+    void enter(PromptIds prompt);
+
+    /// The chain whose tail is the longest prefix of the prompt among those that `fits` lets pass;
+    /// of equal tails the lowest chain.
+    template <typename Fits>
+    std::optional<std::uint32_t> find_prefix(const Fits& fits) const {
+        for (std::size_t i = path_.size(); i > 0; --i) {
+            std::uint32_t found = none;
+            for (std::uint32_t chain = nodes_[path_[i - 1]].first_tail; chain != none;
+                 chain = tails_[chain].next) {
+                found = chain < found && fits(chain) ? chain : found;
+            }
+            if (found != none) {
+                return found;
+            }
+        }
+        return std::nullopt;
+    }
+
+    /// The most ids that the prompt shares with any tail, from the beginning on.
+    std::uint32_t shared() const { return shared_; }
+    /// The chain with that tail; of several the one with the longest tail, then the lowest. Nothing
+    /// where no tail shares an id.
+    std::optional<std::uint32_t> nearest() const;
+
+    /// The prompt becomes the tail of a chain: of the next new one (they count from 0), or of one
+    /// whose tail is a prefix of it.
+    void put(std::uint32_t chain);
+
+  private:
+    static constexpr std::uint32_t none = 0xFFFFFFFFu;
+    static constexpr std::uint32_t root = 0;
+
+    struct Node {
+        std::uint64_t prompt_begin = 0;  ///< of a prompt that passes here
+        std::uint32_t depth = 0;         ///< ids from the root to here
+        std::uint32_t first_tail = none;
+        std::uint32_t children = 0;
+        std::uint32_t longest = none;    ///< chain with the longest tail from here on
+        std::uint32_t longest_size = 0;  ///< ids of that tail
+    };
+    struct Tail {
+        std::uint32_t node = none;
+        std::uint32_t next = none;  ///< of the same node
+    };
+
+    static std::uint64_t child_key(std::uint32_t node, std::uint32_t number) {
+        return std::uint64_t{node} << 32 | number;
+    }
+    std::uint32_t new_node(const Node& node);
+    void add_child(std::uint32_t parent, std::uint32_t child);
+    void split();
+    void remove_tail(std::uint32_t chain);
+
+    std::span<const std::uint32_t> numbers_;
+    std::vector<Node> nodes_;
+    std::vector<Tail> tails_;  ///< [chain]
+    std::unordered_map<std::uint64_t, std::uint32_t> children_;
+
+    PromptIds prompt_;
+    std::vector<std::uint32_t> path_;  ///< nodes that the prompt passes, without the root
+    std::uint32_t below_ = none;       ///< node in front of which the prompt parts from the tree
+    std::uint32_t shared_ = 0;
+};
+
+std::uint32_t common_prefix(std::span<const std::uint32_t> numbers, PromptIds a, PromptIds b,
+                            std::uint32_t known) {
+    constexpr std::uint32_t run = 64;
+    const std::uint32_t* const left = numbers.data() + a.begin;
+    const std::uint32_t* const right = numbers.data() + b.begin;
+    const std::uint32_t most = std::min(a.count, b.count);
+    std::uint32_t common = known;
+    while (common + run <= most &&
+           std::memcmp(left + common, right + common, run * sizeof(std::uint32_t)) == 0) {
+        common += run;
+    }
+    while (common < most && left[common] == right[common]) {
+        ++common;
+    }
+    return common;
+}
+
+void TailTree::enter(PromptIds prompt) {
+    CHECK(prompt.count > 0 && prompt.begin + prompt.count <= numbers_.size());
+    prompt_ = prompt;
+    path_.clear();
+    below_ = none;
+    shared_ = 0;
+    std::uint32_t node = root;
+    while (shared_ < prompt.count) {  // ends: it grows with each node
+        const auto child = children_.find(child_key(node, numbers_[prompt.begin + shared_]));
+        if (child == children_.end()) {
+            return;
+        }
+        Node& next = nodes_[child->second];
+        shared_ = common_prefix(numbers_, prompt, {next.prompt_begin, next.depth}, shared_ + 1);
+        if (shared_ < next.depth) {
+            below_ = child->second;
+            return;
+        }
+        next.prompt_begin = prompt.begin;  // newer prompts are nearer in memory
+        node = child->second;
+        path_.push_back(node);
+    }
+}
+
+std::optional<std::uint32_t> TailTree::nearest() const {
+    if (shared_ == 0) {
+        return std::nullopt;
+    }
+    return nodes_[below_ != none ? below_ : path_.back()].longest;
+}
+
+std::uint32_t TailTree::new_node(const Node& node) {
+    nodes_.push_back(node);
+    return static_cast<std::uint32_t>(nodes_.size() - 1);
+}
+
+void TailTree::add_child(std::uint32_t parent, std::uint32_t child) {
+    const std::uint64_t first = nodes_[child].prompt_begin + nodes_[parent].depth;
+    children_[child_key(parent, numbers_[first])] = child;
+}
+
+/// A node where the prompt parts from the tree between two nodes.
+void TailTree::split() {
+    const std::uint32_t parent = path_.empty() ? root : path_.back();
+    const Node& lower = nodes_[below_];
+    Node upper;
+    upper.prompt_begin = lower.prompt_begin;
+    upper.depth = shared_;
+    upper.longest = lower.longest;
+    upper.longest_size = lower.longest_size;
+    upper.children = 1;
+    const std::uint32_t made = new_node(upper);
+    add_child(parent, made);  // in place of the lower one
+    add_child(made, below_);
+    path_.push_back(made);
+    below_ = none;
+}
+
+void TailTree::remove_tail(std::uint32_t chain) {
+    std::uint32_t* next = &nodes_[tails_[chain].node].first_tail;
+    while (*next != chain) {  // ends: it is one of them
+        CHECK(*next != none);
+        next = &tails_[*next].next;
+    }
+    *next = tails_[chain].next;
+}
+
+void TailTree::put(std::uint32_t chain) {
+    if (chain == tails_.size()) {
+        tails_.emplace_back();
+    } else {
+        remove_tail(chain);
+    }
+    if (below_ != none) {
+        split();
+    }
+    const std::uint32_t last = path_.empty() ? root : path_.back();
+    Node& end = nodes_[last];
+    const bool only_grows =
+        last != root && end.children == 0 && end.first_tail == none && end.depth == shared_;
+    if (shared_ < prompt_.count && only_grows) {
+        end.depth = prompt_.count;
+        end.prompt_begin = prompt_.begin;
+    } else if (shared_ < prompt_.count) {
+        ++end.children;
+        Node leaf;
+        leaf.prompt_begin = prompt_.begin;
+        leaf.depth = prompt_.count;
+        path_.push_back(new_node(leaf));
+        add_child(last, path_.back());
+    }
+    shared_ = prompt_.count;
+    tails_[chain] = {path_.back(), nodes_[path_.back()].first_tail};
+    nodes_[path_.back()].first_tail = chain;
+    for (const std::uint32_t node : path_) {
+        Node& passed = nodes_[node];
+        const bool longer = prompt_.count > passed.longest_size ||
+                            (prompt_.count == passed.longest_size && chain < passed.longest);
+        passed.longest = longer ? chain : passed.longest;
+        passed.longest_size = longer ? prompt_.count : passed.longest_size;
+    }
+}
 
 namespace {
 

@@ -1,29 +1,15 @@
 #include "proto/trace/format.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
-#include "proto/trace/agentic_mooncake.hpp"
-#include "proto/trace/aibrix.hpp"
-#include "proto/trace/aiperf_turns.hpp"
-#include "proto/trace/azure.hpp"
-#include "proto/trace/burstgpt.hpp"
-#include "proto/trace/canonical.hpp"
-#include "proto/trace/conversations.hpp"
-#include "proto/trace/dynamo.hpp"
-#include "proto/trace/generic.hpp"
-#include "proto/trace/isb1.hpp"
-#include "proto/trace/lmcache.hpp"
-#include "proto/trace/mlperf.hpp"
-#include "proto/trace/mooncake.hpp"
-#include "proto/trace/qwen.hpp"
-#include "proto/trace/sglang_agentic.hpp"
-#include "proto/trace/tensorrt.hpp"
-#include "proto/trace/vidur.hpp"
-#include "proto/trace/weka.hpp"
-#include "proto/trace/workload_log.hpp"
+#include "proto/core/decimal.hpp"
+#include "proto/core/text.hpp"
+#include "proto/trace/formats.hpp"
 
 namespace driftless {
+
 namespace {
 
 constexpr const TraceFormat* formats[] = {
@@ -94,6 +80,266 @@ void RowContext::emit(const TraceRow& row, const JsonValue& source) const {
 
 void RowContext::emit(const TraceRow& row, const CsvRow& source) const {
     emit_row(*this, row, source);
+}
+
+Field field_of(const JsonValue& value, std::string_view name) {
+    Field field;
+    field.name = name;
+    if (!value.present() || value.is(JsonType::null)) {
+        return field;
+    }
+    field.json = value;
+    field.raw = value.raw();
+    field.text = value.as_string().value_or(field.raw);
+    field.present = !field.text.empty();
+    return field;
+}
+
+Field field_of(const CsvRow& row, std::string_view name) {
+    const std::string_view cell = row.find(name).value_or(std::string_view{});
+    return {name, cell, cell, {}, !cell.empty()};
+}
+
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && stop == text.data() + text.size()) {
+        return value;
+    }
+    const Result<std::uint64_t> whole = parse_whole(text);
+    return whole ? std::optional(whole.value()) : std::nullopt;
+}
+
+namespace {
+
+/// What would fix a text that is no wall clock.
+const char* clock_remedy(std::string_view text) {
+    constexpr std::uint64_t day_min = 36526;  // the year 2000, as spreadsheets count days
+    constexpr std::uint64_t day_max = 73051;  // 2100
+    if (!scan_decimal(text)) {
+        return "write it as 2023-11-16 18:15:46.68";
+    }
+    const std::size_t point = text.find('.');
+    const auto days = whole_number(text.substr(0, point));
+    return point != text.npos && days && *days >= day_min && *days < day_max
+               ? "it looks like a spreadsheet's count of days; write it as 2023-11-16 18:15:46.68"
+               : "use --time-unit for the unit of numbers";
+}
+
+void refuse_time(const RowContext& context, const Field& field, TimeUnit unit, ErrorCode code) {
+    const std::string kind = unit == TimeUnit::iso ? "an ISO-8601 time" : "a decimal number";
+    if (code == ErrorCode::invalid) {
+        const bool other = unit != TimeUnit::iso && parse_time(field.text, TimeUnit::iso);
+        context.refuse(field.name, field.text, "is not " + kind,
+                       unit == TimeUnit::iso ? clock_remedy(field.text)
+                       : other               ? "for dates use --time-unit iso"
+                                             : "write the time this way");
+    } else if (unit == TimeUnit::iso) {
+        context.refuse(field.name, field.text, "is not within 1970 and 2115", "correct the row");
+    } else if (field.text.starts_with('-')) {
+        context.refuse(field.name, field.text, "is negative", "use times and delays of 0 or more");
+    } else {
+        context.refuse(field.name, field.text,
+                       std::string("is beyond 146 years in ") + name_of(unit),
+                       "choose another unit with --time-unit");
+    }
+}
+
+/// What would fix a count that contradicts its length.
+std::string count_remedy(std::uint64_t tokens, std::uint64_t count) {
+    IdCounts one;
+    one.add(tokens, count);
+    const std::string fits = one.sizes_of_all();
+    return (fits.empty() ? "no block size of 16, 32, .. 1024 would fit"
+                         : "--block-size " + fits + " would fit") +
+           "; or use --lenient to ignore surplus ids and fill missing ones with private tokens";
+}
+
+/// A name without what tells two spellings of it apart: case, and what joins its words.
+std::string plain_name(std::string_view name) {
+    std::string plain;
+    for (const char c : name) {
+        const bool joins = c == '_' || c == '-' || c == ' ';
+        plain += joins ? "" : std::string(1, lower(c));
+    }
+    return plain;
+}
+
+/// Lists that the row lacks a field, under another spelling of it where the row has one.
+void refuse_missing(const RowContext& context, std::string_view name, std::string remedy) {
+    const std::string plain = plain_name(name);
+    for (JsonValue value = context.object.first(); value.present(); value = value.next()) {
+        if (value.key() != name && plain_name(value.key()) == plain) {
+            remedy = "the row has \"" + std::string(value.key()) +
+                     "\": rename it, or name all columns with --map time=KEY,in=KEY,out=KEY";
+            break;
+        }
+    }
+    context.refuse(name, "", "is missing", std::move(remedy));
+}
+
+}  // namespace
+
+std::optional<std::int64_t> read_time(const RowContext& context, const Field& field) {
+    if (!field.present && context.rules.times_free) {
+        return 0;
+    }
+    if (!field.present) {
+        std::string remedy = "give every row its arrival time";
+        if (context.object.present()) {
+            remedy +=
+                "; if no row has one, use replay --rate R or --concurrency N, or add times 100 "
+                "apart: jq -c '." +
+                std::string(field.name) + " = input_line_number * 100' FILE > NEW_FILE";
+        }
+        refuse_missing(context, field.name, std::move(remedy));
+        return std::nullopt;
+    }
+    return read_gap(context, field, context.rules.time_unit);
+}
+
+std::optional<std::int64_t> read_gap(const RowContext& context, const Field& field, TimeUnit unit) {
+    const Result<std::int64_t> time = parse_time(field.text, unit);
+    if (!time) {
+        refuse_time(context, field, unit, time.error().code);
+        return std::nullopt;
+    }
+    return time.value();
+}
+
+bool check_length(const RowContext& context, const Field& field) {
+    if (!field.present || parse_time(field.text, context.rules.time_unit)) {
+        return true;
+    }
+    context.refuse(field.name, field.raw, "is not a length of time from 0 to 146 years",
+                   "correct it, or write null if it was not recorded");
+    return false;
+}
+
+std::optional<std::uint32_t> read_tokens(const RowContext& context, const Field& field,
+                                         std::uint32_t least) {
+    if (!field.present) {
+        refuse_missing(context, field.name, "give every row one");
+        return std::nullopt;
+    }
+    const std::optional<std::uint64_t> tokens = whole_number(field.raw);
+    if (tokens && *tokens >= least && *tokens <= row_tokens_max) {
+        return static_cast<std::uint32_t>(*tokens);
+    }
+    context.refuse(field.name, field.raw,
+                   "is not a whole number of tokens from " + std::to_string(least) + " to " +
+                       std::to_string(row_tokens_max),
+                   "correct the row");
+    return std::nullopt;
+}
+
+namespace {
+
+/// A row without an output length: what the user said to do with it. False: refused.
+bool assume_output(const RowContext& context, const Field& output, TraceRow& row) {
+    const RowRules& rules = context.rules;
+    if (rules.default_output == 0 && !rules.output_free) {
+        refuse_missing(context, output.name,
+                       "use --default-output N to ask such rows for N tokens, or replay --output "
+                       "free for no limit");
+        return false;
+    }
+    row.output_length = rules.default_output;
+    context.draft.remark("row without an output length", "rows without an output length");
+    return true;
+}
+
+}  // namespace
+
+bool read_lengths(const RowContext& context, const Field& input, const Field& output,
+                  TraceRow& row) {
+    const auto in = read_tokens(context, input, 1);
+    if (!output.present) {
+        row.input_length = in.value_or(0);
+        return assume_output(context, output, row) && in.has_value();
+    }
+    const auto out = read_tokens(context, output, 0);
+    if (!in || !out) {
+        return false;
+    }
+    row.input_length = *in;
+    row.output_length = std::max(*out, 1U);
+    context.draft.trace().zero_outputs += *out == 0 ? 1 : 0;
+    return true;
+}
+
+bool check_objects(const RowContext& context, const JsonValue& list, std::string_view name) {
+    bool objects = !list.present() || (list.is(JsonType::array) && !list.integers());
+    for (JsonValue one = list.first(); objects && one.present(); one = one.next()) {
+        objects = one.is(JsonType::object);
+    }
+    if (!objects) {
+        context.refuse(name, list.raw(), "is not a list of objects", "correct the row");
+    }
+    return objects;
+}
+
+std::optional<Trigger> read_trigger(const RowContext& context, const JsonValue& edge,
+                                    std::string_view name) {
+    const JsonValue trigger = edge.find("trigger");
+    if (!trigger.present() || trigger.as_string() == "completion") {
+        return Trigger::completion;
+    }
+    if (trigger.as_string() == "dispatch") {
+        return Trigger::dispatch;
+    }
+    context.refuse(name, edge.raw(), "has a trigger that is not completion or dispatch",
+                   "correct the row");
+    return std::nullopt;
+}
+
+bool read_ids(const RowContext& context, const JsonValue& list) {
+    if (!list.is(JsonType::array)) {
+        context.refuse("hash_ids", list.raw(), "is not a list of block ids", "correct the row");
+        return false;
+    }
+    if (const auto ids = list.integers()) {
+        context.draft.ids().add(*ids);
+        return true;
+    }
+    for (JsonValue value = list.first(); value.present(); value = value.next()) {
+        const auto id =
+            value.is(JsonType::number) ? whole_number(value.raw()) : std::optional<std::uint64_t>();
+        if (!id) {
+            context.refuse("hash_ids", value.raw(), "is not a block id",
+                           "use whole numbers from 0 to 2^64 - 1");
+            return false;
+        }
+        context.draft.ids().add(*id);
+    }
+    return true;
+}
+
+void refuse_count(const RowContext& context, std::uint64_t count, std::uint32_t tokens,
+                  std::uint64_t needed) {
+    context.refuse("hash_ids", std::to_string(count) + (count == 1 ? " id" : " ids"),
+                   "contradicts input_length " + std::to_string(tokens) + ", which at block size " +
+                       std::to_string(context.rules.block_size) + " needs " +
+                       std::to_string(needed),
+                   count_remedy(tokens, count));
+}
+
+bool check_count(const RowContext& context, std::uint32_t tokens) {
+    TraceDraft& draft = context.draft;
+    const std::uint64_t count = draft.ids().count();
+    const std::uint64_t needed = blocks_of(tokens, context.rules.block_size);
+    draft.ids().counts().add(tokens, count);
+    draft.ids().counts().add_wrong(count != needed);
+    if (count != needed && !context.rules.lenient) {
+        refuse_count(context, count, tokens, needed);
+        return false;
+    }
+    if (count > needed) {
+        draft.trace().surplus_ids += count - needed;
+        draft.ids().cut(needed);
+    }
+    draft.trace().rows_uncovered += count < needed ? 1 : 0;
+    return true;
 }
 
 }  // namespace driftless

@@ -1,11 +1,10 @@
-#include "proto/trace/generic.hpp"
-
 #include <algorithm>
 
 #include "proto/core/decimal.hpp"
-#include "proto/core/xxh64.hpp"
-#include "proto/trace/fields.hpp"
-#include "proto/trace/map_hint.hpp"
+#include "proto/core/hash.hpp"
+#include "proto/trace/columns.hpp"
+#include "proto/trace/format.hpp"
+#include "proto/trace/formats.hpp"
 
 namespace driftless {
 namespace {

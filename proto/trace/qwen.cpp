@@ -1,6 +1,5 @@
-#include "proto/trace/qwen.hpp"
-
-#include "proto/trace/fields.hpp"
+#include "proto/trace/format.hpp"
+#include "proto/trace/formats.hpp"
 
 namespace driftless {
 namespace {

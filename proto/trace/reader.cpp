@@ -1,13 +1,365 @@
 #include "proto/trace/reader.hpp"
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "proto/core/text.hpp"
-#include "proto/trace/shapes.hpp"
-#include "proto/trace/tails.hpp"
+#include "proto/trace/columns.hpp"
+#include "proto/trace/format.hpp"
+#include "proto/trace/format_choice.hpp"
 #include "proto/trace/whole_trace.hpp"
 
 namespace driftless {
+
+RowReader::RowReader(const ReadOptions& options, Trace& out, InputErrors& errors)
+    : errors_(errors), draft_(out), columns_(options.keep), choice_(options, draft_) {
+    draft_.name_spaces().set_scope(options.id_scope);
+}
+
+void RowReader::begin_file(std::string_view name) {
+    file_ = name;
+    draft_.begin_file(name);
+    choice_.begin_file();
+    previous_ns_ = 0;
+}
+
+RowContext RowReader::context(std::uint64_t line) {
+    return {choice_.rules(), draft_, columns_, errors_, choice_.known(), file_, line};
+}
+
+Stop RowReader::read(RowContext& context, const JsonValue& row) {
+    if (!choice_.admit(context, row)) {
+        return Stop::file;
+    }
+    const TraceFormat& format = *choice_.format();
+    if (format.read_json == nullptr) {
+        context.refuse("", row.raw(), "is JSON; the format " + std::string(format.name) + " is CSV",
+                       "choose another with --format");
+        return Stop::file;
+    }
+    context.known = choice_.known();
+    context.object = row;
+    format.read_json(context, row);
+    note_order();
+    return context.stop;
+}
+
+Stop RowReader::read(RowContext& context, const CsvRow& row) {
+    choice_.format()->read_csv(context, row);
+    note_order();
+    return context.stop;
+}
+
+/// Counts rows whose time is before their predecessor's.
+void RowReader::note_order() {
+    Trace& trace = draft_.trace();
+    for (; rows_ordered_ < trace.rows.size(); ++rows_ordered_) {
+        const std::int64_t at_ns = trace.rows[rows_ordered_].at_ns;
+        trace.rows_unsorted += choice_.format()->ordered && at_ns < previous_ns_ ? 1 : 0;
+        previous_ns_ = at_ns;
+    }
+}
+
+namespace {
+
+constexpr const char* json_remedy =
+    "a trace is JSON lines or CSV with a header; this version reads ";
+/// The columns of a file that begins with a row of Azure's.
+constexpr std::string_view azure_header = "TIMESTAMP,ContextTokens,GeneratedTokens";
+
+}  // namespace
+
+/// Azure's traces are passed on without their header, too: a wall clock and two numbers.
+bool CsvRows::begins_without_header(std::string_view line) {
+    const TraceFormat* const format = rows_.choice().format();
+    const bool wanted = format == nullptr || std::string_view(format->name) == "azure";
+    if (!wanted || !cells_.split(line, ',') || cells_.size() != 3 ||
+        !parse_time(cells_[0], TimeUnit::iso) || !whole_number(cells_[1]) ||
+        !whole_number(cells_[2])) {
+        return false;
+    }
+    rows_.draft().remark("file without a CSV header, read as Azure's time, input and output",
+                         "files without a CSV header, read as Azure's time, input and output");
+    return true;
+}
+
+Stop CsvRows::begin(std::uint64_t number, std::string_view line) {
+    const RowContext here = rows_.context(number);
+    const ForeignShape shape = foreign_text_shape(line, here.file);
+    if (!shape.what.empty()) {
+        here.refuse("", "", "looks like " + std::string(shape.what), std::string(shape.remedy));
+        return Stop::file;
+    }
+    const bool headerless = begins_without_header(line);
+    if (!read_header(here, line, headerless ? azure_header : line)) {
+        return Stop::file;
+    }
+    text_.clear();
+    find_doubles();
+    return headerless ? add_line(number, line) : Stop::none;
+}
+
+/// Reads the names of the columns. False after an error, which quotes the line.
+bool CsvRows::read_header(const RowContext& here, std::string_view line, std::string_view names) {
+    if (!header_.read(names)) {
+        here.refuse("", line, "is neither a JSON object nor a CSV header",
+                    json_remedy + trace_format_names());
+        return false;
+    }
+    if (names == line && is_row_of_numbers(header_)) {
+        here.refuse("", line, "is a row of numbers where the CSV header belongs",
+                    "add a first line with the names of the columns, such as time,in,out");
+        return false;
+    }
+    if (rows_.choice().admit(header_)) {
+        return true;
+    }
+    const TraceFormat* const format = rows_.choice().format();
+    const ReadOptions& options = rows_.choice().options();
+    if (format == nullptr) {
+        here.refuse("", line, "is not the CSV header of a known format",
+                    map_remedy(map_names(header_), options.time_unit));
+        return false;
+    }
+    here.refuse("", line, "is not a header of the format " + std::string(format->name),
+                options.format.empty() ? "replay files of different formats separately"
+                                       : "correct --format, or read any columns with --map");
+    return false;
+}
+
+Stop CsvRows::add_line(std::uint64_t number, std::string_view line) {
+    std::string_view record = line;
+    text_line_ = text_.empty() ? number : text_line_;
+    if (!text_.empty()) {
+        text_ += '\n';
+        text_ += line;
+        record = text_;
+    }
+    RowContext here = rows_.context(text_line_);
+    const Result<void> cut = cells_.split(record, header_.separator());
+    if (!cut && cut.error().code == ErrorCode::truncated && record.size() < csv_record_bytes_max) {
+        text_ = text_.empty() ? std::string(line) : std::move(text_);
+        return Stop::none;
+    }
+    Stop stop = Stop::none;
+    if (cut) {
+        stop = read_record(here, record);
+    } else {
+        here.refuse("", record, "has a misplaced quote", "correct the line");
+    }
+    text_.clear();
+    return stop;
+}
+
+void CsvRows::end_file() {
+    if (!text_.empty()) {
+        rows_.context(text_line_)
+            .refuse("", text_, "has a quote that is never closed", "correct the line");
+    }
+    text_.clear();
+}
+
+/// The cells of one record. Spreadsheets leave rows of empty cells, and empty cells behind the last
+/// column.
+Stop CsvRows::read_record(RowContext& here, std::string_view record) {
+    const std::size_t columns = header_.names().size();
+    std::size_t filled = 0;
+    bool is_header = cells_.size() == columns;
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+        filled = cells_[i].empty() ? filled : i + 1;
+        is_header = is_header && header_.is_name(i, cells_[i]);
+    }
+    if (filled == 0) {
+        rows_.draft().remark("empty row skipped", "empty rows skipped");
+    } else if (is_header) {
+        here.refuse("", record, "is a header inside the file",
+                    "remove the line, or replay the files separately");
+    } else if (filled > columns || cells_.size() < header_.named_size()) {
+        here.refuse("", record,
+                    "has " + counted(filled > columns ? filled : cells_.size(), "cell", "cells") +
+                        ", the header " + std::to_string(columns),
+                    "correct the line");
+    } else if (!check_doubles(here)) {
+        return Stop::file;
+    } else {
+        return rows_.read(here, CsvRow(header_, cells_));
+    }
+    return Stop::none;
+}
+
+void CsvRows::find_doubles() {
+    const std::vector<std::string>& names = header_.names();
+    const std::span<const std::string_view> known = rows_.choice().known();
+    const std::vector<std::string>& keep = rows_.choice().options().keep;
+    doubles_.clear();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto first = std::find(names.begin(), names.end(), names[i]);
+        const auto before = static_cast<std::size_t>(first - names.begin());
+        const bool used = std::find(known.begin(), known.end(), names[i]) != known.end() ||
+                          std::find(keep.begin(), keep.end(), names[i]) != keep.end();
+        if (before < i && used) {
+            doubles_.push_back({before, i});
+        }
+    }
+}
+
+/// A column that stands in the file twice is read where both say the same. False after an error.
+bool CsvRows::check_doubles(const RowContext& here) const {
+    const CsvRow row(header_, cells_);
+    for (const DoubleColumn& both : doubles_) {
+        if (row[both.first] != row[both.second]) {
+            here.refuse(header_.names()[both.first],
+                        std::string(row[both.first]) + ", " + std::string(row[both.second]),
+                        "differs between two columns of that name",
+                        "remove or rename one of the two");
+            return false;
+        }
+    }
+    return true;
+}
+
+void JsonRows::begin(JsonForm form) {
+    form_ = form;
+    texts_.clear();  // of a file that was given up
+}
+
+Stop JsonRows::add_line(std::uint64_t number, std::string_view line) {
+    return gathers() ? gather(number, line) : read_text(number, line);
+}
+
+Stop JsonRows::end_file() {
+    const bool open = gathers() && !texts_.text().empty();
+    const Stop stop = open ? read_text(texts_.line(), texts_.text()) : Stop::none;
+    texts_.clear();
+    return stop;
+}
+
+/// Takes the line to the text at hand. One that it closes is read; the next begins behind it.
+Stop JsonRows::gather(std::uint64_t number, std::string_view line) {
+    Stop stop = Stop::none;
+    const std::size_t line_bytes = line.size();
+    while (stop == Stop::none) {  // each turn takes a text off, or the line's end
+        if (texts_.text().empty()) {
+            text_at_ = line_bytes - line.size() +
+                       std::min(line.find_first_not_of(white_space), line.size());
+        }
+        const JsonTexts::Found found = texts_.take(number, line);
+        if (found == JsonTexts::Found::part) {
+            return Stop::none;
+        }
+        stop = found == JsonTexts::Found::too_long ? refuse_long_text()
+                                                   : read_text(texts_.line(), texts_.text());
+        texts_.clear();
+    }
+    return stop;
+}
+
+Stop JsonRows::refuse_long_text() {
+    const ForeignShape shape = foreign_long_shape(texts_.text());
+    rows_.context(texts_.line())
+        .refuse("", "",
+                shape.what.empty() ? "is one JSON text of more than 64 MiB"
+                                   : "looks like " + std::string(shape.what),
+                shape.what.empty() ? array_remedy : std::string(shape.remedy));
+    return Stop::file;
+}
+
+/// One row or one conversation, or an array of them.
+Stop JsonRows::read_text(std::uint64_t number, std::string_view text) {
+    RowContext here = rows_.context(number);
+    const Result<JsonValue> json = document_.parse(text);
+    if (json && json.value().is(JsonType::object)) {
+        return rows_.read(here, json.value());
+    }
+    if (json && json.value().is(JsonType::array) && form_ != JsonForm::lines) {
+        return read_array(here, json.value());
+    }
+    return refuse_text(here, text,
+                       json                                        ? Parse::whole
+                       : json.error().code == ErrorCode::too_large ? Parse::too_deep
+                                                                   : Parse::broken);
+}
+
+Stop JsonRows::read_array(RowContext& here, const JsonValue& array) {
+    Stop stop = Stop::none;
+    std::uint64_t number = 0;
+    for (JsonValue row = array.first(); row.present() && stop == Stop::none; row = row.next()) {
+        here.place = "[" + std::to_string(number++) + "]";
+        if (row.is(JsonType::object)) {
+            stop = rows_.read(here, row);
+        } else {
+            here.refuse("", row.raw(), "is not a JSON object", "correct or remove it");
+        }
+    }
+    return stop;
+}
+
+namespace {
+
+/// So much of a line as an error quotes, with what stands around that place.
+std::string_view piece_around(std::string_view line, std::size_t at) {
+    constexpr std::size_t before_max = value_bytes_max / 2;
+    if (line.size() <= value_bytes_max || at <= before_max) {
+        return line;
+    }
+    std::size_t begin = std::min(at - before_max, line.size() - value_bytes_max);
+    const auto continues = [&line](std::size_t byte) {
+        return (static_cast<unsigned char>(line[byte]) & 0xC0U) == 0x80U;  // of a code point
+    };
+    for (unsigned moved = 0; moved < 3 && continues(begin); ++moved) {
+        ++begin;
+    }
+    return line.substr(begin);
+}
+
+}  // namespace
+
+/// Names the line of the text in which the parser stopped, and shows what stands there.
+Stop JsonRows::refuse_text(const RowContext& at_start, std::string_view text, Parse found) {
+    const bool rows = text.front() == '{' || (text.front() == '[' && form_ != JsonForm::lines);
+    const bool not_finite = text.find("NaN") != std::string_view::npos ||
+                            text.find("Infinity") != std::string_view::npos;
+    RowContext here = at_start;
+    std::string problem = "is not a JSON object";
+    std::string_view shown = text;
+    const std::size_t end = text.find_last_not_of(" \t\r\n") + 1;
+    bool nul = false;
+    const bool ends_early = found == Parse::broken && document_.error_offset() >= end;
+    if (found != Parse::whole && (rows || gathers() || text.front() == '\0')) {
+        const std::size_t offset = std::min(document_.error_offset(), end);
+        const std::string_view before = text.substr(0, offset);
+        const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0
+        here.line += static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
+        shown = piece_around(text.substr(begin, text.find('\n', begin) - begin), offset - begin);
+        const std::size_t line_at = gathers() && begin == 0 ? text_at_ : 0;
+        nul = found == Parse::broken && offset < text.size() && text[offset] == '\0';
+        problem = (found == Parse::too_deep ? "is nested too deeply, at byte "
+                   : nul                    ? "has a NUL byte, at byte "
+                   : ends_early             ? "ends too early, at byte "
+                                            : "is not JSON, at byte ") +
+                  std::to_string(line_at + offset - begin + 1);
+    }
+    const ForeignShape cr_lines = foreign_line_ends(text);
+    const bool cr_only = !cr_lines.what.empty();
+    const bool comma = text.front() == ',';
+    const bool one_line = !gathers();
+    here.refuse("", shown, std::move(problem),
+                nul ? "remove it: tr -d '\\0' < FILE > NEW_FILE; or write or fetch the file again"
+                : cr_only ? std::string(cr_lines.remedy)
+                : found == Parse::too_deep
+                    ? "at most " + std::to_string(json_depth_max) + " levels are supported"
+                : not_finite ? "JSON has no NaN and no Infinity; remove such rows"
+                : one_line && rows && text.front() == '['
+                    ? "correct it: the line is an array of rows"
+                : one_line ? "correct or remove the line"
+                : comma ? "remove the comma, or put [ before the first object and ] after the last"
+                : ends_early ? "it may have been cut off: write or fetch it again"
+                             : "correct it: JSON texts span several lines here");
+    // Where a broken text ends is not known.
+    return one_line ? Stop::none : Stop::file;
+}
 
 TraceReader::TraceReader(const ReadOptions& options, Trace& out, InputErrors& errors)
     : trace_(out), errors_(errors), rows_(options, out, errors), json_(rows_), csv_(rows_) {

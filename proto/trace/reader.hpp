@@ -1,28 +1,154 @@
+/// TraceReader: lines in, a Trace out; rows of CSV and of JSON on their way to their format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/json/document.hpp"
+#include "proto/json/split.hpp"
+#include "proto/trace/columns.hpp"
+#include "proto/trace/draft.hpp"
+#include "proto/trace/format.hpp"
+#include "proto/trace/format_choice.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+/// RowReader: one row after another, of whichever container, into the draft of a trace.
+///
+/// It hands a JSON object or a CSV record to the chosen format, with the file and the line at which
+/// errors are listed, and counts rows out of order. Which bytes of a file are a row is not known
+/// here. Owned by a TraceReader.
+class RowReader {
+  public:
+    /// Both references outlive this.
+    RowReader(const ReadOptions& options, Trace& out, InputErrors& errors);
+    RowReader(const RowReader&) = delete;
+    RowReader& operator=(const RowReader&) = delete;
+
+    void begin_file(std::string_view name);
+
+    /// For a row, or an error, at this line of the file.
+    RowContext context(std::uint64_t line);
+
+    /// A row or a conversation. Says how much more of the input is worth reading.
+    Stop read(RowContext& context, const JsonValue& row);
+    /// A record under a header that the format has admitted.
+    Stop read(RowContext& context, const CsvRow& row);
+
+    FormatChoice& choice() { return choice_; }
+    TraceDraft& draft() { return draft_; }
+    const ColumnNotes& columns() const { return columns_; }
+
+  private:
+    void note_order();
+
+    InputErrors& errors_;
+    TraceDraft draft_;
+    ColumnNotes columns_;
+    FormatChoice choice_;
+    std::string file_;
+    std::size_t rows_ordered_ = 0;  ///< rows that `note_order` has seen
+    std::int64_t previous_ns_ = 0;  ///< of the row before, in this file
+};
+
+/// CsvRows: the records of a CSV file, from its lines to its format.
+///
+/// The first line is the header, or a row of a trace that is passed on without one. Cells with line
+/// ends make a record longer than a line. Owned by a TraceReader.
+class CsvRows {
+  public:
+    /// `rows` outlives this.
+    explicit CsvRows(RowReader& rows) : rows_(rows) {}
+
+    /// The first line of a file that is no JSON, as it stands. `Stop::file` after an error.
+    Stop begin(std::uint64_t number, std::string_view line);
+    Stop add_line(std::uint64_t number, std::string_view line);
+    /// After the last line: a record that is still open is an error.
+    void end_file();
+
+    /// A record goes on in the next line.
+    bool is_open() const { return !text_.empty(); }
+
+  private:
+    /// Two columns of a file that have one name, which is read or kept.
+    struct DoubleColumn {
+        std::size_t first;
+        std::size_t second;
+    };
+
+    bool begins_without_header(std::string_view line);
+    bool read_header(const RowContext& here, std::string_view line, std::string_view names);
+    Stop read_record(RowContext& here, std::string_view record);
+    void find_doubles();
+    bool check_doubles(const RowContext& here) const;
+
+    RowReader& rows_;
+    CsvHeader header_;
+    CsvCells cells_;
+    std::vector<DoubleColumn> doubles_;
+    std::string text_;             ///< the beginning of a record
+    std::uint64_t text_line_ = 0;  ///< where it begins
+};
+
+// JsonRows: the rows of a file of JSON, from its lines to their format.
+//
+// A line is an object or an array of objects; texts that go over several lines are gathered one by
+// one. Owned by a TraceReader.
+
+/// How the lines of a file are JSON.
+enum class JsonForm : std::uint8_t {
+    lines,     ///< an object each
+    arrays,    ///< an array or an object each
+    gathered,  ///< texts go over several lines
+};
+
+/// What to do with an array that is too long for a line or a text.
+inline constexpr const char* array_remedy =
+    "put one JSON object on each line; for an array use jq -c '.[]'";
+
+class JsonRows {
+  public:
+    /// `rows` outlives this.
+    explicit JsonRows(RowReader& rows) : rows_(rows) {}
+
+    /// A file begins whose lines are such.
+    void begin(JsonForm form);
+    /// A line, without the blanks around it unless texts are gathered.
+    Stop add_line(std::uint64_t number, std::string_view line);
+    /// After the last line: a text that is still open has not been closed in its file.
+    Stop end_file();
+
+    bool gathers() const { return form_ == JsonForm::gathered; }
+
+  private:
+    Stop gather(std::uint64_t number, std::string_view line);
+    Stop refuse_long_text();
+    Stop read_text(std::uint64_t number, std::string_view text);
+    Stop read_array(RowContext& here, const JsonValue& array);
+    /// What the parser found in a text.
+    enum class Parse : std::uint8_t { whole, broken, too_deep };
+    Stop refuse_text(const RowContext& at_start, std::string_view text, Parse found);
+
+    RowReader& rows_;
+    JsonForm form_ = JsonForm::lines;
+    JsonDocument document_{JsonArrays::packed};
+    JsonTexts texts_;
+    std::size_t text_at_ = 0;  ///< offset in its first line where the text at hand begins
+};
+
 /// TraceReader: lines in, a Trace out. It knows files and their containers, and sorts.
 ///
-/// Bytes and files are the caller's (engine/input); the reader sees one line at a time and keeps
+/// Bytes and files are the caller's (engine/plan); the reader sees one line at a time and keeps
 /// the row index only. JSON objects are rows or conversations, a line each; JSON texts that go over
 /// several lines, objects or arrays, are gathered one by one (JsonRows); anything else is CSV
 /// (CsvRows). Both hand rows to a RowReader, which knows the format; what only the whole trace
 /// shows is checked at the end (whole_trace.hpp). A trace of several files is one trace: rows are
 /// numbered over all of them, and each file is a namespace of block ids of its own where its format
 /// does not say otherwise. Never guesses: what contradicts the format is an error with its remedy.
-#pragma once
-
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "proto/trace/csv_rows.hpp"
-#include "proto/trace/format.hpp"
-#include "proto/trace/json_rows.hpp"
-#include "proto/trace/read_options.hpp"
-#include "proto/trace/row.hpp"
-#include "proto/trace/row_reader.hpp"
-
-namespace driftless {
-
 class TraceReader {
   public:
     /// Fills `out` (name, bytes and digest are the caller's) and lists what is wrong in `errors`.

@@ -1,12 +1,159 @@
 #include "proto/trace/row.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <new>
 
-#include "proto/core/counted.hpp"
-#include "proto/json/printable.hpp"
+#include "proto/core/hash.hpp"
+#include "proto/core/text.hpp"
+#include "proto/json/utf8.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
+
+namespace {
+
+constexpr std::size_t capacity_min = 1024;
+constexpr std::size_t slots_min = 1024;
+/// Look-ups that are begun together, so that their cache misses overlap.
+constexpr std::size_t batch = 32;
+/// Numbers stay below this, so that callers have room for marks of their own.
+constexpr std::uint64_t numbers_max = std::uint64_t{1} << 31;
+
+}  // namespace
+
+BlockIds& BlockIds::operator=(const BlockIds& other) {
+    if (this != &other) {
+        size_ = 0;
+        reserve(other.size_);
+        if (other.size_ > 0) {
+            std::memcpy(numbers_.get(), other.numbers_.get(), other.size_ * sizeof(std::uint32_t));
+        }
+        size_ = other.size_;
+        direct_ = other.direct_;
+        direct_end_ = other.direct_end_;
+        values_ = other.values_;
+        table_.clear();
+    }
+    return *this;
+}
+
+void BlockIds::reserve(std::size_t count) {
+    if (count <= capacity_) {
+        return;
+    }
+    capacity_ = std::max({count, capacity_ + capacity_ / 2, capacity_min});
+    void* const grown = std::realloc(numbers_.get(), capacity_ * sizeof(std::uint32_t));
+    if (grown == nullptr && std::get_new_handler() != nullptr) {
+        std::get_new_handler()();  // as for all other memory: it says so, and ends the process
+    }
+    CHECK(grown != nullptr);
+    (void)numbers_.release();
+    numbers_.reset(static_cast<std::uint32_t*>(grown));
+}
+
+void BlockIds::append(std::span<const std::uint64_t> ids) {
+    if (ids.empty()) {
+        return;
+    }
+    reserve(size_ + ids.size());
+    if (direct_) {
+        const std::uint64_t largest = *std::max_element(ids.begin(), ids.end());
+        const std::uint64_t limit =
+            std::min<std::uint64_t>(std::max<std::uint64_t>(direct_min, 2 * size_), numbers_max);
+        if (largest < limit) {
+            direct_end_ = std::max(direct_end_, static_cast<std::uint32_t>(largest + 1));
+            std::transform(ids.begin(), ids.end(), numbers_.get() + size_,
+                           [](std::uint64_t id) { return static_cast<std::uint32_t>(id); });
+            size_ += ids.size();
+            return;
+        }
+        number_all();
+    }
+    append_numbered(ids);
+}
+
+/// From numbers that are the ids to numbers by first use.
+void BlockIds::number_all() {
+    direct_ = false;
+    constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+    std::vector<std::uint32_t> number_of_id(direct_end_, none);
+    for (std::size_t i = 0; i < size_; ++i) {
+        std::uint32_t& number = number_of_id[numbers_[i]];
+        if (number == none) {
+            number = static_cast<std::uint32_t>(values_.size());
+            values_.push_back(numbers_[i]);
+        }
+        numbers_[i] = number;
+    }
+}
+
+std::size_t BlockIds::slot_of(std::uint64_t id) const {
+    return static_cast<std::size_t>(mix64(id + golden_gamma)) & (table_.size() - 1);
+}
+
+/// At most three quarters full: look-ups that go on read slots that lie side by side.
+void BlockIds::build_table(std::size_t slots) {
+    table_ = std::vector<std::uint32_t>();  // frees it first, which `= {}` does not
+    table_.resize(slots, 0);
+    for (std::uint32_t number = 0; number < values_.size(); ++number) {
+        std::size_t at = slot_of(values_[number]);
+        while (table_[at] != 0) {
+            at = (at + 1) & (slots - 1);
+        }
+        table_[at] = number + 1;
+    }
+}
+
+std::uint32_t BlockIds::number_of(std::uint64_t id) {
+    std::size_t at = slot_of(id);
+    while (table_[at] != 0) {
+        if (values_[table_[at] - 1] == id) {
+            return table_[at] - 1;
+        }
+        at = (at + 1) & (table_.size() - 1);
+    }
+    CHECK(values_.size() < numbers_max);
+    values_.push_back(id);
+    table_[at] = static_cast<std::uint32_t>(values_.size());
+    return table_[at] - 1;
+}
+
+void BlockIds::append_numbered(std::span<const std::uint64_t> ids) {
+    while (!ids.empty()) {
+        const std::span<const std::uint64_t> some = ids.first(std::min(batch, ids.size()));
+        ids = ids.subspan(some.size());
+        const std::size_t values = values_.size() + some.size();
+        if (values > table_.size() / 4 * 3) {
+            build_table(std::max(slots_min, std::bit_ceil(values * 4 / 3 + 1)));
+        }
+        for (const std::uint64_t id : some) {
+            __builtin_prefetch(&table_[slot_of(id)]);
+        }
+        for (const std::uint64_t id : some) {
+            const std::uint32_t known = table_[slot_of(id)];
+            __builtin_prefetch(known == 0 ? nullptr : &values_[known - 1]);
+        }
+        for (const std::uint64_t id : some) {
+            numbers_[size_++] = number_of(id);
+        }
+    }
+}
+
+void BlockIds::settle() {
+    table_ = std::vector<std::uint32_t>();
+    values_.shrink_to_fit();
+    if (size_ > 0 && size_ < capacity_) {  // what is locked is resident, used or not
+        void* const shrunk = std::realloc(numbers_.get(), size_ * sizeof(std::uint32_t));
+        CHECK(shrunk != nullptr);
+        (void)numbers_.release();
+        numbers_.reset(static_cast<std::uint32_t*>(shrunk));
+        capacity_ = size_;
+    }
+}
+
 namespace {
 
 std::string kind_of(const InputError& error) {

@@ -1,15 +1,73 @@
-#include "proto/trace/tensorrt.hpp"
+/// Fields of an event of TensorRT-LLM's execution traces. They list what is wrong with a value and
+/// give nothing then.
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "proto/core/hash.hpp"
+#include "proto/trace/branches.hpp"
+#include "proto/trace/format.hpp"
+#include "proto/trace/formats.hpp"
 #include "proto/trace/segments.hpp"
-#include "proto/trace/tensorrt_event.hpp"
 
 namespace driftless {
+
+/// In place of a message's place in its conversation: behind all others.
+inline constexpr std::uint64_t last_place = ~std::uint64_t{0};
+
+/// `branch_path`; one that is missing is the root's.
+std::optional<BranchPath> read_path(const RowContext& context, const JsonValue& event);
+
+/// A whole number, or `otherwise` where it is missing.
+std::optional<std::uint64_t> read_number(const RowContext& context, const JsonValue& event,
+                                         std::string_view name, std::uint64_t otherwise);
+
+/// How long something took, in milliseconds; 0 where it is missing.
+std::optional<std::int64_t> read_length(const RowContext& context, const JsonValue& event,
+                                        std::string_view name);
+
+/// What stands in the member of that name, for messages; empty where it is missing.
+std::string_view written(const JsonValue& event, std::string_view name);
+
+std::optional<BranchPath> read_path(const RowContext& context, const JsonValue& event) {
+    const JsonValue path = given(event.find("branch_path"));
+    if (const auto numbers = path.integers()) {
+        return BranchPath(numbers->begin(), numbers->end());
+    }
+    if (path.present() && !(path.is(JsonType::array) && path.size() == 0)) {
+        context.refuse("branch_path", path.raw(), "is not a list of branch numbers",
+                       "use [] for the root, and the parent's path plus i for child i of a fork");
+        return std::nullopt;
+    }
+    return BranchPath();
+}
+
+std::optional<std::uint64_t> read_number(const RowContext& context, const JsonValue& event,
+                                         std::string_view name, std::uint64_t otherwise) {
+    const JsonValue value = given(event.find(name));
+    const auto number = value.present() ? value.as_u64() : std::optional(otherwise);
+    if (!number) {
+        context.refuse(name, value.raw(), "is not a whole number", "correct the event");
+    }
+    return number;
+}
+
+std::optional<std::int64_t> read_length(const RowContext& context, const JsonValue& event,
+                                        std::string_view name) {
+    const Field length = field_of(event.find(name), name);
+    return length.present ? read_gap(context, length, TimeUnit::ms)
+                          : std::optional<std::int64_t>(0);
+}
+
+std::string_view written(const JsonValue& event, std::string_view name) {
+    const JsonValue value = event.find(name);
+    return value.present() ? value.raw() : std::string_view{};
+}
+
 namespace {
 
 /// Of an event: what is read, and what is known and not read.

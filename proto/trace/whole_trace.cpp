@@ -1,17 +1,250 @@
+/// Finds, from a trace's data, which block size and which rule its ids follow.
+///
+/// For formats that do not say it. The candidates are the powers of two from 16 to 1024, or the
+/// size that is declared (trace-formats 12.3). If several candidates fit equally well, it chooses
+/// none: the user must say it.
+
 #include "proto/trace/whole_trace.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
-#include "proto/trace/aibrix.hpp"
-#include "proto/trace/blocks.hpp"
-#include "proto/trace/generic.hpp"
-#include "proto/trace/id_counts.hpp"
-#include "proto/trace/session_pieces.hpp"
+#include "proto/core/hash.hpp"
+#include "proto/trace/draft.hpp"
+#include "proto/trace/format.hpp"
+#include "proto/trace/formats.hpp"
+#include "proto/trace/segments.hpp"
 
 namespace driftless {
+
+/// Holds all rows that have ids against the candidates, sets the trace's block size and rule, and
+/// lists what contradicts them. `--lenient` fixes such rows. `context.rules.block_size` is the
+/// declared size, or 0.
+void settle_blocks(RowContext& context);
+
+namespace {
+
+/// A size with a rule, and how many rows follow it.
+struct Candidate {
+    std::uint32_t size = 0;
+    TailRule rule = TailRule::ceil;
+    std::uint64_t rows = 0;
+
+    std::uint64_t needed(std::uint64_t tokens) const {
+        return rule == TailRule::ceil ? blocks_of(tokens, size) : tokens / size;
+    }
+};
+
+std::vector<Candidate> candidates(std::uint32_t declared) {
+    std::vector<Candidate> all;
+    for (std::uint32_t size = 16; size <= 1024; size *= 2) {
+        if (declared == 0) {
+            all.push_back({size, TailRule::ceil});
+            all.push_back({size, TailRule::floor});
+        }
+    }
+    if (declared != 0) {
+        all = {{declared, TailRule::ceil}, {declared, TailRule::floor}};
+    }
+    return all;
+}
+
+/// The sizes of the candidates that `rows` rows follow.
+std::string sizes_that_fit(const std::vector<Candidate>& all, std::uint64_t rows) {
+    std::string names;
+    std::uint32_t last = 0;
+    for (const Candidate& one : all) {
+        if (one.rows == rows && one.size != last) {
+            last = one.size;
+            names += (names.empty() ? "" : ", ") + std::to_string(one.size);
+        }
+    }
+    return names;
+}
+
+/// A row that does not follow the rule: listed, or fixed.
+void settle_row(RowContext& context, const Candidate& chosen, TraceRow& row) {
+    const std::uint64_t needed = chosen.needed(row.input_length);
+    if (row.ids_count == 0 || row.ids_count == needed) {
+        return;
+    }
+    context.line = row.line;
+    Trace& trace = context.draft.trace();
+    if (!context.rules.lenient) {
+        refuse_count(context, row.ids_count, row.input_length, needed);
+    } else if (row.ids_count > needed) {
+        trace.surplus_ids += row.ids_count - needed;
+        row.ids_count = static_cast<std::uint32_t>(needed);
+    } else {
+        trace.rows_uncovered += 1;
+    }
+}
+
+}  // namespace
+
+void settle_blocks(RowContext& context) {
+    Trace& trace = context.draft.trace();
+    std::vector<Candidate> all = candidates(context.rules.block_size);
+    std::uint64_t rows = 0;
+    for (const TraceRow& row : trace.rows) {
+        for (Candidate& one : all) {
+            one.rows += row.ids_count > 0 && row.ids_count == one.needed(row.input_length);
+        }
+        rows += row.ids_count > 0;
+    }
+    if (rows == 0) {
+        return;
+    }
+    // Of equals the first wins: the smallest size, and ceil where every row is an exact multiple.
+    const Candidate chosen =
+        *std::max_element(all.begin(), all.end(),
+                          [](const Candidate& a, const Candidate& b) { return a.rows < b.rows; });
+    const std::string sizes = sizes_that_fit(all, chosen.rows);
+    if (sizes.find(',') != sizes.npos) {
+        context.line = 0;
+        context.refuse("", "", "has block ids that fit several block sizes equally well: " + sizes,
+                       "choose one with --block-size");
+        return;
+    }
+    context.rules.block_size = chosen.size;
+    trace.tail_rule = chosen.rule;
+    for (TraceRow& row : trace.rows) {
+        if (row.ids_count > 0 && chosen.rule == TailRule::ceil) {
+            context.draft.ids().counts().add(row.input_length, row.ids_count);
+        }
+        settle_row(context, chosen, row);
+    }
+}
+
+namespace {
+
+/// A partial block, and whether its id was seen with another length.
+struct Tail {
+    std::uint64_t id = 0;
+    std::uint32_t name_space = 0;
+    std::uint32_t length = 0;
+    bool uneven = false;
+
+    auto key() const { return std::tuple(name_space, id); }
+};
+
+bool before(const Tail& a, const Tail& b) {
+    return a.key() < b.key();
+}
+
+/// Says of most ids that they are no tail without a search: a bit for each of the tails' hashes.
+class Sieve {
+  public:
+    explicit Sieve(std::size_t tails) : bits_(std::bit_ceil(tails * 16 + 64)) {}
+    void add(const Tail& tail) { bits_[place(tail.id, tail.name_space)] = true; }
+    bool may_hold(std::uint64_t id, std::uint32_t name_space) const {
+        return bits_[place(id, name_space)];
+    }
+
+  private:
+    std::size_t place(std::uint64_t id, std::uint32_t name_space) const {
+        return mix64(id + golden_gamma * (std::uint64_t{name_space} + 1)) & (bits_.size() - 1);
+    }
+    std::vector<bool> bits_;
+};
+
+/// The partial last blocks of all rows, one for each id; those of two lengths are marked.
+std::vector<Tail> tails_of(const Trace& trace) {
+    std::vector<Tail> tails;
+    for (const TraceRow& row : trace.rows) {
+        const std::uint64_t covered = std::uint64_t{row.ids_count} * trace.block_size;
+        if (row.ids_count > 0 && covered > row.input_length) {
+            const auto length =
+                static_cast<std::uint32_t>(row.input_length + trace.block_size - covered);
+            tails.push_back({trace.ids_of(row).back(), row.name_space, length});
+        }
+    }
+    std::sort(tails.begin(), tails.end(), before);
+    std::size_t kept = 0;
+    for (const Tail& tail : tails) {
+        if (kept > 0 && tails[kept - 1].key() == tail.key()) {
+            tails[kept - 1].uneven =
+                tails[kept - 1].uneven || tails[kept - 1].length != tail.length;
+        } else {
+            tails[kept++] = tail;
+        }
+    }
+    tails.resize(kept);
+    return tails;
+}
+
+/// Marks the tails whose ids name full blocks, too.
+void mark_full_blocks(const Trace& trace, std::vector<Tail>& tails) {
+    Sieve sieve(tails.size());
+    for (const Tail& tail : tails) {
+        sieve.add(tail);
+    }
+    for (const TraceRow& row : trace.rows) {
+        const std::size_t full =
+            std::min<std::size_t>(row.ids_count, row.input_length / trace.block_size);
+        for (const std::uint64_t id : trace.ids_of(row).first(full)) {
+            if (!sieve.may_hold(id, row.name_space)) {
+                continue;
+            }
+            const Tail wanted{id, row.name_space};
+            const auto found = std::lower_bound(tails.begin(), tails.end(), wanted, before);
+            if (found != tails.end() && found->key() == wanted.key()) {
+                found->uneven = true;
+            }
+        }
+    }
+}
+
+/// The same where all ids are of one namespace, which most traces are: an array says the length of
+/// the partial block that each id names, and no tail is sorted or looked up.
+std::uint64_t uneven_tails_of_one_namespace(const Trace& trace) {
+    constexpr std::uint32_t uneven = 0xFFFFFFFFu;
+    std::vector<std::uint32_t> length_of(trace.ids.numbers_end(), 0);  // 0: no partial block
+    bool any = false;
+    for (const TraceRow& row : trace.rows) {
+        const std::uint64_t covered = std::uint64_t{row.ids_count} * trace.block_size;
+        if (row.ids_count > 0 && covered > row.input_length) {
+            const auto length =
+                static_cast<std::uint32_t>(row.input_length + trace.block_size - covered);
+            std::uint32_t& known = length_of[trace.ids_of(row).number(row.ids_count - 1)];
+            known = known == 0 || known == length ? length : uneven;
+            any = true;
+        }
+    }
+    for (const TraceRow& row : trace.rows) {
+        const BlockIdSpan ids = trace.ids_of(row);
+        const std::size_t full =
+            any ? std::min<std::size_t>(ids.size(), row.input_length / trace.block_size) : 0;
+        for (std::size_t i = 0; i < full; ++i) {
+            std::uint32_t& known = length_of[ids.number(i)];
+            known = known == 0 ? 0 : uneven;
+        }
+    }
+    return static_cast<std::uint64_t>(std::count(length_of.begin(), length_of.end(), uneven));
+}
+
+}  // namespace
+
+std::uint64_t uneven_tails(const Trace& trace) {
+    if (trace.block_size == 0) {
+        return 0;
+    }
+    if (trace.name_spaces == 1) {
+        return uneven_tails_of_one_namespace(trace);
+    }
+    std::vector<Tail> tails = tails_of(trace);
+    if (tails.empty()) {
+        return 0;
+    }
+    mark_full_blocks(trace, tails);
+    return static_cast<std::uint64_t>(
+        std::count_if(tails.begin(), tails.end(), [](const Tail& tail) { return tail.uneven; }));
+}
+
 namespace {
 
 /// Where several rows contradict the block size and all of them fit another, one line says so

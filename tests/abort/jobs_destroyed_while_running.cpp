@@ -1,6 +1,6 @@
 // Root coroutines end before their owner does.
 // Dies with: check failed: live_ == 0
-#include "engine/task/jobs.hpp"
+#include "engine/base/task.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Nothing ends that is not on its way: whoever waits for that end would go too soon.
 // Dies with: check failed: has_taken(due)
-#include "engine/schedule/schedule.hpp"
+#include "engine/plan/schedule.hpp"
 
 int main() {
     driftless::Plan plan;

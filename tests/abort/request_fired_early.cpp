@@ -1,6 +1,6 @@
 // Nothing is sent before it is due.
 // Dies with: check failed: has_taken(due) && at_ns >= due.due_ns
-#include "engine/schedule/schedule.hpp"
+#include "engine/plan/schedule.hpp"
 
 int main() {
     driftless::Plan plan;

@@ -1,6 +1,6 @@
 // A suspended coroutine is never destroyed: whoever owns it lets it end.
 // Dies with: check failed: handle_.done()
-#include "engine/task/task.hpp"
+#include "engine/base/task.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // A timer that the heap still points to may not go away.
 // Dies with: check failed: !set()
-#include "engine/time/timers.hpp"
+#include "engine/base/timers.hpp"
 
 int main() {
     driftless::Timers timers(1);

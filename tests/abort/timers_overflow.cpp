@@ -1,6 +1,6 @@
 // One timer more than there is room for is a programmer's error, not a reallocation.
 // Dies with: check failed: heap_.size() < timers_max_
-#include "engine/time/timers.hpp"
+#include "engine/base/timers.hpp"
 
 int main() {
     driftless::Timers timers(1);

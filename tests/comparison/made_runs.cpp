@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/synth/normal_quantile.hpp"
 #include "proto/core/hash.hpp"
+#include "proto/core/normal_quantile.hpp"
 
 namespace driftless {
 

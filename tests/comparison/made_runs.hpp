@@ -1,12 +1,12 @@
 /// Runs whose truth is known: the times of B are those of A's law, times a ratio. For the unit
-/// tests of engine/comparison and for comparison_truth.
+/// tests of cmd/reading and for comparison_truth.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "engine/comparison/compare_groups.hpp"
+#include "cmd/reading/compare_groups.hpp"
 
 namespace driftless {
 

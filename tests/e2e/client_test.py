@@ -9,7 +9,7 @@ import unittest
 
 from harness import SAMPLE, SANITIZED, SECONDS_MAX, Case, may_raise_priority, mock, read_jsonl
 
-SCHEMA = SAMPLE.parents[2] / "proto/record/client.schema.json"
+SCHEMA = SAMPLE.parents[2] / "proto/run/client.schema.json"
 NUMA = pathlib.Path("/proc/sys/kernel/numa_balancing")
 SECOND_NS = 1_000_000_000
 # An exchange of a stream: a receive and the sleep behind it, each at most twice.

@@ -13,7 +13,7 @@ import xml.etree.ElementTree
 from find_test import check
 from harness import Case, DRIFTLESS, SAMPLE, SECONDS_MAX, mock, read_jsonl
 
-SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "cmd/compare/compare.schema.json"
+SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "cmd/runs/compare.schema.json"
 USAGE, INPUT, BEYOND = 2, 3, 8
 QUICK = ("--speed", 40)
 # More than what a busy machine adds, which comes in waves: requests then do not depend on each other.

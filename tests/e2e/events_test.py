@@ -13,7 +13,7 @@ import unittest
 from harness import SAMPLE, SECONDS_MAX, Case, mock, may_raise_priority, read_jsonl, send_signal
 
 FAST = ("--ttft", "1ms", "--itl", "0ms")
-SCHEMA = SAMPLE.parents[2] / "proto/record/timed_event.schema.json"
+SCHEMA = SAMPLE.parents[2] / "proto/run/timed_event.schema.json"
 
 
 class Listener(http.server.BaseHTTPRequestHandler):

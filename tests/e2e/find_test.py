@@ -10,7 +10,7 @@ import unittest
 
 from harness import Case, DRIFTLESS, SECONDS_MAX, mock, send_signal
 
-SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "cmd/find/find.schema.json"
+SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "cmd/runs/find.schema.json"
 PLACES = 8
 USAGE, INPUT, PREFLIGHT, SPOILED, HOST, THRESHOLD, INTERRUPTED = 2, 3, 4, 6, 7, 8, 130
 

@@ -41,7 +41,7 @@ def row_of(request_id):
 
 
 def id_of(run_id, row, number=0, side="a"):
-    """The request id of a row (proto/record/README.md)."""
+    """The request id of a row (proto/run/README.md)."""
     return f"{run_id}-{number // 1000:04}-8{number % 1000:03}-{8 if side == 'a' else 9}000-{row:012}"
 
 

@@ -17,7 +17,7 @@ from raw_server import DONE, RawServer, stream, token, usage
 from tls_test import Papers
 
 FAST = ("--ttft", "2ms", "--itl", "1ms")
-RECORD = SAMPLE.parents[2] / "proto/record"
+RECORD = SAMPLE.parents[2] / "proto/run"
 # Made once, and written in few pieces: the thread of the page that is right needs the interpreter, too.
 HUGE = b"a 1\n" * (25 << 20)
 ENDLESS = (b"a" * 60 + b" 1\n") * 4096

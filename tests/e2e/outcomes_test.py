@@ -147,7 +147,7 @@ class Outcomes(Case):
         return self.write("trace.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
 
     def keys(self):
-        schema = json.loads((ROOT / "proto/record/record.schema.json").read_text())
+        schema = json.loads((ROOT / "proto/run/record.schema.json").read_text())
         return {key: facts for key, facts in schema["properties"].items() if key != "shard"}  # of merged runs
 
     def check_failed_alone(self, run, outcome):

@@ -1,5 +1,5 @@
 """periods.jsonl, computed anew from requests.jsonl: another implementation of what
-proto/record/README.md says. Requests that are open over a boundary are seen on both sides of it."""
+proto/run/README.md says. Requests that are open over a boundary are seen on both sides of it."""
 
 import json
 import signal
@@ -10,7 +10,7 @@ from harness import Case, SAMPLE, mock, read_jsonl
 from recompute import WHOLE, nearest_rank
 
 WEKA = SAMPLE.parent / "traces" / "weka"
-SCHEMA = SAMPLE.parents[2] / "proto/record/period.schema.json"
+SCHEMA = SAMPLE.parents[2] / "proto/run/period.schema.json"
 MS = 1_000_000
 
 

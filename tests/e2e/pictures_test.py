@@ -8,8 +8,8 @@ import unittest
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 BYTES_MAX, WIDTH = 150_000, 1200
-PICTURES = ("cmd/report/pictures/run.png", "cmd/report/pictures/latency.png", "cmd/compare/pictures/compare.png",
-            "cmd/compare/pictures/table.png")
+PICTURES = ("cmd/report/pictures/run.png", "cmd/report/pictures/latency.png", "cmd/report/pictures/compare.png",
+            "cmd/report/pictures/table.png")
 SHOWN = re.compile(r"!\[[^\]]+\]\(([^)]+\.png)\)")
 
 

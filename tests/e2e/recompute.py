@@ -1,5 +1,5 @@
 """The summary, computed anew from the lines of requests.jsonl: another implementation of what
-proto/record/README.md and engine/stats/summary.schema.json say, and of nothing else."""
+proto/run/README.md and proto/figures/summary.schema.json say, and of nothing else."""
 
 import collections
 import math

@@ -55,7 +55,7 @@ class RunOrder(Case):
         return run, read_jsonl(run.folder / "requests.jsonl")
 
     def read_at(self):
-        """When the mock had read each request, by pass and row (proto/record/README.md)."""
+        """When the mock had read each request, by pass and row (proto/run/README.md)."""
         at = {}
         for line in read_jsonl(self.log):
             if row_of(line["request_id"]) is not None:

@@ -147,7 +147,7 @@ class Users(Case):
             self.assertEqual(record["cached_tokens"], record["expected_cached_server"])
         run_id = run.json("run.json")["run_id"]
         heard = {line["request_id"] for line in read_jsonl(self.scratch / "mock.jsonl")}
-        for record in records:  # proto/record/README.md
+        for record in records:  # proto/run/README.md
             self.assertIn(id_of(run_id, record["row"], record["pass"]), heard)
         fired = read_jsonl(run.folder / "fired.jsonl")
         self.assertEqual(sorted((one["pass"], one["row"]) for one in fired),

@@ -12,7 +12,7 @@ from calibrated import HOG, LARGE_NS, Calibrated
 from harness import SAMPLE, SECONDS_MAX, mock
 
 NOT_CERTIFIED = 6
-TAKEN_MAX = 0.1  # taken_max in engine/stats/verdict.hpp
+TAKEN_MAX = 0.1  # taken_max in proto/figures/verdict.hpp
 
 
 class Verdict(Calibrated):

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/replay/flags/options.hpp"
-#include "cmd/replay/resume/recall.hpp"
+#include "cmd/flags/options.hpp"
+#include "cmd/flags/settings.hpp"
 #include "proto/core/check.hpp"
 
 namespace {

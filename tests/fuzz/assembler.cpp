@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/stats/summary.hpp"
 #include "proto/core/check.hpp"
+#include "proto/figures/summary.hpp"
 
 namespace driftless {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/input/source.hpp"
+#include "engine/plan/files.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace {

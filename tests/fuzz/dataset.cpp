@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/prompt/dataset/corpus_maker.hpp"
-#include "engine/prompt/dataset/reader.hpp"
+#include "engine/prompt/corpus.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace {

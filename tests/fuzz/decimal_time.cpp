@@ -1,7 +1,5 @@
 // Any text as a time: what is accepted is inside its bounds, agrees with 128-bit arithmetic where
 // the text is plain digits, and keeps its value behind leading zeros.
-#include "proto/trace/decimal_time.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +8,7 @@
 #include "engine/plan/plan.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/decimal.hpp"
+#include "proto/trace/times.hpp"
 
 namespace {
 

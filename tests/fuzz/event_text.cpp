@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/replay/flags/event_values.hpp"
-#include "cmd/secrets.hpp"
-#include "cmd/values.hpp"
+#include "cmd/base/secrets.hpp"
+#include "cmd/base/values.hpp"
+#include "cmd/flags/side_values.hpp"
 #include "proto/core/check.hpp"
 
 namespace {

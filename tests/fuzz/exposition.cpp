@@ -1,11 +1,12 @@
 // Any bytes are a page of metrics or are not. What is one lies inside the limits, and every sample
 // written anew is read as the same; what is none is told in words without control bytes.
+#include "proto/metrics/exposition.hpp"
+
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "proto/json/printable.hpp"
-#include "proto/metrics/exposition_reader.hpp"
+#include "proto/json/utf8.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cmd/find/search_file.hpp"
+#include "cmd/runs/search.hpp"
 #include "proto/core/check.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "engine/synth/value_law.hpp"
+#include "engine/plan/synth_spec.hpp"
 #include "proto/core/check.hpp"
 
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/preflight/preflight.hpp"
+#include "engine/server/preflight.hpp"
 #include "proto/core/check.hpp"
-#include "proto/json/printable.hpp"
+#include "proto/json/utf8.hpp"
 #include "tests/sim/sim_driver.hpp"
 
 namespace driftless::sim {

@@ -1,6 +1,6 @@
 // Any line of who meets: refused whole, or a message that is written and read back as itself. Any
 // text as the reason of a refusal makes a line that the other side can read.
-#include "engine/meet/meet_message.hpp"
+#include "engine/machines/meet_message.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/preflight/probe.hpp"
-#include "engine/preflight/tokenize.hpp"
+#include "engine/server/probe.hpp"
+#include "engine/server/tokenize.hpp"
 #include "proto/core/check.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -2,14 +2,14 @@
 // or by JsonDocument (which reads what begins with a blank); what was read is written and read
 // again to the same bytes. Of a written
 // line, its order is the record's.
-#include "proto/record/record.hpp"
+#include "proto/run/record.hpp"
 
 #include <string>
 #include <vector>
 
 #include "proto/core/check.hpp"
 #include "proto/json/document.hpp"
-#include "proto/record/record_order.hpp"
+#include "proto/run/record_reader.hpp"
 
 namespace {
 

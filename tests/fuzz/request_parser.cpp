@@ -1,8 +1,7 @@
 // Any bytes give the same requests, or the same error, however they arrive.
-#include "proto/http/request_parser.hpp"
-
 #include <string>
 
+#include "proto/http/parsers.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless {

@@ -1,5 +1,5 @@
 // Any bytes are a line of server.jsonl or are not; what is one, written anew, means the same.
-#include "proto/record/server_line.hpp"
+#include "proto/run/server_line.hpp"
 
 #include <string>
 #include <variant>

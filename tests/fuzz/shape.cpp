@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "cmd/replay/flags/rate_flags.hpp"
-#include "cmd/replay/flags/rate_values.hpp"
+#include "cmd/flags/checks.hpp"
+#include "cmd/flags/rate_values.hpp"
 #include "proto/core/check.hpp"
 
 namespace {

@@ -1,9 +1,9 @@
 // Any bytes are cut into the same events, however they arrive; no byte is lost or said twice, and
 // an event reads the same whether line ends are LF, CR or CRLF.
+#include "proto/http/sse.hpp"
+
 #include <string>
 
-#include "proto/sse/events.hpp"
-#include "proto/sse/scanner.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless {

@@ -1,9 +1,10 @@
 // Any bytes as a sweep.json: refused in words, or a ledger that, written anew, is read as the same.
+#include "cmd/runs/sweep_ledger.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "cmd/sweep/ledger.hpp"
 #include "proto/core/check.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

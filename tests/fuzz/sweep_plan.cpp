@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "cmd/sweep/ledger.hpp"
-#include "cmd/sweep/plan_file.hpp"
+#include "cmd/runs/sweep.hpp"
+#include "cmd/runs/sweep_ledger.hpp"
 #include "proto/core/check.hpp"
 
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "cmd/find/slo.hpp"
-#include "cmd/threshold_values.hpp"
+#include "cmd/flags/threshold_values.hpp"
+#include "cmd/runs/find.hpp"
 #include "proto/core/check.hpp"
 
 namespace {

@@ -1,8 +1,9 @@
 // Any bytes in the place of a server's handshake leave a client waiting or failed with words, never
 // open, however they arrive.
+#include "engine/io/tls.hpp"
+
 #include <string>
 
-#include "engine/tls/stream.hpp"
 #include "proto/core/check.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 

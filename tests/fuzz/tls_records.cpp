@@ -6,8 +6,7 @@
 
 #include <string>
 
-#include "engine/tls/records.hpp"
-#include "engine/tls/stream.hpp"
+#include "engine/io/tls.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/tls/certificates.hpp"

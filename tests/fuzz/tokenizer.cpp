@@ -3,15 +3,15 @@
 // fault. In all else the first byte chooses one of twelve tokenizers, which encodes the rest: every
 // id has a token, encoding again gives the same, and where nothing is normalized or dropped,
 // decoding gives the text.
-#include "engine/prompt/tokenizer/tokenizer.hpp"
+#include "engine/prompt/tokenizer.hpp"
 
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
-#include "engine/prompt/tokenizer/read_ranks.hpp"
-#include "engine/prompt/tokenizer/text.hpp"
+#include "engine/prompt/code_points.hpp"
+#include "engine/prompt/read_ranks.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/utf8.hpp"
 

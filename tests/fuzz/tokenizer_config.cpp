@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/prompt/tokenizer/read_ranks.hpp"
+#include "engine/prompt/read_ranks.hpp"
 #include "proto/core/check.hpp"
 
 namespace {

@@ -6,10 +6,9 @@
 #include <string>
 
 #include "proto/api/dialect.hpp"
-#include "proto/http/response.hpp"
+#include "proto/http/parsers.hpp"
+#include "proto/http/sse.hpp"
 #include "proto/json/write.hpp"
-#include "proto/sse/events.hpp"
-#include "proto/sse/scanner.hpp"
 #include "tests/golden/cases.hpp"
 
 namespace driftless {

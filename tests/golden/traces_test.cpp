@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/input/trace_file.hpp"
+#include "engine/plan/trace_file.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {

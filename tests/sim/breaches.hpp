@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "proto/record/record.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless::sim {
 

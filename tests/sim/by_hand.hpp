@@ -7,7 +7,7 @@
 
 #include "engine/record/ring.hpp"
 #include "engine/replay/lanes.hpp"
-#include "engine/replay/rows_ahead.hpp"
+#include "engine/replay/waiting_rows.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/small_world.hpp"
 

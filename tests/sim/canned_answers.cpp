@@ -5,9 +5,9 @@
 #include <iterator>
 
 #include "engine/plan/answer_limits.hpp"
-#include "engine/replay/read_answer.hpp"
+#include "engine/replay/lane.hpp"
 #include "proto/core/check.hpp"
-#include "proto/http/response.hpp"
+#include "proto/http/parsers.hpp"
 #include "tests/golden/cases.hpp"
 
 namespace driftless::sim {

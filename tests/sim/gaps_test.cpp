@@ -1,11 +1,10 @@
 // Gaps between starts: rows that wait for the end and for the start of one and the same other row
 // keep every law, also where the run dies and goes on.
-#include "engine/plan/gaps.hpp"
-
 #include <gtest/gtest.h>
 
 #include <utility>
 
+#include "engine/plan/waits.hpp"
 #include "tests/sim/killed_laws.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/swarm.hpp"

@@ -1,10 +1,9 @@
 // Between two rows: the guard and the margin follow the host, sleeps end in time, and one byte
 // warms the path for a row that comes alone.
-#include "engine/replay/idling.hpp"
-
 #include <gtest/gtest.h>
 
-#include "engine/replay/run_limits.hpp"
+#include "engine/replay/between_fires.hpp"
+#include "engine/replay/settings.hpp"
 #include "tests/sim/sim_driver.hpp"
 
 namespace driftless::sim {

@@ -1,10 +1,9 @@
 // Rows that have left: how many, when a place among them came free, and how each ended.
-#include "engine/replay/in_flight.hpp"
-
 #include <gtest/gtest.h>
 
 #include <utility>
 
+#include "engine/replay/lane_parts.hpp"
 #include "tests/sim/by_hand.hpp"
 
 namespace driftless::sim {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/schedule/schedule.hpp"
+#include "engine/plan/schedule.hpp"
 #include "proto/core/check.hpp"
 #include "tests/sim/laws_of_overtaking.hpp"
 #include "tests/sim/sim_parts.hpp"

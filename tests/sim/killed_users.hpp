@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/history/unrecorded.hpp"
-#include "engine/stats/summary.hpp"
+#include "engine/history/past.hpp"
+#include "proto/figures/summary.hpp"
 #include "tests/sim/killed_run.hpp"
 #include "tests/sim/sim_run.hpp"
 

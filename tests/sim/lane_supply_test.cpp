@@ -1,9 +1,8 @@
 // Connections stand before rows need them, as many as they need, and idle ones go before their
 // server ends them.
-#include "engine/replay/lane_supply.hpp"
-
 #include <gtest/gtest.h>
 
+#include "engine/replay/between_fires.hpp"
 #include "tests/sim/by_hand.hpp"
 
 namespace driftless::sim {

@@ -1,9 +1,8 @@
 // Why a row is late, and for how long it was held back: each cause by itself, and which of two is
 // named.
-#include "engine/replay/late_causes.hpp"
-
 #include <gtest/gtest.h>
 
+#include "engine/replay/waiting_rows.hpp"
 #include "tests/sim/by_hand.hpp"
 
 namespace driftless::sim {

@@ -7,8 +7,8 @@
 #include <set>
 #include <tuple>
 
-#include "engine/schedule/due.hpp"
-#include "engine/session/run_order.hpp"
+#include "engine/plan/due.hpp"
+#include "engine/replay/run_order.hpp"
 #include "proto/json/document.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_abandonment.hpp"

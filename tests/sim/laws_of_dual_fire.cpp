@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "engine/schedule/due.hpp"
+#include "engine/plan/due.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/breaches.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "engine/schedule/due.hpp"
+#include "engine/plan/due.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/sim_parts.hpp"

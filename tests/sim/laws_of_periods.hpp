@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/record/period.hpp"
+#include "proto/run/period.hpp"
 #include "tests/sim/sim_run.hpp"
 
 namespace driftless::sim {

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/schedule/turn_end.hpp"
+#include "engine/plan/due.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_turns.hpp"
 

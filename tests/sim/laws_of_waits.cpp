@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/replay/lane_parts.hpp"
 #include "engine/replay/lanes.hpp"
-#include "engine/replay/room_times.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_abandonment.hpp"
 #include "tests/sim/laws_of_budgets.hpp"

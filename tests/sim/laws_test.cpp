@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "engine/replay/room_times.hpp"
+#include "engine/replay/lane_parts.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_waits.hpp"
 #include "tests/sim/planted_runs.hpp"

@@ -2,8 +2,8 @@
 // calibration end with the reason, and nothing stays behind.
 #include <gtest/gtest.h>
 
-#include "engine/calibrate/floor.hpp"
-#include "engine/preflight/preflight.hpp"
+#include "engine/machines/floor.hpp"
+#include "engine/server/preflight.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/swarm.hpp"

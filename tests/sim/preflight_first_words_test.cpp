@@ -1,7 +1,7 @@
 // The preflight finds out which words may open a prompt, where the table does not prove it.
 #include <gtest/gtest.h>
 
-#include "engine/preflight/preflight.hpp"
+#include "engine/server/preflight.hpp"
 #include "tests/sim/sim_driver.hpp"
 
 namespace driftless::sim {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/preflight/preflight.hpp"
+#include "engine/server/preflight.hpp"
 #include "tests/sim/sim_driver.hpp"
 
 namespace driftless::sim {

@@ -1,6 +1,6 @@
 // The preflight against a simulated server: it learns model, overhead and split, and that every
 // word is one token; it says why where it cannot.
-#include "engine/preflight/preflight.hpp"
+#include "engine/server/preflight.hpp"
 
 #include <gtest/gtest.h>
 

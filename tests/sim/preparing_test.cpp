@@ -1,12 +1,11 @@
 // What is made ready between two rows: in which order, how much of it at a time, and for how long
 // ahead.
-#include "engine/replay/preparing.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
+#include "engine/replay/between_fires.hpp"
 #include "tests/sim/by_hand.hpp"
 
 namespace driftless::sim {

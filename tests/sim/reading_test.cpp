@@ -1,13 +1,12 @@
 // What has come is read in slices: before what is due where it has waited for long, and never so
 // that nothing else gets a turn.
-#include "engine/replay/reading.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "engine/replay/between_fires.hpp"
 #include "tests/sim/by_hand.hpp"
 
 namespace driftless::sim {

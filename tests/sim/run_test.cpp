@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "engine/replay/run_limits.hpp"
+#include "engine/replay/settings.hpp"
 #include "tests/sim/turned.hpp"
 
 namespace driftless::sim {

@@ -1,10 +1,9 @@
 // Once a second a run says what it has done since it last said so, and how it stands now.
-#include "engine/replay/sampler.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 
+#include "engine/replay/health.hpp"
 #include "tests/sim/by_hand.hpp"
 
 namespace driftless::sim {

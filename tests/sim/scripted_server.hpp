@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/time/instant.hpp"
-#include "proto/http/request_parser.hpp"
-#include "proto/record/outcome.hpp"
+#include "engine/base/time.hpp"
+#include "proto/http/parsers.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless::sim {
 

@@ -1,12 +1,11 @@
 // Lanes that are bound to a row each: whose turn it is, and what becomes of a row whose lane will
 // not carry it.
-#include "engine/replay/sealing.hpp"
-
 #include <gtest/gtest.h>
 
 #include <deque>
 #include <memory>
 
+#include "engine/replay/lanes.hpp"
 #include "tests/sim/by_hand.hpp"
 
 namespace driftless::sim {

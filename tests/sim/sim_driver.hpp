@@ -21,7 +21,6 @@
 
 #include "cmd/mock/core.hpp"
 #include "engine/io/driver.hpp"
-#include "engine/io/unread_watch.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/scripted_server.hpp"
 #include "tests/sim/tls_world.hpp"

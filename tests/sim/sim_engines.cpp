@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/prompt/vocab.hpp"
+#include "engine/prompt/word_table.hpp"
 #include "proto/core/check.hpp"
 #include "tests/sim/sim_parts.hpp"
 

@@ -8,15 +8,15 @@
 #include <optional>
 #include <vector>
 
-#include "engine/plan/shares.hpp"
+#include "engine/history/fired_marks.hpp"
+#include "engine/plan/plan.hpp"
+#include "engine/plan/schedule.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/prompt/body_pool.hpp"
 #include "engine/prompt/builder.hpp"
-#include "engine/record/fired_marks.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/run.hpp"
-#include "engine/schedule/schedule.hpp"
-#include "engine/session/engines.hpp"
+#include "engine/replay/run_order.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/sim_run.hpp"
 #include "tests/sim/tls_world.hpp"

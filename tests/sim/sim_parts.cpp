@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "engine/plan/planned_rows.hpp"
-#include "engine/stats/verdict.hpp"
+#include "engine/plan/plan.hpp"
 #include "proto/core/check.hpp"
+#include "proto/figures/verdict.hpp"
 #include "tests/sim/sim_driver.hpp"
 
 namespace driftless::sim {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/plan/dual_fire.hpp"
+#include "engine/plan/plan.hpp"
 #include "proto/core/check.hpp"
 #include "tests/sim/sim_parts.hpp"
 

@@ -6,14 +6,14 @@
 #include <memory>
 #include <utility>
 
-#include "cmd/replay/run/engine_seat.hpp"
-#include "engine/live/live_run.hpp"
-#include "engine/plan/shares.hpp"
+#include "cmd/replay/engine_seat.hpp"
+#include "engine/plan/plan.hpp"
+#include "engine/prompt/live_answers.hpp"
 #include "engine/prompt/recorded_bodies.hpp"
-#include "engine/prompt/vocab.hpp"
+#include "engine/prompt/word_table.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/replay/run.hpp"
-#include "engine/session/run_order.hpp"
+#include "engine/replay/run_order.hpp"
 #include "tests/sim/laws_of_overtaking.hpp"
 #include "tests/sim/sim_disk.hpp"
 #include "tests/sim/sim_engines.hpp"

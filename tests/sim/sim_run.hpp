@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "engine/history/resumed_run.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/plan/arrivals.hpp"
-#include "engine/plan/balance.hpp"
+#include "engine/plan/plan.hpp"
+#include "engine/plan/user_rules.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/replay/settings.hpp"
-#include "engine/schedule/user_rules.hpp"
-#include "engine/session/resumed_run.hpp"
-#include "proto/record/record.hpp"
+#include "proto/run/record.hpp"
 #include "proto/trace/row.hpp"
 #include "tests/sim/sim_disk.hpp"
 #include "tests/sim/sim_driver.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "engine/session/run_order.hpp"
+#include "engine/replay/run_order.hpp"
 #include "tests/sim/sim_parts.hpp"
 
 namespace driftless::sim {

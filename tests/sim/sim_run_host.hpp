@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "engine/record/ring.hpp"
-#include "engine/session/run_host.hpp"
+#include "engine/replay/run_order.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/sim_engines.hpp"
 #include "tests/sim/sim_run.hpp"

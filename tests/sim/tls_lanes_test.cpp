@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/io/tls.hpp"
 #include "engine/replay/lanes.hpp"
-#include "engine/tls/records.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/small_world.hpp"
 

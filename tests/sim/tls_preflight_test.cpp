@@ -2,7 +2,7 @@
 // none, or breaks off.
 #include <gtest/gtest.h>
 
-#include "engine/preflight/preflight.hpp"
+#include "engine/server/preflight.hpp"
 #include "tests/sim/effort.hpp"
 #include "tests/sim/sim_driver.hpp"
 

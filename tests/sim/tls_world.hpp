@@ -11,10 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/io/address.hpp"
+#include "engine/io/sockets.hpp"
+#include "engine/io/tls.hpp"
 #include "engine/replay/settings.hpp"
-#include "engine/tls/records.hpp"
-#include "engine/tls/stream.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/weather.hpp"
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t rows = 200;
 constexpr std::uint32_t turns = 4;  // of a session
 constexpr std::int64_t minute_ns = 60'000'000'000;
-/// Of a request (engine/stats/summary.hpp: 136), and the pieces that the figures are kept in.
+/// Of a request (proto/figures/summary.hpp: 136), and the pieces that the figures are kept in.
 constexpr double bytes_of_a_request = 145;
 /// Figures of each second and each period, and what the allocator and the simulated world gather.
 constexpr double bytes_of_a_minute = 12 << 10;

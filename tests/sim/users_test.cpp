@@ -1,6 +1,6 @@
 // Users over whole runs: a corpus that is gone through again is another one for the server, and a
 // run ends when its time is up.
-#include "engine/schedule/users.hpp"
+#include "engine/plan/users.hpp"
 
 #include <gtest/gtest.h>
 

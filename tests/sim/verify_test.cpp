@@ -1,6 +1,6 @@
 // Verification against a simulated server: what it accepts is right by the server's own tokens, and
 // what is wrong (a count, a shared prefix) is found and named.
-#include "engine/preflight/verify.hpp"
+#include "engine/server/verify.hpp"
 
 #include <gtest/gtest.h>
 

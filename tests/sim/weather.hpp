@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/time/instant.hpp"
+#include "engine/base/time.hpp"
 
 namespace driftless::sim {
 

@@ -1,12 +1,11 @@
 // When a request left by the kernel's word: which stamps are a row's own, which are believed, and
 // what is counted where there is none.
-#include "engine/replay/wire_stamps.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string_view>
 
-#include "engine/replay/kernel_stamp.hpp"
+#include "engine/replay/connecting.hpp"
+#include "engine/replay/lane.hpp"
 #include "tests/sim/by_hand.hpp"
 
 namespace driftless::sim {

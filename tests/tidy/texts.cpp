@@ -34,7 +34,7 @@ constexpr std::array pairs{
 
 /// Texts of other programs, which the mock and the views repeat.
 bool is_quoted(const SourceFile& file) {
-    return file.is_in("cmd/mock") || file.is_in("engine/views") || file.is_in("engine/prompt");
+    return file.is_in("cmd/mock") || file.is_in("cmd/reading") || file.is_in("engine/prompt");
 }
 
 /// The refusal of a value: the argument of `Error{ErrorCode::invalid, 0, ".."}` or `invalid("..")`

@@ -1,4 +1,4 @@
-# libarchive, and of what it needs only the formats that are asked for (engine/input): bzip2, xz and
+# libarchive, and of what it needs only the formats that are asked for (engine/plan): bzip2, xz and
 # zstd. The archive's other members (acl, lz4, nettle, libxml2 for xar) are not linked in.
 find_library(LIBARCHIVE_LIBRARY archive REQUIRED)
 add_library(LibArchive::LibArchive STATIC IMPORTED)

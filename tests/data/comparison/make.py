@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes golden.json beside itself: what SciPy and arch say of the data in it, for
-tests/unit/engine/comparison. Needs numpy, scipy and arch (PyPI); the tests need none of them."""
+tests/unit/cmd/reading. Needs numpy, scipy and arch (PyPI); the tests need none of them."""
 
 import json
 import os

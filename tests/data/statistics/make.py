@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes golden.json beside itself: statistics as SciPy and NumPy compute them, for tests/unit/engine/stats. Needs numpy and scipy."""
+"""Writes golden.json beside itself: statistics as SciPy and NumPy compute them, for tests/unit/proto/figures. Needs numpy and scipy."""
 
 import json
 import os

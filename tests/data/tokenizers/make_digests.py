@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes what tests/unit/engine/prompt/tokenizer/digest_test.cpp holds our tokenizer against.
+"""Makes what tests/unit/engine/prompt/digest_test.cpp holds our tokenizer against.
 
 The expectations come from the reference implementations, Hugging Face's `tokenizers` (0.23.3) and,
 for rank files, OpenAI's `tiktoken` (0.14.0). make_golden.py runs first; its tokenizers are read.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes what tests/unit/engine/prompt/tokenizer/golden_test.cpp holds our tokenizer against.
+"""Makes what tests/unit/engine/prompt/golden_test.cpp holds our tokenizer against.
 
 The expectations come from the reference implementation, Hugging Face's `tokenizers` (PyPI; made
 with 0.23.3): small tokenizers of every shape that servers use are trained here, and each encodes

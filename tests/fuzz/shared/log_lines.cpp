@@ -2,9 +2,9 @@
 
 #include "proto/core/check.hpp"
 #include "proto/json/utf8.hpp"
-#include "proto/trace/decimal_time.hpp"
-#include "proto/trace/fields.hpp"
-#include "tests/unit/proto/logs/log_reading.hpp"
+#include "proto/trace/format.hpp"
+#include "proto/trace/times.hpp"
+#include "tests/unit/proto/trace/log_reading.hpp"
 
 namespace driftless {
 

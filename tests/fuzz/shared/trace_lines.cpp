@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "engine/input/lines.hpp"
+#include "engine/plan/files.hpp"
 #include "engine/plan/plan.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/write.hpp"

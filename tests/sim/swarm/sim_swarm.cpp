@@ -20,7 +20,7 @@
 #include <span>
 #include <string_view>
 
-#include "proto/core/xxh64.hpp"
+#include "proto/core/hash.hpp"
 #include "tests/sim/killed_laws.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/laws_of_killed_users.hpp"

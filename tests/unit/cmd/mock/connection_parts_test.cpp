@@ -2,8 +2,7 @@
 
 #include <string>
 
-#include "cmd/mock/keep_alive.hpp"
-#include "cmd/mock/outgoing.hpp"
+#include "cmd/mock/core.hpp"
 
 namespace driftless::mock {
 namespace {

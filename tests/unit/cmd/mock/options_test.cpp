@@ -1,11 +1,9 @@
-#include "cmd/mock/options.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "cmd/mock/option_values.hpp"
+#include "cmd/mock/mock.hpp"
 
 namespace driftless::mock {
 namespace {

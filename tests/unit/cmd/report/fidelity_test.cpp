@@ -1,12 +1,11 @@
 // The distance of two samples is SciPy's (tests/data/statistics/make.py).
-#include "cmd/report/fidelity.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
-#include "engine/inspect/likeness.hpp"
+#include "cmd/reading/inspect.hpp"
+#include "cmd/report/readings.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {

@@ -7,10 +7,10 @@
 #include <set>
 #include <string>
 
-#include "engine/stats/summary.hpp"
-#include "proto/record/client_sample.hpp"
-#include "proto/record/period.hpp"
-#include "proto/record/record.hpp"
+#include "proto/figures/summary.hpp"
+#include "proto/run/client_sample.hpp"
+#include "proto/run/period.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless {
 namespace {

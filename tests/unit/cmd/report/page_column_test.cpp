@@ -1,11 +1,10 @@
 // A column of the page, read back by a decoder of this test's own: every value is exact, and near
 // columns cost little.
-#include "cmd/report/page_column.hpp"
-
 #include <gtest/gtest.h>
 
 #include <map>
 
+#include "cmd/report/page.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/unit/cmd/report/read_back.hpp"
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/report/page_column.hpp"
+#include "cmd/report/page.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {

@@ -1,12 +1,12 @@
 // Records come in the order of the file, all of them, whatever the batches and the threads; what
 // cannot be read is named by its line.
-#include "engine/history/record_feed.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <string>
+
+#include "engine/history/run_lines.hpp"
 
 namespace driftless {
 namespace {

@@ -1,9 +1,83 @@
-// The engine takes the CPU on which least is going on, and says so.
+// Limits of control groups, read from folders that hold what the kernel shows.
+
 #include "engine/host/cpu_load.hpp"
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "tests/unit/scratch_folder.hpp"
+
 namespace driftless {
+
+namespace {
+
+class Cgroup : public testing::Test {
+  protected:
+    void put(const std::string& path, const std::string& text) {
+        const std::filesystem::path file = root() + "/" + path;
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << text << "\n";
+    }
+    std::string root() const { return scratch_.path(); }
+
+    ScratchFolder scratch_;
+};
+
+TEST_F(Cgroup, SeesNoLimitWhereThereIsNone) {
+    put("a/cpu.max", "max 100000");
+    put("a/pids.max", "max");
+    const CgroupLimits limits = read_cgroup_limits("0::/a\n", root());
+    EXPECT_FALSE(limits.cpus);
+    EXPECT_FALSE(limits.tasks_left);
+    EXPECT_FALSE(read_cgroup_limits("", root()).cpus);
+    EXPECT_FALSE(read_cgroup_limits("0::/a\n", root() + "/not-mounted").cpus);
+}
+
+TEST_F(Cgroup, TakesTheLeastOfAllGroupsAbove) {
+    put("a/cpu.max", "150000 100000");
+    put("a/b/cpu.max", "400000 200000");
+    put("a/pids.max", "100");
+    put("a/pids.current", "40");
+    put("a/b/pids.max", "90");
+    put("a/b/pids.current", "10");
+    put("a/memory.max", "1000");
+    put("a/b/memory.max", "max");
+    const CgroupLimits limits = read_cgroup_limits("0::/a/b\n", root());
+    EXPECT_EQ(limits.cpus, 1.5);
+    EXPECT_EQ(limits.period_us, 100'000);
+    EXPECT_EQ(limits.tasks_left, 60);
+    EXPECT_EQ(limits.memory_bytes, 1000);
+    EXPECT_TRUE(limits.known);
+    EXPECT_FALSE(read_cgroup_limits("", root()).known);
+}
+
+TEST_F(Cgroup, ReadsTheRootWhereAContainerSeesNoMore) {
+    put("cpu.max", "50000 100000");
+    EXPECT_EQ(read_cgroup_limits("0::/kubepods/pod7/x\n", root()).cpus, 0.5);
+}
+
+TEST_F(Cgroup, ReadsTheFirstVersionToo) {
+    put("cpu,cpuacct/docker/1/cpu.cfs_quota_us", "200000");
+    put("cpu,cpuacct/docker/1/cpu.cfs_period_us", "100000");
+    put("cpu,cpuacct/docker/cpu.cfs_quota_us", "-1");
+    put("cpu,cpuacct/docker/cpu.cfs_period_us", "100000");
+    put("pids/docker/1/pids.max", "20");
+    put("pids/docker/1/pids.current", "20");
+    put("memory/docker/1/memory.limit_in_bytes", "4096");
+    const CgroupLimits limits = read_cgroup_limits(
+        "4:cpu,cpuacct:/docker/1\n3:pids:/docker/1\n5:memory:/docker/1\n0::/\n", root());
+    EXPECT_EQ(limits.cpus, 2.0);
+    EXPECT_EQ(limits.tasks_left, 0);
+    EXPECT_EQ(limits.memory_bytes, 4096);
+}
+
+}  // namespace
+
+// The engine takes the CPU on which least is going on, and says so.
+
 namespace {
 
 CpuLoad load(std::uint32_t cpu, std::int64_t busy, std::vector<std::uint32_t> siblings = {}) {
@@ -87,4 +161,53 @@ TEST(CpuLoad, SamplesThisHost) {
 }
 
 }  // namespace
+
+// CPUs of several engines: cores of their own first, then siblings, then shared ones.
+
+namespace {
+
+using Cpus = std::vector<std::uint32_t>;
+
+/// CPUs 0 to 3 and their siblings 4 to 7; CPU 2 is busy.
+std::vector<CpuLoad> loads_of_four_cores() {
+    std::vector<CpuLoad> loads;
+    for (std::uint32_t cpu = 0; cpu < 8; ++cpu) {
+        CpuLoad load;
+        load.cpu = cpu;
+        load.ticks = 10;
+        load.busy = cpu == 2 ? 9 : 0;
+        load.siblings = {cpu < 4 ? cpu + 4 : cpu - 4};
+        loads.push_back(load);
+    }
+    return loads;
+}
+
+const Cpus eight{0, 1, 2, 3, 4, 5, 6, 7};
+
+TEST(EngineCpus, AreCoresOfTheirOwnFirst) {
+    const std::vector<CpuLoad> loads = loads_of_four_cores();
+    EXPECT_EQ(choose_engine_cpus(7, 1, eight, loads), (Cpus{7}));
+    EXPECT_EQ(choose_engine_cpus(7, 4, eight, loads), (Cpus{7, 6, 5, 4}));
+    EXPECT_EQ(choose_engine_cpus(7, 5, eight, loads), (Cpus{7, 6, 5, 4, 3}));
+    EXPECT_EQ(choose_engine_cpus(7, 8, eight, loads).back(), 2u) << "the busy one last";
+}
+
+TEST(EngineCpus, AreSharedWhereThereAreTooFew) {
+    EXPECT_EQ(choose_engine_cpus(1, 5, {0, 1}, {}), (Cpus{1, 0, 1, 0, 1}));
+    EXPECT_EQ(choose_engine_cpus(0, 2, {0}, {}), (Cpus{0, 0}));
+}
+
+TEST(EngineCpus, LeaveACoreToTheWriter) {
+    EXPECT_EQ(engines_for(eight, loads_of_four_cores()), 3u);
+    EXPECT_EQ(engines_for({0, 1}, {}), 1u);
+    EXPECT_EQ(engines_for({3}, {}), 1u);
+}
+
+TEST(EngineCpus, LeaveTheOthersToAllElse) {
+    EXPECT_EQ(cpus_beside({7, 6}, eight), (Cpus{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(cpus_beside({1, 0, 1}, {0, 1}), (Cpus{0, 1})) << "there is no other";
+}
+
+}  // namespace
+
 }  // namespace driftless

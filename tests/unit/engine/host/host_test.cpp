@@ -1,19 +1,26 @@
 // What the kernel refuses about CPUs, priorities and files of /proc is an error or an unknown,
 // never a guess; the engine's CPU is an isolated one where there is one.
+
 #include "engine/host/host.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <vector>
 
-#include "engine/host/memory.hpp"
-#include "engine/host/scheduling.hpp"
-#include "engine/host/thread_meter.hpp"
+#include "engine/host/threads.hpp"
 #include "tests/unit/refusing_kernel.hpp"
+#include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
+
 namespace {
 
 using Cpus = std::vector<std::uint32_t>;
@@ -130,4 +137,114 @@ TEST(Host, SaysWhyMemoryIsNotThere) {
 }
 
 }  // namespace
+
+// Pages that are there: those of a touched mapping, and those of a settled process that nobody has
+// written to before.
+
+namespace {
+
+constexpr std::size_t page = 4096;
+
+bool every_page_is_there(void* memory, std::size_t bytes) {
+    std::vector<unsigned char> there(bytes / page);
+    return ::mincore(memory, bytes, there.data()) == 0 &&
+           std::all_of(there.begin(), there.end(), [](unsigned char is) { return (is & 1) != 0; });
+}
+
+TEST(Memory, EveryPageOfATouchedMappingIsThere) {
+    for (const std::size_t bytes : {page, std::size_t{4} << 20}) {
+        void* memory = map_touched(bytes);
+        ASSERT_NE(memory, nullptr);
+        EXPECT_TRUE(every_page_is_there(memory, bytes));
+        ::munmap(memory, bytes);
+    }
+    EXPECT_EQ(map_touched(std::size_t{1} << 60), nullptr);
+}
+
+TEST(Memory, EveryPageOfASettledProcessIsThere) {
+    constexpr std::size_t bytes = 64 * page;
+    void* memory =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    EXPECT_FALSE(every_page_is_there(memory, bytes));
+    const MemoryGrants grants = settle_memory();
+    EXPECT_TRUE(grants.present) << grants.why_not;
+    EXPECT_EQ(grants.present && grants.locked, grants.why_not.empty());
+    EXPECT_TRUE(every_page_is_there(memory, bytes));
+    ::munlockall();
+    ::munmap(memory, bytes);
+}
+
+// Large tables of a library are left alone: no thread of a run reads them.
+TEST(Memory, LargeDataOfFilesIsLeftAlone) {
+    for (const std::size_t bytes : {settled_data_bytes_max, settled_data_bytes_max + page}) {
+        const int file = ::memfd_create("data", MFD_CLOEXEC);
+        ASSERT_EQ(::ftruncate(file, static_cast<off_t>(bytes)), 0);
+        void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+        ASSERT_NE(memory, MAP_FAILED);
+        EXPECT_TRUE(settle_memory().present);
+        EXPECT_EQ(every_page_is_there(memory, bytes), bytes == settled_data_bytes_max);
+        ::munlockall();
+        ::munmap(memory, bytes);
+        ::close(file);
+    }
+}
+
+}  // namespace
+
+// Power settings, read from folders that hold what the kernel shows.
+
+namespace {
+
+class CpuPower : public testing::Test {
+  protected:
+    void put(const std::string& path, const std::string& text) {
+        const std::filesystem::path file = root() + "/devices/system/cpu/" + path;
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << text << "\n";
+    }
+    std::string root() const { return scratch_.path(); }
+
+    ScratchFolder scratch_;
+};
+
+TEST_F(CpuPower, IsUnknownInAVirtualMachine) {
+    const PowerSettings settings = read_power_settings(1, root());
+    EXPECT_EQ(settings.governor, "");
+    EXPECT_EQ(settings.idle_state, "");
+    EXPECT_FALSE(settings.turbo);
+}
+
+TEST_F(CpuPower, TakesTheDeepestStateThatIsNotDisabled) {
+    for (const auto& [state, name, latency, off] : {std::tuple{"state0", "POLL", "0", "0"},
+                                                    {"state1", "C1", "2", "0"},
+                                                    {"state2", "C6", "133", "0"},
+                                                    {"state3", "C10", "890", "1"}}) {
+        put(std::string("cpu1/cpuidle/") + state + "/name", name);
+        put(std::string("cpu1/cpuidle/") + state + "/latency", latency);
+        put(std::string("cpu1/cpuidle/") + state + "/disable", off);
+    }
+    put("cpu1/cpufreq/scaling_governor", "powersave");
+    const PowerSettings settings = read_power_settings(1, root());
+    EXPECT_EQ(settings.idle_state, "C6");
+    EXPECT_EQ(settings.idle_latency_us, 133);
+    EXPECT_EQ(settings.governor, "powersave");
+    EXPECT_EQ(read_power_settings(0, root()).idle_state, "") << "another CPU";
+}
+
+TEST_F(CpuPower, ReadsTurboOfBothDrivers) {
+    put("cpufreq/boost", "1");
+    EXPECT_EQ(read_power_settings(0, root()).turbo, true);
+    put("intel_pstate/no_turbo", "1");
+    EXPECT_EQ(read_power_settings(0, root()).turbo, false);
+}
+
+TEST_F(CpuPower, ReadsTheClockInNanoseconds) {
+    const ClockSource clock = read_clock_source();
+    EXPECT_GT(clock.reading_ns, 0);
+    EXPECT_LT(clock.reading_ns, 100'000);
+}
+
+}  // namespace
+
 }  // namespace driftless

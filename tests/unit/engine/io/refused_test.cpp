@@ -10,15 +10,12 @@
 #include <filesystem>
 #include <iterator>
 
-#include "engine/calibrate/floor.hpp"
-#include "engine/calibrate/sink.hpp"
-#include "engine/io/kernel_stamps.hpp"
-#include "engine/io/reachable.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/io/transmit_stamps.hpp"
 #include "engine/io/uring.hpp"
-#include "engine/io/warm_pair.hpp"
-#include "proto/core/sys_error.hpp"
+#include "engine/machines/floor.hpp"
+#include "proto/core/result.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 
 namespace driftless {

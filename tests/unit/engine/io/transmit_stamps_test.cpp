@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <map>
 
-#include "engine/io/kernel_stamps.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/io/op_slots.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/hash.hpp"

@@ -1,15 +1,18 @@
 // Rows that arrive at a rate: golden instants, exact means, laws that hold under ramps, and what
 // stays of the plan.
+
 #include "engine/plan/arrivals.hpp"
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "tests/unit/engine/plan/goodness_of_fit.hpp"
 
 namespace driftless {
+
 namespace {
 
 using Times = std::vector<std::int64_t>;
@@ -193,4 +196,135 @@ TEST(Arrivals, MoveTreesAsTheyWereRecorded) {
 }
 
 }  // namespace
+
+// The inverse of a curve is its inverse, at every piece and between them.
+
+namespace {
+
+RateCurve many_pieces() {
+    RateCurve curve(0);
+    curve.add(10, 0, 5);                          // 25 arrivals
+    curve.add(5, 5, 5);                           // 25
+    curve.add(10, 5, 50, RampForm::exponential);  // 195.4
+    curve.add(20, 50, 0);                         // 500
+    curve.add(7, 0, 0);                           // none
+    curve.add(3, 8, 2, RampForm::exponential);    // 12.98
+    return curve;
+}
+
+TEST(RateCurve, IsInvertedExactly) {
+    const RateCurve curve = many_pieces();
+    for (double arrivals = 0; arrivals < 1000; arrivals += 0.37) {
+        const double seconds = curve.seconds_at(arrivals).value();
+        EXPECT_NEAR(curve.arrivals_by(seconds), arrivals, 1e-6) << seconds;
+    }
+    for (double seconds = 0; seconds < 44.9; seconds += 0.11) {
+        EXPECT_NEAR(curve.seconds_at(curve.arrivals_by(seconds)).value(), seconds, 1e-4);
+    }
+}
+
+// By hand: a ramp from 0 to r over T has its nth arrival at sqrt(2nT/r), as GuideLLM sends it.
+TEST(RateCurve, OfALineIsARoot) {
+    RateCurve curve(0);
+    curve.add(10, 0, 5);
+    EXPECT_DOUBLE_EQ(curve.seconds_at(0).value(), 0);
+    EXPECT_DOUBLE_EQ(curve.seconds_at(1).value(), 2);
+    EXPECT_DOUBLE_EQ(curve.seconds_at(4).value(), 4);
+    EXPECT_DOUBLE_EQ(curve.seconds_at(25).value(), 10);
+    EXPECT_DOUBLE_EQ(curve.seconds_at(26).value(), 10.2) << "the last rate holds";
+    EXPECT_EQ(curve.last_rate(), 5);
+}
+
+// Where nothing is expected for a while, the next arrival comes behind it.
+TEST(RateCurve, SkipsStretchesWithoutArrivals) {
+    RateCurve curve(0);
+    curve.add(4, 0, 0);
+    curve.add(2, 10, 10);
+    curve.add(5, 0, 0);
+    curve.hold(1);
+    EXPECT_EQ(curve.seconds_at(0), 4);
+    EXPECT_EQ(curve.seconds_at(19.5), 5.95);
+    EXPECT_EQ(curve.seconds_at(20), 11);
+    EXPECT_EQ(curve.seconds_at(21), 12);
+}
+
+TEST(RateCurve, EndsWhereItsLastRateIsNone) {
+    RateCurve curve(0);
+    curve.add(2, 10, 0);
+    EXPECT_TRUE(curve.seconds_at(9.9));
+    EXPECT_FALSE(curve.seconds_at(10));
+    EXPECT_FALSE(curve.is_zero());
+    EXPECT_TRUE(RateCurve(0).is_zero());
+    EXPECT_EQ(RateCurve(4).seconds_at(10), 2.5);
+}
+
+}  // namespace
+
+// Each arrival process has the gaps of its law: 10,000 of them, Kolmogorov-Smirnov at 1 %, with
+// fixed seeds.
+
+namespace {
+
+std::vector<double> gaps_of(ArrivalLaw law, double shape, std::uint64_t seed) {
+    const UnitGaps gaps(law, shape, seed);
+    std::vector<double> all;
+    for (std::uint64_t number = 1; number <= 10'000; ++number) {
+        all.push_back(gaps.gap(number));
+    }
+    return all;
+}
+
+double mean_of(const std::vector<double>& all) {
+    return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+}
+
+TEST(UnitGaps, OfPoissonAreExponential) {
+    for (const std::uint64_t seed : {0, 1, 2, 42}) {
+        const std::vector<double> gaps = gaps_of(ArrivalLaw::poisson, 1, seed);
+        EXPECT_LT(distance_from(gaps, exponential_law), fits_at_one_percent) << seed;
+        EXPECT_NEAR(mean_of(gaps), 1, 0.03);
+    }
+}
+
+TEST(UnitGaps, OfGammaHaveTheirShape) {
+    for (const double shape : {0.05, 0.5, 1.0, 2.5, 40.0}) {
+        const std::vector<double> gaps = gaps_of(ArrivalLaw::gamma, shape, 3);
+        const auto law = [shape](double x) { return gamma_law(shape, x * shape); };
+        EXPECT_LT(distance_from(gaps, law), fits_at_one_percent) << shape;
+        EXPECT_NEAR(mean_of(gaps), 1, 0.04 / std::sqrt(shape)) << shape;
+    }
+}
+
+// The test that they pass is not blind: other laws fail it.
+TEST(UnitGaps, OfOtherLawsDoNotFit) {
+    const auto half = [](double x) { return gamma_law(0.9, x * 0.9); };
+    EXPECT_GT(distance_from(gaps_of(ArrivalLaw::poisson, 1, 0), half), fits_at_one_percent);
+    EXPECT_GT(distance_from(gaps_of(ArrivalLaw::gamma, 1.1, 0), exponential_law),
+              fits_at_one_percent);
+    EXPECT_GT(distance_from(gaps_of(ArrivalLaw::constant, 1, 0), exponential_law), 10);
+}
+
+// A gap depends on the seed and its number, and not on how many others were drawn.
+TEST(UnitGaps, AreNumbered) {
+    const UnitGaps gaps(ArrivalLaw::gamma, 0.5, 9);
+    const double fifth = gaps.gap(5);
+    (void)gaps.gap(4);
+    EXPECT_EQ(gaps.gap(5), fifth);
+    EXPECT_NE(gaps.gap(6), fifth);
+    EXPECT_NE(UnitGaps(ArrivalLaw::gamma, 0.5, 10).gap(5), fifth);
+    EXPECT_EQ(UnitGaps(ArrivalLaw::constant, 1, 0).gap(77), 1);
+}
+
+// Neighbours are not alike: no correlation of gaps that follow each other, beyond chance.
+TEST(UnitGaps, AreIndependent) {
+    const std::vector<double> gaps = gaps_of(ArrivalLaw::poisson, 1, 5);
+    double sum = 0;
+    for (std::size_t i = 1; i < gaps.size(); ++i) {
+        sum += (gaps[i] - 1) * (gaps[i - 1] - 1);
+    }
+    EXPECT_LT(std::abs(sum / std::sqrt(static_cast<double>(gaps.size()))), 2.58);
+}
+
+}  // namespace
+
 }  // namespace driftless

@@ -1,168 +1,144 @@
-// Barriers: a row waits for what of the other sessions of its tree had ended when it began, and for
-// no more of that than is needed. By hand, and for seeded trees against the rule with all waits.
-#include "engine/plan/barriers.hpp"
-
+// Turns that wait until others of their tree are over: any end of those will do, and the gap of a
+// turn counts from its own parent all the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "proto/core/hash.hpp"
+#include "tests/unit/engine/plan/user_play.hpp"
 
 namespace driftless {
 namespace {
 
-constexpr std::int64_t one_s = 1'000'000'000;
+// Two streams behind row 0; the second turn of one also waits until the first of the other is over.
+struct Streams {
+    UserCorpus corpus;
+    std::uint32_t slow = 0;   // 1 ms behind row 0
+    std::uint32_t first = 0;  // at once
+    std::uint32_t held = 0;   // behind `first`, and until `slow` is over
 
-// One tree of sessions whose first rows wait for row 0; rows come in the order of time.
-struct Tree {
-    Trace trace;
-    std::vector<std::uint32_t> last_of;  // [session] its last row
-
-    std::uint32_t row(std::uint32_t session, std::int64_t from_s, std::int64_t to_s) {
-        TraceRow row;
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
-        row.session = session;
-        row.at_ns = from_s * one_s;
-        row.output_length = row.input_length = 1;
-        while (last_of.size() <= session) {
-            trace.sessions.push_back(std::to_string(last_of.size()));
-            last_of.push_back(no_row);
-        }
-        const std::uint32_t before = last_of[session] != no_row ? last_of[session] : 0;
-        if (row.index > 0) {
-            trace.dependencies.push_back({row.index, before, Trigger::dispatch, 0});
-        }
-        last_of[session] = row.index;
-        trace.rows.push_back(row);
-        trace.answers_ns.push_back((to_s - from_s) * one_s);
-        return row.index;
-    }
-    BarredTrace barred() const { return add_barriers(make_plan(trace, {}).value(), trace); }
-    // "4:2" is a row that waits until row 2 is over.
-    std::set<std::string> waits() const {
-        std::set<std::string> all;
-        for (const Dependency& one : barred().trace.dependencies) {
-            if (one.trigger == Trigger::over) {
-                EXPECT_EQ(one.delay_ns, 0);
-                all.insert(std::to_string(one.row) + ":" + std::to_string(one.on));
-            }
-        }
-        return all;
+    explicit Streams(std::int64_t slow_gap_ns, std::int64_t held_gap_ns = 0) {
+        corpus.row(0, 0);
+        first = corpus.row(0, 2 * one_ms, {0});
+        slow = corpus.row(1, 3 * one_ms, {0}, slow_gap_ns);
+        held = corpus.row(0, 90 * one_ms, {first}, held_gap_ns);
+        corpus.trace.dependencies.push_back({held, slow, Trigger::over, 0});
+        corpus.row(0, 95 * one_ms, {held});
     }
 };
 
-using Waits = std::set<std::string>;
-
-TEST(Barriers, WaitForWhatHadEnded) {
-    Tree tree;
-    tree.row(0, 0, 10);
-    tree.row(1, 12, 20);  // 1
-    tree.row(2, 13, 30);  // 2
-    tree.row(0, 25, 28);  // 3: 1 had ended, 2 had not
-    tree.row(1, 31, 40);  // 4: 3 and 2 had ended
-    tree.row(2, 45, 50);  // 5: 4 had ended, and waits for 3 itself
-    tree.row(0, 45, 60);  // 6: as 5, which began with it
-    tree.row(1, 100, 110);
-    // 1 and 2 wait for row 0, 7 for both 5 and 6.
-    EXPECT_EQ(tree.waits(), (Waits{"1:0", "2:0", "3:1", "4:2", "4:3", "5:4", "6:4", "7:5", "7:6"}));
-    const BarrierFigures figures = tree.barred().figures;
-    EXPECT_EQ(figures.waits, 9u);
-    EXPECT_EQ(figures.rows, 7u);
-    EXPECT_EQ(figures.trees_out_of_order, 0u);
+TurnEnd failed() {
+    return TurnEnd(false);
 }
 
-TEST(Barriers, DoNotRepeatWhatARowWaitsForAnyway) {
-    Tree tree;
-    tree.row(0, 0, 10);
-    tree.row(1, 12, 20);
-    tree.trace.dependencies.back().trigger = Trigger::completion;
-    tree.row(0, 30, 40);
-    tree.trace.dependencies.push_back({2, 1, Trigger::completion, 0});  // it joins the agent
-    EXPECT_EQ(tree.waits(), Waits{});
-    EXPECT_EQ(tree.barred().trace.dependencies.size(), tree.trace.dependencies.size());
+TEST(BarrierTurns, AreDueWhenTheLastIsOver) {
+    // Row 0 ends at 1 ms, `first` at 2 ms, `slow` 1 ms after its gap.
+    const Streams streams(20 * one_ms);
+    const UserPlay play = play_users(streams.corpus, some_users(1));
+    EXPECT_EQ(play.due_ns(streams.slow), 21 * one_ms);
+    EXPECT_EQ(play.due_ns(streams.held), 22 * one_ms);
+    EXPECT_EQ(play.of(streams.held).front().due.parent_end_ns, 22 * one_ms);
+    EXPECT_EQ(play.sent.size(), 5u);
 }
 
-// An answer without a recorded end takes no time; what begins with it does not wait for it.
-TEST(Barriers, TakeAnUnknownEndForTheBeginning) {
-    Tree tree;
-    tree.row(0, 0, 0);
-    tree.row(1, 0, 5);
-    tree.row(0, 1, 2);
-    tree.row(1, 2, 9);
-    EXPECT_EQ(tree.waits(), Waits{"3:2"});
-    tree.trace.answers_ns.clear();
-    EXPECT_EQ(tree.waits(), (Waits{"2:1", "3:2"}));
+// Its own gap is longer: the barrier changes nothing, and adds none of it.
+TEST(BarrierTurns, KeepTheirOwnGap) {
+    const Streams streams(20 * one_ms, 50 * one_ms);
+    const UserPlay play = play_users(streams.corpus, some_users(1));
+    EXPECT_EQ(play.due_ns(streams.held), 52 * one_ms);
 }
 
-TEST(Barriers, LeaveOtherTreesAlone) {
-    Tree tree;
-    tree.row(0, 0, 1);
-    tree.row(1, 5, 6);
-    tree.trace.dependencies.clear();
-    EXPECT_EQ(tree.waits(), Waits{});
+TEST(BarrierTurns, AreLetGoByAFailure) {
+    for (const FailureRule rule : {FailureRule::end_tree, FailureRule::go_on, FailureRule::retry}) {
+        const Streams streams(20 * one_ms);
+        UserRules rules = some_users(1);
+        rules.failures.rule = rule;
+        rules.failures.retries_max = rule == FailureRule::retry ? 2 : 0;
+        const UserPlay play = play_users(streams.corpus, rules, [&](const Due& due) {
+            return due.row == streams.slow ? failed() : TurnEnd(true);
+        });
+        // Not before its last try.
+        const std::int64_t end_ns = play.of(streams.slow).back().end_ns;
+        EXPECT_EQ(play.of(streams.slow).size(), rule == FailureRule::retry ? 3u : 1u);
+        EXPECT_EQ(play.due_ns(streams.held), end_ns);
+        EXPECT_TRUE(play.dropped.empty());
+    }
 }
 
-// Where a row waits for one that was recorded behind it, both could wait for ever.
-TEST(Barriers, LeaveOutTreesThatAreNotInOrder) {
-    Tree tree;
-    tree.row(0, 0, 1);
-    tree.row(1, 5, 6);
-    tree.row(0, 9, 10);
-    std::swap(tree.trace.rows[1].index, tree.trace.rows[2].index);
-    tree.trace.dependencies = {{1, 0, Trigger::completion, 0}, {2, 1, Trigger::completion, 0}};
-    EXPECT_EQ(tree.waits(), Waits{});
-    EXPECT_EQ(tree.barred().figures.trees_out_of_order, 1u);
+// What waited for it is dropped with it, and over at that instant.
+TEST(BarrierTurns, AreLetGoByWhatIsDropped) {
+    UserCorpus corpus;
+    corpus.row(0, 0);
+    const std::uint32_t fails = corpus.row(1, 2 * one_ms, {0}, 30 * one_ms);
+    const std::uint32_t dropped = corpus.row(1, 3 * one_ms, {fails}, 9 * one_ms);
+    const std::uint32_t behind = corpus.row(1, 4 * one_ms, {dropped});
+    const std::uint32_t held = corpus.row(0, 90 * one_ms, {0});
+    corpus.trace.dependencies.push_back({held, behind, Trigger::over, 0});
+    corpus.row(0, 95 * one_ms, {held});
+    const UserPlay play = play_users(corpus, some_users(1), [&](const Due& due) {
+        return due.row == fails ? failed() : TurnEnd(true);
+    });
+    EXPECT_EQ(play.dropped.size(), 2u);
+    EXPECT_EQ(play.due_ns(held), play.of(fails).front().end_ns);
+    EXPECT_EQ(play.due_ns(held + 1), play.of(held).front().end_ns);
 }
 
-// Whatever waits are left out follow from those that are there: every row comes behind all that
-// had ended before it.
-TEST(Barriers, AreEnough) {
-    for (std::uint64_t seed = 0; seed < 50; ++seed) {
-        Random random(seed);
-        Tree tree;
-        std::int64_t at_s = 0;
-        std::vector<std::int64_t> free_s(4, 0);  // [session]
-        std::vector<std::int64_t> ends_s;
-        for (int i = 0; i < 40; ++i) {
-            at_s += static_cast<std::int64_t>(random.below(4));
-            const auto session = static_cast<std::uint32_t>(i == 0 ? 0 : random.below(4));
-            if (free_s[session] > at_s) {
-                continue;  // its session is busy
-            }
-            free_s[session] = at_s + static_cast<std::int64_t>(random.below(12));
-            tree.row(session, at_s, free_s[session]);
-            ends_s.push_back(free_s[session]);
-            if (i > 0 && ends_s[tree.trace.dependencies.back().on] <= at_s) {
-                tree.trace.dependencies.back().trigger = Trigger::completion;
-            }
-        }
-        const std::size_t rows = tree.trace.rows.size();
-        std::vector<std::set<std::uint32_t>> over(rows);  // [row] those that are over before it
-        const Trace barred = tree.barred().trace;
-        std::size_t direct = 0;
-        std::size_t all = 0;
-        for (std::uint32_t row = 0; row < rows; ++row) {
-            for (const Dependency& one : barred.dependencies_of(barred.rows[row])) {
-                over[row].insert(over[one.on].begin(), over[one.on].end());
-                if (one.trigger != Trigger::dispatch) {
-                    over[row].insert(one.on);
-                    ++direct;
-                }
-            }
-            for (std::uint32_t before = 0; before < row; ++before) {
-                const bool had_ended = barred.rows[before].at_ns < barred.rows[row].at_ns &&
-                                       ends_s[before] * one_s <= barred.rows[row].at_ns;
-                const bool other = barred.rows[before].session != barred.rows[row].session;
-                EXPECT_TRUE(!had_ended || !other || over[row].contains(before))
-                    << "seed " << seed << ": row " << row << " before the end of " << before;
-                all += had_ended && other ? 1 : 0;
-            }
-        }
-        EXPECT_LT(direct, all);
+// A row that only waits so begins with its tree: as long behind it as recorded, or when the other
+// is over.
+TEST(BarrierTurns, BeginWithTheirTree) {
+    for (const std::int64_t at_ns : {5 * one_ms, 500 * one_ms}) {
+        UserCorpus corpus;
+        corpus.chain(0, 2, 100 * one_ms);  // the second turn ends at 102 ms
+        const std::uint32_t other = corpus.row(0, at_ns);
+        corpus.trace.dependencies.push_back({other, 1, Trigger::over, 0});
+        std::stable_sort(corpus.plan.rows.begin(), corpus.plan.rows.end(),
+                         [](const Planned& a, const Planned& b) { return a.due_ns < b.due_ns; });
+        const UserPlay play = play_users(corpus, some_users(1));
+        EXPECT_EQ(play.due_ns(other), std::max(at_ns, 102 * one_ms));
+    }
+}
+
+// What was over where a tree was entered holds nobody, and moves nothing.
+TEST(BarrierTurns, GoOnWhereATreeWasEntered) {
+    const Streams streams(20 * one_ms);
+    UserRules rules = some_users(1);
+    rules.start.from = rules.start.to = 0.5;  // at 47.5 ms: `held` and what is behind it are left
+    const UserPlay play = play_users(streams.corpus, rules);
+    ASSERT_TRUE(play.measured_from_ns);
+    EXPECT_TRUE(play.of(streams.slow).empty());
+    EXPECT_EQ(play.of(streams.first).front().due.phase, Phase::warmup);
+    EXPECT_EQ(play.due_ns(streams.held) - *play.measured_from_ns, 42 * one_ms + one_ms / 2);
+}
+
+// Further requests of the warm-up: what another of them has held goes out in it, too.
+TEST(BarrierTurns, GoOutInTheWarmUp) {
+    UserCorpus corpus;
+    corpus.row(0, 0);
+    corpus.row(1, one_ms, {0});
+    corpus.row(1, 60 * one_ms, {1}, 50 * one_ms);
+    const std::uint32_t held = corpus.row(0, 70 * one_ms, {0}, 60 * one_ms);
+    corpus.trace.dependencies.push_back({held, 2, Trigger::over, 0});
+    corpus.row(0, 90 * one_ms, {held});
+    UserRules rules = some_users(1);
+    rules.start.from = rules.start.to = 0.5;
+    rules.start.warmup_requests = 2;
+    const UserPlay play = play_users(corpus, rules);
+    EXPECT_EQ(play.of(held).front().due.phase, Phase::warmup);
+    EXPECT_EQ(play.due_ns(held), play.of(2).front().end_ns);
+    EXPECT_EQ(play.of(held + 1).front().due.phase, Phase::profile);
+    EXPECT_EQ(play.measured_from_ns, play.of(held).front().end_ns);
+}
+
+// Passes do not wait for each other, and the next tree begins when this one is over.
+TEST(BarrierTurns, OfEachPassAlone) {
+    const Streams streams(20 * one_ms);
+    UserRules rules = some_users(1);
+    rules.recycle = true;
+    rules.for_ns = 100 * one_ms;
+    const UserPlay play = play_users(streams.corpus, rules);
+    const auto held = play.of(streams.held);
+    ASSERT_GE(held.size(), 3u);
+    for (std::size_t pass = 0; pass < held.size(); ++pass) {
+        EXPECT_EQ(held[pass].due.due_ns, play.of(streams.slow)[pass].end_ns);
     }
 }
 

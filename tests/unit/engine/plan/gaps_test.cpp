@@ -1,6 +1,4 @@
 // Gaps by their rules: derived, then capped, and counted; who waits for whom stays.
-#include "engine/plan/gaps.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,9 +7,9 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/input/trace_file.hpp"
-#include "engine/schedule/schedule.hpp"
-#include "engine/schedule/waits.hpp"
+#include "engine/plan/schedule.hpp"
+#include "engine/plan/trace_file.hpp"
+#include "engine/plan/waits.hpp"
 
 namespace driftless {
 namespace {

@@ -1,11 +1,10 @@
 // Hits in the server's own blocks: the shared part of a trace's block counts, in whole blocks of
 // the server, and never the last token.
-#include "engine/plan/server_forecast.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "engine/plan/forecast.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

@@ -1,6 +1,4 @@
 // Shares: every row is dealt once; bursts are spread evenly; what belongs together stays together.
-#include "engine/plan/shares.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/plan/dual_fire.hpp"
+#include "engine/plan/plan.hpp"
 
 namespace driftless {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/tls/records.hpp"
+#include "engine/io/tls.hpp"
 #include "tests/unit/engine/prompt/rows_to_arm.hpp"
 
 namespace driftless {

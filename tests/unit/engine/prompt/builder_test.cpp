@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/prompt/vocab.hpp"
+#include "engine/prompt/word_table.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/prompt/builder.hpp"
-#include "engine/prompt/vocab.hpp"
-#include "proto/core/xxh64.hpp"
+#include "engine/prompt/word_table.hpp"
+#include "proto/core/hash.hpp"
 
 namespace driftless {
 namespace {

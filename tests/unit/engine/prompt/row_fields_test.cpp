@@ -1,5 +1,5 @@
-// Header fields of rows hold what the trace says of them, are left out where it says nothing, and
-// never hold what could begin another header.
+// Members of single rows are in their bodies, go before those of all rows, and are refused where a
+// body cannot have them.
 #include "engine/prompt/row_fields.hpp"
 
 #include <gtest/gtest.h>
@@ -8,207 +8,113 @@
 #include <vector>
 
 #include "engine/prompt/arm.hpp"
-#include "engine/prompt/vocab.hpp"
+#include "engine/prompt/word_table.hpp"
 
 namespace driftless {
 namespace {
 
-FieldTemplate field(const std::string& name, const std::string& value) {
-    std::string unknown;
-    FieldTemplate made = parse_field_template({name, value}, unknown);
-    EXPECT_EQ(unknown, "");
-    return made;
-}
-
-/// Rows of one session each (empty: none), with these kept columns.
 struct Rows {
     Trace trace;
     Plan plan;
-    std::uint32_t pass = 0;
-    void add(const std::string& session, std::uint32_t turn, const std::string& kept = "") {
+    void add(const std::string& extra, const std::string& kept = "{}") {
         TraceRow row;
         row.index = static_cast<std::uint32_t>(trace.rows.size());
         row.line = row.index + 1;
-        row.input_length = 5;
+        row.input_length = 2;
         row.output_length = 1;
-        row.turn = turn;
-        if (!session.empty()) {
-            row.session = static_cast<std::uint32_t>(trace.sessions.size());
-            trace.sessions.push_back(session);
-        }
+        row.session = 0;
         trace.rows.push_back(row);
+        trace.extras.push_back(extra);
         trace.kept.push_back(kept);
-        plan.rows.push_back({static_cast<std::int64_t>(row.index) * 1000, row.index, 0});
-    }
-    std::vector<std::string> fields(const std::vector<FieldTemplate>& templates) const {
-        InputErrors errors;
-        const RowFields fields(templates, trace, plan, errors);
-        EXPECT_TRUE(errors.empty()) << to_text(errors.list[0]);
-        std::vector<std::string> texts;
-        for (std::uint32_t i = 0; i < plan.rows.size(); ++i) {
-            Due due;
-            due.row = i;
-            due.pass = pass;
-            due.user = 7;
-            texts.emplace_back();
-            fields.append(due, texts.back());
-            EXPECT_LE(texts.back().size(), fields.bytes_max());
-        }
-        Due other;
-        other.row = static_cast<std::uint32_t>(plan.rows.size());
-        std::string none;
-        fields.append(other, none);
-        EXPECT_EQ(none, "");
-        return texts;
+        trace.sessions = {"s\"1"};
+        plan.rows.push_back({row.index, row.index, 0});
     }
 };
 
+/// The end of each body behind its length, as it is armed.
+std::vector<std::string> bodies(const Rows& rows, const std::string& members,
+                                const std::string& all, std::uint32_t pass = 0) {
+    std::string unknown;
+    std::optional<BodyTemplate> parsed;
+    if (!members.empty()) {
+        parsed = parse_body_template(members, unknown);
+    }
+    BodySpec spec;
+    spec.extra_body = all;
+    const Dialect& dialect = dialect_of(Api::openai_completions);
+    InputErrors errors;
+    const RowBodies own({dialect, spec, parsed}, rows.trace, rows.plan, errors);
+    EXPECT_TRUE(errors.empty()) << to_text(errors.list[0]);
+    PromptBuilder prompts(rows.trace, WordTable::built_in(), {});
+    BodyPool pool;
+    EXPECT_TRUE(pool.open(1 << 20));
+    const std::vector<RequestHead> heads{RequestHead({"POST", "/", "h", {}})};
+    const BodyFrame frame = dialect.frame(spec).value();
+    RequestOptions options;
+    options.row_bodies = own.empty() ? nullptr : &own;
+    RequestWriter writer(rows.trace, prompts, heads, frame, options);
+    std::vector<std::string> made;
+    for (std::uint32_t i = 0; i < rows.plan.rows.size(); ++i) {
+        Due due;
+        due.row = i;
+        due.pass = pass;
+        due.user = 12;
+        std::string storage(writer.room_of(due), '\0');
+        writer.begin(due, storage.data());
+        while (!writer.fill(100)) {
+        }
+        const std::string text(writer.finish());
+        made.push_back(text.substr(text.find("\"ignore_eos\":true") + 17));
+    }
+    return made;
+}
+
 using Texts = std::vector<std::string>;
 
-// A field with any value that a row does not have is not in its head; the others are.
-TEST(RowFields, AreLeftOutWhereTheRowHasNone) {
+TEST(RowBodies, AreThoseOfTheRows) {
     Rows rows;
-    rows.add("chat 7", 2);
-    rows.add("", 3);
-    rows.add("s", 0);
-    EXPECT_EQ(rows.fields({field("X-Session", "{session}"), field("X-Row", "r{row}"),
-                           field("X-Both", "{session}/{turn}")}),
-              (Texts{"X-Session: chat 7\r\nX-Row: r0\r\nX-Both: chat 7/2\r\n", "X-Row: r1\r\n",
-                     "X-Session: s\r\nX-Row: r2\r\n"}));
-    EXPECT_EQ(rows.fields({}), (Texts{"", "", ""}));
+    rows.add(R"({"nvext":{"priority": 99}})");
+    rows.add("");
+    rows.add(R"({"top_p":1})");
+    EXPECT_EQ(bodies(rows, "", ""),
+              (Texts{R"(,"nvext":{"priority": 99}})", "}", R"(,"top_p":1})"}));
+    EXPECT_EQ(bodies(rows, "", R"({"top_p":2,"n":1})"),
+              (Texts{R"(,"nvext":{"priority": 99},"top_p":2,"n":1})", R"(,"top_p":2,"n":1})",
+                     R"(,"top_p":1,"n":1})"}));
 }
 
-// Who has spawned a session, and what is decided in the run: numbers of any length.
-TEST(RowFields, SayWhereARowIsPlayed) {
+TEST(RowBodies, FillPlaceholders) {
     Rows rows;
-    rows.add("root", 1);
-    rows.add("root/agent", 1);
-    rows.add("", 1);
-    rows.trace.dependencies = {{1, 0}};
-    const std::vector<FieldTemplate> templates{field("A", "{tree}.{pass}"), field("B", "{parent}"),
-                                               field("C", "{user}/{pass}")};
-    EXPECT_EQ(rows.fields(templates), (Texts{"A: root.0\r\nC: 7/0\r\n",
-                                             "A: root.0\r\nB: root\r\nC: 7/0\r\n", "C: 7/0\r\n"}));
-    rows.pass = UINT32_MAX;
-    EXPECT_EQ(rows.fields({field("C", "{pass}{pass}")}), Texts(3, "C: 42949672954294967295\r\n"));
+    rows.add("", R"({"p":3,"t":"x"})");
+    rows.add(R"({"a":0})", R"({"p":null,"t":"y\""})");
+    EXPECT_EQ(
+        bodies(rows, R"({"a":"{kept.p}","b":"{kept.t}/{session}","c":{"d":"{row}"}})", ""),
+        (Texts{R"(,"a":3,"b":"x/s\"1","c":{"d":0}})", R"(,"a":0,"b":"y\"/s\"1","c":{"d":1}})"}));
 }
 
-// Columns are said as the trace writes them, strings without their quotes.
-TEST(RowFields, SayWhatColumnsHold) {
+// What the run decides: numbers of any length, alone and inside of text.
+TEST(RowBodies, SayWhereARowIsPlayed) {
     Rows rows;
-    rows.add("", 0, R"({"a":"x \u00e4\t\"y\"","b":1.50})");
-    rows.add("", 0, R"({"a":null,"b":true})");
-    rows.add("", 0, R"({"a":"","b":[1,"c"]})");
-    rows.add("", 0);
-    EXPECT_EQ(rows.fields({field("A", "{kept.a}"), field("B", "{kept.b}")}),
-              (Texts{"A: x \xC3\xA4\t\"y\"\r\nB: 1.50\r\n", "B: true\r\n",
-                     "A: \r\nB: [1,\"c\"]\r\n", ""}));
+    rows.add("");
+    EXPECT_EQ(bodies(rows, R"({"a":"{pass}","b":"{row}-{pass}-{user}"})", "", UINT32_MAX),
+              (Texts{R"(,"a":4294967295,"b":"0-4294967295-12"})"}));
 }
 
-// CR, LF, NUL and their kin are refused with file, line, value and remedy; every row is listed.
-TEST(RowFields, RefuseWhatCouldBeginAHeader) {
-    for (int byte = 0; byte < 256; ++byte) {
-        Rows rows;
-        rows.add("good", 1);
-        rows.add(std::string("a") + static_cast<char>(byte) + "X-Evil: 1", 1);
-        rows.trace.files = {{"t.jsonl", 0}};
-        InputErrors errors;
-        const RowFields fields({field("X-Session", "{session}")}, rows.trace, rows.plan, errors);
-        const bool control = (byte < 0x20 && byte != '\t') || byte == 0x7F;
-        ASSERT_EQ(errors.count, control ? 1u : 0u) << byte;
-        if (byte == '\n') {
-            EXPECT_EQ(to_text(errors.list[0]),
-                      "t.jsonl:2: session \"a\\nX-Evil: 1\" has a control byte, which could begin "
-                      "a header; leave {session} out of --header X-Session");
-        }
-    }
+TEST(RowBodies, RefuseWhatABodyCannotHave) {
     Rows rows;
-    rows.add("", 0, R"({"a":"\u0000"})");
-    rows.add("", 0, R"({"a":"\r\n"})");
-    rows.add("", 0, "{\"a\":[1,\n2]}");
+    rows.trace.files = {{"t.jsonl", 0}};
+    rows.add(R"({"stream":false})");
+    rows.add(R"({"prompt":"x"})");
+    rows.add(R"({"n":1})");
     InputErrors errors;
-    const RowFields fields({field("X", "{kept.a}")}, rows.trace, rows.plan, errors);
-    EXPECT_EQ(errors.count, 3u);
-}
-
-// A header that another flag has brought is refused by that flag's name, and a long name is shown.
-TEST(RowFields, NameTheFlagThatWasGiven) {
-    Rows rows;
-    rows.add("a\n", 1);
-    rows.add(std::string(10'000, 'x'), 1);
-    FieldTemplate family = field("X-Correlation-ID", "{session}-{pass}");
-    family.flag = "--session-headers agentx";
-    InputErrors errors;
-    const RowFields fields({family}, rows.trace, rows.plan, errors);
+    const std::optional<BodyTemplate> none;
+    const RowBodies own({dialect_of(Api::openai_completions), BodySpec(), none}, rows.trace,
+                        rows.plan, errors);
     ASSERT_EQ(errors.count, 2U);
-    for (const InputError& error : errors.list) {
-        EXPECT_EQ(error.field, "session");
-        EXPECT_NE(error.remedy.find("leave --session-headers agentx out"), std::string::npos);
-    }
-    EXPECT_EQ(errors.list[1].value, std::string(80, 'x'));
-}
-
-// 4,095, 4,096 and 4,097 bytes of fields.
-TEST(RowFields, AreBounded) {
-    const std::size_t around = std::string("X: \r\n").size();
-    for (const std::size_t bytes :
-         {RowFields::row_bytes_max - 1, RowFields::row_bytes_max, RowFields::row_bytes_max + 1}) {
-        Rows rows;
-        rows.add(std::string(bytes - around, 'x'), 1);
-        InputErrors errors;
-        const RowFields fields({field("X", "{session}")}, rows.trace, rows.plan, errors);
-        EXPECT_EQ(errors.empty(), bytes <= RowFields::row_bytes_max);
-        EXPECT_EQ(fields.bytes_max(), bytes);
-    }
-    for (const std::size_t bytes :
-         {RowFields::row_bytes_max - 1, RowFields::row_bytes_max, RowFields::row_bytes_max + 1}) {
-        Rows rows;  // the longest number counts
-        rows.add(std::string(bytes - around - 10, 'x'), 1);
-        InputErrors errors;
-        const RowFields fields({field("X", "{session}{user}")}, rows.trace, rows.plan, errors);
-        EXPECT_EQ(errors.empty(), bytes <= RowFields::row_bytes_max);
-    }
-}
-
-// What leaves: each row's own fields in its head, room enough for the longest, and its own id where
-// it has one.
-TEST(RowFields, StandInTheArmedRequests) {
-    Rows rows;
-    rows.add("one", 1);
-    rows.add("", 1);
-    rows.add(std::string(4000, 'z'), 1);
-    InputErrors errors;
-    const RowFields own({field("x-request-id", "{session}")}, rows.trace, rows.plan, errors);
-    ASSERT_TRUE(errors.empty());
-    PromptBuilder prompts(rows.trace, WordTable::built_in(), {});
-    BodyPool bodies;
-    ASSERT_TRUE(bodies.open(1 << 20));
-    const std::vector<RequestHead> heads{RequestHead({"POST", "/", "h", {}})};
-    const BodyFrame frame{"{", ",", "}", true};
-    ArmerOptions options;
-    options.run_id = "0badcafe";
-    options.armed_max = 4;
-    options.row_fields = &own;
-    options.traceparent = true;
-    Schedule schedule(rows.plan);
-    Armer armer(rows.trace, schedule, prompts, bodies, heads, frame, options);
-    while (armer.step({}, INT64_MAX, 100)) {
-    }
-    Texts ids;
-    for (const Due* due = schedule.peek(); due != nullptr; due = schedule.peek()) {
-        RowUnderway& request = armer.take(schedule.take());
-        const std::string text(request.bytes);
-        ids.push_back(text.substr(0, text.find("\r\n\r\n")));
-        EXPECT_LE(request.bytes.size(), armer.room_of(request.due.row));
-        EXPECT_NE(text.find("\r\ntraceparent: 00-"), text.npos);
-        armer.discard(request);
-    }
-    ASSERT_EQ(ids.size(), 3u);
-    EXPECT_NE(ids[0].find("\r\nx-request-id: one\r\n"), std::string::npos) << ids[0];
-    EXPECT_EQ(ids[0].find("X-Request-Id"), std::string::npos);
-    const char* const ours = "\r\nX-Request-Id: 0badcafe-0000-8000-8000-000000000001\r\n";
-    EXPECT_NE(ids[1].find(ours), std::string::npos) << ids[1];
-    EXPECT_NE(ids[2].find("\r\nx-request-id: zzzz"), std::string::npos);
+    EXPECT_EQ(to_text(errors.list[0]),
+              "t.jsonl:1: extra \"{\\\"stream\\\":false}\" cannot be in this row's body: "
+              "\"stream\" decides how answers are read; remove it; correct the row");
+    EXPECT_EQ(errors.list[1].line, 2U);
 }
 
 }  // namespace

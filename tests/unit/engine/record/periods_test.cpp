@@ -354,7 +354,7 @@ TEST(Periods, LinesHoldAgainstTheirSchema) {
     period.expected_cached_tokens_reported = 7;
     append_period(known, period);
     JsonDocument schema_document;
-    const std::string text = source_file("proto/record/period.schema.json");
+    const std::string text = source_file("proto/run/period.schema.json");
     const JsonValue schema = schema_document.parse(text).value();
     for (const std::size_t begin : {std::size_t{0}, known.find('\n') + 1}) {
         JsonDocument document;

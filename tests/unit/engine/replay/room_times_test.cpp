@@ -1,7 +1,7 @@
 // RoomTimes: since when, and for how long, one more row might have been in flight.
-#include "engine/replay/room_times.hpp"
-
 #include <gtest/gtest.h>
+
+#include "engine/replay/lane_parts.hpp"
 
 namespace driftless {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/http/response.hpp"
+#include "proto/http/parsers.hpp"
 
 namespace driftless {
 

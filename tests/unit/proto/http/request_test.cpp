@@ -1,12 +1,73 @@
-// Request heads hold exactly the bytes that servers expect, and nothing that spoils a stamp.
+// Placeholders are found, text stays text, and what is neither is named.
+
 #include "proto/http/request.hpp"
 
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <regex>
+#include <set>
 #include <string>
 
 namespace driftless {
+
+namespace {
+
+// "text|<placeholder>|..", or "? name" where one is unknown.
+std::string taken_apart(std::string_view value) {
+    std::string unknown;
+    const FieldTemplate field = parse_field_template({"X", std::string(value)}, unknown);
+    if (!unknown.empty()) {
+        return "? " + unknown;
+    }
+    std::string text;
+    for (const TemplatePiece& piece : field.pieces) {
+        text += text.empty() ? "" : "|";
+        text += piece.placeholder == Placeholder::none ? piece.text : "<" + to_text(piece) + ">";
+    }
+    EXPECT_EQ(field.is_literal(), text.find('<') == text.npos);
+    return text;
+}
+
+TEST(FieldTemplate, FindsItsPlaceholders) {
+    EXPECT_EQ(taken_apart("{session}"), "<session>");
+    EXPECT_EQ(taken_apart("a{row}b{turn}"), "a|<row>|b|<turn>");
+    EXPECT_EQ(taken_apart("{row}{row}"), "<row>|<row>");
+    EXPECT_EQ(taken_apart("{tree}{parent}-{pass}@{user}"), "<tree>|<parent>|-|<pass>|@|<user>");
+    EXPECT_EQ(taken_apart("{kept.user}"), "<kept.user>");
+    EXPECT_EQ(taken_apart("{kept.user name.x-1}!"), "<kept.user name.x-1>|!");
+}
+
+// JSON, format strings and lone braces pass; doubled braces around a name are single ones.
+TEST(FieldTemplate, LeavesTextAlone) {
+    for (const char* text : {"", "plain", "{", "}", "{}", "{ ro w }", "a{b", "a}b", R"({"a":1})",
+                             R"({"a":{"b":[{}]}})", "{{", "}}", "{{}}", "%{a b}", "[a-z]{3}"}) {
+        EXPECT_EQ(taken_apart(text), text);
+    }
+    EXPECT_EQ(taken_apart("{{row}}"), "{row}");
+    EXPECT_EQ(taken_apart("a{{kept.x y}}b{row}"), "a{kept.x y}b|<row>");
+    EXPECT_EQ(taken_apart("{{rwo}}"), "{rwo}");
+    EXPECT_EQ(taken_apart("{{row}"), "{|<row>");
+    EXPECT_EQ(taken_apart("{row}}"), "<row>|}");
+}
+
+TEST(FieldTemplate, NamesWhatItDoesNotKnow) {
+    EXPECT_EQ(taken_apart("{rwo}"), "? rwo");
+    EXPECT_EQ(taken_apart("{row}{Session}{x}"), "? Session");
+    EXPECT_EQ(taken_apart("{kept}"), "? kept");
+    EXPECT_EQ(taken_apart("{kept.}"), "? kept.");
+    EXPECT_EQ(taken_apart("{{rwo}"), "? rwo");
+    EXPECT_EQ(taken_apart("{ row }"), "?  row ");
+    EXPECT_EQ(taken_apart("{session }"), "? session ");
+    EXPECT_EQ(taken_apart("a{session"), "? session");
+    EXPECT_EQ(taken_apart("{session{row}"), "? session");
+    EXPECT_EQ(taken_apart("{kept.a"), "? kept.a");
+}
+
+}  // namespace
+
+// Request heads hold exactly the bytes that servers expect, and nothing that spoils a stamp.
+
 namespace {
 
 std::string head_of(const RequestHeadSpec& spec, std::string_view id, std::uint64_t body_bytes) {
@@ -105,4 +166,48 @@ TEST(RequestId, IsAUuidThatNamesTheRequest) {
 }
 
 }  // namespace
+
+// A traceparent is what the specification says, and no two rows share one.
+
+namespace {
+
+std::string field_of(std::string_view run_id, std::uint64_t row) {
+    char text[traceparent_bytes];
+    const char* end = write_traceparent(text, trace_context_of(run_id, row));
+    EXPECT_EQ(end, text + traceparent_bytes);
+    return {text, traceparent_bytes};
+}
+
+// W3C Trace Context, 3.2: version, trace id, parent id, flags; lower-case hex, ids not zero.
+TEST(TraceContext, IsWrittenAsSpecified) {
+    const std::regex shape("traceparent: 00-([0-9a-f]{32})-([0-9a-f]{16})-01\r\n");
+    for (const std::uint64_t row : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
+        const std::string text = field_of("0badcafe", row);
+        std::smatch parts;
+        ASSERT_TRUE(std::regex_match(text, parts, shape)) << text;
+        EXPECT_EQ(parts[1], trace_id_text(trace_context_of("0badcafe", row)));
+        EXPECT_NE(parts[1], std::string(32, '0'));
+        EXPECT_NE(parts[2], std::string(16, '0'));
+    }
+    EXPECT_EQ(trace_id_text({0x0123456789ABCDEF, 1, 1}), "0123456789abcdef0000000000000001");
+}
+
+// The same row of the same run has one name for ever; other rows and other runs have others.
+TEST(TraceContext, NamesEachRowOfEachRun) {
+    EXPECT_EQ(field_of("0badcafe", 7), field_of("0badcafe", 7));
+    std::set<std::string> traces;
+    std::set<std::uint64_t> spans;
+    for (const char* run_id : {"0badcafe", "0badcaff", ""}) {
+        for (std::uint64_t row = 0; row < 10'000; ++row) {
+            const TraceContext context = trace_context_of(run_id, row);
+            traces.insert(trace_id_text(context));
+            spans.insert(context.span);
+        }
+    }
+    EXPECT_EQ(traces.size(), 30'000u);
+    EXPECT_EQ(spans.size(), 30'000u);
+}
+
+}  // namespace
+
 }  // namespace driftless

@@ -1,6 +1,4 @@
 // When a server says that a request may come again is read from any head, however it is cut.
-#include "proto/http/retry_after.hpp"
-
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -8,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/http/fields.hpp"
 #include "tests/unit/proto/http/cuts.hpp"
 
 namespace driftless {

@@ -1,10 +1,10 @@
 // Where a JSON text ends: behind the bracket that closes it, and brackets in strings do not count.
-#include "proto/json/texts.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "proto/json/split.hpp"
 
 namespace driftless {
 namespace {

@@ -1,12 +1,11 @@
 // The canonical format holds all that a trace holds, and refuses what contradicts itself.
-#include "proto/trace/canonical.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 
@@ -40,7 +39,7 @@ TEST(Canonical, HoldsEveryFormat) {
                     options.map = {{"time", "t"}, {"in", "u.i"}, {"hashes", "h"}, {"session", "s"}};
                     options.time_unit = "s";
                 }
-                const Reading got = read(lines_of_file(entry.path()), options);
+                const ReadTrace got = read(lines_of_file(entry.path()), options);
                 if (got.usable) {
                     EXPECT_EQ(canonical_round_trip(got.trace), "") << entry.path();
                     ++usable;
@@ -52,7 +51,7 @@ TEST(Canonical, HoldsEveryFormat) {
 }
 
 TEST(Canonical, ReadsEveryField) {
-    const Reading got = read({
+    const ReadTrace got = read({
         header,
         R"({"at_ns":1000000007,"input_length":33,"output_length":4,"hash_ids":[7,18446744073709551615,9],)"
         R"("session":"s","turn":1,"name_space":3,"request_id":"a"})",

@@ -1,5 +1,4 @@
-// ShareGPT's conversations and vLLM's: a row for each answered question, with all said before it.
-#include "proto/trace/conversations.hpp"
+// AIPerf's conversations of several turns: each turn a row of new messages, times in ms.
 
 #include <gtest/gtest.h>
 
@@ -7,14 +6,121 @@
 #include <string>
 #include <vector>
 
+#include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 
 namespace driftless {
+
+namespace {
+
+std::string session(const std::string& id, const std::string& turns) {
+    return R"({"session_id":")" + id + R"(","turns":[)" + turns + "]}";
+}
+
+TEST(AiperfTurns, AreRowsOfNewMessages) {
+    const ReadTrace got =
+        read({session("s", R"({"text":"q1","delay":0},{"text":"q2","delay":2000.5,)"
+                           R"("output_length":50,"extra":{"k":1}})"),
+              R"({"turns":[{"texts":["a","b"]}],"type":"multi_turn"})",
+              session("s", R"({"texts":[{"name":"n","contents":["x","y"]}]})")},
+             closed_sessions());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.format, "aiperf-multi-turn");
+    EXPECT_TRUE(trace.deltas);
+    EXPECT_EQ(trace.unknown_keys, 0U);
+    ASSERT_EQ(trace.rows.size(), 4U);
+    EXPECT_EQ(trace.body_of(trace.rows[0]), R"({"messages":[{"role":"user","content":"q1"}]})");
+    EXPECT_EQ(trace.rows[2].at_ns, 2'000'500'000);
+    EXPECT_EQ(trace.rows[2].output_length, 50U);
+    EXPECT_EQ(trace.body_of(trace.rows[2]),
+              R"({"messages":[{"role":"user","content":"q2"}],"extra":{"k":1}})");
+    EXPECT_EQ(trace.dependencies_of(trace.rows[2])[0].delay_ns, 2'000'500'000);
+    EXPECT_EQ(trace.body_of(trace.rows[1]),
+              R"({"messages":[{"role":"user","content":[{"type":"text","text":"a"},)"
+              R"({"type":"text","text":"b"}]}]})");
+    EXPECT_EQ(trace.sessions[trace.rows[1].session], "t.jsonl:2");
+    EXPECT_EQ(trace.rows[3].turn, 3U) << "objects of one name are one session";
+    EXPECT_EQ(canonical_round_trip(trace), "");
+}
+
+// A fixed schedule needs no closed sessions.
+TEST(AiperfTurns, HaveTimesOrDelays) {
+    const ReadTrace timed =
+        read({session("s", R"({"text":"q1","timestamp":10},{"text":"q2","timestamp":1000})")});
+    ASSERT_TRUE(timed.usable) << timed.first_error();
+    EXPECT_EQ(timed.trace.rows[1].at_ns, 990'000'000);
+    EXPECT_EQ(timed.trace.rows_laid_out, 0U);
+    const ReadTrace delayed = read({session("s", R"({"text":"q1"},{"text":"q2","delay":5})")});
+    EXPECT_FALSE(delayed.usable);
+    EXPECT_EQ(delayed.errors.list[0].field, "turns[0].timestamp");
+    EXPECT_NE(delayed.first_error().find("--sessions closed"), std::string::npos);
+}
+
+// A first turn of a system that is text alone asks nothing; one with a time is a turn.
+TEST(AiperfTurns, BeginWithASystemPrompt) {
+    const ReadTrace got =
+        read({session("s", R"({"role":"system","texts":["be","kind"]},{"text":"q"},)"
+                           R"({"role":"system","text":"now be short"})"),
+              session("t", R"({"role":"system","text":"x","delay":5})")},
+             closed_sessions());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.rows.size(), 3U);
+    const TraceRow& first = got.trace.rows[0];
+    EXPECT_EQ(got.trace.body_of(first),
+              R"({"messages":[{"role":"system","content":"be\nkind"},{"role":"user",)"
+              R"("content":"q"}]})");
+    EXPECT_EQ(first.turn, 1U);
+    EXPECT_EQ(got.trace.body_of(got.trace.rows[1]),
+              R"({"messages":[{"role":"system","content":"now be short"}]})");
+}
+
+TEST(AiperfTurns, CountWhatIsNotSent) {
+    const ReadTrace got =
+        read({session("s", R"({"text":"q","image":"a.png"})")}, closed_sessions());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.remarks.size(), 2U);
+    EXPECT_STREQ(got.trace.remarks[0].one, "turn with images, audio or video, which are not sent");
+}
+
+TEST(AiperfTurns, AreRefused) {
+    const auto refused = [](const std::string& turns, const std::string& field,
+                            const std::string& what) {
+        ReadOptions options = closed_sessions();
+        options.format = "multi_turn";
+        const ReadTrace got = read({R"({"session_id":"s","turns":)" + turns + "}"}, options);
+        ASSERT_EQ(got.errors.count, 1U) << turns;
+        EXPECT_EQ(got.errors.list[0].field, field);
+        EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
+    };
+    refused("[]", "turns", "is empty");
+    refused("5", "turns", "is not a list of objects");
+    refused(R"([{"image":"a.png"}])", "turns[0].text",
+            "is missing, and the rest of the turn cannot be sent");
+    refused(R"([{"text":""}])", "turns[0].text", "is missing");
+    refused(R"([{"texts":[]}])", "turns[0].text", "is missing");
+    refused(R"([{"text":"a","texts":["b"]}])", "turns[0].texts", "is given together with text");
+    refused(R"([{"text":["a"]}])", "turns[0].texts", "is not text");
+    refused(R"([{"texts":[{"contents":[{}]}]}])", "turns[0].texts", "is not text");
+    refused(R"([{"role":"assistant","text":"a"}])", "turns[0].role", "does not ask");
+    refused(R"([{"text":"a","extra":[]}])", "turns[0].extra", "is not an object");
+    refused(R"([{"text":"a","extra":{"messages":[]}}])", "turns[0].extra", "has messages");
+    refused(R"([{"text":"a","delay":-1}])", "turns[0].delay", "is negative");
+    refused(R"([{"role":"system","text":"a"}])", "turns", "no question");
+    const ReadTrace graph =
+        read({R"({"session_id":"s","turns":[{"messages":[],"forks":["t"]}]})"}, closed_sessions());
+    EXPECT_NE(graph.first_error().find("with forks (dag_jsonl)"), std::string::npos);
+}
+
+}  // namespace
+
+// ShareGPT's conversations and vLLM's: a row for each answered question, with all said before it.
+
 namespace {
 
 /// Read as closed sessions, where the format is not named.
-Reading read_closed(const std::vector<std::string>& lines, const std::string& format = "") {
+ReadTrace read_closed(const std::vector<std::string>& lines, const std::string& format = "") {
     ReadOptions options = closed_sessions();
     options.format = format;
     return read(lines, options);
@@ -55,7 +161,7 @@ std::map<std::string, std::uint64_t> remarks_of(const Trace& trace) {
 }
 
 TEST(ShareGpt, IsReadAsTurns) {
-    const Reading got =
+    const ReadTrace got =
         read_closed({"[" + talk("a", {"system:s", "human:q1", "gpt:r1", "user:q2", "chatgpt:r2"}) +
                      "," + talk("b", {"human:q", "gpt:r"}) + "]"});
     ASSERT_TRUE(got.usable) << got.first_error();
@@ -79,7 +185,7 @@ TEST(ShareGpt, IsReadAsTurns) {
 
 // What published files hold beside questions and answers: each is counted.
 TEST(ShareGpt, CountsWhatItLeavesOut) {
-    const Reading got = read_closed(
+    const ReadTrace got = read_closed(
         {talk("a", {"gpt:r0", "gpt:r1", "human:q", "gpt:", "gpt:r2", "gpt:r3", "human:x", "human:y",
                     "bing:r4", "human:z"}),
          talk("b", {"human:q"}), talk("b", {"human:q", "gpt:r"}), talk("b", {"human:q", "bard:r"}),
@@ -108,7 +214,7 @@ TEST(ShareGpt, CountsWhatItLeavesOut) {
 TEST(ShareGpt, RefusesWhatNobodySays) {
     const auto refused = [](const std::string& line, const std::string& field,
                             const std::string& what) {
-        const Reading got = read_closed({line}, "sharegpt");
+        const ReadTrace got = read_closed({line}, "sharegpt");
         ASSERT_EQ(got.errors.count, 1U) << line;
         EXPECT_EQ(got.errors.list[0].field, field);
         EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
@@ -133,7 +239,7 @@ TEST(VllmMultiTurn, IsReadAsTurns) {
     const std::string line =
         R"([{"id":"c1","messages":[{"role":"user","content":"q1"},{"role":"assistant",)"
         R"("content":"r1"},{"role":"user","content":"q2"},{"role":"assistant","content":"r2"}]}])";
-    const Reading got = read_closed({line});
+    const ReadTrace got = read_closed({line});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.format, "vllm-multi-turn");
     ASSERT_EQ(got.trace.rows.size(), 2U);
@@ -151,4 +257,5 @@ TEST(VllmMultiTurn, IsReadAsTurns) {
 }
 
 }  // namespace
+
 }  // namespace driftless

@@ -10,7 +10,7 @@ namespace {
 
 // Fixture 5: seven digits; two spellings of the clock in one file; a column in between.
 TEST(Azure, ReadsAllThreeReleases) {
-    const Reading first =
+    const ReadTrace first =
         read({"TIMESTAMP,ContextTokens,GeneratedTokens", "2023-11-16 18:17:03.9799600,4808,10",
               "2023-11-16 18:17:04.0319600,3180,8"});
     ASSERT_TRUE(first.usable) << first.first_error();
@@ -23,14 +23,14 @@ TEST(Azure, ReadsAllThreeReleases) {
     EXPECT_EQ(first.trace.rows[1].ids_count, 0U);
     EXPECT_EQ(first.trace.rows[1].line, 3U);
     EXPECT_EQ(first.trace.unknown_keys, 0U);
-    const Reading second =
+    const ReadTrace second =
         read({"TIMESTAMP,ContextTokens,GeneratedTokens", "2024-05-12 00:00:00.001163+00:00,5,6",
               "2024-05-12 00:00:00+00:00,7,8"});
     ASSERT_TRUE(second.usable) << second.first_error();
     EXPECT_EQ(second.trace.rows[0].input_length, 7U);
     EXPECT_EQ(second.trace.rows[1].at_ns, 1'163'000);
     EXPECT_EQ(second.trace.rows_unsorted, 1U);
-    const Reading images =
+    const ReadTrace images =
         read({"TIMESTAMP,NumImages,ContextTokens,GeneratedTokens",
               "2024-10-15T12:00:00.269Z,0,770,491", "2024-10-15T12:00:05.819Z,1,949,126"});
     ASSERT_TRUE(images.usable) << images.first_error();
@@ -41,9 +41,9 @@ TEST(Azure, ReadsAllThreeReleases) {
 }
 
 TEST(Azure, ListsAllErrors) {
-    const Reading got = read({"TIMESTAMP,ContextTokens,GeneratedTokens", "18:17:03,4808,10",
-                              "2023-11-16 18:17:03,,10", "2023-11-16 18:17:03,5",
-                              "2023-11-16 18:17:03,5,1.5", "\"x\"y,1,2"});
+    const ReadTrace got = read({"TIMESTAMP,ContextTokens,GeneratedTokens", "18:17:03,4808,10",
+                                "2023-11-16 18:17:03,,10", "2023-11-16 18:17:03,5",
+                                "2023-11-16 18:17:03,5,1.5", "\"x\"y,1,2"});
     ASSERT_EQ(got.errors.count, 5U);
     EXPECT_EQ(got.first_error(),
               "t.jsonl:2: TIMESTAMP \"18:17:03\" is not an ISO-8601 time; write it as 2023-11-16 "
@@ -58,7 +58,7 @@ TEST(Azure, ListsAllErrors) {
 TEST(Azure, KeepsColumns) {
     ReadOptions options;
     options.keep = {"pool", "rank"};
-    const Reading got =
+    const ReadTrace got =
         read({"TIMESTAMP,ContextTokens,GeneratedTokens,pool,rank",
               "2023-11-16 18:17:03,1,2,\"a \"\"b\"\"\",7", "2023-11-16 18:17:04,1,2,,007"},
              options);
@@ -75,7 +75,7 @@ TEST(Azure, KeepsColumnsInAnyCase) {
         "timestamp,numimages,contexttokens,generatedtokens,Pool",
         "2024-10-15T12:00:00.269Z,3,770,491,x"};
     options.keep = {"NUMIMAGES", "pool"};
-    const Reading got = read(lines, options);
+    const ReadTrace got = read(lines, options);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.kept_of(got.trace.rows[0]), R"({"NUMIMAGES":3,"pool":"x"})");
     EXPECT_EQ(got.trace.unknown_keys, 0U);
@@ -93,7 +93,7 @@ TEST(Azure, KeepsColumnsInAnyCase) {
 
 // Fixture 6: six columns, times that do not begin at 0; failures go with a count.
 TEST(BurstGpt, ReadsSixColumns) {
-    const Reading got =
+    const ReadTrace got =
         read({"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type",
               "5,ChatGPT,472,18,490,Conversation log", "45,ChatGPT,1087,0,1087,API log",
               "45,GPT-4,1087,230,1317,API log", "46,ChatGPT,0,0,0,API log"});
@@ -110,7 +110,7 @@ TEST(BurstGpt, ReadsSixColumns) {
 
 // Fixture 6: eight columns, two of them in front of the lengths; sessions with pauses.
 TEST(BurstGpt, ReadsEightColumns) {
-    const Reading got =
+    const ReadTrace got =
         read({"Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,"
               "Log Type",
               "19440110.0,1722ac82,43,GPT-4,906,446,1352,Conversation log",
@@ -129,11 +129,11 @@ TEST(BurstGpt, ReadsEightColumns) {
 // A quoted cell may go over lines; one that never ends is an error where it begins.
 TEST(CsvFormats, ReadRecordsOverLines) {
     const std::string header = "Timestamp,Model,Request tokens,Response tokens";
-    const Reading got = read({header, "5,\"a", "b\",472,18", "6,c,1,2"});
+    const ReadTrace got = read({header, "5,\"a", "b\",472,18", "6,c,1,2"});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows[0].line, 2U);
     EXPECT_EQ(got.trace.rows[1].line, 4U);
-    const Reading open = read({header, "5,c,1,2", "6,\"a,1,2", "7,c,1,2"});
+    const ReadTrace open = read({header, "5,c,1,2", "6,\"a,1,2", "7,c,1,2"});
     EXPECT_FALSE(open.usable);
     EXPECT_EQ(open.errors.list[0].line, 3U);
     EXPECT_EQ(open.errors.list[0].problem, "has a quote that is never closed");
@@ -143,18 +143,18 @@ TEST(CsvFormats, ReadRecordsOverLines) {
 // lines, rows without a value. Only values of unknown columns count as unknown.
 TEST(CsvFormats, ReadWhatSpreadsheetsWrite) {
     const std::string header = "TIMESTAMP,ContextTokens,GeneratedTokens";
-    const Reading index =
+    const ReadTrace index =
         read({"," + header, "0,2023-11-16 18:17:03,5,6", "1,2023-11-16 18:17:04,7,8"});
     ASSERT_TRUE(index.usable) << index.first_error();
     EXPECT_EQ(index.trace.format, "azure");
     EXPECT_EQ(index.trace.rows[1].input_length, 7U);
     EXPECT_EQ(index.trace.unknown_keys, 2U);
-    const Reading tabs = read({"\tTIMESTAMP\tContextTokens\tGeneratedTokens\t",
-                               "0\t2023-11-16 18:17:03\t5\t6\t", "1\t2023-11-16 18:17:04\t7\t8"});
+    const ReadTrace tabs = read({"\tTIMESTAMP\tContextTokens\tGeneratedTokens\t",
+                                 "0\t2023-11-16 18:17:03\t5\t6\t", "1\t2023-11-16 18:17:04\t7\t8"});
     ASSERT_TRUE(tabs.usable) << tabs.first_error();
     EXPECT_EQ(tabs.trace.rows[1].output_length, 8U);
-    const Reading commas = read({header + ",", "2023-11-16 18:17:03,5,6,", ",,,",
-                                 "2023-11-16 18:17:04,7,8,,", ",,", "2023-11-16 18:17:05,7,8"});
+    const ReadTrace commas = read({header + ",", "2023-11-16 18:17:03,5,6,", ",,,",
+                                   "2023-11-16 18:17:04,7,8,,", ",,", "2023-11-16 18:17:05,7,8"});
     ASSERT_TRUE(commas.usable) << commas.first_error();
     EXPECT_EQ(commas.trace.rows.size(), 3U);
     EXPECT_EQ(commas.trace.unknown_keys, 0U);
@@ -165,7 +165,7 @@ TEST(CsvFormats, ReadWhatSpreadsheetsWrite) {
     mapped.map = {{"time", "t"}, {"in", "i"}, {"out", "o"}};
     mapped.time_unit = "s";
     mapped.keep = {"Unnamed: 0"};
-    const Reading any = read({",t,i,o", "41,1,2,3"}, mapped);
+    const ReadTrace any = read({",t,i,o", "41,1,2,3"}, mapped);
     ASSERT_TRUE(any.usable) << any.first_error();
     EXPECT_EQ(any.trace.kept_of(any.trace.rows[0]), R"({"Unnamed: 0":41})");
 }
@@ -173,7 +173,7 @@ TEST(CsvFormats, ReadWhatSpreadsheetsWrite) {
 // Dates as spreadsheets write them are refused with the form that is read.
 TEST(Azure, NamesTheFormOfDates) {
     const auto remedy = [](const std::string& time) {
-        const Reading got = read({"TIMESTAMP,ContextTokens,GeneratedTokens", time + ",5,6"});
+        const ReadTrace got = read({"TIMESTAMP,ContextTokens,GeneratedTokens", time + ",5,6"});
         EXPECT_EQ(got.errors.count, 1U);
         return got.errors.empty() ? "" : got.errors.list[0].remedy;
     };
@@ -189,7 +189,7 @@ TEST(Azure, NamesTheFormOfDates) {
 TEST(CsvFormats, NameAHeaderInsideTheFile) {
     const std::string header = "TIMESTAMP,ContextTokens,GeneratedTokens";
     const std::string one = "2023-11-16 18:17:03,5,6";
-    const Reading got = read({header, one, "timestamp,contexttokens,generatedtokens", one});
+    const ReadTrace got = read({header, one, "timestamp,contexttokens,generatedtokens", one});
     EXPECT_EQ(got.errors.count, 1U);
     EXPECT_EQ(got.errors.list[0].line, 3U);
     EXPECT_EQ(got.errors.list[0].problem, "is a header inside the file");
@@ -199,11 +199,12 @@ TEST(CsvFormats, NameAHeaderInsideTheFile) {
 // of equal keys in JSON; where they differ nothing says which one counts.
 TEST(CsvFormats, RefuseColumnsThatContradictEachOther) {
     const std::string header = "TIMESTAMP,ContextTokens,contexttokens,GeneratedTokens,x,x";
-    const Reading same = read({header, "2023-11-16 18:17:03,5,5,6,1,2"});
+    const ReadTrace same = read({header, "2023-11-16 18:17:03,5,5,6,1,2"});
     ASSERT_TRUE(same.usable) << same.first_error();
     EXPECT_EQ(same.trace.rows[0].input_length, 5U);
-    const Reading differ = read({header, "2023-11-16 18:17:03,5,5,6,1,2",
-                                 "2023-11-16 18:17:03,1,2,6,1,1", "2023-11-16 18:17:03,1,2,6,1,1"});
+    const ReadTrace differ =
+        read({header, "2023-11-16 18:17:03,5,5,6,1,2", "2023-11-16 18:17:03,1,2,6,1,1",
+              "2023-11-16 18:17:03,1,2,6,1,1"});
     EXPECT_EQ(differ.errors.count, 1U);
     EXPECT_EQ(differ.first_error(),
               "t.jsonl:3: ContextTokens \"1, 2\" differs between two columns of that name; remove "

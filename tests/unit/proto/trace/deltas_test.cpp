@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/trace/mooncake.hpp"
+#include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 
@@ -45,7 +45,7 @@ TEST(Deltas, AreReadFromMooncakeRows) {
     for (const std::string mode :
          {R"("assistant_responses":"live")", R"("assistant_responses":"LIVE")",
           R"("message_mode":"delta")"}) {
-        const Reading got =
+        const ReadTrace got =
             read({row_of("a", {"system:s", "user:q1"}, mode + R"(,"output_length":50)"),
                   row_of("b", {"user:q2"}, mode),
                   row_of("a", {"tool:r"}, mode + R"(,"delay":1500.5,"output_length":8)")},
@@ -74,7 +74,7 @@ TEST(Deltas, AreSaidByTheRow) {
     for (const std::string mode :
          {R"("assistant_responses":"recorded")", R"("assistant_responses":"Recorded")",
           R"("message_mode":"history")", R"("message_mode":null)"}) {
-        const Reading got = read({row_of("a", {"user:q"}, R"("timestamp":1,)" + mode)});
+        const ReadTrace got = read({row_of("a", {"user:q"}, R"("timestamp":1,)" + mode)});
         ASSERT_TRUE(got.usable) << got.first_error();
         EXPECT_FALSE(got.trace.deltas);
         EXPECT_EQ(canonical_round_trip(got.trace), "");
@@ -83,12 +83,12 @@ TEST(Deltas, AreSaidByTheRow) {
 
 // Without arrival times they are refused under recorded sessions; with some they are not.
 TEST(Deltas, NeedTimesOrClosedSessions) {
-    const Reading without =
+    const ReadTrace without =
         read({row_of("a", {"user:q"}, live), row_of("a", {"user:r"}, live + R"(,"delay":5)")});
     EXPECT_EQ(without.errors.count, 2U);
     EXPECT_NE(without.first_error().find("--sessions closed"), std::string::npos);
-    const Reading with = read({row_of("a", {"user:q"}, live + R"(,"timestamp":10)"),
-                               row_of("a", {"user:r"}, live + R"(,"timestamp":30,"delay":5)")});
+    const ReadTrace with = read({row_of("a", {"user:q"}, live + R"(,"timestamp":10)"),
+                                 row_of("a", {"user:r"}, live + R"(,"timestamp":30,"delay":5)")});
     ASSERT_TRUE(with.usable) << with.first_error();
     EXPECT_EQ(with.trace.rows[1].at_ns, 20'000'000);
     EXPECT_EQ(with.trace.dependencies_of(with.trace.rows[1])[0].delay_ns, 5'000'000);
@@ -99,7 +99,7 @@ TEST(Deltas, InheritTools) {
     const auto tools = [](const std::string& name) {
         return R"("tools":[{"type":"function","function":{"name":")" + name + R"("}}])";
     };
-    const Reading got =
+    const ReadTrace got =
         read({row_of("a", {"user:1"}, live + "," + tools("x")), row_of("b", {"user:2"}, live),
               row_of("a", {"user:3"}, live + R"(,"tools":null)"),
               row_of("a", {"user:4"}, live + "," + tools("y")), row_of("a", {"user:5"}, live)},
@@ -113,9 +113,9 @@ TEST(Deltas, InheritTools) {
         EXPECT_TRUE(name.empty() || body.ends_with("," + tools(name) + "}")) << body;
     }
     EXPECT_EQ(canonical_round_trip(got.trace), "");
-    const Reading history = read({row_of("a", {"user:1"}, R"("output_length":9,)" + tools("x")),
-                                  row_of("a", {"user:1", "assistant:2", "user:3"}, "")},
-                                 closed_sessions());
+    const ReadTrace history = read({row_of("a", {"user:1"}, R"("output_length":9,)" + tools("x")),
+                                    row_of("a", {"user:1", "assistant:2", "user:3"}, "")},
+                                   closed_sessions());
     ASSERT_TRUE(history.usable) << history.first_error();
     EXPECT_EQ(history.trace.body_of(history.trace.rows[1]).find("tools"), std::string::npos);
 }
@@ -124,7 +124,7 @@ TEST(Deltas, InheritTools) {
 TEST(Deltas, DoNotMix) {
     const std::string delta = row_of("a", {"user:q"}, live);
     const auto refused = [&](const std::vector<std::string>& lines, const std::string& what) {
-        const Reading got = read(lines, closed_sessions());
+        const ReadTrace got = read(lines, closed_sessions());
         EXPECT_FALSE(got.usable);
         EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
         EXPECT_NE(
@@ -137,7 +137,7 @@ TEST(Deltas, DoNotMix) {
             "of its session that have only new messages");
     refused({delta, row_of("b", {"user:q"}, "")}, "while other rows have only new messages");
     refused({row_of("b", {"user:q"}, ""), delta}, "while other rows have whole conversations");
-    const Reading beside = read(
+    const ReadTrace beside = read(
         {delta, R"({"session_id":"b","text_input":"x"})",
          R"({"messages":[{"role":"user","content":"q"}],"timestamp":0,"message_mode":"delta"})"},
         closed_sessions());
@@ -147,7 +147,7 @@ TEST(Deltas, DoNotMix) {
 TEST(Deltas, RefuseWhatCannotBePutTogether) {
     const auto refused = [&](const std::string& line, const std::string& field,
                              const std::string& what) {
-        const Reading got = read({line}, closed_sessions());
+        const ReadTrace got = read({line}, closed_sessions());
         ASSERT_EQ(got.errors.count, 1U) << line;
         EXPECT_EQ(got.errors.list[0].field, field);
         EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
@@ -170,7 +170,7 @@ TEST(Deltas, RefuseWhatCannotBePutTogether) {
 // A session that does not say so and looks like it is counted once, and sent as it stands.
 TEST(Deltas, AreSuspected) {
     const auto suspected = [](const std::vector<std::string>& lines) {
-        const Reading got = read(lines, closed_sessions());
+        const ReadTrace got = read(lines, closed_sessions());
         EXPECT_TRUE(got.usable) << got.first_error();
         EXPECT_FALSE(got.trace.deltas);
         return count_of(got.trace, looks_fresh);
@@ -187,24 +187,24 @@ TEST(Deltas, AreSuspected) {
                          row_of("a", {"user:q", "assistant:x", "user:r"}, ""),
                          row_of("b", {"user:q"}, "")}),
               0U);
-    const Reading odd = read({row_of("a", {"user:q"}, live), row_of("a", {"assistant:x"}, live)},
-                             closed_sessions());
+    const ReadTrace odd = read({row_of("a", {"user:q"}, live), row_of("a", {"assistant:x"}, live)},
+                               closed_sessions());
     EXPECT_EQ(count_of(odd.trace, "after the server's own"), 1U);
 }
 
 // To Mooncake and back; and canonical files of both kinds are not one trace.
 TEST(Deltas, SurviveWriting) {
-    const Reading got = read({row_of("a", {"user:q"}, live + R"(,"timestamp":0)"),
-                              row_of("a", {"user:r"}, live + R"(,"delay":5,"output_length":2)"),
-                              R"({"timestamp":9,"text_input":"x"})"},
-                             closed_sessions());
+    const ReadTrace got = read({row_of("a", {"user:q"}, live + R"(,"timestamp":0)"),
+                                row_of("a", {"user:r"}, live + R"(,"delay":5,"output_length":2)"),
+                                R"({"timestamp":9,"text_input":"x"})"},
+                               closed_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     TraceWriter mooncake(got.trace, mooncake_target, all_rows(got.trace));
     const std::vector<std::string> lines = lines_of(mooncake);
     EXPECT_EQ(lines[1], R"({"timestamp":5,"assistant_responses":"live","messages":[{"role":"user",)"
                         R"("content":"r"}],"output_length":2,"session_id":"a","delay":5})");
     EXPECT_EQ(lines[2], R"({"timestamp":9,"text_input":"x"})");
-    const Reading again = read(lines);
+    const ReadTrace again = read(lines);
     ASSERT_TRUE(again.usable) << again.first_error();
     EXPECT_EQ(difference(got.trace, again.trace), "");
 
@@ -225,7 +225,7 @@ TEST(Deltas, AreReadFromSglang) {
     EXPECT_NE(read({turns}).first_error().find("--sessions closed"), std::string::npos);
     ReadOptions options = closed_sessions();
     options.default_output = 220;
-    const Reading got = read({turns}, options);
+    const ReadTrace got = read({turns}, options);
     ASSERT_TRUE(got.usable) << got.first_error();
     const Trace& trace = got.trace;
     EXPECT_EQ(trace.format, "sglang-agentic");
@@ -242,7 +242,7 @@ TEST(Deltas, AreReadFromSglang) {
     EXPECT_EQ(canonical_round_trip(trace), "");
     const auto refused = [&](const std::string& conversations, const std::string& field) {
         options.format = "sglang-agentic";
-        const Reading bad = read({R"({"conversations":)" + conversations + "}"}, options);
+        const ReadTrace bad = read({R"({"conversations":)" + conversations + "}"}, options);
         ASSERT_EQ(bad.errors.count, 1U) << conversations;
         EXPECT_EQ(bad.errors.list[0].field, field);
     };

@@ -1,11 +1,10 @@
 // Dynamo's two formats: the request trace in completion order, and the agentic one with its edges.
-#include "proto/trace/dynamo.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 
 namespace driftless {
@@ -24,7 +23,7 @@ std::string ended(const std::string& id, std::int64_t received_ms, int input,
 
 // Fixture 7: hashes above 2^63. Rows come in the order of completion and are sorted by arrival.
 TEST(Dynamo, ReadsRequestTraces) {
-    const Reading got =
+    const ReadTrace got =
         read({R"({"timestamp":0,"event":{"marker":"start"}})",
               ended("b", 1732060800500, 130, "18446744073709551615, 5", R"(,"total_time_ms":100)"),
               R"({"timestamp":5,"event":{"schema":"dynamo.request.trace.v1",)"
@@ -61,7 +60,7 @@ TEST(Dynamo, JoinsSegments) {
 TEST(Dynamo, RefusesMixedBlockSizes) {
     std::string other = ended("b", 1732060800500, 100, "1");
     other.replace(other.find("\":64"), 4, "\":32");
-    const Reading got = read({ended("a", 1732060800000, 100, "7"), other});
+    const ReadTrace got = read({ended("a", 1732060800000, 100, "7"), other});
     EXPECT_EQ(got.first_error(),
               "t.jsonl:2: event.request.trace_block_size \"32\" differs from 64; a trace has one "
               "block size; make --block-size agree with it");
@@ -90,7 +89,7 @@ TEST(AgenticMooncake, ReadsDependencies) {
     EXPECT_EQ(read(lines).errors.count, 1U) << "only under --sessions open";
     ReadOptions options;
     options.sessions = Sessions::open;
-    const Reading got = read(lines, options);
+    const ReadTrace got = read(lines, options);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.block_size, 16U);
     EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
@@ -109,11 +108,11 @@ TEST(AgenticMooncake, ReadsDependencies) {
 TEST(AgenticMooncake, RefusesWhatItCannotFollow) {
     ReadOptions options;
     options.sessions = Sessions::open;
-    const Reading dangling =
+    const ReadTrace dangling =
         read({header, agentic("b", "p", R"(,"dependencies":[{"request_id":"zz","delay_ms":1}])")},
              options);
     EXPECT_EQ(dangling.errors.list[0].problem, "does not name a request of an earlier row");
-    const Reading version = read({R"({"schema":"dynamo.agentic_mooncake","version":1})"});
+    const ReadTrace version = read({R"({"schema":"dynamo.agentic_mooncake","version":1})"});
     EXPECT_EQ(version.errors.list[0].field, "version");
 }
 

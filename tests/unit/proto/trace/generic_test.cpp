@@ -1,12 +1,11 @@
 // Any columns by --map: CSV and JSON lines, units that show themselves or are asked for, block
 // sizes found on the data.
-#include "proto/trace/generic.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 
@@ -27,12 +26,12 @@ const std::vector<MappedColumn> serve_gen = {
 TEST(Generic, ReadsCsvByMap) {
     const std::vector<std::string> lines = {"request_id,timestamp,input_tokens,output_tokens",
                                             "0,0.25,100,20", "1,1.75,200,30"};
-    const Reading unsaid = read(lines, mapped(serve_gen));
+    const ReadTrace unsaid = read(lines, mapped(serve_gen));
     EXPECT_EQ(unsaid.errors.count, 1U);
     EXPECT_EQ(unsaid.first_error(),
               "t.jsonl:2: timestamp \"0.25\" does not show its unit; use --time-unit s, ms, us, ns "
               "or iso");
-    const Reading got = read(lines, mapped(serve_gen, "s"));
+    const ReadTrace got = read(lines, mapped(serve_gen, "s"));
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.format, "generic");
     EXPECT_EQ(got.trace.time_unit, "s");
@@ -50,7 +49,7 @@ TEST(Generic, KeepsTheSpellingOfTheFile) {
     ReadOptions options =
         mapped({{"time", "timestamp"}, {"in", "contexttokens"}, {"out", "generatedtokens"}}, "s");
     options.keep = {"numimages"};
-    const Reading got = read(lines, options);
+    const ReadTrace got = read(lines, options);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.format, "generic");
     EXPECT_EQ(got.trace.rows[0].input_length, 100U);
@@ -60,7 +59,7 @@ TEST(Generic, KeepsTheSpellingOfTheFile) {
 // Where no column is spelled as the map has it, one that differs in upper and lower case is meant.
 TEST(Generic, FindsColumnsInAnyCase) {
     const std::vector<std::string> lines = {"TS,in,IN,Out,Blocks", "0.25,100,5,20,1 2"};
-    const Reading got = read(
+    const ReadTrace got = read(
         lines, mapped({{"time", "ts"}, {"in", "in"}, {"out", "OUT"}, {"hashes", "blocks"}}, "s"));
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows[0].input_length, 100U) << "the exact name goes before the other";
@@ -75,7 +74,7 @@ TEST(Generic, FindsColumnsInAnyCase) {
 // Wall clocks and epochs show their unit; every row is held to the first one's.
 TEST(Generic, GuessesUnitsThatShow) {
     const auto unit_of = [](const std::string& time) {
-        const Reading got = read({"time,in,out", time + ",1,1"}, mapped({}, "auto"));
+        const ReadTrace got = read({"time,in,out", time + ",1,1"}, mapped({}, "auto"));
         return got.usable ? got.trace.time_unit : got.first_error();
     };
     ReadOptions named;
@@ -101,7 +100,7 @@ TEST(Generic, ReadsJsonByMap) {
         R"({"at":1,"usage":{"prompt_tokens":40,"out":5},"user":"u","n":1,"block_ids":["aa","bb","x"]})",
         R"({"at":2,"usage":{"prompt_tokens":33,"out":5},"user":"u","n":2,"think":0.5,)"
         R"("block_ids":["aa","bb","y"]})"};
-    const Reading got = read(lines, mapped(map, "s"));
+    const ReadTrace got = read(lines, mapped(map, "s"));
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.block_size, 16U);
     EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
@@ -113,8 +112,8 @@ TEST(Generic, ReadsJsonByMap) {
     EXPECT_EQ(got.trace.unknown_keys, 0U);
 }
 
-Reading with_blocks(const std::vector<std::string>& rows, std::uint32_t size = 0,
-                    bool lenient = false) {
+ReadTrace with_blocks(const std::vector<std::string>& rows, std::uint32_t size = 0,
+                      bool lenient = false) {
     std::vector<std::string> lines = {"time,in,out,hashes"};
     lines.insert(lines.end(), rows.begin(), rows.end());
     ReadOptions options;
@@ -127,11 +126,11 @@ Reading with_blocks(const std::vector<std::string>& rows, std::uint32_t size = 0
 
 // Block size and rule are those that all rows follow.
 TEST(Generic, FindsBlockSizeAndRule) {
-    const Reading ceil = with_blocks({"0,65,1,1 2", "1,128,1,1 2", "2,200,1,1 2 3 4"});
+    const ReadTrace ceil = with_blocks({"0,65,1,1 2", "1,128,1,1 2", "2,200,1,1 2 3 4"});
     ASSERT_TRUE(ceil.usable) << ceil.first_error();
     EXPECT_EQ(ceil.trace.block_size, 64U);
     EXPECT_EQ(ceil.trace.tail_rule, TailRule::ceil);
-    const Reading floor = with_blocks({"0,65,1,[1]", "1,128,1,\"[1, 2]\"", "2,255,1,1;2;3"});
+    const ReadTrace floor = with_blocks({"0,65,1,[1]", "1,128,1,\"[1, 2]\"", "2,255,1,1;2;3"});
     ASSERT_TRUE(floor.usable) << floor.first_error();
     EXPECT_EQ(floor.trace.block_size, 64U);
     EXPECT_EQ(floor.trace.tail_rule, TailRule::floor);
@@ -140,10 +139,10 @@ TEST(Generic, FindsBlockSizeAndRule) {
 
 // Exact multiples follow both rules: ceil. What fits several sizes is the user's to say.
 TEST(Generic, RefusesAmbiguousBlocks) {
-    const Reading exact = with_blocks({"0,64,1,1 2", "1,128,1,1 2 3 4"}, 32);
+    const ReadTrace exact = with_blocks({"0,64,1,1 2", "1,128,1,1 2 3 4"}, 32);
     ASSERT_TRUE(exact.usable) << exact.first_error();
     EXPECT_EQ(exact.trace.tail_rule, TailRule::ceil);
-    const Reading unclear = with_blocks({"0,10,1,1"});
+    const ReadTrace unclear = with_blocks({"0,10,1,1"});
     EXPECT_EQ(unclear.first_error(),
               "t.jsonl: has block ids that fit several block sizes equally well: 16, 32, 64, 128, "
               "256, 512, 1024; choose one with --block-size");
@@ -152,11 +151,11 @@ TEST(Generic, RefusesAmbiguousBlocks) {
 // Where no size fits all rows, those that the best one leaves out are listed.
 TEST(Generic, ListsRowsThatBreakTheRule) {
     const std::vector<std::string> rows = {"0,65,1,1 2", "1,200,1,1 2 3 4", "2,300,1,1 2"};
-    const Reading got = with_blocks(rows);
+    const ReadTrace got = with_blocks(rows);
     ASSERT_EQ(got.errors.count, 1U);
     EXPECT_EQ(got.errors.list[0].line, 4U);
     EXPECT_NE(got.errors.list[0].problem.find("at block size 64 needs 5"), std::string::npos);
-    const Reading fixed = with_blocks(rows, 64, true);
+    const ReadTrace fixed = with_blocks(rows, 64, true);
     ASSERT_TRUE(fixed.usable) << fixed.first_error();
     EXPECT_EQ(fixed.trace.rows_uncovered, 1U);
 }
@@ -164,10 +163,10 @@ TEST(Generic, ListsRowsThatBreakTheRule) {
 // A mapped column may have a dot in its name.
 TEST(Generic, KnowsColumnsWithDots) {
     const ReadOptions map = mapped({{"time", "a.b"}}, "s");
-    const Reading csv = read({"a.b,in,out", "1,1,1"}, map);
+    const ReadTrace csv = read({"a.b,in,out", "1,1,1"}, map);
     ASSERT_TRUE(csv.usable) << csv.first_error();
     EXPECT_EQ(csv.trace.unknown_keys, 0U);
-    const Reading json = read({R"({"a.b":1,"in":1,"out":1})"}, map);
+    const ReadTrace json = read({R"({"a.b":1,"in":1,"out":1})"}, map);
     ASSERT_TRUE(json.usable) << json.first_error();
     EXPECT_EQ(json.trace.unknown_keys, 0U);
 }
@@ -175,29 +174,29 @@ TEST(Generic, KnowsColumnsWithDots) {
 // A map that names what is not there is one error, not one a row.
 TEST(Generic, ChecksTheMap) {
     const std::vector<std::string> lines = {"when,in,out,user", "1,1,1,a", "2,1,1,a"};
-    const Reading got = read(lines, mapped({{"time", "wen"}}, "s"));
+    const ReadTrace got = read(lines, mapped({{"time", "wen"}}, "s"));
     EXPECT_EQ(got.errors.count, 1U);
     EXPECT_EQ(
         got.first_error(),
         "t.jsonl:2: --map \"time=wen\" does not name a column; columns are when, in, out, user");
-    const Reading screen = read({"wh\x1b[2Jen,in,out", "1,1,1"}, mapped({{"time", "x"}}, "s"));
+    const ReadTrace screen = read({"wh\x1b[2Jen,in,out", "1,1,1"}, mapped({{"time", "x"}}, "s"));
     EXPECT_EQ(
         screen.first_error(),
         "t.jsonl:2: --map \"time=x\" does not name a column; columns are wh\\u001b[2Jen, in, out");
-    const Reading untimed = read({"in,out", "1,1"}, mapped({{"in", "in"}, {"out", "out"}}, "s"));
+    const ReadTrace untimed = read({"in,out", "1,1"}, mapped({{"in", "in"}, {"out", "out"}}, "s"));
     EXPECT_EQ(untimed.first_error(),
               "t.jsonl:2: --map does not say which column has the arrival times; add time=COLUMN "
               "to it; columns are in, out; if none has times, use replay --rate R");
-    const Reading endless = read({"when,in", "1,1"}, mapped({{"time", "when"}}, "s"));
+    const ReadTrace endless = read({"when,in", "1,1"}, mapped({{"time", "when"}}, "s"));
     EXPECT_EQ(endless.first_error(),
               "t.jsonl:2: --map does not say which column has the output tokens; add out=COLUMN "
               "to it; columns are when, in; if none has them, use --default-output N");
     ReadOptions given = mapped({{"time", "when"}, {"in", "in"}}, "s");
     given.default_output = 7;
-    const Reading filled = read({"when,in", "1,1"}, given);
+    const ReadTrace filled = read({"when,in", "1,1"}, given);
     ASSERT_TRUE(filled.usable) << filled.first_error();
     EXPECT_EQ(filled.trace.rows[0].output_length, 7U);
-    const Reading session = read(lines, mapped({{"time", "when"}, {"session", "usr"}}, "s"));
+    const ReadTrace session = read(lines, mapped({{"time", "when"}, {"session", "usr"}}, "s"));
     EXPECT_EQ(session.first_error(),
               "--map \"session=usr\" names a column that no row has; other columns are user");
 }

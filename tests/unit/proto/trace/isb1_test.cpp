@@ -1,11 +1,10 @@
 // ISB-1 bundles: the first cell of each conversation, its messages as the bundles' client sends.
-#include "proto/trace/isb1.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 
@@ -35,9 +34,9 @@ std::string cell(const std::string& trace, const std::string& session,
 const std::string hello = R"({"role":"user","content":"hi"})";
 
 TEST(Isb1, ReadsSessions) {
-    const Reading got = read({bundle("multiturn", cell("t1", R"("s1")", {hello, hello}) + "," +
-                                                      cell("t2", "null", {hello}))},
-                             closed_sessions());
+    const ReadTrace got = read({bundle("multiturn", cell("t1", R"("s1")", {hello, hello}) + "," +
+                                                        cell("t2", "null", {hello}))},
+                               closed_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     const Trace& trace = got.trace;
     EXPECT_EQ(trace.format, "isb1");
@@ -59,7 +58,7 @@ TEST(Isb1, ReadsEvents) {
         return R"({"arrival_time_offset_ms":)" + ms + R"(,"input_messages":[)" + hello +
                R"(],"target_output_tokens":16})";
     };
-    const Reading got =
+    const ReadTrace got =
         read({bundle("trace_replay",
                      R"({"trace_id":"t1","trace_metadata":{"session_id":"s1"},"events":[)" +
                          event("5") + "," + event("30") + "," + event("20") + "]}")},
@@ -80,9 +79,9 @@ TEST(Isb1, ReadsEvents) {
 TEST(Isb1, ReadsAConversationOnce) {
     const std::string one = cell("t1", R"("s1")", {hello});
     const std::string other = cell("t1", R"("s1")", {hello, hello});
-    const Reading got = read({bundle("multiturn", one + "," + one + "," + other),
-                              bundle("multiturn", one), bundle("multiturn", other)},
-                             closed_sessions());
+    const ReadTrace got = read({bundle("multiturn", one + "," + one + "," + other),
+                                bundle("multiturn", one), bundle("multiturn", other)},
+                               closed_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows.size(), 1U);
     ASSERT_EQ(got.trace.remarks.size(), 2U);
@@ -93,7 +92,7 @@ TEST(Isb1, ReadsAConversationOnce) {
 
 TEST(Isb1, SendsBlocksAsItsClientDoes) {
     const auto content = [](const std::string& message) {
-        const Reading got =
+        const ReadTrace got =
             read({bundle("multiturn", cell("t", R"("s")", {message}))}, closed_sessions());
         EXPECT_TRUE(got.usable) << got.first_error();
         std::string body(got.trace.body_of(got.trace.rows[0]));
@@ -138,7 +137,7 @@ TEST(Isb1, RefusesMessagesThatAreNone) {
     };
     const auto refused = [&](const std::string& message, const std::string& field,
                              const std::string& value) {
-        const Reading got = of(message);
+        const ReadTrace got = of(message);
         ASSERT_EQ(got.errors.count, 1U) << message;
         EXPECT_EQ(got.errors.list[0].field, "exports[0].turns[0].messages[0]." + field);
         EXPECT_EQ(got.errors.list[0].value, value);
@@ -154,7 +153,7 @@ TEST(Isb1, RefusesMessagesThatAreNone) {
     refused(R"({"content_blocks":[{"type":7,"text":"a"}]})", "content_blocks[0].type", "7");
     for (const std::string none : {R"("content":null)", R"("content":"")", R"("role":"user")",
                                    R"("content_blocks":[{"type":"text"}])"}) {
-        const Reading got = of("{" + none + "}");
+        const ReadTrace got = of("{" + none + "}");
         ASSERT_TRUE(got.usable) << got.first_error();
         ASSERT_EQ(got.trace.remarks.size(), 1U) << none;
         EXPECT_NE(std::string(got.trace.remarks[0].one).find("sent empty"), std::string::npos);
@@ -167,7 +166,7 @@ TEST(Isb1, RefusesWhatItCannotPlace) {
                             const std::string& what) {
         ReadOptions options = closed_sessions();
         options.format = "isb1";
-        const Reading got = read({line}, options);
+        const ReadTrace got = read({line}, options);
         ASSERT_EQ(got.errors.count, 1U) << line;
         EXPECT_EQ(got.errors.list[0].field, field);
         EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();

@@ -1,11 +1,10 @@
 // MLPerf's agentic rows: a message each, a request for each row of a user or a tool.
-#include "proto/trace/mlperf.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 
@@ -23,14 +22,14 @@ const std::string call =
     R"("tool_calls":[{"id":"f:0","type":"function","function":{"name":"f","arguments":{"a":1}}}])";
 const std::string result = R"("tool_results":[{"tool_call_id":"f:0","content":"r"}])";
 
-Reading closed(const std::vector<std::string>& lines, std::uint32_t default_output = 0) {
+ReadTrace closed(const std::vector<std::string>& lines, std::uint32_t default_output = 0) {
     ReadOptions options = closed_sessions();
     options.default_output = default_output;
     return read(lines, options);
 }
 
 TEST(MlPerf, AsksWithAllThatWasSaid) {
-    const Reading got = closed(
+    const ReadTrace got = closed(
         {R"({"_type":"dataset_metadata","x":1})",
          message(1, "user",
                  ask + R"(,"system":"s","tools":[{"type":"function"}],"delay_seconds":2)"),
@@ -65,7 +64,7 @@ TEST(MlPerf, AsksWithAllThatWasSaid) {
 
 // The format records no lengths; the user may give one.
 TEST(MlPerf, TakesADefaultOutput) {
-    const Reading got = closed({message(1, "user", ask)}, 40);
+    const ReadTrace got = closed({message(1, "user", ask)}, 40);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows[0].output_length, 40U);
     ASSERT_EQ(got.trace.remarks.size(), 1U);
@@ -127,7 +126,7 @@ TEST(MlPerf, NamesWhatIsWrong) {
         {{user, message(1, "user", ask, "d"), answer}, 3, "rows of one conversation together"},
     };
     for (const Bad& one : all) {
-        const Reading got = closed(one.lines);
+        const ReadTrace got = closed(one.lines);
         ASSERT_EQ(got.errors.count, 1U) << one.said << ": " << got.first_error();
         EXPECT_EQ(got.errors.list[0].line, one.line) << one.said;
         EXPECT_NE(got.first_error().find(one.said), std::string::npos) << got.first_error();
@@ -137,7 +136,7 @@ TEST(MlPerf, NamesWhatIsWrong) {
 
 // One error a conversation: what comes behind it means nothing. Other conversations are read.
 TEST(MlPerf, GoesOnWithTheNextConversation) {
-    const Reading got =
+    const ReadTrace got =
         closed({message(1, "user", ask), message(5, "assistant", ask), message(6, "user", ask),
                 message(1, "user", "\"content\":5", "d"), message(1, "user", ask, "e")});
     EXPECT_EQ(got.errors.count, 2U);

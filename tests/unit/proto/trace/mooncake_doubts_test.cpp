@@ -19,7 +19,7 @@ std::vector<std::string> tenths(int rows, int gap_ms, std::int64_t first_ms = 0)
 // Fractions are milliseconds where, as seconds, rows would come less than once a minute for more
 // than eleven days (one row fewer is in doubt), or after the year 5000. Else the user says.
 TEST(Mooncake, TakesFractionsOfAMillisecondWhereNoDoubtIsLeft) {
-    const Reading sure = read(tenths(5001, 200));
+    const ReadTrace sure = read(tenths(5001, 200));
     ASSERT_TRUE(sure.usable) << sure.first_error();
     EXPECT_EQ(sure.trace.time_unit, "ms");
     EXPECT_EQ(sure.trace.rows[1].at_ns, 200'000'000);
@@ -27,7 +27,7 @@ TEST(Mooncake, TakesFractionsOfAMillisecondWhereNoDoubtIsLeft) {
     EXPECT_FALSE(read(tenths(20'000, 59)).usable) << "a row a second, as seconds";
     EXPECT_TRUE(read(tenths(20'000, 61)).usable);
     EXPECT_TRUE(read(tenths(2, 100, 1'700'000'000'000)).usable) << "now, in ms";
-    const Reading epoch_s = read(tenths(2, 100, 1'700'000'000));
+    const ReadTrace epoch_s = read(tenths(2, 100, 1'700'000'000));
     EXPECT_EQ(epoch_s.first_error(),
               "t.jsonl:1: timestamp \"1700000000.5\" has a fraction: it may be in milliseconds, as "
               "in Mooncake traces, or in seconds; choose --time-unit s or --time-unit ms");
@@ -73,7 +73,7 @@ TEST(Mooncake, SaysThatTimesAreDense) {
         for (int i = 0; i < rows; ++i) {
             lines.push_back(row(std::to_string(i / 2 * gap), 9, 1, "1"));
         }
-        const Reading got = read(lines, options);
+        const ReadTrace got = read(lines, options);
         EXPECT_TRUE(got.usable) << got.first_error();
         return got.trace.remarks.empty() ? 0 : got.trace.remarks[0].count;
     };
@@ -91,9 +91,9 @@ TEST(Mooncake, SaysThatTimesAreDense) {
 // Of two members with one name the last counts, as in the field's other readers; a null takes the
 // value away.
 TEST(Mooncake, TakesTheLastOfEqualKeys) {
-    const Reading got = read({R"({"timestamp": 5, "input_length": 9, "output_length": 1})",
-                              R"({"timestamp": 0, "timestamp": 25, "input_length": 7,)"
-                              R"( "input_length": 8, "output_length": 1})"});
+    const ReadTrace got = read({R"({"timestamp": 5, "input_length": 9, "output_length": 1})",
+                                R"({"timestamp": 0, "timestamp": 25, "input_length": 7,)"
+                                R"( "input_length": 8, "output_length": 1})"});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows[1].at_ns, 20'000'000);
     EXPECT_EQ(got.trace.rows[1].input_length, 8U);
@@ -112,7 +112,7 @@ TEST(Mooncake, LenientDoesNotThrowTheSharingAway) {
     };
     ReadOptions options;
     options.lenient = true;
-    const Reading got = read(lines(60, 1), options);
+    const ReadTrace got = read(lines(60, 1), options);
     EXPECT_EQ(got.first_error(),
               "t.jsonl: hash_ids would lose 60 of 122 ids at blocks of 512 tokens; --block-size 32 "
               "fits 60 of 61 rows, and best of all sizes");

@@ -1,14 +1,13 @@
 // Mooncake rows are read as their publisher means them, and what contradicts that is refused with
 // file, line, field, value and remedy.
-#include "proto/trace/mooncake.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "proto/trace/fields.hpp"
+#include "proto/trace/format.hpp"
+#include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 
@@ -17,7 +16,7 @@ namespace {
 
 // Fixture 1: two rows at one instant, a tail of one token, an exact multiple of the block.
 TEST(Mooncake, ReadsTailsAndExactMultiples) {
-    const Reading got =
+    const ReadTrace got =
         read({row("0", 513, 500, "0, 1"), row("0", 1024, 490, "0, 2"), row("3000", 1, 1, "7")});
     ASSERT_TRUE(got.usable) << got.first_error();
     ASSERT_EQ(got.trace.rows.size(), 3U);
@@ -40,13 +39,13 @@ TEST(Mooncake, ReadsTailsAndExactMultiples) {
 
 // Without times nothing says when a row is due; the remedy is a command that works.
 TEST(Mooncake, RefusesRowsWithoutTimes) {
-    const Reading got = read({R"({"input_length":5,"output_length":2,"hash_ids":[1]})"});
+    const ReadTrace got = read({R"({"input_length":5,"output_length":2,"hash_ids":[1]})"});
     EXPECT_FALSE(got.usable);
     EXPECT_EQ(got.first_error(),
               "t.jsonl:1: timestamp is missing; give every row its arrival time; if no row has "
               "one, use replay --rate R or --concurrency N, or add times 100 apart: jq -c "
               "'.timestamp = input_line_number * 100' FILE > NEW_FILE");
-    const Reading spelled =
+    const ReadTrace spelled =
         read({R"({"Timestamp":7,"Input-Length":5,"output_length":2,"hash_ids":[1]})"});
     ASSERT_EQ(spelled.errors.count, 2U) << "and no advice that would overwrite the true times";
     EXPECT_EQ(spelled.first_error(),
@@ -57,14 +56,14 @@ TEST(Mooncake, RefusesRowsWithoutTimes) {
 
 // Fixture 2: a count that contradicts the length is refused, with what would fix it.
 TEST(Mooncake, RefusesACountThatContradictsTheLength) {
-    const Reading few = read({row("0", 1025, 5, "0, 1")});
+    const ReadTrace few = read({row("0", 1025, 5, "0, 1")});
     EXPECT_FALSE(few.usable);
     EXPECT_EQ(
         few.first_error(),
         "t.jsonl:1: hash_ids \"2 ids\" contradicts input_length 1025, which at block size 512 "
         "needs 3; --block-size 1024 would fit; or use --lenient to ignore surplus ids and fill "
         "missing ones with private tokens");
-    const Reading many = read({row("0", 50, 5, "1, 2, 3")});
+    const ReadTrace many = read({row("0", 50, 5, "1, 2, 3")});
     EXPECT_NE(many.first_error().find("no block size of 16, 32, .. 1024 would fit"),
               std::string::npos);
     EXPECT_NE(read({row("0", 512, 5, "")}).first_error().find("needs 1"), std::string::npos);
@@ -76,7 +75,7 @@ TEST(Mooncake, RefusesACountThatContradictsTheLength) {
 TEST(Mooncake, TakesABlockSize) {
     ReadOptions options;
     options.block_size = 16;
-    const Reading got = read({row("0", 33, 5, "0, 1, 2")}, options);
+    const ReadTrace got = read({row("0", 33, 5, "0, 1, 2")}, options);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.block_size, 16U);
     EXPECT_FALSE(read({row("0", 33, 5, "0")}, options).usable);
@@ -86,9 +85,9 @@ TEST(Mooncake, TakesABlockSize) {
 TEST(Mooncake, LenientFixesCounts) {
     ReadOptions options;
     options.lenient = true;
-    const Reading got = read({row("0", 512, 5, "1, 2, 3"), row("0", 2000, 5, "1, 2"),
-                              R"({"timestamp": 0, "input_length": 9, "output_length": 1})"},
-                             options);
+    const ReadTrace got = read({row("0", 512, 5, "1, 2, 3"), row("0", 2000, 5, "1, 2"),
+                                R"({"timestamp": 0, "input_length": 9, "output_length": 1})"},
+                               options);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.surplus_ids, 2U);
     EXPECT_EQ(got.trace.rows_uncovered, 2U);
@@ -100,12 +99,12 @@ TEST(Mooncake, LenientFixesCounts) {
 
 // Fixture 7: ids are unsigned 64-bit numbers, also written as decimals; negative ones are refused.
 TEST(Mooncake, ReadsIdsOf64Bits) {
-    const Reading got = read({row("0", 1500, 5, "18446744073709551615, 512.0, 0")});
+    const ReadTrace got = read({row("0", 1500, 5, "18446744073709551615, 512.0, 0")});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(plain_ids(got.trace.ids),
               (std::vector<std::uint64_t>{18446744073709551615ULL, 512, 0}));
     for (const std::string id : {"-1", "18446744073709551616", "1.5", "\"a\"", "null", "[1]"}) {
-        const Reading bad = read({row("0", 512, 5, id)});
+        const ReadTrace bad = read({row("0", 512, 5, id)});
         ASSERT_FALSE(bad.usable) << id;
         EXPECT_EQ(bad.errors.list[0].field, "hash_ids");
         EXPECT_EQ(bad.errors.list[0].value, id);
@@ -115,8 +114,8 @@ TEST(Mooncake, ReadsIdsOf64Bits) {
 
 // Fixture 10: unsorted rows are sorted stably and counted; the index stays that of the file.
 TEST(Mooncake, SortsStably) {
-    const Reading got = read({row("30", 1, 1, "0"), row("10", 2, 1, "1"), row("30", 3, 1, "2"),
-                              row("10", 4, 1, "3"), row("20", 5, 1, "4")});
+    const ReadTrace got = read({row("30", 1, 1, "0"), row("10", 2, 1, "1"), row("30", 3, 1, "2"),
+                                row("10", 4, 1, "3"), row("20", 5, 1, "4")});
     ASSERT_TRUE(got.usable) << got.first_error();
     std::vector<std::uint32_t> lengths;
     for (const TraceRow& one : got.trace.rows) {
@@ -150,7 +149,7 @@ TEST(Mooncake, RefusesTimesThatAreNone) {
 TEST(Mooncake, KeepsEveryDigitOfATime) {
     ReadOptions options;
     options.time_unit = "ns";
-    const Reading got =
+    const ReadTrace got =
         read({row("1732060800123456789", 1, 1, "0"), row("1732060800123456790", 1, 1, "1"),
               row("\"1732060800123456791\"", 1, 1, "2")},
              options);
@@ -159,15 +158,15 @@ TEST(Mooncake, KeepsEveryDigitOfATime) {
     EXPECT_EQ(got.trace.rows[2].at_ns, 2);
     EXPECT_EQ(got.trace.time_unit, "ns");
     options.time_unit = "ms";
-    const Reading floats = read({row("0.000001", 1, 1, "0"), row("1.5e0", 1, 1, "0")}, options);
+    const ReadTrace floats = read({row("0.000001", 1, 1, "0"), row("1.5e0", 1, 1, "0")}, options);
     EXPECT_EQ(floats.trace.rows[1].at_ns, 1'499'999);
 }
 
 // The aliases of the Dynamo dialect; a null is an absent field.
 TEST(Mooncake, ReadsAliases) {
-    const Reading got = read({R"({"created_time": 5.5, "input_tokens": 3, "output_tokens": 4,
+    const ReadTrace got = read({R"({"created_time": 5.5, "input_tokens": 3, "output_tokens": 4,
                                   "hash_ids": [1]})",
-                              R"({"timestamp": null, "created_time": 6, "input_length": 3.0,
+                                R"({"timestamp": null, "created_time": 6, "input_length": 3.0,
                                   "output_length": 4, "hash_ids": [1]})"});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows[0].input_length, 3U);
@@ -176,7 +175,7 @@ TEST(Mooncake, ReadsAliases) {
 
 // Lengths at and beyond their bounds; an output of 0 is taken as 1 and counted.
 TEST(Mooncake, BoundsLengths) {
-    const Reading zero = read({row("0", 1, 0, "0")});
+    const ReadTrace zero = read({row("0", 1, 0, "0")});
     ASSERT_TRUE(zero.usable);
     EXPECT_EQ(zero.trace.rows[0].output_length, 1U);
     EXPECT_EQ(zero.trace.zero_outputs, 1U);
@@ -197,7 +196,7 @@ TEST(Mooncake, BoundsLengths) {
 TEST(Mooncake, ListsAllErrors) {
     std::vector<std::string> lines = {R"({"hash_ids": [], "timestamp": -4})", "{broken}", "[]",
                                       row("0", 1, 1, "0")};
-    const Reading got = read(lines);
+    const ReadTrace got = read(lines);
     EXPECT_FALSE(got.usable);
     EXPECT_EQ(got.errors.count, 5U);
     EXPECT_EQ(got.errors.list[0].problem, "is negative");
@@ -208,7 +207,7 @@ TEST(Mooncake, ListsAllErrors) {
     EXPECT_EQ(got.errors.list[3].problem, "is not JSON, at byte 2");
     EXPECT_EQ(got.errors.list[4].problem, "is not a JSON object");
     for (const std::size_t count : {99U, 100U, 101U}) {
-        const Reading bad = read(std::vector<std::string>(count, row("-1", 1, 1, "0")));
+        const ReadTrace bad = read(std::vector<std::string>(count, row("-1", 1, 1, "0")));
         EXPECT_EQ(bad.errors.count, count);
         EXPECT_EQ(bad.errors.list.size(), std::min<std::size_t>(count, 100));
     }
@@ -217,7 +216,7 @@ TEST(Mooncake, ListsAllErrors) {
 // The line that explains all others stands first, also where there are more than are listed.
 TEST(Mooncake, SuggestsTheBlockSizeFirst) {
     for (const std::size_t count : {2U, 99U, 100U, 101U}) {
-        const Reading bad = read(std::vector<std::string>(count, row("0", 64, 1, "0, 1, 2, 3")));
+        const ReadTrace bad = read(std::vector<std::string>(count, row("0", 64, 1, "0, 1, 2, 3")));
         EXPECT_EQ(bad.errors.count, count + 1);
         EXPECT_EQ(bad.errors.list.size(), std::min<std::size_t>(count + 1, 100));
         EXPECT_NE(bad.first_error().find("use --block-size"), std::string::npos)
@@ -227,7 +226,7 @@ TEST(Mooncake, SuggestsTheBlockSizeFirst) {
 
 // Fixture 9: rows that hold words instead of lengths. Nulls count as absent.
 TEST(Mooncake, ReadsRecordedRequests) {
-    const Reading got =
+    const ReadTrace got =
         read({R"({"session_id":"a","messages":[{"role":"user","content":"q"}],"output_length":5,)"
               R"("tools":null,"timestamp":0})",
               R"({"text_input":"Hello","output_length":5,"timestamp":0})",
@@ -250,7 +249,7 @@ TEST(Mooncake, ReadsBodiesAndBareRequests) {
     ReadOptions at_a_rate;
     at_a_rate.times_free = true;
     const auto request = [&](const std::string& line, std::uint32_t output = 0) {
-        const Reading got = read({line}, at_a_rate);
+        const ReadTrace got = read({line}, at_a_rate);
         EXPECT_TRUE(got.usable) << line << got.first_error();
         EXPECT_EQ(got.trace.format, "mooncake") << line;
         EXPECT_EQ(got.trace.rows[0].output_length, output) << line;
@@ -271,7 +270,7 @@ TEST(Mooncake, ReadsBodiesAndBareRequests) {
     EXPECT_EQ(request(exact, 5), R"({"payload":)" + exact + "}");
     EXPECT_EQ(request(R"({"prompt":"a","min_tokens":9,"max_tokens":9})", 9).substr(0, 11),
               R"({"payload":)");
-    const Reading timed =
+    const ReadTrace timed =
         read({R"({"timestamp":0,"prompt":"a"})", R"({"timestamp":250,"prompt":"b"})"});
     ASSERT_TRUE(timed.usable) << timed.first_error();
     EXPECT_EQ(timed.trace.rows[1].at_ns, 250'000'000);
@@ -287,7 +286,7 @@ TEST(Mooncake, TellsConversationsFromRequests) {
     at_a_rate.times_free = true;
     EXPECT_EQ(read({"{" + talk + "}"}, at_a_rate).trace.format, "vllm-multi-turn");
     EXPECT_EQ(read({R"({"id":1,)" + talk + "}"}, at_a_rate).trace.format, "vllm-multi-turn");
-    const Reading request = read({R"({"model":"m",)" + talk + "}"}, at_a_rate);
+    const ReadTrace request = read({R"({"model":"m",)" + talk + "}"}, at_a_rate);
     EXPECT_EQ(request.trace.format, "mooncake");
     ASSERT_EQ(request.trace.remarks.size(), 1U);
     EXPECT_EQ(
@@ -302,7 +301,7 @@ TEST(Mooncake, AnEmptyListOfToolsMeansNone) {
     const std::string first = R"({"session_id":"s","timestamp":0,"tools":[{"type":"f"}],)" + end;
     const std::string none = R"({"session_id":"s","timestamp":1,"tools":[],)" + end;
     const std::string silent = R"({"session_id":"s","timestamp":2,)" + end;
-    const Reading got = read({first, silent, none, silent}, closed_sessions());
+    const ReadTrace got = read({first, silent, none, silent}, closed_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     for (const TraceRow& one : got.trace.rows) {
         const bool tools = got.trace.body_of(one).find("tools") != std::string_view::npos;
@@ -313,7 +312,7 @@ TEST(Mooncake, AnEmptyListOfToolsMeansNone) {
 // What contradicts itself is named, field by field.
 TEST(Mooncake, RefusesMalformedRequests) {
     const auto refused = [](const std::string& members, const char* field, const char* problem) {
-        const Reading got = read({row("0", 512, 1, "1"), R"({"timestamp":0,)" + members + "}"});
+        const ReadTrace got = read({row("0", 512, 1, "1"), R"({"timestamp":0,)" + members + "}"});
         EXPECT_FALSE(got.usable) << members;
         ASSERT_EQ(got.errors.count, 1U) << members;
         EXPECT_EQ(got.errors.list[0].line, 2U);
@@ -355,7 +354,7 @@ TEST(Mooncake, ReadsSessions) {
         R"("output_length":1,"hash_ids":[3],"tools":null})"};
     ReadOptions whole_prompts;
     whole_prompts.format = "mooncake";
-    const Reading got = read(lines, whole_prompts);
+    const ReadTrace got = read(lines, whole_prompts);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.sessions, (std::vector<std::string>{"s", "7"}));
     EXPECT_EQ(got.trace.rows[2].session, 0U);
@@ -376,7 +375,7 @@ TEST(Mooncake, LaysSessionsOutWhenAsked) {
     EXPECT_NE(read(lines).first_error().find("--sessions open"), std::string::npos);
     ReadOptions options;
     options.sessions = Sessions::open;
-    const Reading got = read(lines, options);
+    const ReadTrace got = read(lines, options);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows[1].at_ns, 2'000'000'000);
     EXPECT_EQ(got.trace.block_size, 0U) << "no ids, no blocks";
@@ -386,7 +385,7 @@ TEST(Mooncake, LaysSessionsOutWhenAsked) {
 TEST(Mooncake, RefusesRowsWithoutIdsAmongOthers) {
     const std::string without = R"({"timestamp": 0, "input_length": 9, "output_length": 1})";
     EXPECT_TRUE(read({without, without}).usable);
-    const Reading got = read({row("0", 1, 1, "0"), without, without});
+    const ReadTrace got = read({row("0", 1, 1, "0"), without, without});
     EXPECT_EQ(got.first_error(),
               "t.jsonl:2: hash_ids is missing here and in 1 more rows; other rows have it; use "
               "--lenient to fill these prompts with private tokens");
@@ -394,12 +393,12 @@ TEST(Mooncake, RefusesRowsWithoutIdsAmongOthers) {
 
 // The two sample rows that circulate in tutorials contradict themselves.
 TEST(Mooncake, RefusesTheSamplesOfTutorials) {
-    const Reading first = read({row("1696000000123", 512, 128, "123, 456, 789")});
+    const ReadTrace first = read({row("1696000000123", 512, 128, "123, 456, 789")});
     EXPECT_NE(first.first_error().find(
                   "needs 1; no block size of 16, 32, .. 1024 would fit; or use --len"),
               std::string::npos)
         << first.first_error();
-    const Reading second = read({row("0", 655, 52, "0, 1, 2")});
+    const ReadTrace second = read({row("0", 655, 52, "0, 1, 2")});
     EXPECT_NE(second.first_error().find("needs 2; --block-size 256 would fit; or use --lenient"),
               std::string::npos)
         << second.first_error();
@@ -417,7 +416,7 @@ TEST(Mooncake, CutsLongValues) {
     for (int i = 0; i < 60; ++i) {
         text += "\xC3\xA9";
     }
-    const Reading got = read({row('"' + text + '"', 1, 1, "0")});
+    const ReadTrace got = read({row('"' + text + '"', 1, 1, "0")});
     EXPECT_EQ(got.errors.list[0].value, text.substr(0, 79));
 }
 
@@ -425,7 +424,7 @@ TEST(Mooncake, CutsLongValues) {
 TEST(Mooncake, ARowsOwnMembersStandBesideItsLength) {
     ReadOptions options;
     options.keep = {"m.k", "m"};
-    const Reading got =
+    const ReadTrace got =
         read({R"({"timestamp":0,"input_length":5,"output_length":1,"extra":{"n":{"p":9}}})",
               R"({"timestamp":1,"input_length":5,"output_length":1,"m":{"k":2}})",
               R"({"timestamp":2,"input_length":5,"output_length":1,"extra_body":{"q":1},"m":3})"},
@@ -438,7 +437,8 @@ TEST(Mooncake, ARowsOwnMembersStandBesideItsLength) {
     EXPECT_EQ(trace.kept_of(trace.rows[1]), R"({"m.k":2,"m":{"k":2}})");
     EXPECT_EQ(trace.kept_of(trace.rows[2]), R"({"m.k":null,"m":3})");
     EXPECT_EQ(trace.unknown_keys, 0U);
-    const Reading bad = read({R"({"timestamp":0,"input_length":5,"output_length":1,"extra":[1]})"});
+    const ReadTrace bad =
+        read({R"({"timestamp":0,"input_length":5,"output_length":1,"extra":[1]})"});
     EXPECT_NE(bad.first_error().find("extra \"[1]\" is not an object"), std::string::npos)
         << bad.first_error();
     options.keep = {"m.z"};
@@ -449,7 +449,7 @@ TEST(Mooncake, ARowsOwnMembersStandBesideItsLength) {
 TEST(Mooncake, AnEmptySessionIsNone) {
     const std::string line =
         R"({"timestamp":0,"input_length":10,"output_length":5,"session_id":""})";
-    const Reading got = read({line, line});
+    const ReadTrace got = read({line, line});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_TRUE(got.trace.sessions.empty());
     EXPECT_TRUE(got.trace.dependencies.empty());

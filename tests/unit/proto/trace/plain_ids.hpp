@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "proto/trace/block_ids.hpp"
+#include "proto/trace/row.hpp"
 
 namespace driftless {
 

@@ -1,11 +1,10 @@
 // Qwen (Bailian) rows: seconds, blocks of 16, sessions by chains of parents.
-#include "proto/trace/qwen.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 
@@ -22,7 +21,7 @@ std::string qwen_row(int chat, int parent, const std::string& time, int input, i
 
 // Fixture 3: an id at two positions; a child that shares all but its parent's last block.
 TEST(Qwen, ReadsContentIdsAndParents) {
-    const Reading got =
+    const ReadTrace got =
         read({qwen_row(55, -1, "0.0", 33, 1, "7, 8, 7"), qwen_row(56, -1, "1.5", 16, 1, "8"),
               qwen_row(159, 55, "61.114", 50, 2, "7, 8, 9, 10")});
     ASSERT_TRUE(got.usable) << got.first_error();
@@ -43,7 +42,7 @@ TEST(Qwen, ReadsContentIdsAndParents) {
 
 // A parent that is not in the file is counted; the row is kept.
 TEST(Qwen, KeepsOrphans) {
-    const Reading got = read({qwen_row(55, 3, "0.0", 16, 2, "7")});
+    const ReadTrace got = read({qwen_row(55, 3, "0.0", 16, 2, "7")});
     ASSERT_TRUE(got.usable) << got.first_error();
     ASSERT_EQ(got.trace.remarks.size(), 1U);
     EXPECT_EQ(got.trace.remarks[0].count, 1U);
@@ -63,8 +62,8 @@ TEST(Qwen, RefusesWhatContradictsItself) {
 
 // AIPerf's tutorial has rows without block ids: they are conversations all the same.
 TEST(Qwen, IsKnownWithoutIds) {
-    const Reading got = read({R"({"chat_id":1,"parent_chat_id":-1,"timestamp":1.5,)"
-                              R"("input_length":5,"output_length":1,"type":"text","turn":1})"});
+    const ReadTrace got = read({R"({"chat_id":1,"parent_chat_id":-1,"timestamp":1.5,)"
+                                R"("input_length":5,"output_length":1,"type":"text","turn":1})"});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.format, "qwen");
 }

@@ -16,12 +16,12 @@ TEST(Reader, KeepsColumns) {
                              R"("type":"a\"b","n":{"x":1}})";
     ReadOptions options;
     options.keep = {"n", "type", "timestamp"};
-    const Reading got = read({more, row("0", 1, 1, "0")}, options);
+    const ReadTrace got = read({more, row("0", 1, 1, "0")}, options);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.kept_of(got.trace.rows[0]), R"({"n":{"x":1},"type":"a\"b","timestamp":0})");
     EXPECT_EQ(got.trace.kept_of(got.trace.rows[1]), R"({"n":null,"type":null,"timestamp":0})");
     EXPECT_EQ(got.trace.unknown_keys, 0U);
-    const Reading plain = read({more});
+    const ReadTrace plain = read({more});
     EXPECT_EQ(plain.trace.unknown_keys, 2U);
     EXPECT_EQ(plain.trace.kept_of(plain.trace.rows[0]), "");
     options.keep = {"tpye"};
@@ -35,7 +35,7 @@ TEST(Reader, KeepsColumns) {
 // What no format reads is named as what it looks like, with what to do.
 TEST(Reader, NamesForeignFormats) {
     const auto looks = [](const std::string& line, const std::string& what) {
-        const Reading got = read({line, line});
+        const ReadTrace got = read({line, line});
         EXPECT_FALSE(got.usable);
         EXPECT_EQ(got.errors.count, 1U) << "once for the file, not once a row";
         EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
@@ -95,7 +95,7 @@ TEST(Reader, NamesNulBytes) {
 // JSON with such line ends is no JSON; the remedy is that of the line ends.
 TEST(Reader, NamesLineEndsOfOldFiles) {
     const std::string one = row("0", 1, 1, "0");
-    const Reading got = read({one + "\r" + one});
+    const ReadTrace got = read({one + "\r" + one});
     EXPECT_EQ(got.errors.count, 1U);
     EXPECT_EQ(got.errors.list[0].remedy, "convert them to LF: tr '\\r' '\\n' < FILE > NEW_FILE");
 }
@@ -111,16 +111,16 @@ TEST(Reader, RefusesAmbiguity) {
 // A JSON text over several lines is gathered, and an array is its rows.
 TEST(Reader, GathersJsonTexts) {
     const std::string first = row("0", 1, 1, "0");
-    const Reading array = read({"[", first + ",", row("7", 2, 1, "1"), "]"});
+    const ReadTrace array = read({"[", first + ",", row("7", 2, 1, "1"), "]"});
     ASSERT_TRUE(array.usable) << array.first_error();
     ASSERT_EQ(array.trace.rows.size(), 2U);
     EXPECT_EQ(array.trace.rows[1].at_ns, 7'000'000);
     EXPECT_TRUE(read({"[" + first + "]"}).usable);
     EXPECT_EQ(read({"[" + first + ", 5]"}).first_error(),
               "t.jsonl:1: [1] \"5\" is not a JSON object; correct or remove it");
-    const Reading bad = read({"[", first + ",", row("-7", 2, 1, "1"), "]"});
+    const ReadTrace bad = read({"[", first + ",", row("-7", 2, 1, "1"), "]"});
     EXPECT_EQ(bad.errors.list[0].field, "[1].timestamp");
-    const Reading broken = read({"[", first});
+    const ReadTrace broken = read({"[", first});
     EXPECT_NE(broken.first_error().find("ends too early, at byte"), std::string::npos)
         << broken.first_error();
 }
@@ -137,7 +137,7 @@ TEST(Reader, ReadsObjectsOverSeveralLines) {
     lines.insert(lines.end(), {"{", R"("timestamp": 7, "input_length": 3,)",
                                R"("output_length": 4} {"timestamp": 9, "input_length": 5,)",
                                R"("output_length": 6}  )", "[" + plain + "]"});
-    const Reading got = read(lines);
+    const ReadTrace got = read(lines);
     ASSERT_TRUE(got.usable) << got.first_error();
     ASSERT_EQ(got.trace.rows.size(), 4U);
     EXPECT_EQ(got.trace.rows[1].line, 7U);
@@ -145,13 +145,13 @@ TEST(Reader, ReadsObjectsOverSeveralLines) {
     EXPECT_EQ(got.trace.rows[2].line, 9U);
     EXPECT_EQ(got.trace.rows[2].at_ns, 9'000'000);
     lines[7] = R"("timestamp": 7, "input_length": 3, nonsense)";
-    const Reading bad = read(lines);
+    const ReadTrace bad = read(lines);
     EXPECT_EQ(bad.errors.count, 1U) << "where a broken text ends is not known";
     EXPECT_EQ(bad.errors.list[0].line, 8U) << bad.first_error();
     EXPECT_EQ(bad.errors.list[0].value, lines[7]);
     EXPECT_TRUE(read({plain + ",", plain + ","}).first_error().find("remove the comma") !=
                 std::string::npos);
-    const Reading cut = read({"{", R"("timestamp": 7, "input)", plain});
+    const ReadTrace cut = read({"{", R"("timestamp": 7, "input)", plain});
     EXPECT_EQ(cut.errors.count, 1U);
     EXPECT_EQ(cut.errors.list[0].line, 2U) << cut.first_error();
 }
@@ -191,7 +191,7 @@ TEST(Reader, TakesOptions) {
     options.format = "mooncake";
     const std::string extended =
         R"({"chat_id":7,"timestamp":0,"input_length":5,"output_length":3,"hash_ids":[1]})";
-    const Reading got = read({extended}, options);
+    const ReadTrace got = read({extended}, options);
     EXPECT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.unknown_keys, 1U);
     options.format = "moonshot";
@@ -214,7 +214,7 @@ TEST(Reader, TakesOptions) {
 
 // Blank lines are no rows and no errors; a trace without rows is refused.
 TEST(Reader, SkipsBlankLines) {
-    const Reading got = read({"", row("0", 1, 1, "0"), "  \t\r", row("5", 1, 1, "0")});
+    const ReadTrace got = read({"", row("0", 1, 1, "0"), "  \t\r", row("5", 1, 1, "0")});
     ASSERT_TRUE(got.usable);
     EXPECT_EQ(got.trace.rows[1].line, 4U);
     EXPECT_EQ(read({"", " "}).first_error(), "t.jsonl: has no rows; a trace needs at least one");
@@ -266,7 +266,7 @@ TEST(TraceReader, SaysWhereALongLineIsDamaged) {
     const std::string row = R"({"timestamp": 0, "input_length": 600, "output_length": 3})";
     const auto refused = [](const std::string& text, const std::string& problem,
                             const std::string& shown, const std::string& remedy) {
-        const Reading got = read({text});
+        const ReadTrace got = read({text});
         ASSERT_EQ(got.errors.count, 1U) << text;
         EXPECT_EQ(got.errors.list[0].line, 1U);
         EXPECT_EQ(got.errors.list[0].problem, problem);

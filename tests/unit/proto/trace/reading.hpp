@@ -8,7 +8,7 @@
 
 namespace driftless {
 
-struct Reading {
+struct ReadTrace {
     Trace trace;
     InputErrors errors;
     bool usable = false;
@@ -16,8 +16,8 @@ struct Reading {
     std::string first_error() const { return errors.empty() ? "" : to_text(errors.list[0]); }
 };
 
-inline Reading read(const std::vector<std::string>& lines, const ReadOptions& options = {}) {
-    Reading reading;
+inline ReadTrace read(const std::vector<std::string>& lines, const ReadOptions& options = {}) {
+    ReadTrace reading;
     TraceReader reader(options, reading.trace, reading.errors);
     reader.begin_file("t.jsonl");
     std::uint64_t number = 0;

@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/trace/lmcache.hpp"
-#include "proto/trace/workload_log.hpp"
+#include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 
@@ -25,10 +24,11 @@ std::string call(const std::string& session, const std::string& rest) {
 
 // The gap is from the answer before: laid out open, answers take no time.
 TEST(LmCache, ReadsCallsOfSessions) {
-    const Reading got = read({call("a", R"("output_length":3,"pre_gap":0,"session_timestamp":2.5)"),
-                              call("b", R"("output_length":0,"pre_gap":9,"model":"m")"),
-                              call("a", R"("output_length":4,"pre_gap":0.25,"tools":null)")},
-                             open_sessions());
+    const ReadTrace got =
+        read({call("a", R"("output_length":3,"pre_gap":0,"session_timestamp":2.5)"),
+              call("b", R"("output_length":0,"pre_gap":9,"model":"m")"),
+              call("a", R"("output_length":4,"pre_gap":0.25,"tools":null)")},
+             open_sessions());
     ASSERT_TRUE(got.usable) << got.first_error();
     const Trace& trace = got.trace;
     EXPECT_EQ(trace.format, "lmcache");
@@ -49,7 +49,7 @@ TEST(LmCache, RefusesWhatItCannotPlace) {
     EXPECT_NE(
         read({call("a", R"("output_length":3,"pre_gap":1)")}).first_error().find("--sessions open"),
         std::string::npos);
-    const Reading got =
+    const ReadTrace got =
         read({call("a", R"("output_length":3,"pre_gap":1)"),
               call("a", R"("output_length":3,"pre_gap":-1)"),
               R"({"session_id":"a","input":"q","pre_gap":1})", R"({"session_id":"a","pre_gap":1})",
@@ -69,7 +69,7 @@ TEST(LmCache, RefusesWhatItCannotPlace) {
 
 // Numbers, numbers as text and wall clocks; bodies as objects and as text of their own.
 TEST(WorkloadLog, ReadsBodies) {
-    const Reading got =
+    const ReadTrace got =
         read({R"({"body":{"messages":[{"role":"user","content":"a"}]},"timestamp":1732060801.5,)"
               R"("completion_tokens":3})",
               R"({"body":"{\"prompt\": \"b\",\n\"n\": 1}","timestamp":"1732060801.25"})",
@@ -94,7 +94,7 @@ TEST(WorkloadLog, ReadsLinesOfABatch) {
                              R"("max_tokens":5})";
     const std::string line =
         R"({"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":)" + body + "}";
-    const Reading got = read({line, line}, at_a_rate);
+    const ReadTrace got = read({line, line}, at_a_rate);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.format, "workload");
     EXPECT_EQ(got.trace.body_of(got.trace.rows[1]), R"({"payload":)" + body + "}");
@@ -105,7 +105,7 @@ TEST(WorkloadLog, ReadsLinesOfABatch) {
 TEST(WorkloadLog, RefusesWhatIsNoBody) {
     const std::string good = R"({"body":{"prompt":"c"},"timestamp":1})";
     for (const char* body : {R"("{")", R"("[]")", R"("{}")", "{}", "5", "null"}) {
-        const Reading got = read({good, R"({"timestamp":2,"body":)" + std::string(body) + "}"});
+        const ReadTrace got = read({good, R"({"timestamp":2,"body":)" + std::string(body) + "}"});
         EXPECT_EQ(got.errors.count, 1U) << body;
         EXPECT_EQ(got.errors.list[0].line, 2U) << body;
     }
@@ -116,9 +116,9 @@ TEST(WorkloadLog, RefusesWhatIsNoBody) {
 
 // To Mooncake and back: the words stay; a length beside them is named as lost.
 TEST(RecordedRequests, SurviveMooncake) {
-    const Reading got = read({R"({"timestamp":0,"text_input":"a","input_length":3})",
-                              R"({"timestamp":1,"payload":{"prompt":"b"},"extra":{"k":1},)"
-                              R"("output_length":2})"});
+    const ReadTrace got = read({R"({"timestamp":0,"text_input":"a","input_length":3})",
+                                R"({"timestamp":1,"payload":{"prompt":"b"},"extra":{"k":1},)"
+                                R"("output_length":2})"});
     ASSERT_TRUE(got.usable) << got.first_error();
     TraceWriter writer(got.trace, mooncake_target, all_rows(got.trace));
     const std::vector<std::string> lines = lines_of(writer);
@@ -127,7 +127,7 @@ TEST(RecordedRequests, SurviveMooncake) {
                         R"("output_length":2})");
     ASSERT_EQ(writer.losses().size(), 1U);
     EXPECT_EQ(writer.losses()[0], "1 length besides a prompt with text");
-    const Reading again = read(lines);
+    const ReadTrace again = read(lines);
     ASSERT_TRUE(again.usable) << again.first_error();
     EXPECT_EQ(again.trace.body_bytes, got.trace.body_bytes);
 }

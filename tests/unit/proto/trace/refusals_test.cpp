@@ -20,7 +20,7 @@ ReadOptions open(const std::string& format = "") {
 }
 
 void refuses(const Lines& lines, const ReadOptions& options, const std::string& said) {
-    const Reading got = read(lines, options);
+    const ReadTrace got = read(lines, options);
     EXPECT_FALSE(got.usable) << said;
     EXPECT_EQ(got.errors.count, 1U) << said;
     EXPECT_EQ(got.first_error(), said);
@@ -116,7 +116,7 @@ TEST(Refusals, OfAgenticMooncake) {
     refuses({head, line(R"(,"hash_ids":[1,2])"), line("", "c")}, open(), some_without_ids(3));
     ReadOptions lenient = open();
     lenient.lenient = true;
-    const Reading filled = read({head, line(R"(,"hash_ids":[1,2])"), line("", "c")}, lenient);
+    const ReadTrace filled = read({head, line(R"(,"hash_ids":[1,2])"), line("", "c")}, lenient);
     ASSERT_TRUE(filled.usable) << filled.first_error();
     EXPECT_EQ(filled.trace.rows[1].ids_count, 0U) << "as long, and nobody's prefix";
 }
@@ -157,7 +157,7 @@ TEST(Refusals, OfMappedColumns) {
     refuses({line(R"(,"h":[1],"n":"x")")}, mapped,
             "t.jsonl:1: n \"x\" is not a turn number; use numbers from 1");
     mapped.block_size = 16;
-    const Reading numbers = read({line(R"(,"h":[7,18446744073709551615],"n":1)")}, mapped);
+    const ReadTrace numbers = read({line(R"(,"h":[7,18446744073709551615],"n":1)")}, mapped);
     ASSERT_TRUE(numbers.usable) << numbers.first_error();
     EXPECT_EQ(numbers.trace.ids_of(numbers.trace.rows[0])[1], 18446744073709551615U);
 }
@@ -179,7 +179,7 @@ TEST(Refusals, OfDynamo) {
     refuses({event(replay("16")), event(replay("8"))}, open(),
             std::string("t.jsonl:2: event.request.trace_block_size \"8\" differs from 16; ") +
                 one_size);
-    const Reading dropped = read({event(replay("16")), event(R"("input_tokens":3)")}, open());
+    const ReadTrace dropped = read({event(replay("16")), event(R"("input_tokens":3)")}, open());
     ASSERT_TRUE(dropped.usable) << dropped.first_error();
     EXPECT_EQ(dropped.trace.rows.size(), 1U);
     ASSERT_EQ(dropped.trace.remarks.size(), 1U);
@@ -200,7 +200,7 @@ TEST(Refusals, OfAIBrix) {
 
 // A text that is none of the format that was named, and a time far outside of the clock.
 TEST(Refusals, OfTheWrongKindOfFile) {
-    const Reading json = read({R"({"timestamp":1})"}, open("burstgpt"));
+    const ReadTrace json = read({R"({"timestamp":1})"}, open("burstgpt"));
     EXPECT_FALSE(json.usable);
     EXPECT_NE(json.first_error().find(
                   "is JSON; the format burstgpt is CSV; choose another with --format"),

@@ -1,11 +1,10 @@
 // Runs of agents as TensorRT-LLM records them: counts of messages, forks, tools.
-#include "proto/trace/tensorrt.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 
@@ -39,12 +38,12 @@ std::string run(const std::vector<std::string>& events, const std::string& id = 
     return text + "]}";
 }
 
-Reading closed(const std::vector<std::string>& lines) {
+ReadTrace closed(const std::vector<std::string>& lines) {
     return read(lines, closed_sessions());
 }
 
 TEST(TensorRt, ReadsRequestsAndTools) {
-    const Reading got = closed(
+    const ReadTrace got = closed(
         {run({message("system", R"(,"tokens":20)"), message("user", R"(,"tokens":12)"),
               answer(40, 9, R"(,"reasoning_tokens":4,"llm_duration_ms":2.5)"),
               event("tool_call", R"(,"tool_name":"x","duration_ms":1.25)"),
@@ -74,7 +73,7 @@ TEST(TensorRt, ReadsRequestsAndTools) {
 
 // Older runs: other names, no places, the branches of a fork inside it.
 TEST(TensorRt, ReadsOlderRuns) {
-    const Reading got = closed(
+    const ReadTrace got = closed(
         {run({message("user", R"(,"tokenize_count":10)"),
               event("parallel_start", R"(,"num_branches":2,"children":[)" + answer(10, 5) + "," +
                                           event("tool_call", R"(,"duration_ms":7)") + "]"),
@@ -88,8 +87,8 @@ TEST(TensorRt, ReadsOlderRuns) {
 
 // A tool that took no recorded time is no tool that took none.
 TEST(TensorRt, CountsToolsWithoutTimes) {
-    const Reading got = closed({run({message("user", R"(,"tokenize_count":10)"), answer(10, 5),
-                                     event("tool_call", ""), answer(20, 1)})});
+    const ReadTrace got = closed({run({message("user", R"(,"tokenize_count":10)"), answer(10, 5),
+                                       event("tool_call", ""), answer(20, 1)})});
     ASSERT_TRUE(got.usable) << got.first_error();
     ASSERT_EQ(got.trace.remarks.size(), 1U);
     EXPECT_EQ(got.trace.remarks[0].count, 1U);
@@ -97,7 +96,7 @@ TEST(TensorRt, CountsToolsWithoutTimes) {
 
 // Without a server's count a prompt is as long as its messages; without any, it is refused.
 TEST(TensorRt, AddsUpWhatIsNotCounted) {
-    const Reading got =
+    const ReadTrace got =
         closed({run({message("user", R"(,"tokens":10)"),
                      message("assistant", R"(,"completion_tokens":5)"), answer(0, 2)})});
     ASSERT_TRUE(got.usable) << got.first_error();
@@ -116,7 +115,7 @@ TEST(TensorRt, SharesSystemPromptsOfOneId) {
                     message("user", R"(,"tokens":32)"), answer(64, 1)},
                    id);
     };
-    const Reading got = closed({one("a", "x"), one("b", "x"), one("c", "y")});
+    const ReadTrace got = closed({one("a", "x"), one("b", "x"), one("c", "y")});
     ASSERT_TRUE(got.usable) << got.first_error();
     const auto ids = [&](std::size_t row) { return got.trace.ids_of(got.trace.rows[row]); };
     EXPECT_EQ(got.trace.name_spaces, 1U);
@@ -130,7 +129,7 @@ TEST(TensorRt, ReadsARunOnce) {
     const std::string brief = run({message("user", R"(,"tokens":10)"), answer(10, 5)});
     const std::string full =
         run({message("user", R"(,"tokens":10,"content":"q")"), answer(10, 5, R"(,"content":"a")")});
-    const Reading got = closed({full, brief});
+    const ReadTrace got = closed({full, brief});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows.size(), 1U);
     ASSERT_EQ(got.trace.remarks.size(), 1U);
@@ -172,7 +171,7 @@ TEST(TensorRt, NamesWhatIsWrong) {
     };
     const std::string good = run({answer(1, 1)}, "good");
     for (const Bad& one : all) {
-        const Reading got = closed({good, run(one.events)});
+        const ReadTrace got = closed({good, run(one.events)});
         ASSERT_EQ(got.errors.count, 1U) << one.said << ": " << got.first_error();
         EXPECT_EQ(got.errors.list[0].line, 2U) << one.said;
         EXPECT_NE(got.first_error().find(one.said), std::string::npos) << got.first_error();

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "proto/trace/weka.hpp"
+#include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 
 namespace driftless {
@@ -29,7 +29,7 @@ std::string conversation(const std::vector<std::string>& requests) {
     return R"({"id":"a","block_size":64,"hash_id_scope":"local","requests":[)" + all + "]}";
 }
 
-Reading closed(const std::vector<std::string>& requests, FlatAgents agents = FlatAgents::chains) {
+ReadTrace closed(const std::vector<std::string>& requests, FlatAgents agents = FlatAgents::chains) {
     ReadOptions options = closed_sessions();
     options.flat_agents = agents;
     return read({conversation(requests)}, options);
@@ -62,7 +62,7 @@ const std::vector<std::string> fan_out = {
     request(20, 1, "1,2,3,4,5,6,7")};
 
 TEST(WekaAgents, WaitForTheirOwnAnswers) {
-    const Reading got = closed(fan_out);
+    const ReadTrace got = closed(fan_out);
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(sessions_of(got.trace), "a#1 a::fa:000#1 a::fa:001#1 a#2 a::fa:000#2 a#3 a#4 ");
     EXPECT_EQ(edges_of(got.trace), (Edges{{1, 0, true, 1},
@@ -79,7 +79,7 @@ TEST(WekaAgents, WaitForTheirOwnAnswers) {
 
 // In line, a request that began before the one before had ended waits for its start.
 TEST(WekaAgents, MayStayInLine) {
-    const Reading got = closed(fan_out, FlatAgents::keep);
+    const ReadTrace got = closed(fan_out, FlatAgents::keep);
     EXPECT_EQ(got.trace.sessions, std::vector<std::string>{"a"});
     EXPECT_TRUE(got.trace.remarks.empty());
     EXPECT_EQ(edges_of(got.trace), (Edges{{1, 0, true, 1},
@@ -102,7 +102,7 @@ TEST(WekaAgents, AreFoundInsideSubAgents) {
     const std::string agent =
         R"({"t":2,"type":"subagent","agent_id":"x","status":"completed","requests":[)" +
         request(0, 1, "7,8") + "," + request(2, 5, "7,8,9") + "," + request(3, 9, "7,8,20") + "]}";
-    const Reading got =
+    const ReadTrace got =
         closed({request(0, 1, "1"), agent, request(13, 1, "1,2"), request(14, 1, "1,2,3")});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(sessions_of(got.trace), "a#1 a/x#1 a/x#2 a/x::fa:000#1 a#2 a#3 ");
@@ -128,7 +128,7 @@ TEST(WekaAgents, SpawnSubAgentsOfTheirOwn) {
     const std::string x = agent(2, "x", "completed",
                                 request(0, 1, "7") + "," + agent(2, "y", "completed", z) + "," +
                                     late + "," + request(9, 1, "7,8"));
-    const Reading got = closed({request(0, 1, "1"), x, request(20, 1, "1,2")});
+    const ReadTrace got = closed({request(0, 1, "1"), x, request(20, 1, "1,2")});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(sessions_of(got.trace), "a#1 a/x#1 a/x/w#1 a/x/y/z#1 a/x#2 a#2 ");
     std::vector<std::int64_t> starts;
@@ -147,8 +147,9 @@ TEST(WekaAgents, SpawnSubAgentsOfTheirOwn) {
 
 // A file that is not in the order of its times has no row that waits for a later one.
 TEST(WekaAgents, NeverWaitForLaterRows) {
-    const Reading got = closed({request(9, 1, "1,2"), request(1, 1, "1,3"), request(5, 1, "1,2,4"),
-                                request(0, 30, "1,3,5"), request(2, 1, "1,2,4,6")});
+    const ReadTrace got =
+        closed({request(9, 1, "1,2"), request(1, 1, "1,3"), request(5, 1, "1,2,4"),
+                request(0, 30, "1,3,5"), request(2, 1, "1,2,4,6")});
     ASSERT_TRUE(got.usable) << got.first_error();
     for (const Dependency& one : got.trace.dependencies) {
         EXPECT_LT(one.on, one.row);

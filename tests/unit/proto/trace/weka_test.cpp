@@ -1,12 +1,11 @@
 // Conversations of kv-cache-tester: laid out only when asked, ids of their own, sub-agents beside
 // their parents, both rules for partial blocks.
-#include "proto/trace/weka.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 
 namespace driftless {
@@ -22,7 +21,7 @@ std::string conversation(const std::string& id, const std::string& requests) {
            "]}";
 }
 
-Reading open(const std::vector<std::string>& lines, bool lenient = false) {
+ReadTrace open(const std::vector<std::string>& lines, bool lenient = false) {
     ReadOptions options;
     options.sessions = Sessions::open;
     options.lenient = lenient;
@@ -40,7 +39,7 @@ const std::string with_agent = conversation(
         request(R"("t":20.0,"in":200,"out":9,"hash_ids":[1,2,3])"));
 
 TEST(Weka, LaysSubAgentsOutBesideTheirParent) {
-    const Reading got = open({with_agent});
+    const ReadTrace got = open({with_agent});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.format, "weka");
     EXPECT_EQ(got.trace.block_size, 64U);
@@ -62,7 +61,7 @@ TEST(Weka, LaysSubAgentsOutBesideTheirParent) {
 
 // Who waits for whom, by recorded answers: spawn, sequence, join.
 TEST(Weka, KnowsWhoWaitsForWhom) {
-    const Reading got = open({with_agent});
+    const ReadTrace got = open({with_agent});
     ASSERT_TRUE(got.usable);
     const auto spawned = got.trace.dependencies_of(got.trace.rows[1]);
     ASSERT_EQ(spawned.size(), 1U);
@@ -74,7 +73,7 @@ TEST(Weka, KnowsWhoWaitsForWhom) {
     EXPECT_EQ(joined[0].delay_ns, 14'500'000'000);
     EXPECT_EQ(joined[1].on, 2U);
     EXPECT_EQ(joined[1].delay_ns, 0) << "the parent's own gap counts";
-    const Reading overlap =
+    const ReadTrace overlap =
         open({conversation("a", request(R"("t":0,"in":64,"out":1,"hash_ids":[1],"api_time":9)") +
                                     "," + request(R"("t":3,"in":64,"out":1,"hash_ids":[1])"))});
     const auto parallel = overlap.trace.dependencies_of(overlap.trace.rows[1]);
@@ -91,7 +90,7 @@ TEST(Weka, JoinsASubAgentWhenItHasEnded) {
     const auto turn = [](const std::string& t) {
         return request(R"("t":)" + t + R"(,"in":64,"out":1,"hash_ids":[1],"api_time":1)");
     };
-    const Reading got = open({conversation(
+    const ReadTrace got = open({conversation(
         "a", turn("0") + "," + agent + "," + turn("4") + "," + turn("9") + "," + turn("20"))});
     ASSERT_TRUE(got.usable) << got.first_error();
     std::vector<std::uint32_t> joins;
@@ -108,7 +107,7 @@ TEST(Weka, JoinsASubAgentWhenItHasEnded) {
 // An answer without a recorded end took as long for its tokens as the conversation's others: 0.5 s
 // each. Where that leaves no room, the gap is 0 and the turn still waits for the end.
 TEST(Weka, ReckonsEndsThatAreNotRecorded) {
-    const Reading got =
+    const ReadTrace got =
         open({conversation("a", request(R"("t":0,"in":64,"out":4,"hash_ids":[1],"api_time":2)") +
                                     "," + request(R"("t":10,"in":64,"out":6,"hash_ids":[1])") +
                                     "," + request(R"("t":20,"in":64,"out":60,"hash_ids":[1])") +
@@ -133,7 +132,7 @@ TEST(Weka, RefusesTimesThatAreNone) {
     };
     for (const std::string name : {"api_time", "ttft"}) {
         for (const std::string value : {"-0.5", "1e300", "true", "[]", "\"x\"", "-4", "{}"}) {
-            const Reading got = of("\"" + name + "\":" + value);
+            const ReadTrace got = of("\"" + name + "\":" + value);
             ASSERT_EQ(got.errors.count, 1U) << name << value;
             EXPECT_EQ(got.errors.list[0].field, "requests[0]." + name);
             EXPECT_EQ(got.errors.list[0].value, value);
@@ -141,7 +140,7 @@ TEST(Weka, RefusesTimesThatAreNone) {
         }
     }
     for (const std::string without : {R"("api_time":null)", R"("think_time":0)"}) {
-        const Reading got = of(without);
+        const ReadTrace got = of(without);
         ASSERT_TRUE(got.usable) << got.first_error();
         ASSERT_EQ(got.trace.remarks.size(), 1U);
         EXPECT_EQ(got.trace.remarks[0].count, 1U);
@@ -155,7 +154,7 @@ TEST(Weka, KnowsTheTypesOfRequests) {
                                            (type.empty() ? "" : ",\"type\":" + type) + "}")});
     };
     for (const std::string type : {"{}", "[\"n\"]", "5", "false"}) {
-        const Reading got = of(type);
+        const ReadTrace got = of(type);
         ASSERT_EQ(got.errors.count, 1U) << type;
         EXPECT_EQ(got.errors.list[0].field, "requests[0].type");
         EXPECT_EQ(got.errors.list[0].value, type);
@@ -164,7 +163,7 @@ TEST(Weka, KnowsTheTypesOfRequests) {
         EXPECT_TRUE(of(type).usable);
         EXPECT_TRUE(of(type).trace.remarks.empty()) << type;
     }
-    const Reading other = of("\"zzz\"");
+    const ReadTrace other = of("\"zzz\"");
     ASSERT_TRUE(other.usable);
     ASSERT_EQ(other.trace.remarks.size(), 1U);
     EXPECT_EQ(other.trace.remarks[0].count, 1U);
@@ -172,7 +171,7 @@ TEST(Weka, KnowsTheTypesOfRequests) {
 
 // Inner times that begin at or after the spawn count from the conversation's start.
 TEST(Weka, KnowsTheClockOfASubAgent) {
-    const Reading got = open({conversation(
+    const ReadTrace got = open({conversation(
         "a", request(R"("t":0,"in":64,"out":1,"hash_ids":[1])") + "," +
                  R"({"t":10,"type":"subagent","agent_id":"x","status":"async_launched",)"
                  R"("requests":[)" +
@@ -187,7 +186,7 @@ TEST(Weka, ReadsDerivatives) {
     const std::string one =
         conversation("a", request(R"("t":5,"in":418,"out":1,"hash_ids":[0,1,2,3,4,5,6])") + "," +
                               request(R"("t":7,"in":402,"out":1,"hash_ids":[0,1,2,3,4,5,7])"));
-    const Reading got = open({one, one});
+    const ReadTrace got = open({one, one});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
     EXPECT_EQ(got.trace.name_spaces, 2U);
@@ -199,7 +198,7 @@ TEST(Weka, ReadsDerivatives) {
 
 // One conversation follows one rule; a count that follows neither names its request.
 TEST(Weka, RefusesCountsOfNoRule) {
-    const Reading mixed =
+    const ReadTrace mixed =
         open({conversation("a", request(R"("t":0,"in":100,"out":1,"hash_ids":[1])") + "," +
                                     request(R"("t":1,"in":100,"out":1,"hash_ids":[1,2])"))});
     EXPECT_NE(mixed.first_error().find("follow no single rule: 1 requests"), std::string::npos)
@@ -207,14 +206,14 @@ TEST(Weka, RefusesCountsOfNoRule) {
     const std::string wrong =
         conversation("a", request(R"("t":0,"in":100,"out":1,"hash_ids":[1,2,3])"));
     EXPECT_EQ(open({wrong}).errors.list[0].field, "requests[0].hash_ids");
-    const Reading fixed = open({wrong}, true);
+    const ReadTrace fixed = open({wrong}, true);
     ASSERT_TRUE(fixed.usable);
     EXPECT_EQ(fixed.trace.surplus_ids, 2U);
 }
 
 // Without arrival times of its own, the format is refused with the way out, once.
 TEST(Weka, AsksForSessions) {
-    const Reading got = read({with_agent, with_agent});
+    const ReadTrace got = read({with_agent, with_agent});
     EXPECT_EQ(got.errors.count, 1U);
     EXPECT_EQ(got.first_error(),
               "t.jsonl:1: has conversations, which have no arrival times; use --sessions closed to "
@@ -224,15 +223,15 @@ TEST(Weka, AsksForSessions) {
 
 // A file over several lines is one conversation, too.
 TEST(Weka, ReadsPrettyFiles) {
-    const Reading got = open({"{", R"("id": "a", "block_size": 64,)", R"("requests": [)",
-                              request(R"("t":0,"in":64,"out":1,"hash_ids":[1])"), "]", "}"});
+    const ReadTrace got = open({"{", R"("id": "a", "block_size": 64,)", R"("requests": [)",
+                                request(R"("t":0,"in":64,"out":1,"hash_ids":[1])"), "]", "}"});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows.size(), 1U);
 }
 
 // Rows of a table have every member, mostly as nulls; sums of decimals are a little off.
 TEST(Weka, TakesNullsForAbsentAndTimesForRounded) {
-    const Reading got = open({conversation(
+    const ReadTrace got = open({conversation(
         "a", R"({"t":0,"type":"n","in":65,"out":1,"hash_ids":[0],"requests":null,"agent_id":null,)"
              R"("subagent_type":null,"status":null,"api_time":null,"ttft":null},)"
              R"({"t":22.4000004,"type":"subagent","agent_id":"x","status":"completed","in":null,)"
@@ -248,7 +247,7 @@ TEST(Weka, TakesNullsForAbsentAndTimesForRounded) {
 }
 
 TEST(Weka, RefusesASubAgentBeforeItsConversation) {
-    const Reading got =
+    const ReadTrace got =
         open({conversation("a", request(R"("t":10,"in":65,"out":1,"hash_ids":[1])") + "," +
                                     R"({"t":9,"type":"subagent","requests":[]})")});
     ASSERT_EQ(got.errors.count, 1U);

@@ -25,7 +25,7 @@ using Lines = std::vector<std::string>;
 
 // A Mooncake trace comes out as it went in: ids by first use, whole milliseconds.
 TEST(Write, MooncakeIsItself) {
-    const Reading got = read({row("0", 1000, 5, "0, 1"), row("27482", 513, 52, "0, 2")});
+    const ReadTrace got = read({row("0", 1000, 5, "0, 1"), row("27482", 513, 52, "0, 2")});
     ASSERT_TRUE(got.usable);
     Lines losses;
     EXPECT_EQ(
@@ -38,7 +38,7 @@ TEST(Write, MooncakeIsItself) {
 // Ids of two namespaces and of 64 bits become one numbering; a floor rule's tails get ids that
 // nothing shares.
 TEST(Write, MooncakeHasOneNumbering) {
-    const Reading got = read({
+    const ReadTrace got = read({
         R"({"schema":"driftless.trace","version":1,"block_size":16,"tail_rule":"floor"})",
         R"({"at_ns":0,"input_length":33,"output_length":1,"hash_ids":[18446744073709551615,5]})",
         R"({"at_ns":0,"input_length":33,"output_length":1,"hash_ids":[18446744073709551615,5],)"
@@ -64,11 +64,11 @@ TEST(Write, MooncakeHasOneNumbering) {
 // What --spread and --replicate make of times reads back: whole milliseconds, the nearest ones, in
 // the same order.
 TEST(Write, MooncakeRoundsToWholeMilliseconds) {
-    const Reading got = read({row("0", 1, 1, "0"), row("1", 2, 1, "1"), row("2", 3, 1, "2")});
+    const ReadTrace got = read({row("0", 1, 1, "0"), row("1", 2, 1, "1"), row("2", 3, 1, "2")});
     ASSERT_TRUE(got.usable);
     Lines losses;
     const Lines lines = mooncake(got.trace, {{0, 499'999}, {1, 500'000}, {2, 1'500'001}}, &losses);
-    const Reading again = read(lines);
+    const ReadTrace again = read(lines);
     ASSERT_TRUE(again.usable) << again.first_error();
     EXPECT_TRUE(lines[0].starts_with(R"({"timestamp":0,"input_length":1,)"));
     EXPECT_TRUE(lines[1].starts_with(R"({"timestamp":1,"input_length":2,)"));
@@ -79,7 +79,7 @@ TEST(Write, MooncakeRoundsToWholeMilliseconds) {
 
 // Turns of a session keep their order and their pauses; other waits are lost, and counted.
 TEST(Write, MooncakeHoldsTurnsOnly) {
-    const Reading got = read({
+    const ReadTrace got = read({
         R"({"schema":"driftless.trace","version":1,"block_size":0})",
         R"({"at_ns":0,"input_length":1,"output_length":1,"session":"a"})",
         R"({"at_ns":9,"input_length":1,"output_length":1,"session":"a","after":[{"row":0,"delay_ns":2500000}]})",
@@ -101,7 +101,7 @@ TEST(Write, MooncakeHoldsTurnsOnly) {
 
 // Two sessions of one name are told apart where their format knows them by name alone.
 TEST(Write, MooncakeTellsNamesakesApart) {
-    Reading got = read({row("0", 1, 1, "0"), row("1", 1, 1, "0")});
+    ReadTrace got = read({row("0", 1, 1, "0"), row("1", 1, 1, "0")});
     got.trace.sessions = {"a", "a"};
     got.trace.rows[0].session = 0;
     got.trace.rows[1].session = 1;
@@ -114,7 +114,7 @@ TEST(Write, MooncakeTellsNamesakesApart) {
 TEST(Write, CarriesKeptColumns) {
     ReadOptions options;
     options.keep = {"id", "model", "turn"};
-    const Reading got =
+    const ReadTrace got =
         read({R"({"timestamp":0,"input_length":1,"output_length":1,"id":"x","turn":7})",
               R"({"timestamp":1,"input_length":1,"output_length":1,"model":{"a":[1]}})"},
              options);
@@ -129,7 +129,7 @@ TEST(Write, CarriesKeptColumns) {
 
 // A part of a trace: rows are numbered anew, and waits for rows that are not there are counted.
 TEST(Write, NumbersAPartAnew) {
-    const Reading got = read({
+    const ReadTrace got = read({
         R"({"schema":"driftless.trace","version":1,"block_size":0})",
         R"({"at_ns":5,"input_length":1,"output_length":1})",
         R"({"at_ns":0,"input_length":2,"output_length":1,"after":[{"row":0}]})",
@@ -148,7 +148,7 @@ TEST(Write, NumbersAPartAnew) {
 
 // Bodies that stand in for the trace's own: everything else of a row stays.
 TEST(Write, TakesOtherBodies) {
-    const Reading got = read({
+    const ReadTrace got = read({
         R"({"schema":"driftless.trace","version":1,"block_size":0,"body_api":"tgi"})",
         R"({"at_ns":0,"input_length":2,"output_length":1,"session":"s","body":{"inputs":"a"}})",
         R"({"at_ns":7,"input_length":3,"output_length":1,"after":[{"row":0}],"body":{"x":1}})",
@@ -174,7 +174,7 @@ TEST(Write, TakesOtherBodies) {
 
 // The canonical format keeps the order of the file, Mooncake goes by time.
 TEST(Write, OrdersAsTheTargetWants) {
-    const Reading got = read({row("9", 1, 1, "0"), row("3", 2, 1, "1")});
+    const ReadTrace got = read({row("9", 1, 1, "0"), row("3", 2, 1, "1")});
     ASSERT_TRUE(got.usable);
     EXPECT_TRUE(mooncake(got.trace, all_rows(got.trace))[0].starts_with(
         R"({"timestamp":0,"input_length":2)"));

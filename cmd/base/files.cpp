@@ -1,0 +1,266 @@
+#include "cmd/base/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/guard.hpp"
+#include "engine/plan/files.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+const char* host_remedy(int sys_errno) {
+    switch (sys_errno) {
+        case EACCES:
+        case EPERM:
+            return "; check the permissions, or name another place";
+        case EROFS:
+            return "; name a place that can be written to";
+        case ENOENT:
+        case ENOTDIR:
+            return "; check that its folder is there";
+        case ENOSPC:
+        case EDQUOT:
+            return "; free some space, or name a place on another disk";
+        case EMFILE:
+        case ENFILE:
+            return "; raise ulimit -n";
+        case EAGAIN:
+            return "; raise the user's limit of processes (ulimit -u), memory (ulimit -v) or the "
+                   "container's limit of tasks";
+        case ENOMEM:
+            return "; raise the limit of memory (ulimit -v, or the container's)";
+        case EFBIG:
+            return "; raise the limit of a file's size (ulimit -f)";
+        default:
+            return "";
+    }
+}
+
+int fail_host(const char* what, const Error& error) {
+    complain("driftless: %s: cannot %s: %s%s", what, error.doing, reason_of(error).c_str(),
+             host_remedy(error.sys_errno));
+    return exit_host;
+}
+
+int refuse_folder(const std::string& folder) {
+    complain("driftless: --out %s: another run is using this folder; name a new one",
+             folder.c_str());
+    return exit_usage;
+}
+
+int refuse_existing_file(const char* flag, const std::string& path) {
+    struct stat facts{};
+    if (path == "-" || ::lstat(path.c_str(), &facts) != 0) {
+        return exit_done;
+    }
+    complain("driftless: %s %s: already exists; name a new file or remove it", flag, path.c_str());
+    return exit_usage;
+}
+
+int fail_new_file(const char* flag, const std::string& path, const Error& error) {
+    const int code = fail_host((flag + (" " + path)).c_str(), error);
+    return error.code == ErrorCode::exists ? exit_usage : code;
+}
+
+int write_new_file(const char* flag, const std::string& path, const std::string& text) {
+    Result<OutputSink> sink = OutputSink::create(path);
+    if (!sink) {
+        return fail_new_file(flag, path, sink.error());
+    }
+    Result<void> done = sink.value().write(text);
+    if (done) {
+        done = sink.value().finish();
+    }
+    return done ? exit_done : fail_new_file(flag, path, done.error());
+}
+
+int fail_folder(const std::string& folder, const Error& error) {
+    if (error.sys_errno == EEXIST) {
+        complain("driftless: --out %s: already exists, or another run has it; name a new folder",
+                 folder.c_str());
+        return exit_usage;
+    }
+    if (error.code == ErrorCode::exists) {
+        return refuse_folder(folder);
+    }
+    complain("driftless: cannot make the folder %s: %s%s", folder.c_str(), reason_of(error).c_str(),
+             host_remedy(error.sys_errno));
+    return exit_host;
+}
+
+Result<void> try_place(const std::string& path) {
+    struct stat facts{};
+    std::string above = path;
+    do {  // each turn goes a folder up; the current one and the root are there
+        const std::size_t slash = above.rfind('/');
+        above = slash == std::string::npos ? "." : above.substr(0, std::max<std::size_t>(slash, 1));
+    } while (above != "." && above != "/" && ::stat(above.c_str(), &facts) != 0 && errno == ENOENT);
+    const std::string probe = above + "/.driftless-" + std::to_string(::getpid());
+    if (::mkdir(probe.c_str(), 0755) != 0) {
+        return error_from_errno(errno, "make the folder");
+    }
+    (void)::rmdir(probe.c_str());
+    return {};
+}
+
+bool make_folders_above(const std::string& path) {
+    for (std::size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+        if (::mkdir(path.substr(0, at).c_str(), 0755) != 0 && errno != EEXIST) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool make_folder(const std::string& path) {
+    return make_folders_above(path) && ::mkdir(path.c_str(), 0755) == 0;
+}
+
+namespace {
+
+constexpr std::int64_t ns_per_second = 1'000'000'000;
+// run.json, the largest that is read, grows with the model list of a server: some KiB each.
+constexpr std::size_t read_bytes_max = 64 << 20;
+
+}  // namespace
+
+std::string utc_text(std::int64_t utc_ns) {
+    const time_t whole = utc_ns / ns_per_second;
+    tm parts{};
+    (void)::gmtime_r(&whole, &parts);
+    char text[64];
+    std::snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%09lldZ", parts.tm_year + 1900,
+                  parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                  static_cast<long long>(utc_ns % ns_per_second));
+    return text;
+}
+
+Result<void> write_whole_file(const std::string& path, const std::string& text, Lasting lasting) {
+    const std::string fresh = path + ".new";
+    // Where a FIFO has that name, it is refused instead of waited for.
+    const int number =
+        ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
+    if (number < 0) {
+        return error_from_errno(errno, "create a file");
+    }
+    std::size_t written = 0;
+    while (written < text.size()) {
+        const ssize_t got = ::write(number, text.data() + written, text.size() - written);
+        if (got < 0 && errno != EINTR) {
+            const Error error = error_from_errno(errno, "write a file");
+            ::close(number);
+            (void)::unlink(fresh.c_str());
+            return error;
+        }
+        written += got > 0 ? static_cast<std::size_t>(got) : 0;
+    }
+    const bool synced = lasting == Lasting::written || ::fsync(number) == 0;
+    const bool closed = ::close(number) == 0;
+    if (!synced || !closed || ::rename(fresh.c_str(), path.c_str()) != 0) {
+        const Error error = error_from_errno(errno, "write a file");
+        (void)::unlink(fresh.c_str());
+        return error;
+    }
+    return {};
+}
+
+Result<std::string> read_whole_file(const std::string& path) {
+    const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (number < 0) {
+        return error_from_errno(errno, "open a file");
+    }
+    std::string text;
+    char piece[16384];
+    while (text.size() <= read_bytes_max) {
+        const ssize_t got = ::read(number, piece, sizeof(piece));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            const int failure = got < 0 ? errno : 0;
+            ::close(number);
+            return failure == 0 ? Result<std::string>(std::move(text))
+                                : Result<std::string>(error_from_errno(failure, "read a file"));
+        }
+        text.append(piece, static_cast<std::size_t>(got));
+    }
+    ::close(number);
+    return Error{ErrorCode::too_large, 0, "read a file"};
+}
+
+Result<std::string> read_regular_file(const std::string& path) {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+        return Error{ErrorCode::invalid, 0, "is not a regular file"};
+    }
+    return read_whole_file(path);
+}
+
+std::string why_unreadable(const Error& error) {
+    return error.code == ErrorCode::invalid ? error.doing : "cannot be read: " + reason_of(error);
+}
+
+namespace {
+
+constexpr std::size_t write_bytes = std::size_t{256} << 10;
+
+}  // namespace
+
+int write_trace(const Trace& trace, const TraceTarget& target, std::vector<WrittenRow> rows,
+                const std::string& path, std::FILE* say) {
+    const std::size_t count = rows.size();
+    TraceWriter writer(trace, target, std::move(rows));
+    Result<OutputSink> sink = OutputSink::create(path);
+    if (!sink) {
+        return fail_new_file("--out", path, sink.error());
+    }
+    std::string text;
+    std::uint64_t bytes = 0;
+    for (bool more = true; more;) {
+        more = writer.next(text);
+        if (!more || text.size() >= write_bytes) {
+            bytes += text.size();
+            const Result<void> written = sink.value().write(text);
+            if (!written) {
+                return fail_new_file("--out", path, written.error());
+            }
+            text.clear();
+        }
+    }
+    const Result<void> finished = sink.value().finish();
+    if (!finished) {
+        return fail_new_file("--out", path, finished.error());
+    }
+    for (const std::string& line : writer.losses()) {
+        std::fprintf(say, "loss: %s\n", line.c_str());
+    }
+    std::fprintf(say, "wrote: %s: %zu %s, format %s, %llu bytes before compression\n", path.c_str(),
+                 count, count == 1 ? "row" : "rows", target.name,
+                 static_cast<unsigned long long>(bytes));
+    return exit_done;
+}
+
+void print_errors(const InputErrors& errors) {
+    for (const std::string& line : to_lines(errors)) {
+        complain("driftless: %s", line.c_str());
+    }
+}
+
+std::string nothing_selected(const Trace& trace) {
+    char last[64] = "";
+    if (!trace.rows.empty()) {
+        (void)std::snprintf(last, sizeof last, ": its last row comes at %.3f s",
+                            static_cast<double>(trace.rows.back().at_ns) / 1e9);
+    }
+    return std::string("no row of the trace is selected") + last + "; widen --start, --end";
+}
+
+}  // namespace driftless

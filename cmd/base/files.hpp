@@ -1,0 +1,91 @@
+/// Files and folders of commands: how they are made, written whole, and refused.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "proto/core/result.hpp"
+#include "proto/trace/row.hpp"
+#include "proto/trace/write.hpp"
+
+namespace driftless {
+
+// Folders that a run makes, and the one line for what the host refuses.
+
+/// What may help against a refusal of the host, with "; " before it; empty: nothing is known.
+const char* host_remedy(int sys_errno);
+
+/// Prints `what` and the error, with what the system says of it; returns `exit_host`.
+int fail_host(const char* what, const Error& error);
+
+/// `exit_done` where nothing is at that path, or where it is "-"; else prints that a new file must
+/// be named, and returns `exit_usage`.
+int refuse_existing_file(const char* flag, const std::string& path);
+
+/// Prints why the file that a flag names cannot be made. Returns `exit_usage` if it exists already,
+/// else `exit_host`.
+int fail_new_file(const char* flag, const std::string& path, const Error& error);
+
+/// Makes such a file with this text; "-": standard output. Prints what it cannot do. Returns the
+/// exit code.
+int write_new_file(const char* flag, const std::string& path, const std::string& text);
+
+/// Prints that another run has the folder; returns `exit_usage`.
+int refuse_folder(const std::string& folder);
+
+/// Prints that the folder is there or another run has it (`exit_usage`), or why it cannot be made
+/// (`exit_host`).
+int fail_folder(const std::string& folder, const Error& error);
+
+/// Whether files and folders can be made at that path: makes an empty folder in the deepest one
+/// above it that is there, and removes it again. Errors: those of mkdir.
+Result<void> try_place(const std::string& path);
+
+/// Makes the folders above a path that are missing. errno says why not.
+bool make_folders_above(const std::string& path);
+
+/// A new folder, with those above it. errno says why not.
+bool make_folder(const std::string& path);
+
+// Small files that are written whole or not at all, and how instants stand in them.
+
+/// Synced: the file survives a power failure, and the call waits for the disk. Written: it survives
+/// the process.
+enum class Lasting : std::uint8_t { synced, written };
+
+/// Writes a whole file or leaves the old one: a new file is renamed over it. Errors: those of the
+/// file system.
+Result<void> write_whole_file(const std::string& path, const std::string& text,
+                              Lasting lasting = Lasting::synced);
+
+/// Reads a file that is at most 64 MiB large. Errors: not_found, denied, too_large, io_failed.
+Result<std::string> read_whole_file(const std::string& path);
+
+/// The same for a file of a run: refuses what is not a regular file (`invalid`), because reading a
+/// FIFO would wait for a writer.
+Result<std::string> read_regular_file(const std::string& path);
+/// Why it could not be read: "is not a regular file", "cannot be read: Permission denied".
+std::string why_unreadable(const Error& error);
+
+/// "2026-11-21T03:45:12.123456789Z".
+std::string utc_text(std::int64_t utc_ns);
+
+// Writing a trace to a new file or to standard output, as convert and synth do.
+
+/// Writes all rows, then says on `say` what the format could not hold and what was written. `path`
+/// is what `--out` names. Returns the exit code; what failed is printed.
+int write_trace(const Trace& trace, const TraceTarget& target, std::vector<WrittenRow> rows,
+                const std::string& path, std::FILE* say);
+
+// Why a trace is refused, as people see it: one line for each error, on standard error.
+
+/// All that are listed, and then how many more there are.
+void print_errors(const InputErrors& errors);
+
+/// Why no row is selected, with the length of the trace; further flags of the command may follow:
+/// "no row of the trace is selected: its last row comes at 11.750 s; widen --start, --end".
+std::string nothing_selected(const Trace& trace);
+
+}  // namespace driftless

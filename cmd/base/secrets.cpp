@@ -1,0 +1,381 @@
+#include "cmd/base/secrets.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "engine/prompt/read_ranks.hpp"
+#include "proto/core/text.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// "Name: value" or "Name=value" with its value masked where the name calls for it.
+std::string mask_header(std::string_view text) {
+    const std::size_t cut = text.find_first_of(":=");
+    if (cut == text.npos && is_secret_name(text)) {  // of what is refused, too
+        return std::string(mask_text);
+    }
+    if (cut == text.npos || !is_secret_name(trim_blanks(text.substr(0, cut))) ||
+        !environment_name(trim_blanks(text.substr(cut + 1))).empty()) {
+        return std::string(text);
+    }
+    return std::string(text.substr(0, cut + 1)) + std::string(mask_text);
+}
+
+/// A JSON object with the texts of its credentials masked. One that cannot be read is shown, so
+/// that its mistake can be found, unless it speaks of such.
+std::string mask_json(std::string_view json) {
+    std::string out(json);
+    const std::string mask = '"' + std::string(mask_text) + '"';
+    for (const SecretMember& member : secret_members(json)) {
+        for (std::size_t at = out.find(member.raw); at != std::string::npos;
+             at = out.find(member.raw, at + mask.size())) {
+            out.replace(at, member.raw.size(), mask);
+        }
+    }
+    JsonDocument document;
+    return document.parse(json) || !is_secret_name(json) ? out : std::string(mask_text);
+}
+
+/// Names of parameters, beside those that a header would have: signed URLs, functions of clouds.
+bool is_secret_parameter(std::string_view name) {
+    constexpr std::array<std::string_view, 6> more{"sig", "signature", "code",
+                                                   "pwd", "pass",      "credential"};
+    const std::string lowered = lower(name);
+    return is_secret_name(name) || std::find(more.begin(), more.end(), lowered) != more.end();
+}
+
+int hex_digit(char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+std::string percent_decoded(std::string_view text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool whole = text[at] == '%' && at + 2 < text.size();
+        const int high = whole ? hex_digit(text[at + 1]) : -1;
+        const int low = whole ? hex_digit(text[at + 2]) : -1;
+        if (high >= 0 && low >= 0) {
+            out += static_cast<char>(high * 16 + low);
+            at += 2;
+        } else {
+            out += text[at];
+        }
+    }
+    return out;
+}
+
+/// Places of the values of secret parameters in a URL: behind `?` or `#`, between `&` or `;`.
+struct Parameter {
+    std::string_view name;
+    std::size_t value_at;
+    std::size_t value_bytes;
+};
+std::vector<Parameter> find_secret_parameters(std::string_view url) {
+    std::vector<Parameter> found;
+    std::size_t at = url.find_first_of("?#");
+    while (at < url.size()) {
+        const std::size_t begin = at + 1;
+        at = std::min(url.find_first_of("?#&;", begin), url.size());
+        const std::string_view pair = url.substr(begin, at - begin);
+        const std::size_t equals = pair.find('=');
+        if (equals != pair.npos && equals + 1 < pair.size() &&
+            is_secret_parameter(percent_decoded(pair.substr(0, equals)))) {
+            found.push_back({pair.substr(0, equals), begin + equals + 1, pair.size() - equals - 1});
+        }
+    }
+    return found;
+}
+
+/// From the last to the first, so that no place moves before its turn.
+std::string mask_parameters(std::string text) {
+    const std::vector<Parameter> found = find_secret_parameters(text);
+    for (std::size_t i = found.size(); i > 0; --i) {
+        text.replace(found[i - 1].value_at, found[i - 1].value_bytes, mask_text);
+    }
+    return text;
+}
+
+/// `a=1; b="2"`: 1 and 2, which a server may repeat one by one.
+std::vector<std::string_view> cookie_values(std::string_view pairs) {
+    std::vector<std::string_view> values;
+    while (!pairs.empty()) {
+        const std::string_view pair = pairs.substr(0, pairs.find(';'));
+        pairs.remove_prefix(std::min(pair.size() + 1, pairs.size()));
+        const std::size_t equals = pair.find('=');
+        std::string_view value = equals == pair.npos ? "" : trim_blanks(pair.substr(equals + 1));
+        if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
+            value = value.substr(1, value.size() - 2);
+        }
+        values.push_back(value);
+    }
+    return values;
+}
+
+/// "kind=openai_http,target=URL,api_key=sk-1", as GuideLLM takes a backend: the values of secret
+/// names masked, and the users of URLs.
+std::string mask_backend(std::string_view list) {
+    std::string out;
+    while (!list.empty()) {
+        const std::string_view part = list.substr(0, list.find(','));
+        const std::size_t equals = part.find('=');
+        const std::string_view name = part.substr(0, equals);
+        if (equals == part.npos) {
+            out += mask_url(part);
+        } else {
+            out +=
+                std::string(name) + '=' +
+                (is_secret_name(name) ? std::string(mask_text) : mask_url(part.substr(equals + 1)));
+        }
+        out += part.size() < list.size() ? "," : "";
+        list.remove_prefix(std::min(part.size() + 1, list.size()));
+    }
+    return out;
+}
+
+/// Members of bodies that speak of keys and tokens and hold none: names of caches, and the special
+/// tokens of a model.
+bool is_plain(std::string_view member) {
+    constexpr std::array<std::string_view, 6> plain{"prompt_cache_key", "cache_key",  "eos_token",
+                                                    "bos_token",        "stop_token", "pad_token"};
+    return std::find(plain.begin(), plain.end(), member) != plain.end();
+}
+
+/// Where user or host begin: behind "http://", also with a slash or the colon too few.
+std::size_t host_at(std::string_view url) {
+    constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    const std::size_t scheme = std::min(url.find_first_not_of(letters), url.size());
+    const std::string_view rest = url.substr(scheme);
+    const bool is_scheme = rest.starts_with(":/") || rest.starts_with("//");
+    return is_scheme ? std::min(url.find_first_not_of('/', scheme + 1), url.size()) : 0;
+}
+
+/// Of "host:80" and "host"; not of "user:word".
+bool ends_in_port(std::string_view host) {
+    const std::size_t colon = host.rfind(':');
+    return colon == host.npos || host.find('@') != host.npos || host.starts_with('[') ||
+           host.find_first_not_of("0123456789", colon + 1) == host.npos;
+}
+
+/// An event is "+T ACTION WHAT": where its action begins, and what stands behind that. The end of
+/// the text, where it has no such word.
+struct EventWords {
+    std::size_t action;
+    std::size_t action_end;
+    std::size_t what;
+};
+EventWords words_of(std::string_view event) {
+    constexpr std::string_view blanks = " \t";
+    const auto bounded = [event](std::size_t at) { return std::min(at, event.size()); };
+    const std::size_t time = bounded(event.find_first_not_of(blanks));
+    const std::size_t time_end = bounded(event.find_first_of(blanks, time));
+    const std::size_t action = bounded(event.find_first_not_of(blanks, time_end));
+    const std::size_t action_end = bounded(event.find_first_of(blanks, action));
+    return {action, action_end, bounded(event.find_first_not_of(blanks, action_end))};
+}
+
+/// Where the URL of "+T post URL" begins; the end, where the event is another.
+std::size_t posted_url_at(std::string_view event) {
+    const EventWords words = words_of(event);
+    const bool posts = event.substr(words.action, words.action_end - words.action) == "post";
+    return posts ? words.what : event.size();
+}
+
+bool takes_url(std::string_view flag) {
+    constexpr std::array<std::string_view, 8> of_urls{"--url",        "--against",  "--base-url",
+                                                      "--target",     "--endpoint", "--host",
+                                                      "--connect-to", "--metrics"};
+    return std::find(of_urls.begin(), of_urls.end(), flag) != of_urls.end();
+}
+
+}  // namespace
+
+std::string_view environment_name(std::string_view value) {
+    constexpr std::string_view prefix = "env:";
+    const std::string_view name = value.starts_with(prefix) ? value.substr(prefix.size()) : "";
+    const bool legal = std::all_of(name.begin(), name.end(), [](char c) {
+        return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+               (c >= 'a' && c <= 'z');
+    });
+    return legal ? name : "";
+}
+
+std::string mask_refused(std::string_view flag, std::string_view value) {
+    std::string shown = mask_value(flag, value);
+    if (flag != "--event" && !takes_url(flag) && value.find("://") == value.npos) {
+        return shown;
+    }
+    const std::size_t url = flag == "--event" ? words_of(shown).what : 0;
+    const std::size_t begin = url + host_at(std::string_view(shown).substr(url));
+    const std::size_t at = shown.rfind('@');
+    if (at != shown.npos && at > begin && !shown.starts_with("unix:")) {
+        shown = shown.substr(0, begin) + std::string(mask_text) + shown.substr(at);
+    }
+    const std::size_t query = shown.find('?');
+    return query == shown.npos ? shown : shown.substr(0, query + 1) + std::string(mask_text);
+}
+
+std::string mask_value(std::string_view flag, std::string_view value) {
+    if (flag == "--api-key") {
+        return std::string(environment_name(value).empty() ? mask_text : value);
+    }
+    if (flag == "--header") {
+        return mask_header(value);
+    }
+    if (flag == "--extra-body") {
+        return mask_json(value);
+    }
+    if (flag == "--backend") {
+        return mask_backend(value);
+    }
+    if (flag == "--event") {
+        const std::size_t url = posted_url_at(value);
+        return std::string(value.substr(0, url)) + mask_url(value.substr(url));
+    }
+    return takes_url(flag) ? mask_url(value) : std::string(value);
+}
+
+bool is_authorization(std::string_view header_name) {
+    return equal_ignoring_case(header_name, "authorization");
+}
+
+bool is_secret_name(std::string_view text) {
+    constexpr std::array<std::string_view, 6> parts{"auth",  "cookie", "key",
+                                                    "token", "secret", "password"};
+    const std::string name = lower(text);
+    for (const std::string_view part : parts) {
+        if (name.find(part) != name.npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::vector<Header> secret_parameters(std::string_view url) {
+    std::vector<Header> parameters;
+    for (const Parameter& found : find_secret_parameters(url)) {
+        const std::string value(url.substr(found.value_at, found.value_bytes));
+        parameters.push_back({std::string(found.name), value});
+        if (const std::string decoded = percent_decoded(value); decoded != value) {
+            parameters.push_back({std::string(found.name), decoded});
+        }
+    }
+    return parameters;
+}
+
+std::string mask_url(std::string_view text) {
+    const std::size_t begin = host_at(text);
+    std::size_t end = text.find_first_of("/?#", begin);
+    if (!ends_in_port(text.substr(begin, end - begin))) {
+        end = text.find_first_of("?#", begin);  // a word with a slash: user:w/rd@host
+    }
+    const std::size_t at = text.substr(0, end).rfind('@');
+    // `unix:@name` is an abstract socket.
+    const bool has_user = at != text.npos && at >= begin && !text.starts_with("unix:");
+    if (!has_user) {
+        return mask_parameters(std::string(text));
+    }
+    return std::string(text.substr(0, begin)) + std::string(mask_text) +
+           mask_parameters(std::string(text.substr(at)));
+}
+
+std::size_t assigned_secret_at(std::string_view argument) {
+    const std::size_t equals = argument.find('=');
+    if (equals == argument.npos) {
+        return 0;
+    }
+    const std::string_view name = argument.substr(0, equals);
+    const bool is_variable = std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+               c == '_';
+    });
+    return is_variable && is_secret_name(name) ? equals + 1 : 0;
+}
+
+std::vector<std::string> mask_command(const std::vector<std::string>& arguments) {
+    std::vector<std::string> masked;
+    std::string_view flag;  // the flag whose value the next argument is
+    for (const std::string& argument : arguments) {
+        const std::size_t equals = argument.find('=');
+        if (argument.starts_with("--") && equals != argument.npos) {
+            const std::string_view name = std::string_view(argument).substr(0, equals);
+            const std::string_view value = std::string_view(argument).substr(equals + 1);
+            masked.push_back(std::string(name) + "=" + mask_value(name, value));
+            flag = {};
+        } else if (const std::size_t at = assigned_secret_at(argument); at > 0) {
+            masked.push_back(argument.substr(0, at) + std::string(mask_text));
+            flag = {};
+        } else {
+            masked.push_back(mask_value(flag, argument));
+            flag = argument;
+        }
+    }
+    return masked;
+}
+
+std::vector<SecretMember> secret_members(std::string_view json) {
+    struct Open {
+        JsonValue value;
+        std::string name;  ///< the secret name that it stands under; empty: none
+    };
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(json);
+    std::vector<SecretMember> found;
+    std::vector<Open> open;
+    if (root) {
+        open.push_back({root.value(), ""});
+    }
+    while (!open.empty()) {  // ends: each value is opened once
+        const Open one = open.back();
+        open.pop_back();
+        if (const auto text = one.value.as_string(); text && !one.name.empty()) {
+            found.push_back({one.name, std::string(*text), std::string(one.value.raw())});
+        }
+        for (JsonValue inner = one.value.first(); inner.present(); inner = inner.next()) {
+            const bool element = one.value.is(JsonType::array);
+            const bool secret = !element && is_secret_name(inner.key()) && !is_plain(inner.key());
+            open.push_back({inner, element ? one.name : secret ? std::string(inner.key()) : ""});
+        }
+    }
+    return found;
+}
+
+std::vector<std::string> secrets_of(const std::vector<Header>& credentials) {
+    std::vector<std::string> secrets;
+    const auto add = [&secrets](std::string_view text) {
+        if (text.size() >= secret_bytes_min) {
+            secrets.emplace_back(text);
+        }
+    };
+    for (const Header& credential : credentials) {
+        std::string_view value = credential.value;
+        add(value);
+        for (std::size_t blank = value.find(' '); blank != value.npos; blank = value.find(' ')) {
+            value = trim_blanks(value.substr(blank));
+            add(value);
+        }
+        const bool is_pair = lower(credential.value).starts_with("basic ");
+        if (std::string pair; is_pair && append_base64(pair, value)) {  // "user:password"
+            add(pair);
+            add(std::string_view(pair).substr(std::min(pair.find(':') + 1, pair.size())));
+        }
+        if (lower(credential.name).find("cookie") != std::string::npos) {
+            for (const std::string_view part : cookie_values(credential.value)) {
+                add(part);
+            }
+        }
+    }
+    std::sort(secrets.begin(), secrets.end(), [](const std::string& a, const std::string& b) {
+        return a.size() != b.size() ? a.size() > b.size() : a < b;
+    });
+    secrets.erase(std::unique(secrets.begin(), secrets.end()), secrets.end());
+    return secrets;
+}
+
+}  // namespace driftless

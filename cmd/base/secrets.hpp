@@ -1,0 +1,69 @@
+/// Secrets: what must never be printed or recorded, and how text is cleaned of it.
+///
+/// Pure functions on text. A secret is the value of `--api-key`, of a header that carries a
+/// credential, of a member of `--extra-body` or of a URL's parameter whose name says that it does,
+/// or the user part of a URL. (Values that came as `env:NAME` are, too: cmd/replay/credentials.)
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/http/request.hpp"
+#include "proto/run/masked.hpp"
+
+namespace driftless {
+
+bool is_authorization(std::string_view header_name);
+
+/// NAME if a value is `env:NAME`, a reference to an environment variable and not itself a secret;
+/// else empty.
+std::string_view environment_name(std::string_view value);
+
+/// Names, of headers and of members of a body, whose texts are credentials: Authorization, Cookie,
+/// and all that speak of keys, tokens or secrets. Ignores case.
+bool is_secret_name(std::string_view name);
+
+/// A text, or one of a list of texts, that is a member of a secret name, at whatever depth. Members
+/// of an object with a secret name are judged by their own names: a JSON schema may describe a
+/// field "key".
+struct SecretMember {
+    std::string name;
+    std::string value;
+    std::string raw;  ///< as written, with its quotes
+};
+
+/// None where `json` cannot be read. Numbers are no credentials: "max_tokens" is one.
+std::vector<SecretMember> secret_members(std::string_view json);
+
+/// "http://user:word@host" becomes "http://***@host", without scheme too, and "?api_key=word"
+/// becomes "?api_key=***"; other text stays as it is.
+std::string mask_url(std::string_view text);
+
+/// Parameters of a URL's query or fragment whose names say that they are credentials: as written,
+/// and where that differs without its percent-encoding.
+std::vector<Header> secret_parameters(std::string_view url);
+
+/// The value of a flag as it may be shown. A JSON object keeps its other members as they are.
+std::string mask_value(std::string_view flag, std::string_view value);
+
+/// The same of a value that was refused, so that nobody knows where in it a password stands: of
+/// URLs, all before the last "@", and all of a query.
+std::string mask_refused(std::string_view flag, std::string_view value);
+
+/// Where an argument is `NAME=value` of a secret name, as a shell assigns a variable before a
+/// command: where its value begins; else 0.
+std::size_t assigned_secret_at(std::string_view argument);
+
+/// A command line as it may be recorded: `arguments` with the secrets in the values of flags
+/// masked, whether written as `--flag value` or `--flag=value`, and those that a shell would
+/// assign.
+std::vector<std::string> mask_command(const std::vector<std::string>& arguments);
+
+/// The texts that are secrets, for masking in what a server sends back (`masked`): each value; what
+/// stands behind a blank of it, which is how a server repeats it without "Bearer" or "Basic"; what
+/// the base64 of "Basic" stands for, with and without the user's name; and of cookies the value of
+/// each pair. Longest first. Shorter ones than `secret_bytes_min` are left out.
+std::vector<std::string> secrets_of(const std::vector<Header>& credentials);
+
+}  // namespace driftless

@@ -1,0 +1,126 @@
+#include "cmd/base/toml_reader.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <sstream>
+
+namespace driftless {
+
+namespace {
+
+/// The fewest digits that read back to the same number, without an exponent: "0.123456789", "inf".
+std::string decimal_text(double value) {
+    std::string text(400, '\0');  // 309 digits before the point, or 324 zeros and 17 digits
+    const auto [end, error] =
+        std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    text.resize(error == std::errc() ? static_cast<std::size_t>(end - text.data()) : 0);
+    return text;
+}
+
+}  // namespace
+
+/// The library throws; nothing else here does.
+std::string parse_toml(std::string_view text, toml::table& out) {
+    try {
+        out = toml::parse(text);
+    } catch (const toml::parse_error& error) {
+        std::ostringstream line;
+        line << "line " << error.source().begin.line << ": " << error.description();
+        return line.str();
+    }
+    return "";
+}
+
+void TomlReader::check_keys(const toml::table& table, const char* place,
+                            std::initializer_list<std::string_view> known) {
+    for (const auto& [key, value] : table) {
+        if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
+            fail(value, std::string(place) + std::string(key.str()) +
+                            " is not known; remove or correct it");
+        }
+    }
+}
+
+void TomlReader::text(const toml::table& table, const char* key, std::string& out, bool needed) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) {
+        needed ? fail(table, std::string(key) + " is missing; add it") : void();
+    } else if (const auto value = node->value_exact<std::string>(); value) {
+        out = *value;
+    } else {
+        fail(*node, std::string(key) + " is not a text; put it in quotes");
+    }
+}
+
+void TomlReader::number(const toml::table& table, const char* key, std::optional<double>& out) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) {
+        return;
+    }
+    out = node->is_number() ? node->value<double>() : std::nullopt;
+    if (!out) {
+        fail(*node, std::string(key) + " is not a number");
+    }
+}
+
+void TomlReader::boolean(const toml::table& table, const char* key, bool& out) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) {
+        return;
+    }
+    if (const auto value = node->value_exact<bool>(); value) {
+        out = *value;
+    } else {
+        fail(*node, std::string(key) + " is not true or false");
+    }
+}
+
+void TomlReader::scalar(const toml::node& node, const char* key, std::vector<std::string>& out) {
+    std::ostringstream text;
+    if (const auto* const words = node.as_string(); words != nullptr) {
+        text << words->get();
+    } else if (const auto* const whole = node.as_integer(); whole != nullptr) {
+        text << whole->get();
+    } else if (const auto* const real = node.as_floating_point(); real != nullptr) {
+        text << decimal_text(real->get());
+    } else if (const auto* const either = node.as_boolean(); either != nullptr) {
+        text << (either->get() ? "true" : "false");
+    } else {
+        fail(node, std::string(key) + " is not a text, a number, or a list of them");
+    }
+    out.push_back(text.str());
+}
+
+void TomlReader::scalars(const toml::table& table, const char* key, std::vector<std::string>& out) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) {
+        return;
+    }
+    const toml::array* const list = node->as_array();
+    if (list == nullptr) {
+        scalar(*node, key, out);
+        return;
+    }
+    for (const toml::node& one : *list) {
+        scalar(one, key, out);
+    }
+}
+
+const toml::table* TomlReader::table(const toml::table& above, const char* key) {
+    const toml::node* node = above.get(key);
+    if (node != nullptr && !node->is_table()) {
+        fail(*node, std::string(key) + " is not written as [" + key + "]");
+    }
+    return node != nullptr ? node->as_table() : nullptr;
+}
+
+void TomlReader::fail(const toml::node& node, const std::string& what) {
+    if (why_.empty()) {
+        std::ostringstream line;
+        line << "line " << node.source().begin.line << ": " << what;
+        why_ = line.str();
+    }
+}
+
+}  // namespace driftless

@@ -1,0 +1,621 @@
+#include "cmd/flags/checks.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "cmd/base/secrets.hpp"
+#include "cmd/flags/option_values.hpp"
+#include "cmd/flags/side_values.hpp"
+#include "cmd/flags/threshold_values.hpp"
+#include "proto/core/text.hpp"
+#include "proto/http/fields.hpp"
+#include "proto/run/client_sample.hpp"
+
+namespace driftless {
+
+namespace {
+
+void add_target(const Url& url, const std::string& api_path, ReplayOptions& options) {
+    ReplayTarget target;
+    target.url = url;
+    target.api_path = join_path(url.path, api_path);
+    target.root_path = root_path(url.path, api_path);
+    options.server.targets.push_back(std::move(target));
+}
+
+/// `--endpoint http://host:port/whole/path`: the URL of the API itself, as trace-replayer takes it.
+std::string add_endpoint_url(const std::string& text, ReplayOptions& options) {
+    const Result<Url> url = parse_url(text);
+    if (!url) {
+        return "--endpoint \"" + mask_refused("--endpoint", text) + "\" " + url.error().doing;
+    }
+    const std::string api_path = path_of(*options.request.dialect, options.request.stream);
+    const std::string& path = url.value().path;
+    const bool is_whole = !path.empty() && root_path(path, api_path) == path;
+    add_target(url.value(), is_whole ? path : api_path, options);
+    return "";
+}
+
+std::string complete_targets(const TypedServer& server, ReplayOptions& options) {
+    const bool endpoint_is_url = looks_like_url(server.endpoint);
+    const int ways =
+        (server.urls.empty() ? 0 : 1) + (server.host.empty() ? 0 : 1) + (endpoint_is_url ? 1 : 0);
+    if (ways > 1) {
+        return "the server is given twice; remove all but --url";
+    }
+    if (endpoint_is_url) {
+        return add_endpoint_url(server.endpoint, options);
+    }
+    std::string api_path = server.endpoint.empty()
+                               ? path_of(*options.request.dialect, options.request.stream)
+                               : server.endpoint;
+    if (api_path.front() != '/') {
+        api_path.insert(0, 1, '/');
+    }
+    if (!is_request_target(api_path)) {  // a blank or a line end would begin another field
+        return "--endpoint has a blank or a control byte; percent-encode it";
+    }
+    for (const Url& url : server.urls) {
+        add_target(url, api_path, options);
+    }
+    if (!server.host.empty()) {
+        const bool literal = server.host.find(':') != std::string::npos;
+        const std::string host = literal ? "[" + server.host + "]" : server.host;
+        const Result<Url> url = parse_url(host + ":" + std::to_string(server.port));
+        if (!url) {
+            return "--host \"" + mask_refused("--host", server.host) + "\" " + url.error().doing;
+        }
+        add_target(url.value(), api_path, options);
+    }
+    if (server.against && options.server.targets.size() == 1) {  // else it is refused
+        add_target(*server.against, api_path, options);
+        options.server.dual = true;
+    }
+    for (const std::string& path : options.workload.files.paths) {
+        if (looks_like_url(path)) {
+            return mask_url(path) + " stands where a trace belongs; " +
+                   (ways > 0 ? "a trace is a file: download it first" : "put --url before it");
+        }
+    }
+    if (options.server.targets.empty() && !options.dry_run) {
+        return "--url is missing; give the server, as in --url http://127.0.0.1:8000";
+    }
+    return "";
+}
+
+std::string complete_key(const std::string& typed, const std::string& from_environment,
+                         RequestFlags& request) {
+    const bool has_authorization =
+        std::any_of(request.headers.begin(), request.headers.end(),
+                    [](const Header& header) { return is_authorization(header.name); });
+    if (has_authorization && !typed.empty()) {
+        return "--api-key and --header Authorization cannot be combined; remove one";
+    }
+    const std::string& key = typed.empty() ? from_environment : typed;
+    if (has_authorization || key.empty()) {
+        return "";
+    }
+    const std::string field = request.dialect->key_header;
+    Result<Header> header =
+        parse_header(field.empty() ? "Authorization: Bearer " + key : field + ": " + key);
+    if (!header) {
+        return std::string(typed.empty() ? "OPENAI_API_KEY" : "--api-key") +
+               " has a control byte; remove it";
+    }
+    request.headers.push_back(std::move(header).value());
+    return "";
+}
+
+/// Headers of the API itself; what the user gave under the same name goes before them.
+std::string complete_headers(ReplayOptions& options) {
+    const FixedHeader& fixed = options.request.dialect->fixed_header;
+    const std::pair<std::string, std::string> wanted[] = {
+        {fixed.name, fixed.value},
+        {"routing-strategy", options.request.routing_strategy},
+        {"user", options.request.user},
+    };
+    for (const auto& [name, value] : wanted) {
+        if (name.empty() || value.empty() || has_header(options.request, name)) {
+            continue;
+        }
+        Result<Header> header = parse_header(name + ": " + value);
+        if (!header) {
+            return "the value of header " + name + " has a control byte; remove it";
+        }
+        options.request.headers.push_back(std::move(header).value());
+    }
+    return "";
+}
+
+/// Each name once, in whatever case; those of the dialect behind the user's.
+std::string complete_record_headers(ReplayOptions& options) {
+    std::vector<std::string>& names = options.request.record_headers;
+    const auto is_named = [&names](std::size_t count, std::string_view name) {
+        return std::any_of(
+            names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count),
+            [name](const std::string& other) { return equal_ignoring_case(other, name); });
+    };
+    if (names.size() > record_headers_max) {
+        return "--record-header is given " + std::to_string(names.size()) +
+               " times; give at most 8";
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (is_named(i, names[i])) {
+            return "--record-header " + names[i] + " is given twice; remove one";
+        }
+    }
+    for (const char* name : options.request.dialect->recorded_headers) {
+        if (name[0] != '\0' && !is_named(names.size(), name)) {
+            names.emplace_back(name);
+        }
+    }
+    return "";
+}
+
+std::string complete_events(EventFlags& events) {
+    const std::string why = events.file.empty() ? "" : read_events(events.file, events.typed);
+    return why.empty() && events.typed.size() > events_max
+               ? "--event: there are " + std::to_string(events.typed.size()) +
+                     " of them: " + std::to_string(events_max) + " at most"
+               : why;
+}
+
+std::string complete_speed(ReplayOptions& options) {
+    const Result<Speed> speed = parse_speed(options.workload.speed_text);
+    if (!speed) {
+        return "--speed \"" + options.workload.speed_text +
+               "\" is not a speed; use a positive decimal, where 2 is twice as fast";
+    }
+    options.workload.plan.speed = speed.value();
+    options.workload.files.output_free = options.request.output == OutputRule::free;
+    options.workload.load.seed = options.workload.plan.seed;
+    return "";
+}
+
+std::string dataset_contradiction(const ReplayOptions& options) {
+    if (options.prompts.dataset.empty()) {
+        return options.prompts.dataset_column.empty()
+                   ? ""
+                   : "--dataset-column needs --dataset; give both";
+    }
+    if (options.prompts.tokenizer.empty()) {
+        return "--dataset needs the model's --tokenizer, to cut text to exact numbers of tokens; "
+               "give both";
+    }
+    if (options.request.prompt == PromptKind::ids) {
+        return "--dataset gives text, but --prompt ids sends no text; remove one";
+    }
+    if (options.workload.load.share != Sharing::none) {
+        return "--share builds prompts from shared words, --dataset gives each row its own text; "
+               "remove one";
+    }
+    return "";
+}
+
+std::string compressed_records(const ReplayOptions& options) {
+    for (const char* ending : {".gz", ".bz2", ".xz", ".zst"}) {
+        if (options.results.records_path.ends_with(ending)) {
+            return "--output-path " + options.results.records_path +
+                   ": records are written uncompressed, so that a killed run keeps them; name the "
+                   "file without " +
+                   ending + ", and compress it afterwards";
+        }
+    }
+    return "";
+}
+
+/// Figures that count good requests.
+std::string goodput_contradiction(const ReplayOptions& options) {
+    const std::string why = goodput_refusal(options.results.goodput, options.workload.files.keep);
+    if (!why.empty()) {
+        return why;
+    }
+    return options.results.goodput.empty() ? limits_missing(options.results.fail_if) : "";
+}
+
+std::string growth_contradiction(const ReplayOptions& options) {
+    if (options.rules.required && options.rules.typed.empty()) {
+        return "--require-rules needs rules to hold; add --rules NAME, or remove it";
+    }
+    if (!options.results.stop_when.empty() && options.results.period_ns == 0) {
+        return "--stop-when needs periods, but --period none disables them; remove one";
+    }
+    if (options.workload.grow && options.results.period_ns == 0) {
+        return "--grow needs periods, but --period none disables them; remove one";
+    }
+    if (options.workload.grow && !options.request.stream) {
+        return "--grow needs first tokens, but --no-stream has none; remove one";
+    }
+    return "";
+}
+
+/// Flags of what stands in requests, and of what is counted and named in the results.
+std::string request_contradiction(const ReplayOptions& options) {
+    if (!options.request.length_member.empty() && !options.request.dialect->has_two_length_names) {
+        return std::string("--length-field cannot be used with --api ") +
+               options.request.dialect->name + ", which has only one name for it; remove it";
+    }
+    if (options.request.traceparent && has_header(options.request, "traceparent")) {
+        return "--traceparent and --header traceparent cannot be combined; remove one";
+    }
+    if (!options.request.stream && options.request.continuous_usage) {
+        return "--continuous-usage counts chunks, but --no-stream has none; remove one";
+    }
+    if (std::string why = repeated_label(options.results.labels); !why.empty()) {
+        return why;
+    }
+    return goodput_contradiction(options);
+}
+
+std::string contradiction(const ReplayOptions& options) {
+    if (options.workload.files.paths.empty()) {
+        return "no trace is given; name a file, a directory or -";
+    }
+    if (options.request.prompt == PromptKind::ids && !options.request.dialect->takes_ids) {
+        return std::string("--prompt ids cannot be used with --api ") +
+               options.request.dialect->name + "; use --api openai-completions";
+    }
+    if (const std::string why = flat_agents_refusal(options.workload.files.flat_agents,
+                                                    options.workload.files.sessions);
+        !why.empty()) {
+        return why;
+    }
+    if (const std::string why = dataset_contradiction(options); !why.empty()) {
+        return why;
+    }
+    if (const std::string why = compressed_records(options); !why.empty()) {
+        return why;
+    }
+    if (const std::string why = extra_body_contradiction(options.request); !why.empty()) {
+        return why;
+    }
+    if (!options.server.preflight && options.request.model.empty() && !options.dry_run &&
+        options.request.dialect->names_model) {
+        return "--no-preflight requires --model; name the model";
+    }
+    if (options.server.verify_prompts > 0 && (!options.server.preflight || options.dry_run)) {
+        return std::string("--verify-prompts asks the server, but ") +
+               (options.dry_run ? "--dry-run" : "--no-preflight") + " forbids it; remove one";
+    }
+    if (options.server.reset_cache &&
+        (!options.server.preflight || !options.server.warm_probe || options.dry_run)) {
+        return std::string("--reset-cache is checked with probes, but ") +
+               (options.dry_run            ? "--dry-run"
+                : options.server.preflight ? "--no-warm-probe"
+                                           : "--no-preflight") +
+               " forbids them; remove one";
+    }
+    if (!options.request.dialect->has_routing_headers &&
+        (!options.request.routing_strategy.empty() || !options.request.user.empty())) {
+        return "--routing-strategy and --user are only for AIBrix; use --api aibrix, or --header";
+    }
+    if (!options.prompts.save_prompts.empty()) {
+        const std::vector<SecretMember> secrets = secret_members(options.request.extra_body);
+        if (!secrets.empty()) {
+            return "--save-prompts writes whole bodies, and --extra-body has the key \"" +
+                   secrets.front().name + "\"; give the key with --api-key or --header instead";
+        }
+    }
+    if (const std::string why = request_contradiction(options); !why.empty()) {
+        return why;
+    }
+    if (const std::string why = growth_contradiction(options); !why.empty()) {
+        return why;
+    }
+    if (!options.server.preflight && options.server.wait_ready_ns) {
+        return "--wait-ready probes the server, but --no-preflight forbids it; remove one";
+    }
+    if (const std::string why = host_contradiction(options); !why.empty()) {
+        return why;
+    }
+    if (options.workload.plan.start_ns && options.workload.plan.end_ns &&
+        *options.workload.plan.end_ns <= *options.workload.plan.start_ns) {
+        return "--end must be later than --start";
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string complete(const TypedServer& server, const std::string& api_key_from_environment,
+                     ReplayOptions& options) {
+    std::string why = describe_api(options.request.dialect, options.request.template_file,
+                                   options.request.described);
+    if (why.empty()) {
+        why = complete_events(options.events);
+    }
+    if (why.empty()) {
+        why = complete_metrics(options.metrics);
+    }
+    if (why.empty()) {
+        why = complete_sessions(options.workload, options.request.output);
+    }
+    if (why.empty()) {
+        why = complete_rates(options.workload);
+    }
+    if (why.empty()) {
+        why = contradiction(options);
+    }
+    if (why.empty()) {
+        why = complete_speed(options);
+    }
+    if (why.empty()) {
+        why = complete_targets(server, options);
+    }
+    if (why.empty()) {
+        why = dual_contradiction(server, options);
+    }
+    if (why.empty()) {
+        why = tls_contradiction(options);
+    }
+    if (why.empty() && options.sending.connection == ConnectionRule::sticky &&
+        options.sending.balance == Balance::turn && options.server.targets.size() > 1) {
+        why =
+            "--connection sticky keeps a session on one connection, but --balance turn sends its "
+            "rows to all URLs; use --balance session";
+    }
+    if (why.empty()) {
+        why = complete_model(options);
+    }
+    if (why.empty()) {
+        why = complete_row_headers(options);
+    }
+    if (why.empty()) {
+        why = complete_extra_body(options);
+    }
+    if (why.empty()) {
+        why = complete_key(server.api_key, api_key_from_environment, options.request);
+    }
+    if (why.empty()) {
+        why = complete_headers(options);
+    }
+    if (why.empty()) {
+        why = complete_record_headers(options);
+    }
+    return why;
+}
+
+namespace {
+
+/// A flag under which the answers of one server decide when rows leave; empty: there is none.
+std::string loop_flag(const ReplayOptions& options) {
+    const WorkloadFlags& workload = options.workload;
+    if (workload.concurrency || workload.users.single_rows) {
+        return "--concurrency";
+    }
+    if (workload.users.users > 0) {
+        return "--users";
+    }
+    if (workload.files.sessions == Sessions::closed) {
+        return "--sessions closed";
+    }
+    if (options.request.assistant == Assistant::live) {
+        return "--assistant live";
+    }
+    if (options.sending.budget_input) {
+        return "--budget-input";
+    }
+    return options.sending.budget_output ? "--budget-output" : "";
+}
+
+std::string other_contradiction(const ReplayOptions& options) {
+    if (options.server.connect_to) {
+        return "--connect-to would connect both servers to the same address; put the address into "
+               "--url or --against instead";
+    }
+    if (options.sending.connection == ConnectionRule::sticky) {
+        return "--connection sticky gives each session one connection, but --against needs two; "
+               "remove one of the flags";
+    }
+    if (!options.prompts.save_prompts.empty()) {
+        return "--save-prompts saves one body per row, but --against makes two; save them without "
+               "--against";
+    }
+    if (!options.request.against_model.empty() &&
+        options.request.model.find('{') != std::string::npos) {
+        return "--model with a column already names each row's model for both servers; remove "
+               "--against-model";
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string dual_contradiction(const TypedServer& server, const ReplayOptions& options) {
+    if (!server.against) {
+        return options.request.against_model.empty() ? ""
+                                                     : "--against-model needs --against; give both";
+    }
+    if (!options.server.dual) {
+        return options.server.targets.empty()
+                   ? "--against is the second server; give the first with --url"
+                   : "--against sends each row to two servers, while several --url split the rows; "
+                     "give only one --url";
+    }
+    if (const std::string flag = loop_flag(options); !flag.empty()) {
+        return "--against sends each row to both servers at one instant, but with " + flag +
+               " the answers of one server decide when rows are sent; remove one of the flags";
+    }
+    return other_contradiction(options);
+}
+
+namespace {
+
+/// Flags of TLS where nothing is asked over it. Pages of metrics and events may be.
+std::string tls_without_https(const ReplayOptions& options) {
+    const TlsClientOptions& tls = options.server.tls;
+    const bool any = std::any_of(options.server.targets.begin(), options.server.targets.end(),
+                                 [](const ReplayTarget& one) { return one.url.tls; });
+    const char* const flag = !tls.ca_file.empty()     ? "--ca"
+                             : !tls.verify            ? "--insecure"
+                             : !tls.cert_file.empty() ? "--cert"
+                                                      : nullptr;
+    const bool asks_others =
+        options.metrics.has(MetricsPlace::Kind::url) || !options.events.typed.empty();
+    return flag == nullptr || any || asks_others || options.server.targets.empty()
+               ? ""
+               : std::string(flag) + " is for https, and no server is asked over it; remove " +
+                     flag + ", or use https:// in --url";
+}
+
+}  // namespace
+
+std::string tls_contradiction(const ReplayOptions& options) {
+    if (!options.server.tls.key_file.empty() && options.server.tls.cert_file.empty()) {
+        return "--key needs --cert; give the client certificate as well";
+    }
+    if (!options.server.tls.verify && !options.server.tls.ca_file.empty()) {
+        return "--insecure and --ca cannot be combined; remove one";
+    }
+    return tls_without_https(options);
+}
+
+namespace {
+
+/// A cap of this process that its engines share.
+struct SharedCap {
+    const char* flag;
+    std::uint64_t value;  ///< 0: there is none
+};
+
+std::vector<SharedCap> shared_caps(const ReplayOptions& options) {
+    const SendingFlags& sending = options.sending;
+    const UserRules& users = options.workload.users;
+    const ShardPlace& shard = options.shard.place;
+    return {{"--max-inflight", sending.inflight_max.value_or(0)},
+            {"--connections", sending.connections.value_or(0)},
+            {users.single_rows ? "--concurrency" : "--users",
+             part_of(users.users, shard.count, shard.index)},
+            {"--budget-input", sending.budget_input ? sending.budget_input->rate.tokens : 0},
+            {"--budget-output", sending.budget_output ? sending.budget_output->rate.tokens : 0}};
+}
+
+}  // namespace
+
+std::string one_engine_flag(const ReplayOptions& options) {
+    const UserRules& users = options.workload.users;
+    if (options.request.assistant == Assistant::live) {
+        return "--assistant live";
+    }
+    if (options.workload.grow) {
+        return "--grow";
+    }
+    if (users.start.warms_up()) {
+        return users.start.is_inside() ? "--start-within" : "--warmup-requests";
+    }
+    return users.idle.system_ns ? "--system-idle-cap" : "";
+}
+
+std::uint32_t engines_most(const ReplayOptions& options) {
+    std::uint64_t most = engines_max;
+    for (const SharedCap& cap : shared_caps(options)) {
+        most = cap.value > 0 ? std::min(most, cap.value) : most;
+    }
+    return static_cast<std::uint32_t>(most);
+}
+
+namespace {
+
+/// What contradicts `--engines`.
+std::string engines_refusal(const ReplayOptions& options) {
+    const std::uint32_t engines = options.host.engines;
+    if (engines <= 1) {
+        return "";
+    }
+    const std::string typed = "--engines " + std::to_string(engines);
+    if (const std::string flag = one_engine_flag(options); !flag.empty()) {
+        return typed + " and " + flag +
+               " cannot be combined, because no engine sees the whole run; remove one";
+    }
+    for (const SharedCap& cap : shared_caps(options)) {
+        if (cap.value > 0 && cap.value < engines) {
+            return std::string(cap.flag) + " " + std::to_string(cap.value) +
+                   (options.shard.is_part() ? " (the part of this shard)" : "") + " is less than " +
+                   typed + ", and each engine needs a part; use a lower --engines";
+        }
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string host_contradiction(const ReplayOptions& options) {
+    if (options.calibration.require_certified && options.calibration.source == "none") {
+        return "--require-certified and --calibration none cannot be combined; remove one";
+    }
+    if (options.host.warm_sends && options.host.wait == WaitPolicy::sleep) {
+        return "--warm-send needs an engine that spins; use --wait hybrid, not sleep";
+    }
+    if (options.host.realtime && options.host.wait == WaitPolicy::spin) {
+        return "--realtime with --wait spin loses 5 % of the time; use --wait hybrid";
+    }
+    if (options.host.realtime && options.host.scheduling) {
+        return "--realtime and --scheduling cannot be combined; remove one";
+    }
+    return engines_refusal(options);
+}
+
+namespace {
+
+/// The column is kept, so that its text is at hand when the models are named.
+std::string take_mapped_model(ReplayOptions& options) {
+    const std::string column = take_model_column(options.workload.files.map);
+    if (column.empty()) {
+        return "";
+    }
+    if (!options.request.model.empty()) {
+        return "--model " + options.request.model + " and --map model=" + column +
+               " both name the model; remove one";
+    }
+    if (column.find_first_of("{}") != std::string::npos) {
+        return "--map model=" + column +
+               ": a column with braces in its name cannot be mapped; rename the column in the "
+               "trace";
+    }
+    std::vector<std::string>& keep = options.workload.files.keep;
+    if (std::find(keep.begin(), keep.end(), column) == keep.end()) {
+        keep.push_back(column);
+    }
+    options.workload.files.model_column = column;
+    options.request.model = "{kept." + column + "}";
+    return "";
+}
+
+}  // namespace
+
+std::string complete_model(ReplayOptions& options) {
+    if (std::string why = take_mapped_model(options); !why.empty()) {
+        return why;
+    }
+    std::string unknown;
+    FieldTemplate model = parse_field_template({"--model", options.request.model}, unknown);
+    const auto is_other = [](const TemplatePiece& piece) {
+        return piece.placeholder != Placeholder::none && piece.placeholder != Placeholder::kept;
+    };
+    const auto other = std::find_if(model.pieces.begin(), model.pieces.end(), is_other);
+    if (other != model.pieces.end()) {
+        unknown = to_text(*other);
+    }
+    if (!unknown.empty()) {
+        return "--model: {" + unknown + "} is not {kept.COLUMN}; {{" + unknown +
+               "}} stands for that text itself";
+    }
+    if (model.is_literal()) {
+        options.request.model = model.literal();
+        return "";
+    }
+    if (const std::string why = unkept_column(model, options.workload.files.keep); !why.empty()) {
+        return "--model: " + why;
+    }
+    if (!options.request.dialect->names_model || options.request.dialect->form != nullptr ||
+        !names_model_first(*options.request.dialect)) {
+        return std::string("--model with a column cannot be used with --api ") +
+               options.request.dialect->name +
+               ": its requests do not name a model; remove the column";
+    }
+    options.request.row_model = std::move(model);
+    return "";
+}
+
+}  // namespace driftless

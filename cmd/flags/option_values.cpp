@@ -1,0 +1,561 @@
+#include "cmd/flags/option_values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <utility>
+
+#include "cmd/base/values.hpp"
+#include "proto/http/fields.hpp"
+#include "proto/json/document.hpp"
+#include "proto/trace/formats.hpp"
+#include "proto/trace/times.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* certify_remedy =
+    "is not a limit; use one duration, or \"sent:5ms read:5ms\", all above 0";
+
+Result<void> read_certify_part(std::string_view part, CertifyWithin& within) {
+    const std::size_t colon = part.find(':');
+    const std::string_view name = colon == part.npos ? std::string_view() : part.substr(0, colon);
+    const Result<std::int64_t> limit =
+        parse_positive_duration_ns(colon == part.npos ? part : part.substr(colon + 1));
+    if (!limit || !(colon == part.npos || name == "sent" || name == "read")) {
+        return Error{ErrorCode::invalid, 0, certify_remedy};
+    }
+    within.sent_ns = name == "read" ? within.sent_ns : limit.value();
+    within.read_ns = name == "sent" ? within.read_ns : limit.value();
+    return {};
+}
+
+/// Calls `read` for each part between blanks and commas; there must be one.
+template <typename Limits>
+Result<Limits> read_parts(std::string_view text, Result<void> (*read)(std::string_view, Limits&),
+                          const char* remedy) {
+    Limits limits;
+    bool any = false;
+    while (!text.empty()) {
+        const std::size_t end = text.find_first_of(" ,");
+        const std::string_view part = text.substr(0, end);
+        if (!part.empty()) {
+            if (const Result<void> done = read(part, limits); !done) {
+                return done.error();
+            }
+            any = true;
+        }
+        text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    }
+    return any ? Result<Limits>(limits) : Result<Limits>(Error{ErrorCode::invalid, 0, remedy});
+}
+
+}  // namespace
+
+const char* name_of(OutputRule rule) {
+    switch (rule) {
+        case OutputRule::exact:
+            return "exact";
+        case OutputRule::cap:
+            return "cap";
+        case OutputRule::free:
+            return "free";
+    }
+    return "";
+}
+
+const char* name_of(PromptKind kind) {
+    return kind == PromptKind::text ? "text" : "ids";
+}
+
+const char* name_of(GapRule rule) {
+    switch (rule) {
+        case GapRule::end_to_start:
+            return "end-to-start";
+        case GapRule::start_to_start:
+            return "start-to-start";
+        case GapRule::none:
+            return "none";
+    }
+    return "";
+}
+
+Result<GapRule> parse_gap_rule(std::string_view text) {
+    if (text == "original" || text == "api-scaled") {
+        return Error{ErrorCode::invalid, 0,
+                     text == "original"
+                         ? "would wait the recorded distance of two starts after an answer, "
+                           "counting the answer's time twice; use start-to-start"
+                         : "would add the recorded time of an answer to that of this run, counting "
+                           "it twice; use end-to-start"};
+    }
+    constexpr std::array choices{Choice<GapRule>{"end-to-start", GapRule::end_to_start},
+                                 Choice<GapRule>{"think-only", GapRule::end_to_start},
+                                 Choice<GapRule>{"start-to-start", GapRule::start_to_start},
+                                 Choice<GapRule>{"none", GapRule::none}};
+    return choose(text, choices, "is not one of end-to-start, start-to-start, none");
+}
+
+Result<PromptKind> parse_prompt_kind(std::string_view text) {
+    constexpr std::array choices{Choice<PromptKind>{"text", PromptKind::text},
+                                 Choice<PromptKind>{"ids", PromptKind::ids}};
+    return choose(text, choices, "is not one of text, ids");
+}
+
+Result<OutputRule> parse_output_rule(std::string_view text) {
+    constexpr std::array choices{Choice<OutputRule>{"exact", OutputRule::exact},
+                                 Choice<OutputRule>{"cap", OutputRule::cap},
+                                 Choice<OutputRule>{"free", OutputRule::free}};
+    return choose(text, choices, "is not one of exact, cap, free");
+}
+
+Result<std::string> parse_length_field(std::string_view text) {
+    if (text == "auto") {
+        return std::string();
+    }
+    if (text == "max_tokens" || text == "max_completion_tokens") {
+        return std::string(text);
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of auto, max_tokens, max_completion_tokens"};
+}
+
+Result<std::optional<WaitPolicy>> parse_wait_policy(std::string_view text) {
+    using Wait = Choice<std::optional<WaitPolicy>>;
+    constexpr std::array choices{Wait{"auto", std::nullopt},
+                                 Wait{name_of(WaitPolicy::spin), WaitPolicy::spin},
+                                 Wait{name_of(WaitPolicy::hybrid), WaitPolicy::hybrid},
+                                 Wait{name_of(WaitPolicy::sleep), WaitPolicy::sleep}};
+    return choose(text, choices, "is not one of spin, hybrid, sleep, auto");
+}
+
+Result<std::optional<Scheduling>> parse_scheduling(std::string_view text) {
+    using How = Choice<std::optional<Scheduling>>;
+    constexpr std::array choices{How{"auto", std::nullopt},
+                                 How{name_of(Scheduling::ordinary), Scheduling::ordinary},
+                                 How{name_of(Scheduling::slice), Scheduling::slice},
+                                 How{name_of(Scheduling::kept), Scheduling::kept}};
+    return choose(text, choices,
+                  "is not one of ordinary, slice, kept, auto (SCHED_FIFO is --realtime)");
+}
+
+Result<WriterCpu> parse_writer_cpu(std::string_view text) {
+    using Where = WriterCpu::Where;
+    constexpr std::array choices{Choice<WriterCpu>{"auto", {Where::automatic, 0}},
+                                 Choice<WriterCpu>{"beside", {Where::beside, 0}},
+                                 Choice<WriterCpu>{"apart", {Where::apart, 0}}};
+    if (const Result<std::uint32_t> cpu = parse_u32(text)) {
+        return WriterCpu{Where::on, cpu.value()};
+    }
+    return choose(text, choices, "is not a CPU, or one of beside, apart, auto");
+}
+
+Result<StampRule> parse_stamp_rule(std::string_view text) {
+    constexpr std::array choices{Choice<StampRule>{"full", StampRule::full},
+                                 Choice<StampRule>{"wire", StampRule::wire},
+                                 Choice<StampRule>{"none", StampRule::none}};
+    return choose(text, choices, "is not one of full, wire, none");
+}
+
+Result<ConnectionRule> parse_connection_rule(std::string_view text) {
+    constexpr std::array choices{
+        Choice<ConnectionRule>{name_of(ConnectionRule::reuse), ConnectionRule::reuse},
+        Choice<ConnectionRule>{name_of(ConnectionRule::fresh), ConnectionRule::fresh},
+        Choice<ConnectionRule>{name_of(ConnectionRule::sticky), ConnectionRule::sticky}};
+    return choose(text, choices, "is not one of reuse, fresh, sticky");
+}
+
+Result<Balance> parse_balance(std::string_view text) {
+    constexpr std::array choices{Choice<Balance>{name_of(Balance::turn), Balance::turn},
+                                 Choice<Balance>{name_of(Balance::session), Balance::session}};
+    return choose(text, choices, "is not one of turn, session");
+}
+
+Result<bool> parse_report(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"html", true}, Choice<bool>{"none", false}};
+    return choose(text, choices, "is not one of html, none");
+}
+
+Result<bool> parse_chunks(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"full", true}, Choice<bool>{"none", false}};
+    return choose(text, choices, "is not one of full, none");
+}
+
+Result<const Dialect*> parse_api(std::string_view text) {
+    if (const Dialect* dialect = find_dialect(text); dialect != nullptr) {
+        return dialect;
+    }
+    static const std::string remedy = "is not one of " + dialect_names();
+    return Error{ErrorCode::invalid, 0, remedy.c_str()};
+}
+
+Result<ArmAhead> parse_arm_ahead(std::string_view text) {
+    if (text == "all") {
+        return ArmAhead{.all = true, .window_ns = 0};
+    }
+    const Result<std::int64_t> window = parse_positive_duration_ns(text);
+    if (!window) {
+        return window.error();
+    }
+    return ArmAhead{.all = false, .window_ns = window.value()};
+}
+
+Result<std::int64_t> parse_period(std::string_view text) {
+    constexpr std::int64_t least_ns = 100'000'000;  // a line costs the writer about 0.1 ms
+    constexpr std::int64_t most_ns = 24 * 3600 * std::int64_t{1'000'000'000};
+    if (text == "none") {
+        return std::int64_t{0};
+    }
+    const Result<std::int64_t> period = parse_duration_ns(text);
+    if (!period || period.value() < least_ns || period.value() > most_ns) {
+        return Error{ErrorCode::invalid, 0, "is not a period; use 100ms to 24h, or none"};
+    }
+    return period;
+}
+
+Result<std::uint64_t> parse_save_responses(std::string_view text) {
+    return text == "all" ? Result<std::uint64_t>(save_all_responses) : parse_count(text);
+}
+
+Result<Overhead> parse_overhead(std::string_view text) {
+    const std::size_t comma = text.find(',');
+    const Result<std::uint32_t> pre = parse_u32(text.substr(0, comma));
+    const Result<std::uint32_t> post =
+        comma == text.npos ? Result<std::uint32_t>(0U) : parse_u32(text.substr(comma + 1));
+    if (!pre || !post || comma == text.npos) {
+        return Error{ErrorCode::invalid, 0, "is not PRE,POST: two numbers of tokens, as in 5,3"};
+    }
+    return Overhead{.pre = pre.value(), .post = post.value()};
+}
+
+Result<CertifyWithin> parse_certify_within(std::string_view text) {
+    return read_parts<CertifyWithin>(text, read_certify_part, certify_remedy);
+}
+
+Result<std::pair<std::string, std::string>> parse_label(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    if (equals == text.npos || equals == 0) {
+        return Error{ErrorCode::invalid, 0, "is not a label; use KEY=VALUE"};
+    }
+    return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+}
+
+std::string repeated_label(const std::vector<std::pair<std::string, std::string>>& labels) {
+    for (std::size_t i = 1; i < labels.size(); ++i) {
+        for (std::size_t before = 0; before < i; ++before) {
+            if (labels[before].first == labels[i].first) {
+                return "--label " + labels[i].first + " is given twice, as \"" +
+                       labels[before].second + "\" and as \"" + labels[i].second +
+                       "\"; give each key once";
+            }
+        }
+    }
+    return "";
+}
+
+Result<std::string> parse_extra_body(std::string_view text) {
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(text);
+    if (!root || !root.value().is(JsonType::object)) {
+        return Error{ErrorCode::invalid, 0, R"(is not a JSON object; use '{"top_p": 0.9}')"};
+    }
+    return std::string(text);
+}
+
+Result<std::uint32_t> parse_u32(std::string_view text) {
+    const Result<std::uint64_t> value = parse_count(text);
+    if (!value) {
+        return value.error();
+    }
+    if (value.value() > std::numeric_limits<std::uint32_t>::max()) {
+        return Error{ErrorCode::out_of_range, 0, "is more than 4294967295"};
+    }
+    return static_cast<std::uint32_t>(value.value());
+}
+
+Result<std::uint32_t> parse_positive_u32(std::string_view text) {
+    const Result<std::uint32_t> value = parse_u32(text);
+    if (value && value.value() == 0) {
+        return Error{ErrorCode::out_of_range, 0, "must be at least 1"};
+    }
+    return value;
+}
+
+Result<std::uint32_t> parse_buffer_count(std::string_view text) {
+    constexpr std::uint32_t most = 32'768;
+    const Result<std::uint32_t> value = parse_u32(text);
+    if (value &&
+        (!std::has_single_bit(value.value()) || value.value() < 2 || value.value() > most)) {
+        return Error{ErrorCode::out_of_range, 0, "must be a power of two from 2 to 32768"};
+    }
+    return value;
+}
+
+Result<std::int64_t> parse_positive_duration_ns(std::string_view text) {
+    const Result<std::int64_t> value = parse_duration_ns(text);
+    if (value && value.value() == 0) {
+        return Error{ErrorCode::out_of_range, 0, "must be longer than 0"};
+    }
+    return value;
+}
+
+Result<std::string> parse_text(std::string_view text) {
+    if (text.empty()) {
+        return Error{ErrorCode::invalid, 0, "is empty; give it a value, or remove it"};
+    }
+    return std::string(text);
+}
+
+Result<std::string> parse_folder(std::string_view text) {
+    while (text.size() > 1 && text.back() == '/') {
+        text.remove_suffix(1);
+    }
+    return parse_text(text);
+}
+
+Result<Header> parse_added_header(std::string_view text) {
+    Result<Header> header = parse_header(text);
+    if (!header && text.find_first_of("\r\n") != text.npos) {
+        return Error{ErrorCode::invalid, 0,
+                     "has a line end, which would begin another header; remove it"};
+    }
+    if (!header) {
+        return Error{ErrorCode::invalid, 0,
+                     "is not a header that can be added; use 'Name: value' (framing headers cannot "
+                     "be overridden)"};
+    }
+    return header;
+}
+
+Result<Url> parse_connect_to(std::string_view text) {
+    return parse_place(text);
+}
+
+Result<std::string> parse_header_name(std::string_view text) {
+    if (!is_header_name(text)) {
+        return Error{ErrorCode::invalid, 0, "is not a header name; use only the name, as in X-Pod"};
+    }
+    return std::string(text);
+}
+
+std::string unkept_column(const FieldTemplate& field, const std::vector<std::string>& keep) {
+    for (const TemplatePiece& piece : field.pieces) {
+        if (piece.placeholder == Placeholder::kept &&
+            std::find(keep.begin(), keep.end(), piece.text) == keep.end()) {
+            return "{" + to_text(piece) + "} is a column that is not kept; add --keep " +
+                   piece.text;
+        }
+    }
+    return "";
+}
+
+namespace {
+
+constexpr std::string_view model_key = "model";
+
+}  // namespace
+
+Result<std::string> parse_trace_format(std::string_view text) {
+    if (find_trace_format(text) != nullptr) {
+        return std::string(text);
+    }
+    static const std::string why = "is not one of " + trace_format_names();
+    return Error{ErrorCode::invalid, 0, why.c_str()};
+}
+
+Result<std::string> parse_time_unit(std::string_view text) {
+    if (time_unit_from_name(text)) {
+        return std::string(text);
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of ns, us, ms, s, iso, auto"};
+}
+
+Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
+    constexpr Error wrong{ErrorCode::invalid, 0,
+                          "is not a map; use KEY=COLUMN,.. with the keys time, in, out, hashes, "
+                          "session, turn, delay and model"};
+    constexpr Error wrong_key{ErrorCode::invalid, 0,
+                              "has an unknown key; the keys are time, in, out, hashes, session, "
+                              "turn, delay and model, as in in=COLUMN"};
+    constexpr Error key_twice{ErrorCode::invalid, 0, "has a key twice; give each one column"};
+    const Result<std::vector<std::string>> parts = parse_list(text);
+    if (!parts) {
+        return wrong;
+    }
+    std::vector<MappedColumn> map;
+    for (const std::string& part : parts.value()) {
+        const std::size_t equals = std::min(part.find('='), part.size());
+        const std::string key = part.substr(0, equals);
+        const auto keys = map_keys();
+        const bool twice = std::any_of(map.begin(), map.end(),
+                                       [&](const MappedColumn& one) { return one.key == key; });
+        if (equals + 1 >= part.size()) {
+            return wrong;
+        }
+        if (key != model_key && std::find(keys.begin(), keys.end(), key) == keys.end()) {
+            return wrong_key;
+        }
+        if (twice) {
+            return key_twice;
+        }
+        map.push_back({key, part.substr(equals + 1)});
+    }
+    return map;
+}
+
+std::string take_model_column(std::vector<MappedColumn>& map) {
+    const auto found = std::find_if(map.begin(), map.end(),
+                                    [](const MappedColumn& one) { return one.key == model_key; });
+    if (found == map.end()) {
+        return "";
+    }
+    std::string column = std::move(found->column);
+    map.erase(found);
+    return column;
+}
+
+std::string model_column_refusal(std::vector<MappedColumn> map) {
+    const std::string column = take_model_column(map);
+    return column.empty()
+               ? ""
+               : "--map model=" + column +
+                     " names the models of requests, but nothing is sent here; remove model=" +
+                     column + " from --map";
+}
+
+Result<FlatAgents> parse_flat_agents(std::string_view text) {
+    if (text != "chains" && text != "keep") {
+        return Error{ErrorCode::invalid, 0, "is not one of chains, keep"};
+    }
+    return text == "keep" ? FlatAgents::keep : FlatAgents::chains;
+}
+
+std::string flat_agents_refusal(FlatAgents agents, Sessions sessions) {
+    return agents == FlatAgents::chains || sessions == Sessions::closed
+               ? ""
+               : "--flat-agents keep applies to turns that wait for answers, but no row waits; add "
+                 "--sessions closed";
+}
+
+Result<IdScope> parse_hash_scope(std::string_view text) {
+    if (text == "file") {
+        return IdScope::file;
+    }
+    if (text == "all") {
+        return IdScope::all;
+    }
+    if (text == "session") {
+        return IdScope::session;
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of file, all, session"};
+}
+
+Result<Sessions> parse_sessions(std::string_view text) {
+    if (text == "recorded") {
+        return Sessions::recorded;
+    }
+    if (text == "open") {
+        return Sessions::open;
+    }
+    if (text == "closed") {
+        return Sessions::closed;
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of recorded, open, closed"};
+}
+
+const char* name_of(Sessions sessions) {
+    return sessions == Sessions::recorded ? "recorded"
+           : sessions == Sessions::open   ? "open"
+                                          : "closed";
+}
+
+Result<const TraceTarget*> parse_trace_target(std::string_view text) {
+    if (const TraceTarget* target = find_trace_target(text); target != nullptr) {
+        return target;
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of canonical, mooncake"};
+}
+
+namespace {
+
+constexpr std::uint64_t copies_max = 1'000'000;
+
+}  // namespace
+
+Result<std::optional<Share>> parse_sample(std::string_view text) {
+    const Result<Share> share = parse_share(text);
+    if (!share) {
+        return Error{share.error().code, 0,
+                     "is not a share; use a decimal above 0 and up to 1, or 10%"};
+    }
+    return share.value().billionths == Share{}.billionths ? std::optional<Share>()
+                                                          : std::optional(share.value());
+}
+
+Result<Copies> parse_copies(std::string_view text) {
+    constexpr std::string_view by_rows = "rows:";
+    const bool is_rows = text.starts_with(by_rows);
+    const Result<std::uint64_t> count =
+        parse_positive_count(text.substr(is_rows ? by_rows.size() : 0));
+    if (!count || count.value() > (is_rows ? replicated_rows_max : copies_max)) {
+        return Error{ErrorCode::invalid, 0,
+                     "is not a number of copies from 1 to 1000000, or rows:N with N from 1 to "
+                     "100000000"};
+    }
+    const auto number = static_cast<std::uint32_t>(count.value());
+    return is_rows ? Copies(1, number) : Copies(number);
+}
+
+Result<Sharing> parse_sharing(std::string_view text) {
+    if (text == "session" || text == "all") {
+        return text == "all" ? Sharing::all : Sharing::session;
+    }
+    return Error{ErrorCode::invalid, 0, "is not known; use session or all"};
+}
+
+const char* load_refusal(const Error& error) {
+    switch (error.code) {
+        case ErrorCode::exists:
+            return "--share: the trace's block ids already say what rows share; remove this flag";
+        case ErrorCode::missing:
+            return "--share session: the trace has no sessions; use --share all";
+        case ErrorCode::not_found:
+            return "--max-context: every session of the trace has a longer request; raise the "
+                   "limit";
+        default:
+            return "--replicate: all copies together have more than 4,294,967,294 rows; use fewer "
+                   "copies";
+    }
+}
+
+std::vector<std::string> load_notes(const LoadFigures& figures) {
+    std::vector<std::string> notes;
+    if (figures.share != Sharing::none) {
+        notes.push_back(std::to_string(figures.rows_sharing) + " of " +
+                        std::to_string(figures.rows_read) +
+                        " rows are prefixes of one shared prompt" +
+                        (figures.share == Sharing::session ? " a session" : ""));
+    }
+    if (const AdmissionFigures& admission = figures.admission; admission.families > 0) {
+        notes.push_back(std::to_string(admission.kept) + " of " +
+                        std::to_string(admission.families) + " session trees are used; " +
+                        std::to_string(admission.too_long) +
+                        " have a request longer than --max-context");
+    }
+    if (figures.families > 0) {
+        notes.push_back("sample of " + std::to_string(figures.families_sampled) + " of " +
+                        std::to_string(figures.families) + " sessions, " +
+                        std::to_string(figures.rows_sampled) + " of " +
+                        std::to_string(figures.rows_read) + " rows");
+    }
+    if (figures.copies > 1) {
+        notes.push_back(std::to_string(figures.copies) + " copies of " +
+                        std::to_string(figures.rows_sampled) + " rows, which share nothing and " +
+                        (figures.in_turn ? "follow each other"
+                                         : "start within " + duration_to_text(figures.within_ns)));
+    }
+    return notes;
+}
+
+}  // namespace driftless

@@ -1,0 +1,126 @@
+/// Values of replay flags that have a small grammar of their own.
+///
+/// Pure. The `doing` of an Error is a clause for the message: what is wrong, and the remedy.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cmd/base/values.hpp"
+#include "cmd/flags/options.hpp"
+#include "engine/plan/load.hpp"
+#include "proto/core/result.hpp"
+#include "proto/trace/format.hpp"
+#include "proto/trace/write.hpp"
+
+namespace driftless {
+
+/// As the flags spell them.
+const char* name_of(OutputRule rule);
+const char* name_of(PromptKind kind);
+const char* name_of(GapRule rule);
+
+Result<PromptKind> parse_prompt_kind(std::string_view text);
+Result<OutputRule> parse_output_rule(std::string_view text);
+/// Empty for "auto".
+Result<std::string> parse_length_field(std::string_view text);
+/// Nothing for "auto".
+Result<std::optional<WaitPolicy>> parse_wait_policy(std::string_view text);
+Result<std::optional<Scheduling>> parse_scheduling(std::string_view text);
+Result<WriterCpu> parse_writer_cpu(std::string_view text);
+Result<StampRule> parse_stamp_rule(std::string_view text);
+/// Also kv-cache-tester's "think-only"; its two strategies that count answers twice are refused.
+Result<GapRule> parse_gap_rule(std::string_view text);
+Result<Balance> parse_balance(std::string_view text);
+Result<ConnectionRule> parse_connection_rule(std::string_view text);
+/// "full" or "none".
+Result<bool> parse_chunks(std::string_view text);
+/// "html": true, "none": false.
+Result<bool> parse_report(std::string_view text);
+/// A dialect by its name, or by a name under which other tools know it ("chat", "vllm").
+Result<const Dialect*> parse_api(std::string_view text);
+
+/// "2s" or "all".
+Result<ArmAhead> parse_arm_ahead(std::string_view text);
+/// "10s", from 100ms to 24h, or "none": 0.
+Result<std::int64_t> parse_period(std::string_view text);
+/// "100" or "all".
+Result<std::uint64_t> parse_save_responses(std::string_view text);
+/// "PRE,POST" tokens.
+Result<Overhead> parse_overhead(std::string_view text);
+/// "5ms", or "sent:5ms read:1ms": what is not named keeps its default.
+Result<CertifyWithin> parse_certify_within(std::string_view text);
+/// "KEY=VALUE".
+Result<std::pair<std::string, std::string>> parse_label(std::string_view text);
+/// Which key of labels is there twice, with the remedy; empty: none is.
+std::string repeated_label(const std::vector<std::pair<std::string, std::string>>& labels);
+/// A JSON object, as typed.
+Result<std::string> parse_extra_body(std::string_view text);
+/// 1 ... 2^32 - 1.
+Result<std::uint32_t> parse_positive_u32(std::string_view text);
+/// 0 ... 2^32 - 1.
+Result<std::uint32_t> parse_u32(std::string_view text);
+/// A power of two from 2 to 32,768, the most that the kernel's ring takes.
+Result<std::uint32_t> parse_buffer_count(std::string_view text);
+Result<std::int64_t> parse_positive_duration_ns(std::string_view text);
+/// Any text but the empty one.
+Result<std::string> parse_text(std::string_view text);
+/// A folder, without slashes behind it.
+Result<std::string> parse_folder(std::string_view text);
+/// A header field; those that frame a request are refused.
+Result<Header> parse_added_header(std::string_view text);
+/// HOST:PORT or unix:PATH.
+Result<Url> parse_connect_to(std::string_view text);
+/// The name of a header field, alone.
+Result<std::string> parse_header_name(std::string_view text);
+
+/// Why a placeholder of it cannot be filled from the columns that are kept; empty: all can.
+std::string unkept_column(const FieldTemplate& field, const std::vector<std::string>& keep);
+
+// Values of the flags that say how a trace is read, shared by all commands that read one.
+//
+// Pure. The `doing` of an Error is a clause for the message: what is wrong, and the remedy.
+
+/// The name of a format of traces, as `trace_format_names` lists it.
+Result<std::string> parse_trace_format(std::string_view text);
+/// "ns", "us", "ms", "s", "iso" or "auto".
+Result<std::string> parse_time_unit(std::string_view text);
+/// "time=COLUMN,in=COLUMN,..".
+Result<std::vector<MappedColumn>> parse_map(std::string_view text);
+/// Takes the column of the key `model` out of a map; empty: it names none. Formats of traces know
+/// no models: that key is the replay's.
+std::string take_model_column(std::vector<MappedColumn>& map);
+/// Why that key is refused by a command that sends nothing; empty: it is not there.
+std::string model_column_refusal(std::vector<MappedColumn> map);
+/// "chains" or "keep".
+Result<FlatAgents> parse_flat_agents(std::string_view text);
+/// Why `--flat-agents keep` is refused: nothing waits; empty: it is not.
+std::string flat_agents_refusal(FlatAgents agents, Sessions sessions);
+/// "file", "all" or "session".
+Result<IdScope> parse_hash_scope(std::string_view text);
+/// "recorded", "open" or "closed".
+Result<Sessions> parse_sessions(std::string_view text);
+const char* name_of(Sessions sessions);
+/// A format that is written: "canonical" or "mooncake".
+Result<const TraceTarget*> parse_trace_target(std::string_view text);
+
+// Values of the flags that make more or less load of a trace, and what is said about them.
+//
+// Pure. The `doing` of an Error is a clause for the message: what is wrong, and the remedy.
+
+/// "session" or "all".
+Result<Sharing> parse_sharing(std::string_view text);
+/// "0.1" or "10%"; a share of 1 is no sample at all.
+Result<std::optional<Share>> parse_sample(std::string_view text);
+/// 1 ... 1,000,000.
+Result<Copies> parse_copies(std::string_view text);
+
+/// A line for each thing that was done to the trace; none where it is as it was read.
+std::vector<std::string> load_notes(const LoadFigures& figures);
+/// Why `apply_load` refused, and the remedy.
+const char* load_refusal(const Error& error);
+
+}  // namespace driftless

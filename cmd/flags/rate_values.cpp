@@ -1,0 +1,442 @@
+#include "cmd/flags/rate_values.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cmd/base/values.hpp"
+#include "cmd/flags/option_values.hpp"
+#include "engine/plan/due.hpp"
+#include "engine/plan/load.hpp"
+#include "proto/core/decimal.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* rate_remedy =
+    "is not a rate above 0; use 10 (a second), 2.5/s, 600/m, 36000/h, or inf";
+constexpr const char* rate_too_high = "is more than 10^9 per second; use inf to send all at time 0";
+constexpr const char* arrivals_remedy =
+    "is not one of constant, poisson, gamma:K (K from 0.01 to 1000000; 1 is poisson, less is "
+    "burstier), recorded; poisson and gamma:K can end in :scaled";
+constexpr const char* ramp_remedy =
+    "is not FROM:TO:OVER; use 1:20:60s, 1:20:60s:exponential or 0:20:60s:steps=5, or rows instead "
+    "of the time";
+
+struct Unit {
+    std::string_view text;
+    double seconds;
+};
+constexpr std::array units{Unit{"/s", 1}, Unit{"/m", 60}, Unit{"/h", 3600}};
+
+std::vector<std::string_view> split(std::string_view text, char between) {
+    std::vector<std::string_view> parts;
+    while (true) {  // ends: each turn takes at least the part's end
+        const std::size_t end = text.find(between);
+        parts.push_back(text.substr(0, end));
+        if (end == text.npos) {
+            return parts;
+        }
+        text.remove_prefix(end + 1);
+    }
+}
+
+/// A decimal as a double. False for all but plain, finite decimals.
+bool read_double(std::string_view text, double& out) {
+    if (!scan_decimal(text)) {
+        return false;
+    }
+    text.remove_prefix(text.starts_with('+') ? 1 : 0);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return error == std::errc() && end == text.data() + text.size() && std::isfinite(out);
+}
+
+}  // namespace
+
+Result<double> parse_rate_or_zero(std::string_view text) {
+    double seconds = 1;
+    for (const Unit& unit : units) {
+        if (text.ends_with(unit.text)) {
+            text.remove_suffix(unit.text.size());
+            seconds = unit.seconds;
+            break;
+        }
+    }
+    double count = 0;
+    if (!read_double(text, count) || count < 0) {
+        return Error{ErrorCode::invalid, 0, rate_remedy};
+    }
+    const double rate = count / seconds;
+    return rate > rate_most ? Result<double>(Error{ErrorCode::out_of_range, 0, rate_too_high})
+                            : Result<double>(rate);
+}
+
+Result<TypedRate> parse_rate(std::string_view text) {
+    if (text == "inf") {
+        return TypedRate{true, 0, std::string(text)};
+    }
+    const Result<double> rate = parse_rate_or_zero(text);
+    if (!rate) {
+        return rate.error();
+    }
+    if (rate.value() <= 0) {
+        return Error{ErrorCode::out_of_range, 0, rate_remedy};
+    }
+    return TypedRate{false, rate.value(), std::string(text)};
+}
+
+Result<TypedArrivals> parse_arrivals(std::string_view text) {
+    std::vector<std::string_view> parts = split(text, ':');
+    TypedArrivals arrivals;
+    arrivals.scaled = parts.size() > 1 && parts.back() == "scaled";
+    if (arrivals.scaled) {
+        parts.pop_back();
+    }
+    const Error wrong{ErrorCode::invalid, 0, arrivals_remedy};
+    if (parts[0] == "gamma") {
+        arrivals.law = ArrivalLaw::gamma;
+        const bool known = parts.size() == 2 && read_double(parts[1], arrivals.shape) &&
+                           arrivals.shape >= gamma_shape_min && arrivals.shape <= gamma_shape_max;
+        return known ? Result<TypedArrivals>(arrivals) : wrong;
+    }
+    arrivals.law = parts[0] == "constant"   ? ArrivalLaw::constant
+                   : parts[0] == "recorded" ? ArrivalLaw::recorded
+                                            : ArrivalLaw::poisson;
+    const bool named = arrivals.law != ArrivalLaw::poisson || parts[0] == "poisson";
+    const bool may_scale = arrivals.law == ArrivalLaw::poisson;
+    return parts.size() == 1 && named && (may_scale || !arrivals.scaled)
+               ? Result<TypedArrivals>(arrivals)
+               : wrong;
+}
+
+std::string text_of(const TypedArrivals& arrivals) {
+    std::string text;
+    switch (arrivals.law) {
+        case ArrivalLaw::constant:
+            text = "constant";
+            break;
+        case ArrivalLaw::poisson:
+            text = "poisson";
+            break;
+        case ArrivalLaw::gamma: {
+            char shape[32];
+            const auto [end, error] = std::to_chars(shape, shape + sizeof shape, arrivals.shape);
+            text = "gamma:" + std::string(shape, error == std::errc() ? end : shape);
+            break;
+        }
+        case ArrivalLaw::recorded:
+            text = "recorded";
+            break;
+    }
+    return text + (arrivals.scaled ? ":scaled" : "");
+}
+
+Result<TypedRamp> parse_ramp(std::string_view text) {
+    constexpr std::string_view steps = "steps=";
+    const Error wrong{ErrorCode::invalid, 0, ramp_remedy};
+    const std::vector<std::string_view> parts = split(text, ':');
+    if (parts.size() < 3 || parts.size() > 4) {
+        return wrong;
+    }
+    TypedRamp ramp;
+    ramp.text = text;
+    const Result<double> from = parse_rate_or_zero(parts[0]);
+    const Result<double> to = parse_rate_or_zero(parts[1]);
+    ramp.over_rows = parts[2] == "rows";
+    const Result<std::int64_t> length =
+        ramp.over_rows ? Result<std::int64_t>(1) : parse_duration_ns(parts[2]);
+    for (const Result<double>* rate : {&from, &to}) {
+        if (!*rate && rate->error().code == ErrorCode::out_of_range) {
+            return Error{ErrorCode::out_of_range, 0, "has a rate above 10^9 per second; lower it"};
+        }
+    }
+    if (!from || !to || !length || length.value() <= 0) {
+        return Error{ErrorCode::invalid, 0,
+                     length && length.value() <= 0
+                         ? "has a time of 0; give a time above 0, as in 1:20:60s"
+                         : ramp_remedy};
+    }
+    ramp.from = from.value();
+    ramp.to = to.value();
+    ramp.length_ns = ramp.over_rows ? 0 : length.value();
+    const std::string_view form = parts.size() == 4 ? parts[3] : "linear";
+    ramp.form = form == "exponential" ? RampForm::exponential : RampForm::linear;
+    if (form.starts_with(steps)) {
+        const Result<std::uint64_t> count = parse_count(form.substr(steps.size()));
+        if (!count || count.value() < 2 || count.value() > ramp_steps_max || ramp.over_rows) {
+            return Error{ErrorCode::invalid, 0,
+                         "needs N from 2 to 1000 in steps=N, and a time, not rows"};
+        }
+        ramp.steps = static_cast<std::uint32_t>(count.value());
+    } else if (form != "linear" && form != "exponential") {
+        return wrong;
+    }
+    if (ramp.from + ramp.to <= 0) {
+        return Error{ErrorCode::invalid, 0, "has no rate above 0; use FROM:TO:OVER as in 1:20:60s"};
+    }
+    if ((ramp.form == RampForm::exponential || ramp.over_rows) && ramp.from * ramp.to <= 0) {
+        return Error{ErrorCode::invalid, 0,
+                     "has a rate of 0, which exponential ramps and ramps over rows cannot start or "
+                     "end at; use a rate above 0, or a linear ramp over a time"};
+    }
+    return ramp;
+}
+
+Result<AbandonRules> parse_abandon(std::string_view text) {
+    const Error refused{ErrorCode::invalid, 0,
+                        "is not a share of the requests and two times, the smaller first; use "
+                        "10%:2s..10s or 0.1:500ms..1m"};
+    const std::size_t colon = text.find(':');
+    const std::size_t dots = text.find("..");
+    if (colon == text.npos || dots == text.npos || dots < colon) {
+        return refused;
+    }
+    const Result<Share> share = parse_share(text.substr(0, colon));
+    const Result<std::int64_t> from = parse_duration_ns(text.substr(colon + 1, dots - colon - 1));
+    const Result<std::int64_t> to = parse_duration_ns(text.substr(dots + 2));
+    if (!share || !from || !to || to.value() < from.value() || to.value() == 0) {
+        return refused;
+    }
+    AbandonRules rules;
+    rules.share = static_cast<double>(share.value().billionths) / 1e9;
+    rules.from_ns = from.value();
+    rules.to_ns = to.value();
+    return rules;
+}
+
+namespace {
+
+constexpr const char* failure_remedy =
+    "is not one of end-tree, continue, or retry:N with N from 1 to 30";
+constexpr const char* within_remedy =
+    "is not two shares of a recording, the smaller first; use 0.25:0.75 or 0:50%";
+
+constexpr const char* grow_remedy =
+    "is not a metric and its limit; use ttft:2s, ttft:p95:2s, ttft_due:max:5s, tpot:p99:50ms or "
+    "e2e:20s";
+constexpr std::array grow_metrics{Choice<GrowMetric>{"ttft", GrowMetric::ttft},
+                                  Choice<GrowMetric>{"ttft_due", GrowMetric::ttft_due},
+                                  Choice<GrowMetric>{"ttft-due", GrowMetric::ttft_due},
+                                  Choice<GrowMetric>{"tpot", GrowMetric::tpot},
+                                  Choice<GrowMetric>{"e2e", GrowMetric::e2e},
+                                  Choice<GrowMetric>{"e2el", GrowMetric::e2e}};
+constexpr std::array grow_figures{
+    Choice<GrowFigure>{"avg", GrowFigure::avg}, Choice<GrowFigure>{"p50", GrowFigure::p50},
+    Choice<GrowFigure>{"p90", GrowFigure::p90}, Choice<GrowFigure>{"p95", GrowFigure::p95},
+    Choice<GrowFigure>{"p99", GrowFigure::p99}, Choice<GrowFigure>{"max", GrowFigure::max}};
+
+/// A share, or 0 in any spelling, which `parse_share` refuses.
+std::optional<double> share_or_none(std::string_view text) {
+    const std::optional<Decimal> decimal =
+        scan_decimal(text.ends_with('%') ? text.substr(0, text.size() - 1) : text);
+    if (decimal && !decimal->negative && decimal->zero()) {
+        return 0.0;
+    }
+    const Result<Share> share = parse_share(text);
+    return share ? std::optional(static_cast<double>(share.value().billionths) / 1e9)
+                 : std::nullopt;
+}
+
+}  // namespace
+
+Result<UserCount> parse_user_count(std::string_view text) {
+    const std::size_t dots = text.find("..");
+    const Result<std::uint32_t> first = parse_positive_u32(text.substr(0, dots));
+    if (dots == 0) {
+        const Result<std::uint32_t> bound = parse_positive_u32(text.substr(2));
+        return bound ? Result<UserCount>(UserCount{bound.value(), bound.value(), true})
+                     : bound.error();
+    }
+    if (dots == std::string_view::npos) {
+        return first ? Result<UserCount>(UserCount{first.value(), first.value()}) : first.error();
+    }
+    const Result<std::uint32_t> most = parse_positive_u32(text.substr(dots + 2));
+    if (!first || !most || most.value() <= first.value()) {
+        return Error{
+            ErrorCode::invalid, 0,
+            "is not two numbers of users, the smaller first; use 8, ..8 for up to 8, or 2..64 with "
+            "--grow"};
+    }
+    return UserCount{first.value(), most.value()};
+}
+
+Result<GrowRules> parse_grow_rules(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    const std::size_t last = text.rfind(':');
+    if (colon == std::string_view::npos) {
+        return Error{ErrorCode::invalid, 0, grow_remedy};
+    }
+    GrowRules rules;
+    const Result<GrowMetric> metric = choose(text.substr(0, colon), grow_metrics, grow_remedy);
+    const Result<GrowFigure> figure =
+        colon == last ? Result<GrowFigure>(GrowFigure::avg)
+                      : choose(text.substr(colon + 1, last - colon - 1), grow_figures, grow_remedy);
+    const Result<std::int64_t> limit = parse_positive_duration_ns(text.substr(last + 1));
+    if (!metric || !figure || !limit) {
+        return Error{ErrorCode::invalid, 0, grow_remedy};
+    }
+    rules.metric = metric.value();
+    rules.figure = figure.value();
+    rules.limit_ns = limit.value();
+    return rules;
+}
+
+std::string text_of(const GrowRules& rules) {
+    if (!rules.any()) {
+        return "";
+    }
+    std::string text;
+    for (const Choice<GrowMetric>& metric : grow_metrics) {
+        text += text.empty() && metric.value == rules.metric ? metric.name : "";
+    }
+    for (const Choice<GrowFigure>& figure : grow_figures) {
+        text += figure.value == rules.figure ? ":" + std::string(figure.name) : "";
+    }
+    return text + ":" + duration_to_text(rules.limit_ns);
+}
+
+const char* name_of(TreeRule rule) {
+    return rule == TreeRule::file ? "file" : "shuffle";
+}
+
+Result<TreeRule> parse_tree_rule(std::string_view text) {
+    constexpr std::array choices{Choice<TreeRule>{"file", TreeRule::file},
+                                 Choice<TreeRule>{"shuffle", TreeRule::shuffle}};
+    return choose(text, choices, "is not one of file, shuffle");
+}
+
+Result<FailureRules> parse_failure_rules(std::string_view text) {
+    constexpr std::string_view retry = "retry:";
+    FailureRules rules;
+    if (text == "continue") {
+        rules.rule = FailureRule::go_on;
+    } else if (text.starts_with(retry)) {
+        const Result<std::uint64_t> times = parse_positive_count(text.substr(retry.size()));
+        if (!times || times.value() >= Due::attempts_max) {
+            return Error{ErrorCode::invalid, 0, failure_remedy};
+        }
+        rules.rule = FailureRule::retry;
+        rules.retries_max = static_cast<std::uint32_t>(times.value());
+    } else if (text != "end-tree") {
+        return Error{ErrorCode::invalid, 0, failure_remedy};
+    }
+    return rules;
+}
+
+std::string text_of(const FailureRules& rules) {
+    switch (rules.rule) {
+        case FailureRule::end_tree:
+            return "end-tree";
+        case FailureRule::go_on:
+            return "continue";
+        case FailureRule::retry:
+            return "retry:" + std::to_string(rules.retries_max);
+    }
+    return "";
+}
+
+Result<bool> parse_wait_for_429(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"record", false}, Choice<bool>{"wait", true}};
+    return choose(text, choices, "is not one of record, wait");
+}
+
+Result<StartWithin> parse_start_within(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    const std::optional<double> from =
+        colon == std::string_view::npos ? std::nullopt : share_or_none(text.substr(0, colon));
+    const std::optional<double> to = from ? share_or_none(text.substr(colon + 1)) : std::nullopt;
+    if (!to || *to < *from) {
+        return Error{ErrorCode::invalid, 0, within_remedy};
+    }
+    return StartWithin{*from, *to};
+}
+
+Result<bool> parse_start_by_turns(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"timeline", false}, Choice<bool>{"turns", true}};
+    return choose(text, choices, "is not one of timeline, turns");
+}
+
+Result<bool> parse_tree_barrier(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"stream", false}, Choice<bool>{"tree", true}};
+    return choose(text, choices, "is not one of stream, tree");
+}
+
+Result<bool> parse_shares_system(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"none", false}, Choice<bool>{"system", true}};
+    return choose(text, choices, "is not one of none, system");
+}
+
+Result<bool> parse_prime_one_token(std::string_view text) {
+    constexpr std::array choices{Choice<bool>{"exact", false}, Choice<bool>{"one-token", true}};
+    return choose(text, choices, "is not one of exact, one-token");
+}
+
+namespace {
+
+constexpr const char* token_rate_remedy = "is not a token rate; use 20000/s, 500k/m or 30M/h";
+constexpr const char* input_remedy =
+    "is not a token rate; use 20000/s, 500k/m, 30M/h or 500k/m:uncached";
+constexpr std::uint64_t tokens_most = 1'000'000'000'000;
+
+struct BudgetPeriod {
+    std::string_view text;
+    Duration length;
+};
+constexpr std::array periods{BudgetPeriod{"/s", seconds(1)}, BudgetPeriod{"/m", seconds(60)},
+                             BudgetPeriod{"/h", seconds(3600)}};
+
+std::uint64_t take_factor(std::string_view& text) {
+    const std::uint64_t factor = text.ends_with('k') ? 1'000 : text.ends_with('M') ? 1'000'000 : 1;
+    text.remove_suffix(factor == 1 ? 0 : 1);
+    return factor;
+}
+
+Result<TokenRate> parse_rate(std::string_view text, const char* remedy) {
+    for (const BudgetPeriod& period : periods) {
+        if (!text.ends_with(period.text)) {
+            continue;
+        }
+        text.remove_suffix(period.text.size());
+        const std::uint64_t factor = take_factor(text);
+        const Result<std::uint64_t> count = parse_positive_count(text);
+        if (!count) {
+            return Error{count.error().code, 0, remedy};
+        }
+        if (count.value() > tokens_most / factor) {
+            return Error{ErrorCode::out_of_range, 0, "is more than 10^12 tokens"};
+        }
+        return TokenRate{count.value() * factor, period.length};
+    }
+    return Error{ErrorCode::invalid, 0, remedy};
+}
+
+}  // namespace
+
+Result<TypedBudget> parse_input_budget(std::string_view text) {
+    constexpr std::string_view uncached = ":uncached";
+    const bool counts_uncached = text.ends_with(uncached);
+    text.remove_suffix(counts_uncached ? uncached.size() : 0);
+    const Result<TokenRate> rate = parse_rate(text, input_remedy);
+    return rate ? Result<TypedBudget>(TypedBudget{rate.value(), counts_uncached}) : rate.error();
+}
+
+Result<TypedBudget> parse_output_budget(std::string_view text) {
+    const Result<TokenRate> rate = parse_rate(text, token_rate_remedy);
+    return rate ? Result<TypedBudget>(TypedBudget{rate.value(), false}) : rate.error();
+}
+
+std::string text_of(const TokenRate& rate, bool uncached) {
+    for (const BudgetPeriod& period : periods) {
+        if (rate.tokens > 0 && rate.period == period.length) {
+            return std::to_string(rate.tokens) + std::string(period.text) +
+                   (uncached ? ":uncached" : "");
+        }
+    }
+    return "";
+}
+
+}  // namespace driftless

@@ -1,0 +1,279 @@
+#include "cmd/flags/settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <span>
+#include <string_view>
+
+#include "cmd/base/secrets.hpp"
+#include "cmd/flags/rule_sets.hpp"
+#include "cmd/flags/synth.hpp"
+#include "proto/core/text.hpp"
+#include "proto/http/url.hpp"
+
+namespace driftless {
+
+namespace {
+
+// What holds for one run alone: never kept.
+constexpr std::array<std::string_view, 14> of_one_run{
+    "--out",    "--output-path", "--save-prompts", "--resume",  "--from",
+    "--resend", "--dry-run",     "--no-progress",  "--quiet",   "--table",
+    "--report", "--meet",        "--meet-timeout", "--start-at"};
+constexpr std::array<std::string_view, 10> paths{
+    "--tokenizer", "--dataset", "--calibration", "--template", "--ca",
+    "--cert",      "--key",     "--shape",       "--events",   "--metrics-table"};
+constexpr std::string_view extra_body = "--extra-body";
+constexpr std::string_view socket_scheme = "unix:";
+constexpr std::array<std::string_view, 3> places{"--against", "--connect-to", "--metrics"};
+constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
+constexpr std::array<std::string_view, 27> resumable{"",
+                                                     "--url",
+                                                     "--against",
+                                                     "--host",
+                                                     "--port",
+                                                     "--connect-to",
+                                                     "--endpoint",
+                                                     "--api-key",
+                                                     "--header",
+                                                     "--wait-ready",
+                                                     "--cpu",
+                                                     "--writer-cpu",
+                                                     "--wait",
+                                                     "--realtime",
+                                                     "--scheduling",
+                                                     "--grace",
+                                                     "--resume",
+                                                     "--resend",
+                                                     "--no-progress",
+                                                     "--require-certified",
+                                                     "--quiet",
+                                                     "--table",
+                                                     "--require-rules",
+                                                     "--metrics",
+                                                     "--metrics-period",
+                                                     "--listen",
+                                                     "--report"};
+
+template <typename List>
+bool holds(const List& list, std::string_view name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+/// "" for TRACE.
+std::string_view flag_of(std::string_view argument) {
+    return argument.starts_with("--") ? argument.substr(0, argument.find('=')) : "";
+}
+std::string_view value_of(std::string_view argument) {
+    const std::size_t equals = argument.find('=');
+    return equals == argument.npos ? "" : argument.substr(equals + 1);
+}
+std::string_view header_name(std::string_view argument) {
+    const std::string_view value = value_of(argument);
+    return trim_blanks(value.substr(0, value.find_first_of(":=")));
+}
+
+bool is_server(std::string_view argument) {
+    return holds(server_flags, flag_of(argument)) ||
+           (flag_of(argument) == "--endpoint" && looks_like_url(value_of(argument)));
+}
+
+/// `unix:PATH` below `folder` where the path is relative; abstract sockets are in no folder.
+std::string absolute_socket(const std::string& value, const std::string& folder) {
+    const std::string path = value.substr(socket_scheme.size());
+    return std::string(socket_scheme) +
+           (path.starts_with('@') ? path : absolute_path(path, folder));
+}
+
+/// A list of sets; those that are files are found from anywhere.
+std::string absolute_rules(const std::string& list, const std::string& folder) {
+    std::string all;
+    for (const std::string& part : parts_of(list)) {
+        all += (all.empty() ? "" : ",") + (is_rule_file(part) ? absolute_path(part, folder) : part);
+    }
+    return all;
+}
+
+/// Whether a kept argument has a mask where it had a key.
+bool is_masked(std::string_view argument) {
+    const std::string_view name = flag_of(argument);
+    const std::string_view value = value_of(argument);
+    if (name == extra_body) {
+        const std::vector<SecretMember> members = secret_members(value);
+        return std::any_of(members.begin(), members.end(),
+                           [](const SecretMember& member) { return member.value == mask_text; });
+    }
+    if (name == "--endpoint" || name == "--url" || name == "--against") {
+        return value.find(mask_text) != value.npos;
+    }
+    return (name == "--api-key" || name == "--header") && value.ends_with(mask_text);
+}
+
+/// What must be given again in the place of a masked argument, as a clause.
+std::string ask_again(std::string_view argument) {
+    const std::string_view name = flag_of(argument);
+    if (name == "--api-key") {
+        return "--api-key, which is never recorded; give it again, or set OPENAI_API_KEY";
+    }
+    if (name == extra_body) {
+        return "a key in --extra-body, which is never recorded; give all of --extra-body again";
+    }
+    if (name != "--header") {
+        return "a key in " + std::string(name) + ", which is never recorded; give " +
+               std::string(name) + " again";
+    }
+    return "--header " + std::string(header_name(argument)) +
+           ", whose value is never recorded; give it again";
+}
+
+bool replaces(std::string_view given, std::string_view kept) {
+    if (flag_of(given) == "--header" && flag_of(kept) == "--header") {
+        return equal_ignoring_case(header_name(given), header_name(kept));
+    }
+    const bool leads_elsewhere = is_server(kept) || flag_of(kept) == "--connect-to";
+    return flag_of(given) == flag_of(kept) || (is_server(given) && leads_elsewhere);
+}
+
+}  // namespace
+
+std::string absolute_path(const std::string& path, const std::string& folder) {
+    const bool is_made = path.starts_with(made_scheme);
+    return path.empty() || path.front() == '/' || is_made ? path : folder + "/" + path;
+}
+
+std::vector<std::string> arguments_to_keep(const std::vector<std::string>& arguments,
+                                           const std::string& folder) {
+    std::vector<std::string> kept;
+    for (const std::string& argument : arguments) {
+        const std::string name(flag_of(argument));
+        const std::string value(value_of(argument));
+        if (holds(of_one_run, name)) {
+            continue;
+        }
+        if (name.empty()) {
+            kept.push_back(argument == "-" ? argument : absolute_path(argument, folder));
+        } else if (name == "--rules") {
+            kept.push_back(name + "=" + absolute_rules(value, folder));
+        } else if (holds(paths, name) && value != "none" && value != "auto") {
+            kept.push_back(name + "=" + absolute_path(value, folder));
+        } else if ((is_server(argument) || holds(places, name)) &&
+                   equal_ignoring_case(value.substr(0, socket_scheme.size()), socket_scheme)) {
+            kept.push_back(name + "=" + absolute_socket(value, folder));
+        } else {
+            kept.push_back(value.empty() ? argument : name + "=" + mask_value(name, value));
+        }
+    }
+    return kept;
+}
+
+Recalled recall(const std::vector<std::string>& kept, const std::vector<std::string>& given,
+                bool key_in_environment) {
+    Recalled recalled;
+    for (const std::string& argument : kept) {
+        const bool replaced = std::any_of(given.begin(), given.end(), [&](const std::string& one) {
+            return replaces(one, argument);
+        });
+        const std::string_view name = flag_of(argument);
+        const bool masked = is_masked(argument);
+        if (replaced || (masked && name == "--api-key" && key_in_environment)) {
+            continue;
+        }
+        if (masked) {
+            recalled.refused = "the run used " + ask_again(argument);
+            return recalled;
+        }
+        if (argument == "-") {
+            recalled.refused =
+                "the run read its trace from standard input; save the trace to a file and name "
+                "that";
+            return recalled;
+        }
+        recalled.arguments.push_back(argument);
+    }
+    for (const std::string& argument : given) {
+        constexpr std::array<std::string_view, 3> taken{"--resume", "--resend", "--from"};
+        if (!holds(taken, flag_of(argument))) {
+            recalled.arguments.push_back(argument);
+        }
+    }
+    return recalled;
+}
+
+std::string flag_not_to_resume_with(const std::vector<std::string>& given,
+                                    const std::vector<std::string>& kept) {
+    const auto changes = [&kept](const std::string& argument) {
+        const std::string name(flag_of(argument));
+        return name == extra_body ? !holds(kept, name + "=" + mask_value(name, value_of(argument)))
+                                  : !holds(resumable, name);
+    };
+    const auto found = std::find_if(given.begin(), given.end(), changes);
+    return found == given.end() ? "" : std::string(flag_of(*found));
+}
+
+namespace {
+
+/// The server and its model, the work (same_work.cpp compares it), files, the client's host, and
+/// how it was dealt to several.
+constexpr std::array<std::string_view, 41> not_settings{
+    "--url",        "--against",  "--model",     "--api",          "--api-key",        "--seed",
+    "--cache-salt", "--speed",    "--start",     "--end",          "--duration",       "--limit",
+    "--spread",     "--rate",     "--arrivals",  "--sessions",     "--users",          "--for",
+    "--output",     "--prompt",   "--tokenizer", "--dataset",      "--overhead",       "--format",
+    "--label",      "--out",      "--report",    "--output-path",  "--calibration",    "--cpu",
+    "--writer-cpu", "--wait",     "--fail-if",   "--goodput",      "--from",           "--listen",
+    "--shard",      "--start-at", "--meet",      "--meet-timeout", "--clock-error-max"};
+
+/// How the client watches, and how it uses its host: shards may differ in it.
+constexpr std::array<std::string_view, 23> watching{
+    "--metrics",        "--metrics-period",  "--metrics-table", "--event",
+    "--events",         "--event-timeout",   "--period",        "--save-responses",
+    "--save-prompts",   "--rules",           "--stamps",        "--require-certified",
+    "--verify-prompts", "--wait-ready",      "--no-progress",   "--quiet",
+    "--table",          "--realtime",        "--chunks",        "--engines",
+    "--warm-send",      "--receive-buffers", "--scheduling"};
+
+bool is_among(std::span<const std::string_view> names, const std::string& argument) {
+    const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_setting(const std::string& argument) {
+    return argument.starts_with("--") && !is_among(not_settings, argument);
+}
+
+bool is_sending(const std::string& argument) {
+    return is_setting(argument) && !is_among(watching, argument);
+}
+
+std::string only_in(const std::vector<std::string>& here, const std::vector<std::string>& there,
+                    bool (*counts)(const std::string&)) {
+    std::string text;
+    for (const std::string& one : here) {
+        if (counts(one) && std::find(there.begin(), there.end(), one) == there.end()) {
+            text += (text.empty() ? "" : " ") + one;
+        }
+    }
+    return text;
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> differing_settings(const std::vector<std::string>& a,
+                                                       const std::vector<std::string>& b) {
+    return {only_in(a, b, is_setting), only_in(b, a, is_setting)};
+}
+
+std::pair<std::string, std::string> differing_sending(const std::vector<std::string>& a,
+                                                      const std::vector<std::string>& b) {
+    return {only_in(a, b, is_sending), only_in(b, a, is_sending)};
+}
+
+std::vector<std::string> sending_settings(const std::vector<std::string>& arguments) {
+    std::vector<std::string> settings;
+    std::copy_if(arguments.begin(), arguments.end(), std::back_inserter(settings), is_sending);
+    std::sort(settings.begin(), settings.end());
+    return settings;
+}
+
+}  // namespace driftless

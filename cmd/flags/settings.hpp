@@ -1,0 +1,59 @@
+/// Settings: the flags of a replay as run.json keeps them: how they are taken up again, and in
+/// which of them two runs differ. Pure functions on text.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace driftless {
+
+// Recall: the flags of a replay as run.json keeps them, and as `--resume` and `--from` take them
+// up again. Pure functions on text.
+//
+// An argument is TRACE, `--flag` or `--flag=value`, in our spelling. No secret is among those that
+// are kept: a key that came by name (`env:NAME`, or OPENAI_API_KEY without any flag) is found
+// again in the environment, one that was typed must be given again.
+
+/// What run.json keeps of `arguments`: secrets masked, paths made absolute from `folder`, and
+/// nothing that names where this one run was written.
+std::vector<std::string> arguments_to_keep(const std::vector<std::string>& arguments,
+                                           const std::string& folder);
+
+/// `path` as it is found from anywhere: below `folder` where it is relative.
+std::string absolute_path(const std::string& path, const std::string& folder);
+
+struct Recalled {
+    std::vector<std::string> arguments;
+    std::string refused;  ///< one clause; empty: all is well
+};
+
+/// The kept arguments of a run with those that are `given` anew, which replace the kept ones of the
+/// same name (a header: of the same header's name; a server: every kept server, and the place that
+/// stood in for it). A key that was masked must be given, or be in the environment.
+Recalled recall(const std::vector<std::string>& kept, const std::vector<std::string>& given,
+                bool key_in_environment);
+
+/// The first flag of `given` that would change the run of the `kept` ones; empty: none. Allowed
+/// with `--resume` are: where the server is and how it is asked, which CPUs are used, when to stop,
+/// and `--extra-body` if only credentials in it differ.
+std::string flag_not_to_resume_with(const std::vector<std::string>& given,
+                                    const std::vector<std::string>& kept);
+
+// Flags in which two runs differ beside their work, for the reader: the connection, limits,
+// headers. Pure.
+
+/// The arguments of `replay` (TRACE.., then `--flag=value`) that only one of two runs has, each
+/// side as one text. Without those that name the server, the work or where files go.
+std::pair<std::string, std::string> differing_settings(const std::vector<std::string>& a,
+                                                       const std::vector<std::string>& b);
+
+/// The same, also without what only changes what the client observes and records: metrics, events,
+/// answers, periods.
+std::pair<std::string, std::string> differing_sending(const std::vector<std::string>& a,
+                                                      const std::vector<std::string>& b);
+
+/// Those of the arguments that `differing_sending` compares, sorted.
+std::vector<std::string> sending_settings(const std::vector<std::string>& arguments);
+
+}  // namespace driftless

@@ -1,0 +1,144 @@
+/// The command lines of `calibrate` and `doctor`.
+
+#include <cstdio>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/guard.hpp"
+#include "cmd/base/values.hpp"
+#include "cmd/flags/option_values.hpp"
+#include "cmd/flags/options_flags.hpp"
+#include "cmd/flags/side_values.hpp"
+#include "cmd/host/calibrate.hpp"
+#include "cmd/host/doctor.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* calibrate_description =
+    "Measures in about 20 s what this host can promise: how late each way of waiting wakes up, "
+    "how\n"
+    "much CPU time other work takes, what a send costs, and how many chunks per second it can "
+    "read\n"
+    "with the engine at most 60 % busy. `replay` compares its runs with these figures; without "
+    "them\n"
+    "it measures for up to a second before the first run.\n";
+
+constexpr const char* calibrate_footer =
+    R"(Run it while the machine is idle; otherwise it reports what it saw and saves nothing.
+
+Examples:
+  driftless calibrate
+  driftless calibrate --cpu 3 --out node7.json
+  driftless replay trace.jsonl --url http://a:8000 --calibration node7.json --require-certified
+
+Exit codes: 0 done, 2 usage, 7 the host lacks something, fails, or is busy.)";
+
+Result<std::uint32_t> parse_cpu(std::string_view text) {
+    const Result<std::uint64_t> number = parse_count(text);
+    if (!number || number.value() > UINT32_MAX) {
+        return Error{ErrorCode::invalid, 0, "is not a CPU number; use 0, 1, 2 .."};
+    }
+    return static_cast<std::uint32_t>(number.value());
+}
+
+Result<std::string> parse_path(std::string_view text) {
+    if (text.empty()) {
+        return Error{ErrorCode::invalid, 0, "is empty; name a file"};
+    }
+    return std::string(text);
+}
+
+}  // namespace
+
+ParsedCalibrate parse_calibrate_options(int argc, char** argv) {
+    ParsedCalibrate parsed;
+    CLI::App app(calibrate_description, "driftless calibrate");
+    app.footer(calibrate_footer);
+    app.allow_extras();
+    app.set_help_flag("-h,--help", "print this help and exit");
+    app.get_formatter()->column_width(28);
+    Flags flags(app);
+    flags.group("Flags");
+    flags.value("--out", "FILE",
+                "file for the figures [$XDG_STATE_HOME/driftless/calibration.json]", nullptr,
+                parse_path, parsed.options.out);
+    flags.value("--cpu", "N", "CPU of the engine [chosen as in replay]", nullptr, parse_cpu,
+                parsed.options.cpu);
+    flags.value("--engines", "N|auto",
+                "for replays with as many engines, measured together; saved in a\n"
+                "separate file, calibration-engines-N.json",
+                "1", parse_engines, parsed.options.engines);
+    flags.on_off("--realtime",
+                 "for replays with --realtime; saved in a separate file,\n"
+                 "calibration-realtime.json",
+                 parsed.options.realtime);
+    flags.on_off("--accept-noise", "save figures even if others used over 3 % of the engine's CPU",
+                 parsed.options.accept_noise);
+    flags.on_off("--quick", "takes 5 s: a tenth of the measurements, one rehearsal; a rough floor",
+                 parsed.options.quick);
+    try {
+        app.parse(argc, argv);
+        const std::string wrong = unknown_argument(app);
+        if (!wrong.empty()) {
+            throw CLI::ValidationError(wrong);
+        }
+    } catch (const CLI::CallForHelp&) {
+        std::fputs(help_of(app).c_str(), stdout);
+        parsed.exit_code = exit_done;
+    } catch (const CLI::ParseError& error) {
+        complain("driftless calibrate: %s (see driftless calibrate --help)",
+                 reason_of(error).c_str());
+        parsed.exit_code = exit_usage;
+    }
+    return parsed;
+}
+
+namespace {
+
+constexpr const char* doctor_description =
+    "Checks what a replay needs from this host, and reports what is missing or in the way, each "
+    "with\n"
+    "a remedy. It measures nothing (driftless calibrate does) and changes nothing.\n";
+
+constexpr const char* doctor_footer =
+    R"(Examples:
+  driftless doctor
+  driftless doctor --out /data/runs
+  driftless doctor --json | jq -r '.findings[] | select(.grade != "ok") | .remedy'
+
+Exit codes: 0 a replay can run, 2 usage, 7 it cannot.)";
+
+}  // namespace
+
+ParsedDoctor parse_doctor_options(int argc, char** argv) {
+    ParsedDoctor parsed;
+    CLI::App app(doctor_description, "driftless doctor");
+    app.footer(doctor_footer);
+    app.allow_extras();
+    app.get_formatter()->column_width(30);
+    app.set_help_flag("-h,--help", "print this help and exit");
+    Flags flags(app);
+    flags.group("Flags");
+    flags.value("--out", "DIR", "folder for the runs", "runs", parse_folder, parsed.options.folder);
+    flags.value("--cpu", "N", "CPU of the engine [chosen as in replay]", nullptr, parse_u32,
+                parsed.options.cpu);
+    flags.on_off("--json", "the findings as one JSON object on standard output",
+                 parsed.options.json);
+    try {
+        app.parse(argc, argv);
+        const std::string wrong = unknown_argument(app);
+        if (!wrong.empty()) {
+            throw CLI::ValidationError(wrong);
+        }
+    } catch (const CLI::CallForHelp&) {
+        std::fputs(help_of(app).c_str(), stdout);
+        parsed.exit_code = exit_done;
+    } catch (const CLI::ParseError& error) {
+        complain("driftless doctor: %s (see driftless doctor --help)", reason_of(error).c_str());
+        parsed.exit_code = exit_usage;
+    }
+    return parsed;
+}
+
+}  // namespace driftless

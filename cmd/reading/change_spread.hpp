@@ -1,0 +1,105 @@
+/// ChangeSpread: how far chance alone moves the change of a metric from A to B. Pure.
+///
+/// Three parts:
+/// - rows: units are drawn anew, in blocks, the same for all runs (BlockDraws). Blocks tell too
+///   little of dependence that reaches beyond them, and a unit that is a large part of all tells
+///   too little of itself; both are known from the influence of each unit, and the deviation is
+///   widened by that ratio, and by twice the error that the number of draws leaves in it (3 % at
+///   2,000), so that another seed does not take a judgement back;
+/// - runs: what the figures of a side's runs differ by (several runs a side);
+/// - the noise of single rows is in both, and is subtracted once: the two-way rule of Cameron,
+///   Gelbach and Miller (2011).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cmd/reading/metric_terms.hpp"
+#include "proto/core/hash.hpp"
+
+namespace driftless {
+
+struct ChangeSpread {
+    bool defined = false;      ///< false: more than 1 draw in 20 has no change
+    double rows_variance = 0;  ///< of log(b / a), or b - a
+    double runs_variance = 0;  ///< what several runs add to it; 0 for one run a side
+    double freedom = 1;        ///< of Student's t
+    std::size_t block = 1;     ///< units
+    double blocks = 0;         ///< independent ones, of equal weight
+    double n_eff = 0;          ///< independent rows
+    /// Blocks would have to be longer than an eighth of the run: the rows tell too little of their
+    /// own spread.
+    bool reaches_far = false;
+
+    double variance() const { return rows_variance + runs_variance; }
+};
+
+/// What was measured without resampling.
+struct MetricFigures {
+    std::vector<WeightedFigure> runs;  ///< those of A first
+    std::size_t runs_a = 0;
+    double a = 0;  ///< means over runs; NaN where a run has none
+    double b = 0;
+
+    std::size_t runs_b() const { return runs.size() - runs_a; }
+};
+
+MetricFigures figures_of(const MetricTerms& terms);
+
+/// Both `a` and `b` are finite, and above 0 where the scale is a ratio.
+ChangeSpread spread_of(const MetricTerms& terms, const MetricFigures& figures,
+                       const ComparisonOptions& options);
+
+// The quantile of Student's t. Pure.
+
+/// The x with P(t <= x) = p, 0 < p < 1, of any `freedom` from 1 on. Relative error below 1e-9, held
+/// against SciPy (tests/data/comparison/make.py). By bisection on the incomplete beta function,
+/// whose continued fraction is that of Abramowitz and Stegun 26.5.8.
+double student_quantile(double p, double freedom);
+
+/// BlockDraws: how often each unit of a series is drawn, in circular blocks of neighbours. The same
+/// seed gives the same draws, whatever is measured on them: so both sides of a comparison, and all
+/// its runs, are drawn alike. Owns 8 bytes a unit.
+class BlockDraws {
+  public:
+    /// `units` from 1 to 2^32 - 1, `block` from 1 to `units`.
+    BlockDraws(std::size_t units, std::size_t block, std::uint64_t seed);
+
+    /// [units], in sum `units`. Valid until the next call.
+    std::span<const std::uint32_t> next();
+
+  private:
+    void draw_singly();
+    void draw_blocks();
+
+    std::size_t block_;
+    Random random_;
+    std::vector<std::uint32_t> counts_;
+    std::vector<std::int32_t> steps_;  ///< where blocks begin and end
+};
+
+// The long-run variance of a series whose values depend on their neighbours, and how long the
+// blocks must be that keep this dependence when they are drawn. Pure.
+
+struct LongRun {
+    /// Of Politis and White (2004, with the correction of Patton, Politis and White 2009) for
+    /// circular blocks; from 1 to a third of the series, and to 3 sqrt(n). 1 where no value depends
+    /// significantly on one before it.
+    double block = 1;
+    /// The same without an upper bound: how long blocks would have to be. 1 also where neighbours
+    /// are opposed, because short blocks then show too much and not too little.
+    double reach = 1;
+    /// n x the variance of the mean, with the flat-top lag window of the same papers; 0 where all
+    /// values are equal. May be below 0 where neighbours are opposed.
+    double variance = 0;
+};
+
+/// The values are taken around their mean. At most 4 sqrt(n) passes over the series.
+LongRun long_run_of(std::span<const double> series);
+
+/// What circular blocks of `block` values would say of that variance.
+double block_variance(std::span<const double> series, std::size_t block);
+
+}  // namespace driftless

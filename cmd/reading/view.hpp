@@ -1,0 +1,255 @@
+/// Views: the figures of a run as another tool defines them, in that tool's layout and file. Each
+/// is a function over the requests of a run; the table names them. They read nothing and own only
+/// what they return. Definitions with their sources stand in README.md.
+///
+/// A view prints what its tool would print, also where the tool is wrong: `notes` say so beside it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "proto/json/write.hpp"
+#include "proto/run/record.hpp"
+
+namespace driftless {
+
+// ViewedRequest: a request as other tools would have seen it: the stamps of its events and what
+// they held. Made of a record; owns its chunks (16 bytes each), computes no figure of any tool.
+//
+// The events of an answer, as its record knows them: the first one (a role), chunks with tokens,
+// the finish, the usage, an error, the end marker. Silent events between chunks are not recorded:
+// a tool that takes each event for a token has more gaps then.
+
+struct ViewedChunk {
+    std::int64_t at_ns = 0;    ///< from time 0
+    std::int32_t tokens = -1;  ///< -1: unknown
+    char kind = 'u';           ///< as in Record::chunk_kinds
+};
+
+/// Letters of `ViewedChunk::kind` that a tool takes for the text of an answer. Unknown ones, and
+/// tokens without text, are content to all.
+inline constexpr std::string_view content_kinds = "ceu";
+inline constexpr std::string_view said_kinds = "ceur";       ///< and reasoning
+inline constexpr std::string_view all_text_kinds = "ceurt";  ///< and tool text
+
+struct ViewedRequest {
+    std::uint32_t row = 0;
+    std::int64_t due_ns = 0;
+    std::int64_t fired_ns = 0;
+    OptionalNs headers_ns;
+    OptionalNs first_event_ns;
+    OptionalNs finish_ns;
+    OptionalNs usage_ns;
+    OptionalNs error_ns;
+    OptionalNs marker_ns;
+    OptionalNs done_ns;  ///< the body was complete
+    std::int64_t ended_ns = 0;
+    std::vector<ViewedChunk> chunks;
+
+    std::int64_t prompt_recorded = 0;
+    std::int64_t output_recorded = 0;
+    std::optional<std::int64_t> prompt_usage;
+    std::optional<std::int64_t> cached_usage;
+    std::optional<std::int64_t> output_usage;  ///< the server's own count
+    int status = 0;                            ///< 0: no answer
+    Outcome outcome = Outcome::ok;
+    std::string error;
+    std::string session;  ///< empty: none
+
+    /// A 200 whose body came whole and is of the API, with or without an error object in it: a
+    /// success to tools that skip errors.
+    bool stream_read() const;
+
+    /// Stamps of all events with choices: role, chunks, finish; in order.
+    std::vector<std::int64_t> choice_events() const;
+    /// Stamps of the chunks of these kinds.
+    std::vector<std::int64_t> stamps_of(std::string_view kinds) const;
+    /// Their tokens: by chunk where known; else the server's count where all chunks are of these
+    /// kinds; else nothing where other chunks are among them, and one a chunk where nobody counted.
+    std::optional<std::int64_t> tokens_of(std::string_view kinds) const;
+    /// Whether `tokens_of` is no more than the number of the chunks.
+    bool tokens_are_chunks() const;
+    std::int64_t prompt_tokens() const { return prompt_usage.value_or(prompt_recorded); }
+    /// Stamp of the last line of the stream, whatever it holds; the last token's where nothing is
+    /// known of what followed it.
+    std::int64_t last_line_ns() const;
+};
+
+/// Of a record that was fired and whose end is known; else nothing.
+std::optional<ViewedRequest> viewed_request(const Record& record);
+
+/// Limits of `--goodput`, ns.
+struct ViewLimits {
+    OptionalNs ttft_ns;
+    OptionalNs tpot_ns;
+    OptionalNs e2e_ns;
+    bool set() const { return ttft_ns || tpot_ns || e2e_ns; }
+};
+
+/// A run, as a view is given it.
+struct ViewedRun {
+    std::vector<ViewedRequest>
+        requests;                  ///< that left and ended, of the measurement, in file order
+    std::uint64_t unsent = 0;      ///< rows that never left, or whose end is lost
+    std::int64_t duration_ns = 0;  ///< from the start to the last end
+    bool has_chunks = true;        ///< false: `--chunks none`
+    bool has_events = true;  ///< false: its records do not know when answers began and finished
+    ViewLimits limits;
+    std::int64_t zero_utc_ns = 0;  ///< time 0 on the wall clock
+    std::string run_id;
+    std::string date;
+    std::string backend;
+    std::string model;
+    std::string tokenizer;  ///< empty: none
+    std::optional<std::uint64_t> max_concurrency;
+    std::optional<double> hit_rate_ceiling;  ///< of prompt tokens, by an infinite cache
+    std::optional<std::string> url;          ///< where there is one alone
+};
+
+struct ViewResult {
+    std::string screen;              ///< in the tool's layout, newline at the end
+    std::string json;                ///< the tool's file, newline at the end
+    std::vector<std::string> notes;  ///< sentences: what is missing, what the tool gets wrong
+};
+
+struct View {
+    const char* name = "";
+    const char* tool = "";  ///< with its version
+    const char* help = "";  ///< a clause
+    ViewResult (*make)(const ViewedRun& run) = nullptr;
+};
+
+std::span<const View> all_views();
+/// nullptr: there is none of that name.
+const View* find_view(std::string_view name);
+
+ViewResult vllm_view(const ViewedRun& run);
+ViewResult sglang_view(const ViewedRun& run);
+ViewResult aiperf_view(const ViewedRun& run);
+ViewResult guidellm_view(const ViewedRun& run);
+ViewResult genai_perf_view(const ViewedRun& run);
+ViewResult genai_bench_view(const ViewedRun& run);
+ViewResult inference_perf_view(const ViewedRun& run);
+ViewResult trace_replayer_view(const ViewedRun& run);
+ViewResult loadgen_view(const ViewedRun& run);
+ViewResult inferencex_view(const ViewedRun& run);
+ViewResult inferencex_fixed_view(const ViewedRun& run);
+ViewResult llmd_view(const ViewedRun& run);
+
+/// ValueList: many numbers, and what the tools of the field make of them. The tools know four kinds
+/// of percentile, which differ on small samples; none is ours (distribution.hpp). Owns its numbers:
+/// 8 bytes each.
+class ValueList {
+  public:
+    void add(double value) { values_.push_back(value); }
+    std::size_t count() const { return values_.size(); }
+    bool empty() const { return values_.empty(); }
+    /// Before the first percentile. Sorts.
+    void close();
+    const std::vector<double>& values() const { return values_; }
+
+    // 0 where there is no value. `per_mille` is of 1,000: 999 is p99.9.
+    double mean() const;
+    double sum() const;
+    double std() const;  ///< the population's
+    double min() const { return empty() ? 0 : values_.front(); }
+    double max() const { return empty() ? 0 : values_.back(); }
+    /// Between neighbours, linear: numpy's default.
+    double linear(std::uint32_t per_mille) const;
+    /// The smallest value with at least the share at or below it.
+    double nearest_above(std::uint32_t per_mille) const;
+    /// The neighbour that is nearer, of equal ones the even one: numpy's `nearest`. `more` values
+    /// that are infinite stand behind all; nothing is said where the answer is one of them.
+    bool nearest_even(std::uint32_t per_mille, std::size_t more, double& out) const;
+    /// Value number floor(count x share), from 0: LoadGen's.
+    double floor_rank(std::uint32_t per_mille) const;
+
+  private:
+    std::vector<double> values_;
+};
+
+/// Values that count for as much as their weights: GuideLLM's distributions.
+struct WeightedFigures {
+    double mean = 0;
+    double median = 0;
+    double mode = 0;
+    double variance = 0;
+    double std_dev = 0;
+    double min = 0;
+    double max = 0;
+    std::int64_t count = 0;
+    double total_sum = 0;
+    /// p0.1, 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9
+    double percentiles[11] = {};
+};
+using WeightedValue = std::pair<double, double>;  ///< value, weight
+
+/// `count` below 0: the sum of the weights, rounded.
+WeightedFigures weighted_figures(std::vector<WeightedValue> values, std::int64_t count = -1);
+
+// What views share to print and to warn; `report` prints its own tables with it.
+
+inline constexpr double ns_per_ms = 1e6;
+inline constexpr double ns_per_s = 1e9;
+
+inline double in_ms(std::int64_t ns) {
+    return static_cast<double>(ns) / ns_per_ms;
+}
+inline double in_s(std::int64_t ns) {
+    return static_cast<double>(ns) / ns_per_s;
+}
+inline double as_double(std::int64_t value) {
+    return static_cast<double>(value);
+}
+/// 0 where there is nothing to divide by.
+inline double ratio(double value, double by) {
+    return by == 0 ? 0 : value / by;
+}
+
+/// With so many decimals, "1234.50".
+std::string fixed(double value, int decimals);
+/// The same with commas between thousands.
+std::string with_commas(double value, int decimals);
+std::string pad_right(std::string_view text, std::size_t width);
+std::string pad_left(std::string_view text, std::size_t width);
+/// In the middle of `width` fillers, as Python's "{:=^50}".
+std::string centred(std::string_view text, std::size_t width, char filler);
+
+/// Label and value in the two columns of vLLM's and SGLang's screens.
+void add_pair(std::string& screen, std::string_view label, std::string_view value);
+void add_pair(std::string& screen, std::string_view label, double value);
+
+/// A table without lines: first column left, others right.
+class ViewTable {
+  public:
+    explicit ViewTable(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
+    void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+    std::string text() const;
+
+  private:
+    std::vector<std::vector<std::string>> rows_;
+};
+
+JsonWriter& put_number(JsonWriter& json, std::string_view key, double value);
+JsonWriter& put_integer(JsonWriter& json, std::string_view key, std::int64_t value);
+JsonWriter& put_text(JsonWriter& json, std::string_view key, std::string_view value);
+
+/// What a view must say of the records that it was given. `uses_events`: its figures need the
+/// stamps of roles and finishes; `uses_gaps`: and those of all chunks.
+struct ViewNeeds {
+    bool events = false;
+    bool gaps = false;
+    bool client_tokens = false;  ///< the tool counts the tokens of the text itself
+};
+std::vector<std::string> notes_on(const ViewedRun& run, const ViewNeeds& needs);
+
+/// `counted`: tokens of these kinds; where they cannot be told apart, the server's count.
+std::int64_t tokens_or_usage(const ViewedRequest& request, std::string_view kinds);
+
+}  // namespace driftless

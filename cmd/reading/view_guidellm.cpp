@@ -1,0 +1,428 @@
+/// GuideLLM's distributions over time: of rates and of concurrency. Internal to the room.
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "cmd/reading/view.hpp"
+
+namespace driftless {
+
+/// Rates of events in [start, end], s: what each counts for, over half the distance between its
+/// neighbours, weighted by that. Events within 0.1 ms are one.
+WeightedFigures rate_distribution(std::vector<WeightedValue> times, double start, double end);
+
+/// How many of the intervals (begin, end) were open, weighted by time.
+WeightedFigures concurrency_distribution(const std::vector<WeightedValue>& intervals, double start,
+                                         double end);
+
+namespace {
+
+constexpr double merged_within_s = 1e-4;
+constexpr double last_duration_min_s = 1e-6;
+
+/// Sorted by time: each group within 0.1 ms of its first becomes one at that first.
+std::vector<WeightedValue> merged(std::vector<WeightedValue> times) {
+    std::stable_sort(times.begin(), times.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<WeightedValue> out;
+    double previous = 0;
+    for (const auto& [at, weight] : times) {
+        const bool in_run = !out.empty() && at - previous <= merged_within_s;
+        if (in_run && at <= out.back().first + merged_within_s) {
+            out.back().second += weight;
+        } else {
+            out.emplace_back(at, weight);
+        }
+        previous = at;
+    }
+    return out;
+}
+
+}  // namespace
+
+WeightedFigures rate_distribution(std::vector<WeightedValue> times, double start, double end) {
+    std::erase_if(times, [start, end](const WeightedValue& one) {
+        return one.first < start || one.first > end;
+    });
+    times.insert(times.begin(), {start, 0});
+    times.emplace_back(end, 0);
+    const std::vector<WeightedValue> events = merged(std::move(times));
+    if (events.size() <= 1) {
+        return weighted_figures({}, static_cast<std::int64_t>(events.size()));
+    }
+    std::vector<WeightedValue> rates;
+    double total = 0;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        const double before =
+            i == 0 ? events[i].first : (events[i - 1].first + events[i].first) / 2;
+        const double behind =
+            i + 1 == events.size() ? events[i].first : (events[i].first + events[i + 1].first) / 2;
+        const double duration = i + 1 == events.size()
+                                    ? std::max(behind - before, last_duration_min_s)
+                                    : behind - before;
+        rates.emplace_back(events[i].second / duration, duration);
+        total += events[i].second;
+    }
+    return weighted_figures(std::move(rates), std::llround(total));
+}
+
+WeightedFigures concurrency_distribution(const std::vector<WeightedValue>& intervals, double start,
+                                         double end) {
+    std::vector<WeightedValue> changes;
+    std::int64_t count = 0;
+    for (const auto& [begin, until] : intervals) {
+        if (until >= start && begin <= end) {
+            changes.emplace_back(begin, 1);
+            changes.emplace_back(until, -1);
+            ++count;
+        }
+    }
+    changes = merged(std::move(changes));
+    if (changes.empty()) {
+        return weighted_figures({}, 0);
+    }
+    double before = 0;
+    std::vector<WeightedValue> inside;
+    for (const WeightedValue& change : changes) {
+        if (change.first < start) {
+            before += change.second;
+        } else if (change.first <= end) {
+            inside.push_back(change);
+        }
+    }
+    inside.insert(inside.begin(), {start, before});
+    inside.emplace_back(end, 0);
+    std::vector<WeightedValue> levels;
+    double open = 0;
+    double time = 0;
+    for (std::size_t i = 0; i + 1 < inside.size(); ++i) {
+        open += inside[i].second;
+        const double lasted = std::max(inside[i + 1].first - inside[i].first, 0.0);
+        levels.emplace_back(std::max(open, 0.0), lasted);
+        time += lasted;
+    }
+    return time > 0 ? weighted_figures(std::move(levels), count) : weighted_figures({}, count);
+}
+
+// GuideLLM (guidellm/schemas/base/request_stats.py, statistics.py, benchmark/schemas/metrics.py).
+
+namespace {
+
+/// Of one request, as the tool stores it. Seconds from the start of the run.
+struct GuideStats {
+    bool ok = false;
+    double start = 0;
+    double end = 0;
+    double due = 0;
+    OptionalNs first_ns;  ///< first token, from the fire
+    OptionalNs first_output_ns;
+    std::int64_t last_ns = 0;
+    std::int64_t fired_ns = 0;
+    std::int64_t iterations = 0;
+    std::int64_t prompt = 0;  ///< usage alone
+    std::int64_t output = 0;
+
+    double latency() const { return ok ? end - start : 0; }
+};
+
+GuideStats stats_of(const ViewedRequest& request) {
+    GuideStats stats;
+    const std::vector<std::int64_t> stamps = request.stamps_of(all_text_kinds);
+    const std::vector<std::int64_t> spoken = request.stamps_of("ceut");
+    stats.ok = request.stream_read() && !request.error_ns &&
+               request.outcome != Outcome::stream_error && !stamps.empty();
+    stats.fired_ns = request.fired_ns;
+    stats.start = in_s(request.fired_ns);
+    stats.due = in_s(request.due_ns);
+    if (!stamps.empty()) {
+        stats.first_ns = stamps.front() - request.fired_ns;
+        stats.last_ns = stamps.back() - request.fired_ns;
+    }
+    if (!spoken.empty()) {
+        stats.first_output_ns = spoken.front() - request.fired_ns;
+    }
+    stats.iterations = static_cast<std::int64_t>(stamps.size());
+    stats.prompt = request.prompt_usage.value_or(0);
+    stats.output = request.output_usage.value_or(stats.iterations);
+    // What is raised ends it: an error at its event, a status at the head.
+    std::int64_t end = request.ended_ns;
+    if (stats.ok) {
+        end = request.marker_ns.value_or(end);
+    } else if (request.error_ns) {
+        end = *request.error_ns;
+    } else if (request.status != 200) {
+        end = request.headers_ns.value_or(end);
+    }
+    stats.end = in_s(end);
+    return stats;
+}
+
+std::vector<WeightedValue> output_timings(const GuideStats& one) {
+    std::vector<WeightedValue> timings;
+    const auto at = [&one](std::int64_t ns) { return in_s(one.fired_ns + ns); };
+    if (!one.first_ns || one.iterations <= 1) {
+        timings.emplace_back(one.first_ns ? at(one.last_ns) : one.end, as_double(one.output));
+        return timings;
+    }
+    timings.emplace_back(at(*one.first_ns), one.output > 0 ? 1 : 0);
+    if (one.output > 1) {
+        const double steps = as_double(one.iterations - 1);
+        const double begin = at(*one.first_ns);
+        const double step = (at(one.last_ns) - begin) / steps;
+        for (std::int64_t i = 1; i < one.iterations; ++i) {
+            timings.emplace_back(begin + step * as_double(i), as_double(one.output - 1) / steps);
+        }
+    }
+    return timings;
+}
+
+enum class GuideStatus : std::uint8_t { successful, errored, total };
+
+/// One metric in its columns; `incomplete` is always empty here.
+struct GuideMetric {
+    const char* name;
+    WeightedFigures successful;
+    WeightedFigures errored;
+    WeightedFigures total;
+};
+
+struct GuideRun {
+    std::vector<GuideStats> all;
+    double end = 0;
+    std::int64_t ok = 0;
+};
+
+template <typename Take>
+GuideMetric metric(const char* name, const GuideRun& run, Take take) {
+    const auto column = [&run, &take](GuideStatus status) {
+        std::vector<WeightedValue> values;
+        for (const GuideStats& one : run.all) {
+            if (status == GuideStatus::total || one.ok == (status == GuideStatus::successful)) {
+                take(one, values);
+            }
+        }
+        return weighted_figures(std::move(values));
+    };
+    return {name, column(GuideStatus::successful), column(GuideStatus::errored),
+            column(GuideStatus::total)};
+}
+
+template <typename Take>
+GuideMetric rate_metric(const char* name, const GuideRun& run, Take take) {
+    const auto column = [&run, &take](GuideStatus status) {
+        std::vector<WeightedValue> times;
+        for (const GuideStats& one : run.all) {
+            if (status == GuideStatus::total || one.ok == (status == GuideStatus::successful)) {
+                take(one, times);
+            }
+        }
+        return rate_distribution(std::move(times), 0, run.end);
+    };
+    return {name, column(GuideStatus::successful), column(GuideStatus::errored),
+            column(GuideStatus::total)};
+}
+
+GuideMetric concurrency_metric(const GuideRun& run) {
+    const auto column = [&run](GuideStatus status) {
+        std::vector<WeightedValue> intervals;
+        for (const GuideStats& one : run.all) {
+            if (status == GuideStatus::total || one.ok == (status == GuideStatus::successful)) {
+                intervals.emplace_back(one.start, one.end);
+            }
+        }
+        return concurrency_distribution(intervals, 0, run.end);
+    };
+    return {"request_concurrency", column(GuideStatus::successful), column(GuideStatus::errored),
+            column(GuideStatus::total)};
+}
+
+using Values = std::vector<WeightedValue>;
+
+std::vector<GuideMetric> rates_of(const GuideRun& run) {
+    std::vector<GuideMetric> all;
+    all.push_back(rate_metric("requests_per_second", run, [](const GuideStats& one, Values& out) {
+        out.emplace_back(one.end, 1);
+    }));
+    all.push_back(concurrency_metric(run));
+    const auto add_prompt = [](const GuideStats& one, Values& out) {
+        const double at = one.first_ns ? in_s(one.fired_ns + *one.first_ns) : one.end;
+        out.emplace_back(at, as_double(one.prompt));
+    };
+    const auto add_output = [](const GuideStats& one, Values& out) {
+        const Values timings = output_timings(one);
+        out.insert(out.end(), timings.begin(), timings.end());
+    };
+    all.push_back(rate_metric("prompt_tokens_per_second", run, add_prompt));
+    all.push_back(rate_metric("output_tokens_per_second", run, add_output));
+    all.push_back(rate_metric("tokens_per_second", run, [&](const GuideStats& one, Values& out) {
+        add_prompt(one, out);
+        add_output(one, out);
+    }));
+    return all;
+}
+
+std::vector<GuideMetric> latencies_of(const GuideRun& run) {
+    std::vector<GuideMetric> all;
+    const auto add = [&all, &run](const char* name, auto take) {
+        all.push_back(metric(name, run, take));
+    };
+    add("request_latency",
+        [](const GuideStats& one, Values& out) { out.emplace_back(one.latency(), 1); });
+    add("request_dispatch_delay",
+        [](const GuideStats& one, Values& out) { out.emplace_back(one.start - one.due, 1); });
+    add("request_scheduled_latency", [](const GuideStats& one, Values& out) {
+        if (one.ok) {
+            out.emplace_back(one.end - one.due, 1);
+        }
+    });
+    add("prompt_token_count",
+        [](const GuideStats& one, Values& out) { out.emplace_back(as_double(one.prompt), 1); });
+    add("output_token_count",
+        [](const GuideStats& one, Values& out) { out.emplace_back(as_double(one.output), 1); });
+    add("total_token_count", [](const GuideStats& one, Values& out) {
+        out.emplace_back(as_double(one.prompt + one.output), 1);
+    });
+    add("time_to_first_token_ms", [](const GuideStats& one, Values& out) {
+        if (one.first_ns) {
+            out.emplace_back(in_ms(*one.first_ns), 1);
+        }
+    });
+    add("time_to_first_output_token_ms", [](const GuideStats& one, Values& out) {
+        if (one.first_output_ns) {
+            out.emplace_back(in_ms(*one.first_output_ns), 1);
+        }
+    });
+    add("time_per_output_token_ms", [](const GuideStats& one, Values& out) {
+        const double tokens = as_double(one.output);
+        out.emplace_back(ratio(in_ms(one.last_ns), tokens), tokens);
+    });
+    add("inter_token_latency_ms", [](const GuideStats& one, Values& out) {
+        if (one.first_ns) {
+            const double gaps = std::max(as_double(one.output - 1), 0.0);
+            out.emplace_back(ratio(in_ms(one.last_ns - *one.first_ns), gaps), gaps);
+        }
+    });
+    return all;
+}
+
+void write_column(JsonWriter& json, const char* name, const WeightedFigures& figures) {
+    json.key(name).begin_object();
+    put_number(json, "mean", figures.mean);
+    put_number(json, "median", figures.median);
+    put_number(json, "mode", figures.mode);
+    put_number(json, "variance", figures.variance);
+    put_number(json, "std_dev", figures.std_dev);
+    put_number(json, "min", figures.min);
+    put_number(json, "max", figures.max);
+    put_integer(json, "count", figures.count);
+    put_number(json, "total_sum", figures.total_sum);
+    json.key("percentiles").begin_object();
+    constexpr const char* names[] = {"p001", "p01", "p05", "p10", "p25", "p50",
+                                     "p75",  "p90", "p95", "p99", "p999"};
+    for (std::size_t i = 0; i < 11; ++i) {
+        put_number(json, names[i], figures.percentiles[i]);
+    }
+    json.end_object();
+    json.end_object();
+}
+
+std::string json_of(const ViewedRun& viewed, const GuideRun& run,
+                    const std::vector<GuideMetric>& metrics) {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_object();
+    json.key("metadata").begin_object();
+    put_text(json, "guidellm_version", "0.8.1");
+    json.end_object();
+    json.key("benchmarks").begin_array().begin_object();
+    put_number(json, "start_time", in_s(viewed.zero_utc_ns));
+    put_number(json, "end_time", in_s(viewed.zero_utc_ns) + run.end);
+    put_number(json, "duration", run.end);
+    put_number(json, "warmup_duration", 0);
+    put_number(json, "cooldown_duration", 0);
+    json.key("metrics").begin_object();
+    const auto all = static_cast<std::int64_t>(run.all.size());
+    json.key("request_totals").begin_object();
+    put_integer(json, "successful", run.ok);
+    put_integer(json, "incomplete", 0);
+    put_integer(json, "errored", all - run.ok);
+    put_integer(json, "total", all);
+    json.end_object();
+    for (const GuideMetric& one : metrics) {
+        json.key(one.name).begin_object();
+        write_column(json, "successful", one.successful);
+        write_column(json, "incomplete", WeightedFigures());
+        write_column(json, "errored", one.errored);
+        write_column(json, "total", one.total);
+        json.end_object();
+    }
+    json.end_object();
+    json.end_object().end_array();
+    json.end_object();
+    return out + "\n";
+}
+
+const GuideMetric& named(const std::vector<GuideMetric>& metrics, std::string_view name) {
+    return *std::find_if(metrics.begin(), metrics.end(),
+                         [name](const GuideMetric& one) { return one.name == name; });
+}
+
+std::string screen_of(const std::vector<GuideMetric>& metrics) {
+    ViewTable latency({"Request Latency Statistics (Completed)", "Mean", "Mdn", "p95"});
+    constexpr std::pair<const char*, const char*> latencies[] = {
+        {"Request Latency (s)", "request_latency"},
+        {"TTFT (ms)", "time_to_first_token_ms"},
+        {"TTFOT (ms)", "time_to_first_output_token_ms"},
+        {"ITL (ms)", "inter_token_latency_ms"},
+        {"TPOT (ms)", "time_per_output_token_ms"}};
+    for (const auto& [label, name] : latencies) {
+        const WeightedFigures& one = named(metrics, name).successful;
+        latency.add(
+            {label, fixed(one.mean, 1), fixed(one.median, 1), fixed(one.percentiles[8], 1)});
+    }
+    ViewTable rates({"Server Throughput Statistics (All Requests)", "Mdn", "Mean"});
+    const WeightedFigures& open = named(metrics, "request_concurrency").total;
+    rates.add({"Request Concurrency", fixed(open.median, 1), fixed(open.mean, 1)});
+    constexpr std::pair<const char*, const char*> per_second[] = {
+        {"Requests Per Sec", "requests_per_second"},
+        {"Input Tok Per Sec", "prompt_tokens_per_second"},
+        {"Output Tok Per Sec", "output_tokens_per_second"},
+        {"Total Tok Per Sec", "tokens_per_second"}};
+    for (const auto& [label, name] : per_second) {
+        rates.add({label, "", fixed(named(metrics, name).total.mean, 1)});
+    }
+    return latency.text() + "\n" + rates.text();
+}
+
+}  // namespace
+
+ViewResult guidellm_view(const ViewedRun& viewed) {
+    GuideRun run;
+    run.end = in_s(viewed.duration_ns);
+    for (const ViewedRequest& request : viewed.requests) {
+        run.all.push_back(stats_of(request));
+        run.ok += run.all.back().ok ? 1 : 0;
+    }
+    std::vector<GuideMetric> metrics = rates_of(run);
+    for (GuideMetric& one : latencies_of(run)) {
+        metrics.push_back(std::move(one));
+    }
+    ViewResult result;
+    result.screen = screen_of(metrics);
+    result.json = json_of(viewed, run, metrics);
+    result.notes = notes_on(viewed, {true, true, false});
+    result.notes.emplace_back(
+        "TPOT is (last token - fire) / tokens, TTFT included; ITL and TPOT weigh requests by their "
+        "tokens");
+    result.notes.emplace_back(
+        "the second table counts failed requests too; the tool's TTFT starts at the header write, "
+        "ours at the fire");
+    result.notes.emplace_back(
+        "not computable: the margins after the means, and slo_attainment without an SLO in the "
+        "tool's form");
+    return result;
+}
+
+}  // namespace driftless

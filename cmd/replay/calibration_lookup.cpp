@@ -1,0 +1,288 @@
+#include "cmd/replay/calibration_lookup.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/guard.hpp"
+#include "cmd/base/measuring.hpp"
+#include "cmd/base/process.hpp"
+#include "cmd/flags/option_values.hpp"
+#include "cmd/flags/side_values.hpp"
+#include "cmd/replay/pacing.hpp"
+#include "engine/base/time.hpp"
+#include "engine/host/cpu_load.hpp"
+#include "engine/machines/meet_message.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::int64_t window_ns = 10'000'000'000;
+constexpr std::int64_t window_s = 10;
+constexpr const char* without = "none";
+constexpr const char* automatic = "auto";
+
+/// The figures, or why there are none; and how long it took to measure them, 0: not now.
+struct Lookup {
+    FoundCalibration found;
+    std::int64_t measured_ns = 0;
+    std::string kept = {};  ///< file of an earlier run that has measured it; empty: not such
+};
+
+/// How the engines are placed, in the name of a file.
+std::string placed(const HostChoice& host) {
+    const std::optional<double> quota = read_cgroup_limits().cpus;
+    return std::string(name_of(host.wait)) + "-" + name_of(host.granted.scheduling) +
+           (host.writer.gives_way ? "-beside" : "") +
+           (quota ? fmt::format("-quota-{:.2f}", *quota) : std::string());
+}
+
+/// The same, for a replay that rehearses.
+std::vector<std::string> placement_flags(const HostChoice& host) {
+    std::vector<std::string> flags{"--writer-cpu", host.writer.gives_way ? "beside" : "apart"};
+    if (host.granted.scheduling != Scheduling::realtime) {
+        flags.insert(flags.end(), {"--scheduling", name_of(host.granted.scheduling)});
+    }
+    return flags;
+}
+
+/// What an earlier run has measured and kept, where it can be used again.
+FoundCalibration look_at_kept(const std::string& path, const HostFacts& facts,
+                              const EngineSetup& run) {
+    std::error_code failed;
+    if (path.empty() || !std::filesystem::exists(path, failed)) {
+        return {std::nullopt, "no run of this host has kept what it measured", true};
+    }
+    FoundCalibration found = find_calibration(path, facts, run);
+    if (!found.calibration) {
+        return found;
+    }
+    constexpr std::int64_t day_ns = 86'400'000'000'000;
+    const Result<std::int64_t> made_ns = parse_utc_ns(found.calibration->date);
+    const std::int64_t age_ns = realtime_clock().now() - (made_ns ? made_ns.value() : 0);
+    if (age_ns < 0 || age_ns / day_ns > kept_days_max) {
+        const std::string age = made_ns && age_ns > 0
+                                    ? fmt::format("{} days old", age_ns / day_ns)
+                                    : fmt::format("of {}", found.calibration->date);
+        return {std::nullopt, fmt::format("what was kept is {}", age), false};
+    }
+    if (taken_share(*found.calibration) > noise_max) {
+        return {std::nullopt, "what was kept was measured beside other programs", false};
+    }
+    return found;
+}
+
+double milliseconds_of(std::int64_t ns) {
+    return static_cast<double>(ns) / 1e6;
+}
+
+bool names_file(const CalibrationFlags& flags) {
+    return flags.source != without && flags.source != automatic;
+}
+
+/// Before this run, on its own thread and CPU, waiting as it will.
+Lookup measure_now(const HostFacts& facts, const HostChoice& host, bool realtime) {
+    MeasuredHost measured{host.engine_cpus(),    host.apart,      facts.cpus_allowed, realtime,
+                          placement_flags(host), &stop_requests()};
+    Lookup lookup;
+    Calibration calibration = begin_calibration(facts, measured);
+    std::string why_no_rehearsal;
+    const std::int64_t begin_ns = monotonic_ns();
+    const Result<void> done =
+        measure_briefly(measured, name_of(host.wait), calibration, why_no_rehearsal);
+    lookup.measured_ns = monotonic_ns() - begin_ns;
+    if (!done) {
+        lookup.found.why_not =
+            std::string("the host could not be measured before this run (cannot ") +
+            done.error().doing + ": " + reason_of(done.error()) + ")";
+        return lookup;
+    }
+    if (!why_no_rehearsal.empty() && !measured.stopped()) {
+        print_line(
+            "calibration: no rehearsal (%s): only --certify-within limits how late reads can be",
+            why_no_rehearsal.c_str());
+    }
+    lookup.found.calibration = std::move(calibration);
+    return lookup;
+}
+
+Lookup look_up(const CalibrationFlags& flags, bool realtime, const HostFacts& facts,
+               const HostChoice& host) {
+    const EngineSetup run{realtime, host.engines()};
+    if (flags.source == without) {
+        return {{std::nullopt, "--calibration none", false}, 0};
+    }
+    if (names_file(flags)) {
+        return {find_calibration(flags.source, facts, run), 0};
+    }
+    FoundCalibration found = find_calibration("", facts, run);
+    if (found.calibration) {
+        return {std::move(found), 0};
+    }
+    const std::string path = kept_calibration_path(run, placed(host));
+    FoundCalibration kept = look_at_kept(path, facts, run);
+    if (kept.calibration) {
+        return {std::move(kept), 0, path};
+    }
+    print_line("calibration: measuring this host for a second (%s)", kept.why_not.c_str());
+    Lookup measured = measure_now(facts, host, realtime);
+    const bool whole = measured.found.calibration && stop_requests().load() == 0;
+    if (whole && !measured.found.calibration->rehearsals.empty() && !path.empty()) {
+        (void)save_calibration(*measured.found.calibration, path);  // else it is measured again
+    }
+    return measured;
+}
+
+void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workload) {
+    if (c.chunks_per_s_max > 0 && chunks_per_s > c.chunks_per_s_max) {
+        complain(
+            "driftless: warning: the plan asks for %lld tokens/s in its busiest 10 s, but "
+            "this host reads %lld chunks/s at 60 %% of its core; lower --speed, or expect "
+            "the verdict client-limited if the server keeps up",
+            static_cast<long long>(chunks_per_s), static_cast<long long>(c.chunks_per_s_max));
+    }
+    if (c.connections_max > 0 && plan_to_estimate(workload).burst_rows_max > c.connections_max) {
+        complain(
+            "driftless: warning: %u rows are due at one instant, but this host can open "
+            "%u connections; raise the limit of open files, or set --max-inflight",
+            plan_to_estimate(workload).burst_rows_max, c.connections_max);
+    }
+    for (const std::string& what : noise_of(c)) {
+        complain("driftless: warning: while this host was measured %s", what.c_str());
+    }
+}
+
+/// `--require-certified`, and a file that does not hold.
+int refuse(const FoundCalibration& found) {
+    complain(
+        "driftless: --require-certified: %s; or remove --calibration to have this host "
+        "measured before the run",
+        found.why_not.c_str());
+    return exit_usage;
+}
+
+void print_limits(const TaintLimits& limits) {
+    print_line(
+        "calibration: rows sent more than %.3f ms late, or read more than %.3f ms late, are "
+        "tainted",
+        milliseconds_of(limits.drift_ns), milliseconds_of(limits.receive_delay_ns));
+}
+
+}  // namespace
+
+std::int64_t chunks_asked(const Trace& trace, const Plan& plan) {
+    std::int64_t tokens = 0;
+    std::int64_t most = 0;
+    auto oldest = plan.rows.begin();
+    for (const Planned& planned : plan.rows) {
+        tokens += trace.rows[planned.row].output_length;
+        for (; planned.due_ns - oldest->due_ns >= window_ns; ++oldest) {
+            tokens -= trace.rows[oldest->row].output_length;
+        }
+        most = std::max(most, tokens);
+    }
+    return most / window_s;
+}
+
+int check_calibration(const CalibrationFlags& flags, const EngineSetup& run,
+                      const HostFacts& facts) {
+    if (!names_file(flags)) {
+        return exit_done;
+    }
+    const FoundCalibration found = find_calibration(flags.source, facts, run);
+    if (found.unreadable) {
+        complain(
+            "driftless: --calibration: %s; create it with driftless calibrate --out FILE, "
+            "or use --calibration auto, or none",
+            found.why_not.c_str());
+        return exit_usage;
+    }
+    return found.calibration || !flags.require_certified ? exit_done : refuse(found);
+}
+
+int check_calibration_again(const CalibrationFlags& flags, const std::string& folder,
+                            const RunFacts& run, const HostFacts& facts) {
+    if (!flags.require_certified) {
+        return exit_done;
+    }
+    std::string why;
+    if (!run.calibration.why_not.empty() || run.calibration.date.empty()) {
+        why = "the run has no calibration (" + run.calibration.why_not + ")";
+    } else if (!run.kernel.empty() && run.kernel != facts.kernel) {
+        why = "its calibration was made under " + run.kernel + ", this is " + facts.kernel;
+    } else if (!run.cpu_model.empty() && run.cpu_model != facts.cpu_model) {
+        why = "its calibration was made on " + run.cpu_model + ", this is " + facts.cpu_model;
+    }
+    if (why.empty()) {
+        return exit_done;
+    }
+    complain(
+        "driftless: --resume %s --require-certified: %s, so it cannot be certified; remove "
+        "--require-certified, or repeat the run with --from",
+        folder.c_str(), why.c_str());
+    return exit_usage;
+}
+
+OrExit<CalibrationFacts> look_up_calibration(const CalibrationFlags& flags, bool realtime,
+                                             const HostFacts& facts, const HostChoice& host,
+                                             const Workload& workload) {
+    const Lookup lookup = look_up(flags, realtime, facts, host);
+    CalibrationFacts out;
+    if (stop_requests().load() > 0) {
+        return out;  // there will be no run
+    }
+    if (!lookup.found.calibration && names_file(flags) && flags.require_certified) {
+        return refuse(lookup.found);  // of --engines auto, which was not known before
+    }
+    if (!lookup.found.calibration) {
+        out.why_not = lookup.found.why_not;
+        out.limits = taint_limits(flags.certify_within);
+        print_line("calibration: none (%s)", out.why_not.c_str());
+        print_limits(out.limits);
+        return out;
+    }
+    const Calibration& calibration = *lookup.found.calibration;
+    const std::int64_t chunks_per_s = chunks_asked(workload.trace, plan_to_estimate(workload));
+    out.date = calibration.date;
+    out.measured_ns = lookup.measured_ns;
+    out.taken_share = taken_share(calibration);
+    out.limits = taint_limits(calibration, chunks_per_s, flags.certify_within);
+    if (!lookup.kept.empty()) {
+        out.kept = {lookup.kept, calibration.wake_sleep.p99_ns};
+        print_line("calibration: measured by an earlier run (%s), with %.1f %% of the CPU taken",
+                   out.date.c_str(), 100 * out.taken_share);
+    } else if (out.measured_ns > 0) {
+        print_line("calibration: measured for %.1f s", static_cast<double>(out.measured_ns) / 1e9);
+    } else {
+        print_line("calibration: of %s%s", out.date.c_str(),
+                   realtime && !calibration.realtime
+                       ? ", of ordinary threads (driftless calibrate --realtime)"
+                       : "");
+    }
+    print_limits(out.limits);
+    warn(calibration, chunks_per_s, workload);
+    return out;
+}
+
+void check_kept(const CalibrationFacts& calibration, const ClientTotals& client) {
+    constexpr std::int64_t enough = 100;
+    constexpr std::int64_t times = 3;
+    constexpr std::int64_t slack_ns = 20'000;
+    constexpr double quiet_most = 2 * noise_max;  // a writer beside its engine takes as much
+    const CalibrationFacts::Kept& kept = calibration.kept;
+    const bool slower = client.wakes >= enough && client.wake_error_sum_ns / client.wakes >
+                                                      times * kept.wake_p99_ns + slack_ns;
+    if (!kept.path.empty() && slower && client.taken_max <= quiet_most) {
+        (void)::unlink(kept.path.c_str());
+        print_line(
+            "calibration: this host is slower than when it was measured; the next run "
+            "measures it again");
+    }
+}
+
+}  // namespace driftless

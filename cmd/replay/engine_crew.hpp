@@ -1,0 +1,181 @@
+/// EngineCrew: the engines of a run and all that they have, from the deal of the plan to the sums
+/// of their ends. Used by the thread of the first engine, which makes the others' threads.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/flags/options.hpp"
+#include "cmd/replay/engine_seat.hpp"
+#include "cmd/replay/host_choice.hpp"
+#include "cmd/replay/run_file.hpp"
+#include "engine/host/threads.hpp"
+#include "engine/io/uring.hpp"
+#include "engine/prompt/live_answers.hpp"
+#include "engine/record/assembler.hpp"
+#include "engine/record/writer.hpp"
+#include "engine/replay/run_order.hpp"
+#include "engine/replay/settings.hpp"
+#include "proto/figures/rules.hpp"
+#include "proto/figures/summary.hpp"
+
+namespace driftless {
+
+// EngineThreads: the engines of a run: the first plays on the caller's thread, each of the others
+// on a thread of its own, pinned to a CPU of its own, with rings of its own. They meet twice:
+// when all are warm, and at time 0.
+
+/// What every engine is told. All of it outlives them.
+struct EngineOrders {
+    const HostFlags& host;
+    Granted granted;                        ///< to the first engine
+    const std::atomic<int>& stop_requests;  ///< of the user
+    const std::atomic<bool>& stop_wanted;   ///< of `--stop-when`
+};
+
+/// The thread of an engine, which is the caller's, takes what it has beside it while it plays.
+void take_standing(const Granted& granted, std::uint32_t cpu, EngineStanding& standing,
+                   RunParts& parts);
+
+/// One engine that is not the first.
+class EngineThread {
+  public:
+    EngineThread(EngineSeat& seat, std::uint32_t cpu, const EngineOrders& orders)
+        : seat_(seat), cpu_(cpu), orders_(orders) {}
+    ~EngineThread();  ///< abandons what was not begun, and joins
+    EngineThread(const EngineThread&) = delete;
+    EngineThread& operator=(const EngineThread&) = delete;
+
+    /// Errors: denied, exhausted.
+    Result<void> start();
+
+    enum class Stage : std::uint8_t { starting, warm, failed, playing, over };
+    /// How far it has come.
+    Stage stage() const { return stage_.load(std::memory_order_acquire); }
+    void begin(Instant zero);
+    void stop() { told_to_stop_.store(true, std::memory_order_relaxed); }
+    void abandon();
+
+    EngineSeat& seat() { return seat_; }
+    /// Once it is warm.
+    int thread_id() const { return thread_id_; }
+    /// Once it has failed.
+    const Error& error() const { return error_; }
+    /// Once it is over.
+    const RunEnd& end() const { return *end_; }
+    std::uint64_t rows_taken() const { return rows_taken_; }
+    /// The writer's side has stopped it before its end.
+    bool stopped_early() const { return stopped_early_; }
+
+  private:
+    enum class Order : std::uint8_t { wait, begin, abandon };
+
+    void thread_main();
+    void play(UringDriver& driver);
+    void fail(const Error& error);
+
+    EngineSeat& seat_;
+    std::uint32_t cpu_;
+    EngineOrders orders_;
+    SideThread thread_;
+    std::atomic<Stage> stage_{Stage::starting};
+    std::atomic<Order> order_{Order::wait};
+    std::atomic<bool> told_to_stop_{false};
+    Instant zero_;  ///< of Order::begin
+    int thread_id_ = 0;
+    Error error_;
+    std::optional<RunEnd> end_;
+    EngineStanding standing_;
+    std::uint64_t rows_taken_ = 0;
+    bool stopped_early_ = false;
+};
+
+class EngineThreads final : public Engines {
+  public:
+    /// `first` plays on the caller's thread. `others` are new. All of them outlive this.
+    EngineThreads(Run& first, const std::vector<std::unique_ptr<EngineThread>>& others)
+        : first_(first), others_(others) {}
+
+    std::int64_t first_due_ns() const override;
+    bool warm() override;
+    bool failed() const override;
+    void begin(Instant zero) override;
+    bool turn() override;
+    void stop() override;
+    void abandon() override;
+    std::uint64_t rows_taken() const override;
+
+  private:
+    bool all(EngineThread::Stage stage) const;
+
+    Run& first_;
+    const std::vector<std::unique_ptr<EngineThread>>& others_;
+    bool first_is_over_ = false;
+};
+
+class EngineCrew {
+  public:
+    /// A seat for each of the host's engines that gets rows to send; at least one. The arguments
+    /// outlive the crew. Prints an error if memory is missing.
+    static OrExit<std::unique_ptr<EngineCrew>> make(ReplayParts& parts, const DealtPlan& dealt,
+                                                    const HostChoice& host);
+    EngineCrew(const EngineCrew&) = delete;
+    EngineCrew& operator=(const EngineCrew&) = delete;
+
+    /// The seat of the first engine, or the only one.
+    EngineSeat& first() { return *seats_.front(); }
+    /// Takes the memory for bodies. `replies`: of the only engine; else null. Errors: those of
+    /// RequestPass::open.
+    Result<void> open(const Replies* replies);
+    /// Of users: their requests have numbers below this in the run; else 0. `rows`: of the plan
+    /// that was dealt.
+    std::uint32_t requests_end(std::size_t rows) const;
+    /// Starts the others' threads. Prints what fails.
+    int start_others(const EngineOrders& orders);
+    const std::vector<std::unique_ptr<EngineThread>>& others() const { return others_; }
+
+    /// Marks for every engine or for none: with marks of only some, rows of the others would look
+    /// as if they had not left. Returns those of the first engine. Errors: those of
+    /// FiredMarks::create.
+    Result<FiredMarks> create_marks(const std::string& run_id, std::size_t rows);
+    /// Where the writer reads, once all are warm. To be called by the first engine's thread.
+    std::vector<EventSource> sources();
+
+    // Once all are over.
+    /// Prints why others failed: an exit code.
+    int failure() const;
+    RunEnd end(Run& first_run, const UringDriver& driver);
+    /// The writer's side has stopped one of them before its end.
+    bool stopped_early(const Run& first_run) const;
+    /// Joins the others.
+    void dismiss() { others_.clear(); }
+
+  private:
+    EngineCrew() = default;
+
+    std::vector<std::unique_ptr<EngineSeat>> seats_;
+    std::vector<std::uint32_t> other_cpus_;
+    std::vector<std::unique_ptr<EngineThread>> others_;
+};
+
+// What the flags of `replay` mean to the parts of a run: the engine, the writer and the summary.
+// Plain functions from values to values.
+
+ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const HostChoice& host);
+
+/// `requests_end`: of users (AssemblerConfig); 0: there are none.
+AssemblerConfig assembler_config(const RunFile& file, const Plan& plan, std::uint32_t requests_end);
+
+/// All but the verdict and what the end adds. `zero_utc_ns`: time 0 of the run.
+SummaryInfo summary_info(const RunFile& file, std::int64_t zero_utc_ns);
+
+/// What rules ask of a run that has ended.
+RuleFacts rule_facts(const RunFile& file, const RunEnd& end);
+
+}  // namespace driftless

@@ -1,0 +1,384 @@
+#include "cmd/replay/pacing.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/guard.hpp"
+#include "cmd/base/values.hpp"
+#include "cmd/flags/option_values.hpp"
+#include "cmd/report/lines.hpp"
+#include "engine/host/host.hpp"
+#include "engine/plan/arrivals.hpp"
+#include "engine/plan/schedule.hpp"
+#include "engine/plan/user_rules.hpp"
+#include "engine/plan/users.hpp"
+#include "proto/core/hash.hpp"
+#include "proto/core/text.hpp"
+
+namespace driftless {
+
+namespace {
+
+std::string rate_flag_text(const RateFlags& flags) {
+    if (flags.rate) {
+        return "--rate " + flags.rate->text;
+    }
+    return flags.ramp ? "--ramp " + flags.ramp->text : "--shape " + flags.shape_file;
+}
+
+/// Why they cannot arrive, with the remedy.
+std::string arrival_refusal(const RateFlags& flags, const Error& error) {
+    const std::string flag = rate_flag_text(flags);
+    switch (error.code) {
+        case ErrorCode::out_of_range:
+            return flag +
+                   ": the last selected row would be due after more than 73 years; give a higher "
+                   "rate, or select less with --end, --limit or --duration";
+        case ErrorCode::not_found:
+            return flag +
+                   ": no row arrives before the rate ends or within --duration; give more time or "
+                   "a higher rate";
+        default:
+            return "--arrivals recorded: all selected rows have the same recorded instant, so "
+                   "there are no gaps to scale; use constant, poisson or gamma:K";
+    }
+}
+
+}  // namespace
+
+std::optional<ArrivalFacts> arrival_facts(const WorkloadFlags& flags, const Trace& trace,
+                                          const Plan& plan) {
+    if (!flags.arrivals) {
+        return std::nullopt;
+    }
+    const RateFlags& typed = flags.rates;
+    const ArrivalRules& rules = *flags.arrivals;
+    ArrivalFacts facts;
+    facts.rate = typed.rate   ? typed.rate->text
+                 : typed.ramp ? "ramp " + typed.ramp->text
+                              : "shape " + typed.shape_file;
+    if (typed.rate && !typed.rate->infinite) {
+        facts.asked_rate = typed.rate->per_second;
+    }
+    facts.law =
+        rules.all_at_once ? "all at once" : text_of(typed.arrivals.value_or(TypedArrivals()));
+    facts.of = rules.by_trees ? "trees" : "rows";
+    facts.planned_rate = planned_rate(rules, trace, plan);
+    return facts;
+}
+
+std::optional<ArrivalFacts> arrival_facts(const WorkloadFlags& flags, const Workload& workload) {
+    std::optional<ArrivalFacts> facts = arrival_facts(flags, workload.trace, workload.plan);
+    if (facts && workload.share) {
+        facts->planned_rate = workload.share->planned_rate;
+    }
+    return facts;
+}
+
+OrExit<Plan> arrive_at_rate(const WorkloadFlags& flags, const Trace& trace, Plan plan) {
+    if (!flags.arrivals) {
+        return plan;
+    }
+    Result<Plan> retimed = arrive(*flags.arrivals, trace, std::move(plan));
+    if (!retimed) {
+        complain("driftless: %s", arrival_refusal(flags.rates, retimed.error()).c_str());
+        return exit_input;
+    }
+    return std::move(retimed).value();
+}
+
+void lay_out_loop(Trace& trace, Plan& plan) {
+    trace.dependencies.clear();
+    for (Planned& planned : plan.rows) {
+        planned.due_ns = 0;
+    }
+    std::sort(plan.rows.begin(), plan.rows.end(), [&](const Planned& a, const Planned& b) {
+        return trace.rows[a.row].index < trace.rows[b.row].index;
+    });
+    plan = summed_up(trace, std::move(plan));
+}
+
+std::vector<std::string> arrival_notes(const WorkloadFlags& flags, const Trace& trace,
+                                       const Plan& plan) {
+    const ArrivalRules& rules = *flags.arrivals;
+    const ArrivalFacts facts = *arrival_facts(flags, trace, plan);
+    char mean[64] = "";
+    if (facts.planned_rate) {
+        (void)std::snprintf(mean, sizeof mean, ", %.4g per second on average", *facts.planned_rate);
+    }
+    std::string note = rate_flag_text(flags.rates) + ", " + facts.law + ": " +
+                       (rules.by_trees ? "session trees" : "rows") + " in " +
+                       (rules.law == ArrivalLaw::recorded ? "recorded" : "file") + " order, seed " +
+                       std::to_string(rules.seed) + mean;
+    const bool ends = !rules.all_at_once && !rules.over_rows && rules.curve.last_rate() == 0;
+    if (ends && plan.rows_outside > 0) {
+        note += "; the rate ends at 0, so rows that do not arrive before are not sent";
+    }
+    return {note};
+}
+
+namespace {
+
+/// Of each request that can be open or waiting, in all tables of the schedule and of the records:
+/// 204 by their sizes.
+constexpr std::uint64_t request_bytes = 384;
+
+/// As many copies of all rows as the users need have to fit half of the memory that is free, where
+/// that is known.
+int check_memory(const UserRules& rules, std::uint32_t trees, const Plan& plan) {
+    const std::uint64_t copies = TreeOrder::copies_of(trees, rules);
+    const std::uint64_t free_bytes = available_memory();
+    const std::uint64_t room =
+        free_bytes > 0 ? free_bytes / 2 / request_bytes : Users::requests_max;
+    const std::uint64_t requests_max = std::min(room, Users::requests_max);
+    if (!rules.recycle || copies <= requests_max / plan.rows.size()) {
+        return exit_done;
+    }
+    complain(
+        "driftless: --%s %u: with %s, that many users need %llu copies of %s, but half of the free "
+        "memory has room for %llu; use fewer users, or a trace with more sessions",
+        rules.single_rows ? "concurrency" : "users", rules.users,
+        counted(trees, "session tree", "session trees").c_str(),
+        static_cast<unsigned long long>(copies), counted(plan.rows.size(), "row", "rows").c_str(),
+        static_cast<unsigned long long>(requests_max / plan.rows.size()));
+    return exit_input;
+}
+
+}  // namespace
+
+int check_users(const UserRules& rules, bool is_bound, std::uint32_t trees, const Trace& trace,
+                const Plan& plan) {
+    if (rules.users > trees && !rules.recycle && !is_bound) {
+        complain(
+            "driftless: --users %u: the selection has %s, each replayed once; give at "
+            "most %s, --users ..%u for up to so many, or --recycle with --for",
+            rules.users, counted(trees, "session tree", "session trees").c_str(),
+            counted(trees, "user", "users").c_str(), rules.users);
+        return exit_input;
+    }
+    if (rules.recycle && (trace.recorded || !trace.body_ends.empty())) {
+        complain(
+            "driftless: --recycle: the trace has whole requests, which are sent unchanged, so a "
+            "second pass would find the first in the cache; remove the flag, or, where another "
+            "tool's time brought it, end the run by its rows: --limit %zu",
+            plan.rows.size());
+        return exit_input;
+    }
+    return check_memory(rules, trees, plan);
+}
+
+std::uint64_t digest_of_users(const UserRules& rules, std::uint64_t waits_digest) {
+    Digest digest;
+    digest.add_u64(waits_digest);
+    digest.add_u64(rules.users);
+    if (rules.first() != rules.users) {
+        digest.add_u64(rules.first());
+    }
+    digest.add_u64(static_cast<std::uint64_t>(rules.ramp_ns));
+    digest.add_u64(static_cast<std::uint64_t>(rules.order));
+    digest.add_u64(rules.recycle ? 1 : 0);
+    digest.add_u64(static_cast<std::uint64_t>(rules.for_ns.value_or(-1)));
+    digest.add_u64(static_cast<std::uint64_t>(rules.failures.rule));
+    digest.add_u64(rules.failures.retries_max);
+    digest.add_u64(rules.failures.waits_for_429 ? 1 : 0);
+    digest.add_u64(static_cast<std::uint64_t>(rules.idle.tree_ns.value_or(-1)));
+    digest.add_u64(static_cast<std::uint64_t>(rules.idle.system_ns.value_or(-1)));
+    digest.add_u64(std::bit_cast<std::uint64_t>(rules.start.from));
+    digest.add_u64(std::bit_cast<std::uint64_t>(rules.start.to));
+    digest.add_u64(rules.start.by_turns ? 1 : 0);
+    digest.add_u64(rules.start.prime_one_token ? 1 : 0);
+    digest.add_u64(rules.start.warmup_requests);
+    digest.add_u64(rules.seed);
+    if (rules.single_rows) {
+        digest.add_u64(2);
+    }
+    if (rules.shares_system) {  // else digests are those of versions without it
+        digest.add_u64(1);
+    }
+    return digest.value();
+}
+
+std::vector<std::string> user_notes(const UserRules& rules, std::uint32_t trees, const Plan& plan) {
+    const std::string end = rules.for_ns ? "nothing is due after " + duration_to_text(*rules.for_ns)
+                                         : "until all have ended";
+    if (rules.single_rows) {
+        return {counted(rules.users, "row is", "rows are") + " open at once, of " +
+                counted(plan.rows.size(), "row", "rows") + " in file order" +
+                (rules.recycle ? ", repeatedly: " : ": ") + end};
+    }
+    const std::string growth =
+        rules.first() == rules.users ? "" : std::to_string(rules.first()) + " to ";
+    return {growth + counted(rules.users, "user plays", "users play") + " " +
+            counted(trees, "session tree", "session trees") + " (" +
+            counted(plan.rows.size(), "row", "rows") + "), one at a time each" +
+            (rules.recycle ? ", repeatedly: " : ": ") + end};
+}
+
+int check_waits(const Trace& trace, const GapRules& rules, bool by_users) {
+    if (rules.rule == GapRule::start_to_start && trace.rows_laid_out > 0) {
+        complain(
+            "driftless: --gap start-to-start: %s no recorded start, only a gap after an "
+            "answer; use --gap end-to-start",
+            counted(trace.rows_laid_out, "row has", "rows have").c_str());
+        return exit_input;
+    }
+    if (by_users || !trace.dependencies.empty()) {
+        return exit_done;  // a tree that users play may be one row
+    }
+    complain(
+        "driftless: --sessions closed: no row of the trace says which row it waits for; "
+        "remove the flag to send every row at its recorded instant, or use --users N to "
+        "send N sessions at a time (--concurrency N: N single rows)");
+    return exit_input;
+}
+
+std::string gap_note(const GapRules& rules, const GapFigures& figures) {
+    std::string note = std::string(name_of(rules.rule)) + ": " +
+                       counted(figures.gaps, "recorded gap", "recorded gaps") + ", " +
+                       seconds_text(figures.derived_ns) + " in all";
+    if (rules.rule == GapRule::none) {
+        return note + ", left out";
+    }
+    if (rules.cap_ns) {
+        note += "; " + std::to_string(figures.capped) + " cut to " +
+                duration_to_text(*rules.cap_ns) + ", " + seconds_text(figures.kept_ns) + " left";
+    }
+    if (figures.gaps == 0 && rules.rule == GapRule::end_to_start) {
+        note += "; --gap start-to-start keeps the recorded distances of the starts";
+    }
+    return note;
+}
+
+Plan plan_of_waits(const Trace& trace, Plan plan, Speed speed, const UserRules& users) {
+    const std::uint64_t waits = digest_of_waits(trace, plan, speed);
+    plan.schedule_digest = users.users > 0 ? digest_of_users(users, waits) : waits;
+    return plan;
+}
+
+// Of users that begin the trace anew, once through it.
+Waiting waiting_of(const Trace& trace, const Plan& plan, Speed speed, const UserRules& users,
+                   const GapFigures& gaps) {
+    WaitFigures figures = waits_of(trace, plan, speed);
+    if (users.users == 0) {
+        return {figures, gaps, answered_in(trace, plan, speed, token_ns_estimated)};
+    }
+    UserRules all = users;
+    all.users_first = 0;  // as if all of them began at once
+    const auto rehearsed = [&](std::int64_t token_ns) {
+        return rehearse(trace, plan, Schedule(trace, plan, speed, all), token_ns,
+                        std::max(plan.rows.size(), 2 * std::size_t{users.users}));
+    };
+    figures.least_ns = rehearsed(0).last_due_ns;  // their trees begin whenever they were recorded
+    return {figures, gaps, rehearsed(token_ns_estimated)};
+}
+
+std::vector<std::string> waiting_notes(const std::optional<Waiting>& waiting, const Plan& plan,
+                                       const UserRules& users) {
+    std::vector<std::string> notes;
+    if (!waiting || users.single_rows) {
+        return notes;
+    }
+    const WaitFigures& waits = waiting->figures;
+    const std::string others =
+        users.users > 0
+            ? counted(plan.rows.size() - waits.rows, "row begins", "rows begin") +
+                  " with their trees"
+            : counted(plan.rows.size() - waits.rows, "row has", "rows have") + " recorded instants";
+    notes.push_back(counted(waits.rows, "row waits", "rows wait") +
+                    " for others, due when those have ended; " + others);
+    if (waits.outside > 0) {
+        notes.push_back(counted(waits.outside, "row waits", "rows wait") +
+                        " for rows outside the selection, which count as ended before time 0");
+    }
+    return notes;
+}
+
+std::int64_t last_due_ns(const std::optional<Waiting>& waiting, const Plan& whole) {
+    return waiting ? waiting->figures.last_due_ns : whole.last_due_ns;
+}
+
+std::string length_of_closed(const Waiting& waiting) {
+    return "at least " + seconds_text(waiting.figures.least_ns) + " (recorded gaps alone), " +
+           seconds_text(waiting.answered.last_due_ns) + " if an output token takes " +
+           std::to_string(token_ns_estimated / 1'000'000) + " ms";
+}
+
+const Plan& plan_to_estimate(const Workload& workload) {
+    if (workload.share) {
+        return workload.share->estimated;
+    }
+    return workload.waiting ? workload.waiting->answered : workload.plan;
+}
+
+Schedule schedule_of(Speed speed, const Workload& workload, const Plan& plan,
+                     const EarlierRows& earlier, const UserRules& users, const LiveTurns* live) {
+    if (users.users > 0) {
+        return {workload.trace, plan, speed, users, live};
+    }
+    return workload.waiting ? Schedule(workload.trace, plan, speed, earlier, live) : Schedule(plan);
+}
+
+namespace {
+
+struct Counted {
+    const char* flag;
+    const char* what;
+    const std::optional<TypedBudget>& budget;
+    std::uint32_t TraceRow::* length;
+};
+
+bool is_known(const Counted& counted, const Workload& workload) {
+    const auto is_unknown = [&](const Planned& planned) {
+        return workload.trace.rows[planned.row].*counted.length == 0;
+    };
+    const auto& rows = workload.plan.rows;
+    const auto unknown = std::count_if(rows.begin(), rows.end(), is_unknown);
+    if (unknown > 0) {
+        complain(
+            "driftless: %s: the trace does not say how many %s tokens %lld of its rows "
+            "have; remove this flag",
+            counted.flag, counted.what, static_cast<long long>(unknown));
+    }
+    return unknown == 0;
+}
+
+/// A full bucket is there at once: they may leave a period sooner than that.
+void print_length(const Counted& counted, const Workload& workload) {
+    const TypedBudget& budget = *counted.budget;
+    std::uint64_t tokens = 0;
+    for (const Planned& planned : workload.plan.rows) {
+        tokens += workload.trace.rows[planned.row].*counted.length;
+        tokens -= budget.uncached ? planned.expected_cached_tokens : 0;
+    }
+    const TokenRate& rate = budget.rate;
+    const double periods = static_cast<double>(tokens) / static_cast<double>(rate.tokens);
+    print_line("budgets: %s %s allows %s %s tokens in %.1f s", counted.flag,
+               text_of(rate, budget.uncached).c_str(), grouped(tokens).c_str(), counted.what,
+               periods * static_cast<double>(rate.period.ns) / 1e9);
+}
+
+}  // namespace
+
+int check_budgets(const SendingFlags& sending, const Workload& workload) {
+    const Counted all[] = {
+        {"--budget-input", "input", sending.budget_input, &TraceRow::input_length},
+        {"--budget-output", "output", sending.budget_output, &TraceRow::output_length}};
+    for (const Counted& one : all) {
+        if (!one.budget) {
+            continue;
+        }
+        if (!is_known(one, workload)) {
+            return exit_input;
+        }
+        print_length(one, workload);
+    }
+    return exit_done;
+}
+
+}  // namespace driftless

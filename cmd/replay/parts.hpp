@@ -1,0 +1,173 @@
+/// Parts: what requests are made of, between workload and loop: the workload as its server gets it,
+/// and the bodies and heads of its rows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/flags/options.hpp"
+#include "cmd/replay/invocation.hpp"
+#include "cmd/replay/pacing.hpp"
+#include "cmd/replay/server.hpp"
+#include "cmd/replay/workload.hpp"
+#include "engine/prompt/arm.hpp"
+#include "engine/prompt/recorded_bodies.hpp"
+#include "proto/run/overhead.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+/// ServedWorkload: a workload as the server gets it, once that is known: recorded requests have
+/// become bodies, and hits are forecast for its template and its cache blocks. Made before time 0;
+/// never changed afterwards.
+struct ServedWorkload {
+    Workload workload;
+    std::optional<RecordedFigures> recorded;    ///< the trace holds recorded requests
+    std::optional<LiveTurns> live;              ///< `--assistant live`
+    std::optional<std::uint32_t> server_block;  ///< tokens: hits are forecast in such blocks, too
+    std::string forecast_note;  ///< why they are not, though their size is known; empty: nothing
+};
+
+/// With the bodies of recorded requests. Prints notes, or what cannot be sent.
+OrExit<ServedWorkload> serve(Workload workload, const RequestFlags& request, const Server& server);
+
+/// What the server of a side puts around a prompt, as its caches see it.
+Overhead served_overhead(const Server& server, Side side = Side::none);
+
+/// With hits as the server's caches should have them: after its template, and in its own blocks
+/// where their size is known.
+ServedWorkload forecast(ServedWorkload served, const ReplayOptions& options, const Server& server);
+
+// What requests are made of, between workload and loop. ReplayParts is built once, when the server
+// is known: words, prompts, heads, the frame of bodies, headers of rows. A RequestPass arms the
+// rows of a plan from them, each once: for the run itself, and before it wherever all requests
+// are built to be summed or saved.
+
+/// How the run builds its prompts for the server of a side.
+PromptOptions prompt_options(const Invocation& invocation, const Server& server,
+                             Side side = Side::none);
+
+class ReplayParts {
+  public:
+    /// The arguments outlive the parts and do not change. Prints an error if the dialect refuses
+    /// its frame.
+    static OrExit<std::unique_ptr<ReplayParts>> make(const Invocation& invocation,
+                                                     const ServedWorkload& served,
+                                                     const Server& server, ShardPlace engine = {});
+    ReplayParts(const ReplayParts&) = delete;  // its parts refer to each other
+    ReplayParts& operator=(const ReplayParts&) = delete;
+
+    const WordTable& words() const { return *words_; }
+    /// Keeps the blocks that it has built, and counts them.
+    PromptBuilder& prompts() { return prompts_; }
+    const std::vector<RequestHead>& heads() const { return heads_; }
+    const BodyFrame& frame() const { return frame_; }
+    /// Nothing in it without `--against`.
+    AgainstForm against();
+    const RowFields& row_fields() const { return row_fields_; }
+    /// Null where all rows have one frame.
+    const RowBodies* row_bodies() const { return row_bodies_.empty() ? nullptr : &row_bodies_; }
+    ShardPlace place() const { return place_; }
+    const Invocation& invocation() const { return invocation_; }
+    const ServedWorkload& served() const { return served_; }
+    const Workload& workload() const { return served_.workload; }
+    const Server& server() const { return server_; }
+
+  private:
+    ReplayParts(const Invocation& invocation, const ServedWorkload& served, const Server& server,
+                ShardPlace engine, BodyFrame frame, BodyFrame against_frame);
+
+    const Invocation& invocation_;
+    const ServedWorkload& served_;
+    const Server& server_;
+    std::optional<WordTable> ids_;
+    const WordTable* words_;
+    PromptBuilder prompts_;
+    /// For a second server that adds other tokens around a prompt; else both have one builder.
+    std::optional<PromptBuilder> against_prompts_;
+    std::vector<RequestHead> heads_;
+    BodyFrame frame_;
+    BodyFrame against_frame_;
+    ShardPlace place_;  ///< among all engines of all processes
+    RowFields row_fields_;
+    RowBodies row_bodies_;
+    RowBodies against_row_bodies_;
+};
+
+class RequestPass {
+  public:
+    /// `plan` is of rows of the workload: its own, what a resumed run has left, or an engine's
+    /// share of either. The schedule is made of it. `positions`: of its rows in the plan that it is
+    /// a share of; null where it is none.
+    RequestPass(ReplayParts& parts, const Plan& plan, Schedule schedule, std::string run_id,
+                const std::vector<std::uint32_t>* positions = nullptr)
+        : parts_(parts),
+          plan_(plan),
+          positions_(positions),
+          run_id_(std::move(run_id)),
+          schedule_(std::move(schedule)) {}
+
+    /// Takes the memory for bodies. Errors: exhausted; too_large where `--arm-ahead all` does not
+    /// fit the memory that is free.
+    /// `replies`: words of answers that bodies hold; null: none do.
+    Result<void> open(const Replies* replies = nullptr);
+
+    BodyPool& bodies() { return bodies_; }
+    Schedule& schedule() { return schedule_; }
+    Armer& armer() { return *armer_; }
+    /// A warning that bodies may have to wait for memory; empty: they will not.
+    const std::string& shortage() const { return shortage_; }
+
+    /// Bodies of a bounded window never take more than this (design, section 4).
+    static constexpr std::size_t body_bytes_max = 64 << 20;
+
+  private:
+    ReplayParts& parts_;
+    const Plan& plan_;
+    const std::vector<std::uint32_t>* positions_;
+    std::string run_id_;
+    Schedule schedule_;
+    BodyPool bodies_;
+    std::string shortage_;
+    std::optional<Armer> armer_;  ///< once it is open
+};
+
+// Live assistants, before the run: whose words the conversations of a trace are replayed with.
+
+/// As the user says; else live where the trace holds no answers.
+Assistant assistant_of(const RequestFlags& request, const Trace& trace);
+
+/// Refuses what a run with live assistants cannot do, with the remedy, on standard error. Returns
+/// `exit_done` or the code of the refusal.
+int check_live(const ReplayOptions& options, const Trace& trace);
+
+// Whether the rows of a workload fit the server: its context, its shortest answers, what it puts
+// around a prompt.
+
+/// Tokens of the longest row, prompt and output together.
+std::int64_t longest_row(const Trace& trace, const Plan& plan);
+
+/// What a model takes, in tokens; -1: not known.
+struct ModelRoom {
+    std::int64_t context = -1;  ///< prompt and output together
+    std::int64_t input = -1;    ///< the prompt alone
+};
+
+/// Refuses rows that do not fit the model, before anything is sent; if its room is unknown, it
+/// refuses nothing. Prints what the longest row needs.
+int check_context(const Workload& workload, ModelRoom room);
+
+/// What is lost if `overhead` tokens are assumed to be all in front of the prompt and are not: one
+/// line, with the flag that sets the split.
+std::string split_warning(const Workload& workload, const Overhead& overhead, bool templated);
+
+/// What a server that refuses shorter answers than `least` tokens means for the rows; empty:
+/// nothing.
+std::string short_answers_warning(OutputRule output, const Workload& workload, std::uint32_t least);
+
+}  // namespace driftless

@@ -1,0 +1,161 @@
+/// RunFile: what `run.json` says about a run. Written before time 0 without the facts of the end,
+/// and again at the end; a file that is there is always whole.
+///
+/// Plain values, complete once they are made. Nothing here is secret: the command line is masked,
+/// and `arguments`, which `--resume` and `--from` repeat, hold no secret (recall.hpp). Keys are the
+/// names of the fields, in this order; unknown is null.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/flags/options.hpp"
+#include "cmd/replay/host_choice.hpp"
+#include "cmd/replay/parts.hpp"
+#include "cmd/replay/server.hpp"
+#include "engine/history/run_facts.hpp"
+#include "engine/host/host.hpp"
+#include "engine/host/threads.hpp"
+#include "engine/io/uring.hpp"
+#include "engine/machines/meet_message.hpp"
+#include "engine/plan/user_rules.hpp"
+#include "engine/replay/run.hpp"
+#include "engine/server/verify.hpp"
+#include "proto/figures/warm_cache.hpp"
+
+namespace driftless {
+
+// What run.json says of the engine's thread and its memory: what is counted, what was granted, and
+// why not.
+
+class JsonWriter;
+
+struct EngineFacts {
+    std::string why_no_instructions;  ///< empty: they are counted
+    MemoryGrants memory;
+    bool realtime = false;  ///< the thread runs before ordinary ones
+};
+
+/// Makes the memory of the process present and locked as far as the host allows, and notes the
+/// result.
+EngineFacts settle_engine(const ThreadMeter& meter, bool realtime);
+
+/// The key "engine".
+void write_engine(JsonWriter& json, const EngineFacts& facts);
+
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
+
+/// High-water marks of everything that is bounded. Bytes unless named otherwise.
+struct RunMarks {
+    std::uint64_t resident_max = 0;
+    std::uint64_t body_region = 0;
+    std::uint64_t body_max = 0;
+    std::uint64_t row_fields = 0;  ///< headers that differ from row to row
+    std::uint64_t event_ring = 0;
+    std::uint64_t event_ring_max = 0;
+    std::uint64_t block_cache = 0;
+    std::uint64_t block_cache_hits = 0;    ///< blocks
+    std::uint64_t block_cache_misses = 0;  ///< blocks
+    std::uint64_t frames = 0;
+    std::uint64_t frames_max = 0;  ///< coroutines at once
+    std::uint64_t lanes_max = 0;   ///< connections at once
+};
+
+/// Kernel stamps: how they came, how many, and why there are none where there are none.
+struct StampFacts {
+    std::string transmit;  ///< "io_uring", "error queue" or "no"
+    bool receive = false;
+    std::string reason;         ///< for what is missing; empty: nothing is
+    std::uint64_t wire = 0;     ///< rows that have `wire_ns`
+    std::uint64_t missing = 0;  ///< rows that left on a connection with stamps, and have none
+    std::uint64_t refused = 0;  ///< transmit stamps outside what is possible
+    std::uint64_t stray = 0;    ///< transmit stamps that came after the end of their exchange
+    std::int64_t clock_offset_ns = 0;  ///< CLOCK_REALTIME - CLOCK_MONOTONIC at the end
+    std::int64_t clock_error_ns = 0;   ///< width of the reading that it comes from
+    std::uint64_t clock_steps = 0;     ///< times that it jumped
+};
+
+/// What the end adds. Counters of a run that was resumed are those of its last segment.
+struct RunEnd {
+    std::uint64_t rows_fired = 0;
+    std::uint64_t records = 0;
+    bool interrupted = false;
+    std::optional<StoppedWhen> stopped_when;      ///< `--stop-when`
+    std::optional<std::uint64_t> prompts_digest;  ///< of all rows; none where some were not built
+    std::optional<std::uint64_t> against_digest;  ///< of those to --against, a part of it
+    std::uint64_t clamped_rows = 0;
+    std::uint64_t connects = 0;
+    std::uint64_t connect_failures = 0;
+    std::uint64_t stale_retries = 0;
+    std::uint64_t closed_idle = 0;   ///< idle connections that a server closed
+    std::uint64_t retired_idle = 0;  ///< ... that we closed before it would
+    /// How long servers let a connection stand idle, as they said or as was seen: the shortest.
+    std::optional<std::int64_t> idle_limit_ns;
+    std::uint64_t system_calls = 0;
+    std::uint64_t operations = 0;
+    std::uint64_t no_buffers = 0;
+    std::uint64_t overflows = 0;
+    std::uint32_t stepped_aside = 0;  ///< `--realtime`: engines went among ordinary threads
+    std::int64_t guard_ns = 0;
+    std::int64_t margin_ns = 0;
+    /// Begin of the measurement, from time 0; nothing where it did not come to that.
+    std::optional<std::int64_t> measured_from_ns;
+    std::optional<IdleFigures> idle;  ///< of users
+    RunMarks marks;
+    StampFacts stamps;
+    std::vector<TlsFacts> tls;  ///< one per https target
+    std::string verdict;
+    std::vector<std::string> verdict_reasons;
+    int exit_code = 0;
+};
+
+/// Who will send the rows: what was chosen of this host, and its rings.
+struct EngineHost {
+    HostChoice host;
+    NamedValues ring;
+};
+
+/// All that is settled before time 0. Never changed afterwards; what it refers to outlives it.
+struct RunFile {
+    const ReplayParts& parts;  ///< command line, workload, server and words
+    HostFacts host;
+    std::optional<EngineHost> engine;        ///< nothing: a dry run
+    CalibrationFacts calibration;            ///< of a dry run: none
+    std::optional<VerifyFindings> verified;  ///< `--verify-prompts`
+    std::vector<std::string> warnings;       ///< about rows that this server may not take as meant
+    CacheProbe cache = {};                   ///< of the servers' caches; of a dry run: none
+};
+
+/// How the processes of one plan came to one time 0.
+struct MeetingFacts {
+    std::string at;                ///< HOST:PORT, or the instant of `--start-at`
+    std::string role;              ///< "host" (shard 0), "guest" or "start-at"
+    std::int64_t zero_utc_ns = 0;  ///< time 0 on the CLOCK_REALTIME of shard 0
+    std::optional<ClockDifference> before;
+    std::optional<ClockDifference> after;
+    std::optional<std::int64_t> kernel_error_ns;  ///< of this host's clock to UTC
+};
+
+/// What a run adds to it while it goes on.
+struct RunProgress {
+    std::optional<EngineFacts> engine;
+    std::vector<RunSegment> segments;  ///< empty under `--dry-run`
+    std::optional<MeetingFacts> meeting;
+    std::string earlier_meeting;  ///< JSON, of the first segment of a resumed run; empty: none
+    std::optional<RunEnd> end;
+};
+
+std::string to_json(const RunFile& file, const RunProgress& progress);
+
+// What run.json says of the kernel's stamps: which were asked for, how they came, and why not.
+
+/// The stamps that a driver of this run asks for.
+StampSupport stamps_of(StampRule rule);
+
+/// Of a run that has ended.
+StampFacts stamp_facts(StampRule rule, const UringDriver& driver, Run& run);
+
+}  // namespace driftless

@@ -1,0 +1,158 @@
+/// What a run does beside sending rows, on threads of their own: timed events, reading the servers'
+/// own metrics, showing its own. Each step prints what fails and returns an exit code.
+#pragma once
+
+#include <sched.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/replay/parts.hpp"
+#include "cmd/replay/progress_line.hpp"
+#include "engine/io/sockets.hpp"
+#include "engine/io/tls.hpp"
+#include "engine/record/line_sink.hpp"
+#include "engine/watch/event_thread.hpp"
+#include "engine/watch/scrape_thread.hpp"
+#include "proto/http/request.hpp"
+#include "proto/http/url.hpp"
+#include "proto/metrics/server_figure.hpp"
+
+namespace driftless {
+
+// AskedUrls: addresses that a run asks beside its rows (events, pages of metrics): where their
+// connections go to, with TLS, and the bytes of the request. Made before the run. Owns what TLS
+// needs, for one thread: threads that ask beside each other have one each.
+
+struct AskedUrl {
+    Address address;
+    TlsPeer* tls = nullptr;  ///< null: plain; of AskedUrls, which outlives it
+    std::string request;     ///< the whole of it, without a body
+};
+
+class AskedUrls {
+  public:
+    explicit AskedUrls(const ReplayParts& parts) : parts_(parts) {}
+
+    /// `flag` is named in errors ("--event post"). A server of the run is asked at the run's own
+    /// address, with the run's headers, keys among them, except for those that `headers` replaces;
+    /// all others get only `headers`. Prints what fails.
+    OrExit<AskedUrl> prepare(const std::string& flag, const Url& url, const char* method,
+                             std::vector<Header> headers);
+
+  private:
+    OrExit<Address> find(const std::string& flag, const Url& url) const;
+
+    const ReplayParts& parts_;
+    std::unique_ptr<TlsContext> tls_;
+    std::vector<std::unique_ptr<TlsPeer>> peers_;
+};
+
+// The timed events of one run: from what was typed to what is printed of them.
+
+class RunEvents {
+  public:
+    explicit RunEvents(const ReplayParts& parts) : parts_(parts), urls_(parts) {}
+
+    /// Resolves the hosts of POSTs, and opens events.jsonl of the folder, a new one or that of the
+    /// run that is resumed. Nothing where no event was asked for. Prints what fails; exit code.
+    int open(const std::string& folder, std::uint32_t segment);
+    /// Those before `from_ns` are left out. Prints what fails; exit code.
+    int start(Instant zero, std::int64_t from_ns, const cpu_set_t& cpus);
+    /// The run is over. Prints which failed, and which did not begin.
+    void stop();
+    /// The run is given up before its first row.
+    void discard();
+    /// events.jsonl could not be written.
+    bool failed() const { return thread_ != nullptr && thread_->file_error().has_value(); }
+
+  private:
+    OrExit<std::vector<PlannedEvent>> prepare();
+
+    const ReplayParts& parts_;
+    AskedUrls urls_;
+    std::string path_;
+    std::unique_ptr<EventThread> thread_;
+};
+
+// The servers' own metrics of one run: from what was typed to server.jsonl of its folder.
+
+class RunMetrics {
+  public:
+    explicit RunMetrics(const ReplayParts& parts) : parts_(parts), urls_(parts) {}
+
+    /// Resolves the hosts, and asks for the baseline: all probes have been answered, and no row was
+    /// sent. Nothing where there is no page to read. Prints what fails; exit code.
+    int start(std::uint32_t segment, const cpu_set_t& cpus);
+    /// Waits for the baseline, but not for long, and opens server.jsonl of the folder, a new one or
+    /// that of the run that is resumed. Prints what fails; exit code.
+    int open(const std::string& folder, std::uint32_t segment);
+    /// The run begins.
+    void begin(Instant zero);
+    /// The run is over: reads the pages once more. Prints which could not be read.
+    void stop();
+    /// The run is given up before its first row.
+    void discard();
+    /// Of all segments, from server.jsonl. Prints why a line of it cannot be read.
+    std::optional<ServerTotals> totals(const std::string& folder,
+                                       std::vector<MeasuredSpan> spans) const;
+    /// server.jsonl could not be written.
+    bool failed() const { return thread_ != nullptr && thread_->file_error().has_value(); }
+
+  private:
+    OrExit<std::vector<ScrapeTarget>> prepare();
+    OrExit<ScrapeTarget> prepare_target(const Url& url, bool optional);
+    void await_baseline() const;
+
+    const ReplayParts& parts_;
+    AskedUrls urls_;
+    std::string path_;  ///< of the file; empty: nothing is read
+    bool is_new_ = false;
+    LineSink file_;  ///< until the run begins
+    std::vector<ScrapeTarget> targets_;
+    std::unique_ptr<ScrapeThread> thread_;
+};
+
+class RunSides {
+  public:
+    /// `cpus`: where the threads may run.
+    RunSides(const ReplayParts& parts, const cpu_set_t& cpus)
+        : parts_(parts), cpus_(cpus), events_(parts), metrics_(parts) {}
+
+    /// All probes have been answered, no row was sent, and there is no folder yet.
+    int start(std::uint32_t segment);
+    int open(const std::string& folder, std::uint32_t segment);
+    /// Time 0 is settled; events before `from_ns` are left out.
+    int begin(Instant zero, std::int64_t from_ns);
+    /// How far the run is. From the writer's thread.
+    void show(const Progress& progress) {
+        if (page_.listens()) {
+            page_.show(progress);
+        }
+    }
+    void stop();
+    /// The run is given up before its first row.
+    void discard();
+    /// Fills `info` with what the servers measured of themselves, earlier segments included, and,
+    /// if their power is known, with the number of finished trees in the records. Call it once the
+    /// run was stopped.
+    void sum_up(const std::string& folder, const SummaryFigures& figures, SummaryInfo& info) const;
+    /// A file could not be written.
+    bool failed() const { return events_.failed() || metrics_.failed(); }
+
+  private:
+    int start_page();
+
+    const ReplayParts& parts_;
+    cpu_set_t cpus_;
+    RunEvents events_;
+    RunMetrics metrics_;
+    LivePage page_;
+};
+
+}  // namespace driftless

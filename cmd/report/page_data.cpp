@@ -1,0 +1,476 @@
+#include "cmd/report/page_data.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "cmd/base/server_metrics.hpp"
+#include "engine/history/run_lines.hpp"
+#include "engine/plan/forecast.hpp"
+#include "engine/plan/trace_file.hpp"
+#include "proto/metrics/exposition.hpp"
+#include "proto/run/server_line.hpp"
+#include "proto/run/server_log.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// In the order of the enum.
+constexpr std::array<std::string_view, server_figures> units{
+    "",       "",       "requests", "requests", "W",      "requests", "tokens",
+    "tokens", "tokens", "tokens",   "tokens",   "tokens", "tokens",   "",
+    "bytes",  "bytes",  "s",        "s",        "tokens", "tokens"};
+
+ServerInstant instant_of(const ScrapedPages& pages, std::int64_t t_ns) {
+    ServerInstant row{t_ns, pages.segment(), {}};
+    for (std::size_t i = 0; i < server_figures; ++i) {
+        row.figures[i] = figure_of_all(pages.endpoints(), static_cast<ServerFigure>(i));
+    }
+    return row;
+}
+
+PageColumn column_named(std::string name, std::string_view unit) {
+    Figure figure;
+    figure.name = std::move(name);
+    figure.unit = unit;
+    figure.holds_numbers = true;
+    return PageColumn(figure);
+}
+
+std::vector<PageColumn> columns_of(const std::vector<ServerInstant>& rows) {
+    std::vector<PageColumn> columns;
+    columns.push_back(column_named("t_ns", "ns"));
+    columns.push_back(column_named("segment", ""));
+    for (std::size_t i = 0; i < server_figures; ++i) {
+        columns.push_back(column_named(name_of(static_cast<ServerFigure>(i)), units[i]));
+    }
+    const std::size_t stride = rows.size() / server_instants_max + 1;
+    for (std::size_t at = 0; at < rows.size(); at += stride) {
+        columns[0].add({CellKind::number, fmt::format("{}", rows[at].t_ns)});
+        columns[1].add({CellKind::number, fmt::format("{}", rows[at].segment)});
+        for (std::size_t i = 0; i < server_figures; ++i) {
+            const std::optional<double> value = rows[at].figures[i];
+            columns[i + 2].add(value ? TableCell{CellKind::number, fmt::format("{}", *value)}
+                                     : TableCell{});
+        }
+    }
+    return columns;
+}
+
+}  // namespace
+
+Result<std::vector<ServerInstant>> read_server_instants(const std::string& path, std::string& why) {
+    Result<RunLines> lines = RunLines::open(path, why);
+    if (!lines) {
+        return lines.error();
+    }
+    const std::vector<EngineMapping> mappings = known_mappings();
+    ScrapedPages pages(mappings);
+    std::vector<ServerInstant> rows;
+    JsonDocument document;
+    while (const std::optional<std::string_view> text = lines.value().next()) {
+        const Result<ServerLine> line = read_server_line(document, *text);
+        if (!line) {
+            why = describe_line(path, lines.value().number(), line.error());
+            return line.error();
+        }
+        (void)pages.add(line.value());
+        const auto* const scrape = std::get_if<ServerScrape>(&line.value());
+        if (scrape != nullptr && scrape->error.empty()) {
+            rows.push_back(instant_of(pages, scrape->t_ns));
+        }
+    }
+    if (lines.value().error()) {
+        why = lines.value().why();
+        return *lines.value().error();
+    }
+    if (std::any_of(pages.endpoints().begin(), pages.endpoints().end(),
+                    [](const EndpointFigures& one) { return one.is_several(); })) {
+        for (ServerInstant& row : rows) {  // also of the pages before that was seen
+            row.figures.fill(std::nullopt);
+        }
+    }
+    return rows;
+}
+
+Result<std::vector<PageColumn>> read_server_table(const std::string& path, std::string& why) {
+    const Result<std::vector<ServerInstant>> rows = read_server_instants(path, why);
+    if (!rows) {
+        return rows.error();
+    }
+    return columns_of(rows.value());
+}
+
+namespace {
+
+using Known = ServerCacheSizes::Known;
+
+constexpr std::string_view vllm_config = "vllm:cache_config_info";
+constexpr std::string_view sglang_tokens = "sglang:max_total_num_tokens";
+constexpr std::string_view dynamo_blocks = "dynamo_frontend_model_total_kv_blocks";
+constexpr std::string_view dynamo_block = "dynamo_frontend_model_kv_cache_block_size";
+constexpr std::string_view trtllm_blocks = "trtllm_iteration_kvCacheStats_maxNumBlocks";
+constexpr std::string_view trtllm_block = "trtllm_iteration_kvCacheStats_tokensPerBlock";
+constexpr std::array telling{vllm_config,  sglang_tokens, dynamo_blocks,
+                             dynamo_block, trtllm_blocks, trtllm_block};
+/// Ranks of one replica share its cache's places, so that each says the same number.
+constexpr std::array<std::string_view, 3> ranks{"tp_rank", "pp_rank", "moe_ep_rank"};
+/// More is not a cache but a wrong number.
+constexpr double tokens_max = 1e15;
+
+std::string_view label(const ServerSeries& series, std::string_view name) {
+    for (const auto& [key, value] : series.labels) {
+        if (key == name) {
+            return value;
+        }
+    }
+    return {};
+}
+
+/// A label that is a whole number above 0; else 0.
+double number_label(const ServerSeries& series, std::string_view name) {
+    const std::string_view text = label(series, name);
+    std::uint64_t number = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    return read.ec == std::errc() && read.ptr == text.data() + text.size()
+               ? static_cast<double>(number)
+               : 0;
+}
+
+/// The series of that name on the latest pages.
+std::vector<const Known*> named(const std::vector<Known>& known, std::string_view name) {
+    std::vector<const Known*> found;
+    for (const Known& one : known) {
+        if (one.present && same_metric_name(one.line.name, name)) {
+            found.push_back(&one);
+        }
+    }
+    return found;
+}
+
+ServerCacheSize sized(double tokens, std::size_t caches, std::string_view metric) {
+    if (!(tokens >= 1 && tokens <= tokens_max)) {
+        return {};
+    }
+    return {static_cast<std::uint64_t>(tokens), caches, std::string(metric)};
+}
+
+ServerCacheSize vllm_size(const std::vector<Known>& known) {
+    const std::vector<const Known*> engines = named(known, vllm_config);
+    double tokens = 0;
+    std::map<std::pair<std::string, std::string>, double> servers;
+    bool all_told = true;
+    for (const Known* engine : engines) {
+        const double told = number_label(engine->line, "kv_cache_size_tokens");
+        tokens += told;
+        all_told = all_told && told > 0;
+        double& blocks =
+            servers[{engine->line.url, std::string(label(engine->line, "worker_addr"))}];
+        blocks = std::max(blocks, number_label(engine->line, "num_gpu_blocks") *
+                                      number_label(engine->line, "block_size"));
+    }
+    if (!all_told) {
+        tokens = 0;
+        for (const auto& [server, blocks] : servers) {
+            tokens += blocks;
+        }
+    }
+    return engines.empty() ? ServerCacheSize{}
+                           : sized(tokens, engines.size(), engines.front()->line.name);
+}
+
+ServerCacheSize sglang_size(const std::vector<Known>& known) {
+    const std::vector<const Known*> series = named(known, sglang_tokens);
+    std::map<std::string, double> replicas;
+    for (const Known* one : series) {
+        std::string key = one->line.url;
+        for (const auto& [name, value] : one->line.labels) {
+            if (std::find(ranks.begin(), ranks.end(), name) == ranks.end()) {
+                key.append("\n").append(name).append("=").append(value);
+            }
+        }
+        double& tokens = replicas[key];
+        tokens = std::max(tokens, one->value);
+    }
+    double tokens = 0;
+    for (const auto& [key, one] : replicas) {
+        tokens += one;
+    }
+    return series.empty() ? ServerCacheSize{}
+                          : sized(tokens, replicas.size(), series.front()->line.name);
+}
+
+/// Blocks times the tokens of a block, joined by the label `by` of one page.
+ServerCacheSize product(const std::vector<Known>& known, std::string_view blocks,
+                        std::string_view block, std::string_view by) {
+    const std::vector<const Known*> counts = named(known, blocks);
+    double tokens = 0;
+    for (const Known* count : counts) {
+        for (const Known* size : named(known, block)) {
+            const bool same = size->line.url == count->line.url &&
+                              label(size->line, by) == label(count->line, by);
+            tokens += same ? count->value * size->value : 0;
+        }
+    }
+    return counts.empty() ? ServerCacheSize{} : sized(tokens, 0, counts.front()->line.name);
+}
+
+/// Engines' own pages before a gateway's, which may tell of one worker alone.
+ServerCacheSize size_of(const std::vector<Known>& known) {
+    for (const ServerCacheSize& one : {vllm_size(known), sglang_size(known),
+                                       product(known, dynamo_blocks, dynamo_block, "model"),
+                                       product(known, trtllm_blocks, trtllm_block, "")}) {
+        if (one.tokens > 0) {
+            return one;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+void ServerCacheSizes::begin(std::uint32_t segment) {
+    if (segment != segment_) {
+        before_ = size();
+        segment_ = segment;
+        known_.clear();
+    }
+}
+
+void ServerCacheSizes::add(const ServerLine& line) {
+    if (const auto* const series = std::get_if<ServerSeries>(&line)) {
+        begin(series->segment);
+        if (std::any_of(telling.begin(), telling.end(), [series](std::string_view name) {
+                return same_metric_name(series->name, name);
+            })) {
+            known_.push_back({*series, 0, false});
+        }
+        return;
+    }
+    const auto& scrape = std::get<ServerScrape>(line);
+    begin(scrape.segment);
+    for (const ServerValue& one : scrape.changed) {
+        for (Known& known : known_) {
+            if (known.line.series == one.series) {
+                known.present = one.value.has_value();
+                known.value = one.value.value_or(0);
+            }
+        }
+    }
+}
+
+ServerCacheSize ServerCacheSizes::size() const {
+    const ServerCacheSize now = size_of(known_);
+    return now.tokens > 0 ? now : before_;
+}
+
+Result<ServerCacheSize> read_server_cache_size(const std::string& path, std::string& why) {
+    Result<RunLines> lines = RunLines::open(path, why);
+    if (!lines) {
+        return lines.error();
+    }
+    ServerCacheSizes sizes;
+    JsonDocument document;
+    while (const std::optional<std::string_view> text = lines.value().next()) {
+        const Result<ServerLine> line = read_server_line(document, *text);
+        if (!line) {
+            why = describe_line(path, lines.value().number(), line.error());
+            return line.error();
+        }
+        sizes.add(line.value());
+    }
+    if (lines.value().error()) {
+        why = lines.value().why();
+        return *lines.value().error();
+    }
+    return sizes.size();
+}
+
+void write_server_cache_size(JsonWriter& json, const ServerCacheSize& size) {
+    if (size.tokens == 0) {
+        json.null();
+        return;
+    }
+    json.begin_object().key("tokens").unsigned_integer(size.tokens);
+    json.key("caches");
+    size.caches == 0 ? json.null() : json.unsigned_integer(size.caches);
+    json.key("metric").string(size.metric).end_object();
+}
+
+namespace {
+
+/// A node of the tree of prefixes: one block.
+struct PrefixBlock {
+    std::int64_t parent = -1;
+    std::uint32_t depth = 0;
+    std::uint32_t prompts = 0;
+    std::uint32_t reported = 0;
+    std::uint32_t hits = 0;
+};
+
+PrefixForecast without(std::string why) {
+    PrefixForecast forecast;
+    forecast.why_not = std::move(why);
+    return forecast;
+}
+
+void count(std::vector<PrefixBlock>& blocks, std::span<const std::uint32_t> nodes,
+           const SentPrompt& prompt, std::uint32_t block_size) {
+    std::int64_t parent = -1;
+    for (std::uint32_t depth = 0; depth < nodes.size(); ++depth) {
+        const std::uint32_t node = nodes[depth];
+        if (node >= blocks.size()) {
+            blocks.resize(std::max<std::size_t>(node + 1, blocks.size() + blocks.size() / 2));
+        }
+        PrefixBlock& block = blocks[node];
+        block.parent = parent;
+        block.depth = depth;
+        ++block.prompts;
+        block.reported += prompt.cached_tokens ? 1 : 0;
+        const std::int64_t end = (std::int64_t{depth} + 1) * block_size;
+        block.hits += prompt.cached_tokens.value_or(0) >= end ? 1 : 0;
+        parent = node;
+    }
+}
+
+/// Blocks that at least `from` prompts have, those of the same prompts joined. `order`: by depth.
+std::vector<SharedPrefix> joined(const std::vector<PrefixBlock>& blocks,
+                                 const std::vector<std::uint32_t>& order, std::uint64_t from,
+                                 std::uint32_t block_size) {
+    std::vector<SharedPrefix> prefixes;
+    std::vector<std::int64_t> place(blocks.size(), -1);  // [node] its prefix
+    for (const std::uint32_t node : order) {
+        const PrefixBlock& block = blocks[node];
+        if (block.prompts < from) {
+            continue;
+        }
+        const std::int64_t above =
+            block.parent < 0 ? -1 : place[static_cast<std::size_t>(block.parent)];
+        SharedPrefix* const before =
+            above < 0 ? nullptr : &prefixes[static_cast<std::size_t>(above)];
+        if (before != nullptr && before->prompts == block.prompts && before->hits == block.hits) {
+            before->tokens += block_size;
+            place[node] = above;
+            continue;
+        }
+        place[node] = static_cast<std::int64_t>(prefixes.size());
+        prefixes.push_back({above, std::uint64_t{block.depth} * block_size, block_size,
+                            block.prompts, block.reported, block.hits});
+    }
+    return prefixes;
+}
+
+}  // namespace
+
+PrefixForecast forecast_prefixes(const Trace& trace, const std::vector<SentPrompt>& sent) {
+    if (trace.block_size == 0 || trace.ids.empty()) {
+        return without("The trace has no block ids, so prompt sharing is not known.");
+    }
+    std::vector<const TraceRow*> rows(trace.rows.size(), nullptr);  // by index
+    for (const TraceRow& row : trace.rows) {
+        if (row.index < rows.size()) {
+            rows[row.index] = &row;
+        }
+    }
+    PrefixForecast forecast;
+    PrefixTree tree(trace);
+    CapacityCounter counter(trace, 1);
+    std::vector<PrefixBlock> blocks;
+    for (const SentPrompt& prompt : sent) {
+        const TraceRow* const row = prompt.row < rows.size() ? rows[prompt.row] : nullptr;
+        if (row == nullptr || prompt.input_length != std::int64_t{row->input_length}) {
+            return without("The trace was read with other flags, so its rows are not those sent.");
+        }
+        const std::span<const std::uint32_t> nodes = tree.nodes(tree.enter(*row));
+        counter.add(*row, nodes);
+        count(blocks, nodes, prompt, trace.block_size);
+        if (prompt.cached_tokens) {
+            forecast.cached_tokens += static_cast<std::uint64_t>(*prompt.cached_tokens);
+            forecast.reported_tokens += row->input_length;
+        }
+    }
+    forecast.capacity = counter.figures();
+    std::vector<std::uint32_t> order;
+    for (std::uint32_t node = 0; node < blocks.size(); ++node) {
+        if (blocks[node].prompts >= forecast.shown_from) {
+            order.push_back(node);
+        }
+    }
+    std::stable_sort(order.begin(), order.end(), [&blocks](std::uint32_t a, std::uint32_t b) {
+        return blocks[a].depth < blocks[b].depth;
+    });
+    forecast.prefixes = joined(blocks, order, forecast.shown_from, trace.block_size);
+    while (forecast.prefixes.size() > shared_prefixes_max) {
+        forecast.shown_from *= 2;
+        forecast.prefixes = joined(blocks, order, forecast.shown_from, trace.block_size);
+    }
+    return forecast;
+}
+
+PrefixForecast forecast_prefixes(const ReportedRun& run, const std::vector<SentPrompt>& sent) {
+    TraceFiles files;
+    files.paths = run.info.run.trace_paths;
+    std::uint64_t bytes = 0;
+    for (const std::string& path : files.paths) {
+        const Result<std::vector<std::string>> all = expand_path(path);
+        for (const std::string& file : all ? all.value() : std::vector<std::string>{path}) {
+            std::error_code failed;
+            bytes += std::filesystem::file_size(file, failed);
+            if (failed) {
+                return without("The trace no longer exists: " + file);
+            }
+        }
+    }
+    if (bytes > forecast_trace_bytes_max) {
+        return without("The trace is too large to read again for this page.");
+    }
+    Trace trace;
+    InputErrors errors;
+    std::vector<std::string> notes;
+    if (files.paths.empty() || !read_trace(files, trace, errors, notes) ||
+        trace.digest != run.facts.trace_digest) {
+        return without("The trace's files have changed since the run, or need flags.");
+    }
+    return forecast_prefixes(trace, sent);
+}
+
+void write_forecast(JsonWriter& json, const PrefixForecast& forecast) {
+    json.begin_object();
+    if (!forecast.why_not.empty()) {
+        json.key("why_not").string(forecast.why_not).end_object();
+        return;
+    }
+    const CapacityFigures& capacity = forecast.capacity;
+    json.key("block_size").unsigned_integer(capacity.block_size);
+    json.key("input_tokens").unsigned_integer(capacity.input_tokens);
+    json.key("cached_tokens").unsigned_integer(forecast.cached_tokens);
+    json.key("reported_tokens").unsigned_integer(forecast.reported_tokens);
+    json.key("shown_from").unsigned_integer(forecast.shown_from);
+    json.key("curve").begin_array();
+    for (const CapacityPoint& point : capacity.curve) {
+        json.begin_array().unsigned_integer(point.blocks);
+        json.unsigned_integer(point.hit_tokens).end_array();
+    }
+    json.end_array().key("prefixes").begin_array();
+    for (const SharedPrefix& one : forecast.prefixes) {
+        json.begin_array().integer(one.parent);
+        for (const std::uint64_t value :
+             {one.begin, one.tokens, one.prompts, one.reported, one.hits}) {
+            json.unsigned_integer(value);
+        }
+        json.end_array();
+    }
+    json.end_array().end_object();
+}
+
+}  // namespace driftless

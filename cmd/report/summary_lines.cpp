@@ -1,0 +1,452 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "cmd/report/lines.hpp"
+#include "cmd/report/summary_table.hpp"
+#include "cmd/report/words.hpp"
+#include "proto/core/text.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Parts of a line, with commas between them.
+class Parts {
+  public:
+    void add(const std::string& part) { text_ += (text_.empty() ? "" : ", ") + part; }
+    void count(std::optional<double> value, std::string_view what) {
+        if (value) {
+            add(fmt::format("{} {}", grouped(static_cast<std::uint64_t>(std::llround(*value))),
+                            what));
+        }
+    }
+    void percent(std::optional<double> value, std::string_view what) {
+        if (value) {
+            add(fmt::format("{} {:.2f} %", what, 100 * *value));
+        }
+    }
+    void end(std::vector<std::string>& lines) {
+        if (!text_.empty()) {
+            lines.push_back(text_);
+        }
+        text_.clear();
+    }
+
+  private:
+    std::string text_;
+};
+
+std::string engines_of(const ServerTotals& totals) {
+    std::string engines;
+    for (const ScrapedUrl& url : totals.urls) {
+        const bool is_new = engines.find(url.engine) == std::string::npos;
+        if (!url.engine.empty() && is_new) {
+            engines += (engines.empty() ? "" : ", ") + url.engine;
+        }
+    }
+    return engines;
+}
+
+void add_reading(std::vector<std::string>& lines, const ServerTotals& totals) {
+    const std::string engines = engines_of(totals);
+    std::string text = fmt::format(
+        "{} of {} read{}", counted(totals.scrapes, "page", "pages"),
+        counted(totals.urls.size(), "URL", "URLs"),
+        totals.failures > 0 ? fmt::format(", {} failed", grouped(totals.failures)) : "");
+    text += engines.empty() ? "; no known table fits their metrics: server.jsonl has all series"
+                            : fmt::format(" ({})", engines);
+    std::uint64_t restarts = 0;
+    for (const ScrapedUrl& url : totals.urls) {
+        restarts += url.restarts;
+    }
+    text += totals.of_several() != nullptr ? "; several servers answered in turn: no figures"
+            : restarts > 0
+                ? fmt::format("; counters restarted {}", counted(restarts, "time", "times"))
+                : "";
+    lines.push_back(std::move(text));
+}
+
+void add_energy(std::vector<std::string>& lines, const SummaryFigures& f,
+                const ServerTotals& totals, std::uint64_t finished_trees) {
+    if (!totals.joules) {
+        return;
+    }
+    Parts parts;
+    if (const auto& watts = totals.gauge(ServerFigure::watts); watts) {
+        parts.add(fmt::format("{:.0f} W on average", watts->mean));
+    }
+    parts.add(fmt::format("{:.0f} J", *totals.joules));
+    if (f.completed > 0) {
+        parts.add(
+            fmt::format("{:.2f} J per request", *totals.joules / static_cast<double>(f.completed)));
+    }
+    if (f.output_tokens > 0 && f.uncounted.outputs == 0) {
+        parts.add(fmt::format("{:.3f} J per output token",
+                              *totals.joules / static_cast<double>(f.output_tokens)));
+    }
+    if (finished_trees > 0) {
+        parts.add(fmt::format("{:.2f} J per finished tree",
+                              *totals.joules / static_cast<double>(finished_trees)));
+    }
+    parts.end(lines);
+}
+
+}  // namespace
+
+std::vector<std::string> server_lines(const SummaryFigures& f, const SummaryInfo& info) {
+    std::vector<std::string> lines;
+    if (!info.server) {
+        return lines;
+    }
+    const ServerTotals& totals = *info.server;
+    add_reading(lines, totals);
+    Parts parts;
+    parts.count(totals.counter(ServerFigure::requests), "requests");
+    parts.count(totals.counter(ServerFigure::prompt_tokens), "prompt tokens");
+    parts.count(totals.counter(ServerFigure::generated_tokens), "generated");
+    parts.count(totals.counter(ServerFigure::preemptions), "preemptions");
+    parts.end(lines);
+    parts.percent(totals.share(ServerFigure::prefix_hit_tokens, ServerFigure::prefix_query_tokens),
+                  "prefix hits");
+    parts.percent(totals.share(ServerFigure::accepted_tokens, ServerFigure::draft_tokens),
+                  "drafts accepted");
+    if (const auto& usage = totals.gauge(ServerFigure::kv_usage); usage) {
+        parts.add(fmt::format("KV cache {:.1f} % full (at most {:.1f} %)", 100 * usage->mean,
+                              100 * usage->max));
+    }
+    parts.end(lines);
+    if (const auto& running = totals.gauge(ServerFigure::running); running) {
+        parts.add(fmt::format("running {:.1f} (at most {:.0f})", running->mean, running->max));
+    }
+    if (const auto& waiting = totals.gauge(ServerFigure::waiting); waiting) {
+        parts.add(fmt::format("waiting {:.1f} (at most {:.0f})", waiting->mean, waiting->max));
+    }
+    if (const auto queue = totals.share(ServerFigure::queue_seconds, ServerFigure::requests);
+        queue) {
+        parts.add(fmt::format("queue {:.2f} ms", 1e3 * *queue));
+    }
+    if (const auto prefill = totals.share(ServerFigure::prefill_seconds, ServerFigure::requests);
+        prefill) {
+        parts.add(fmt::format("prefill {:.2f} ms", 1e3 * *prefill));
+    }
+    parts.end(lines);
+    add_energy(lines, f, totals, info.finished_trees.value_or(0));
+    return lines;
+}
+
+namespace {
+
+constexpr double ns_per_ms = 1e6;
+
+/// Without the share where others could not be judged: it would be of those that failed.
+std::string counts_text(const GoodputCount& count, bool all) {
+    return fmt::format("{} of {} rows{}", grouped(count.good), grouped(count.decided),
+                       all ? " (" + share(count.good, count.decided) + ")" : " that were judged");
+}
+
+}  // namespace
+
+std::string limits_text(const GoodputLimits& limits) {
+    std::string text;
+    const auto add = [&text](std::string_view name, const OptionalNs& value) {
+        if (value) {
+            text += fmt::format("{}{}:{:g}", text.empty() ? "" : " ", name,
+                                static_cast<double>(*value) / ns_per_ms);
+        }
+    };
+    add("ttft", limits.ttft_ns);
+    add("ttft_due", limits.ttft_due_ns);
+    add("tpot", limits.tpot_ns);
+    add("e2e", limits.e2e_ns);
+    return text;
+}
+
+std::vector<std::string> goodput_lines(const SummaryFigures& f) {
+    std::vector<std::string> lines;
+    if (!f.judges_goodput()) {
+        return lines;
+    }
+    const bool has_groups = std::any_of(f.goodput_rules.begin(), f.goodput_rules.end(),
+                                        [](const GoodputRule& one) { return one.key.has_value(); });
+    const std::uint64_t uncounted = f.uncounted.goodput;
+    lines.push_back(fmt::format(
+        "{}: {}{}",
+        f.request_goodput
+            ? fmt::format("{:.2f}/s", *f.request_goodput)
+            : "not known, for " + counted(uncounted, "row has", "rows have") +
+                  (f.tainted_lost > 0 ? " no count of tokens, or lost a part in this client"
+                                      : " no count of tokens, and no TPOT"),
+        counts_text({f.decided(), f.good}, uncounted == 0),
+        has_groups ? "" : " within " + limits_text(common_limits(f.goodput_rules)) + " ms"));
+    for (std::size_t i = 0; has_groups && i < f.goodput_rules.size(); ++i) {
+        lines.push_back(fmt::format("{}: {} within {} ms", group_text(f.goodput_rules[i]),
+                                    counts_text(f.goodput_counts[i], uncounted == 0),
+                                    limits_text(f.goodput_rules[i].limits)));
+    }
+    const bool from_due = std::any_of(f.goodput_rules.begin(), f.goodput_rules.end(),
+                                      [](const auto& one) { return one.limits.ttft_due_ns; });
+    const SendingFigures& sending = f.sending;
+    for (const auto& [held, flag] : {std::pair(&sending.held_by_user.held, "--max-inflight"),
+                                     std::pair(&sending.held_by_budget.held, "a token budget")}) {
+        if (held->count > 0 && !from_due) {
+            lines.push_back(fmt::format(
+                "{} held {} back, up to {:.0f} ms, which ttft and e2e do not count; ttft_due:MS "
+                "does",
+                flag, counted(held->count, "row", "rows"), held->max / ns_per_ms));
+        }
+    }
+    return lines;
+}
+
+namespace {
+
+constexpr double ns_a_us = 1e3;
+constexpr double ns_a_ms = 1e6;
+
+std::string cell(const Distribution& d, double value, double unit) {
+    return d.count == 0 ? fmt::format(" {:>8}", "-") : fmt::format(" {:>8.2f}", value / unit);
+}
+
+void add_side(Lines& lines, const char* name, const OneSideFigures& side) {
+    const Distribution& drift = side.drift;
+    lines.raw(fmt::format("{:<{}}{:>8}{:>8}", name, label_columns - 6, grouped(side.completed),
+                          grouped(side.failed)) +
+              cell(side.ttft, side.ttft.median(), ns_a_ms) +
+              cell(side.ttft, side.ttft.at[p99_index], ns_a_ms) +
+              cell(side.tpot, side.tpot.median(), ns_a_ms) +
+              cell(side.e2e, side.e2e.median(), ns_a_ms) + cell(drift, drift.median(), ns_a_us) +
+              cell(drift, drift.at[p99_index], ns_a_us));
+}
+
+/// A difference, in the unit that shows it.
+std::string signed_time(double ns) {
+    const bool small = ns > -ns_a_ms && ns < ns_a_ms;
+    return small ? fmt::format("{:+.1f} us", ns / ns_a_us)
+                 : fmt::format("{:+.2f} ms", ns / ns_a_ms);
+}
+
+std::string order_text(const Distribution& d, const char* first) {
+    return d.count == 0 ? fmt::format("none was sent to {} first", first)
+                        : fmt::format("mean {} where {} went first ({})", signed_time(d.mean),
+                                      first, grouped(d.count));
+}
+
+void add_pairs(Lines& lines, const PairFigures& pairs) {
+    if (pairs.ttft.count > 0) {
+        lines.add("TTFT, b less a",
+                  fmt::format("p50 {} over {}; {}, {}", signed_time(pairs.ttft.median()),
+                              rows_text(pairs.ttft.count), order_text(pairs.a_first, "a"),
+                              order_text(pairs.b_first, "b")));
+    }
+    if (pairs.unpaired > 0) {
+        lines.add(pairs.ttft.count > 0 ? "" : "TTFT, b less a",
+                  rows_text(pairs.unpaired) + " without a first token on both sides left out");
+    }
+}
+
+}  // namespace
+
+std::string sides_table(const std::optional<SideFigures>& sides) {
+    if (!sides) {
+        return "";
+    }
+    Lines lines;
+    lines.rule("Sides");
+    lines.add("a", sides->a.url.empty() ? "-" : sides->a.url);
+    lines.add("b", sides->b.url.empty() ? "-" : sides->b.url);
+    lines.raw(fmt::format("{:<{}}{:>8}{:>8}{:>9}{:>9}{:>9}{:>9}{:>18}", "ms", label_columns - 6,
+                          "ok", "failed", "TTFT p50", "p99", "TPOT p50", "E2E p50",
+                          "drift p50, p99 us"));
+    add_side(lines, "a", sides->a);
+    add_side(lines, "b", sides->b);
+    add_pairs(lines, sides->pairs);
+    lines.rule("");
+    return lines.take();
+}
+
+namespace {
+
+constexpr double ns_of_us = 1e3;
+constexpr double ns_of_ms = 1e6;
+/// Shards that are shown; summary.json has all.
+constexpr std::size_t shown_max = 32;
+
+std::string milliseconds_text(std::int64_t ns) {
+    return fmt::format("{:.3f}", static_cast<double>(ns) / ns_of_ms);
+}
+
+/// How its time 0 lies to that of the first shard, and how well that is known.
+std::string zero_text(const MergedRun& run, std::size_t index) {
+    const std::optional<ZeroDifference> apart = zero_difference(run, index);
+    if (!apart) {
+        return "-";
+    }
+    return milliseconds_text(apart->ns) +
+           (apart->error_ns ? " +-" + milliseconds_text(*apart->error_ns) : " +-?");
+}
+
+void add_shard(Lines& lines, const MergedRun& run, std::size_t index,
+               const std::vector<ShardFigures>& figures) {
+    const MergedShard& shard = run.shards[index];
+    if (shard.is_missing()) {
+        lines.raw(fmt::format("{:<7}{:>10}", shard.index, "missing"));
+        return;
+    }
+    const auto found =
+        std::find_if(figures.begin(), figures.end(),
+                     [&shard](const ShardFigures& one) { return one.index == shard.index; });
+    const bool drifts = found != figures.end() && found->drift.count > 0;
+    const auto drift = [&](std::size_t at) {
+        return drifts ? fmt::format("{:.2f}", found->drift.at[at] / ns_of_us) : "-";
+    };
+    lines.raw(fmt::format("{:<7}{:>10} {:>13} {:>10} {:>9} {:>17}  {}", shard.index,
+                          grouped(shard.rows), grouped(shard.not_reported), drift(median_index),
+                          drift(p99_index), zero_text(run, index), shard.verdict));
+}
+
+}  // namespace
+
+std::string shards_table(const SummaryFigures& figures, const SummaryInfo& info) {
+    if (!info.merged) {
+        return "";
+    }
+    const MergedRun& run = *info.merged;
+    Lines lines;
+    lines.rule("Shards");
+    lines.raw(fmt::format("{:<7}{:>10} {:>13} {:>10} {:>9} {:>17}  {}", "", "rows", "not reported",
+                          "drift p50", "p99, us", "time 0, ms", "verdict"));
+    for (std::size_t i = 0; i < std::min(run.shards.size(), shown_max); ++i) {
+        add_shard(lines, run, i, figures.shards);
+    }
+    if (run.shards.size() > shown_max) {
+        lines.raw(fmt::format("and {} more, in summary.json", run.shards.size() - shown_max));
+    }
+    if (const std::uint64_t rows = run.not_reported(); rows > 0) {
+        lines.add("Not reported", fmt::format("{} of {}", rows_text(rows), grouped(run.rows)));
+    }
+    lines.rule("");
+    return lines.take();
+}
+
+namespace {
+
+struct Counts {
+    std::size_t met = 0;
+    std::size_t violated = 0;
+    std::size_t unknown = 0;
+    bool published_violated = false;
+};
+
+void count(const RuleFinding& one, Counts& counts) {
+    counts.met += one.state == RuleState::met ? 1 : 0;
+    counts.unknown += one.state == RuleState::unknown ? 1 : 0;
+    counts.violated += one.state == RuleState::violated ? 1 : 0;
+    counts.published_violated =
+        counts.published_violated || (one.published && one.state == RuleState::violated);
+}
+
+/// The publisher's thresholds that were met; flags let nothing pass.
+std::string names_of_passed(const std::vector<const RuleFinding*>& set) {
+    std::string names;
+    for (const RuleFinding* one : set) {
+        const bool passed = one->published && one->state == RuleState::met;
+        if (passed && !one->rule.starts_with("--")) {
+            names += (names.empty() ? "" : ", ") + one->rule;
+        }
+    }
+    return names;
+}
+
+std::string names_of_ours(const std::vector<const RuleFinding*>& set) {
+    std::string names;
+    for (const RuleFinding* one : set) {
+        if (one->state == RuleState::violated) {
+            names += (names.empty() ? "" : ", ") + one->rule;
+        }
+    }
+    return names;
+}
+
+RuleLines lines_of(const std::vector<const RuleFinding*>& set) {
+    RuleLines lines;
+    Counts counts;
+    for (const RuleFinding* one : set) {
+        count(*one, counts);
+        if (one->state == RuleState::violated) {
+            lines.violated.push_back(one->rule + ": " + one->evidence + "; " + one->bound);
+        }
+    }
+    lines.set = set.front()->set + " (" + set.front()->version +
+                "): " + std::to_string(counts.met) + " met, " + std::to_string(counts.violated) +
+                " violated, " + std::to_string(counts.unknown) + " unknown";
+    if (counts.violated > 0 && !counts.published_violated) {
+        lines.passed = "the publisher's own tests call this run valid: " + names_of_passed(set) +
+                       " passed; of our own, " + names_of_ours(set) + " did not";
+    }
+    return lines;
+}
+
+}  // namespace
+
+std::vector<RuleLines> rule_lines(const std::vector<RuleFinding>& findings) {
+    std::vector<RuleLines> all;
+    for (std::size_t begin = 0; begin < findings.size();) {
+        std::vector<const RuleFinding*> set;
+        for (std::size_t i = begin; i < findings.size() && findings[i].set == findings[begin].set;
+             ++i) {
+            set.push_back(&findings[i]);
+        }
+        begin += set.size();
+        all.push_back(lines_of(set));
+    }
+    return all;
+}
+
+namespace {
+
+std::string rules_table(const std::vector<RuleFinding>& findings) {
+    Lines lines;
+    for (const RuleLines& set : rule_lines(findings)) {
+        lines.add("Rules", set.set);
+        for (const std::string& text : set.violated) {
+            lines.add("Violated", text);
+        }
+        if (!set.passed.empty()) {
+            lines.add("", set.passed);
+        }
+    }
+    return lines.take();
+}
+
+/// Those of `--fail-if`; nothing without it.
+std::string thresholds_table(const std::vector<ThresholdFinding>& findings) {
+    Lines lines;
+    for (const ThresholdFinding& one : findings) {
+        lines.add(one.fails ? "Fails" : "Within", one.condition + ": " + value_text(one));
+    }
+    return lines.take();
+}
+
+std::string stopped_table(const std::optional<StoppedWhen>& stopped) {
+    Lines lines;
+    if (stopped) {
+        lines.add("Stopped", fmt::format("after {:.1f} s, --stop-when {}: {}", stopped->at_s,
+                                         stopped->condition, value_text(*stopped)));
+    }
+    return lines.take();
+}
+
+}  // namespace
+
+std::string judged_table(const std::vector<RuleFinding>& rules,
+                         const std::vector<ThresholdFinding>& thresholds,
+                         const std::optional<StoppedWhen>& stopped) {
+    return rules_table(rules) + thresholds_table(thresholds) + stopped_table(stopped);
+}
+
+}  // namespace driftless

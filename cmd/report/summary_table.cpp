@@ -1,0 +1,388 @@
+#include "cmd/report/summary_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cmd/report/lines.hpp"
+#include "cmd/report/words.hpp"
+#include "proto/core/text.hpp"
+#include "proto/json/utf8.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr double ns_per_s = 1e9;
+constexpr double ns_per_ms = 1e6;
+constexpr double ns_per_us = 1e3;
+constexpr std::size_t errors_shown = 3;
+
+/// A reason as it is shown, and its rows.
+struct ShownError {
+    std::string text;
+    std::uint64_t rows = 0;
+};
+
+/// The reasons, most rows first. Those that would look alike on the screen are one.
+std::vector<ShownError> shown_errors(const std::vector<ErrorText>& errors) {
+    constexpr std::size_t compared =
+        table_columns - label_columns - std::string_view("12,031 rows, ...").size();
+    std::vector<ShownError> shown;
+    for (const ErrorText& error : errors) {
+        const std::string status = error.status > 0 ? fmt::format(" {}", error.status) : "";
+        const std::string text = failure_text(error.outcome, error.text);
+        std::string line = fmt::format("{}{}: {}", name_of(error.outcome), status, text);
+        const std::string start = without_numbers(line.substr(0, compared));
+        const auto alike =
+            std::find_if(shown.begin(), shown.end(), [&start](const ShownError& one) {
+                return without_numbers(one.text.substr(0, compared)) == start;
+            });
+        if (alike == shown.end()) {
+            shown.push_back({std::move(line), error.rows});
+        } else {
+            alike->rows += error.rows;
+        }
+    }
+    std::stable_sort(shown.begin(), shown.end(),
+                     [](const ShownError& a, const ShownError& b) { return a.rows > b.rows; });
+    return shown;
+}
+
+/// Why rows failed, as it was said: the reasons of most rows, a line each.
+void add_errors(Lines& lines, const SummaryFigures& f) {
+    constexpr std::size_t room = table_columns - label_columns;
+    const std::vector<ShownError> errors = shown_errors(f.errors);
+    for (std::size_t i = 0; i < std::min(errors.size(), errors_shown); ++i) {
+        std::string line = fmt::format("{}, {}", rows_text(errors[i].rows), errors[i].text);
+        if (line.size() > room) {
+            std::size_t cut = room - 3;
+            while (cut > 0 && (static_cast<unsigned char>(line[cut]) & 0xC0) == 0x80) {
+                --cut;  // never inside a character
+            }
+            line = line.substr(0, cut) + "...";
+        }
+        lines.add("", line);
+    }
+}
+
+/// Rows that the run itself kept back.
+void add_unsent(Lines& lines, const SummaryFigures& f) {
+    if (f.dropped > 0) {
+        lines.add("Not sent", fmt::format("{} waited for a row that failed (`error` names it)",
+                                          rows_text(f.dropped)));
+    }
+    if (f.held_to_the_end > 0) {
+        lines.add(f.dropped > 0 ? "" : "Not sent",
+                  fmt::format("{} waited for --max-inflight or a token budget until the end",
+                              rows_text(f.held_to_the_end)));
+    }
+}
+
+void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+    lines.add("Verdict", info.verdict);
+    lines.list("", info.verdict_reasons);
+    lines.list("Warning", f.warnings);
+    std::string requests = fmt::format("{} ok of {}", grouped(f.completed), grouped(f.rows));
+    if (f.short_output > 0) {
+        requests += fmt::format(", {} shorter than asked", grouped(f.short_output));
+    }
+    if (f.long_output > 0) {
+        requests += fmt::format(", {} longer than asked", grouped(f.long_output));
+    }
+    // Rows that were never sent, most often because the user ended the run, did not fail.
+    const std::uint64_t unsent = f.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
+    const std::uint64_t failed = f.failed - std::min(unsent, f.failed);
+    requests += fmt::format(", {} failed", grouped(failed));
+    requests += unsent > 0 ? fmt::format(", {} not sent", grouped(unsent)) : "";
+    const std::uint64_t given_up = f.abandoned.requests;
+    requests += given_up > 0 ? fmt::format(", {} abandoned", grouped(given_up)) : "";
+    requests += f.censored > 0 ? fmt::format(", {} cut off", grouped(f.censored)) : "";
+    lines.add("Requests", requests);
+    if (f.warmup_rows > 0) {
+        lines.add("Warm-up",
+                  fmt::format("{} before the measurement, {} failed; not in these figures",
+                              rows_text(f.warmup_rows), grouped(f.warmup_failed)));
+    }
+    if (f.retries > 0) {
+        lines.add("Retries",
+                  fmt::format("{} sent again (`attempt` above 0)", rows_text(f.retries)));
+    }
+    if (f.censored > 0) {
+        lines.add("Cut off", fmt::format("{} still open when the time ended (`censored`)",
+                                         rows_text(f.censored)));
+    }
+    if (f.abandoned.requests > 0) {
+        lines.add("Abandoned", abandoned_text(f.abandoned));
+    }
+    add_unsent(lines, f);
+    if (f.short_output > f.completed) {
+        lines.add(
+            "",
+            fmt::format(
+                "latencies cover only the {} ok rows; --output cap accepts shorter answers as ok",
+                grouped(f.completed)));
+    }
+    if (failed > 0) {
+        std::array<std::uint64_t, outcome_count> outcomes = f.outcomes;
+        outcomes[static_cast<std::size_t>(Outcome::cancelled)] -= f.censored;
+        lines.add("Failed", failed_kinds(outcomes, Outcome::not_sent));
+        add_errors(lines, f);
+    }
+    if (f.overtaken_turns > 0) {
+        lines.add("Overtaken",
+                  fmt::format("{} of {} turns were sent before the previous turn had ended; {}",
+                              grouped(f.overtaken_turns), grouped(f.follow_up_turns),
+                              overtaken_remedy(info)));
+    }
+    if (f.live.turns > 0) {
+        lines.add("Live", live_text(f.live));
+    }
+    if (f.tainted_rows > 0) {
+        lines.add("Tainted", rows_text(f.tainted_rows) + " (`tainted` in requests.jsonl says why)");
+    }
+    if (info.unfinished) {
+        lines.add("Unfinished", fmt::format("{} without a record, {}{} of them had been sent",
+                                            rows_text(info.unfinished->rows),
+                                            info.unfinished->all_known ? "" : "at least ",
+                                            grouped(info.unfinished->rows_left)));
+    }
+}
+
+/// Asked, planned and sent, where rows arrive at a rate.
+void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
+    if (run.rate.empty()) {
+        return;
+    }
+    const bool trees = run.arriving == "trees";
+    const std::string rate = run.asked_rate ? fmt::format("{:g}/s", *run.asked_rate) : run.rate;
+    std::string text = fmt::format("{}{} asked ({})", rate, trees ? " sessions" : "", run.arrivals);
+    if (run.planned_rate) {
+        text += fmt::format(", {:.3f}/s planned", *run.planned_rate);
+    }
+    if (f.timeline.sent_rate) {
+        text += fmt::format(", {:.3f}/s {}sent", *f.timeline.sent_rate, trees ? "requests " : "");
+    }
+    lines.add("Rate", text);
+}
+
+void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
+    const std::optional<double>& sent = f.timeline.sent_rate;
+    lines.add("Load",
+              fmt::format("{} sent{}; {:.2f} ok/s over {:.2f} s; at most {} open", grouped(f.fired),
+                          sent ? fmt::format(" at {:.2f}/s", *sent) : "", f.request_throughput,
+                          static_cast<double>(f.duration_ns) / ns_per_s,
+                          grouped(f.timeline.max_concurrent_requests)));
+    add_rate(lines, f, run);
+    const auto whole = [](double rate) {
+        return grouped(static_cast<std::uint64_t>(std::llround(rate)));
+    };
+    std::string tokens =
+        fmt::format("{} in, {} out", grouped_sum(f.input_tokens, f.uncounted.inputs == 0),
+                    grouped_sum(f.output_tokens, f.uncounted.outputs == 0));
+    if (f.output_throughput) {
+        tokens += fmt::format("; out {}/s{}", whole(*f.output_throughput), peak_text(f));
+    }
+    tokens += f.total_token_throughput
+                  ? fmt::format("; both {}/s", whole(*f.total_token_throughput))
+                  : fmt::format("; {} rate not known", f.output_throughput ? "their" : "token");
+    lines.add("Tokens", tokens);
+    if (const std::string outputs = outputs_text(f); !outputs.empty()) {
+        lines.add("Outputs", outputs);
+    }
+    lines.list("Goodput", goodput_lines(f));
+}
+
+void add_latency(Lines& lines, std::string_view name, const Distribution& d) {
+    std::string line = fmt::format("{:<{}}", name, label_columns);
+    for (const double value :
+         {d.mean, d.median(), d.at[p90_index], d.at[p95_index], d.at[p99_index], d.max}) {
+        line +=
+            d.count == 0 ? fmt::format("{:>10}", "-") : fmt::format("{:>10.2f}", value / ns_per_ms);
+    }
+    lines.raw(line);
+}
+
+/// What has no figure, and why.
+void add_unknown(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+    if (f.ttft.count == 0) {
+        return;
+    }
+    lines.list("No TPOT", no_tpot_texts(f));
+    lines.list("No ITL", no_itl_texts(f, info));
+}
+
+void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+    lines.blank();
+    lines.raw(fmt::format("{:<{}}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}", "ms", label_columns, "mean",
+                          "p50", "p90", "p95", "p99", "max"));
+    add_latency(lines, "TTFT", f.ttft);
+    add_latency(lines, "TTFT from due", f.ttft_due);
+    add_latency(lines, "TPOT", f.tpot);
+    add_latency(lines, "ITL", f.itl);
+    add_latency(lines, "E2E", f.e2e);
+    add_unknown(lines, f, info);
+    lines.blank();
+}
+
+/// Which server had which rows, where several share them out.
+void add_urls(Lines& lines, const SummaryFigures& f) {
+    const bool shared = f.urls.size() > 1 && !f.sides;
+    std::vector<std::string> texts;
+    for (const UrlFigures& one : shared ? f.urls : std::vector<UrlFigures>()) {
+        std::string& text = texts.emplace_back();
+        text = fmt::format("{}: {}, {} ok, {} failed", one.url, rows_text(one.rows),
+                           grouped(one.completed), grouped(one.failed));
+        if (one.ttft.count > 0) {
+            text += fmt::format(", TTFT p50 {:.2f} p99 {:.2f} ms", one.ttft.median() / ns_per_ms,
+                                one.ttft.at[p99_index] / ns_per_ms);
+        }
+    }
+    lines.list("Servers", texts);
+}
+
+std::string rows_as_expected(std::uint64_t equal, const SummaryFigures& f) {
+    return equal == f.rows ? "every row as expected"
+                           : fmt::format("{} of {} rows as expected", grouped(equal),
+                                         grouped(f.cache_rows_compared()));
+}
+
+/// The server's own blocks are the better forecast: where it is known, it comes first.
+void add_cache(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+    const std::string by_trace = grouped(f.expected_cached_tokens);
+    switch (cache_answer(f, info)) {
+        case CacheAnswer::none:
+            lines.add("Cache", no_hits_text(f));
+            return;
+        case CacheAnswer::not_foretold:
+            lines.add("Cache",
+                      fmt::format("{} tokens hit, {}", grouped(f.cached_tokens), why_not_foretold));
+            return;
+        case CacheAnswer::only_zeros:
+            lines.add("Cache",
+                      fmt::format("{} tokens expected; the server says 0 for {}: {}", by_trace,
+                                  f.cache_rows_reported == f.rows ? "every row"
+                                                                  : "all rows that it reports",
+                                  why_only_zeros));
+            return;
+        case CacheAnswer::by_server_blocks:
+            lines.add(
+                "Cache",
+                fmt::format("{} tokens expected in the server's blocks of {}, {} hit ({}), {}",
+                            grouped(f.server_cache_expected), *info.server_block,
+                            grouped(f.cached_tokens_compared()),
+                            share(f.cached_tokens_compared(), f.server_cache_expected),
+                            rows_as_expected(f.server_cache_rows_equal, f)));
+            if (f.server_cache_expected != f.expected_cached_tokens) {
+                lines.add("", by_trace + " tokens expected in the trace's blocks");
+            }
+            return;
+        case CacheAnswer::by_trace_blocks:
+            break;
+    }
+    const bool all = f.expected_cached_tokens == f.expected_cached_tokens_reported;
+    lines.add(
+        "Cache",
+        fmt::format("{} tokens expected{}, {} hit ({}), {}",
+                    grouped(f.expected_cached_tokens_reported),
+                    all ? "" : " of rows that report theirs", grouped(f.cached_tokens_compared()),
+                    share(f.cached_tokens_compared(), f.expected_cached_tokens_reported),
+                    rows_as_expected(f.cache_rows_equal, f)));
+    if (info.server_block && f.server_cache_rows > 0 && !same_cache_forecasts(f)) {
+        lines.add("",
+                  fmt::format("{} expected in the server's blocks of {}: {} of {} rows as expected",
+                              grouped(f.server_cache_expected), *info.server_block,
+                              grouped(f.server_cache_rows_equal), grouped(f.server_cache_rows)));
+    }
+}
+
+void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+    std::string prompts = prompts_text(f.prompts);
+    if (f.prompts.off > 0) {
+        prompts +=
+            fmt::format("; by up to {:+} tokens: {}", f.prompts.largest_off, f.prompts.explanation);
+    }
+    const bool compared = f.prompts.exact + f.prompts.off + f.prompts.unknown > 0;
+    lines.add("Prompts", compared || f.fired == 0 ? prompts : "no recorded length to compare with");
+    if (info.clamped_rows > 0) {
+        lines.add("", fmt::format("{} no longer than the overhead: sent with one word",
+                                  rows_text(info.clamped_rows)));
+    }
+    add_cache(lines, f, info);
+    if (f.cache_rows_compared() > 0 && f.cache_rows_unforetold > 0) {
+        lines.add("", fmt::format("beside them {} of recorded text hit {} tokens, not forecast",
+                                  rows_text(f.cache_rows_unforetold),
+                                  grouped(f.cached_tokens_unforetold)));
+    }
+    if (info.split_unknown && f.expected_cached_tokens > 0) {
+        lines.add("",
+                  "it is unknown how many template tokens come before the prompt: a row may have "
+                  "missed a block");
+    }
+}
+
+void add_drift(Lines& lines, const SummaryFigures& f) {
+    const Distribution& drift = f.sending.drift;
+    std::string text =
+        drift.count == 0
+            ? "-"
+            : fmt::format("p50 {:.2f}, p99 {:.2f}, worst {:.2f} us", drift.median() / ns_per_us,
+                          drift.at[p99_index] / ns_per_us, drift.max / ns_per_us);
+    std::string causes;
+    for (std::size_t i = 1; i < f.late_causes.size(); ++i) {
+        if (f.late_causes[i] > 0) {
+            causes += fmt::format("{} {} {}", causes.empty() ? "; late by cause:" : ",",
+                                  name_of(static_cast<LateCause>(i)), grouped(f.late_causes[i]));
+        }
+    }
+    lines.add("Drift", text + causes);
+    if (const std::uint64_t held = f.sending.held_by_user.drift.count; held > 0) {
+        lines.add("", fmt::format("{} held by --max-inflight left out", rows_text(held)));
+    }
+    if (const Distribution& held = f.sending.held_by_budget.held; held.count > 0) {
+        lines.add("", fmt::format("{} held by token budgets, up to {:.2f} s, left out",
+                                  rows_text(held.count), held.max / ns_per_s));
+    }
+    if (const Distribution& held = f.sending.held_by_host.held; held.count > 0) {
+        lines.add("", fmt::format("{} held by a limit of this host, up to {:.2f} ms",
+                                  rows_text(held.count), held.max / ns_per_ms));
+    }
+    if (f.retransmitted_rows > 0) {
+        lines.add("", fmt::format("{} of {} sent again by the kernel",
+                                  counted(f.retransmits, "TCP segment", "TCP segments"),
+                                  rows_text(f.retransmitted_rows)));
+    }
+}
+
+std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
+    Lines lines;
+    lines.rule("Result");
+    add_verdict(lines, f, info);
+    add_load(lines, f, info.run);
+    add_latencies(lines, f, info);
+    add_urls(lines, f);
+    add_prompts(lines, f, info);
+    const std::vector<std::string> server = server_lines(f, info);
+    for (std::size_t i = 0; i < server.size(); ++i) {
+        lines.add(i == 0 ? "Metrics" : "", server[i]);
+    }
+    add_drift(lines, f);
+    lines.rule("");
+    return lines.take();
+}
+
+}  // namespace
+
+std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info, TableKind kind) {
+    return (kind == TableKind::full ? full_table(figures, info) : compact_table(figures, info)) +
+           sides_table(figures.sides) + shards_table(figures, info) +
+           judged_table(info.rules, info.thresholds, info.stopped_when);
+}
+
+}  // namespace driftless

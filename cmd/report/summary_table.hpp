@@ -1,0 +1,73 @@
+/// The summary of a run as a table for people, short or long, and the parts that both have. Text
+/// out; it computes nothing and prints nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/flags/table_kind.hpp"
+#include "proto/figures/breakdowns.hpp"
+#include "proto/figures/summary.hpp"
+
+namespace driftless {
+
+// The summary as a table of 80 columns, about 40 lines, in the order in which a person asks:
+// can I believe it, what failed, how much load was it, how fast were the answers, what did the
+// cache hit, was the client on time. Text out; it computes nothing and prints nothing.
+
+/// `--table`: this one, or the long one of full_table.hpp.
+std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info,
+                          TableKind kind = TableKind::compact);
+
+// The summary as a long table, in the layout that users know from serving benchmarks, with what
+// only this program measures below it. Text out; it computes nothing and prints nothing.
+
+std::string full_table(const SummaryFigures& figures, const SummaryInfo& info);
+
+// What the servers measured of themselves, as a few lines for people. Pure.
+
+/// Empty where no page of metrics was read. What no page says is left out.
+std::vector<std::string> server_lines(const SummaryFigures& figures, const SummaryInfo& info);
+
+// How many requests were good (`--goodput`), as a few lines for people. Pure.
+
+/// "ttft:200 tpot:50", in ms; empty where none is set.
+std::string limits_text(const GoodputLimits& limits);
+
+/// Of all rows, then of each group that has limits of its own. Empty without --goodput.
+std::vector<std::string> goodput_lines(const SummaryFigures& figures);
+
+// The two sides of a dual-fire run, as a short table for people. Pure.
+
+/// Empty where the run has no sides. It tells of both sides' drift, and of what was measured row by
+/// row; whether that is more than chance is `compare`'s to say.
+std::string sides_table(const std::optional<SideFigures>& sides);
+
+// The shards of a merged run, as a short table for people. Pure.
+
+/// A line for each shard; empty where the run is not merged.
+std::string shards_table(const SummaryFigures& figures, const SummaryInfo& info);
+
+// What became of `--rules`, for the screen: a line for each set, and one for each rule that is
+// violated. Texts without labels; they compute nothing.
+
+/// A set's line, then what it found violated; then, where the publisher's own tests would call the
+/// run valid and ours do not, which of them let it pass.
+struct RuleLines {
+    std::string set;
+    std::vector<std::string> violated;
+    std::string passed;  ///< empty: there is no such difference
+};
+std::vector<RuleLines> rule_lines(const std::vector<RuleFinding>& findings);
+
+// Below the table of a run, whichever it is: what became of `--rules`, of each
+// `--fail-if`, and which `--stop-when` has ended it.
+
+/// Nothing without any.
+std::string judged_table(const std::vector<RuleFinding>& rules,
+                         const std::vector<ThresholdFinding>& thresholds,
+                         const std::optional<StoppedWhen>& stopped);
+
+}  // namespace driftless

@@ -1,0 +1,450 @@
+#include "cmd/runs/cell.hpp"
+
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/files.hpp"
+#include "cmd/base/process.hpp"
+#include "cmd/base/values.hpp"
+#include "engine/base/time.hpp"
+#include "engine/host/child.hpp"
+#include "proto/core/result.hpp"
+#include "proto/figures/verdict.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr double summary_ns_per_ms = 1e6;
+
+std::string name_of_statistic(const Threshold& which) {
+    switch (which.statistic) {
+        case Statistic::mean:
+            return "mean";
+        case Statistic::min:
+            return "min";
+        case Statistic::max:
+            return "max";
+        case Statistic::percentile:
+            break;
+    }
+    return std::string("p") + percentiles[which.percentile].name;
+}
+
+/// Keys of times end in "_ms", but for what the client measures of itself: an object in ns.
+std::optional<double> read_time(JsonValue root, const Threshold& which) {
+    const std::string statistic = name_of_statistic(which);
+    if (which.figure->name == "drift") {
+        return root.find("drift_ns").find(statistic).as_double();
+    }
+    const std::string_view name = which.figure->name == "e2e" ? "e2el" : which.figure->name;
+    const std::optional<double> ms =
+        root.find(statistic + "_" + std::string(name) + "_ms").as_double();
+    return ms ? std::optional(*ms * summary_ns_per_ms) : std::nullopt;
+}
+
+std::optional<double> share(std::optional<double> part, std::optional<double> whole) {
+    return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
+}
+
+/// Of the requests that were sent, those that failed.
+std::optional<double> read_errors(JsonValue root) {
+    const double not_sent = root.find("outcomes").find("not_sent").as_double().value_or(0);
+    const std::optional<double> completed = root.find("completed").as_double();
+    const std::optional<double> failed = root.find("failed").as_double();
+    if (!completed || !failed) {
+        return std::nullopt;
+    }
+    const double answered = *completed + root.find("short_output").as_double().value_or(0) +
+                            root.find("long_output").as_double().value_or(0);
+    const double failed_sent = *failed - std::min(*failed, not_sent);
+    return share(failed_sent, answered + failed_sent);
+}
+
+}  // namespace
+
+Result<CellSummary> CellSummary::read(const std::string& text) {
+    CellSummary summary;
+    summary.document_ = std::make_unique<JsonDocument>();
+    const Result<JsonValue> root = summary.document_->parse(text);
+    if (!root) {
+        return root.error();
+    }
+    if (!root.value().is(JsonType::object)) {
+        return Error{ErrorCode::bad_json, 0, "read summary.json"};
+    }
+    summary.root_ = root.value();
+    return summary;
+}
+
+std::optional<double> CellSummary::figure(const Threshold& which) const {
+    CHECK(which.figure != nullptr);
+    const std::string_view name = which.figure->name;
+    if (which.figure->unit == FigureUnit::time) {
+        return read_time(root_, which);
+    }
+    if (name == "errors") {
+        return read_errors(root_);
+    }
+    if (name == "good") {
+        if (root_.find("request_goodput").is(JsonType::null)) {
+            return std::nullopt;  // some rows could not be judged, or no limits are set
+        }
+        const JsonValue goodput = root_.find("goodput");
+        const JsonValue decided = goodput.find("decided");  // absent before schema 19
+        return share(goodput.find("good").as_double(), decided.present()
+                                                           ? decided.as_double()
+                                                           : root_.find("num_prompts").as_double());
+    }
+    if (name == "tainted") {
+        return share(root_.find("tainted_rows").as_double(), root_.find("num_prompts").as_double());
+    }
+    if (name == "overtaken") {
+        return share(root_.find("overtaken_turns").as_double(),
+                     root_.find("follow_up_turns").as_double());
+    }
+    return root_.find(name).as_double();
+}
+
+std::optional<bool> CellSummary::warm() const {
+    const JsonValue warm = root_.find("warm_cache");
+    return warm.is(JsonType::object) ? warm.find("warm").as_bool() : warm.as_bool();
+}
+
+std::string CellSummary::verdict() const {
+    return std::string(root_.find("verdict").find("name").as_string().value_or(""));
+}
+
+std::string CellSummary::verdict_reasons() const {
+    std::string reasons;
+    const JsonValue all = root_.find("verdict").find("reasons");
+    for (JsonValue one = all.first(); one.present(); one = one.next()) {
+        reasons += (reasons.empty() ? "" : "; ") + std::string(one.as_string().value_or(""));
+    }
+    return reasons;
+}
+
+namespace {
+
+constexpr std::int64_t wait_ns = 1'000'000'000;
+constexpr std::size_t why_bytes_max = 500;
+constexpr const char* certified_flag = "--require-certified";
+
+CellEnd refused(std::string why) {
+    CellEnd end;
+    end.why = std::move(why);
+    return end;
+}
+
+/// Passes on each request to stop that has come since the last time.
+void pass_on(const Child& child, int& seen) {
+    for (const int asked = stop_requests().load(); seen < asked; ++seen) {
+        child.signal(SIGTERM);
+    }
+}
+
+/// A replay that drains, or hangs at its disk, is ended by the user: the third request ends us, and
+/// the kernel it.
+ChildEnd wait_for(Child& child, int seen) {
+    while (true) {
+        if (const std::optional<ChildEnd> end = child.wait(wait_ns); end) {
+            return *end;
+        }
+        pass_on(child, seen);
+    }
+}
+
+/// The last line that is an error of ours; else the last one that is not empty.
+std::string last_error(const std::string& path) {
+    const Result<std::string> text = read_whole_file(path);
+    std::string last;
+    bool ours = false;
+    for (std::size_t at = 0; text && at < text.value().size();) {
+        const std::size_t end = std::min(text.value().find('\n', at), text.value().size());
+        const std::string line = text.value().substr(at, end - at);
+        const bool is_ours =
+            line.starts_with("driftless") && !line.starts_with("driftless: warning");
+        if (!line.empty() && (is_ours || !ours)) {
+            last = line;
+            ours = ours || is_ours;
+        }
+        at = end + 1;
+    }
+    last.resize(std::min(last.size(), why_bytes_max));
+    return last;
+}
+
+std::optional<CellSummary> read_summary(const std::string& folder) {
+    const Result<std::string> text = read_whole_file(folder + "/summary.json");
+    if (!text) {
+        return std::nullopt;
+    }
+    Result<CellSummary> summary = CellSummary::read(text.value());
+    return summary ? std::optional(std::move(summary).value()) : std::nullopt;
+}
+
+/// The condition of --stop-when that ended the run, and those of --fail-if that hold.
+std::string crossed_thresholds(const CellSummary& summary) {
+    std::string crossed;
+    const JsonValue stopped = summary.root().find("stopped_when").find("cond");
+    if (stopped.present()) {
+        crossed = "stopped when " + std::string(stopped.as_string().value_or(""));
+    }
+    const JsonValue all = summary.root().find("thresholds");
+    for (JsonValue one = all.first(); one.present(); one = one.next()) {
+        if (one.find("fails").as_bool().value_or(false)) {
+            crossed += (crossed.empty() ? "" : "; ") +
+                       std::string(one.find("fail_if").as_string().value_or(""));
+        }
+    }
+    return crossed;
+}
+
+bool is_spoiled(const std::string& verdict) {
+    return verdict == name_of(Verdict::client_limited) || verdict == name_of(Verdict::host_noisy) ||
+           verdict == name_of(Verdict::network_limited);
+}
+
+/// A run that ended by itself and has a summary.
+void judge_summed(const Cell& cell, CellEnd& end) {
+    const std::string verdict = end.summary->verdict();
+    const bool asked = std::find(cell.arguments.begin(), cell.arguments.end(), certified_flag) !=
+                       cell.arguments.end();
+    const bool uncertified =
+        end.exit_code == exit_not_certified && asked && verdict != name_of(Verdict::certified);
+    if (uncertified || is_spoiled(verdict)) {
+        end.outcome = CellOutcome::spoiled;
+        end.why = verdict + ": " + end.summary->verdict_reasons();
+    } else if (end.exit_code == exit_not_certified) {
+        end.outcome = CellOutcome::failed;
+        end.why = "a rule of --require-rules is violated";
+    } else if (end.exit_code == exit_threshold) {
+        end.outcome = CellOutcome::threshold;
+        end.why = crossed_thresholds(*end.summary);
+    } else {
+        end.outcome = CellOutcome::completed;
+    }
+}
+
+CellEnd judge(const Cell& cell, const ChildEnd& ended, bool asked_to_stop) {
+    CellEnd end;
+    end.exit_code = ended.exit_code;
+    end.signal = ended.signal;
+    end.summary = read_summary(cell.folder);
+    const bool ran = end.exit_code == exit_done || end.exit_code == exit_not_certified ||
+                     end.exit_code == exit_threshold;
+    if (end.exit_code == exit_interrupted || (asked_to_stop && end.exit_code != exit_done)) {
+        end.outcome = CellOutcome::interrupted;
+        end.why = "interrupted";
+    } else if (ran && end.summary) {
+        judge_summed(cell, end);
+    } else if (ran) {
+        end.why = "the run has no readable summary.json";
+    } else if (end.signal != 0) {
+        end.why = "the replay was killed by signal " + std::to_string(end.signal) + " (" +
+                  ::strsignal(end.signal) + ")";
+    } else {
+        end.why = end.exit_code == exit_no_success ? "no request got a complete answer"
+                                                   : last_error(cell.folder + ".stderr");
+        end.why += end.why.empty() ? "exit code " + std::to_string(end.exit_code) : "";
+    }
+    end.why.resize(std::min(end.why.size(), why_bytes_max));
+    return end;
+}
+
+}  // namespace
+
+const char* name_of(CellOutcome outcome) {
+    switch (outcome) {
+        case CellOutcome::completed:
+            return "completed";
+        case CellOutcome::threshold:
+            return "threshold";
+        case CellOutcome::spoiled:
+            return "spoiled";
+        case CellOutcome::failed:
+            return "failed";
+        case CellOutcome::interrupted:
+            return "interrupted";
+    }
+    return "";
+}
+
+CellEnd run_cell(const Cell& cell) {
+    const int stops = stop_requests().load();
+    if (!make_folders_above(cell.folder)) {
+        return refused(cell.folder + ": its parent folder cannot be created: " +
+                       reason_of(error_from_errno(errno, "make a folder")));
+    }
+    const Result<int> output = open_output(cell.folder + ".stdout");
+    const Result<int> messages = open_output(cell.folder + ".stderr");
+    ChildCommand command;
+    command.program = own_program;
+    command.arguments = {"driftless", "replay"};
+    command.arguments.insert(command.arguments.end(), cell.arguments.begin(), cell.arguments.end());
+    command.arguments.insert(command.arguments.end(), {"--out", cell.folder});
+    command.environment = own_environment();
+    command.output = output ? output.value() : -1;
+    command.messages = messages ? messages.value() : -1;
+    Result<Child> child = output && messages
+                              ? Child::start(command)
+                              : Result<Child>(output ? messages.error() : output.error());
+    for (const Result<int>* file : {&output, &messages}) {
+        if (*file) {
+            (void)::close(file->value());
+        }
+    }
+    if (!child) {
+        return refused(std::string("cannot ") + child.error().doing + ": " +
+                       reason_of(child.error()));
+    }
+    const ChildEnd ended = wait_for(child.value(), stops);
+    return judge(cell, ended, stop_requests().load() > stops);
+}
+
+std::vector<std::string> cell_environment(const std::vector<CellValue>& values,
+                                          const std::string& url, const std::string& name,
+                                          const std::string& folder) {
+    std::vector<CellValue> set = values;
+    set.push_back({"cell", name});
+    set.push_back({"run", folder});
+    const bool varied = std::any_of(values.begin(), values.end(),
+                                    [](const CellValue& one) { return one.name == "url"; });
+    if (!url.empty() && !varied) {
+        set.push_back({"url", url});
+    }
+    std::vector<std::string> names;
+    for (CellValue& one : set) {
+        std::string variable = "DRIFTLESS_";
+        for (const char c : one.name) {
+            const bool is_word = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+            const bool is_small = c >= 'a' && c <= 'z';
+            variable += is_small ? static_cast<char>(c - 'a' + 'A') : is_word ? c : '_';
+        }
+        names.push_back(variable);
+        one.name = std::move(variable);
+    }
+    std::vector<std::string> environment = own_environment(names);
+    for (const CellValue& one : set) {
+        environment.push_back(one.name + "=" + one.value);
+    }
+    return environment;
+}
+
+namespace {
+
+constexpr std::int64_t ns_per_second = 1'000'000'000;
+// What is asked to end may have a server to stop.
+constexpr std::int64_t end_grace_ns = 2 * ns_per_second;
+constexpr std::int64_t ns_per_ms = 1'000'000;
+constexpr std::int64_t try_ns_max = 30 * ns_per_second;
+constexpr std::int64_t try_pause_ns = ns_per_second / 2;
+
+bool asked_to_stop(int stops) {
+    return stop_requests().load() > stops;
+}
+
+/// Ends a group that is over its time: asked first, then killed.
+void end_group(Child& child) {
+    child.signal_group(SIGTERM);
+    const std::int64_t end = monotonic_ns() + end_grace_ns;
+    while (monotonic_ns() < end && !child.wait(end - monotonic_ns())) {
+    }
+    child.signal_group(SIGKILL);  // those who did not listen, the leader or others
+}
+
+HookEnd explain(const Hook& hook, HookOutcome outcome, const std::string& what,
+                const std::string& output) {
+    const std::string file = output.substr(output.rfind('/') + 1);
+    return {outcome, std::string(hook.name) + ": " + what + " (its output: " + file + ")"};
+}
+
+HookEnd judge(const Hook& hook, const ChildEnd& end, const std::string& output) {
+    if (end.exit_code == 0) {
+        return {};
+    }
+    const std::string what = end.signal != 0 ? "killed by signal " + std::to_string(end.signal)
+                                             : "exit code " + std::to_string(end.exit_code);
+    return explain(hook, HookOutcome::failed, what, output);
+}
+
+}  // namespace
+
+HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
+                 const std::string& output, int stops) {
+    if (hook.command.empty()) {
+        return {};
+    }
+    const Result<int> file = open_output(output);
+    if (!file) {
+        return {HookOutcome::failed, std::string(hook.name) + ": cannot write " + output + ": " +
+                                         reason_of(file.error())};
+    }
+    ChildCommand command;
+    command.program = "/bin/sh";
+    command.arguments = {"sh", "-c", hook.command};
+    command.environment = environment;
+    command.output = command.messages = file.value();
+    Result<Child> child = Child::start(command);
+    (void)::close(file.value());
+    if (!child) {
+        return explain(hook, HookOutcome::failed,
+                       "/bin/sh cannot be started: " + reason_of(child.error()), output);
+    }
+    const std::int64_t end = monotonic_ns() + hook.limit_ns;
+    while (monotonic_ns() < end && !asked_to_stop(stops)) {
+        if (const std::optional<ChildEnd> ended = child.value().wait(end - monotonic_ns()); ended) {
+            return judge(hook, *ended, output);
+        }
+    }
+    end_group(child.value());
+    return asked_to_stop(stops)
+               ? explain(hook, HookOutcome::stopped, "stopped by the user", output)
+               : explain(hook, HookOutcome::timed_out,
+                         "killed at its time limit of " + duration_to_text(hook.limit_ns), output);
+}
+
+HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& environment,
+                        const std::string& output, int stops) {
+    const std::int64_t end = monotonic_ns() + hook.limit_ns;
+    HookEnd last;
+    do {
+        Hook one = hook;
+        const std::int64_t left_ms = (end - monotonic_ns() + ns_per_ms - 1) / ns_per_ms;
+        one.limit_ns = std::clamp<std::int64_t>(left_ms * ns_per_ms, ns_per_ms, try_ns_max);
+        last = run_hook(one, environment, output, stops);
+        if (last.outcome == HookOutcome::done || last.outcome == HookOutcome::stopped) {
+            return last;
+        }
+    } while (monotonic_ns() + try_pause_ns < end && pause_ns(try_pause_ns, stops));
+    if (asked_to_stop(stops)) {
+        return explain(hook, HookOutcome::stopped, "stopped by the user", output);
+    }
+    const std::string limit = duration_to_text(hook.limit_ns);
+    return {HookOutcome::timed_out, "not ready within " + limit + "; last try: " + last.why};
+}
+
+bool pause_ns(std::int64_t ns, int stops) {
+    const std::int64_t end = monotonic_ns() + ns;
+    while (!asked_to_stop(stops)) {
+        // A signal that comes just before a sleep does not end it, so that none is long.
+        const std::int64_t left = std::min<std::int64_t>(end - monotonic_ns(), ns_per_second / 5);
+        if (left <= 0) {
+            return true;
+        }
+        const timespec time{left / ns_per_second, left % ns_per_second};
+        (void)::nanosleep(&time, nullptr);
+    }
+    return false;
+}
+
+}  // namespace driftless

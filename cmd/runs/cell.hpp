@@ -1,0 +1,128 @@
+/// One cell of a sweep or a search: a `driftless replay` as a child process, its summary, and the
+/// user's hooks around it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "proto/core/result.hpp"
+#include "proto/figures/thresholds.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+/// CellSummary: the figures of a cell, from the `summary.json` of its run, by the names that
+/// thresholds have ("ttft:p99"). Pure; owns the text.
+class CellSummary {
+  public:
+    /// Errors: bad_json, where the text is no JSON object.
+    static Result<CellSummary> read(const std::string& text);
+
+    /// Valid as long as this is, also when it is moved. Keys: proto/figures/README.md.
+    JsonValue root() const { return root_; }
+
+    /// What `which` asks for: ns for a time, a share from 0 to 1, a number. Nothing where nobody
+    /// measured it. The bound of `which` does not count.
+    std::optional<double> figure(const Threshold& which) const;
+
+    /// Whether the run says that the cache was warm before its first row; nothing: it says nothing.
+    std::optional<bool> warm() const;
+    /// Name of the verdict, and its reasons; empty where there are none.
+    std::string verdict() const;
+    std::string verdict_reasons() const;
+
+  private:
+    std::unique_ptr<JsonDocument> document_;  ///< never null
+    JsonValue root_;
+};
+
+// One cell: an ordinary `driftless replay` as a child process, with a run folder of its own, from
+// its start to what came of it. `sweep` and `find` play their cells through this and nothing else.
+// Prints nothing; needs `count_stop_requests` to have been called.
+//
+// Beside the run folder `DIR` are `DIR.stdout` and `DIR.stderr`: what the replay said.
+
+/// A value that a cell sets: a flag of replay without its dashes ("speed"), or any other name that
+/// hooks know.
+struct CellValue {
+    std::string name;
+    std::string value;
+};
+
+struct Cell {
+    std::vector<std::string> arguments;  ///< of `driftless replay`, all but --out
+    std::string folder;                  ///< of the run: nothing may be there
+};
+
+enum class CellOutcome : std::uint8_t {
+    completed,    ///< exit code 0, and the client did not spoil it
+    threshold,    ///< exit code 8: a --fail-if holds, or a --stop-when did
+    spoiled,      ///< the client, the host or the network did (the verdict), or exit code 6 for it
+    failed,       ///< any other exit code, or a signal
+    interrupted,  ///< exit code 130, or the user asked to stop
+};
+const char* name_of(CellOutcome outcome);
+
+struct CellEnd {
+    CellOutcome outcome = CellOutcome::failed;
+    std::string why;     ///< one line; empty: completed
+    int exit_code = -1;  ///< of the replay; -1: it was not started, or a signal ended it
+    int signal = 0;      ///< ... this one; 0: none
+    std::optional<CellSummary> summary;  ///< none where the run wrote none
+
+    bool killed() const { return signal != 0; }
+};
+
+/// Runs a cell to its end. The first two requests to stop (SIGINT, SIGTERM, SIGHUP) that come while
+/// it runs are passed on to the replay: at the first it drains, at the second it cancels. Makes the
+/// folders above the run folder. If the host refuses something, the cell has failed, too.
+CellEnd run_cell(const Cell& cell);
+
+/// The environment of a cell's hooks: ours, and DRIFTLESS_SPEED=2 for the value "speed", dashes as
+/// underscores; DRIFTLESS_URL where there is one; DRIFTLESS_CELL, its name; DRIFTLESS_RUN, its
+/// folder.
+std::vector<std::string> cell_environment(const std::vector<CellValue>& values,
+                                          const std::string& url, const std::string& name,
+                                          const std::string& folder);
+
+// Hooks: the user's shell commands around a cell, for example to start a server, to wait until it
+// is ready, to stop it. Each has a time limit; at the limit its whole process group is killed. A
+// process that a hook leaves in the background when it ends keeps running: that is how a hook
+// starts a server. Prints nothing.
+
+struct Hook {
+    const char* name = "";      ///< for messages: before, ready, after. Static storage
+    std::string command;        ///< for `/bin/sh -c`; empty: there is none
+    std::int64_t limit_ns = 0;  ///< more than 0
+};
+
+enum class HookOutcome : std::uint8_t {
+    done,       ///< exit code 0, or there is no such hook
+    failed,     ///< another exit code, a signal, or it could not be started
+    timed_out,  ///< killed at its limit; or not ready before it
+    stopped,    ///< killed because the user asked to stop
+};
+
+struct HookEnd {
+    HookOutcome outcome = HookOutcome::done;
+    std::string why;  ///< "before: exit code 3 (see before.txt)"; empty: done
+};
+
+/// Runs the hook to its end. Its stdout and stderr go to the file `output`, which is made anew; a
+/// process in the background may write there later. `stops` is how often the user has asked to stop
+/// so far (`stop_requests`): one more ends the hook.
+HookEnd run_hook(const Hook& hook, const std::vector<std::string>& environment,
+                 const std::string& output, int stops);
+
+/// Runs the hook repeatedly, with pauses of 0.5 s, until its exit code is 0 or its limit has
+/// passed. One try takes at most 30 s. `output` has what the last try printed.
+HookEnd run_until_ready(const Hook& hook, const std::vector<std::string>& environment,
+                        const std::string& output, int stops);
+
+/// Waits. Returns false at once if the user asks to stop.
+bool pause_ns(std::int64_t ns, int stops);
+
+}  // namespace driftless

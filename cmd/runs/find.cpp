@@ -1,0 +1,531 @@
+/// `driftless find`: a search from its first probe to its last, or from where it was cut off.
+
+#include "cmd/runs/find.hpp"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/files.hpp"
+#include "cmd/base/guard.hpp"
+#include "cmd/base/process.hpp"
+#include "cmd/base/run_folder.hpp"
+#include "cmd/base/values.hpp"
+#include "cmd/flags/options.hpp"
+#include "cmd/replay/invocation.hpp"
+#include "cmd/runs/cell.hpp"
+#include "cmd/runs/cut_off.hpp"
+#include "cmd/runs/search.hpp"
+#include "proto/core/text.hpp"
+#include "proto/json/document.hpp"
+#include "proto/json/utf8.hpp"
+
+namespace driftless {
+
+// Finder: a search from its first probe to its last, or from where it was cut off: plays what
+// `next_step` asks for, and keeps `find.json`. One process at a time has the folder.
+
+/// Prints why a search cannot begin or go on, and returns the exit code.
+int refuse_find(const std::string& why, int code);
+
+class Finder {
+  public:
+    /// `options` outlives it. `folder` is ours, and locked.
+    Finder(const FindOptions& options, std::vector<std::string> command, std::string folder);
+
+    /// A search from its beginning. Returns the exit code.
+    int begin();
+    /// The search that has left `kept` in the folder. Its probes count as they were; the one that
+    /// was cut off is played anew.
+    int resume(KeptSearch kept);
+
+  private:
+    int run();
+    std::string recall();
+    int check_input();
+    int lengthen_as_before();
+    std::string free_dry_run_folder() const;
+    OrExit<std::optional<std::uint64_t>> count_rows(const std::string& folder);
+    int play(const KneeProbe& probe);
+    int clear_place(JudgedProbe& probe);
+    int judge(JudgedProbe judged, const CellEnd& end, const std::string& folder);
+    int lengthen(double value, std::uint64_t rows);
+    void count(const JudgedProbe& judged);
+    int end_with(const char* state, const std::string& why, int code);
+    int keep();
+    std::vector<std::string> arguments(const KneeProbe& probe) const;
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+    }
+
+    const FindOptions& options_;
+    std::string folder_;
+    Window window_;
+    std::string name_;  ///< of this process's salts
+    std::chrono::steady_clock::time_point began_;
+    double seconds_before_ = 0;  ///< of the processes that were killed
+    SearchReport report_;
+    double short_at_ = 0;           ///< load of the last probe that was too short
+    std::uint64_t short_rows_ = 0;  ///< its rows
+    std::vector<ProbeDone> done_;   ///< those that count, and those that were spoiled
+};
+
+namespace {
+
+constexpr double spare = 1.2;
+constexpr std::int64_t ns_per_second = 1'000'000'000;
+
+}  // namespace
+
+Window::Window(std::vector<std::string> replay_flags) : flags_(std::move(replay_flags)) {
+    for (std::size_t i = 0; i < flags_.size(); ++i) {
+        for (const std::string_view name : {"--for", "--duration"}) {
+            const std::string joined = std::string(name) + "=";
+            const bool apart = flags_[i] == name && i + 1 < flags_.size();
+            if (!apart && !flags_[i].starts_with(joined)) {
+                continue;
+            }
+            const std::string text = apart ? flags_[i + 1] : flags_[i].substr(joined.size());
+            if (const Result<std::int64_t> ns = parse_duration_ns(text); ns && ns.value() > 0) {
+                typed_ns_ = ns.value();
+                at_ = apart ? i + 1 : i;
+                before_ = apart ? "" : joined;
+            }
+        }
+    }
+}
+
+bool Window::can_grow() const {
+    return typed_ns_ > 0 && times_ < longest;
+}
+
+void Window::grow(std::uint64_t rows, std::uint64_t wanted) {
+    const double lacks =
+        static_cast<double>(wanted) / static_cast<double>(std::max<std::uint64_t>(rows, 1));
+    times_ = std::min(longest, times_ * std::max(spare, spare * lacks));
+}
+
+std::string Window::text() const {
+    if (typed_ns_ == 0) {
+        return "";
+    }
+    // Whole seconds where it was lengthened.
+    const double ns = static_cast<double>(typed_ns_) * times_;
+    const auto whole =
+        static_cast<std::int64_t>(std::ceil(ns / static_cast<double>(ns_per_second)));
+    return duration_to_text(times_ > 1 ? whole * ns_per_second : typed_ns_);
+}
+
+std::vector<std::string> Window::flags() const {
+    std::vector<std::string> flags = flags_;
+    if (times_ > 1) {
+        flags[at_] = before_ + text();
+    }
+    return flags;
+}
+
+namespace {
+
+constexpr const char* dry_run_folder = "00-dry-run";
+
+/// Eight hex digits that no other search has: equal seeds mean equal prompts, and the server's
+/// cache must not know them from the probe before.
+std::string draw_name() {
+    std::uint32_t drawn = 0;
+    (void)::getrandom(&drawn, sizeof drawn, 0);
+    char text[16];
+    (void)std::snprintf(text, sizeof text, "%08x", drawn);
+    return text;
+}
+
+/// The traces of a probe, which has these arguments; none where replay refuses them, which the dry
+/// run will say.
+std::vector<KeptTrace> traces_of(const std::vector<std::string>& arguments) {
+    const char* const variable = std::getenv("OPENAI_API_KEY");
+    const ReplayCommandLine line =
+        parse_replay_options(arguments, variable != nullptr ? variable : "");
+    std::string unread;
+    Result<std::vector<KeptTrace>> kept = keep_traces(line.options.workload.files.paths, unread);
+    return kept ? std::move(kept).value() : std::vector<KeptTrace>();
+}
+
+KneeProbe first_probe(const FindOptions& options) {
+    return {options.rules.start, 0, 0, Purpose::bracket};
+}
+
+}  // namespace
+
+int refuse_find(const std::string& why, int code) {
+    complain("driftless find: %s", printable(why).c_str());
+    return code;
+}
+
+Finder::Finder(const FindOptions& options, std::vector<std::string> command, std::string folder)
+    : options_(options),
+      folder_(std::move(folder)),
+      window_(options.replay_flags),
+      name_(draw_name()),
+      began_(std::chrono::steady_clock::now()) {
+    report_.options = &options_;
+    report_.command = std::move(command);
+}
+
+std::vector<std::string> Finder::arguments(const KneeProbe& probe) const {
+    std::vector<std::string> out = options_.traces;
+    for (const std::string& url : options_.urls) {
+        out.push_back("--url=" + url);
+    }
+    const std::vector<std::string> flags = window_.flags();
+    out.insert(out.end(), flags.begin(), flags.end());
+    out.push_back("--" + std::string(options_.over->name) + "=" + load_text(probe.value));
+    out.push_back("--seed=" + std::to_string(options_.seed + probe.seed));
+    if (!options_.salted) {
+        out.push_back("--cache-salt=find-" + name_ + "-" + std::to_string(report_.probes.size()));
+    }
+    for (const Slo& slo : options_.slos.list) {
+        out.push_back("--fail-if=" + slo.fail_if);
+    }
+    return out;
+}
+
+/// Writes find.json anew.
+int Finder::keep() {
+    report_.seconds = seconds_before_ + seconds();
+    const std::string path = folder_ + "/find.json";
+    const Result<void> written = write_whole_file(path, find_json(report_));
+    return written ? exit_done : fail_host(path.c_str(), written.error());
+}
+
+int Finder::end_with(const char* state, const std::string& why, int code) {
+    report_.state = state;
+    report_.why = why;
+    const int kept = keep();
+    std::fputs(printable_lines(result_lines(report_)).c_str(), stdout);
+    print_line("find: %s/find.json", printable(folder_).c_str());
+    if (report_.state == "interrupted") {
+        print_line("find: driftless find --resume %s continues it", printable(folder_).c_str());
+    }
+    return kept == exit_done ? code : kept;
+}
+
+/// A window in which a run would have as many rows as its percentile needs; or the end of the
+/// search, where there is none: `rows` did not grow with it.
+int Finder::lengthen(double value, std::uint64_t rows) {
+    const std::uint64_t wanted = options_.slos.rows_min;
+    const bool grew = value != short_at_ || rows > short_rows_;
+    short_at_ = value;
+    short_rows_ = rows;
+    if (grew && window_.can_grow()) {
+        window_.grow(rows, wanted);
+        print_line(
+            "find: %llu requests are too few for a percentile of the SLO (needs %llu); probes now "
+            "last %s (a higher --low keeps them short)",
+            static_cast<unsigned long long>(rows), static_cast<unsigned long long>(wanted),
+            window_.text().c_str());
+        return exit_done;
+    }
+    const std::string why = "a percentile of the SLO needs " + std::to_string(wanted) +
+                            " requests; the probe at " + load_text(value) + " has " +
+                            std::to_string(rows) +
+                            ": use a longer part of the trace, add --recycle --for T after -- "
+                            "(users and concurrency), begin at more copies with --low (replicate), "
+                            "or choose a lower percentile";
+    (void)refuse_find(why, exit_usage);
+    return end_with("stopped", why, exit_usage);
+}
+
+/// Rows of the first probe, without a server; nothing where only a run can tell.
+OrExit<std::optional<std::uint64_t>> Finder::count_rows(const std::string& folder) {
+    Cell cell{arguments(first_probe(options_)), folder};
+    cell.arguments.emplace_back("--dry-run");
+    const CellEnd end = run_cell(cell);
+    if (end.outcome == CellOutcome::interrupted || stop_requests().load() > 0) {
+        return end_with("interrupted", "interrupted before the first probe", exit_interrupted);
+    }
+    if (end.exit_code != exit_done) {
+        const std::string why = "the first probe cannot run: " + end.why;
+        const int code = end.exit_code > 0 ? end.exit_code : exit_host;
+        (void)refuse_find(why, code);
+        return end_with("stopped", why, code);
+    }
+    const Result<std::string> text = read_whole_file(folder + "/run.json");
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(text ? text.value() : "");
+    const bool recycles = has_flag(options_.replay_flags, "--recycle");
+    return root && !recycles ? root.value().find("plan").find("rows").as_u64() : std::nullopt;
+}
+
+/// A search that is resumed counts again: the folder behind those that are there.
+std::string Finder::free_dry_run_folder() const {
+    std::string folder = folder_ + "/" + dry_run_folder;
+    struct stat facts{};
+    for (int number = 2; ::lstat(folder.c_str(), &facts) == 0; ++number) {
+        folder = folder_ + "/" + dry_run_folder + "-" + std::to_string(number);
+    }
+    return folder;
+}
+
+/// Reads the flags and the trace as the first probe will, and sees that it is long enough, before
+/// anything is sent.
+int Finder::check_input() {
+    int code = exit_done;
+    while (code == exit_done) {  // each turn lengthens the window, which has a bound
+        const std::string folder = free_dry_run_folder();
+        const OrExit<std::optional<std::uint64_t>> rows = count_rows(folder);
+        if (!rows) {
+            return rows.exit_code();
+        }
+        if (!rows.value() || *rows.value() >= options_.slos.rows_min) {
+            break;
+        }
+        code = lengthen(options_.rules.start, *rows.value());
+    }
+    return code;
+}
+
+int Finder::judge(JudgedProbe judged, const CellEnd& end, const std::string& folder) {
+    if (const Result<void> read = judge_probe(end, folder, options_.slos, judged); !read) {
+        const std::string why =
+            folder + ": " + read.error().doing + " is " + reason_of(read.error());
+        (void)refuse_find(why, exit_host);
+        return end_with("stopped", why, exit_host);
+    }
+    count(judged);
+    const std::uint64_t rows = judged.rows;
+    const double value = judged.probe.value;
+    const bool too_short = judged.outcome == ProbeOutcome::too_short;
+    report_.probes.push_back(std::move(judged));
+    report_.knee = next_step(options_.rules, done_).knee;
+    const std::string line = printable_lines(probe_line(report_, report_.probes.back()));
+    std::fputs(line.c_str(), stdout);
+    forget_marks(folder_, report_.probes.back().cut_folders);
+    const int kept = keep();
+    if (kept != exit_done) {  // standard output may be on the disk that is full
+        std::fprintf(stderr, "driftless find: find.json does not record this: %s", line.c_str());
+    }
+    return kept == exit_done && too_short ? lengthen(value, rows) : kept;
+}
+
+void Finder::count(const JudgedProbe& judged) {
+    if (judged.outcome != ProbeOutcome::too_short) {
+        const ProbeResult result = judged.outcome == ProbeOutcome::meets   ? ProbeResult::meets
+                                   : judged.outcome == ProbeOutcome::fails ? ProbeResult::fails
+                                                                           : ProbeResult::spoiled;
+        done_.push_back({judged.probe, result});
+    }
+}
+
+int Finder::play(const KneeProbe& probe) {
+    JudgedProbe judged;
+    judged.probe = probe;
+    char number[16];
+    (void)std::snprintf(number, sizeof number, "%02zu", report_.probes.size() + 1);
+    judged.run =
+        std::string(number) + "-" + std::string(options_.over->name) + "-" + load_text(probe.value);
+    const std::string folder = folder_ + "/" + judged.run;
+    complain("find: probe %s of %s %s (%s)", number, std::string(options_.over->name).c_str(),
+             load_text(probe.value).c_str(), name_of(probe.purpose));
+    if (const int code = clear_place(judged); code != exit_done) {
+        return code;
+    }
+    const double before = seconds();
+    const CellEnd end = run_cell({arguments(probe), folder});
+    judged.seconds = seconds() - before;
+    if (end.outcome == CellOutcome::interrupted || stop_requests().load() > 0) {
+        return end_with("interrupted", "interrupted in the probe of " + judged.run,
+                        exit_interrupted);
+    }
+    if (!can_be_judged(end)) {
+        const std::string why = "the probe of " + judged.run + " ended: " + end.why;
+        const int code = end.exit_code > 0 ? end.exit_code : exit_host;
+        (void)refuse_find(why, code);
+        return end_with("stopped", why, code);
+    }
+    return judge(std::move(judged), end, folder);
+}
+
+int Finder::begin() {
+    report_.home = absolute_path(".");
+    report_.traces = traces_of(arguments(first_probe(options_)));
+    return run();
+}
+
+int Finder::run() {
+    report_.state = name_of(SearchState::searching);
+    const SearchStep first = next_step(options_.rules, done_);
+    report_.knee = first.knee;
+    int code = keep();
+    if (first.next && code == exit_done) {
+        code = check_input();
+        code = code == exit_done ? lengthen_as_before() : code;
+    }
+    // Bounded by `probes_max`, and by how often a window can grow.
+    while (code == exit_done && report_.state == name_of(SearchState::searching)) {
+        const SearchStep step = next_step(options_.rules, done_);
+        report_.knee = step.knee;
+        if (step.next && stop_requests().load() > 0) {
+            return end_with("interrupted", "interrupted between two probes", exit_interrupted);
+        }
+        if (step.next) {
+            code = play(*step.next);
+            continue;
+        }
+        const int ends = step.knee.state == SearchState::lowest_fails ? exit_threshold
+                         : step.knee.state == SearchState::spoiled    ? exit_not_certified
+                                                                      : exit_done;
+        return end_with(name_of(step.knee.state), "", ends);
+    }
+    return code;
+}
+
+// How a search goes on after it was killed.
+
+int Finder::resume(KeptSearch kept) {
+    report_.home = std::move(kept.home);
+    report_.traces = std::move(kept.traces);
+    report_.probes = std::move(kept.probes);
+    seconds_before_ = kept.seconds;
+    if (const std::string why = recall(); !why.empty()) {
+        return refuse_find(folder_ + "/find.json " + why, exit_input);
+    }
+    complain("find: continues after %s in %s",
+             counted(report_.probes.size(), "probe", "probes").c_str(), printable(folder_).c_str());
+    return run();
+}
+
+/// The probes of the file are those that the search asked for: it asks again, from its beginning.
+/// Returns what is wrong with them, or the empty text.
+std::string Finder::recall() {
+    for (JudgedProbe& one : report_.probes) {
+        const std::optional<KneeProbe> asked = next_step(options_.rules, done_).next;
+        if (!asked || load_text(asked->value) != load_text(one.probe.value) ||
+            asked->seed != one.probe.seed) {
+            return "has probes that do not match its command; start a new search";
+        }
+        one.probe = *asked;
+        count(one);
+        forget_marks(folder_, one.cut_folders);
+    }
+    return "";
+}
+
+/// By the probes that were too short, the window is what it was.
+int Finder::lengthen_as_before() {
+    int code = exit_done;
+    for (std::size_t i = 0; i < report_.probes.size() && code == exit_done; ++i) {
+        const JudgedProbe& one = report_.probes[i];
+        code = one.outcome == ProbeOutcome::too_short ? lengthen(one.probe.value, one.rows) : code;
+    }
+    return code;
+}
+
+/// What a probe left that was cut off is kept, beside the place that it had.
+int Finder::clear_place(JudgedProbe& probe) {
+    switch (wait_for_orphan(folder_ + "/" + probe.run)) {
+        case OrphanEnd::gone:
+            break;
+        case OrphanEnd::runs:
+            return refuse_find(folder_ + "/" + probe.run +
+                                   ": its replay is still running; stop it, then resume the search",
+                               exit_usage);
+        case OrphanEnd::stopped:
+            return end_with("interrupted", "interrupted between two probes", exit_interrupted);
+    }
+    const Result<std::string> cut = set_aside(folder_, probe.run);
+    if (!cut) {
+        return fail_host(probe.run.c_str(), cut.error());
+    }
+    probe.cut_folders = cuts_of(folder_, probe.run);
+    return exit_done;
+}
+
+namespace {
+
+int begin(const FindOptions& options, const std::vector<std::string>& command) {
+    const bool named = !options.out.empty();
+    std::string folder = named ? options.out : default_folder("find");
+    const Result<NewFolder> taken = named ? take_new_folder(folder) : take_numbered_folder(folder);
+    if (!taken) {
+        return fail_folder(folder, taken.error());
+    }
+    count_stop_requests();
+    return Finder(options, command, folder).begin();
+}
+
+/// All that a search is to do is in its command, which find.json has.
+int go_on(const std::string& shown, const std::string& folder, KeptSearch kept) {
+    const FindCommandLine line = parse_find_options(kept.command);
+    if (line.kind != FindCommandLine::Kind::run || !line.options.resume.empty()) {
+        return refuse_find(shown + "/find.json has an invalid command: " + line.text, exit_input);
+    }
+    if (const std::string why = go_home(kept.home, kept.traces); !why.empty()) {
+        return refuse_find("--resume " + shown + ": " + why, exit_input);
+    }
+    count_stop_requests();
+    const std::vector<std::string> command = kept.command;
+    return Finder(line.options, command, folder).resume(std::move(kept));
+}
+
+int resume(std::string folder) {
+    while (folder.size() > 1 && folder.back() == '/') {
+        folder.pop_back();
+    }
+    const std::string path = folder + "/find.json";
+    struct stat facts{};
+    if (::stat(path.c_str(), &facts) != 0) {
+        return refuse_find(
+            "--resume " + folder +
+                ": not the folder of a search: it has no find.json; name one that has",
+            exit_usage);
+    }
+    const Result<FolderLock> lock = FolderLock::take(folder);
+    if (!lock) {
+        return lock.error().code == ErrorCode::exists
+                   ? refuse_find(
+                         folder + ": another driftless find is running there; wait until it ends",
+                         exit_usage)
+                   : fail_host(folder.c_str(), lock.error());
+    }
+    const Result<std::string> text = read_whole_file(path);
+    if (!text) {
+        return refuse_find(path + " cannot be read: " + reason_of(text.error()), exit_input);
+    }
+    KeptSearch kept;
+    if (const std::string why = read_search(text.value(), kept); !why.empty()) {
+        return refuse_find(path + " " + why, exit_input);
+    }
+    return go_on(folder, absolute_path(folder), std::move(kept));
+}
+
+}  // namespace
+
+int run_find(int argc, char** argv) {
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    const FindCommandLine line = parse_find_options(arguments);
+    if (line.kind == FindCommandLine::Kind::help) {
+        std::fputs(line.text.c_str(), stdout);
+        return exit_done;
+    }
+    if (line.kind == FindCommandLine::Kind::refused) {
+        complain("%s", line.text.c_str());
+        return exit_usage;
+    }
+    catch_stop_signals();
+    (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    return line.options.resume.empty() ? begin(line.options, arguments)
+                                       : resume(line.options.resume);
+}
+
+}  // namespace driftless

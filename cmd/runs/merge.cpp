@@ -1,0 +1,572 @@
+#include "cmd/runs/merge.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/files.hpp"
+#include "cmd/base/guard.hpp"
+#include "cmd/base/secrets.hpp"
+#include "cmd/report/page.hpp"
+#include "cmd/report/rebuilt_run.hpp"
+#include "cmd/report/summary_table.hpp"
+#include "cmd/runs/comparison.hpp"
+#include "cmd/runs/merged_folder.hpp"
+#include "engine/history/run_facts.hpp"
+#include "proto/core/check.hpp"
+#include "proto/core/hash.hpp"
+#include "proto/core/text.hpp"
+#include "proto/figures/merged_run.hpp"
+#include "proto/figures/verdict.hpp"
+#include "proto/json/document.hpp"
+#include "proto/json/utf8.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+// The run.json of a merged run: that of its first shard, except for what all shards make up
+// together. Pure.
+
+/// A run with shards that are missing or were killed has no `end`.
+std::string merged_run_json(const std::vector<ShardRun>& shards, const MergedRun& merged,
+                            std::uint64_t records, const Judgement& verdict);
+
+namespace {
+
+int read_shard_run(const std::string& given, ShardRun& out, std::string& why) {
+    out.folder = given;
+    while (out.folder.size() > 1 && out.folder.back() == '/') {
+        out.folder.pop_back();
+    }
+    if (struct stat there{}; ::stat(out.folder.c_str(), &there) != 0 && errno == ENOENT) {
+        why = mask_url(out.folder) +
+              ": does not exist; correct the name, or leave it out (a shard that is not given is "
+              "counted as missing)";
+        return exit_usage;
+    }
+    if (why = read_run(out.folder, out.facts); !why.empty()) {
+        return exit_usage;
+    }
+    if (out.facts.info.merged) {
+        why = out.folder + ": is already a merged run; give the folders of its shards";
+        return exit_usage;
+    }
+    if (!out.facts.shard) {
+        why = out.folder +
+              ": is not a shard: it was played without --shard and holds all rows; use "
+              "driftless report " +
+              out.folder;
+        return exit_usage;
+    }
+    Result<std::string> text = read_regular_file(out.path("run.json"));
+    if (!text) {
+        why = out.path("run.json") + ": " + why_unreadable(text.error());
+        return exit_input;
+    }
+    out.run_json = std::move(text).value();
+    Result<FolderLock> lock = FolderLock::take(out.folder);
+    if (!lock && lock.error().code == ErrorCode::exists) {
+        why = out.folder + ": the run has not ended; wait for its end";
+        return exit_input;
+    }
+    if (!lock) {
+        why = out.folder + ": cannot be read: " + reason_of(lock.error());
+        return exit_input;
+    }
+    out.lock = std::move(lock).value();
+    return exit_done;
+}
+
+/// What differs between shards that should be of one replay; the empty text: nothing does.
+std::string why_not_one_replay(const std::vector<ShardRun>& shards) {
+    std::vector<PlayedRun> runs;
+    for (const ShardRun& shard : shards) {
+        PlayedRun& run = runs.emplace_back();
+        run.folder = shard.folder;
+        run.facts = shard.facts;
+        run.facts.rows = shard.facts.shard->plan_rows;
+    }
+    std::string text;
+    for (const WorkDifference& one : shard_differences(runs)) {
+        const auto& [weight, what, first, other, name, remedy] = one;
+        text +=
+            "\n  " + what + ": " + runs.front().folder + " " + first + ", " + name + " " + other;
+    }
+    return text.empty() ? "" : "these are not shards of one replay:" + text;
+}
+
+std::string why_given_twice(const std::vector<std::string>& folders) {
+    std::map<std::pair<dev_t, ino_t>, std::string> seen;
+    for (const std::string& folder : folders) {
+        struct stat facts{};
+        if (::stat(folder.c_str(), &facts) != 0) {
+            continue;  // said when it is read
+        }
+        const auto [first, is_new] = seen.try_emplace({facts.st_dev, facts.st_ino}, folder);
+        if (!is_new) {
+            return folder + ": is the same folder as " + first->second + "; give each shard once";
+        }
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string why_inside_a_shard(const std::vector<std::string>& folders, std::string out) {
+    while (!out.empty()) {  // ends: each turn takes a component away
+        const std::size_t slash = out.find_last_not_of('/', out.rfind('/'));
+        out = out.rfind('/') == std::string::npos ? "."
+              : slash == out.npos                 ? "/"
+                                                  : out.substr(0, slash + 1);
+        struct stat parent{};
+        if (::stat(out.c_str(), &parent) != 0) {
+            continue;
+        }
+        for (const std::string& folder : folders) {
+            struct stat facts{};
+            if (::stat(folder.c_str(), &facts) == 0 && facts.st_dev == parent.st_dev &&
+                facts.st_ino == parent.st_ino) {
+                return "--out lies inside of shard folder " + folder + "; name a folder elsewhere";
+            }
+        }
+        if (out == "/" || out == ".") {
+            break;
+        }
+    }
+    return "";
+}
+
+int read_shards(const std::vector<std::string>& folders, std::vector<ShardRun>& out,
+                std::string& why) {
+    if (why = why_given_twice(folders); !why.empty()) {
+        return exit_usage;
+    }
+    for (const std::string& folder : folders) {
+        if (const int code = read_shard_run(folder, out.emplace_back(), why); code != exit_done) {
+            return code;
+        }
+    }
+    std::stable_sort(out.begin(), out.end(),
+                     [](const ShardRun& a, const ShardRun& b) { return a.index() < b.index(); });
+    why = why_not_one_replay(out);
+    return why.empty() ? exit_done : exit_input;
+}
+
+namespace {
+
+/// Flags by which a shard differs from the whole run, which `replay --from` repeats.
+constexpr std::array<std::string_view, 5> shard_flags{
+    "--shard=", "--start-at=", "--meet=", "--meet-timeout=", "--clock-error-max="};
+
+/// The shards' run.json, parsed.
+struct Texts {
+    std::vector<JsonDocument> documents;
+    std::vector<JsonValue> roots;
+
+    explicit Texts(const std::vector<ShardRun>& shards) : documents(shards.size()) {
+        for (std::size_t i = 0; i < shards.size(); ++i) {
+            const Result<JsonValue> root = documents[i].parse(shards[i].run_json);
+            CHECK(root);  // it was read before
+            roots.push_back(root.value());
+        }
+    }
+    std::uint64_t sum(std::string_view object, std::string_view key) const {
+        std::uint64_t total = 0;
+        for (const JsonValue& root : roots) {
+            total += root.find(object).find(key).as_u64().value_or(0);
+        }
+        return total;
+    }
+    std::int64_t most(std::string_view object, std::string_view key) const {
+        std::int64_t most = 0;
+        for (const JsonValue& root : roots) {
+            most = std::max(most, root.find(object).find(key).as_i64().value_or(0));
+        }
+        return most;
+    }
+};
+
+void write_arguments(JsonWriter& json, const ShardRun& first) {
+    json.begin_array();
+    for (const std::string& argument : first.facts.arguments) {
+        const bool is_shards =
+            std::any_of(shard_flags.begin(), shard_flags.end(),
+                        [&argument](std::string_view flag) { return argument.starts_with(flag); });
+        if (!is_shards) {
+            json.string(argument);
+        }
+    }
+    json.end_array();
+}
+
+void write_segments(JsonWriter& json, const ShardRun& first, std::uint64_t rows,
+                    std::uint64_t interrupted, JsonValue segments) {
+    json.begin_array().begin_object();
+    for (JsonValue one = segments.first().first(); one.present(); one = one.next()) {
+        json.key(one.key());
+        if (one.key() == "rows") {
+            json.unsigned_integer(rows);
+        } else if (one.key() == "rows_interrupted") {
+            json.unsigned_integer(interrupted);
+        } else if (one.key() == "first_due_ns") {
+            json.integer(first.facts.segments.front().first_due_ns);
+        } else {
+            json.raw(one.raw());
+        }
+    }
+    json.end_object().end_array();
+}
+
+/// Sums of 64 bits that wrap: of no order, so that those of all shards are that of the whole run.
+void write_digest(JsonWriter& json, const std::vector<ShardRun>& shards, const MergedRun& merged) {
+    std::uint64_t sum = 0;
+    bool known = merged.rows_missing == 0 && shards.size() == merged.count;
+    for (const ShardRun& shard : shards) {
+        known = known && shard.facts.prompts_digest.has_value();
+        sum += shard.facts.prompts_digest.value_or(0);
+    }
+    known ? json.string(hex_text(sum)) : json.null();
+}
+
+/// All of it is of the whole plan, but for rows, prompts and how many of them were cut.
+void write_plan(JsonWriter& json, const std::vector<ShardRun>& shards, const MergedRun& merged,
+                const Texts& texts) {
+    json.begin_object();
+    const JsonValue plan = texts.roots.front().find("plan");
+    for (JsonValue one = plan.first(); one.present(); one = one.next()) {
+        const std::string_view key = one.key();
+        json.key(key);
+        if (key == "rows") {
+            json.unsigned_integer(merged.rows);
+        } else if (key == "prompts_digest") {
+            write_digest(json, shards, merged);
+        } else if (key == "side_digests") {
+            json.null();
+        } else if (key == "clamped_rows" && one.is(JsonType::number)) {
+            json.unsigned_integer(texts.sum("plan", key));
+        } else {
+            json.raw(one.raw());
+        }
+    }
+    json.end_object();
+}
+
+/// The widest limit of any shard: nothing that is not tainted lies beyond it.
+void write_calibration(JsonWriter& json, const Texts& texts) {
+    JsonValue whose = texts.roots.front().find("calibration");
+    for (const JsonValue& root : texts.roots) {  // the first that has none
+        const JsonValue one = root.find("calibration");
+        if (whose.find("why_not").is(JsonType::null) && one.find("why_not").is(JsonType::string)) {
+            whose = one;
+        }
+    }
+    json.begin_object();
+    for (JsonValue one = whose.first(); one.present(); one = one.next()) {
+        json.key(one.key());
+        if (one.is(JsonType::number) && one.key().ends_with("_ns") && one.key() != "measured_ns") {
+            json.integer(texts.most("calibration", one.key()));
+        } else {
+            json.raw(one.raw());
+        }
+    }
+    json.end_object();
+}
+
+void write_end(JsonWriter& json, const Texts& texts, std::uint64_t records,
+               const Judgement& verdict) {
+    bool interrupted = false;
+    JsonValue stopped;
+    std::optional<std::int64_t> measured_ns;
+    for (const JsonValue& root : texts.roots) {
+        const JsonValue end = root.find("end");
+        interrupted = interrupted || end.find("interrupted").as_bool().value_or(false);
+        const JsonValue when = end.find("stopped_when");
+        stopped = !stopped.present() && when.is(JsonType::object) ? when : stopped;
+        if (const auto from_ns = end.find("measured_from_ns").as_i64()) {
+            measured_ns = std::min(measured_ns.value_or(*from_ns), *from_ns);
+        }
+    }
+    json.begin_object();
+    json.key("rows_fired").unsigned_integer(texts.sum("end", "rows_fired"));
+    json.key("records").unsigned_integer(records);
+    json.key("interrupted").boolean(interrupted);
+    json.key("stopped_when").raw(stopped.present() ? stopped.raw() : "null");
+    json.key("measured_from_ns").optional_integer(measured_ns);
+    json.key("verdict").string(name_of(verdict.verdict));
+    json.key("verdict_reasons").begin_array();
+    for (const std::string& reason : verdict.reasons) {
+        json.string(reason);
+    }
+    json.end_array().end_object();
+}
+
+}  // namespace
+
+std::string merged_run_json(const std::vector<ShardRun>& shards, const MergedRun& merged,
+                            std::uint64_t records, const Judgement& verdict) {
+    const Texts texts(shards);
+    std::uint64_t interrupted = 0;
+    bool all_ended = shards.size() == merged.count;
+    for (const ShardRun& shard : shards) {
+        all_ended = all_ended && shard.facts.ended;
+        for (const RunSegment& segment : shard.facts.segments) {
+            interrupted += segment.rows_interrupted;
+        }
+    }
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    for (JsonValue one = texts.roots.front().first(); one.present(); one = one.next()) {
+        const std::string_view key = one.key();
+        if (key == "merged") {
+            continue;
+        }
+        json.key(key);
+        if (key == "arguments") {
+            write_arguments(json, shards.front());
+        } else if (key == "records" || key == "shard" || key == "meeting") {
+            json.null();
+        } else if (key == "segments") {
+            write_segments(json, shards.front(), merged.rows, interrupted, one);
+        } else if (key == "plan") {
+            write_plan(json, shards, merged, texts);
+        } else if (key == "calibration") {
+            write_calibration(json, texts);
+        } else if (key == "end" && all_ended) {
+            write_end(json, texts, records, verdict);
+        } else if (key == "end") {
+            json.null();
+        } else {
+            json.raw(one.raw());
+        }
+    }
+    write_merged(json, merged);
+    json.end_object();
+    escape_unprintable_json(text, 0);
+    text += '\n';
+    return text;
+}
+
+namespace {
+
+/// Of the year 2116: differences of two fit.
+constexpr std::int64_t utc_ns_max = INT64_MAX / 2;
+
+int refuse(const std::string& why, int code) {
+    complain("driftless merge: %s", printable_lines(why).c_str());
+    return code;
+}
+
+/// A shard whose books say what it did: nothing of it is missing.
+void take_from_books(const ShardRun& shard, MergedShard& out) {
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(shard.run_json);
+    const JsonValue end = root ? root.value().find("end") : JsonValue();
+    out.verdict = end.find("verdict").as_string().value_or("uncalibrated");
+    out.interrupted = end.find("interrupted").as_bool().value_or(false);
+    out.stopped_when = end.find("stopped_when").find("cond").as_string().value_or("");
+    const JsonValue reasons = end.find("verdict_reasons");
+    for (JsonValue one = reasons.first(); one.present(); one = one.next()) {
+        out.reasons.emplace_back(one.as_string().value_or(""));
+    }
+}
+
+/// A shard that was killed, or could not write all: as `report` sums it up.
+int rebuild_shard(ShardRun& shard, MergedShard& out, std::string& why) {
+    shard.lock = FolderLock();  // who holds it counts as the run itself
+    RebuiltRun run(shard.facts);
+    if (const int code = rebuild(shard.folder, {}, run, why); code != exit_done) {
+        return code;
+    }
+    Result<FolderLock> lock = FolderLock::take(shard.folder);
+    if (!lock) {
+        why = shard.folder + ": was resumed during the merge; wait for its end";
+        return exit_input;
+    }
+    shard.lock = std::move(lock).value();
+    out.verdict = run.info.verdict;
+    out.reasons = run.info.verdict_reasons;
+    out.not_reported = run.info.unfinished ? run.info.unfinished->rows : 0;
+    out.rows_left = run.lost.rows;
+    out.all_known = run.lost.all_known;
+    return exit_done;
+}
+
+/// What is there of each shard, by its books and its records.
+int describe(std::vector<ShardRun>& shards, const RecordLines& records, MergedRun& out,
+             std::string& why) {
+    const ShardFacts& plan = *shards.front().facts.shard;
+    out.count = plan.count;
+    out.rows = plan.plan_rows;
+    out.shards.resize(plan.count);
+    for (std::uint32_t i = 0; i < plan.count; ++i) {
+        out.shards[i].index = i;
+        out.shards[i].verdict = "";
+    }
+    std::uint64_t planned = 0;
+    for (std::size_t place = 0; place < shards.size(); ++place) {
+        ShardRun& shard = shards[place];
+        MergedShard& one = out.shards[shard.index()];
+        if (!one.is_missing()) {
+            why = shard.folder + " and " + one.folder + " are both shard " +
+                  std::to_string(one.index) + "; leave one of them out";
+            return exit_input;
+        }
+        one.folder = shard.folder;
+        one.run_id = shard.facts.segments.front().run_id;
+        one.ended = shard.facts.ended;
+        one.rows = shard.facts.rows;
+        one.probes = shard.facts.probes;
+        one.zero_utc_ns = shard.facts.segments.front().clock.zero_utc_ns;
+        if (one.zero_utc_ns < 0 || one.zero_utc_ns > utc_ns_max) {
+            why = shard.path("run.json") + ": zero_utc_ns is out of range; restore the file";
+            return exit_input;
+        }
+        one.clock = shard.facts.shard->clock;
+        for (std::size_t later = 1; later < shard.facts.segments.size(); ++later) {
+            one.rows_later += shard.facts.segments[later].rows;
+        }
+        planned += one.rows;
+        const bool whole =
+            shard.facts.ended && (shard.facts.has_users || records.rows(place) >= shard.facts.rows);
+        if (whole) {
+            take_from_books(shard, one);
+        } else if (const int code = rebuild_shard(shard, one, why); code != exit_done) {
+            return code;
+        }
+    }
+    if (planned > out.rows || (planned < out.rows && shards.size() == plan.count)) {
+        why = "the shards were to send " + std::to_string(planned) + " rows, but their plan has " +
+              std::to_string(out.rows) +
+              "; leave out the run that does not belong here, or restore its run.json";
+        return exit_input;
+    }
+    out.rows_missing = shards.size() < plan.count ? out.rows - planned : 0;
+    return exit_done;
+}
+
+/// Every file of it but those that follow from the others.
+int write_files(MergedFolder& folder, const std::vector<ShardRun>& shards,
+                const RecordLines& records, std::string& why) {
+    int code = folder.write_records(shards, records, why);
+    code = code == exit_done ? folder.write_fired(shards, records, why) : code;
+    return code == exit_done ? folder.write_others(shards, why) : code;
+}
+
+/// As `driftless report` will make it again.
+int sum_up(MergedFolder& folder, const MergeCommand& command, Judgement& judged, std::string& why) {
+    RunFacts facts;
+    if (why = read_run(folder.path(), facts); !why.empty()) {
+        return exit_input;
+    }
+    RebuiltRun rebuilt(std::move(facts));
+    int code = rebuild(folder.path(), {}, rebuilt, why);
+    if (code != exit_done) {
+        return code;
+    }
+    judged = rebuilt.judged;
+    const ReportedRun run{folder.path(), rebuilt.facts, rebuilt.figures, rebuilt.info,
+                          summary_json(rebuilt.figures, rebuilt.info)};
+    if (code = folder.write_text("summary.json", run.summary, why); code != exit_done) {
+        return code;
+    }
+    if (command.page) {
+        const Result<std::string> page = page_of(run, why);
+        code = page ? folder.write_text("report.html", page.value(), why) : exit_input;
+    }
+    if (code == exit_done) {
+        std::fputs(printable_lines(summary_table(run.figures, run.info, command.table)).c_str(),
+                   stdout);
+    }
+    return code;
+}
+
+void say_torn(const std::vector<ShardRun>& shards, const RecordLines& records) {
+    for (std::size_t place = 0; place < shards.size(); ++place) {
+        if (const std::uint64_t torn = records.torn(place); torn > 0) {
+            complain("merge: %s: %s left out", printable(shards[place].records_path()).c_str(),
+                     counted(torn, "byte of an unfinished last line was",
+                             "bytes of an unfinished last line were")
+                         .c_str());
+        }
+    }
+}
+
+int merge(const MergeCommand& command) {
+    std::vector<ShardRun> shards;
+    std::string why;
+    if (const int code = read_shards(command.folders, shards, why); code != exit_done) {
+        return refuse(why, code);
+    }
+    std::string path = command.out;
+    while (path.size() > 1 && path.back() == '/') {
+        path.pop_back();
+    }
+    if (why = why_inside_a_shard(command.folders, path); !why.empty()) {
+        return refuse(why, exit_usage);
+    }
+    MergedFolder folder(path);
+    if (const int code = folder.take(); code != exit_done) {
+        return code;
+    }
+    RecordLines records;
+    if (why = records.find(shards); !why.empty()) {
+        return refuse(why, exit_input);
+    }
+    MergedRun merged;
+    merged.clock_error_max_ns = command.clock_error_max_ns;
+    int code = describe(shards, records, merged, why);
+    code = code == exit_done ? write_files(folder, shards, records, why) : code;
+    // The verdict is known when all records are summed up, for which run.json must be there.
+    Judgement judged;
+    const auto write_run = [&] {
+        return folder.write_text(
+            "run.json", merged_run_json(shards, merged, records.lines().size(), judged), why);
+    };
+    code = code == exit_done ? write_run() : code;
+    if (code == exit_done) {
+        code = sum_up(folder, command, judged, why);
+        code = code == exit_done ? write_run() : code;
+        if (const std::string whose =
+                code == exit_input ? records.first_unreadable(shards) : std::string();
+            !whose.empty()) {
+            why = whose;
+        }
+    }
+    if (code != exit_done) {
+        return refuse(why, code);
+    }
+    folder.keep();
+    say_torn(shards, records);
+    print_line("files: %s", printable(path).c_str());
+    return exit_done;
+}
+
+}  // namespace
+
+int run_merge(int argc, char** argv) {
+    const MergeCommandLine line =
+        parse_merge_options(std::vector<std::string>(argv + 1, argv + argc));
+    if (line.kind == MergeCommandLine::Kind::help) {
+        std::fputs(line.text.c_str(), stdout);
+        return exit_done;
+    }
+    if (line.kind == MergeCommandLine::Kind::refused) {
+        complain("%s", line.text.c_str());
+        return exit_usage;
+    }
+    return merge(line.command);
+}
+
+}  // namespace driftless

@@ -1,0 +1,386 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "cmd/base/secrets.hpp"
+#include "cmd/base/toml_reader.hpp"
+#include "cmd/base/values.hpp"
+#include "cmd/runs/sweep.hpp"
+
+namespace driftless {
+
+namespace {
+
+// What decides where a run is written and whether there is one is the sweep's.
+constexpr std::array<std::string_view, 9> own_flags{
+    "out", "output-path", "resume", "resend", "from", "dry-run", "save-prompts", "help", "quiet"};
+constexpr std::size_t folder_bytes_max = 80;
+
+bool is_own_flag(std::string_view name) {
+    return std::find(own_flags.begin(), own_flags.end(), name) != own_flags.end();
+}
+
+/// The name of a flag as it stands in an argument; empty: it is none.
+std::string_view flag_name(std::string_view argument) {
+    return argument.starts_with("--") ? argument.substr(2, argument.find('=') - 2)
+                                      : std::string_view();
+}
+
+bool has_flag(const SweepPlan& plan, std::string_view name) {
+    const bool typed =
+        std::any_of(plan.arguments.begin(), plan.arguments.end(),
+                    [name](const std::string& argument) { return flag_name(argument) == name; });
+    return typed || std::any_of(plan.axes.begin(), plan.axes.end(), [name](const SweepAxis& axis) {
+               return !axis.of_server && axis.name == name;
+           });
+}
+
+std::string check_arguments(const std::vector<std::string>& arguments) {
+    for (const std::string& argument : arguments) {
+        if (const std::string_view name = flag_name(argument); is_own_flag(name)) {
+            return "--" + std::string(name) + " cannot be a flag of a cell; remove it";
+        }
+        if (argument == "-") {
+            return "the trace is read once per cell, but standard input can be read only once; "
+                   "name a file";
+        }
+    }
+    if (mask_command(arguments) != arguments) {
+        return "sweep.json would contain a secret from these flags; give it as env:NAME or in "
+               "OPENAI_API_KEY";
+    }
+    return "";
+}
+
+/// TOML has texts that no command line has.
+bool has_nul(const std::string& text) {
+    return text.find('\0') != text.npos;
+}
+
+bool has_nul(const SweepPlan& plan) {
+    std::vector<std::string> texts = plan.arguments;
+    for (const SweepAxis& axis : plan.axes) {
+        texts.insert(texts.end(), axis.values.begin(), axis.values.end());
+    }
+    for (const auto& [key, value] : plan.labels) {
+        texts.insert(texts.end(), {key, value});
+    }
+    texts.insert(texts.end(), {plan.before.command, plan.ready.command, plan.after.command});
+    return std::any_of(texts.begin(), texts.end(),
+                       [](const std::string& text) { return has_nul(text); });
+}
+
+/// Of a flag, of a label and, with DRIFTLESS_ before it, of a variable.
+bool is_axis_name(std::string_view name) {
+    return !name.empty() &&
+           name.find_first_not_of(
+               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == name.npos;
+}
+
+std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
+    const char* const flag = axis.of_server ? "--server " : "--over ";
+    if (!is_axis_name(axis.name)) {
+        return flag + ("\"" + axis.name) + "\" is not a name; use letters, digits, - and _";
+    }
+    const auto same_name = [&axis](const auto& one) { return one.name == axis.name; };
+    if (std::count_if(plan.axes.begin(), plan.axes.end(), same_name) > 1) {
+        return flag + axis.name + ": the name is given twice; put all values into one list";
+    }
+    for (const auto& [key, value] : plan.labels) {
+        if (key == axis.name) {
+            return "--label " + key + ": each cell already has its value of " + key +
+                   " as a label; remove this one";
+        }
+    }
+    for (std::size_t i = 0; i < axis.values.size(); ++i) {
+        if (std::find(axis.values.begin(), axis.values.begin() + static_cast<std::ptrdiff_t>(i),
+                      axis.values[i]) != axis.values.begin() + static_cast<std::ptrdiff_t>(i)) {
+            return flag + axis.name + ": " + axis.values[i] +
+                   " appears twice; to repeat cells use --repeat N";
+        }
+    }
+    if (axis.of_server) {
+        const bool taken = axis.name == "url" || axis.name == "cell" || axis.name == "run";
+        return taken ? flag + axis.name +
+                           ": hooks already get another value of this name; choose another name"
+                     : "";
+    }
+    const bool has_url =
+        std::any_of(plan.arguments.begin(), plan.arguments.end(),
+                    [](const std::string& one) { return flag_name(one) == "url"; });
+    if (axis.name == "url" && has_url) {
+        return "--over url: --url is also given and would get half of the rows of each cell; "
+               "remove it";
+    }
+    if (is_own_flag(axis.name) || axis.name == "label") {
+        return flag + axis.name + ": this flag cannot be varied; remove it";
+    }
+    for (const std::string& value : axis.values) {
+        const std::vector<std::string> argument{"--" + axis.name + "=" + value};
+        if (mask_command(argument) != argument) {
+            return flag + axis.name + ": sweep.json would contain a secret; give it as env:NAME";
+        }
+    }
+    return "";
+}
+
+/// A text as a part of a file's name.
+std::string slug(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                           (c >= 'A' && c <= 'Z') || c == '.' || c == '=' || c == '_';
+        out += plain ? c : '-';
+    }
+    return out.substr(0, folder_bytes_max);
+}
+
+std::string numbered(std::size_t number, std::size_t count) {
+    const std::string text = std::to_string(number);
+    const std::size_t digits = std::max<std::size_t>(std::to_string(count).size(), 2);
+    return std::string(digits - std::min(digits, text.size()), '0') + text;
+}
+
+/// The combination of that number, as digits of the axes.
+PlannedCell combination(const SweepPlan& plan, std::size_t number) {
+    PlannedCell cell;
+    cell.values.resize(plan.axes.size());
+    for (std::size_t i = plan.axes.size(); i-- > 0;) {
+        const SweepAxis& axis = plan.axes[i];
+        cell.values[i] = {axis.name, axis.values[number % axis.values.size()]};
+        number /= axis.values.size();
+    }
+    for (const CellValue& one : cell.values) {
+        cell.name += (cell.name.empty() ? "" : " ") + one.name + "=" + one.value;
+    }
+    return cell;
+}
+
+std::size_t combinations_of(const SweepPlan& plan) {
+    std::size_t count = 1;
+    for (const SweepAxis& axis : plan.axes) {
+        count = std::min(count * axis.values.size(), cells_max + 1);
+    }
+    return count;
+}
+
+}  // namespace
+
+Result<SweepAxis> parse_axis(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    std::string_view name = text.substr(0, equals);
+    name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+    if (equals == text.npos || !is_axis_name(name)) {
+        return Error{ErrorCode::invalid, 0,
+                     "is not NAME=VALUE,..; use a flag of replay, as in speed=1,2,4"};
+    }
+    const Result<std::vector<std::string>> values = parse_list(text.substr(equals + 1));
+    if (!values) {
+        return Error{ErrorCode::invalid, 0,
+                     "has an empty value; separate values by single commas, as in speed=1,2,4"};
+    }
+    return SweepAxis{std::string(name), values.value(), false};
+}
+
+std::string check_plan(const SweepPlan& plan) {
+    if (plan.axes.empty()) {
+        return "the plan varies nothing; give --over speed=1,2,4, or --repeat and --over with one "
+               "value";
+    }
+    if (plan.repeat == 0) {
+        return "the plan repeats each cell 0 times; use 1 or more";
+    }
+    if (has_nul(plan)) {
+        return "the plan has a text with the character U+0000, which a command line cannot "
+               "contain; remove it";
+    }
+    if (std::string why = check_arguments(plan.arguments); !why.empty()) {
+        return why;
+    }
+    for (const SweepAxis& axis : plan.axes) {
+        if (axis.values.empty()) {
+            return "--over " + axis.name + " has no values; give at least one";
+        }
+        if (std::string why = check_axis(plan, axis); !why.empty()) {
+            return why;
+        }
+    }
+    const bool of_server = std::any_of(plan.axes.begin(), plan.axes.end(),
+                                       [](const SweepAxis& axis) { return axis.of_server; });
+    if (of_server && plan.before.command.empty()) {
+        return "--server needs a hook that sets up the server: --before CMD";
+    }
+    if (combinations_of(plan) > cells_max || plan.repeat > cells_max / combinations_of(plan)) {
+        return "the sweep has more than " + std::to_string(cells_max) +
+               " cells; give fewer values, or fewer repeats";
+    }
+    return "";
+}
+
+bool needs_salt(const SweepPlan& plan) {
+    return plan.before.command.empty() && !has_flag(plan, "cache-salt") &&
+           !has_flag(plan, "reset-cache");
+}
+
+std::vector<PlannedCell> plan_cells(const SweepPlan& plan) {
+    const std::size_t each = combinations_of(plan);
+    std::vector<PlannedCell> cells;
+    for (std::uint64_t repeat = 1; repeat <= plan.repeat; ++repeat) {
+        for (std::size_t i = 0; i < each; ++i) {
+            PlannedCell cell = combination(plan, repeat % 2 == 1 ? i : each - 1 - i);
+            cell.repeat = repeat;
+            cell.folder = numbered(cells.size() + 1, each * plan.repeat) + "-" + slug(cell.name);
+            cells.push_back(std::move(cell));
+        }
+    }
+    return cells;
+}
+
+std::vector<std::string> arguments_of(const SweepPlan& plan, const PlannedCell& cell) {
+    std::vector<std::string> arguments = plan.arguments;
+    for (std::size_t i = 0; i < cell.values.size(); ++i) {
+        const auto& [name, value] = cell.values[i];
+        if (!plan.axes[i].of_server && value != "false") {
+            arguments.push_back(value == "true" ? "--" + name : "--" + name + "=" + value);
+        }
+        arguments.push_back("--label=" + name + "=" + value);
+    }
+    for (const auto& [key, value] : plan.labels) {
+        arguments.push_back("--label=" + key + "=" + value);
+    }
+    if (plan.salted) {
+        arguments.emplace_back("--cache-salt=random");
+    }
+    return arguments;
+}
+
+namespace {
+
+/// A duration as a text, or a number of seconds.
+void read_limit(TomlReader& reader, const toml::table& table, const char* key, std::int64_t& out) {
+    std::vector<std::string> given;
+    reader.scalars(table, key, given);
+    if (given.empty()) {
+        return;
+    }
+    const Result<std::int64_t> ns = given.size() == 1
+                                        ? parse_duration_ns(given[0])
+                                        : Result<std::int64_t>(Error{ErrorCode::invalid, 0, ""});
+    if (!ns || ns.value() == 0) {
+        reader.fail(*table.get(key),
+                    std::string(key) + " is not a time above 0; use 90, \"10m\" or \"30s\"");
+        return;
+    }
+    out = ns.value();
+}
+
+/// [over], [server]: a list each. In the order of the file, which the library does not keep.
+void read_axes(TomlReader& reader, const toml::table& whole, const char* key, bool of_server,
+               SweepPlan& out) {
+    const toml::table* const table = reader.table(whole, key);
+    if (table == nullptr) {
+        return;
+    }
+    std::vector<std::pair<toml::source_index, SweepAxis>> found;
+    for (const auto& [name, node] : *table) {
+        SweepAxis axis{std::string(name.str()), {}, of_server};
+        reader.scalars(*table, axis.name.c_str(), axis.values);
+        found.emplace_back(node.source().begin.line, std::move(axis));
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [line, axis] : found) {
+        out.axes.push_back(std::move(axis));
+    }
+}
+
+/// [replay]: flags without dashes; true is a flag without value.
+void read_flags(TomlReader& reader, const toml::table& whole, SweepPlan& out) {
+    const toml::table* const table = reader.table(whole, "replay");
+    if (table == nullptr) {
+        return;
+    }
+    for (const auto& [name, node] : *table) {
+        const std::string flag(name.str());
+        if (const auto on = node.value_exact<bool>(); on) {
+            if (*on) {
+                out.arguments.push_back("--" + flag);
+            }
+            continue;
+        }
+        std::vector<std::string> values;
+        reader.scalars(*table, flag.c_str(), values);
+        for (const std::string& value : values) {
+            out.arguments.push_back("--" + flag + "=" + value);
+        }
+    }
+}
+
+void read_labels(TomlReader& reader, const toml::table& whole, SweepPlan& out) {
+    const toml::table* const table = reader.table(whole, "labels");
+    if (table == nullptr) {
+        return;
+    }
+    for (const auto& [name, node] : *table) {
+        std::vector<std::string> values;
+        reader.scalars(*table, std::string(name.str()).c_str(), values);
+        if (values.size() != 1) {
+            reader.fail(node, "[labels] " + std::string(name.str()) +
+                                  " is not a single value; use one text or number");
+        } else {
+            out.labels.emplace_back(name.str(), values[0]);
+        }
+    }
+}
+
+void read_hooks(TomlReader& reader, const toml::table& whole, SweepPlan& out) {
+    const toml::table* const table = reader.table(whole, "hooks");
+    if (table == nullptr) {
+        return;
+    }
+    reader.check_keys(*table, "[hooks] ",
+                      {"before", "ready", "after", "before_limit", "ready_limit", "after_limit"});
+    reader.text(*table, "before", out.before.command, false);
+    reader.text(*table, "ready", out.ready.command, false);
+    reader.text(*table, "after", out.after.command, false);
+    read_limit(reader, *table, "before_limit", out.before.limit_ns);
+    read_limit(reader, *table, "ready_limit", out.ready.limit_ns);
+    read_limit(reader, *table, "after_limit", out.after.limit_ns);
+}
+
+}  // namespace
+
+std::string read_plan_file(std::string_view text, SweepPlan& out) {
+    toml::table whole;
+    if (std::string why = parse_toml(text, whole); !why.empty()) {
+        return why;
+    }
+    TomlReader reader;
+    reader.check_keys(
+        whole, "",
+        {"trace", "url", "repeat", "idle_limit", "over", "server", "replay", "labels", "hooks"});
+    reader.scalars(whole, "trace", out.arguments);
+    std::vector<std::string> urls;
+    reader.scalars(whole, "url", urls);
+    for (const std::string& url : urls) {
+        out.arguments.push_back("--url=" + url);
+    }
+    std::vector<std::string> repeats;
+    reader.scalars(whole, "repeat", repeats);
+    if (!repeats.empty()) {
+        const Result<std::uint64_t> repeat = parse_positive_count(repeats[0]);
+        repeat&& repeats.size() == 1
+            ? void(out.repeat = repeat.value())
+            : reader.fail(*whole.get("repeat"), "repeat is not a whole number of 1 or more");
+    }
+    read_limit(reader, whole, "idle_limit", out.idle_limit_ns);
+    read_axes(reader, whole, "over", false, out);
+    read_axes(reader, whole, "server", true, out);
+    read_flags(reader, whole, out);
+    read_labels(reader, whole, out);
+    read_hooks(reader, whole, out);
+    return reader.why();
+}
+
+}  // namespace driftless

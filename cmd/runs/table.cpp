@@ -1,0 +1,485 @@
+#include "cmd/runs/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/files.hpp"
+#include "cmd/base/guard.hpp"
+#include "cmd/runs/table_run.hpp"
+#include "proto/core/check.hpp"
+#include "proto/core/text.hpp"
+#include "proto/json/utf8.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::size_t text_columns_max = 28;  ///< of a name or a value; files have the whole
+
+struct Column {
+    const char* head;
+    const char* figure;
+    int digits;  ///< behind the point
+};
+constexpr std::array columns{
+    Column{"req/s", "request_throughput", 2},
+    Column{"TTFT p50", "ttft:p50", 2},
+    Column{"p99 ms", "ttft:p99", 2},
+    Column{"TPOT p50", "tpot:p50", 2},
+    Column{"E2E p99", "e2e:p99", 1},
+    Column{"out tok/s", "output_throughput", 1},
+    Column{"tok/s", "total_token_throughput", 1},
+    Column{"hits", "hits", 1},
+};
+
+TableFigure figure(const char* name) {
+    const Result<TableFigure> parsed = parse_table_figure(name);
+    CHECK(parsed);
+    return parsed.value();
+}
+
+/// The farthest repeat from the mean, in percent of it.
+std::string spread_of(const CellFigure& value) {
+    const double far = std::max(value.high - value.mean, value.mean - value.low);
+    return value.runs < 2 || value.mean == 0 ? ""
+                                             : fmt::format(" ±{:.0f}%", 100 * far / value.mean);
+}
+
+std::string text_of(const std::optional<CellFigure>& value, TableUnit unit, int digits) {
+    if (!value) {
+        return "-";
+    }
+    const bool share = unit == TableUnit::share;
+    return fmt::format("{:.{}f}{}{}{}", share ? 100 * value->mean : value->mean, digits,
+                       share ? " %" : "", value->below_floor ? "*" : "", spread_of(*value));
+}
+
+/// Of a URL the host and port: the path is the same in all.
+std::string without_path(const std::string& url) {
+    const std::size_t at = url.find("://");
+    return at == url.npos ? url : url.substr(at + 3, url.find('/', at + 3) - at - 3);
+}
+
+std::string cut(std::string text) {
+    text = printable(text);
+    if (text.size() > text_columns_max) {
+        text.resize(text_columns_max - 2);
+        text = printable(text + "..");  // a character may have been cut
+    }
+    return text.empty() ? "-" : text;
+}
+
+/// Cells of text, each column as wide as its widest.
+class Grid {
+  public:
+    void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+    /// The first `left` columns begin at the left.
+    std::string text(std::size_t left) const {
+        std::vector<std::size_t> widths;
+        for (const auto& row : rows_) {
+            widths.resize(std::max(widths.size(), row.size()));
+            for (std::size_t i = 0; i < row.size(); ++i) {
+                widths[i] = std::max(widths[i], width_of(row[i]));
+            }
+        }
+        std::string out;
+        for (const auto& row : rows_) {
+            std::string line;
+            for (std::size_t i = 0; i < row.size(); ++i) {
+                const std::string gap(widths[i] - width_of(row[i]), ' ');
+                const bool at_left = i < left || i + 1 == row.size();
+                line += (i == 0 ? "" : "  ") + (at_left ? row[i] + gap : gap + row[i]);
+            }
+            line.resize(line.find_last_not_of(' ') + 1);
+            out += line + "\n";
+        }
+        return out;
+    }
+
+  private:
+    /// Code points: continuation bytes have no width.
+    static std::size_t width_of(const std::string& text) {
+        return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+            return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+        }));
+    }
+    std::vector<std::vector<std::string>> rows_;
+};
+
+std::size_t sweeps_in(const ManyRuns& table) {
+    std::set<std::string> sweeps;
+    for (const TableRun& run : table.runs) {
+        sweeps.insert(run.sweep);
+    }
+    return sweeps.size();
+}
+
+/// Sum over the shown runs.
+std::string count_text(const ManyRuns& table, const RunCell& cell, const char* name) {
+    const std::optional<CellFigure> value = figure_of(table, cell, figure(name));
+    return value ? fmt::format("{:.0f}", value->mean * static_cast<double>(value->runs)) : "-";
+}
+
+/// The verdicts of the shown runs, or what became of the cell.
+std::string verdict_text(const ManyRuns& table, const RunCell& cell) {
+    std::set<std::string> words;
+    for (const std::size_t index : cell.counts ? cell.shown : cell.runs) {
+        const TableRun& run = table.runs[index];
+        words.insert(run.counts() ? run.summary->verdict() : run.outcome);
+    }
+    std::string text;
+    for (const std::string& word : words) {
+        text += (text.empty() ? "" : ", ") + word;
+    }
+    return text;
+}
+
+std::vector<std::string> head_of(const ManyRuns& table) {
+    std::vector<std::string> row{"run"};
+    for (const std::string& column : table.columns) {
+        row.push_back(cut(column));
+    }
+    row.insert(row.end(), {"runs", "ok", "failed"});
+    for (const Column& column : columns) {
+        row.emplace_back(column.head);
+    }
+    row.emplace_back("verdict");
+    return row;
+}
+
+std::vector<std::string> row_of(const ManyRuns& table, const RunCell& cell) {
+    std::vector<std::string> row{cut(short_name(table, cell))};
+    for (std::size_t i = 0; i < cell.values.size(); ++i) {
+        const std::string& value = cell.values[i];
+        row.push_back(cut(table.columns[i] == "url" ? without_path(value) : value));
+    }
+    row.push_back(std::to_string(cell.shown.size()));
+    row.push_back(count_text(table, cell, "completed"));
+    row.push_back(count_text(table, cell, "failed"));
+    for (const Column& column : columns) {
+        const TableFigure shown = figure(column.figure);
+        row.push_back(text_of(figure_of(table, cell, shown), shown.unit, column.digits));
+    }
+    row.push_back(printable(verdict_text(table, cell)));
+    return row;
+}
+
+bool any_below_floor(const ManyRuns& table) {
+    return std::any_of(table.cells.begin(), table.cells.end(), [&](const RunCell& cell) {
+        return std::any_of(columns.begin(), columns.end(), [&](const Column& column) {
+            const std::optional<CellFigure> value = figure_of(table, cell, figure(column.figure));
+            return value && value->below_floor;
+        });
+    });
+}
+
+std::string notes_of(const ManyRuns& table) {
+    std::string text;
+    const bool repeats = std::any_of(table.cells.begin(), table.cells.end(),
+                                     [](const RunCell& one) { return one.shown.size() > 1; });
+    if (repeats) {
+        text +=
+            "A line of several runs sums requests and averages the rest; ± is the run farthest "
+            "from the mean.\n";
+    }
+    if (table.cells.size() > 1 &&
+        std::any_of(table.cells.begin(), table.cells.end(),
+                    [](const RunCell& one) { return one.shown.size() == 1; })) {
+        text +=
+            "A line of one run is of that run alone: another may be as far off as two lines "
+            "differ. "
+            "Three runs each tell more.\n";
+    }
+    if (table.merged) {
+        text +=
+            "Runs of the same server, load and labels share a line; --each lists them "
+            "separately.\n";
+    }
+    if (any_below_floor(table)) {
+        text += fmt::format("* fewer requests than the percentile needs (p50: {}, p99: {}).\n",
+                            figure("ttft:p50").floor(), figure("ttft:p99").floor());
+    }
+    for (const TableRun& run : table.runs) {
+        if (!run.counts()) {
+            text +=
+                printable(run.folder + ": left out of means and frontiers: " + run.left_out) + "\n";
+        }
+    }
+    return text;
+}
+
+std::string area_text(double area, const ChartAxes& axes) {
+    const auto unit = [](const TableFigure& one) {
+        return std::string(*name_of(one.unit) == '\0' ? "1" : name_of(one.unit));
+    };
+    return fmt::format("{:.4g} {} x {}", area, unit(axes.x), unit(axes.y));
+}
+
+std::string arrow(const TableFigure& figure) {
+    return figure.title + (figure.better == Better::low ? " (low)" : " (high)");
+}
+
+std::string names_of(const ManyRuns& table, const ParetoChart& chart,
+                     const std::vector<std::size_t>& frontier) {
+    std::string text;
+    for (const std::size_t index : frontier) {
+        const ChartPoint& point = chart.points[index];
+        text += (text.empty() ? "" : ", ") + short_name(table, table.cells[point.cell]) +
+                (point.below_floor() ? "*" : "");
+    }
+    return text.empty() ? "none" : text;
+}
+
+std::string chart_lines(const ManyRuns& table, const ParetoChart& chart) {
+    std::string text =
+        fmt::format("{} against {}; hypervolume up to {:.6g}, {:.6g}\n", arrow(chart.axes.x),
+                    arrow(chart.axes.y), chart.reference.x, chart.reference.y);
+    for (const ChartGroup& group : chart.groups) {
+        const double part = chart.hypervolume > 0 ? group.hypervolume / chart.hypervolume : 0;
+        text +=
+            fmt::format("  {}{}: {}\n", group.name.empty() ? "frontier" : printable(group.name),
+                        chart.groups.size() > 1 ? fmt::format(", {} of all", percent_text(part))
+                                                : ", " + area_text(group.hypervolume, chart.axes),
+                        printable(names_of(table, chart, group.frontier)));
+    }
+    if (chart.groups.size() > 1) {
+        text += fmt::format("  all, {}: {}\n", area_text(chart.hypervolume, chart.axes),
+                            printable(names_of(table, chart, chart.frontier)));
+    }
+    std::string missing;
+    for (const std::size_t index : chart.missing) {
+        missing += (missing.empty() ? "" : ", ") + short_name(table, table.cells[index]);
+    }
+    return missing.empty() ? text : text + "  without these figures: " + printable(missing) + "\n";
+}
+
+}  // namespace
+
+std::string short_name(const ManyRuns& table, const RunCell& cell) {
+    const TableRun& run = table.runs[cell.runs.front()];
+    if (run.sweep.empty()) {
+        return run.name + (cell.runs.size() > 1 ? fmt::format(" +{}", cell.runs.size() - 1) : "");
+    }
+    // "03-speed=2": the values have columns of their own.
+    const std::string part = run.folder.substr(run.folder.rfind('/') + 1);
+    const std::string number = part.substr(0, part.find('-'));
+    return sweeps_in(table) > 1 ? run.sweep.substr(run.sweep.rfind('/') + 1) + "/" + number
+                                : number;
+}
+
+std::string table_screen(const ManyRuns& table) {
+    Grid grid;
+    grid.add(head_of(table));
+    for (const RunCell& cell : table.cells) {
+        grid.add(row_of(table, cell));
+    }
+    return grid.text(1 + table.columns.size()) + notes_of(table);
+}
+
+std::string charts_screen(const ManyRuns& table, const std::vector<ParetoChart>& charts) {
+    std::string text;
+    for (const ParetoChart& chart : charts) {
+        if (!chart.points.empty()) {
+            text += "\n" + chart_lines(table, chart);
+        }
+    }
+    return text;
+}
+
+namespace {
+
+constexpr std::size_t differences_printed = 10;
+
+void say(const std::string& text) {
+    complain("driftless compare: %s", printable(text).c_str());
+}
+
+/// Prints what is not the same work. False: the command ends here.
+bool accept_corpus(const std::vector<std::string>& differences, bool anyway) {
+    for (std::size_t i = 0; i < differences.size() && i < differences_printed; ++i) {
+        say(differences[i]);
+    }
+    if (differences.size() > differences_printed) {
+        say("and " + std::to_string(differences.size() - differences_printed) + " runs more");
+    }
+    if (!differences.empty() && !anyway) {
+        say("these runs did not play the same work as the first; leave them out, or use --anyway");
+    }
+    return differences.empty() || anyway;
+}
+
+std::string first_folder(const std::vector<TableRun>& runs) {
+    for (const TableRun& run : runs) {
+        if (run.summary) {
+            return run.folder;
+        }
+    }
+    return "";
+}
+
+bool needs_records(const TableCommand& command) {
+    bool needs = command.sort && command.sort->needs_records();
+    for (const ChartAxes& axes : command.charts) {
+        needs = needs || axes.x.needs_records() || axes.y.needs_records();
+    }
+    return needs;
+}
+
+std::vector<ParetoChart> charts_of(const TableCommand& command, const ManyRuns& table) {
+    const std::vector<ChartAxes> axes =
+        command.charts.empty() ? standard_charts(knows_gpus(table)) : command.charts;
+    std::vector<ParetoChart> charts;
+    for (const ChartAxes& one : axes) {
+        charts.push_back(pareto_chart(table, one, command.group));
+    }
+    return charts;
+}
+
+/// Whether some cell has a value for the groups.
+bool has_group(const ManyRuns& table, const std::string& group) {
+    for (const RunCell& cell : table.cells) {
+        if (!value_of(table, cell, group).empty()) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct NewFile {
+    const char* flag;
+    const std::string& path;
+};
+
+/// What is made of the records of the runs.
+int write_records(const NewFile& file, const ManyRuns& table,
+                  std::string (*make)(const ManyRuns& table, std::string& why)) {
+    if (file.path.empty()) {
+        return exit_done;
+    }
+    std::string why;
+    const std::string text = make(table, why);
+    if (!why.empty()) {
+        say(std::string(file.flag) + ": " + why);
+        return exit_input;
+    }
+    return write_new_file(file.flag, file.path, text);
+}
+
+int write_files(const TableCommand& command, const TableDocument& document) {
+    int code = exit_done;
+    if (!command.json.empty()) {
+        code = write_new_file("--json", command.json, table_json(document) + "\n");
+    }
+    if (code == exit_done && !command.csv.empty()) {
+        code = write_new_file("--csv", command.csv, table_csv(document.table));
+    }
+    if (code == exit_done && !command.html.empty()) {
+        code = write_new_file("--html", command.html, table_page(document, command.html));
+    }
+    if (code == exit_done) {
+        code = write_records({"--inferencex", command.inferencex}, document.table, inferencex_rows);
+    }
+    if (code == exit_done) {
+        code = write_records({"--llm-d", command.llmd}, document.table, llmd_reports);
+    }
+    return code;
+}
+
+/// Of the standard charts those at p90: sixteen are too many to read.
+std::string charts_text(const TableCommand& command, const TableDocument& document) {
+    if (!command.charts.empty()) {
+        return charts_screen(document.table, document.charts);
+    }
+    std::vector<ParetoChart> shown;
+    for (const ParetoChart& chart : document.charts) {
+        if (chart.axes.x.name.ends_with(":p90")) {
+            shown.push_back(chart);
+        }
+    }
+    return charts_screen(document.table, shown) +
+           "\np50, p99 and p99.9 of these are in --json and --html; --pareto X:Y gives other "
+           "pairs\n";
+}
+
+std::array<NewFile, 5> files_of(const TableCommand& command) {
+    return {{{"--json", command.json},
+             {"--csv", command.csv},
+             {"--html", command.html},
+             {"--inferencex", command.inferencex},
+             {"--llm-d", command.llmd}}};
+}
+
+/// How many of the files are "-": standard output, which the table has otherwise.
+std::ptrdiff_t files_on_stdout(const TableCommand& command) {
+    const std::array<NewFile, 5> files = files_of(command);
+    return std::count_if(files.begin(), files.end(),
+                         [](const NewFile& one) { return one.path == "-"; });
+}
+
+/// New files are refused before anything is read.
+int check_files(const TableCommand& command) {
+    if (files_on_stdout(command) > 1) {
+        say("only one of --json, --csv, --html, --inferencex and --llm-d can be -");
+        return exit_usage;
+    }
+    for (const NewFile& file : files_of(command)) {
+        if (!file.path.empty()) {
+            if (const int code = refuse_existing_file(file.flag, file.path); code != exit_done) {
+                return code;
+            }
+        }
+    }
+    return exit_done;
+}
+
+}  // namespace
+
+int compare_table(const TableCommand& command) {
+    if (const int code = check_files(command); code != exit_done) {
+        return code;
+    }
+    std::vector<TableRun> runs;
+    if (const std::string why = read_table_runs(command.runs, runs); !why.empty()) {
+        say(why);
+        return exit_usage;
+    }
+    if (first_folder(runs).empty()) {
+        say(runs.front().folder + ": " + runs.front().left_out);
+        return exit_input;
+    }
+    const std::vector<std::string> differences = corpus_differences(runs);
+    if (!accept_corpus(differences, command.anyway)) {
+        return exit_input;
+    }
+    if (needs_records(command)) {
+        if (const std::string why = read_e2e_per_token(runs); !why.empty()) {
+            say(why);
+            return exit_input;
+        }
+    }
+    ManyRuns table = table_of(std::move(runs), command.each);
+    if (command.sort) {
+        sort_cells(table, *command.sort);
+    }
+    if (!command.group.empty() && !has_group(table, command.group)) {
+        say("--group: no run has a label, an axis or a flag \"" + command.group + "\"");
+        return exit_usage;
+    }
+    const std::vector<ParetoChart> charts = charts_of(command, table);
+    const TableDocument document{table, charts, command.group, differences};
+    if (files_on_stdout(command) == 0) {
+        std::fputs((table_screen(table) + charts_text(command, document)).c_str(), stdout);
+    }
+    return write_files(command, document);
+}
+
+}  // namespace driftless

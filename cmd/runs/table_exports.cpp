@@ -1,0 +1,526 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "cmd/base/run_folder.hpp"
+#include "cmd/reading/view.hpp"
+#include "cmd/report/readings.hpp"
+#include "cmd/report/rebuilt_run.hpp"
+#include "cmd/report/text_formats.hpp"
+#include "cmd/runs/table.hpp"
+#include "cmd/runs/table_run.hpp"
+#include "proto/core/check.hpp"
+#include "proto/json/utf8.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// What a view needs of the sums: the summary has them, so that the records are read once.
+SummaryFigures figures_in(JsonValue summary) {
+    SummaryFigures figures;
+    figures.duration_ns =
+        std::llround(summary.find("duration").as_double().value_or(0) * 1'000'000'000);
+    return figures;
+}
+
+/// Gives what `use` makes of the run as the readers of reports want it. Returns why the run cannot
+/// be read, or what `use` returns.
+template <typename Use>
+std::string with_reported(const TableRun& run, Use use) {
+    RunFacts facts;
+    if (std::string why = read_run(run.folder, facts); !why.empty()) {
+        return why;
+    }
+    const SummaryFigures figures = figures_in(run.summary->root());
+    return use(ReportedRun{run.folder, facts, figures, facts.info, ""});
+}
+
+std::string read_one(TableRun& run) {
+    constexpr double one_ms_ns = 1e6;
+    Sample sample;
+    std::string why = with_reported(run, [&sample](const ReportedRun& reported) {
+        return each_record(reported, [&sample](const Record& record) {
+            const bool counts = record.phase == Phase::profile && record.outcome == Outcome::ok &&
+                                record.e2e_ns && counts_output(record) && *record.output_tokens > 0;
+            if (counts) {
+                sample.add(static_cast<double>(*record.e2e_ns) / one_ms_ns /
+                           static_cast<double>(*record.output_tokens));
+            }
+        });
+    });
+    run.e2e_per_token = sample.distribution();
+    return why;
+}
+
+}  // namespace
+
+std::string view_run(const TableRun& run, ViewedRun& out) {
+    return with_reported(
+        run, [&out](const ReportedRun& reported) { return read_viewed_run(reported, out); });
+}
+
+std::string read_e2e_per_token(std::vector<TableRun>& runs) {
+    for (TableRun& run : runs) {
+        if (run.counts()) {
+            if (std::string why = read_one(run); !why.empty()) {
+                return why;
+            }
+        }
+    }
+    return "";
+}
+
+namespace {
+
+struct Column {
+    const char* name;
+    const char* figure;
+};
+/// As InferenceX names and counts them.
+constexpr std::array theirs{
+    Column{"num_requests", "completed"},
+    Column{"throughput_rps", "request_throughput"},
+    Column{"input_throughput_tps", "input_throughput"},
+    Column{"output_throughput_tps", "output_throughput"},
+    Column{"total_throughput_tps", "total_token_throughput"},
+    Column{"mean_ttft_ms", "ttft:mean"},
+    Column{"p50_ttft_ms", "ttft:p50"},
+    Column{"p90_ttft_ms", "ttft:p90"},
+    Column{"p99_ttft_ms", "ttft:p99"},
+    Column{"mean_tpot_ms", "tpot:mean"},
+    Column{"p50_tpot_ms", "tpot:p50"},
+    Column{"p90_tpot_ms", "tpot:p90"},
+    Column{"p99_tpot_ms", "tpot:p99"},
+    Column{"mean_latency_ms", "e2e:mean"},
+    Column{"p50_latency_ms", "e2e:p50"},
+    Column{"p90_latency_ms", "e2e:p90"},
+    Column{"p99_latency_ms", "e2e:p99"},
+};
+constexpr std::array ours{
+    Column{"failed", "failed"},
+    Column{"errors", "errors"},
+    Column{"tainted", "tainted"},
+    Column{"hits", "hits"},
+    Column{"request_goodput", "request_goodput"},
+    Column{"p99.9_ttft_ms", "ttft:p99.9"},
+    Column{"p99.9_tpot_ms", "tpot:p99.9"},
+    Column{"p99.9_latency_ms", "e2e:p99.9"},
+    Column{"interactivity_p50", "interactivity:p50"},
+    Column{"interactivity_p90", "interactivity:p90"},
+    Column{"interactivity_p99", "interactivity:p99"},
+    Column{"joules_per_token", "joules_per_token"},
+};
+
+std::optional<CellFigure> figure_in(const ManyRuns& table, const RunCell& cell, const char* name) {
+    const Result<TableFigure> figure = parse_table_figure(name);
+    CHECK(figure);
+    return figure_of(table, cell, figure.value());
+}
+
+/// Fields of one line.
+class Line {
+  public:
+    explicit Line(std::string& out) : out_(out) {}
+    void add(std::string_view text) {
+        out_ += first_ ? "" : ",";
+        append_csv_field(out_, text);
+        first_ = false;
+    }
+    void add(const std::optional<double>& value) {
+        add(value ? fmt::format("{}", *value) : std::string());
+    }
+    void end() { out_ += csv_line_end; }
+
+  private:
+    std::string& out_;
+    bool first_ = true;
+};
+
+/// Percent of looked-up prompt tokens that the server's own counters say were hits of a tier.
+std::optional<double> tier_rate(const ManyRuns& table, const RunCell& cell, const char* hits) {
+    double sum = 0;
+    std::size_t count = 0;
+    for (const std::size_t index : cell.shown) {
+        const JsonValue server = table.runs[index].summary->root().find("server");
+        const std::optional<double> part = server.find(hits).as_double();
+        const std::optional<double> whole = server.find("prefix_query_tokens").as_double();
+        if (part && whole && *whole > 0) {
+            sum += 100 * *part / *whole;
+            ++count;
+        }
+    }
+    return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
+}
+
+/// One of InferenceX's names of a cell: an axis or label of that name, or `--users`.
+std::string theirs_of(const ManyRuns& table, const RunCell& cell, const char* name) {
+    return value_of(table, cell, name);
+}
+
+std::string folders_of(const ManyRuns& table, const RunCell& cell) {
+    std::string text;
+    for (const std::size_t index : cell.shown) {
+        text += (text.empty() ? "" : " ") + table.runs[index].folder;
+    }
+    return text;
+}
+
+std::string outcomes_of(const ManyRuns& table, const RunCell& cell) {
+    std::string text;
+    for (const std::size_t index : cell.counts ? cell.shown : cell.runs) {
+        const std::string& outcome = table.runs[index].outcome;
+        if (text.find(outcome) == text.npos) {
+            text += (text.empty() ? "" : " ") + outcome;
+        }
+    }
+    return text;
+}
+
+std::string why_of(const ManyRuns& table, const RunCell& cell) {
+    std::string text;
+    for (const std::size_t index : cell.runs) {
+        const std::string& why = table.runs[index].left_out;
+        text += (text.empty() || why.empty() ? "" : "; ") + why;
+    }
+    return text;
+}
+
+void add_head(const ManyRuns& table, Line line) {
+    for (const std::string& column : table.columns) {
+        line.add(column);
+    }
+    for (const char* name : {"exp_name", "tp", "users", "offload", "status"}) {
+        if (std::find(table.columns.begin(), table.columns.end(), name) == table.columns.end()) {
+            line.add(name);
+        }
+    }
+    for (const Column& column : theirs) {
+        line.add(column.name);
+    }
+    line.add("gpu_hit_rate");
+    line.add("cpu_hit_rate");
+    for (const char* name : {"outcome", "verdict", "runs"}) {
+        line.add(name);
+    }
+    for (const Column& column : ours) {
+        line.add(column.name);
+    }
+    for (const Column& column : theirs) {
+        line.add(std::string("low_") + column.name);
+        line.add(std::string("high_") + column.name);
+    }
+    line.add("folders");
+    line.add("left_out");
+    line.end();
+}
+
+void add_names(const ManyRuns& table, const RunCell& cell, Line& line) {
+    const auto is_column = [&](const char* name) {
+        return std::find(table.columns.begin(), table.columns.end(), name) != table.columns.end();
+    };
+    for (const std::string& value : cell.values) {
+        line.add(value);
+    }
+    if (!is_column("exp_name")) {
+        line.add(cell.name);
+    }
+    for (const char* name : {"tp", "users", "offload"}) {
+        if (!is_column(name)) {
+            line.add(theirs_of(table, cell, name));
+        }
+    }
+    if (!is_column("status")) {
+        line.add(cell.counts ? "SUCCESS" : "FAILED");
+    }
+}
+
+void add_cell(const ManyRuns& table, const RunCell& cell, Line line) {
+    add_names(table, cell, line);
+    for (const Column& column : theirs) {
+        const std::optional<CellFigure> value = figure_in(table, cell, column.figure);
+        line.add(value ? std::optional(value->mean) : std::nullopt);
+    }
+    line.add(tier_rate(table, cell, "prefix_hit_tokens"));
+    line.add(tier_rate(table, cell, "host_hit_tokens"));
+    line.add(outcomes_of(table, cell));
+    line.add(cell.shown.empty() ? "" : table.runs[cell.shown.front()].summary->verdict());
+    line.add(std::to_string(cell.shown.size()));
+    for (const Column& column : ours) {
+        const std::optional<CellFigure> value = figure_in(table, cell, column.figure);
+        line.add(value ? std::optional(value->mean) : std::nullopt);
+    }
+    for (const Column& column : theirs) {
+        const std::optional<CellFigure> value = figure_in(table, cell, column.figure);
+        line.add(value ? std::optional(value->low) : std::nullopt);
+        line.add(value ? std::optional(value->high) : std::nullopt);
+    }
+    line.add(folders_of(table, cell));
+    line.add(why_of(table, cell));
+    line.end();
+}
+
+}  // namespace
+
+std::string table_csv(const ManyRuns& table) {
+    std::string out;
+    add_head(table, Line(out));
+    for (const RunCell& cell : table.cells) {
+        add_cell(table, cell, Line(out));
+    }
+    return out;
+}
+
+namespace {
+
+enum class Kind : std::uint8_t { text, integer, flag };
+struct Provenance {
+    const char* key;
+    Kind kind;
+};
+/// In the order of their file, up to the number of requests.
+constexpr std::array provenance{
+    Provenance{"hw", Kind::text},
+    Provenance{"conc", Kind::integer},
+    Provenance{"image", Kind::text},
+    Provenance{"model", Kind::text},
+    Provenance{"infmax_model_prefix", Kind::text},
+    Provenance{"framework", Kind::text},
+    Provenance{"precision", Kind::text},
+    Provenance{"spec_decoding", Kind::text},
+    Provenance{"disagg", Kind::flag},
+    Provenance{"scenario_type", Kind::text},
+    Provenance{"is_multinode", Kind::flag},
+    Provenance{"tp", Kind::integer},
+    Provenance{"ep", Kind::integer},
+    Provenance{"dp_attention", Kind::text},
+    Provenance{"kv_offloading", Kind::text},
+    Provenance{"kv_offload_backend", Kind::text},
+    Provenance{"allocated_cpu_dram_gb", Kind::integer},
+};
+/// Behind the accounting.
+constexpr std::array shape{Provenance{"pp", Kind::integer}, Provenance{"dcp_size", Kind::integer},
+                           Provenance{"pcp_size", Kind::integer}};
+
+/// A label or an axis of that name; of some what the run itself says.
+std::string text_of(const TableRun& run, std::string_view key) {
+    if (const std::optional<std::string> label = run.label(key)) {
+        return *label;
+    }
+    if (has_value(run.values, key)) {
+        return std::string(value_in(run.values, key));
+    }
+    if (key == "model") {
+        return std::string(value_in(run.load, "model"));
+    }
+    if (key == "scenario_type") {
+        return "agentic-coding";  // what that file always is
+    }
+    if (key == "kv_offloading") {
+        return run.label("offload").value_or(std::string(value_in(run.values, "offload")));
+    }
+    if (key == "conc") {
+        const std::string_view users = value_in(run.load, "users");
+        return std::string(users.empty() ? value_in(run.load, "max-inflight") : users);
+    }
+    return "";
+}
+
+void write_one(JsonWriter& json, const TableRun& run, const Provenance& one) {
+    const std::string text = text_of(run, one.key);
+    json.key(one.key);
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    if (one.kind == Kind::text && !text.empty()) {
+        json.string(text);
+    } else if (one.kind == Kind::integer && is_number) {
+        json.integer(number);
+    } else if (one.kind == Kind::flag && !text.empty()) {
+        json.boolean(text == "true" || text == "1" || text == "yes" || text == "on");
+    } else {
+        json.null();
+    }
+}
+
+void write_number(JsonWriter& json, const char* key, std::optional<double> value) {
+    json.key(key);
+    value ? json.number(*value) : json.null();
+}
+
+/// As the view has it, with what only labels know.
+void write_throughput(JsonWriter& json, const TableRun& run, JsonValue throughput) {
+    json.begin_object();
+    for (JsonValue one = throughput.first(); one.present(); one = one.next()) {
+        const std::optional<double> gpus = gpus_of(run);
+        if (one.key() != "per_gpu" || !gpus) {
+            json.key(one.key()).raw(one.raw());
+            continue;
+        }
+        json.key("per_gpu").begin_object();
+        for (const char* side : {"total", "output", "input"}) {
+            const std::optional<double> rate =
+                throughput.find(side).find("tokens_per_second").as_double();
+            write_number(json, (std::string(side) + "_tput_tps").c_str(),
+                         rate ? std::optional(*rate / *gpus) : std::nullopt);
+        }
+        json.end_object();
+    }
+    json.end_object();
+}
+
+void write_request_metrics(JsonWriter& json, const TableRun& run, JsonValue metrics) {
+    json.key("request_metrics").begin_object();
+    for (JsonValue one = metrics.first(); one.present(); one = one.next()) {
+        json.key(one.key());
+        if (one.key() == "throughput") {
+            write_throughput(json, run, one);
+        } else {
+            json.raw(one.raw());
+        }
+    }
+    json.end_object();
+}
+
+std::optional<double> quotient(JsonValue server, const char* part, const char* whole) {
+    const std::optional<double> a = server.find(part).as_double();
+    const std::optional<double> b = server.find(whole).as_double();
+    return a && b && *b > 0 ? std::optional(*a / *b) : std::nullopt;
+}
+
+/// The parts of it that servers tell us under names that mean the same.
+void write_server_metrics(JsonWriter& json, JsonValue server) {
+    constexpr const char* queries = "prefix_query_tokens";
+    json.key("server_metrics").begin_object();
+    json.key("present").boolean(server.is(JsonType::object));
+    json.key("cache").begin_object();
+    write_number(json, "gpu_cache_hit_rate", quotient(server, "prefix_hit_tokens", queries));
+    write_number(json, "cpu_cache_hit_rate", quotient(server, "host_hit_tokens", queries));
+    write_number(json, "external_cache_hit_rate", quotient(server, "remote_hit_tokens", queries));
+    write_number(json, "prefix_cache_hits", server.find("prefix_hit_tokens").as_double());
+    write_number(json, "prefix_cache_queries", server.find(queries).as_double());
+    json.end_object();
+    json.key("kv_cache").begin_object();
+    write_number(json, "gpu_usage_pct", server.find("kv_usage").find("max").as_double());
+    write_number(json, "cpu_usage_pct", server.find("host_kv_usage").find("max").as_double());
+    json.end_object();
+    json.key("tokens").begin_object();
+    write_number(json, "prompt_total", server.find("prompt_tokens").as_double());
+    write_number(json, "generation_total", server.find("generated_tokens").as_double());
+    json.end_object();
+    json.end_object();
+}
+
+}  // namespace
+
+std::string inferencex_row(const TableRun& run, const std::string& view) {
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(view);
+    CHECK(root);
+    const JsonValue accounting = root.value().find("request_accounting");
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    for (const Provenance& one : provenance) {
+        write_one(json, run, one);
+    }
+    json.key("num_requests_total").raw(accounting.find("records_total").raw());
+    json.key("num_requests_successful").raw(accounting.find("records_profiled").raw());
+    json.key("request_accounting").raw(accounting.raw());
+    for (const Provenance& one : shape) {
+        write_one(json, run, one);
+    }
+    write_request_metrics(json, run, root.value().find("request_metrics"));
+    write_server_metrics(json, run.summary->root().find("server"));
+    json.end_object();
+    return text;
+}
+
+std::string inferencex_rows(const ManyRuns& table, std::string& why) {
+    std::string text = "[";
+    for (const TableRun& run : table.runs) {
+        if (!run.counts()) {
+            continue;
+        }
+        ViewedRun viewed;
+        if (why = view_run(run, viewed); !why.empty()) {
+            return "";
+        }
+        text +=
+            (text.size() > 1 ? ",\n" : "\n") + inferencex_row(run, inferencex_view(viewed).json);
+    }
+    text += "\n]\n";
+    escape_unprintable_json(text, 0);
+    return text;
+}
+
+namespace {
+
+void write_keywords(JsonWriter& json, const TableRun& run) {
+    json.key("keywords").begin_array();
+    for (const auto& [name, value] : run.labels) {
+        json.string(name + "=" + value);
+    }
+    for (const CellValue& one : run.values) {
+        if (!run.label(one.name)) {  // a sweep labels its runs with the values of its flags
+            json.string(one.name + "=" + one.value);
+        }
+    }
+    json.end_array();
+}
+
+/// Who the run was: `eid` is the experiment, `description` the cell.
+void write_run(JsonWriter& json, const TableRun& run, JsonValue seen) {
+    json.key("run").begin_object();
+    json.key("uid").raw(seen.find("uid").raw());
+    if (!run.sweep.empty()) {
+        json.key("eid").string(run.sweep.substr(run.sweep.rfind('/') + 1));
+    }
+    json.key("time").raw(seen.find("time").raw());
+    json.key("description").string(run.cell.empty() ? run.name : run.cell);
+    write_keywords(json, run);
+    json.end_object();
+}
+
+}  // namespace
+
+std::string llmd_report(const TableRun& run, const std::string& view) {
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(view);
+    CHECK(root);
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    for (JsonValue one = root.value().first(); one.present(); one = one.next()) {
+        if (one.key() == "run") {
+            write_run(json, run, one);
+        } else {
+            json.key(one.key()).raw(one.raw());
+        }
+    }
+    json.end_object();
+    return text;
+}
+
+std::string llmd_reports(const ManyRuns& table, std::string& why) {
+    std::string text;
+    std::size_t reports = 0;
+    for (const TableRun& run : table.runs) {
+        if (!run.counts()) {
+            continue;
+        }
+        ViewedRun viewed;
+        if (why = view_run(run, viewed); !why.empty()) {
+            return "";
+        }
+        text += (reports++ > 0 ? ",\n" : "") + llmd_report(run, llmd_view(viewed).json);
+    }
+    escape_unprintable_json(text, 0);
+    return reports == 1 ? text + "\n" : "[\n" + text + "\n]\n";
+}
+
+}  // namespace driftless

@@ -1,0 +1,521 @@
+#include "cmd/runs/table_run.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "cmd/base/files.hpp"
+#include "cmd/runs/sweep_ledger.hpp"
+#include "proto/figures/verdict.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Where a key stands in summary.json.
+enum class Where : std::uint8_t { root, run, flag };
+
+struct Key {
+    std::string_view name;  ///< as the flag, without dashes
+    Where place;
+    std::string_view key;  ///< in the JSON; of a flag: empty
+};
+
+constexpr std::array load{
+    Key{"url", Where::run, "urls"},           Key{"model", Where::root, "model_id"},
+    Key{"api", Where::root, "endpoint_type"}, Key{"tokenizer", Where::root, "tokenizer_id"},
+    Key{"speed", Where::run, "speed"},        Key{"rate", Where::run, "rate"},
+    Key{"arrivals", Where::run, "arrivals"},  Key{"users", Where::run, "users"},
+    Key{"sessions", Where::run, "sessions"},  Key{"spread", Where::run, "spread"},
+    Key{"for", Where::run, "for_ns"},         Key{"gap", Where::flag, ""},
+    Key{"gap-cap", Where::flag, ""},          Key{"replicate", Where::flag, ""},
+    Key{"replicate-within", Where::flag, ""}, Key{"max-inflight", Where::root, "max_concurrency"},
+};
+
+constexpr std::array window{
+    Key{"trace", Where::run, "trace_digest"}, Key{"start", Where::run, "start_ns"},
+    Key{"end", Where::run, "end_ns"},         Key{"duration", Where::run, "duration_ns"},
+    Key{"limit", Where::run, "limit"},
+};
+
+constexpr std::array contents{
+    Key{"seed", Where::run, "seed"},         Key{"prompt", Where::run, "prompt"},
+    Key{"output", Where::run, "output"},     Key{"share", Where::flag, ""},
+    Key{"max-context", Where::flag, ""},     Key{"max-trees", Where::flag, ""},
+    Key{"sample-sessions", Where::flag, ""}, Key{"dataset", Where::flag, ""},
+    Key{"dataset-column", Where::flag, ""},  Key{"assistant", Where::flag, ""},
+    Key{"live-keep", Where::flag, ""},       Key{"length-field", Where::flag, ""},
+    Key{"abandon", Where::flag, ""},         Key{"grow", Where::flag, ""},
+    Key{"no-stream", Where::flag, ""},       Key{"extra-body", Where::flag, ""},
+};
+
+/// The text of a value, without the quotes of a string; null, false and what is absent are empty.
+std::string key_text(JsonValue value) {
+    if (const auto text = value.as_string()) {
+        return std::string(*text);
+    }
+    if (value.is(JsonType::array)) {
+        std::string all;
+        for (JsonValue one = value.first(); one.present(); one = one.next()) {
+            all += (all.empty() ? "" : " ") + std::string(one.as_string().value_or(one.raw()));
+        }
+        return all;
+    }
+    const bool empty = !value.present() || value.is(JsonType::null) || value.as_bool() == false;
+    return empty ? "" : std::string(value.raw());
+}
+
+/// All values of a flag of replay, as `run.arguments` has them.
+std::string flag_text(JsonValue arguments, std::string_view name) {
+    const std::string flag = "--" + std::string(name);
+    std::string all;
+    for (JsonValue one = arguments.first(); one.present(); one = one.next()) {
+        const std::string_view text = one.as_string().value_or("");
+        const bool is_it =
+            text.starts_with(flag) && (text.size() == flag.size() || text[flag.size()] == '=');
+        if (is_it) {
+            const std::string_view value =
+                text.size() == flag.size() ? "true" : text.substr(flag.size() + 1);
+            all += (all.empty() ? "" : " ") + std::string(value);
+        }
+    }
+    return all;
+}
+
+template <std::size_t N>
+void add_keys(const std::array<Key, N>& keys, JsonValue summary, std::vector<CellValue>& out) {
+    const JsonValue run = summary.find("run");
+    for (const Key& key : keys) {
+        std::string value;
+        switch (key.place) {
+            case Where::root:
+                value = key_text(summary.find(key.key));
+                break;
+            case Where::run:
+                value = key_text(run.find(key.key));
+                break;
+            case Where::flag:
+                value = flag_text(run.find("arguments"), key.name);
+                break;
+        }
+        out.push_back({std::string(key.name), std::move(value)});
+    }
+}
+
+}  // namespace
+
+std::vector<CellValue> load_keys(JsonValue summary) {
+    std::vector<CellValue> keys;
+    add_keys(load, summary, keys);
+    return keys;
+}
+
+std::vector<CellValue> corpus_keys(JsonValue summary) {
+    std::vector<CellValue> keys;
+    add_keys(window, summary, keys);
+    add_keys(contents, summary, keys);
+    return keys;
+}
+
+bool is_of_window(std::string_view corpus_key) {
+    return std::any_of(window.begin(), window.end(),
+                       [corpus_key](const Key& key) { return key.name == corpus_key; });
+}
+
+std::string words_of_key(std::string_view key) {
+    return key == "trace" ? "trace" : "--" + std::string(key);
+}
+
+std::string_view value_in(const std::vector<CellValue>& values, std::string_view name) {
+    const auto found = std::find_if(values.begin(), values.end(),
+                                    [name](const CellValue& one) { return one.name == name; });
+    return found == values.end() ? std::string_view() : std::string_view(found->value);
+}
+
+bool has_value(const std::vector<CellValue>& values, std::string_view name) {
+    return std::any_of(values.begin(), values.end(),
+                       [name](const CellValue& one) { return one.name == name; });
+}
+
+namespace {
+
+bool is_there(const std::string& path) {
+    struct stat status;
+    return ::stat(path.c_str(), &status) == 0;
+}
+
+std::string last_part(const std::string& path) {
+    const std::size_t at = path.rfind('/');
+    return at == path.npos || at + 1 == path.size() ? path : path.substr(at + 1);
+}
+
+std::string without_slashes(std::string path) {
+    while (path.size() > 1 && path.back() == '/') {
+        path.pop_back();
+    }
+    return path;
+}
+
+/// The `summary.json` of a folder; where it cannot be read, the reason is in `why`.
+std::optional<CellSummary> summary_in(const std::string& folder, std::string& why) {
+    const std::string path = folder + "/summary.json";
+    const Result<std::string> text = read_regular_file(path);
+    if (!text) {
+        why =
+            text.error().code == ErrorCode::not_found
+                ? "no summary.json: the run was killed or is still running; see driftless report " +
+                      folder
+                : path + ": " + why_unreadable(text.error());
+        return {};
+    }
+    Result<CellSummary> summary = CellSummary::read(text.value());
+    if (!summary) {
+        why = path + ": not a JSON object";
+        return {};
+    }
+    return std::move(summary).value();
+}
+
+/// What only run.json has: the digest of all prompts that were sent, and whose run it is.
+void add_run_json(TableRun& run) {
+    const Result<std::string> text = read_regular_file(run.folder + "/run.json");
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(text ? text.value() : "null");
+    if (root) {
+        const JsonValue digest = root.value().find("plan").find("prompts_digest");
+        run.prompts_digest = digest.as_string().value_or("");
+        run.run_id = root.value().find("run_id").as_string().value_or("");
+    }
+}
+
+bool is_spoiled(const std::string& verdict) {
+    return verdict == name_of(Verdict::client_limited) || verdict == name_of(Verdict::host_noisy) ||
+           verdict == name_of(Verdict::network_limited);
+}
+
+std::uint64_t count_of(JsonValue summary, std::string_view outcome) {
+    return summary.find("outcomes").find(outcome).as_u64().value_or(0);
+}
+
+/// What the summary alone says against the figures.
+void judge_by_summary(TableRun& run) {
+    const CellSummary& summary = *run.summary;
+    const JsonValue root = summary.root();
+    const JsonValue stopped = root.find("stopped_when");
+    const std::uint64_t cut = count_of(root, "cancelled") + count_of(root, "interrupted");
+    if (root.find("sides").is(JsonType::object)) {
+        run.outcome = "dual";
+        run.left_out = "sent to two servers at once: driftless compare " + run.folder;
+    } else if (is_spoiled(summary.verdict())) {
+        run.outcome = "spoiled";
+        run.left_out = "its verdict is " + summary.verdict() + ": " + summary.verdict_reasons();
+    } else if (stopped.is(JsonType::object)) {
+        run.outcome = "stopped";
+        run.left_out =
+            "stopped early: " + std::string(stopped.find("cond").as_string().value_or(""));
+    } else if (cut > 0 || root.find("unfinished").is(JsonType::object)) {
+        run.outcome = "interrupted";
+        run.left_out = "interrupted: the run is incomplete";
+    } else if (summary.warm().value_or(false)) {
+        run.outcome = "warm";
+        run.left_out = "its cache was warm from an earlier run: TTFT is too low";
+    } else if (root.find("completed").as_u64().value_or(0) == 0) {
+        run.outcome = "failed";
+        run.left_out = "no request got a complete answer";
+    } else {
+        run.outcome = "completed";
+    }
+}
+
+std::string read_run_folder(const std::string& folder, std::vector<TableRun>& out) {
+    TableRun run;
+    run.folder = folder;
+    run.name = last_part(folder);
+    std::string why;
+    run.summary = summary_in(folder, why);
+    if (!run.summary && !is_there(folder + "/run.json")) {
+        return folder + (is_there(folder)
+                             ? ": not a run or sweep folder: it has no run.json and no sweep.json; "
+                               "name one that has"
+                             : ": no such folder; name the folder of a run or of a sweep");
+    }
+    describe_run(run);
+    if (!run.summary) {
+        run.outcome = is_there(folder + "/summary.json") ? "unreadable" : "killed";
+        run.left_out = why;
+    }
+    out.push_back(std::move(run));
+    return "";
+}
+
+/// What became of a cell goes before what its summary says: replay's exit code is in it.
+void judge_by_ledger(const LedgerCell& cell, TableRun& run) {
+    if (cell.state != CellState::ended) {
+        run.outcome = cell.state == CellState::pending ? "pending" : "cut off";
+        run.left_out = cell.state == CellState::pending ? "not run yet"
+                                                        : "still running, or its sweep was killed";
+    } else if (cell.outcome != CellOutcome::completed && cell.outcome != CellOutcome::threshold) {
+        run.outcome = name_of(cell.outcome);
+        run.left_out = cell.why.empty() ? run.outcome : cell.why;
+    } else if (!is_averaged(cell) && run.left_out.empty()) {
+        run.outcome = cell.warm.value_or(false) ? "warm" : name_of(cell.outcome);
+        run.left_out = "its sweep excluded it from the averages";
+    } else if (run.left_out.empty() && cell.outcome == CellOutcome::threshold) {
+        run.outcome = name_of(cell.outcome);
+    }
+}
+
+TableRun run_of_cell(const std::string& sweep, const LedgerCell& cell,
+                     const std::vector<std::pair<std::string, std::string>>& labels) {
+    TableRun run;
+    run.folder = sweep + "/" + cell.planned.folder;
+    run.name = cell.planned.folder;
+    run.sweep = sweep;
+    run.cell = cell.planned.name;
+    run.values = cell.planned.values;
+    run.labels = labels;
+    std::string why;
+    run.summary = summary_in(run.folder, why);
+    // The run may lie elsewhere by now; sweep.json keeps its most important figures.
+    if (!run.summary && !cell.summary.empty()) {
+        if (Result<CellSummary> kept = CellSummary::read(cell.summary); kept) {
+            run.summary = std::move(kept).value();
+        }
+    }
+    describe_run(run);
+    judge_by_ledger(cell, run);
+    if (!run.summary && run.left_out.empty()) {
+        run.outcome = name_of(cell.outcome);
+        run.left_out = why;
+    }
+    return run;
+}
+
+std::string read_sweep_folder(const std::string& folder, std::vector<TableRun>& out) {
+    const std::string path = folder + "/sweep.json";
+    const Result<std::string> text = read_regular_file(path);
+    if (!text) {
+        return path + ": " + why_unreadable(text.error());
+    }
+    Ledger ledger;
+    if (const std::string why = read_ledger(text.value(), ledger); !why.empty()) {
+        return path + ": " + why;
+    }
+    for (const LedgerCell& cell : ledger.cells) {
+        out.push_back(run_of_cell(folder, cell, ledger.plan.labels));
+    }
+    return "";
+}
+
+/// Runs of several folders may have one name: those get the folder above, too.
+void tell_names_apart(std::vector<TableRun>& runs) {
+    std::map<std::string, std::size_t> uses;
+    for (const TableRun& run : runs) {
+        ++uses[run.name];
+    }
+    for (TableRun& run : runs) {
+        if (uses[run.name] > 1) {
+            const std::size_t last = run.folder.rfind('/');
+            const std::size_t above =
+                last == run.folder.npos || last == 0 ? last : run.folder.rfind('/', last - 1);
+            run.name = above == run.folder.npos ? run.folder : run.folder.substr(above + 1);
+        }
+    }
+}
+
+/// Under two paths, or in its sweep and by itself: it would count twice.
+std::string why_same_run(const std::vector<TableRun>& runs) {
+    std::map<std::string, std::string> folders;
+    for (const TableRun& run : runs) {
+        if (const auto [first, is_new] = folders.emplace(run.run_id, run.folder);
+            !is_new && !run.run_id.empty()) {
+            return run.folder + ": is the same run as " + first->second + " (run_id " + run.run_id +
+                   "); name each run once";
+        }
+    }
+    return "";
+}
+
+}  // namespace
+
+std::optional<std::string> TableRun::label(std::string_view key) const {
+    const auto found = std::find_if(labels.begin(), labels.end(),
+                                    [key](const auto& one) { return one.first == key; });
+    return found == labels.end() ? std::nullopt : std::optional(found->second);
+}
+
+void describe_run(TableRun& run) {
+    if (!run.summary) {
+        return;
+    }
+    add_run_json(run);
+    const JsonValue root = run.summary->root();
+    run.load = load_keys(root);
+    if (root.find("run").is(JsonType::object)) {  // sweep.json keeps figures alone
+        run.corpus = corpus_keys(root);
+    }
+    const JsonValue labels = root.find("labels");
+    for (JsonValue one = labels.first(); one.present(); one = one.next()) {
+        if (!run.label(one.key())) {
+            run.labels.emplace_back(one.key(), one.as_string().value_or(""));
+        }
+    }
+    judge_by_summary(run);
+}
+
+std::string read_table_runs(const std::vector<std::string>& folders, std::vector<TableRun>& out) {
+    std::vector<std::string> seen;
+    for (const std::string& typed : folders) {
+        const std::string folder = without_slashes(typed);
+        if (std::find(seen.begin(), seen.end(), folder) != seen.end()) {
+            return folder + ": given twice; name each run once";
+        }
+        seen.push_back(folder);
+        const std::string why = is_there(folder + "/sweep.json") ? read_sweep_folder(folder, out)
+                                                                 : read_run_folder(folder, out);
+        if (!why.empty()) {
+            return why;
+        }
+        if (out.size() > table_runs_max) {
+            return "more than " + std::to_string(table_runs_max) + " runs; name fewer";
+        }
+    }
+    tell_names_apart(out);
+    return why_same_run(out);
+}
+
+namespace {
+
+/// Keys of the load that say where requests go, not when.
+constexpr std::array<std::string_view, 5> places{"url", "model", "api", "tokenizer",
+                                                 "max-inflight"};
+
+bool is_place(std::string_view key) {
+    return std::find(places.begin(), places.end(), key) != places.end();
+}
+
+/// Both are cells of one sweep, which varied this on purpose.
+bool varied_on_purpose(const TableRun& a, const TableRun& b, std::string_view key) {
+    return !a.sweep.empty() && a.sweep == b.sweep &&
+           value_in(a.values, key) != value_in(b.values, key);
+}
+
+bool varied_anything(const TableRun& a, const TableRun& b) {
+    return std::any_of(a.values.begin(), a.values.end(), [&](const CellValue& one) {
+        return !is_place(one.name) && varied_on_purpose(a, b, one.name);
+    });
+}
+
+std::string shown(std::string_view key, std::string_view value) {
+    const bool is_time = key == "start" || key == "end" || key == "duration";
+    if (value.empty()) {
+        return "none";
+    }
+    return is_time ? fmt::format("{} ns", value) : fmt::format("\"{}\"", value);
+}
+
+JsonValue run_of(const TableRun& run) {
+    return run.summary->root().find("run");
+}
+
+bool same_keys(const std::vector<CellValue>& a, const std::vector<CellValue>& b, bool of_places) {
+    return std::all_of(a.begin(), a.end(), [&](const CellValue& one) {
+        return is_place(one.name) != of_places || one.value == value_in(b, one.name);
+    });
+}
+
+std::string key_difference(const TableRun& first, const TableRun& run) {
+    for (const CellValue& expected : first.corpus) {
+        const std::string_view found = value_in(run.corpus, expected.name);
+        const bool excused =
+            !is_of_window(expected.name) && varied_on_purpose(first, run, expected.name);
+        if (found != expected.value && !excused) {
+            return fmt::format("{} is {}, not {}", words_of_key(expected.name),
+                               shown(expected.name, found), shown(expected.name, expected.value));
+        }
+    }
+    return value_in(run.corpus, "trace").empty() ? "it does not say which trace it played" : "";
+}
+
+std::string rows_difference(const TableRun& first, const TableRun& run) {
+    const auto rows = run_of(run).find("rows").as_u64();
+    const auto expected = run_of(first).find("rows").as_u64();
+    const bool copies = value_in(first.load, "replicate") != value_in(run.load, "replicate");
+    if (rows == expected || copies || varied_anything(first, run)) {
+        return "";
+    }
+    return fmt::format("it plays {} rows, not {}{}", rows.value_or(0), expected.value_or(0),
+                       value_in(run.corpus, "duration").empty()
+                           ? ""
+                           : " (--duration counts wall time, so it selects other rows at another "
+                             "speed or rate; use --start and --end, or --limit)");
+}
+
+/// Of runs that agree in all flags that this file knows.
+std::string digest_difference(const TableRun& first, const TableRun& run) {
+    if (!same_keys(first.load, run.load, false) || varied_anything(first, run)) {
+        return "";
+    }
+    const auto text = [](const TableRun& one, std::string_view key) {
+        return run_of(one).find(key).as_string().value_or("");
+    };
+    const std::string_view schedule = text(run, "schedule_digest");
+    const std::string_view expected = text(first, "schedule_digest");
+    if (!schedule.empty() && !expected.empty() && schedule != expected) {
+        return fmt::format("its schedule (digest {}) is not {}, though it has the same pace",
+                           schedule, expected);
+    }
+    const auto live = [](const TableRun& one) {
+        return one.summary->root().find("live").find("turns").as_u64().value_or(0) > 0;
+    };
+    const bool known = !run.prompts_digest.empty() && !first.prompts_digest.empty();
+    const bool comparable = text(run, "cache_salt") == text(first, "cache_salt") && known &&
+                            same_keys(first.load, run.load, true) && !live(first) && !live(run);
+    if (comparable && run.prompts_digest != first.prompts_digest) {
+        return fmt::format("its prompts (digest {}) are not {}, though seed and salt are the same",
+                           run.prompts_digest, first.prompts_digest);
+    }
+    return "";
+}
+
+/// The figures that sweep.json keeps do not say what was played, but its cells have one plan.
+bool cannot_say(const TableRun& first, const TableRun& run) {
+    return (first.corpus.empty() || run.corpus.empty()) && !first.sweep.empty() &&
+           first.sweep == run.sweep;
+}
+
+std::string difference(const TableRun& first, const TableRun& run) {
+    if (cannot_say(first, run)) {
+        return "";
+    }
+    if (first.corpus.empty() || run.corpus.empty()) {
+        return "its summary.json does not say what it played";
+    }
+    std::string why = key_difference(first, run);
+    why = why.empty() ? rows_difference(first, run) : why;
+    return why.empty() ? digest_difference(first, run) : why;
+}
+
+}  // namespace
+
+// A dual run is in no mean, and counts each row twice.
+std::vector<std::string> corpus_differences(const std::vector<TableRun>& runs) {
+    std::vector<std::string> all;
+    const auto counts = [](const TableRun& run) { return run.summary && run.outcome != "dual"; };
+    const auto first = std::find_if(runs.begin(), runs.end(), counts);
+    for (auto run = first; run != runs.end(); ++run) {
+        if (counts(*run)) {
+            if (const std::string why = difference(*first, *run); !why.empty()) {
+                all.push_back(run->folder + ": " + why);
+            }
+        }
+    }
+    return all;
+}
+
+}  // namespace driftless

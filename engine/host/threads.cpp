@@ -1,0 +1,295 @@
+#include "engine/host/threads.hpp"
+
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "engine/base/time.hpp"
+#include "engine/host/host.hpp"
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// sched_setattr(2), which Debian 12's C library does not have; the kernel knows older structures.
+struct SchedAttributes {
+    std::uint32_t size = sizeof(SchedAttributes);
+    std::uint32_t policy = SCHED_OTHER;
+    std::uint64_t flags = 0;
+    std::int32_t nice = 0;
+    std::uint32_t priority = 0;
+    std::uint64_t runtime_ns = 0;  ///< of an ordinary thread: its slice
+    std::uint64_t deadline_ns = 0;
+    std::uint64_t period_ns = 0;
+};
+
+constexpr std::uint64_t reset_on_fork = 1;
+
+// A keeper that gets less than a hundredth of its CPU is not needed: another program has work there
+// all the time. Beside an engine that is busy for nine tenths of it, it gets more.
+constexpr std::int64_t keeper_look_ns = 20'000'000;
+constexpr std::int64_t keeper_part_min = 100;
+constexpr int keeper_rests = 50;  // looks long
+
+constexpr Duration look_every = milliseconds(100);
+constexpr Duration slept_min = milliseconds(10);     // less of it, and it goes aside
+constexpr Duration slept_enough = milliseconds(20);  // as much, and it comes back
+constexpr Duration aside_for = seconds(1);
+
+bool set_attributes(const SchedAttributes& attributes) {
+    return ::syscall(SYS_sched_setattr, 0, &attributes, 0U) == 0;
+}
+
+}  // namespace
+
+std::int64_t ask_for_slice(std::int64_t length_ns) {
+    SchedAttributes wanted;
+    wanted.nice = ::getpriority(PRIO_PROCESS, 0);  // as it is
+    wanted.flags = reset_on_fork;  // threads that it makes have slices as others have
+    wanted.runtime_ns = static_cast<std::uint64_t>(length_ns);
+    SchedAttributes noted;
+    const bool known =
+        set_attributes(wanted) &&
+        ::syscall(SYS_sched_getattr, 0, &noted, static_cast<unsigned>(sizeof noted), 0U) == 0;
+    return known && noted.runtime_ns == wanted.runtime_ns ? length_ns : 0;
+}
+
+Result<void> run_before_others() {
+    sched_param priority{};
+    priority.sched_priority = 50;  // in the middle: above ordinary threads, below the kernel's own
+    if (::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) != 0) {
+        return Error{ErrorCode::denied, errno, "raise the thread's priority"};
+    }
+    return {};
+}
+
+void run_among_others() {
+    const sched_param priority{};
+    // Nobody is refused this; to leave the flag out takes a capability.
+    (void)::sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &priority);
+}
+
+Result<Granted> schedule_engine(Scheduling wanted) {
+    if (wanted == Scheduling::ordinary) {
+        return Granted{};
+    }
+    if (wanted == Scheduling::realtime) {
+        const Result<void> done = run_before_others();
+        return done ? Result<Granted>(Granted{wanted, 0}) : done.error();
+    }
+    const std::int64_t slice_ns = ask_for_slice(engine_slice_ns);
+    const bool has_nothing = slice_ns == 0 && wanted == Scheduling::slice;
+    return Granted{has_nothing ? Scheduling::ordinary : wanted, slice_ns};
+}
+
+Result<void> CpuKeeper::start(std::uint32_t cpu) {
+    const cpu_set_t cpus = cpu_set_of({cpu});
+    return thread_.start<&CpuKeeper::keep>("keeper", &cpus, *this);
+}
+
+std::int64_t CpuKeeper::stop() {
+    over_.store(true, std::memory_order_relaxed);
+    thread_.join();
+    return used_ns_;
+}
+
+bool yielding_is_free(std::uint32_t cpu) {
+    constexpr std::int64_t trial_ns = 12'000'000;  // some slices
+    constexpr std::int64_t part_max = 8;
+    CpuKeeper trial;
+    if (!trial.start(cpu)) {
+        return false;
+    }
+    const std::int64_t begin_ns = monotonic_ns();
+    const std::int64_t used_ns = thread_cpu_ns();
+    while (monotonic_ns() - begin_ns < trial_ns) {  // for so long
+    }
+    const std::int64_t own_ns = thread_cpu_ns() - used_ns;
+    return trial.stop() < own_ns / part_max;
+}
+
+void CpuKeeper::keep() {
+    std::int64_t begin_ns = monotonic_ns();
+    std::int64_t used_ns = thread_cpu_ns();
+    while (!over_.load(std::memory_order_relaxed)) {  // until `stop`
+        (void)::sched_yield();
+        const std::int64_t now_ns = monotonic_ns();
+        if (now_ns - begin_ns < keeper_look_ns) {
+            continue;
+        }
+        const bool is_needed = thread_cpu_ns() - used_ns >= (now_ns - begin_ns) / keeper_part_min;
+        for (int i = 0; !is_needed && i < keeper_rests && !over_.load(std::memory_order_relaxed);
+             ++i) {
+            const timespec rest{0, keeper_look_ns};
+            (void)::clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, nullptr);
+        }
+        begin_ns = monotonic_ns();
+        used_ns = thread_cpu_ns();
+    }
+    used_ns_ = thread_cpu_ns();
+}
+
+void StepsAside::look(Instant now) {
+    if (!begun_) {
+        begun_ = true;
+    } else if (!aside_ && slept_ < slept_min) {
+        run_among_others();
+        (void)ask_for_slice(engine_slice_ns);
+        aside_ = true;
+        ++times_;
+        back_at_ = now + aside_for;
+    } else if (aside_ && now >= back_at_ && slept_ >= slept_enough) {
+        aside_ = !run_before_others();
+    }
+    slept_ = Duration{0};
+    look_at_ = now + look_every;
+}
+
+SideThread::~SideThread() {
+    CHECK(!runs_);
+}
+
+void SideThread::join() {
+    if (runs_) {
+        pthread_join(thread_, nullptr);
+        runs_ = false;
+    }
+}
+
+Result<void> SideThread::start_at(const char* name, const cpu_set_t* cpus, void* (*body)(void*),
+                                  void* argument) {
+    CHECK(!runs_);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    const sched_param normal{};
+    pthread_attr_setstacksize(&attributes, side_stack_bytes);
+    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
+    pthread_attr_setschedparam(&attributes, &normal);
+    if (cpus != nullptr) {
+        pthread_attr_setaffinity_np(&attributes, sizeof *cpus, cpus);
+    }
+    // The new thread inherits the mask: signals are for the engine's thread.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failure = pthread_create(&thread_, &attributes, body, argument);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&attributes);
+    if (failure != 0) {
+        return Error{failure == EPERM ? ErrorCode::denied : ErrorCode::exhausted, failure,
+                     "start a thread"};
+    }
+    pthread_setname_np(thread_, name);
+    runs_ = true;
+    return {};
+}
+
+namespace {
+
+std::int64_t ns_of(const timeval& time) {
+    return (time.tv_sec * 1'000'000 + time.tv_usec) * 1000;
+}
+
+std::int64_t difference(std::int64_t after, std::int64_t before) {
+    return after < 0 || before < 0 ? -1 : after - before;
+}
+
+const char* reason_of(int error) {
+    switch (error) {
+        case EACCES:
+        case EPERM:
+            return "perf_event_open is denied: set kernel.perf_event_paranoid to 2 or less, or "
+                   "allow it in the container's seccomp profile";
+        case ENOENT:
+        case EOPNOTSUPP:
+            return "this machine has no instruction counter, like most virtual machines";
+        case ENOSYS:
+            return "this kernel is built without perf_event_open";
+        default:
+            return "perf_event_open failed";
+    }
+}
+
+}  // namespace
+
+ThreadUse operator-(const ThreadUse& after, const ThreadUse& before) {
+    ThreadUse use;
+    for (const auto field :
+         {&ThreadUse::user_ns, &ThreadUse::system_ns, &ThreadUse::voluntary_switches,
+          &ThreadUse::involuntary_switches, &ThreadUse::minor_faults, &ThreadUse::major_faults,
+          &ThreadUse::instructions}) {
+        use.*field = difference(after.*field, before.*field);
+    }
+    return use;
+}
+
+std::int64_t thread_cpu_ns() {
+    timespec used{};
+    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;
+}
+
+ThreadMeter::ThreadMeter() {
+    open_counter();
+}
+
+ThreadMeter::~ThreadMeter() {
+    if (counter_ >= 0) {
+        ::close(counter_);
+    }
+}
+
+void ThreadMeter::open_counter() {
+    perf_event_attr event{};
+    event.size = sizeof(event);
+    event.type = PERF_TYPE_HARDWARE;
+    event.config = PERF_COUNT_HW_INSTRUCTIONS;
+    event.exclude_kernel = 1;  // what an ordinary user may count
+    event.exclude_hv = 1;
+    event.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    counter_ =
+        static_cast<int>(::syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+    if (counter_ < 0) {
+        why_no_instructions_ = reason_of(errno);
+    } else if (read_counter() <= 0) {  // some hypervisors let it be opened, and count nothing
+        why_no_instructions_ = "the instruction counter does not advance";
+    }
+}
+
+// Unknown, too, where others had the counter for a part of the time.
+std::int64_t ThreadMeter::read_counter() const {
+    struct {
+        std::uint64_t value;
+        std::uint64_t enabled_ns;
+        std::uint64_t running_ns;
+    } reading{};
+    const bool whole = ::read(counter_, &reading, sizeof(reading)) == sizeof(reading);
+    return whole && reading.running_ns == reading.enabled_ns
+               ? static_cast<std::int64_t>(reading.value)
+               : -1;
+}
+
+ThreadUse ThreadMeter::read() const {
+    rusage usage{};
+    CHECK(::getrusage(RUSAGE_THREAD, &usage) == 0);
+    ThreadUse use;
+    use.user_ns = ns_of(usage.ru_utime);
+    use.system_ns = ns_of(usage.ru_stime);
+    use.voluntary_switches = usage.ru_nvcsw;
+    use.involuntary_switches = usage.ru_nivcsw;
+    use.minor_faults = usage.ru_minflt;
+    use.major_faults = usage.ru_majflt;
+    use.instructions = why_no_instructions_.empty() ? read_counter() : -1;
+    return use;
+}
+
+}  // namespace driftless

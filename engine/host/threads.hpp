@@ -1,0 +1,203 @@
+/// Threads: how a thread is scheduled and pinned, threads beside the engines, and what a thread has
+/// used.
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "engine/base/time.hpp"
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+// SideThread: a thread beside the engine's: of normal priority, on CPUs of its own, without
+// signals: those are the engine thread's. What it starts inherits the same. Part of whoever does
+// the work on it, who tells it to end and then joins it.
+
+/// Stack of a thread beside the main one, all of which is touched before time 0: about four times
+/// the deepest use that was measured.
+inline constexpr std::size_t side_stack_bytes = std::size_t{1} << 20;
+
+class SideThread {
+  public:
+    SideThread() = default;
+    /// CHECK: it was joined.
+    ~SideThread();
+    SideThread(const SideThread&) = delete;
+    SideThread& operator=(const SideThread&) = delete;
+
+    /// Calls `(owner.*body)()` on it. `cpus` null: those of the caller. Named `name` (15 bytes at
+    /// most). Errors: denied, exhausted.
+    template <auto body, typename Owner>
+    Result<void> start(const char* name, const cpu_set_t* cpus, Owner& owner) {
+        return start_at(name, cpus, &call<body, Owner>, &owner);
+    }
+    bool runs() const { return runs_; }
+    /// Waits for its end. Nothing where it was not started.
+    void join();
+
+  private:
+    template <auto body, typename Owner>
+    static void* call(void* owner) {
+        (static_cast<Owner*>(owner)->*body)();
+        return nullptr;
+    }
+    Result<void> start_at(const char* name, const cpu_set_t* cpus, void* (*body)(void*),
+                          void* argument);
+
+    pthread_t thread_{};
+    bool runs_ = false;
+};
+
+/// Scheduling: how the kernel schedules the thread of an engine: what is asked for, what was
+/// granted, and what must be done meanwhile to keep it. Plain system calls of the calling thread;
+/// the simulator has none of them.
+enum class Scheduling : std::uint8_t {
+    ordinary,  ///< as every other thread
+    slice,     ///< with slices shorter than others have: waking up, it goes before them
+    kept,      ///< the same, and its CPU never looks idle to the kernel, which moves others away
+    realtime,  ///< before all ordinary threads (SCHED_FIFO)
+};
+
+constexpr const char* name_of(Scheduling scheduling) {
+    switch (scheduling) {
+        case Scheduling::ordinary:
+            return "ordinary";
+        case Scheduling::slice:
+            return "slice";
+        case Scheduling::kept:
+            return "kept";
+        case Scheduling::realtime:
+            break;
+    }
+    return "realtime";
+}
+
+/// What the kernel said when it was asked.
+struct Granted {
+    Scheduling scheduling = Scheduling::ordinary;
+    std::int64_t slice_ns = 0;  ///< 0: its slices are those of others
+};
+
+/// Shorter than the slices that Linux gives by itself (1.4 ms on two CPUs, 2.8 ms on many), and
+/// longer than an engine works between two sleeps.
+inline constexpr std::int64_t engine_slice_ns = 1'000'000;
+
+/// Asks for slices of that length, which needs no privilege. Returns what the kernel has noted: 0
+/// before Linux 6.12, which takes no such wish.
+std::int64_t ask_for_slice(std::int64_t length_ns);
+
+/// The calling thread runs before all ordinary threads of its CPU (SCHED_FIFO); threads that it
+/// makes from here on are ordinary again. Errors: denied.
+Result<void> run_before_others();
+/// Takes that back for the calling thread.
+void run_among_others();
+
+/// Asks for that, for the calling thread. Errors: denied (`realtime` only).
+Result<Granted> schedule_engine(Scheduling wanted);
+
+/// CpuKeeper: a thread that only yields, and keeps a CPU from looking idle. A server's thread that
+/// wakes up is put on an idle CPU, also on that of an engine that sleeps for 100 us, and then the
+/// engine waits for it. The keeper has the weight of any thread: beside one of the lowest weight a
+/// server's thread waited for up to 0.8 s (perf/baselines, placement). Where another program has
+/// work there all the time, it rests for a second.
+class CpuKeeper {
+  public:
+    CpuKeeper() = default;
+    ~CpuKeeper() { (void)stop(); }
+    CpuKeeper(const CpuKeeper&) = delete;
+    CpuKeeper& operator=(const CpuKeeper&) = delete;
+
+    /// Errors: denied, exhausted.
+    Result<void> start(std::uint32_t cpu);
+    /// Returns the CPU time that it has used, ns.
+    std::int64_t stop();
+
+  private:
+    void keep();
+
+    std::atomic<bool> over_{false};
+    std::int64_t used_ns_ = 0;  ///< once it has ended
+    SideThread thread_;
+};
+
+/// Whether a thread that only yields leaves its CPU to others: tried for 12 ms between a keeper and
+/// the calling thread, which runs there. It did on Linux 6.18; a
+/// kernel that gives it an equal part of the time has no keeper.
+bool yielding_is_free(std::uint32_t cpu);
+
+/// StepsAside: the kernel takes a thread that runs before all others and never sleeps off its CPU
+/// for 50 ms of each second. Before it comes to that, this one goes among the others for a second,
+/// and comes back once it sleeps again. Owned by the engine's thread, which alone calls it.
+class StepsAside {
+  public:
+    /// What it has slept since the last call.
+    void note_sleep(Duration slept) { slept_ = slept_ + slept; }
+    bool is_due(Instant now) const { return now >= look_at_; }
+    void look(Instant now);
+    /// How often it went aside.
+    std::uint32_t times() const { return times_; }
+    bool is_aside() const { return aside_; }
+
+  private:
+    Instant look_at_;
+    Instant back_at_;  ///< not before
+    Duration slept_;   ///< since the last look
+    bool begun_ = false;
+    bool aside_ = false;
+    std::uint32_t times_ = 0;
+};
+
+/// What the thread of an engine has beside it while it plays.
+struct EngineStanding {
+    CpuKeeper keeper;
+    StepsAside steps_aside;
+};
+
+// ThreadMeter: what the kernel counts for one thread, read by that thread itself: CPU time,
+// switches, faults, and instructions where the machine counts them. Owned by whoever runs the
+// engine's thread. A reading costs about a microsecond: once a second, never beside a fire.
+
+/// Counts since the thread began; of a stretch: the difference of two. -1: unknown.
+struct ThreadUse {
+    std::int64_t user_ns = -1;  ///< with `system_ns` exact; the split between them is sampled
+    std::int64_t system_ns = -1;
+    std::int64_t voluntary_switches = -1;
+    std::int64_t involuntary_switches = -1;
+    std::int64_t minor_faults = -1;
+    std::int64_t major_faults = -1;
+    std::int64_t instructions = -1;  ///< in user mode
+};
+
+/// What was counted from `before` to `after`; unknown where either is.
+ThreadUse operator-(const ThreadUse& after, const ThreadUse& before);
+
+/// CPU time of the calling thread.
+std::int64_t thread_cpu_ns();
+
+class ThreadMeter {
+  public:
+    /// Of the calling thread, which alone may `read`.
+    ThreadMeter();
+    ~ThreadMeter();
+    ThreadMeter(const ThreadMeter&) = delete;
+    ThreadMeter& operator=(const ThreadMeter&) = delete;
+
+    ThreadUse read() const;
+    /// Why instructions are unknown; empty: they are counted.
+    const std::string& why_no_instructions() const { return why_no_instructions_; }
+
+  private:
+    void open_counter();
+    std::int64_t read_counter() const;
+
+    int counter_ = -1;
+    std::string why_no_instructions_;
+};
+
+}  // namespace driftless

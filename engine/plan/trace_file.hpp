@@ -1,0 +1,83 @@
+/// TRACE arguments in, one Trace out: which files they name, what is read or made of them, and what
+/// a person should know of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/plan/synth_spec.hpp"
+#include "proto/core/result.hpp"
+#include "proto/trace/format.hpp"
+#include "proto/trace/row.hpp"
+#include "proto/trace/write.hpp"
+
+namespace driftless {
+
+// Which files a TRACE argument names, in which order, and what the trace is called.
+//
+// It looks at names and at what folders hold; it opens no file.
+
+/// Less-than of names in which runs of digits compare as numbers: trace_2 before trace_10.
+bool numeric_less(std::string_view a, std::string_view b);
+
+/// The name ends as traces do: .jsonl, .json, .ndjson, .csv, also with .gz, .bz2, .xz, .zst behind.
+bool has_trace_ending(std::string_view name);
+
+/// The files of a folder that end as traces do, in numeric order, with the folder's path in front;
+/// a path that is no folder (and "-") is itself. Hidden files and subfolders are left out. Errors:
+/// not_found, denied, missing (a folder without traces), io_failed.
+Result<std::vector<std::string>> expand_path(const std::string& path);
+
+/// File name without folder and endings; "stdin" for "-".
+std::string trace_name(std::string_view path);
+
+// Notes: what a person should know of a trace before it is replayed, a line each.
+//
+// The sanity line comes always: a wrong unit or block size shows in it at a glance.
+
+/// Appends the notes of a trace that was read from `files` files. `unknown_names` are keys that no
+/// reader knows.
+void describe(const Trace& trace, std::size_t files, const std::vector<std::string>& unknown_names,
+              std::vector<std::string>& notes);
+
+// read_trace: TRACE arguments in, one Trace out, with all errors and the facts worth printing.
+//
+// Files, folders and standard input are read one after the other as one trace, in constant memory
+// beyond the row index. It prints nothing itself.
+
+struct TraceFiles {
+    std::vector<std::string> paths;  ///< files, folders, or "-"
+    std::string format;              ///< `--format`; empty: detected
+    std::string time_unit;           ///< `--time-unit`; empty: the format's
+    std::uint32_t block_size = 0;    ///< `--block-size`; 0: the format's
+    bool lenient = false;            ///< `--lenient`
+    std::vector<std::string> keep;   ///< `--keep`
+    std::vector<MappedColumn> map;   ///< `--map`
+    Sessions sessions = Sessions::recorded;
+    IdScope id_scope = IdScope::format;  ///< `--hash-scope`
+    std::uint32_t default_output = 0;    ///< `--default-output`; 0: none
+    bool output_free = false;            ///< `--output free`: rows need no output length
+    /// Rows need no times, and conversations no arrivals: a rate or open requests decide when they
+    /// are sent. Times that are there are read.
+    bool times_free = false;
+    std::string model_column;                     ///< `--map model=COLUMN`: one of those in `keep`
+    FlatAgents flat_agents = FlatAgents::chains;  ///< `--flat-agents`
+};
+
+/// True where the trace is whole and usable. Otherwise `errors` says why, and `out` must not be
+/// used. `notes` are one-line facts and warnings, in the order they should be printed.
+bool read_trace(const TraceFiles& files, Trace& out, InputErrors& errors,
+                std::vector<std::string>& notes);
+
+// read_made: a synthetic workload in, the Trace out that its text would be read as.
+
+/// Makes the text that `driftless synth` writes, line by line, and reads it as `read_trace` reads a
+/// file of that `name`: the same rows, ids and digest. `files` says how; its paths are not read.
+bool read_made(const SynthSpec& spec, std::string_view name, const TraceTarget& target,
+               const TraceFiles& files, Trace& out, InputErrors& errors,
+               std::vector<std::string>& notes);
+
+}  // namespace driftless

@@ -1,0 +1,641 @@
+/// The parts of a tokenizer.json that are lists of steps, read into what runs them. Internal to
+/// `read_tokenizer`.
+///
+/// Each returns false, and says why, at the first thing it does not know. Sequences within
+/// sequences are flattened with a bound, never by recursion.
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "engine/prompt/code_points.hpp"
+#include "engine/prompt/read_ranks.hpp"
+#include "engine/prompt/tokenizer.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+bool read_normalizer(JsonValue json, Normalizer& normalizer, std::string& why);
+/// `byte_level`: pieces are merged from bytes.
+bool read_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, std::string& why);
+bool read_decoder(JsonValue json, bool byte_level, Decoder& decoder, std::string& why);
+bool read_post_processor(JsonValue json, std::vector<TokenId>& before, std::vector<TokenId>& after,
+                         std::string& why);
+
+/// The elements of a step that may be a sequence of steps, each of which may be one again; `list`
+/// is the name under which a sequence has its elements. Nothing where the nesting has no end.
+std::vector<JsonValue> flatten_steps(JsonValue step, std::string_view list);
+
+namespace {
+
+constexpr const char* gpt2_expression =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+std::string type_of(JsonValue step) {
+    return std::string(step.find("type").as_string().value_or("(none)"));
+}
+
+bool refuse_type(const char* what, JsonValue step, std::string& why) {
+    why = std::string("it has a ") + what + " of type '" + type_of(step) +
+          "', which is not supported";
+    return false;
+}
+
+std::string text_at(JsonValue step, std::string_view name, std::string_view otherwise = {}) {
+    return std::string(step.find(name).as_string().value_or(otherwise));
+}
+
+bool flag_at(JsonValue step, std::string_view name, bool otherwise) {
+    return step.find(name).as_bool().value_or(otherwise);
+}
+
+// {"String": ".."} or {"Regex": ".."}.
+bool read_pattern(JsonValue json, Pattern& pattern, std::string& why) {
+    if (const auto text = json.find("String").as_string()) {
+        pattern = Pattern::literal(*text);
+        return true;
+    }
+    const auto expression = json.find("Regex").as_string();
+    if (!expression) {
+        why = "it has a pattern that is neither a String nor a Regex";
+        return false;
+    }
+    Result<Pattern> compiled = Pattern::compile(*expression, why);
+    if (!compiled) {
+        return false;
+    }
+    pattern = std::move(compiled).value();
+    return true;
+}
+
+struct BehaviorName {
+    std::string_view name;
+    SplitStep::Behavior behavior;
+};
+constexpr std::array behaviors{
+    BehaviorName{"Isolated", SplitStep::Behavior::isolated},
+    BehaviorName{"Removed", SplitStep::Behavior::removed},
+    BehaviorName{"Contiguous", SplitStep::Behavior::contiguous},
+    BehaviorName{"MergedWithPrevious", SplitStep::Behavior::merged_with_previous},
+    BehaviorName{"MergedWithNext", SplitStep::Behavior::merged_with_next},
+};
+
+bool read_behavior(JsonValue json, SplitStep::Behavior& behavior, std::string& why) {
+    const std::string text = std::string(json.as_string().value_or("Isolated"));
+    for (const BehaviorName& known : behaviors) {
+        if (known.name == text) {
+            behavior = known.behavior;
+            return true;
+        }
+    }
+    why = "it has a pre-tokenizer with the behavior '" + text + "', which is not supported";
+    return false;
+}
+
+void add_byte_level(JsonValue json, Splitter& splitter) {
+    if (flag_at(json, "add_prefix_space", true)) {
+        SplitStep step;
+        step.kind = SplitStep::Kind::prefix_blank;
+        splitter.add(std::move(step));
+    }
+    if (flag_at(json, "use_regex", true)) {
+        std::string why;
+        SplitStep step;
+        step.behavior = SplitStep::Behavior::isolated;
+        step.pattern = Pattern::compile(gpt2_expression, why).value();
+        splitter.add(std::move(step));
+    }
+    SplitStep letters;
+    letters.kind = SplitStep::Kind::letters;
+    splitter.add(std::move(letters));
+}
+
+bool add_metaspace(JsonValue json, Splitter& splitter, std::string& why) {
+    SplitStep mark;
+    mark.kind = SplitStep::Kind::mark_blanks;
+    mark.mark = text_at(json, "replacement", "\xE2\x96\x81");
+    const std::string scheme = text_at(json, "prepend_scheme", "always");
+    mark.prefix = SplitStep::Prefix::always;
+    if (scheme == "never" || !flag_at(json, "add_prefix_space", true)) {
+        mark.prefix = SplitStep::Prefix::none;
+    } else if (scheme == "first") {
+        mark.prefix = SplitStep::Prefix::first;
+    } else if (scheme != "always") {
+        why = "its Metaspace has the prepend_scheme '" + scheme + "', which is not supported";
+        return false;
+    }
+    SplitStep cut;
+    cut.behavior = SplitStep::Behavior::merged_with_next;
+    cut.pattern = Pattern::literal(mark.mark);
+    splitter.add(std::move(mark));
+    if (flag_at(json, "split", true)) {
+        splitter.add(std::move(cut));
+    }
+    return true;
+}
+
+// Steps that cut at a class of characters.
+bool add_class(SplitStep::Kind kind, SplitStep::Behavior behavior, Splitter& splitter) {
+    SplitStep step;
+    step.kind = kind;
+    step.behavior = behavior;
+    splitter.add(std::move(step));
+    return true;
+}
+
+bool add_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, std::string& why) {
+    using Behavior = SplitStep::Behavior;
+    const std::string type = type_of(json);
+    SplitStep step;
+    if (type == "Split") {
+        step.invert = flag_at(json, "invert", false);
+        if (!read_pattern(json.find("pattern"), step.pattern, why) ||
+            !read_behavior(json.find("behavior"), step.behavior, why)) {
+            return false;
+        }
+        splitter.add(std::move(step));
+        return true;
+    }
+    if (type == "ByteLevel") {
+        if (byte_level) {
+            why = "it has two pre-tokenizers of type 'ByteLevel', which is not supported";
+            return false;
+        }
+        byte_level = true;
+        add_byte_level(json, splitter);
+        return true;
+    }
+    if (type == "Metaspace") {
+        return add_metaspace(json, splitter, why);
+    }
+    if (type == "Digits") {
+        const bool each = flag_at(json, "individual_digits", false);
+        return add_class(SplitStep::Kind::digits, each ? Behavior::isolated : Behavior::contiguous,
+                         splitter);
+    }
+    if (type == "Punctuation") {
+        Behavior behavior = Behavior::isolated;
+        return read_behavior(json.find("behavior"), behavior, why) &&
+               add_class(SplitStep::Kind::punctuation, behavior, splitter);
+    }
+    if (type == "WhitespaceSplit") {
+        return add_class(SplitStep::Kind::spaces, Behavior::removed, splitter);
+    }
+    if (type == "CharDelimiterSplit") {
+        step.behavior = Behavior::removed;
+        step.pattern = Pattern::literal(text_at(json, "delimiter"));
+        splitter.add(std::move(step));
+        return true;
+    }
+    return refuse_type("pre-tokenizer", json, why);
+}
+
+struct FormName {
+    std::string_view name;
+    NormalizerStep::Kind kind;
+};
+constexpr std::array plain_normalizers{
+    FormName{"NFC", NormalizerStep::Kind::nfc},
+    FormName{"NFD", NormalizerStep::Kind::nfd},
+    FormName{"NFKC", NormalizerStep::Kind::nfkc},
+    FormName{"NFKD", NormalizerStep::Kind::nfkd},
+    FormName{"Lowercase", NormalizerStep::Kind::lowercase},
+    FormName{"StripAccents", NormalizerStep::Kind::strip_accents},
+    FormName{"ByteLevel", NormalizerStep::Kind::letters},
+};
+
+bool add_normalizer(JsonValue json, Normalizer& normalizer, std::string& why) {
+    const std::string type = type_of(json);
+    NormalizerStep step;
+    for (const FormName& known : plain_normalizers) {
+        if (known.name == type) {
+            step.kind = known.kind;
+            normalizer.add(std::move(step));
+            return true;
+        }
+    }
+    if (type == "Strip") {
+        step.kind = NormalizerStep::Kind::strip;
+        step.left = flag_at(json, "strip_left", true);
+        step.right = flag_at(json, "strip_right", true);
+    } else if (type == "Prepend") {
+        step.kind = NormalizerStep::Kind::prepend;
+        step.text = text_at(json, "prepend");
+    } else if (type == "Replace") {
+        step.kind = NormalizerStep::Kind::replace;
+        step.text = text_at(json, "content");
+        if (!read_pattern(json.find("pattern"), step.pattern, why)) {
+            return false;
+        }
+    } else {
+        return refuse_type("normalizer", json, why);
+    }
+    normalizer.add(std::move(step));
+    return true;
+}
+
+bool add_decoder(JsonValue json, bool byte_level, Decoder& decoder, std::string& why) {
+    const std::string type = type_of(json);
+    DecoderStep step;
+    if (type == "Replace") {
+        step.kind = DecoderStep::Kind::replace;
+        step.text = text_at(json, "content");
+        if (!read_pattern(json.find("pattern"), step.pattern, why)) {
+            return false;
+        }
+    } else if (type == "ByteFallback") {
+        step.kind = DecoderStep::Kind::byte_fallback;
+    } else if (type == "Fuse") {
+        step.kind = DecoderStep::Kind::fuse;
+    } else if (type == "Strip") {
+        step.kind = DecoderStep::Kind::strip;
+        step.text = text_at(json, "content", " ");
+        step.start = static_cast<std::uint32_t>(json.find("start").as_u64().value_or(0));
+        step.stop = static_cast<std::uint32_t>(json.find("stop").as_u64().value_or(0));
+        if (step.text.empty()) {
+            return true;
+        }
+    } else if (type == "Metaspace") {
+        step.kind = DecoderStep::Kind::marks;
+        step.text = text_at(json, "replacement", "\xE2\x96\x81");
+        step.drop_first = text_at(json, "prepend_scheme", "always") != "never" &&
+                          flag_at(json, "add_prefix_space", true);
+        if (step.text.empty()) {
+            return refuse_type("decoder", json, why);
+        }
+    } else if (type == "ByteLevel") {
+        if (byte_level) {
+            return true;  // the vocabulary of a byte-level model holds bytes already
+        }
+        step.kind = DecoderStep::Kind::letters;
+    } else {
+        return refuse_type("decoder", json, why);
+    }
+    decoder.add(std::move(step));
+    return true;
+}
+
+// {"sep": ["</s>", 2], "cls": ["<s>", 0]}.
+bool read_cls_and_sep(JsonValue json, std::vector<TokenId>& before, std::vector<TokenId>& after) {
+    const auto cls = json.find("cls").at(1).as_u64();
+    const auto sep = json.find("sep").at(1).as_u64();
+    if (!cls || !sep || *cls > token_id_max || *sep > token_id_max) {
+        return false;
+    }
+    before.push_back(static_cast<TokenId>(*cls));
+    after.push_back(static_cast<TokenId>(*sep));
+    return true;
+}
+
+// {"single": [{"SpecialToken": {"id": "<s>"}}, {"Sequence": {..}}],
+//  "special_tokens": {"<s>": {"ids": [1]}}}.
+bool read_template(JsonValue json, std::vector<TokenId>& before, std::vector<TokenId>& after) {
+    bool text_seen = false;
+    for (JsonValue item = json.find("single").first(); item.present(); item = item.next()) {
+        if (item.find("Sequence").present()) {
+            text_seen = true;
+            continue;
+        }
+        const std::string name = text_at(item.find("SpecialToken"), "id");
+        const JsonValue ids = json.find("special_tokens").find(name).find("ids");
+        if (!ids.is(JsonType::array)) {
+            return false;
+        }
+        for (JsonValue id = ids.first(); id.present(); id = id.next()) {
+            const auto value = id.as_u64();
+            if (!value || *value > token_id_max) {
+                return false;
+            }
+            (text_seen ? after : before).push_back(static_cast<TokenId>(*value));
+        }
+    }
+    return text_seen;
+}
+
+}  // namespace
+
+std::vector<JsonValue> flatten_steps(JsonValue step, std::string_view list) {
+    std::vector<JsonValue> open;  // what is yet to be looked at, last first
+    std::vector<JsonValue> flat;
+    if (step.is(JsonType::object)) {
+        open.push_back(step);
+    }
+    while (!open.empty()) {
+        const JsonValue next = open.back();
+        open.pop_back();
+        if (type_of(next) != "Sequence") {
+            flat.push_back(next);
+            continue;
+        }
+        std::vector<JsonValue> inner;
+        for (JsonValue one = next.find(list).first(); one.present(); one = one.next()) {
+            inner.push_back(one);
+        }
+        open.insert(open.end(), inner.rbegin(), inner.rend());
+    }
+    return flat;
+}
+
+bool read_normalizer(JsonValue json, Normalizer& normalizer, std::string& why) {
+    for (const JsonValue& step : flatten_steps(json, "normalizers")) {
+        if (!add_normalizer(step, normalizer, why)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool read_pre_tokenizer(JsonValue json, Splitter& splitter, bool& byte_level, std::string& why) {
+    for (const JsonValue& step : flatten_steps(json, "pretokenizers")) {
+        if (!add_pre_tokenizer(step, splitter, byte_level, why)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool read_decoder(JsonValue json, bool byte_level, Decoder& decoder, std::string& why) {
+    decoder.separator = json.is(JsonType::object) || byte_level ? "" : " ";
+    for (const JsonValue& step : flatten_steps(json, "decoders")) {
+        if (!add_decoder(step, byte_level, decoder, why)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool read_post_processor(JsonValue json, std::vector<TokenId>& before, std::vector<TokenId>& after,
+                         std::string& why) {
+    for (const JsonValue& step : flatten_steps(json, "processors")) {
+        const std::string type = type_of(step);
+        const bool pair = type == "BertProcessing" || type == "RobertaProcessing";
+        if (type == "ByteLevel") {
+            continue;  // changes offsets only
+        }
+        if (!pair && type != "TemplateProcessing") {
+            return refuse_type("post-processor", step, why);
+        }
+        if (!(pair ? read_cls_and_sep(step, before, after) : read_template(step, before, after))) {
+            why = "its post-processor names tokens without ids";
+            return false;
+        }
+    }
+    return true;
+}
+
+namespace {
+
+// Ids may run ahead of the number of tokens by this much before memory is taken for them.
+constexpr std::uint64_t ids_ahead_max = 1'000'000;
+
+class Reader {
+  public:
+    explicit Reader(std::string& why) : why_(why) {}
+    Result<TokenizerParts> read(std::string_view text);
+
+  private:
+    bool refuse(std::string why) {
+        why_ = std::move(why);
+        return false;
+    }
+    bool read_rules(JsonValue model);
+    bool read_vocabulary(JsonValue vocabulary);
+    bool read_merges(JsonValue merges);
+    bool read_added(JsonValue added);
+    bool check_holes();
+    bool append_token(std::string_view written, std::string& out) const;
+
+    std::string& why_;
+    TokenizerParts parts_;
+    TokenId last_made_ = 0;  ///< the largest id that a merge makes
+};
+
+// The bytes for which a token as written stands; false where no text leads to it.
+bool Reader::append_token(std::string_view written, std::string& out) const {
+    if (parts_.bpe.rules.bytes) {
+        return append_bytes_of_letters(out, written);
+    }
+    out += written;
+    return true;
+}
+
+bool Reader::read_rules(JsonValue model) {
+    const std::string type(model.find("type").as_string().value_or("BPE"));
+    if (type != "BPE") {
+        return refuse("its model is of type '" + type + "'; BPE is supported");
+    }
+    for (const char* name : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+        if (!model.find(name).as_string().value_or("").empty()) {
+            return refuse(std::string("its model has a ") + name + ", which is not supported");
+        }
+    }
+    if (model.find("dropout").as_double().value_or(0) != 0) {
+        return refuse(
+            "its model has a dropout, which gives the same text different tokens each time");
+    }
+    BpeRules& rules = parts_.bpe.rules;
+    rules.ignore_merges = model.find("ignore_merges").as_bool().value_or(false);
+    rules.byte_fallback = model.find("byte_fallback").as_bool().value_or(false);
+    rules.fuse_unknown = model.find("fuse_unk").as_bool().value_or(false);
+    return true;
+}
+
+bool Reader::read_vocabulary(JsonValue vocabulary) {
+    const std::size_t count = vocabulary.size();
+    if (!vocabulary.is(JsonType::object) || count == 0) {
+        return refuse("its model has no 'vocab'");
+    }
+    Vocabulary& out = parts_.bpe.vocabulary;
+    out.reserve(count, vocabulary.raw().size());
+    std::string bytes;
+    for (JsonValue entry = vocabulary.first(); entry.present(); entry = entry.next()) {
+        const auto id = entry.as_u64();
+        const std::string_view written = entry.key();
+        if (!id || *id > token_id_max || *id > count + ids_ahead_max) {
+            return refuse("its token '" + std::string(written) + "' has the id " +
+                          std::string(entry.raw().substr(0, 40)) + ", which cannot be");
+        }
+        const auto token = static_cast<TokenId>(*id);
+        if (const auto other = out.bytes(token)) {
+            return refuse("two of its tokens have the id " + std::to_string(token) + ": '" +
+                          std::string(*other) + "' and '" + std::string(written) + "'");
+        }
+        bytes.clear();
+        if (append_token(written, bytes) && !bytes.empty()) {
+            out.set(token, bytes);
+        } else {
+            out.set_unreachable(token, written);
+        }
+    }
+    return true;
+}
+
+// Both spellings: "a b" and ["a", "b"].
+bool Reader::read_merges(JsonValue merges) {
+    if (!merges.is(JsonType::array)) {
+        return refuse("its model has no 'merges'");
+    }
+    Bpe& bpe = parts_.bpe;
+    bpe.merges.reserve(merges.size());
+    std::uint32_t rank = 0;
+    std::string bytes;
+    for (JsonValue merge = merges.first(); merge.present(); merge = merge.next(), ++rank) {
+        std::string_view left;
+        std::string_view right;
+        if (const auto line = merge.as_string()) {
+            const std::size_t blank = line->find(' ');
+            left = line->substr(0, blank);
+            right = blank == line->npos ? std::string_view{} : line->substr(blank + 1);
+        } else {
+            left = merge.at(0).as_string().value_or("");
+            right = merge.at(1).as_string().value_or("");
+        }
+        if (left.empty() || right.empty() ||
+            (merge.is(JsonType::string) && right.find(' ') != right.npos)) {
+            return refuse("its merge " + std::to_string(rank) +
+                          " is not a pair of tokens: " + std::string(merge.raw().substr(0, 80)));
+        }
+        bytes.clear();
+        if (!append_token(left, bytes)) {
+            continue;  // no text leads there
+        }
+        const std::size_t cut = bytes.size();
+        if (!append_token(right, bytes)) {
+            continue;
+        }
+        const std::string_view both = bytes;
+        const auto left_id = bpe.vocabulary.find(both.substr(0, cut));
+        const auto right_id = bpe.vocabulary.find(both.substr(cut));
+        const auto result = bpe.vocabulary.find(both);
+        if (!left_id || !right_id || !result) {
+            return refuse("its merge " + std::to_string(rank) + " (" +
+                          std::string(merge.raw().substr(0, 80)) +
+                          ") names a token that its vocabulary lacks");
+        }
+        bpe.merges.set(*left_id, *right_id, {rank, *result});
+        last_made_ = std::max(last_made_, *result);
+    }
+    return true;
+}
+
+bool Reader::read_added(JsonValue added) {
+    std::unordered_set<std::string_view> seen;
+    std::string bytes;
+    parts_.added.reserve(added.size());
+    for (JsonValue entry = added.first(); entry.present(); entry = entry.next()) {
+        const auto id = entry.find("id").as_u64();
+        const auto text = entry.find("content").as_string();
+        if (!id || *id > token_id_max || !text) {
+            return refuse("one of its added tokens has no id or no content: " +
+                          std::string(entry.raw().substr(0, 80)));
+        }
+        if (text->empty() || !seen.insert(*text).second) {
+            continue;
+        }
+        const auto flag = [&](std::string_view name) {
+            return entry.find(name).as_bool().value_or(false);
+        };
+        AddedToken token;
+        bytes.clear();
+        const auto known =
+            append_token(*text, bytes) ? parts_.bpe.vocabulary.find(bytes) : std::nullopt;
+        token.id = known.value_or(static_cast<TokenId>(*id));
+        token.text = *text;
+        token.single_word = flag("single_word");
+        token.strip_left = flag("lstrip");
+        token.strip_right = flag("rstrip");
+        token.normalized = flag("normalized");
+        token.special = flag("special");
+        parts_.added.push_back(std::move(token));
+    }
+    return true;
+}
+
+// Files of OpenAI's models lack some of the ids behind the last merged token, among special ones.
+// Before it a hole is damage: the vocabulary of such a file is not that of its model.
+bool Reader::check_holes() {
+    const Vocabulary& vocabulary = parts_.bpe.vocabulary;
+    std::unordered_set<TokenId> added;
+    for (const AddedToken& token : parts_.added) {
+        added.insert(token.id);
+    }
+    TokenId first = 0;
+    std::uint64_t holes = 0;
+    for (TokenId id = 0; id < last_made_; ++id) {
+        if (!vocabulary.bytes(id) && !added.contains(id)) {
+            first = holes == 0 ? id : first;
+            ++holes;
+        }
+    }
+    return holes == 0 ||
+           refuse("its vocabulary has holes: no token has the id " + std::to_string(first) +
+                  (holes == 1 ? "" : ", nor " + std::to_string(holes - 1) + " others") +
+                  "; fetch it again from where the model is published");
+}
+
+Result<TokenizerParts> Reader::read(std::string_view text) {
+    if (text.empty()) {
+        why_ = "it is empty; fetch it again from where the model is published";
+        return Error{ErrorCode::bad_json, 0, "read a tokenizer"};
+    }
+    if (text.front() == '\n' && text.find('\0') != text.npos) {  // a protocol buffer
+        why_ = "it is a SentencePiece model; take the tokenizer.json of the same model";
+        return Error{ErrorCode::unsupported, 0, "read a tokenizer"};
+    }
+    JsonDocument document;
+    const Result<JsonValue> parsed = document.parse(text);
+    if (!parsed) {
+        const std::size_t at = document.error_offset();
+        why_ = parsed.error().code == ErrorCode::too_large ? "it is too large or too deeply nested"
+               : at >= text.size() ? "its JSON is cut off after " + std::to_string(text.size()) +
+                                         " bytes; fetch it again from where the model is published"
+                                   : "it is not JSON: byte " + std::to_string(at) + " is wrong";
+        return Error{parsed.error().code, 0, "read a tokenizer"};
+    }
+    const JsonValue root = parsed.value();
+    const JsonValue model = root.find("model");
+    if (!model.present() && root.find("config").find("pattern").present()) {
+        return read_tekken(root, why_);
+    }
+    if (!model.is(JsonType::object)) {
+        why_ = "it has no 'model', so it is not a tokenizer.json";
+        return Error{ErrorCode::missing, 0, "read a tokenizer"};
+    }
+    Bpe& bpe = parts_.bpe;
+    bool ok =
+        read_normalizer(root.find("normalizer"), parts_.normalizer, why_) &&
+        read_pre_tokenizer(root.find("pre_tokenizer"), parts_.splitter, bpe.rules.bytes, why_) &&
+        (!bpe.rules.bytes || !parts_.normalizer.to_letters() ||
+         refuse("it maps bytes to letters twice, in its normalizer and in its pre-tokenizer")) &&
+        read_decoder(root.find("decoder"), bpe.rules.bytes, parts_.decoder, why_) &&
+        read_post_processor(root.find("post_processor"), parts_.before, parts_.after, why_);
+    ok = ok && read_rules(model) && read_vocabulary(model.find("vocab")) &&
+         read_merges(model.find("merges")) && read_added(root.find("added_tokens")) &&
+         check_holes();
+    if (const auto unknown = model.find("unk_token").as_string(); ok && unknown) {
+        std::string bytes;
+        if (append_token(*unknown, bytes)) {
+            bpe.rules.unknown = bpe.vocabulary.find(bytes);
+        }
+        ok = bpe.rules.unknown ||
+             refuse("its unk_token '" + std::string(*unknown) + "' is not in its vocabulary");
+    }
+    parts_.blank = bpe.rules.bytes                  ? " "
+                   : parts_.normalizer.to_letters() ? blank_letter
+                                                    : blank_mark;
+    if (!ok) {
+        return Error{ErrorCode::unsupported, 0, "read a tokenizer"};
+    }
+    bpe.prepare();
+    return std::move(parts_);
+}
+
+}  // namespace
+
+Result<TokenizerParts> read_tokenizer(std::string_view json, std::string& why) {
+    return Reader(why).read(json);
+}
+
+}  // namespace driftless

@@ -1,0 +1,168 @@
+/// One request on its way, from when its bytes are wanted until it has got its end, and the one
+/// home of all of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/time.hpp"
+#include "engine/plan/due.hpp"
+#include "proto/core/check.hpp"
+#include "proto/core/linked_list.hpp"
+#include "proto/run/record.hpp"
+
+namespace driftless {
+
+// RowUnderway: one request on its way, from when its bytes are wanted until it has got its end.
+// Plain data in one place; whoever has the row at the moment (Armer, Pacer, the lanes) changes
+// it, and hands on no copy.
+//
+//     wanted --> arming --> armed --> bound --> in flight --> ended
+//                  ^          +--> waiting --^     |
+//                  |          |     (for a lane)   |
+//                  +------- again <----------------+
+//
+// `bound` is TLS alone: a connection holds its records. A row can end wherever it is, and one that
+// nobody will send any more is `wanted` again without its bytes.
+
+enum class RowStage : std::uint8_t {
+    wanted,     ///< its bytes are to be built
+    arming,     ///< they are being built
+    armed,      ///< every byte is ready
+    bound,      ///< TLS: its bytes belong to a connection, which makes records of them
+    waiting,    ///< it is due, and there was no lane for it
+    in_flight,  ///< it has left
+    again,      ///< its bytes are gone with a connection: they are to be built once more
+    ended,
+};
+
+/// Whether a row can go from one stage to the other, as drawn above.
+constexpr bool may_follow(RowStage from, RowStage to) {
+    switch (to) {
+        case RowStage::wanted:  // what was built is given up
+            return from == RowStage::arming || from == RowStage::armed || from == RowStage::bound ||
+                   from == RowStage::again;
+        case RowStage::arming:
+            return from == RowStage::wanted || from == RowStage::again;
+        case RowStage::armed:
+            return from == RowStage::arming;
+        case RowStage::bound:
+            return from == RowStage::armed || from == RowStage::waiting;
+        case RowStage::waiting:
+            return from == RowStage::armed || from == RowStage::again || from == RowStage::wanted;
+        case RowStage::in_flight:
+            return from == RowStage::armed || from == RowStage::bound || from == RowStage::waiting;
+        case RowStage::again:
+            return from == RowStage::bound || from == RowStage::in_flight ||
+                   from == RowStage::arming || from == RowStage::armed;
+        case RowStage::ended:
+            return from != RowStage::ended;
+    }
+    return false;
+}
+
+/// What the kernel had to send again, over all tries of a row so far.
+struct Resends {
+    std::uint32_t segments = 0;  ///< of its request that were sent again
+    bool known = false;
+    bool lost = false;  ///< a part of the request, as far as is known
+};
+
+struct RowUnderway {
+    Due due;  ///< its rank is known once it is `taken`
+    /// Of the body pool, where it has its bytes; whoever has the row gives it back.
+    char* storage = nullptr;
+    std::string_view bytes;  ///< head and body, or their records
+    Instant armed;
+    std::uint32_t lane = no_lane;  ///< number of the connection that it is bound to
+    RowStage stage = RowStage::wanted;
+    LateCause cause = LateCause::none;  ///< of being late; what held it back before its turn
+    LateCause then = LateCause::none;   ///< what it lacked when its turn had come
+    bool taken = false;                 ///< its turn has come: the schedule has done with it
+    bool answered = false;              ///< by a whole answer with status 200
+    bool told = false;                  ///< the schedule knows of its end
+    bool is_429 = false;                ///< its answer was one
+    bool abandoned = false;             ///< its client gave it up, by plan
+    std::uint16_t tries = 0;            ///< stale retries so far; such a row counts as in flight
+    std::uint16_t losses = 0;           ///< connections that ended young, bound to it
+    std::int64_t held_ns = 0;           ///< as far as is known
+    /// What a 429 has said of when it may come again; TurnEnd::unknown: nothing.
+    std::int64_t retry_after_ns = TurnEnd::unknown;
+    Instant turn;                 ///< when its turn came; it is late where it did not leave then
+    Instant fired;                ///< of the first try
+    Instant ended;                ///< of a whole answer: when its last byte was read
+    Resends resends;              ///< of the tries so far
+    RowUnderway* next = nullptr;  ///< on the list of whoever has it
+    RowUnderway* before = nullptr;
+    RowUnderway* chain = nullptr;  ///< the table's (rows_underway.hpp)
+
+    static constexpr std::uint32_t no_lane = 0xFFFF'FFFFu;
+
+    /// The only way into another stage.
+    void enter(RowStage next_stage) {
+        CHECK(may_follow(stage, next_stage));
+        stage = next_stage;
+    }
+    /// Its bytes are there, in its own hands or in a connection's.
+    bool is_ready() const { return stage == RowStage::armed || stage == RowStage::bound; }
+};
+
+static_assert(sizeof(RowUnderway) == 168);
+
+using RowList = LinkedList<RowUnderway>;
+
+/// RowsUnderway: the one home of every row that is on its way. A row stands here from when its
+/// bytes are wanted until its end is known to the schedule, at one address; it is found by its
+/// number until its turn comes, and by whoever has it from then on.
+///
+/// Made by the armer, which brings the rows in; the pacer takes them out. One thread.
+class RowsUnderway {
+  public:
+    /// `chains`: about as many rows as can be found by their numbers; a power of two.
+    explicit RowsUnderway(std::uint32_t chains);
+    RowsUnderway(const RowsUnderway&) = delete;
+    RowsUnderway& operator=(const RowsUnderway&) = delete;
+
+    /// Takes the memory for so many rows now. Where more are underway they take more, in blocks.
+    void reserve(std::uint32_t rows);
+
+    /// A row that is not there, `wanted`.
+    RowUnderway& add(const Due& due);
+    /// A row whose turn has not come; nullptr where it is not there.
+    RowUnderway* find(std::uint32_t request);
+    /// Its turn has come: it is not found any more. `due` has its rank.
+    void take(RowUnderway& row, const Due& due);
+    /// It has ended, its bytes are given back, and it is on no list: its place is free.
+    void remove(RowUnderway& row);
+
+    /// Rows that are there.
+    std::uint32_t count() const { return count_; }
+    /// Those of them whose turn has not come.
+    std::uint32_t untaken() const { return untaken_; }
+
+    /// Calls `what` for each row whose turn has not come, in no order.
+    template <class What>
+    void for_each_untaken(What what) {
+        for (RowUnderway* row : chains_) {
+            for (; row != nullptr; row = row->chain) {
+                what(*row);
+            }
+        }
+    }
+
+  private:
+    static constexpr std::uint32_t block_rows = 256;
+
+    RowUnderway** link_to(std::uint32_t request);
+    void add_block();
+
+    std::vector<RowUnderway*> chains_;  ///< [chains] first row with that remainder
+    std::vector<std::unique_ptr<RowUnderway[]>> blocks_;
+    RowUnderway* free_ = nullptr;  ///< used last: its memory is in the caches
+    std::uint32_t count_ = 0;
+    std::uint32_t untaken_ = 0;
+};
+
+}  // namespace driftless

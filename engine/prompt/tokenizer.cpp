@@ -1,0 +1,294 @@
+#include "engine/prompt/tokenizer.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/prompt/code_points.hpp"
+#include "proto/core/check.hpp"
+#include "proto/json/utf8.hpp"
+
+namespace driftless {
+
+namespace {
+
+std::size_t blanks_at_start(std::string_view text) {
+    std::size_t bytes = 0;
+    while (bytes < text.size()) {
+        const CodePoint point = first_code_point(text.substr(bytes));
+        if (!is_white_space(point.value)) {
+            break;
+        }
+        bytes += point.bytes;
+    }
+    return bytes;
+}
+
+std::size_t blanks_at_end(std::string_view text) {
+    const std::size_t all = text.size();
+    while (!text.empty() && is_white_space(last_code_point(text).value)) {
+        text.remove_suffix(last_code_point(text).bytes);
+    }
+    return all - text.size();
+}
+
+bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) {
+    const bool word_before =
+        begin > 0 && is_word_character(last_code_point(text.substr(0, begin)).value);
+    const bool word_behind =
+        end < text.size() && is_word_character(first_code_point(text.substr(end)).value);
+    return !word_before && !word_behind;
+}
+
+}  // namespace
+
+void AddedTokenFinder::add(const AddedToken& token) {
+    if (!token.sought.empty()) {
+        begins_[static_cast<unsigned char>(token.sought.front())] = true;
+        entries_.push_back(&token);
+    }
+}
+
+void AddedTokenFinder::prepare() {
+    std::stable_sort(
+        entries_.begin(), entries_.end(),
+        [](const AddedToken* a, const AddedToken* b) { return a->sought < b->sought; });
+}
+
+// Narrows the sorted entries byte by byte to those that `text` begins with.
+const AddedToken* AddedTokenFinder::longest_at(std::string_view text) const {
+    const AddedToken* longest = nullptr;
+    auto low = entries_.begin();
+    auto high = entries_.end();
+    for (std::size_t depth = 0; low != high; ++depth) {
+        if ((*low)->sought.size() == depth) {  // the shortest of them sorts first
+            longest = *low;
+            while (low != high && (*low)->sought.size() == depth) {
+                ++low;
+            }
+        }
+        if (depth == text.size()) {
+            break;
+        }
+        const auto byte = static_cast<unsigned char>(text[depth]);
+        const auto at = [depth](const AddedToken* entry) {
+            return static_cast<unsigned char>(entry->sought[depth]);
+        };
+        low = std::partition_point(low, high, [&](const AddedToken* e) { return at(e) < byte; });
+        high = std::partition_point(low, high, [&](const AddedToken* e) { return at(e) == byte; });
+    }
+    return longest;
+}
+
+void AddedTokenFinder::cut(std::string_view text, std::vector<Section>& sections) const {
+    std::size_t done = 0;  // where what is not yet in a section begins
+    for (std::size_t at = 0; at < text.size();) {
+        const AddedToken* const token =
+            begins_[static_cast<unsigned char>(text[at])] ? longest_at(text.substr(at)) : nullptr;
+        if (token == nullptr) {
+            ++at;
+            continue;
+        }
+        std::size_t begin = at;
+        std::size_t end = at + token->sought.size();
+        at = end;
+        if (token->single_word && !stands_alone(text, begin, end)) {
+            continue;
+        }
+        if (token->strip_left) {  // but not what an earlier token took
+            begin = std::max(begin - blanks_at_end(text.substr(0, begin)), done);
+        }
+        if (token->strip_right) {
+            end += blanks_at_start(text.substr(end));
+        }
+        if (done < begin) {
+            sections.push_back({text.substr(done, begin - done), nullptr});
+        }
+        sections.push_back({text.substr(begin, end - begin), token});
+        done = end;
+    }
+    if (done < text.size()) {
+        sections.push_back({text.substr(done), nullptr});
+    }
+}
+
+void TextCutter::next_chunk(std::string_view text) {
+    chunk_left_ = text.size();
+    if (cuts_.every == 0 || text.size() <= cuts_.every) {
+        return;  // not more code points than bytes
+    }
+    std::size_t at = 0;
+    for (std::size_t count = 0; count < cuts_.every && at < text.size(); ++count) {
+        at += first_code_point(text.substr(at)).bytes;
+    }
+    chunk_left_ = at;
+}
+
+std::size_t TextCutter::next(std::string_view text) {
+    if (chunk_left_ == 0) {
+        next_chunk(text);
+    }
+    std::size_t end = chunk_left_;
+    if (cuts_.run_of != 0 && chunk_left_ > cuts_.run_of) {
+        std::size_t run = 0;
+        bool was_blank = false;
+        for (std::size_t at = 0; at < chunk_left_;) {
+            const CodePoint point = first_code_point(text.substr(at));
+            const bool blank = is_white_space(point.value);
+            run = blank == was_blank ? run + 1 : 1;
+            was_blank = blank;
+            if (run > cuts_.run_of) {
+                end = at;
+                break;
+            }
+            at += point.bytes;
+        }
+    }
+    CHECK(end <= chunk_left_ && (end > 0 || text.empty()));
+    chunk_left_ -= end;
+    return end;
+}
+
+struct Tokenizer::State {
+    explicit State(TokenizerParts parts_in);
+
+    void encode_whole(std::string_view text, std::vector<TokenId>& ids);
+    void encode_normalized(std::string_view text, bool at_start, std::vector<TokenId>& ids);
+    void encode_plain(std::string_view text, bool at_start, std::vector<TokenId>& ids);
+
+    std::string text_of(const AddedToken& token) const;
+
+    TokenizerParts parts;
+    AddedTokenFinder as_written;
+    AddedTokenFinder as_normalized;
+    std::unordered_map<TokenId, const AddedToken*> added_by_id;
+    // Scratch.
+    std::string valid;
+    std::string normalized;
+    std::vector<Section> sections;
+    std::vector<Section> normalized_sections;
+    std::vector<std::string_view> pieces;
+};
+
+Tokenizer::State::State(TokenizerParts parts_in) : parts(std::move(parts_in)) {
+    for (AddedToken& token : parts.added) {
+        added_by_id[token.id] = &token;
+        token.sought = token.text;
+        if (token.normalized) {
+            parts.normalizer.run(token.sought);
+        }
+        (token.normalized ? as_normalized : as_written).add(token);
+    }
+    as_written.prepare();
+    as_normalized.prepare();
+}
+
+// The reference reads added tokens as letters of bytes, too, where the model has bytes: an added
+// "na\u00efve" does not come back as it was.
+std::string Tokenizer::State::text_of(const AddedToken& token) const {
+    std::string bytes;
+    const bool letters = parts.bpe.rules.bytes && append_bytes_of_letters(bytes, token.text);
+    return letters ? bytes : token.text;
+}
+
+void Tokenizer::State::encode_plain(std::string_view text, bool at_start,
+                                    std::vector<TokenId>& ids) {
+    pieces.clear();
+    parts.splitter.run(text, at_start, pieces);
+    for (const std::string_view piece : pieces) {
+        parts.bpe.append_cached(piece, ids);
+    }
+}
+
+void Tokenizer::State::encode_normalized(std::string_view text, bool at_start,
+                                         std::vector<TokenId>& ids) {
+    normalized_sections.clear();
+    as_normalized.cut(text, normalized_sections);
+    for (const Section& section : normalized_sections) {
+        if (section.token != nullptr) {
+            ids.push_back(section.token->id);
+        } else {
+            encode_plain(section.text, at_start && section.text.data() == text.data(), ids);
+        }
+    }
+}
+
+void Tokenizer::State::encode_whole(std::string_view text, std::vector<TokenId>& ids) {
+    sections.clear();
+    as_written.cut(text, sections);
+    for (const Section& section : sections) {
+        const bool at_start = section.text.data() == text.data();
+        if (section.token != nullptr) {
+            ids.push_back(section.token->id);
+        } else if (parts.normalizer.empty()) {
+            encode_normalized(section.text, at_start, ids);
+        } else {
+            normalized.assign(section.text);
+            parts.normalizer.run(normalized);
+            encode_normalized(normalized, at_start, ids);
+        }
+    }
+}
+
+Tokenizer::Tokenizer(TokenizerParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
+
+void Tokenizer::encode(std::string_view text, std::vector<TokenId>& ids, bool with_special) {
+    State& state = *state_;
+    TokenizerParts& parts = state.parts;
+    if (with_special) {
+        ids.insert(ids.end(), parts.before.begin(), parts.before.end());
+    }
+    text = to_valid_utf8(text, state.valid);
+    TextCutter cutter(parts.cuts);
+    while (!text.empty()) {
+        const std::size_t bytes = cutter.next(text);
+        state.encode_whole(text.substr(0, bytes), ids);
+        text.remove_prefix(bytes);
+    }
+    if (with_special) {
+        ids.insert(ids.end(), parts.after.begin(), parts.after.end());
+    }
+}
+
+std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) {
+    std::vector<std::string> texts;
+    for (const TokenId id : ids) {
+        const auto added = state_->added_by_id.find(id);
+        if (added != state_->added_by_id.end()) {
+            if (!added->second->special || !skip_special) {
+                texts.push_back(state_->text_of(*added->second));
+            }
+        } else if (const auto bytes = state_->parts.bpe.vocabulary.bytes(id)) {
+            texts.emplace_back(*bytes);
+        }
+    }
+    return state_->parts.decoder.run(std::move(texts));
+}
+
+void Tokenizer::merge(std::string_view piece, std::vector<TokenId>& ids) {
+    state_->parts.bpe.append(piece, ids);
+}
+
+const Vocabulary& Tokenizer::vocabulary() const {
+    return state_->parts.bpe.vocabulary;
+}
+
+const BpeRules& Tokenizer::rules() const {
+    return state_->parts.bpe.rules;
+}
+
+std::span<const AddedToken> Tokenizer::added() const {
+    return state_->parts.added;
+}
+
+std::string_view Tokenizer::blank() const {
+    return state_->parts.blank;
+}
+
+bool Tokenizer::has_pieces() const {
+    return !state_->parts.splitter.empty();
+}
+
+}  // namespace driftless

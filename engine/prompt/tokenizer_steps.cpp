@@ -1,0 +1,459 @@
+#include "engine/prompt/tokenizer_steps.hpp"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "engine/prompt/code_points.hpp"
+#include "proto/core/check.hpp"
+#include "proto/json/utf8.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::uint32_t capital_i_with_dot = 0x130;
+constexpr std::uint32_t combining_dot_above = 0x307;
+
+int form_of(NormalizerStep::Kind kind) {
+    switch (kind) {
+        case NormalizerStep::Kind::nfc:
+            return UTF8PROC_STABLE | UTF8PROC_COMPOSE;
+        case NormalizerStep::Kind::nfd:
+            return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
+        case NormalizerStep::Kind::nfkc:
+            return UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT;
+        default:
+            return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT;
+    }
+}
+
+void to_form(std::string& text, NormalizerStep::Kind kind) {
+    if (is_ascii(text)) {
+        return;  // every form of ASCII is itself
+    }
+    utf8proc_uint8_t* result = nullptr;
+    const utf8proc_ssize_t bytes =
+        utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                     static_cast<utf8proc_ssize_t>(text.size()), &result,
+                     static_cast<utf8proc_option_t>(form_of(kind)));
+    CHECK(bytes >= 0);  // fails on invalid UTF-8 and without memory only
+    text.assign(reinterpret_cast<const char*>(result), static_cast<std::size_t>(bytes));
+    std::free(result);
+}
+
+template <typename EachCodePoint>
+void rewrite(std::string& text, std::string& scratch, EachCodePoint each) {
+    scratch.clear();
+    for (std::string_view left = text; !left.empty();) {
+        const CodePoint point = first_code_point(left);
+        each(scratch, point, left.substr(0, point.bytes));
+        left.remove_prefix(point.bytes);
+    }
+    text.swap(scratch);
+}
+
+void to_lower(std::string& text, std::string& scratch) {
+    rewrite(text, scratch, [](std::string& out, CodePoint point, std::string_view) {
+        if (point.value == capital_i_with_dot) {  // the only one that becomes two
+            out += 'i';
+            append_utf8(out, combining_dot_above);
+            return;
+        }
+        const auto lower = utf8proc_tolower(static_cast<utf8proc_int32_t>(point.value));
+        append_utf8(out, static_cast<std::uint32_t>(lower));
+    });
+}
+
+void drop_marks(std::string& text, std::string& scratch) {
+    rewrite(text, scratch, [](std::string& out, CodePoint point, std::string_view bytes) {
+        if (!is_mark(point.value)) {
+            out += bytes;
+        }
+    });
+}
+
+void strip(std::string& text, bool left, bool right) {
+    std::string_view rest = text;
+    while (left && !rest.empty() && is_white_space(first_code_point(rest).value)) {
+        rest.remove_prefix(first_code_point(rest).bytes);
+    }
+    while (right && !rest.empty() && is_white_space(last_code_point(rest).value)) {
+        rest.remove_suffix(last_code_point(rest).bytes);
+    }
+    text = std::string(rest);
+}
+
+void replace(std::string& text, std::string& scratch, NormalizerStep& step) {
+    std::size_t done = 0;
+    scratch.clear();
+    Pattern::Search search;
+    while (const auto match = step.pattern.next(text, search)) {
+        scratch.append(text, done, match->begin - done);
+        scratch += step.text;
+        done = match->end;
+    }
+    scratch.append(text, done);
+    text.swap(scratch);
+}
+
+}  // namespace
+
+bool Normalizer::to_letters() const {
+    return std::any_of(steps_.begin(), steps_.end(), [](const NormalizerStep& step) {
+        return step.kind == NormalizerStep::Kind::letters;
+    });
+}
+
+void Normalizer::run(std::string& text) {
+    for (NormalizerStep& step : steps_) {
+        switch (step.kind) {
+            case NormalizerStep::Kind::nfc:
+            case NormalizerStep::Kind::nfd:
+            case NormalizerStep::Kind::nfkc:
+            case NormalizerStep::Kind::nfkd:
+                to_form(text, step.kind);
+                break;
+            case NormalizerStep::Kind::lowercase:
+                to_lower(text, scratch_);
+                break;
+            case NormalizerStep::Kind::strip:
+                strip(text, step.left, step.right);
+                break;
+            case NormalizerStep::Kind::strip_accents:
+                drop_marks(text, scratch_);
+                break;
+            case NormalizerStep::Kind::prepend:
+                if (!text.empty()) {
+                    text.insert(0, step.text);
+                }
+                break;
+            case NormalizerStep::Kind::replace:
+                replace(text, scratch_, step);
+                break;
+            case NormalizerStep::Kind::letters:
+                scratch_.clear();
+                append_letters(scratch_, text);
+                text.swap(scratch_);
+                break;
+        }
+    }
+}
+
+namespace {
+
+bool is_cut(SplitStep::Kind kind) {
+    return kind <= SplitStep::Kind::spaces;
+}
+
+bool belongs(SplitStep::Kind kind, std::uint32_t code_point) {
+    switch (kind) {
+        case SplitStep::Kind::digits:
+            return is_numeric(code_point);
+        case SplitStep::Kind::punctuation:
+            return is_punctuation(code_point);
+        default:
+            return is_white_space(code_point);
+    }
+}
+
+}  // namespace
+
+void Splitter::add(SplitStep step) {
+    has_letters_ = has_letters_ || step.kind == SplitStep::Kind::letters;
+    steps_.push_back(std::move(step));
+}
+
+void Splitter::run(std::string_view text, bool at_start, std::vector<std::string_view>& pieces) {
+    text_ = text;
+    spans_.assign(text.empty() ? 0 : 1, Span{0, text.size(), false});
+    // Nobody looks at letters that are written last.
+    const bool letters_last = !steps_.empty() && steps_.back().kind == SplitStep::Kind::letters;
+    const std::size_t count = steps_.size() - (letters_last ? 1 : 0);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (is_cut(steps_[i].kind)) {
+            cut_all(steps_[i]);
+        } else {
+            change(steps_[i], at_start);
+        }
+    }
+    if (has_letters_ && !letters_last) {
+        letters_to_bytes();
+    }
+    for (const Span& span : spans_) {
+        pieces.push_back(text_.substr(span.begin, span.end - span.begin));
+    }
+}
+
+void Splitter::cut_all(SplitStep& step) {
+    next_spans_.clear();
+    for (const Span& piece : spans_) {
+        found_.clear();
+        find_matches(step, text_.substr(piece.begin, piece.end - piece.begin));
+        if (step.invert) {
+            for (Span& span : found_) {
+                span.matched = !span.matched;
+            }
+        }
+        cut(step, piece);
+    }
+    spans_.swap(next_spans_);
+}
+
+// Matches and what is between them, in order, covering the whole piece.
+void Splitter::find_matches(SplitStep& step, std::string_view piece) {
+    std::size_t done = 0;
+    const auto add = [&](std::size_t begin, std::size_t end) {
+        if (done < begin) {
+            found_.push_back({done, begin, false});
+        }
+        found_.push_back({begin, end, true});
+        done = end;
+    };
+    if (step.kind == SplitStep::Kind::pattern) {
+        Pattern::Search search;
+        while (const auto match = step.pattern.next(piece, search)) {
+            add(match->begin, match->end);
+        }
+    } else {
+        for (std::size_t at = 0; at < piece.size();) {
+            const CodePoint point = first_code_point(piece.substr(at));
+            if (belongs(step.kind, point.value)) {
+                add(at, at + point.bytes);
+            }
+            at += point.bytes;
+        }
+    }
+    if (done < piece.size()) {
+        found_.push_back({done, piece.size(), false});
+    }
+    CHECK(found_.empty() ? piece.empty() : found_.back().end == piece.size());
+}
+
+// The five behaviours, as Hugging Face's NormalizedString::split defines them.
+void Splitter::cut(const SplitStep& step, Span piece) {
+    using Behavior = SplitStep::Behavior;
+    const bool backwards = step.behavior == Behavior::merged_with_next;
+    const std::size_t first = next_spans_.size();
+    if (backwards) {
+        std::reverse(found_.begin(), found_.end());
+    }
+    bool previous = false;
+    for (const Span& span : found_) {
+        const bool grows = next_spans_.size() > first &&
+                           ((step.behavior == Behavior::contiguous && span.matched == previous) ||
+                            ((backwards || step.behavior == Behavior::merged_with_previous) &&
+                             span.matched && !previous));
+        previous = span.matched;
+        if (grows && backwards) {
+            next_spans_.back().begin = piece.begin + span.begin;
+        } else if (grows) {
+            next_spans_.back().end = piece.begin + span.end;
+        } else if (step.behavior != Behavior::removed || !span.matched) {
+            next_spans_.push_back({piece.begin + span.begin, piece.begin + span.end, false});
+        }
+    }
+    const auto begin = next_spans_.begin() + static_cast<std::ptrdiff_t>(first);
+    if (backwards) {
+        std::reverse(begin, next_spans_.end());
+    }
+    next_spans_.erase(
+        std::remove_if(begin, next_spans_.end(), [](const Span& s) { return s.begin == s.end; }),
+        next_spans_.end());
+}
+
+// Writes the text anew, piece by piece, with `write(out, piece, index)`.
+template <typename Write>
+void Splitter::rewrite(Write write) {
+    newest_ = 1 - newest_;
+    std::string& out = changed_[newest_];
+    CHECK(text_.empty() || text_.data() != out.data());  // it is read while `out` is written
+    out.clear();
+    for (std::size_t i = 0; i < spans_.size(); ++i) {
+        Span& span = spans_[i];
+        const std::size_t begin = out.size();
+        write(out, text_.substr(span.begin, span.end - span.begin), i);
+        span = {begin, out.size(), false};
+    }
+    text_ = out;
+}
+
+void Splitter::change(const SplitStep& step, bool at_start) {
+    if (step.kind == SplitStep::Kind::prefix_blank) {
+        rewrite([](std::string& out, std::string_view piece, std::size_t) {
+            if (!piece.starts_with(' ')) {
+                out += ' ';
+            }
+            out += piece;
+        });
+        return;
+    }
+    if (step.kind == SplitStep::Kind::letters) {
+        rewrite([](std::string& out, std::string_view piece, std::size_t) {
+            append_letters(out, piece);
+        });
+        return;
+    }
+    rewrite([&](std::string& out, std::string_view piece, std::size_t index) {
+        const bool wanted = step.prefix == SplitStep::Prefix::always ||
+                            (step.prefix == SplitStep::Prefix::first && at_start && index == 0);
+        if (wanted && !piece.starts_with(' ') && !piece.starts_with(step.mark)) {
+            out += step.mark;
+        }
+        for (std::size_t at = 0; at < piece.size(); ++at) {
+            if (piece[at] == ' ') {
+                out += step.mark;
+            } else {
+                out += piece[at];
+            }
+        }
+    });
+}
+
+void Splitter::letters_to_bytes() {
+    rewrite([](std::string& out, std::string_view piece, std::size_t) {
+        CHECK(append_bytes_of_letters(out, piece));
+    });
+}
+
+namespace {
+
+void replace(std::string& text, DecoderStep& step) {
+    std::string out;
+    std::size_t done = 0;
+    Pattern::Search search;
+    while (const auto match = step.pattern.next(text, search)) {
+        out.append(text, done, match->begin - done);
+        out += step.text;
+        done = match->end;
+    }
+    out.append(text, done);
+    text.swap(out);
+}
+
+// The byte of a text like "<0x0A>".
+std::optional<char> fallback_byte(std::string_view text) {
+    if (text.size() != 6 || !text.starts_with("<0x") || !text.ends_with('>')) {
+        return std::nullopt;
+    }
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(text.data() + 3, text.data() + 5, value, 16);
+    if (error != std::errc() || end != text.data() + 5) {
+        return std::nullopt;
+    }
+    return static_cast<char>(value);
+}
+
+void join_fallback_bytes(std::vector<std::string>& texts) {
+    std::vector<std::string> out;
+    std::string run;
+    const auto end_run = [&] {
+        if (utf8_valid_prefix(run) == run.size()) {
+            out.push_back(run);
+        } else {
+            for (std::size_t i = 0; i < run.size(); ++i) {
+                out.emplace_back(replacement_utf8);
+            }
+        }
+        run.clear();
+    };
+    for (std::string& text : texts) {
+        if (const auto byte = fallback_byte(text)) {
+            run += *byte;
+            continue;
+        }
+        if (!run.empty()) {
+            end_run();
+        }
+        out.push_back(std::move(text));
+    }
+    if (!run.empty()) {
+        end_run();
+    }
+    texts.swap(out);
+}
+
+void strip(std::string& text, const DecoderStep& step) {
+    std::string_view rest = text;
+    for (std::uint32_t i = 0; i < step.start && rest.starts_with(step.text); ++i) {
+        rest.remove_prefix(step.text.size());
+    }
+    for (std::uint32_t i = 0; i < step.stop && rest.ends_with(step.text); ++i) {
+        rest.remove_suffix(step.text.size());
+    }
+    text = std::string(rest);
+}
+
+// In the first text a mark is no blank but the prefix that encoding put there.
+void blanks_of_marks(std::string& text, const DecoderStep& step, bool first) {
+    std::string out;
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        if (!rest.starts_with(step.text)) {
+            out += rest.front();
+            rest.remove_prefix(1);
+            continue;
+        }
+        if (!first || !step.drop_first) {
+            out += ' ';
+        }
+        rest.remove_prefix(step.text.size());
+    }
+    text.swap(out);
+}
+
+// What is not of the alphabet stays as it is.
+std::string bytes_of_letters(const std::vector<std::string>& texts) {
+    std::string out;
+    for (const std::string& text : texts) {
+        if (!append_bytes_of_letters(out, text)) {
+            out += text;
+        }
+    }
+    return out;
+}
+
+std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
+    std::string out;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        out += i == 0 ? std::string_view{} : separator;
+        out += texts[i];
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string Decoder::run(std::vector<std::string> texts) {
+    for (DecoderStep& step : steps_) {
+        if (step.kind == DecoderStep::Kind::byte_fallback) {
+            join_fallback_bytes(texts);
+            continue;
+        }
+        if (step.kind == DecoderStep::Kind::fuse) {
+            texts.assign(1, joined(texts, {}));
+            continue;
+        }
+        if (step.kind == DecoderStep::Kind::letters) {
+            texts.assign(1, bytes_of_letters(texts));
+            continue;
+        }
+        for (std::size_t i = 0; i < texts.size(); ++i) {
+            if (step.kind == DecoderStep::Kind::replace) {
+                replace(texts[i], step);
+            } else if (step.kind == DecoderStep::Kind::strip) {
+                strip(texts[i], step);
+            } else {
+                blanks_of_marks(texts[i], step, i == 0);
+            }
+        }
+    }
+    return joined(texts, separator);
+}
+
+}  // namespace driftless

@@ -1,0 +1,327 @@
+#include "engine/server/findings.hpp"
+
+#include <algorithm>
+
+#include "engine/io/tls.hpp"
+#include "proto/core/text.hpp"
+#include "proto/http/fields.hpp"
+
+namespace driftless {
+
+const char* name_of(WordVerdict verdict) {
+    switch (verdict) {
+        case WordVerdict::not_asked:
+            return "not_asked";
+        case WordVerdict::exact:
+            return "exact";
+        case WordVerdict::reduced:
+            return "reduced";
+        case WordVerdict::too_few:
+            return "too_few";
+        case WordVerdict::joins:
+            return "joins";
+        case WordVerdict::varies:
+            return "varies";
+        case WordVerdict::no_first:
+            return "no_first";
+    }
+    return "unknown";
+}
+
+namespace {
+
+constexpr std::size_t models_shown = 4;
+
+/// A server's flag, and what is missing without it.
+struct ServerFlag {
+    std::string_view server;  ///< part of what it says of itself, lower case
+    const char* flag;
+};
+constexpr ServerFlag cache_flags[] = {
+    {"vllm", "start vLLM with --enable-prompt-tokens-details"},
+    {"sglang", "start SGLang with --enable-cache-report"},
+};
+constexpr ServerFlag usage_flags[] = {
+    {"vllm", "start vLLM with --enable-force-include-usage"},
+};
+
+/// A status (0: any), words of the server's message (lower case; empty: any), and what may fix it.
+struct Remedy {
+    int status;
+    std::string_view says;
+    const char* remedy;
+};
+constexpr const char* check_key = "check --api-key or OPENAI_API_KEY";
+constexpr const char* drop_temperature =
+    "--extra-body '{\"temperature\":1}' sets another value, '{\"temperature\":null}' removes it";
+constexpr Remedy remedies[] = {
+    {400, "chat template",
+     "the model has no chat template: use --api openai-completions, or configure one on the "
+     "server"},
+    {400, "user authentication", check_key},
+    {400, "authentication error", check_key},
+    {400, "no connected db",  // LiteLLM looks up there every key that is not its master key
+     "LiteLLM does not know this key: check --api-key or OPENAI_API_KEY"},
+    {400, "no api key", check_key},
+    {400, "temperature", drop_temperature},
+    {422, "temperature", drop_temperature},
+    {401, "", check_key},
+    {403, "", "check --api-key or OPENAI_API_KEY, or --header if a gateway needs another field"},
+    {405, "", "this path does not accept POST; check --endpoint and --api"},
+    {413, "", "a proxy refuses bodies of that size; raise its limit (nginx: client_max_body_size)"},
+    {422, "", "the server does not accept this body; check --api and --extra-body"},
+    {429, "", "the server or its gateway limits requests; ask for a higher limit, or wait"},
+    {501, "", "the server was started without this API; check --api"},
+    {502, "", "no server answers behind the gateway; --wait-ready T waits for it"},
+    {503, "", "the server is loading or overloaded; --wait-ready T waits for it"},
+    {504, "", "no server answers behind the gateway; --wait-ready T waits for it"},
+};
+
+/// Flags that let a server take longer prompts, by its kind.
+constexpr ServerFlag context_flags[] = {
+    {"vllm", "vLLM: --max-model-len"},
+    {"sglang", "SGLang: --context-length"},
+    {"llama", "llama.cpp: -c, which its slots share"},
+};
+
+/// Owners of models, as /v1/models names them, and what their servers speak beside the OpenAI APIs.
+struct Owner {
+    std::string_view owner;
+    const char* speaks;
+};
+constexpr Owner owners[] = {
+    {"vllm", "openai-chat, openai-completions, openai-responses or anthropic"},
+    {"sglang", "sglang, openai-chat, openai-completions, openai-responses or anthropic"},
+    {"llamacpp", "llamacpp, openai-chat, openai-completions, openai-responses or anthropic"},
+    {"nvidia", "dynamo, openai-chat, openai-completions, openai-responses or anthropic"},
+    {"library", "ollama, openai-chat or openai-completions"},
+};
+
+/// Web frameworks of simulators that call their models vLLM's (llm-d-inference-sim, AIBrix's mock
+/// application), and of no engine.
+constexpr std::string_view not_engines[] = {"fasthttp", "werkzeug"};
+
+template <std::size_t count>
+const char* flag_of(const ServerFlag (&flags)[count], std::string_view kind) {
+    const auto found = std::find_if(
+        std::begin(flags), std::end(flags),
+        [kind](const ServerFlag& flag) { return kind.find(flag.server) != kind.npos; });
+    return found == std::end(flags) ? nullptr : found->flag;
+}
+
+std::string with_flag(std::string text, const char* flag) {
+    return flag == nullptr ? text : text + "; " + flag;
+}
+
+std::string hint_of_usage(const PreflightFindings& found, const Dialect& dialect,
+                          std::string_view kind) {
+    const std::string lacks = found.has_completion_tokens
+                                  ? ": prompt counts cannot be verified"
+                                  : ": tokens are counted by chunks, and prompt counts cannot be "
+                                    "verified";
+    if (!dialect.reports_prompt_tokens) {
+        return (dialect.form != nullptr ? "the template has no event.prompt_tokens"
+                                        : "this API does not report prompt tokens") +
+               lacks;
+    }
+    if (dialect.form != nullptr) {
+        return "the template's event.prompt_tokens does not point to a count of prompt tokens" +
+               lacks;
+    }
+    if (found.sent_usage || found.has_completion_tokens) {
+        return "the server's usage has no prompt_tokens, or counts 0" + lacks;
+    }
+    return with_flag("the answer has no usage" + lacks, flag_of(usage_flags, kind));
+}
+
+/// Nothing counts a prompt: what stands around it, and what its words cost, may be unknown.
+std::string hint_of_lengths(const PreflightFindings& found) {
+    if (found.has_usage || found.overhead_source != "none") {
+        return "";
+    }
+    const std::string words =
+        found.tokenize ? "" : ", and nothing shows that each word is one token";
+    return "warning: the server counts no prompt tokens: its overhead is unknown and counted as 0" +
+           words + "; prompts may be longer than recorded; set --overhead PRE,POST" +
+           (found.tokenize ? "" : " and --tokenizer");
+}
+
+/// Whether the text of answers is where it is looked for.
+std::string hint_of_text(const PreflightFindings& found) {
+    const std::string unread =
+        "answers have text in \"" + found.unread_member + "\", which driftless does not read: ";
+    if (found.stream_chunks > 0) {
+        return found.unread_member.empty()
+                   ? ""
+                   : "warning: " + unread + "its tokens have no stamps, and TTFT may be too high";
+    }
+    if (found.stream_chunks < 0) {
+        return "";
+    }
+    const std::string lacks = found.has_completion_tokens
+                                  ? "TTFT, TPOT and ITL stay unknown for such rows"
+                                  : "such rows end as no_tokens";
+    return "warning: " +
+           (found.unread_member.empty() ? "the probe's answer had no text that driftless knows: "
+                                        : unread) +
+           lacks;
+}
+
+std::string remedy_of_unreadable(Unreadable unreadable) {
+    switch (unreadable) {
+        case Unreadable::no:
+            break;
+        case Unreadable::encoded:
+            return "the server compresses its answers unasked, and driftless cannot read them; "
+                   "turn compression off there, or in the proxy in front of it (nginx: gzip off)";
+        case Unreadable::not_a_stream:
+            return "--no-stream asks for unstreamed answers, which have no TTFT, TPOT or ITL";
+        case Unreadable::not_whole:
+            return "remove --no-stream";
+        case Unreadable::foreign:
+            return "check --url, --endpoint and --api";
+    }
+    return "";
+}
+
+std::string hint_of_cache(const Dialect& dialect, std::string_view kind) {
+    const std::string lacks = ": cache hits stay unknown";
+    if (!dialect.reports_cached_tokens) {
+        return (dialect.form != nullptr ? "the template has no event.cached_tokens"
+                                        : "this API does not report cached tokens") +
+               lacks;
+    }
+    if (dialect.form != nullptr) {
+        return "the template's event.cached_tokens does not point to a count of cached tokens, "
+               "even for a repeated prompt" +
+               lacks;
+    }
+    return with_flag("no cached tokens were reported, even for a repeated prompt" + lacks,
+                     flag_of(cache_flags, kind));
+}
+
+/// `--url` takes what stands before the path that was asked, and --endpoint a path.
+std::string remedy_of_redirect(std::string_view location, std::string_view path) {
+    const std::string leads = "it redirects to " + std::string(location);
+    if (location.find("://") == location.npos) {
+        return leads + " on the same server; check the paths in --url and --endpoint";
+    }
+    if (path.empty() || !location.ends_with(path)) {
+        return leads + "; if the server is there, use that in --url";
+    }
+    location.remove_suffix(path.size());
+    return "it redirects elsewhere; use --url " + std::string(location);
+}
+
+/// Where the server is of a kind that does not speak the API that was tried: what it does speak.
+std::string remedy_of_owner(const Refusal& refusal) {
+    const int status = refusal.status;
+    const bool no_page = status == 404 || status == 405 || status == 501;
+    if (!no_page || refusal.dialect == nullptr) {
+        return "";
+    }
+    const std::string kind = lower(refusal.kind);
+    for (const Owner& owner : owners) {
+        const std::string_view spoken = refusal.dialect->name;
+        const std::string_view speaks = owner.speaks;
+        if (kind.starts_with(owner.owner) && speaks.find(spoken) == speaks.npos) {
+            return "its models are owned by \"" + std::string(owner.owner) +
+                   "\", whose servers speak --api " + std::string(speaks);
+        }
+    }
+    return "";
+}
+
+/// `--model` that the server does not know: others that it lists.
+std::string remedy_of_model(const Refusal& refusal, const std::vector<std::string>& models) {
+    std::vector<std::string> others = models;
+    std::erase(others, refusal.model);
+    if (!others.empty()) {
+        return "use --model with one that it lists: " + list_first(others, models_shown);
+    }
+    return models.empty() ? ""
+                          : "it lists only the model \"" + models.front() +
+                                "\"; set --model to the name that its workers serve";
+}
+
+}  // namespace
+
+std::string list_first(const std::vector<std::string>& names, std::size_t shown) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(names.size(), shown); ++i) {
+        text += (i == 0 ? "" : ", ") + names[i];
+    }
+    return names.size() > shown ? text + ", and " + std::to_string(names.size() - shown) + " more"
+                                : text;
+}
+
+std::string kind_of(const PreflightFindings& found) {
+    const std::string server = lower(found.server);
+    const bool is_other =
+        std::any_of(std::begin(not_engines), std::end(not_engines),
+                    [&](std::string_view framework) { return server.starts_with(framework); });
+    return is_other ? server : lower(found.owned_by) + " " + server;
+}
+
+std::vector<std::string> hints_for(const PreflightFindings& found, const Dialect& dialect,
+                                   bool sets_lengths) {
+    const std::string kind = kind_of(found);
+    std::vector<std::string> hints;
+    if (!found.has_usage) {
+        hints.push_back(hint_of_usage(found, dialect, kind));
+    } else if (!found.has_cached_tokens) {
+        hints.push_back(hint_of_cache(dialect, kind));
+    }
+    for (std::string hint : {sets_lengths ? hint_of_lengths(found) : "", hint_of_text(found)}) {
+        if (!hint.empty()) {
+            hints.push_back(std::move(hint));
+        }
+    }
+    constexpr std::int64_t chunks_told_apart = 4;
+    if (found.stream_chunks >= chunks_told_apart && found.stream_receives == 1) {
+        hints.push_back("the " + std::to_string(found.stream_chunks) +
+                        " chunks of an answer came in one read: they come too fast to be "
+                        "distinguished, or a proxy buffers streams (nginx: proxy_buffering off)");
+    }
+    return hints;
+}
+
+std::string remedy_for(const Refusal& refusal, const std::vector<std::string>& models) {
+    const int status = refusal.status;
+    if (status >= 300 && status < 400 && !refusal.location.empty()) {
+        return remedy_of_redirect(refusal.location, refusal.path);
+    }
+    if (refusal.unreadable != Unreadable::no) {
+        return remedy_of_unreadable(refusal.unreadable);
+    }
+    if (status >= 400 && is_of_tls_port(refusal.message)) {
+        return "the server expects TLS; use https:// in --url";
+    }
+    const std::string said = lower(refusal.message);
+    const bool no_model = status == 404 || said.find("invalid model") != said.npos;
+    if (no_model && said.find("model") != said.npos) {
+        if (std::string remedy = remedy_of_model(refusal, models); !remedy.empty()) {
+            return remedy;
+        }
+    }
+    if (std::string remedy = remedy_of_owner(refusal); !remedy.empty()) {
+        return remedy;
+    }
+    if (status == 400 && said.find("context") != said.npos) {
+        const char* flag = flag_of(context_flags, lower(refusal.kind));
+        return std::string("serve a longer context") +
+               (flag == nullptr ? "" : " (" + std::string(flag) + ")");
+    }
+    for (const Remedy& remedy : remedies) {
+        if (remedy.status == status && said.find(remedy.says) != said.npos) {
+            return remedy.remedy;
+        }
+    }
+    if (refusal.ids && status >= 400) {
+        return "the server, or a gateway in front of it, may not accept token ids; try --prompt "
+               "text";
+    }
+    return status == 404 ? "check --url, --endpoint, --api and --model" : "";
+}
+
+}  // namespace driftless

@@ -1,0 +1,342 @@
+#include "proto/figures/breakdowns.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "proto/core/check.hpp"
+#include "proto/core/text.hpp"
+
+namespace driftless {
+
+std::string explain_by_url(const std::vector<UrlFigures>& urls) {
+    std::string off;
+    std::size_t urls_off = 0;
+    bool differ = false;
+    for (const UrlFigures& one : urls) {
+        const PromptFigures& prompts = one.prompts;
+        differ = differ || prompts.cause != urls.front().prompts.cause ||
+                 prompts.largest_off != urls.front().prompts.largest_off;
+        if (prompts.off == 0) {
+            continue;
+        }
+        const std::uint64_t reported = prompts.exact + prompts.off;
+        off += (++urls_off > 1 ? ", at " : "at ") + one.url + " " + std::to_string(prompts.off) +
+               " of " + counted(reported, "prompt is", "prompts are") + " off by up to " +
+               (prompts.largest_off > 0 ? "+" : "") + std::to_string(prompts.largest_off) +
+               " tokens";
+    }
+    if (urls.size() < 2 || urls_off == 0 || !differ) {
+        return "";
+    }
+    return off + (urls_off < urls.size() ? ", elsewhere none" : "") +
+           ": serve the same model and template at every --url, or replay against each separately";
+}
+
+ByUrl::One& ByUrl::of(const std::string& url) {
+    if (last_ < urls_.size() && urls_[last_].figures.url == url) {
+        return urls_[last_];
+    }
+    const auto found = std::find_if(urls_.begin(), urls_.end(),
+                                    [&url](const One& one) { return one.figures.url == url; });
+    last_ = static_cast<std::size_t>(found - urls_.begin());
+    if (found == urls_.end()) {
+        urls_.emplace_back().figures.url = url;
+        urls_.back().prompts = PromptCounts(overhead_);
+    }
+    CHECK(last_ < urls_.size());
+    return urls_[last_];
+}
+
+void ByUrl::add(const Record& record) {
+    if (record.url.empty()) {
+        return;
+    }
+    One& one = of(record.url);
+    ++one.figures.rows;
+    if (record.cached_tokens.value_or(0) > 0) {
+        one.figures.cached_tokens += static_cast<std::uint64_t>(*record.cached_tokens);
+    }
+    one.prompts.add(record);
+    if (record.outcome == Outcome::ok) {
+        ++one.figures.completed;
+    } else if (is_failure(record.outcome) && record.outcome != Outcome::not_sent &&
+               !record.censored) {
+        ++one.figures.failed;
+    }
+    if (counts_ttft(record.outcome) && record.ttft_ns) {
+        one.ttft.add(static_cast<double>(*record.ttft_ns));
+    }
+    CHECK(one.figures.completed + one.figures.failed <= one.figures.rows);
+}
+
+std::vector<UrlFigures> ByUrl::figures() const {
+    std::vector<UrlFigures> all;
+    for (const One& one : urls_) {
+        all.push_back(one.figures);
+        all.back().ttft = one.ttft.distribution();
+        all.back().prompts = one.prompts.figures();
+    }
+    CHECK(all.size() == urls_.size());
+    std::sort(all.begin(), all.end(),
+              [](const UrlFigures& a, const UrlFigures& b) { return a.url < b.url; });
+    return all;
+}
+
+namespace {
+
+std::uint64_t count_of(const std::optional<std::int64_t>& tokens) {
+    return tokens.value_or(0) > 0 ? static_cast<std::uint64_t>(*tokens) : 0;
+}
+
+}  // namespace
+
+void BySide::add(const Record& record) {
+    if (record.side == Side::none || record.phase == Phase::warmup) {
+        return;
+    }
+    add_one(record.side == Side::a ? a_ : b_, record);
+    add_pair(record);
+}
+
+void BySide::add_one(One& one, const Record& record) {
+    OneSideFigures& figures = one.figures;
+    ++figures.requests;
+    if (figures.url.empty()) {
+        figures.url = record.url;
+    }
+    figures.completed += record.outcome == Outcome::ok ? 1 : 0;
+    figures.failed += is_failure(record.outcome) && !record.censored ? 1 : 0;
+    if (counts_ttft(record.outcome) && record.ttft_ns) {
+        one.ttft.add(static_cast<double>(*record.ttft_ns));
+    }
+    if (record.outcome == Outcome::ok && record.tpot_ns) {
+        one.tpot.add(*record.tpot_ns);
+    }
+    if (record.outcome == Outcome::ok && record.e2e_ns) {
+        one.e2e.add(static_cast<double>(*record.e2e_ns));
+    }
+    if (record.drift_ns && !is_wish(record.late_cause)) {
+        one.drift.add(static_cast<double>(*record.drift_ns));
+    }
+    if (record.cached_tokens) {
+        ++figures.cache_rows;
+        figures.cache_rows_unforetold += record.expected_cached_tokens ? 0 : 1;
+        figures.expected_cached_tokens += count_of(record.expected_cached_tokens);
+        figures.cached_tokens += count_of(record.cached_tokens);
+    }
+}
+
+void BySide::add_pair(const Record& record) {
+    Half own;
+    own.fired_ns = record.fired_ns.value_or(0);
+    if (counts_ttft(record.outcome) && record.fired_ns) {
+        own.ttft_ns = record.ttft_ns;
+    }
+    const auto [other, is_first] = waiting_.try_emplace(record.row, own);
+    if (is_first) {
+        return;
+    }
+    const Half& a = record.side == Side::a ? own : other->second;
+    const Half& b = record.side == Side::a ? other->second : own;
+    if (a.ttft_ns && b.ttft_ns) {
+        const auto difference = static_cast<double>(*b.ttft_ns - *a.ttft_ns);
+        differences_.add(difference);
+        (a.fired_ns <= b.fired_ns ? a_first_ : b_first_).add(difference);
+    } else {
+        ++unpaired_;
+    }
+    waiting_.erase(other);
+}
+
+std::optional<SideFigures> BySide::figures() const {
+    if (a_.figures.requests + b_.figures.requests == 0) {
+        return std::nullopt;
+    }
+    const auto of = [](const One& one) {
+        OneSideFigures figures = one.figures;
+        figures.ttft = one.ttft.distribution();
+        figures.tpot = one.tpot.distribution();
+        figures.e2e = one.e2e.distribution();
+        figures.drift = one.drift.distribution();
+        return figures;
+    };
+    SideFigures sides{of(a_), of(b_), {}};
+    sides.pairs = {differences_.distribution(), a_first_.distribution(), b_first_.distribution(),
+                   unpaired_ + waiting_.size()};
+    return sides;
+}
+
+namespace {
+
+constexpr double ns_per_ms = 1e6;
+
+/// An object in the unit of which `unit` ns are one. Null where nothing was measured.
+void write_distribution(JsonWriter& json, std::string_view key, const Distribution& d,
+                        double unit) {
+    const auto value = [&](std::string_view name, double of) {
+        json.key(name);
+        d.count == 0 ? json.null() : json.number(of / unit);
+    };
+    json.key(key).begin_object();
+    json.key("count").unsigned_integer(d.count);
+    value("mean", d.mean);
+    value("std", d.std);
+    value("min", d.min);
+    for (std::size_t i = 0; i < percentiles.size(); ++i) {
+        value("p" + std::string(percentiles[i].name), d.at[i]);
+    }
+    value("max", d.max);
+    json.end_object();
+}
+
+void write_side(JsonWriter& json, std::string_view key, const OneSideFigures& side) {
+    json.key(key).begin_object();
+    json.key("url");
+    side.url.empty() ? json.null() : json.string(side.url);
+    json.key("requests").unsigned_integer(side.requests);
+    json.key("completed").unsigned_integer(side.completed);
+    json.key("failed").unsigned_integer(side.failed);
+    write_distribution(json, "ttft_ms", side.ttft, ns_per_ms);
+    write_distribution(json, "tpot_ms", side.tpot, ns_per_ms);
+    write_distribution(json, "e2el_ms", side.e2e, ns_per_ms);
+    write_distribution(json, "drift_ns", side.drift, 1);
+    json.key("cache_rows").unsigned_integer(side.cache_rows);
+    json.key("expected_cached_tokens");
+    side.cache_rows_unforetold == 0 ? json.unsigned_integer(side.expected_cached_tokens)
+                                    : json.null();
+    json.key("cached_tokens").unsigned_integer(side.cached_tokens);
+    json.end_object();
+}
+
+}  // namespace
+
+void write_sides(JsonWriter& json, const std::optional<SideFigures>& sides) {
+    json.key("sides");
+    if (!sides) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    write_side(json, "a", sides->a);
+    write_side(json, "b", sides->b);
+    json.key("pairs").begin_object();
+    json.key("unpaired").unsigned_integer(sides->pairs.unpaired);
+    write_distribution(json, "ttft_difference_ms", sides->pairs.ttft, ns_per_ms);
+    write_distribution(json, "ttft_difference_a_first_ms", sides->pairs.a_first, ns_per_ms);
+    write_distribution(json, "ttft_difference_b_first_ms", sides->pairs.b_first, ns_per_ms);
+    json.end_object();
+    json.end_object();
+}
+
+namespace {
+
+constexpr double second_ns = 1e9;
+constexpr double hour_ns = 3600 * second_ns;
+
+/// Of one user's pass, at one side; other passes are other trees.
+std::string key_of(const Record& record, const std::string& name) {
+    return name + '\n' + std::to_string(record.pass) + '\n' +
+           (record.user ? std::to_string(*record.user) : "") + '\n' + name_of(record.side);
+}
+
+/// Time that at least one of the intervals covers. Sorts them.
+std::int64_t covered(std::vector<std::pair<std::int64_t, std::int64_t>>& flights) {
+    std::sort(flights.begin(), flights.end());
+    std::int64_t sum = 0;
+    std::int64_t until = INT64_MIN;
+    for (const auto& [from, to] : flights) {
+        const std::int64_t begin = std::max(from, until);
+        sum += std::max<std::int64_t>(to - begin, 0);
+        until = std::max(until, to);
+    }
+    return sum;
+}
+
+}  // namespace
+
+void TreeFigures::add(const Record& record) {
+    if (record.phase != Phase::profile) {
+        return;
+    }
+    const auto& name = record.tree ? record.tree : record.session;
+    if (!name) {
+        ++alone_;
+        return;
+    }
+    if (record.user) {
+        users_.insert(*record.user);
+    }
+    Tree& tree = trees_[key_of(record, *name)];
+    (is_whole(record.outcome) ? tree.whole : tree.not_whole).insert(record.row);
+    const bool cut = record.censored || record.outcome == Outcome::not_sent ||
+                     record.outcome == Outcome::cancelled || record.outcome == Outcome::interrupted;
+    tree.failed = tree.failed || (is_failure(record.outcome) && !cut);
+    if (record.fired_ns && record.ended_ns) {
+        tree.flights.emplace_back(*record.fired_ns, *record.ended_ns);
+    }
+    if (is_whole(record.outcome)) {
+        const auto prompt = static_cast<double>(
+            record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
+        tree.cache_known = tree.cache_known && record.cached_tokens.has_value();
+        tree.cached += static_cast<double>(record.cached_tokens.value_or(0));
+        tree.computed += prompt - static_cast<double>(record.cached_tokens.value_or(0));
+        tree.output_known = tree.output_known && counts_output(record);
+        tree.output += static_cast<double>(record.output_tokens.value_or(0));
+    }
+}
+
+TreeTotals TreeFigures::totals(std::int64_t duration_ns) const {
+    TreeTotals totals;
+    totals.rows_alone = alone_;
+    totals.users = users_.size();
+    Sample duration, turns, answer, gap, computed, cached, output;
+    for (const auto& [key, tree] : trees_) {
+        ++totals.trees;
+        // A request that failed and was sent again counts by its last try.
+        const bool whole = std::includes(tree.whole.begin(), tree.whole.end(),
+                                         tree.not_whole.begin(), tree.not_whole.end());
+        if (!whole) {
+            ++(tree.failed ? totals.failed : totals.unfinished);
+            continue;
+        }
+        ++totals.finished;
+        auto flights = tree.flights;
+        const std::int64_t in_flight = covered(flights);
+        std::int64_t last = flights.empty() ? 0 : flights.front().second;
+        for (const auto& [from, to] : flights) {
+            last = std::max(last, to);
+        }
+        const std::int64_t lasted = flights.empty() ? 0 : last - flights.front().first;
+        duration.add(static_cast<double>(lasted) / second_ns);
+        answer.add(static_cast<double>(in_flight) / second_ns);
+        gap.add(static_cast<double>(lasted - in_flight) / second_ns);
+        turns.add(static_cast<double>(tree.whole.size()));
+        if (tree.output_known) {
+            output.add(tree.output);
+        }
+        if (tree.cache_known) {
+            computed.add(tree.computed);
+            cached.add(tree.cached);
+        }
+    }
+    totals.duration_s = duration.distribution();
+    totals.turns = turns.distribution();
+    totals.answer_s = answer.distribution();
+    totals.gap_s = gap.distribution();
+    totals.computed = computed.distribution();
+    totals.cached = cached.distribution();
+    totals.output = output.distribution();
+    if (duration_ns > 0) {
+        totals.jobs_per_hour =
+            static_cast<double>(totals.finished) / (static_cast<double>(duration_ns) / hour_ns);
+        if (totals.users > 0) {
+            totals.jobs_per_hour_per_user =
+                *totals.jobs_per_hour / static_cast<double>(totals.users);
+        }
+    }
+    return totals;
+}
+
+}  // namespace driftless

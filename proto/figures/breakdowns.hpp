@@ -1,0 +1,183 @@
+/// Breakdowns: figures of the parts of a run: by server, by the sides of dual fire, by tree.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "proto/figures/distribution.hpp"
+#include "proto/figures/server_counts.hpp"
+#include "proto/json/write.hpp"
+#include "proto/run/overhead.hpp"
+#include "proto/run/record.hpp"
+
+namespace driftless {
+
+// ByUrl: the rows of a run by the server that they were sent to.
+//
+// Fed record by record, in any order. It owns its numbers: 8 bytes a row that is ok. Rows that
+// left for no server, in a run with several, have no URL and are not counted.
+
+struct UrlFigures {
+    std::string url;
+    std::uint64_t rows = 0;  ///< records that name it
+    std::uint64_t completed = 0;
+    std::uint64_t failed = 0;  ///< sent, and neither ok nor of another length
+    Distribution ttft;         ///< ns, of rows that are ok
+    std::uint64_t cached_tokens = 0;
+    PromptFigures prompts;  ///< the server's counts against the trace
+};
+
+/// Where the prompts that are off went, if servers differ in it: their URLs, with the remedy. Empty
+/// where they do not differ.
+std::string explain_by_url(const std::vector<UrlFigures>& urls);
+
+class ByUrl {
+  public:
+    explicit ByUrl(Overhead overhead = {}) : overhead_(overhead) {}
+
+    void add(const Record& record);
+    /// Sorted by URL: the order of the records must not show.
+    std::vector<UrlFigures> figures() const;
+
+  private:
+    struct One {
+        UrlFigures figures;
+        Sample ttft;
+        PromptCounts prompts;
+    };
+    One& of(const std::string& url);
+
+    Overhead overhead_;
+    std::vector<One> urls_;
+    std::size_t last_ = 0;  ///< rows in sequence often go to the same one
+};
+
+// SideFigures: the two sides of a dual-fire run beside each other, and the rows that both
+// answered, pair by pair.
+//
+// Fed record by record, in any order. It owns its numbers: 40 bytes a request that is ok, and 24 a
+// row of which one side has a record and the other has none yet. Records without a side, and those
+// of a warm-up, are not counted. It judges nothing: whether a difference is more than chance is
+// `compare`'s.
+
+/// What one server did with its copy of the rows.
+struct OneSideFigures {
+    std::string url;                           ///< empty: no record of it
+    std::uint64_t requests = 0;                ///< records
+    std::uint64_t completed = 0;               ///< ok
+    std::uint64_t failed = 0;                  ///< not answered whole; of those not sent, too
+    Distribution ttft;                         ///< ns, as those of the whole run
+    Distribution tpot;                         ///< ns
+    Distribution e2e;                          ///< ns
+    Distribution drift;                        ///< ns, but for requests that the user had held back
+    std::uint64_t cache_rows = 0;              ///< that reported their hits
+    std::uint64_t expected_cached_tokens = 0;  ///< of those, where all are foretold
+    std::uint64_t cache_rows_unforetold = 0;
+    std::uint64_t cached_tokens = 0;  ///< of those
+};
+
+/// Rows whose requests to both sides have a TTFT; ns, b less a.
+struct PairFigures {
+    Distribution ttft;     ///< of all of them
+    Distribution a_first;  ///< of those that left to a first
+    Distribution b_first;
+    std::uint64_t unpaired = 0;  ///< rows of which a side has no record, or no TTFT
+};
+
+struct SideFigures {
+    OneSideFigures a;
+    OneSideFigures b;
+    PairFigures pairs;
+};
+
+class BySide {
+  public:
+    void add(const Record& record);
+    /// Nothing where no record has a side.
+    std::optional<SideFigures> figures() const;
+
+  private:
+    struct One {
+        OneSideFigures figures;
+        Sample ttft;
+        Sample tpot;
+        Sample e2e;
+        Sample drift;
+    };
+    /// What the first record of a row leaves for the second.
+    struct Half {
+        OptionalNs ttft_ns;
+        std::int64_t fired_ns = 0;
+    };
+    void add_pair(const Record& record);
+    void add_one(One& one, const Record& record);
+
+    One a_;
+    One b_;
+    std::unordered_map<std::uint32_t, Half> waiting_;  ///< by row: the other side is to come
+    Sample differences_;
+    Sample a_first_;
+    Sample b_first_;
+    std::uint64_t unpaired_ = 0;
+};
+
+// The block `sides` of summary.json: the two servers of a dual-fire run beside each other.
+
+/// Writes the member `sides`; null where the run has none.
+void write_sides(JsonWriter& json, const std::optional<SideFigures>& sides);
+
+// TreeFigures: what became of the trees of a run: the sessions that wait for each other, as a
+// conversation and its sub-agents do. A tree that was answered whole is a job. Owns 24 bytes a
+// request and about 200 a tree; reads no clock.
+
+struct TreeTotals {
+    std::uint64_t trees = 0;
+    std::uint64_t finished = 0;    ///< every request of it was answered whole, in the end
+    std::uint64_t failed = 0;      ///< a request of it failed
+    std::uint64_t unfinished = 0;  ///< cut off, given up or not sent to its end
+    std::uint64_t rows_alone = 0;  ///< requests of no session: they are in no tree
+    std::uint64_t users = 0;       ///< that played them; 0: the run had none
+    // Of finished trees; s and tokens.
+    Distribution duration_s;  ///< from the first fire to the last end
+    Distribution turns;       ///< requests
+    Distribution answer_s;    ///< some request of it was in flight
+    Distribution gap_s;       ///< none was
+    Distribution computed;    ///< prompt tokens that no cache had, where the server tells
+    Distribution cached;
+    Distribution output;  ///< where it was counted
+    /// Finished trees per hour of the run; nothing where its time is 0.
+    std::optional<double> jobs_per_hour;
+    std::optional<double> jobs_per_hour_per_user;
+    std::optional<double> joules_per_tree;  ///< of finished ones; set by who knows the energy
+};
+
+class TreeFigures {
+  public:
+    void add(const Record& record);
+    TreeTotals totals(std::int64_t duration_ns) const;
+
+  private:
+    struct Tree {
+        std::vector<std::pair<std::int64_t, std::int64_t>> flights;  ///< fired, ended
+        std::set<std::uint32_t> whole;                               ///< rows
+        std::set<std::uint32_t> not_whole;
+        bool failed = false;
+        bool cache_known = true;
+        bool output_known = true;
+        double computed = 0;
+        double cached = 0;
+        double output = 0;
+    };
+    std::unordered_map<std::string, Tree> trees_;
+    std::set<std::uint32_t> users_;
+    std::uint64_t alone_ = 0;
+};
+
+}  // namespace driftless

@@ -1,0 +1,200 @@
+#include "proto/figures/distribution.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "proto/core/check.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Below this, comparing is as fast.
+constexpr std::size_t radix_from = 2048;
+
+/// Doubles and these have the same order (IEEE 754: of two below 0 the bits fall where values
+/// rise).
+std::uint64_t ordered_bits(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    return bits >> 63 != 0 ? ~bits : bits | std::uint64_t{1} << 63;
+}
+double from_ordered_bits(std::uint64_t bits) {
+    return std::bit_cast<double>(bits >> 63 != 0 ? bits & ~(std::uint64_t{1} << 63) : ~bits);
+}
+
+/// By 11 bits a pass, from the lowest; passes in which all are alike are left out. Millions of
+/// times of one run are sorted several times faster so than by comparing them.
+std::vector<std::uint64_t> radix_sorted(std::vector<std::uint64_t> from) {
+    constexpr unsigned digit_bits = 11;
+    constexpr std::size_t digits = std::size_t{1} << digit_bits;
+    const auto digit_of = [](std::uint64_t bits, unsigned shift) {
+        return static_cast<std::size_t>(bits >> shift) & (digits - 1);
+    };
+    std::vector<std::uint64_t> to(from.size());
+    for (unsigned shift = 0; shift < 64; shift += digit_bits) {
+        std::array<std::size_t, digits> places{};
+        for (const std::uint64_t bits : from) {
+            ++places[digit_of(bits, shift)];
+        }
+        if (places[digit_of(from.front(), shift)] == from.size()) {
+            continue;
+        }
+        std::exclusive_scan(places.begin(), places.end(), places.begin(), std::size_t{0});
+        for (const std::uint64_t bits : from) {
+            to[places[digit_of(bits, shift)]++] = bits;
+        }
+        from.swap(to);
+    }
+    return from;
+}
+
+std::vector<double> sorted_copy(const std::deque<double>& numbers) {
+    std::vector<double> sorted;
+    if (numbers.size() < radix_from) {
+        sorted.assign(numbers.begin(), numbers.end());
+        std::sort(sorted.begin(), sorted.end());
+        return sorted;
+    }
+    std::vector<std::uint64_t> bits(numbers.size());
+    std::transform(numbers.begin(), numbers.end(), bits.begin(), ordered_bits);
+    bits = radix_sorted(std::move(bits));
+    sorted.resize(bits.size());
+    std::transform(bits.begin(), bits.end(), sorted.begin(), from_ordered_bits);
+    return sorted;
+}
+
+}  // namespace
+
+std::uint64_t nearest_rank(std::uint64_t count, std::uint32_t per_mille) {
+    CHECK(per_mille <= 1000);
+    const auto product = static_cast<unsigned __int128>(count) * per_mille;
+    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>((product + 999) / 1000));
+}
+
+Distribution Sample::distribution() const {
+    Distribution result;
+    if (values_.empty()) {
+        return result;
+    }
+    const std::vector<double> sorted = sorted_copy(values_);
+    const auto count = static_cast<double>(sorted.size());
+    double sum = 0;
+    for (const double value : sorted) {
+        sum += value;
+    }
+    result.count = sorted.size();
+    result.mean = sum / count;
+    double squares = 0;
+    for (const double value : sorted) {
+        squares += (value - result.mean) * (value - result.mean);
+    }
+    result.std = std::sqrt(squares / count);
+    result.min = sorted.front();
+    result.max = sorted.back();
+    for (std::size_t i = 0; i < percentiles.size(); ++i) {
+        result.at[i] = sorted[nearest_rank(sorted.size(), percentiles[i].per_mille) - 1];
+    }
+    return result;
+}
+
+std::size_t Histogram::bucket_of(std::uint64_t value) {
+    if (value < exact_below) {
+        return static_cast<std::size_t>(value);
+    }
+    const auto exponent = static_cast<unsigned>(std::bit_width(value) - 1);  // at least 10
+    const std::uint64_t mantissa = (value >> (exponent - 9)) - per_octave;   // 0 .. 511
+    return exact_below + (exponent - 10) * per_octave + static_cast<std::size_t>(mantissa);
+}
+
+double Histogram::middle_of(std::size_t bucket) {
+    if (bucket < exact_below) {
+        return static_cast<double>(bucket);
+    }
+    CHECK(bucket < buckets);
+    const std::size_t octave = (bucket - exact_below) / per_octave;
+    const std::size_t mantissa = (bucket - exact_below) % per_octave + per_octave;
+    const double width = std::ldexp(1.0, static_cast<int>(octave) + 1);
+    return static_cast<double>(mantissa) * width + (width - 1) / 2;  // of its first and last value
+}
+
+void Histogram::add(std::int64_t value, std::uint64_t weight) {
+    if (weight == 0) {
+        return;
+    }
+    const std::int64_t clamped = std::max<std::int64_t>(value, 0);
+    const std::size_t bucket = bucket_of(static_cast<std::uint64_t>(clamped));
+    CHECK(bucket < buckets);
+    counts_[bucket] += weight;
+    min_ = count_ == 0 ? clamped : std::min(min_, clamped);
+    max_ = count_ == 0 ? clamped : std::max(max_, clamped);
+    count_ += weight;
+    const double distance = static_cast<double>(clamped) - mean_;
+    mean_ += distance * static_cast<double>(weight) / static_cast<double>(count_);
+    squares_ += distance * (static_cast<double>(clamped) - mean_) * static_cast<double>(weight);
+}
+
+void Histogram::merge(const Histogram& other) {
+    if (other.count_ == 0) {
+        return;
+    }
+    for (std::size_t i = 0; i < buckets; ++i) {
+        counts_[i] += other.counts_[i];
+    }
+    min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
+    max_ = count_ == 0 ? other.max_ : std::max(max_, other.max_);
+    const auto ours = static_cast<double>(count_);
+    const auto theirs = static_cast<double>(other.count_);
+    const double distance = other.mean_ - mean_;
+    mean_ += distance * theirs / (ours + theirs);
+    squares_ += other.squares_ + distance * distance * ours * theirs / (ours + theirs);
+    count_ += other.count_;
+}
+
+Distribution Histogram::distribution() const {
+    Distribution result;
+    if (count_ == 0) {
+        return result;
+    }
+    result.count = count_;
+    result.mean = mean_;
+    result.std = std::sqrt(squares_ / static_cast<double>(count_));
+    result.min = static_cast<double>(min_);
+    result.max = static_cast<double>(max_);
+    std::size_t bucket = 0;
+    std::uint64_t below = counts_[0];  // values up to and including `bucket`
+    for (std::size_t i = 0; i < percentiles.size(); ++i) {
+        const std::uint64_t rank = nearest_rank(count_, percentiles[i].per_mille);
+        CHECK(rank <= count_);  // so the buckets do not run out
+        while (below < rank) {
+            below += counts_[++bucket];
+        }
+        result.at[i] = std::clamp(middle_of(bucket), result.min, result.max);
+    }
+    return result;
+}
+
+namespace {
+
+constexpr double doubt = 0.01;
+
+}  // namespace
+
+std::uint64_t percentile_floor(std::uint32_t per_mille) {
+    CHECK(per_mille > 0 && per_mille < 1000);
+    const double p = std::max(per_mille, 1000 - per_mille) / 1000.0;
+    const double q = 1 - p;
+    std::uint64_t count = 2;
+    // At most 6,636 turns, for 999.
+    for (;; ++count) {
+        const auto n = static_cast<double>(count);
+        const double at_most_one = std::pow(p, n) + n * q * std::pow(p, n - 1);
+        if (at_most_one < doubt) {
+            return count;
+        }
+    }
+}
+
+}  // namespace driftless

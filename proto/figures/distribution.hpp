@@ -1,0 +1,95 @@
+/// Distributions: what is printed of many numbers, and the two ways to get there. `Sample` keeps
+/// every value and is exact: 8 bytes each, in pieces, so that nothing is copied when it grows;
+/// `Histogram` keeps counts in log-linear buckets and is within 0.1 %. Percentiles are nearest
+/// rank: the smallest value with at least p % at or below it. Standard deviations are the
+/// population's.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace driftless {
+
+struct Percentile {
+    std::uint32_t per_mille;
+    const char* name;  ///< as it stands in keys and on the screen: "50", "99.9"
+};
+inline constexpr std::array<Percentile, 7> percentiles = {{
+    {250, "25"},
+    {500, "50"},
+    {750, "75"},
+    {900, "90"},
+    {950, "95"},
+    {990, "99"},
+    {999, "99.9"},
+}};
+inline constexpr std::size_t median_index = 1;
+inline constexpr std::size_t p90_index = 3;
+inline constexpr std::size_t p95_index = 4;
+inline constexpr std::size_t p99_index = 5;
+
+/// All 0 where `count` is 0.
+struct Distribution {
+    std::uint64_t count = 0;
+    double mean = 0;
+    double std = 0;
+    double min = 0;
+    double max = 0;
+    std::array<double, percentiles.size()> at{};  ///< [percentiles]
+
+    double median() const { return at[median_index]; }
+};
+
+/// The rank, from 1, of a percentile among `count` values: ceil(count x per_mille / 1000).
+std::uint64_t nearest_rank(std::uint64_t count, std::uint32_t per_mille);
+
+class Sample {
+  public:
+    void add(double value) { values_.push_back(value); }
+    std::size_t count() const { return values_.size(); }
+    Distribution distribution() const;
+
+  private:
+    std::deque<double> values_;
+};
+
+/// Values from 0 (below is counted as 0) to 2^63 - 1. Below 1,024 every value has its own bucket;
+/// above, 512 buckets an octave, so that the middle of a bucket is within 1/1024 of all in it.
+/// Mean, std, min and max are those of the values, not of the buckets. 222 KiB.
+class Histogram {
+  public:
+    Histogram() : counts_(buckets, 0) {}
+
+    void add(std::int64_t value, std::uint64_t weight = 1);
+    void merge(const Histogram& other);
+    Distribution distribution() const;
+
+    static constexpr double relative_error = 1.0 / 1024;
+
+  private:
+    static constexpr std::size_t exact_below = 1024;
+    static constexpr std::size_t per_octave = 512;
+    static constexpr std::size_t octaves = 53;  // 2^10 .. 2^63
+    static constexpr std::size_t buckets = exact_below + octaves * per_octave;
+    static std::size_t bucket_of(std::uint64_t value);
+    static double middle_of(std::size_t bucket);
+
+    std::vector<std::uint64_t> counts_;
+    std::uint64_t count_ = 0;
+    std::int64_t min_ = 0;
+    std::int64_t max_ = 0;
+    double mean_ = 0;     ///< running (Welford, weighted)
+    double squares_ = 0;  ///< sum of squared distances from the mean
+};
+
+// Floors: how many independent values a percentile needs. Pure.
+
+/// The least count at which, with 99 % confidence, one value above the bound is allowed: the least
+/// n with P(Binomial(n, 1 - p) <= 1) < 0.01, as MLPerf's early stopping has it (p90: 64, p99: 662,
+/// p99.9: 6,636). `per_mille` from 1 to 999; below the median, that of its mirror image.
+std::uint64_t percentile_floor(std::uint32_t per_mille);
+
+}  // namespace driftless

@@ -1,0 +1,355 @@
+#include "proto/figures/summary.hpp"
+
+#include <algorithm>
+
+#include "proto/core/check.hpp"
+#include "proto/core/text.hpp"
+#include "proto/json/utf8.hpp"
+
+namespace driftless {
+
+std::string without_numbers(std::string_view text) {
+    std::string plain;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (!is_digit(text[i])) {
+            plain += text[i];
+        } else if (i == 0 || !is_digit(text[i - 1])) {
+            plain += '#';
+        }
+    }
+    return plain;
+}
+
+void ErrorTexts::add(const Record& record) {
+    if (!is_failure(record.outcome) || record.outcome == Outcome::not_sent || record.censored) {
+        return;
+    }
+    // As the record's line has it: the sums of a run that is resumed are read from there.
+    std::string storage;
+    const std::string text(to_valid_utf8(record.error.value_or(""), storage));
+    Key key{record.outcome, record.status.value_or(0), without_numbers(text)};
+    auto found = texts_.find(key);
+    if (found == texts_.end()) {
+        if (texts_.size() == texts_max) {
+            ++others_;
+            return;
+        }
+        const ErrorText fresh{record.outcome, record.status.value_or(0), text, 0, record.row};
+        found = texts_.emplace(std::move(key), fresh).first;
+    }
+    CHECK(texts_.size() <= texts_max);
+    ++found->second.rows;
+}
+
+std::vector<ErrorText> ErrorTexts::by_rows() const {
+    std::vector<ErrorText> all;
+    for (const auto& [key, text] : texts_) {
+        all.push_back(text);
+    }
+    std::sort(all.begin(), all.end(), [](const ErrorText& a, const ErrorText& b) {
+        return a.rows != b.rows ? a.rows > b.rows : a.first_row < b.first_row;
+    });
+    return all;
+}
+
+namespace {
+
+std::uint64_t count_of(std::int64_t tokens) {
+    return tokens > 0 ? static_cast<std::uint64_t>(tokens) : 0;
+}
+
+void add_known(Sample& sample, const OptionalNs& value) {
+    if (value.has_value()) {
+        sample.add(static_cast<double>(*value));
+    }
+}
+
+}  // namespace
+
+void AbandonedSums::add(const Record& record) {
+    ++requests;
+    output_tokens += count_of(record.output_tokens.value_or(0));
+    if (record.first_token_ns) {
+        input_tokens +=
+            count_of(record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
+    } else {
+        ++no_first_token;
+    }
+}
+
+void Summary::add(const Record& record) {
+    SummaryFigures& f = figures_;
+    CHECK(static_cast<std::size_t>(record.outcome) < f.outcomes.size());
+    phase_.add(record);
+    f.sent.add(record);
+    if (record.phase == Phase::warmup) {
+        ++f.warmup_rows;
+        f.warmup_fired += record.fired_ns ? 1 : 0;
+        f.warmup_failed +=
+            is_failure(record.outcome) && record.outcome != Outcome::not_sent ? 1 : 0;
+        timeline_.add_warm_up(record);
+        return;
+    }
+    ++f.rows;
+    f.retries += record.attempt > 0 && record.fired_ns ? 1 : 0;
+    ++f.outcomes[static_cast<std::size_t>(record.outcome)];
+    timeline_.add(record);
+    f.output_tokens_all += count_of(record.output_tokens.value_or(0));
+    add_taints(record);
+    const bool unsent = record.outcome == Outcome::not_sent;
+    f.dropped += unsent && record.error ? 1 : 0;
+    f.held_to_the_end += unsent && is_wish(record.late_cause) ? 1 : 0;
+    const bool interrupted = record.outcome == Outcome::interrupted;
+    f.interrupted_untainted += interrupted && record.tainted.empty() ? 1 : 0;
+    f.stale_retries += record.stale_retries;
+    f.coalesced_chunks += record.coalesced_chunks;
+    if (record.receive_delay_ns.has_value()) {
+        f.receive_delay_max_ns = std::max(f.receive_delay_max_ns.value_or(*record.receive_delay_ns),
+                                          *record.receive_delay_ns);
+    }
+    if (record.tokens_source.has_value()) {
+        ++f.tokens_sources[static_cast<std::size_t>(*record.tokens_source)];
+    }
+    add_sending(record);
+    add_prompt(record);
+    add_output(record);
+    errors_.add(record);
+    by_url_.add(record);
+    by_side_.add(record);
+    by_shard_.add(record);
+    add_goodput(record);
+    if (counts_ttft(record.outcome)) {
+        add_known(ttft_, record.ttft_ns);
+        add_known(ttft_due_, record.ttft_due_ns);
+    }
+    if (record.outcome == Outcome::ok) {
+        add_ok(record);
+    } else if (record.outcome == Outcome::short_output) {
+        ++f.short_output;
+    } else if (record.outcome == Outcome::long_output) {
+        ++f.long_output;
+    } else if (record.outcome == Outcome::abandoned) {
+        f.abandoned.add(record);
+    } else if (record.censored) {
+        ++f.censored;
+    } else {
+        ++f.failed;
+    }
+    CHECK(f.answered() + f.abandoned.requests + f.censored + f.failed == f.rows);
+}
+
+void Summary::add_taints(const Record& record) {
+    figures_.taints.add(record);
+    if (record.tainted.empty()) {
+        return;
+    }
+    SummaryFigures& f = figures_;
+    ++f.tainted_rows;
+    if (f.tainted_first.size() < tainted_listed) {
+        f.tainted_first.push_back(record.row);
+    }
+    CHECK(f.tainted_rows == f.taints.rows.size() && f.tainted_first.size() <= tainted_listed);
+    const auto has = [&record](std::string_view reason) {
+        return std::find(record.tainted.begin(), record.tainted.end(), reason) !=
+               record.tainted.end();
+    };
+    if (has(taint_late)) {
+        ++f.tainted_late[static_cast<std::size_t>(record.late_cause)];
+    }
+    f.tainted_read_late += has(taint_read_late) ? 1 : 0;
+    f.tainted_wire_late += has(taint_wire_late) ? 1 : 0;
+    f.tainted_sent_late += has(taint_sent_late) ? 1 : 0;
+    f.tainted_retried += has(taint_retried) ? 1 : 0;
+    f.tainted_answered_early += has(taint_answered_early) ? 1 : 0;
+    f.tainted_limit += has(taint_limit) ? 1 : 0;
+    f.tainted_client_failed += has(taint_client_failed) ? 1 : 0;
+    const bool resent = record.retransmits.value_or(0) > 0;
+    f.tainted_retransmitted += has(taint_retransmitted) && resent ? 1 : 0;
+    f.tainted_unacknowledged += has(taint_retransmitted) && !resent ? 1 : 0;
+    f.tainted_lost += lost_in_client(record) ? 1 : 0;
+}
+
+/// A row that no rule is for is neither good nor bad.
+void Summary::add_goodput(const Record& record) {
+    SummaryFigures& f = figures_;
+    const bool is_ok = record.outcome == Outcome::ok;
+    const bool is_abandoned = record.outcome == Outcome::abandoned;
+    const std::optional<std::size_t> rule = rule_of(f.goodput_rules, record);
+    if (!rule) {
+        f.good += !f.judges_goodput() && is_ok ? 1 : 0;
+        f.abandoned.undecided += is_abandoned ? 1 : 0;
+        return;
+    }
+    const std::optional<bool> good = is_good(f.goodput_rules[*rule].limits, record);
+    if (!good) {
+        ++(is_abandoned ? f.abandoned.undecided : f.uncounted.goodput);
+        return;
+    }
+    GoodputCount& count = f.goodput_counts[*rule];
+    ++count.decided;
+    count.good += *good ? 1 : 0;
+    f.good += *good ? 1 : 0;
+}
+
+void LiveSums::add(const Record& record) {
+    const std::int64_t padded = record.padded_tokens.value_or(0);
+    turns += record.live_turns.has_value() ? 1 : 0;
+    filled += padded > 0 ? 1 : 0;
+    filled_tokens += padded > 0 ? static_cast<std::uint64_t>(padded) : 0;
+    over += padded < 0 ? 1 : 0;
+    over_tokens += padded < 0 ? static_cast<std::uint64_t>(-padded) : 0;
+}
+
+void Summary::add_sending(const Record& record) {
+    if (!record.fired_ns.has_value()) {
+        return;
+    }
+    SummaryFigures& f = figures_;
+    ++f.fired;
+    ++f.late_causes[static_cast<std::size_t>(record.late_cause)];
+    if (is_wish(record.late_cause)) {
+        ++f.drift_left_out;
+    }
+    f.follow_up_turns += record.overtaken.has_value() ? 1 : 0;
+    f.overtaken_turns += record.overtaken.value_or(false) ? 1 : 0;
+    f.live.add(record);
+    f.retransmits += record.retransmits.value_or(0);
+    f.retransmitted_rows += record.retransmits.value_or(0) > 0 ? 1 : 0;
+    f.retransmits_unknown += record.retransmits.has_value() ? 0 : 1;
+    CHECK(f.fired <= f.rows && f.drift_left_out <= f.fired);
+    CHECK(f.overtaken_turns <= f.follow_up_turns && f.follow_up_turns <= f.fired);
+    sending_.add(record);
+}
+
+/// Cache hits and prompt lengths, of all rows whose server said something.
+void Summary::add_prompt(const Record& record) {
+    SummaryFigures& f = figures_;
+    const bool is_foretold = record.expected_cached_tokens.has_value();
+    const std::uint64_t expected = count_of(record.expected_cached_tokens.value_or(0));
+    f.expected_cached_tokens += expected;
+    f.rows_unforetold += is_foretold ? 0 : 1;
+    f.rows_in_words += record.fired_ns && !is_foretold ? 1 : 0;
+    (record.side == Side::b ? against_excess_ : cache_excess_).add(record, f.template_pre);
+    if (record.cached_tokens.has_value()) {
+        ++f.cache_rows_reported;
+        f.cached_tokens += count_of(*record.cached_tokens);
+        f.expected_cached_tokens_reported += expected;
+        f.cache_rows_unforetold += is_foretold ? 0 : 1;
+        f.cached_tokens_unforetold += is_foretold ? 0 : count_of(*record.cached_tokens);
+        f.cache_rows_equal += record.cached_tokens == record.expected_cached_tokens ? 1 : 0;
+        if (record.expected_cached_server.has_value()) {
+            ++f.server_cache_rows;
+            f.server_cache_expected += count_of(*record.expected_cached_server);
+            f.server_cache_rows_equal +=
+                record.cached_tokens == record.expected_cached_server ? 1 : 0;
+        }
+        CHECK(f.cache_rows_equal <= f.cache_rows_reported);
+        const bool is_above = count_of(*record.cached_tokens) > expected + f.template_pre;
+        f.cache_rows_above += is_foretold && is_above ? 1 : 0;
+    }
+    prompts_.add(record);
+}
+
+/// Whole answers by their length.
+void Summary::add_output(const Record& record) {
+    if (!is_whole(record.outcome)) {
+        return;
+    }
+    SummaryFigures& f = figures_;
+    if (!counts_output(record) || !record.output_length) {
+        ++f.outputs_unknown;
+        f.outputs_unrecorded += record.output_length ? 0 : 1;
+        return;
+    }
+    const std::int64_t asked = *record.output_length;
+    const std::int64_t got = *record.output_tokens;
+    CHECK(f.outputs_exact + f.outputs_short + f.outputs_long + f.outputs_unknown < f.rows);
+    ++(got == asked ? f.outputs_exact : got < asked ? f.outputs_short : f.outputs_long);
+}
+
+void Summary::add_ok(const Record& record) {
+    SummaryFigures& f = figures_;
+    ++f.completed;
+    f.input_tokens +=
+        count_of(record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
+    f.output_tokens += count_of(record.output_tokens.value_or(0));
+    add_known(e2e_, record.e2e_ns);
+    const bool is_counted = counts_output(record);
+    f.uncounted.inputs += record.prompt_tokens || record.input_length ? 0 : 1;
+    f.uncounted.outputs += is_counted ? 0 : 1;
+    f.uncounted.lost += !is_counted && lost_in_client(record) ? 1 : 0;
+    if (record.tpot_ns.has_value()) {
+        tpot_.add(*record.tpot_ns);
+    } else if (is_counted && *record.output_tokens > 1) {
+        ++f.tpot_unknown;
+    }
+    add_gaps(record);
+}
+
+/// Gaps between chunks once each; per token, once per token. A chunk of no token lends its time to
+/// the next one.
+void Summary::add_gaps(const Record& record) {
+    const std::vector<std::int64_t>& stamps = record.chunk_ns;
+    const bool counted = stamps.empty() ||
+                         (record.chunk_tokens_known && record.chunk_tokens.size() == stamps.size());
+    figures_.itl_rows_left_out += counted ? 0 : 1;
+    std::size_t from = 0;  // the latest chunk with tokens
+    for (std::size_t i = 1; i < stamps.size(); ++i) {
+        chunk_gap_.add(stamps[i] - stamps[i - 1]);
+        if (!counted || record.chunk_tokens[i] <= 0) {
+            continue;
+        }
+        const std::int64_t tokens = record.chunk_tokens[i];
+        itl_.add((stamps[i] - stamps[from] + tokens / 2) / tokens,
+                 static_cast<std::uint64_t>(tokens));
+        from = i;
+    }
+}
+
+SummaryFigures Summary::figures() const {
+    SummaryFigures f = figures_;
+    f.prompts = prompts_.figures();
+    f.errors = errors_.by_rows();
+    f.errors_others = errors_.others();
+    f.phase = phase_.figures();
+    f.ttft = ttft_.distribution();
+    f.ttft_due = ttft_due_.distribution();
+    f.tpot = tpot_.distribution();
+    f.e2e = e2e_.distribution();
+    f.sending = sending_.figures();
+    f.itl = itl_.distribution();
+    f.chunk_gap = chunk_gap_.distribution();
+    f.timeline = timeline_.figures();
+    if (f.timeline.rows_without_chunks > 0) {  // of the others alone they would be a part
+        f.itl = {};
+        f.chunk_gap = {};
+        f.itl_rows_left_out = f.completed;
+    }
+    f.duration_ns = f.timeline.duration_ns;
+    CHECK(f.duration_ns >= 0);
+    const double seconds = static_cast<double>(f.duration_ns) / 1e9;
+    const auto rate = [&](std::uint64_t count) {
+        return f.duration_ns > 0 ? static_cast<double>(count) / seconds : 0.0;
+    };
+    f.request_throughput = rate(f.completed);
+    if (f.uncounted.outputs == 0) {
+        f.output_throughput = rate(f.output_tokens);
+    }
+    if (f.uncounted.outputs == 0 && f.uncounted.inputs == 0) {
+        f.total_token_throughput = rate(f.input_tokens + f.output_tokens);
+    }
+    if (f.judges_goodput() && f.uncounted.goodput == 0) {
+        f.request_goodput = rate(f.good);
+    }
+    f.urls = by_url_.figures();
+    f.sides = by_side_.figures();
+    f.shards = by_shard_.figures();
+    if (std::string where = explain_by_url(f.urls); !where.empty()) {
+        f.prompts.explanation = std::move(where);
+    }
+    f.cache_excess =
+        f.cache_rows_reported > 0 ? cache_excess_.tokens() + against_excess_.tokens() : 0;
+    return f;
+}
+
+}  // namespace driftless

@@ -1,0 +1,558 @@
+#include "proto/figures/verdict.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "proto/core/check.hpp"
+#include "proto/core/text.hpp"
+#include "proto/figures/server_counts.hpp"
+#include "proto/figures/summary.hpp"
+#include "proto/figures/taint.hpp"
+#include "proto/figures/warm_cache.hpp"
+
+namespace driftless {
+
+namespace {
+
+std::string rows_text(std::uint64_t count) {
+    return counted(count, "row", "rows");
+}
+
+std::string times_text(std::int64_t count) {
+    return counted(static_cast<std::uint64_t>(count), "time", "times");
+}
+
+/// " (5.000 ms for the last of 28 rows of one instant)", where rows of one instant are allowed more
+/// than the first of them; else nothing.
+std::string last_of_instant_text(const SummaryFigures& figures, const TaintLimits& limits) {
+    const std::uint32_t rows = figures.sending.instant_rows_max;
+    const std::int64_t last = drift_limit_ns(limits, rows == 0 ? 0 : rows - 1);
+    return last == drift_limit_ns(limits, 0)
+               ? ""
+               : " (" + milliseconds_text(last) + " for the last of " + std::to_string(rows) +
+                     " rows at one instant)";
+}
+
+// A second with less is an ordinary one.
+constexpr double taken_noticed = 0.01;
+
+/// 0 where no engine is known.
+std::int64_t engine_of_max(const ClientTotals& client, double EngineTotals::* share) {
+    const auto most = std::max_element(
+        client.engines.begin(), client.engines.end(),
+        [share](const EngineTotals& a, const EngineTotals& b) { return a.*share < b.*share; });
+    return client.engines.empty() ? 0 : most - client.engines.begin();
+}
+
+/// What the writer can do, and what it was asked to; empty where it was not measured.
+std::string writer_text(const ClientTotals& client) {
+    if (client.writer_chunks_per_cpu_s < 0) {
+        return "";
+    }
+    return "; " + std::to_string(client.chunks_per_s_max) +
+           " events came in one second, and it reads " +
+           std::to_string(client.writer_chunks_per_cpu_s) +
+           " in a second of CPU time; its own CPU (--writer-cpu) gives it more";
+}
+
+}  // namespace
+
+std::string engine_text(const ClientTotals& client, std::int64_t engine) {
+    return client.engines.size() > 1 ? "engine " + std::to_string(engine) : "the engine";
+}
+
+std::string milliseconds_text(std::int64_t ns) {
+    char text[32];
+    (void)std::snprintf(text, sizeof text, "%.3f ms", static_cast<double>(ns) / 1e6);
+    return text;
+}
+
+void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client, Reasons& reasons) {
+    if (figures.tainted_lost > 0) {
+        reasons.push_back(rows_text(figures.tainted_lost) +
+                          " lost payload in the client's own ring: the writer was too slow" +
+                          writer_text(client));
+    }
+    if (figures.tainted_client_failed > 0) {
+        reasons.push_back(
+            rows_text(figures.tainted_client_failed) +
+            " failed because driftless ran out of descriptors, ports, memory or buffers");
+    }
+    const bool in_no_row = figures.tainted_lost == 0 && figures.warmup_rows == 0;
+    if (in_no_row && client.dropped_payloads + client.dropped_entries > 0) {
+        reasons.emplace_back(
+            "events were lost in the client's own ring, and no record says of which row");
+    }
+    if (client.no_buffers > 0) {
+        reasons.push_back("the client ran out of receive buffers " + times_text(client.no_buffers));
+    }
+    if (client.overflows > 0) {
+        reasons.push_back("the completion queue overflowed " + times_text(client.overflows));
+    }
+}
+
+void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits, Reasons& reasons) {
+    for (std::size_t i = 0; i < figures.tainted_late.size(); ++i) {
+        if (figures.tainted_late[i] > 0) {
+            reasons.push_back(rows_text(figures.tainted_late[i]) + " sent more than " +
+                              milliseconds_text(drift_limit_ns(limits, 0)) + " late" +
+                              last_of_instant_text(figures, limits) +
+                              ", cause: " + name_of(static_cast<LateCause>(i)));
+        }
+    }
+    if (figures.tainted_read_late > 0) {
+        reasons.push_back(rows_text(figures.tainted_read_late) +
+                          " with bytes that may have waited in this client for more than " +
+                          milliseconds_text(limits.receive_delay_ns));
+    }
+    if (figures.tainted_sent_late > 0) {
+        reasons.push_back(rows_text(figures.tainted_sent_late) +
+                          " with a part of the request that waited in this client for more than " +
+                          milliseconds_text(limits.receive_delay_ns));
+    }
+    if (figures.tainted_retried > 0) {
+        reasons.push_back(rows_text(figures.tainted_retried) +
+                          " sent again, because the server had closed the connection");
+    }
+    if (figures.tainted_answered_early > 0) {
+        reasons.push_back(rows_text(figures.tainted_answered_early) +
+                          " answered before the request had been sent: that server does not wait "
+                          "for requests");
+    }
+    if (figures.tainted_wire_late > 0) {
+        reasons.push_back(rows_text(figures.tainted_wire_late) + " reached the wire more than " +
+                          milliseconds_text(limits.wire_ns) +
+                          " after the fire: the host or a queue on the way delayed them");
+    }
+}
+
+/// What TCP sent again, and what that means for the rows.
+std::string resent_text(const SummaryFigures& figures) {
+    const std::uint64_t late = figures.tainted_retransmitted;
+    const std::uint64_t in_time =
+        figures.retransmitted_rows - std::min(late, figures.retransmitted_rows);
+    std::string text =
+        "the kernel sent " + counted(figures.retransmits, "TCP segment", "TCP segments") + " of " +
+        counted(figures.retransmitted_rows, "row's request", "rows' requests") + " again";
+    if (late > 0) {
+        text += "; for " + counted(late, "row", "rows") +
+                " the network may have lost a part, so the server got the request late";
+    }
+    if (in_time > 0) {
+        text += "; for " + counted(in_time, "row", "rows") +
+                " the first copy had arrived, so the request was in time";
+    }
+    return text;
+}
+
+void add_limit_reasons(const SummaryFigures& figures, Reasons& reasons) {
+    if (figures.tainted_limit > 0) {
+        const Distribution& held = figures.sending.held_by_host.held;
+        reasons.push_back(rows_text(figures.tainted_limit) +
+                          " held back by a limit of this host (median " +
+                          milliseconds_text(static_cast<std::int64_t>(held.median())) +
+                          ", at most " + milliseconds_text(static_cast<std::int64_t>(held.max)) +
+                          "); raise ulimit -n or net.ipv4.ip_local_port_range");
+    }
+    if (figures.retransmitted_rows > 0) {
+        reasons.push_back(resent_text(figures));
+    }
+    if (figures.tainted_unacknowledged > 0) {
+        reasons.push_back(rows_text(figures.tainted_unacknowledged) +
+                          " given up before the server had acknowledged the request: the network "
+                          "may have lost it");
+    }
+}
+
+void add_interrupted_reason(const SummaryFigures& figures, Reasons& reasons) {
+    const std::uint64_t rows = figures.outcomes[static_cast<std::size_t>(Outcome::interrupted)];
+    if (rows > 0) {
+        reasons.push_back(
+            counted(rows, "row was", "rows were") +
+            " in flight when an earlier segment of the run died: their measurements are lost");
+    }
+    if (figures.unrecorded > 0) {
+        reasons.push_back(counted(figures.unrecorded, "row was", "rows were") + " sent but " +
+                          (figures.unrecorded == 1 ? "has" : "have") +
+                          " no record: their measurements are lost");
+    }
+    if (figures.more_unrecorded) {
+        reasons.emplace_back(
+            "the run was killed, and its marks in shared memory are gone: how many rows were "
+            "sent without a record is not known");
+    }
+}
+
+void add_host_reason(const Blame& blame, const ClientTotals& client, Reasons& reasons) {
+    if (blame.taken_share <= 0 && blame.gap_max_ns <= 0) {
+        return;
+    }
+    std::string text = "at that time ";
+    if (blame.taken_share > 0) {
+        text +=
+            "others used the CPU" +
+            (client.engines.size() > 1 ? " of " + engine_text(client, blame.taken_engine) : "") +
+            " for " + milliseconds_text(blame.taken_ns) + " of a second (" +
+            percent_text(blame.taken_share) + ")";
+    }
+    if (blame.gap_max_ns > 0) {
+        text += (blame.taken_share > 0 ? "; " : "") + engine_text(client, blame.gap_engine) +
+                " was stopped or kept from its CPU for up to " +
+                milliseconds_text(blame.gap_max_ns) + " without a break";
+    }
+    reasons.push_back(std::move(text));
+}
+
+void add_load_reason(const ClientTotals& client, Reasons& reasons) {
+    const std::int64_t busiest = engine_of_max(client, &EngineTotals::busy_max);
+    const std::int64_t taken = engine_of_max(client, &EngineTotals::taken_max);
+    std::string text = engine_text(client, busiest) + " was busy for at most " +
+                       percent_text(client.busy_max) + " of a second, and nothing was lost";
+    if (client.taken_max > taken_noticed) {
+        text += "; others used " +
+                (busiest == taken ? "its CPU" : "the CPU of " + engine_text(client, taken)) +
+                " for at most " + percent_text(client.taken_max) + " of a second";
+    }
+    if (client.writer_busy_max > busy_max) {
+        text += "; the writer was busy for " + percent_text(client.writer_busy_max) +
+                " of its available CPU time" + writer_text(client);
+    }
+    reasons.push_back(std::move(text));
+}
+
+void add_limits_kept(const SummaryFigures& figures, const TaintLimits& limits, Reasons& reasons) {
+    if (figures.fired == 0) {
+        reasons.push_back(figures.unrecorded > 0 ? "no row that was sent has a record"
+                                                 : "no row was sent");
+        return;
+    }
+    const UntaintedFigures& worst = figures.taints.untainted;
+    const bool excluding =
+        figures.tainted_rows + figures.interrupted_untainted + figures.unrecorded > 0;
+    const std::string rows = excluding ? "all other rows " : "all rows ";
+    reasons.push_back(rows + "were sent at most " + milliseconds_text(worst.drift_max_ns) +
+                      " late; limit " + milliseconds_text(drift_limit_ns(limits, 0)) +
+                      last_of_instant_text(figures, limits));
+    if (limits.wire_ns > 0) {
+        reasons.push_back(rows + "reached the wire at most " +
+                          milliseconds_text(worst.wire_delay_max_ns) + " later; limit " +
+                          milliseconds_text(limits.wire_ns));
+    }
+    if (limits.receive_delay_ns > 0) {
+        reasons.push_back(rows + "were read at most " +
+                          milliseconds_text(worst.receive_delay_max_ns) + " late; limit " +
+                          milliseconds_text(limits.receive_delay_ns));
+    }
+}
+
+void add_held_reason(const SummaryFigures& figures, Reasons& reasons) {
+    const auto add = [&reasons](const Distribution& drift, const std::string& what) {
+        if (drift.count == 0) {
+            return;
+        }
+        reasons.push_back(rows_text(drift.count) + " that " + what +
+                          " held back are judged from their release: they were sent up to " +
+                          milliseconds_text(static_cast<std::int64_t>(drift.max)) +
+                          " late (median " +
+                          milliseconds_text(static_cast<std::int64_t>(drift.median())) + ")");
+    };
+    add(figures.sending.held_by_user.drift, "--max-inflight");
+    add(figures.sending.held_by_budget.drift, "token budgets");
+}
+
+namespace {
+
+Verdict worst_of(const Blame& blame) {
+    if (blame.host >= blame.client && blame.host >= blame.network) {
+        return Verdict::host_noisy;
+    }
+    return blame.client >= blame.network ? Verdict::client_limited : Verdict::network_limited;
+}
+
+/// Queues grow: the engine had more to do than it had time, or others left it too little.
+bool overloaded(const ClientTotals& client, Judgement& judged) {
+    const BusySecond& second = client.busiest;
+    if (second.load <= busy_max) {
+        return false;
+    }
+    const bool host = second.taken > taken_max;
+    judged.verdict = host ? Verdict::host_noisy : Verdict::client_limited;
+    std::string text = engine_text(client, second.engine) + " was busy for " +
+                       percent_text(second.busy) + " of one second";
+    if (host) {
+        text += ", and others used its CPU for " + percent_text(second.taken);
+    }
+    judged.reasons.push_back(text + "; above " + percent_text(busy_max) +
+                             " of its available CPU time, queues grow");
+    return true;
+}
+
+}  // namespace
+
+const char* name_of(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::certified:
+            return "certified";
+        case Verdict::certified_with_exclusions:
+            return "certified-with-exclusions";
+        case Verdict::client_limited:
+            return "client-limited";
+        case Verdict::host_noisy:
+            return "host-noisy";
+        case Verdict::network_limited:
+            return "network-limited";
+        case Verdict::uncalibrated:
+            return "uncalibrated";
+    }
+    return "";
+}
+
+Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& client,
+                           const TaintLimits& limits) {
+    Judgement judged;
+    add_loss_reasons(figures, client, judged.reasons);
+    const bool lost = !judged.reasons.empty();
+    add_taint_reasons(figures, limits, judged.reasons);
+    add_limit_reasons(figures, judged.reasons);
+    if (lost) {
+        judged.verdict = Verdict::client_limited;
+        return judged;
+    }
+    add_interrupted_reason(figures, judged.reasons);
+    if (figures.more_unrecorded) {
+        judged.verdict = Verdict::client_limited;
+        return judged;
+    }
+    Blame blame = blame_of(figures.taints.rows, client);
+    const std::uint64_t lost_rows = figures.interrupted_untainted + figures.unrecorded;
+    blame.client += lost_rows;
+    if (overloaded(client, judged)) {
+        add_host_reason(blame, client, judged.reasons);
+        return judged;
+    }
+    const double share = figures.taints.share(figures.interrupted_untainted, figures.unrecorded);
+    if (share > exclusions_max) {
+        judged.verdict = worst_of(blame);
+        judged.reasons.push_back(percent_text(share) +
+                                 " of the rows that were sent are tainted or lost");
+        add_host_reason(blame, client, judged.reasons);
+        return judged;
+    }
+    if (figures.fired == 0) {
+        judged.verdict = Verdict::uncalibrated;
+        judged.reasons.emplace_back("no row was sent, so there is nothing to certify");
+        return judged;
+    }
+    judged.verdict = Verdict::certified;
+    if (figures.tainted_rows + lost_rows > 0) {
+        judged.verdict = Verdict::certified_with_exclusions;
+        judged.reasons.push_back("leave the tainted and interrupted rows out: " +
+                                 percent_text(share) + " of the rows that were sent");
+        add_host_reason(blame, client, judged.reasons);
+    }
+    add_limits_kept(figures, limits, judged.reasons);
+    add_held_reason(figures, judged.reasons);
+    add_load_reason(client, judged.reasons);
+    CHECK(!judged.reasons.empty() && !lost);
+    return judged;
+}
+
+Judgement judge_uncalibrated(std::string why, const SummaryFigures& figures,
+                             const ClientTotals& client, const TaintLimits& limits) {
+    CHECK(!why.empty());
+    Judgement judged{Verdict::uncalibrated, {std::move(why)}};
+    add_loss_reasons(figures, client, judged.reasons);
+    if (limits.drift_ns > 0) {  // none in runs of before --certify-within
+        add_taint_reasons(figures, limits, judged.reasons);
+    }
+    add_limit_reasons(figures, judged.reasons);
+    add_interrupted_reason(figures, judged.reasons);
+    if (limits.drift_ns > 0) {
+        add_limits_kept(figures, limits, judged.reasons);
+    }
+    return judged;
+}
+
+namespace {
+
+// From best to worst. Not to know is better than to know that it is bad.
+constexpr std::array severity{
+    Verdict::certified,    Verdict::certified_with_exclusions,
+    Verdict::uncalibrated, Verdict::network_limited,
+    Verdict::host_noisy,   Verdict::client_limited,
+};
+
+std::size_t rank_of(Verdict verdict) {
+    const auto found = std::find(severity.begin(), severity.end(), verdict);
+    return static_cast<std::size_t>(found - severity.begin());
+}
+
+/// A name that nobody gives counts as the worst.
+Verdict verdict_named(const std::string& name) {
+    const auto found = std::find_if(severity.begin(), severity.end(),
+                                    [&name](Verdict one) { return name == name_of(one); });
+    return found == severity.end() ? Verdict::client_limited : *found;
+}
+
+void worsen(Judgement& judged, Verdict verdict, std::string reason) {
+    if (rank_of(verdict) > rank_of(judged.verdict)) {
+        judged.verdict = verdict;
+    }
+    judged.reasons.push_back(std::move(reason));
+}
+
+std::string shard_text(const MergedRun& run, const MergedShard& shard) {
+    return "shard " + std::to_string(shard.index) + " of " + std::to_string(run.count);
+}
+
+void judge_rows(const MergedRun& run, Judgement& judged) {
+    if (const std::uint64_t rows = run.not_reported(); rows > 0) {
+        worsen(judged, Verdict::client_limited,
+               counted(rows, "row is", "rows are") +
+                   " not reported, because shards are missing or were killed");
+    }
+}
+
+void judge_clock(const MergedRun& run, const MergedShard& shard, Judgement& judged) {
+    if (shard.is_missing() || run.count < 2) {
+        return;
+    }
+    if (!shard.clock) {
+        worsen(judged, Verdict::uncalibrated,
+               "the clock of " + shard_text(run, shard) +
+                   " was not compared with another, so its time 0 is not known; use --meet");
+    } else if (shard.clock->error_ns > run.clock_error_max_ns) {
+        worsen(judged, Verdict::client_limited,
+               "the clock of " + shard_text(run, shard) + " is known only to within " +
+                   milliseconds_text(shard.clock->error_ns) + "; --clock-error-max is " +
+                   milliseconds_text(run.clock_error_max_ns));
+    }
+}
+
+void judge_zero(const MergedRun& run, std::size_t index, Judgement& judged) {
+    if (const ZeroApart apart = zero_apart(run, index); apart.too_far) {
+        worsen(judged, Verdict::client_limited,
+               apart.text + "; they did not put their load on the servers together");
+    }
+}
+
+/// From some instant on, the servers did not have the load of all shards.
+void judge_together(const MergedRun& run, const MergedShard& shard, Judgement& judged) {
+    if (shard.is_missing() || run.count < 2) {
+        return;
+    }
+    if (shard.rows_later > 0) {
+        worsen(judged, Verdict::client_limited,
+               counted(shard.rows_later, "row", "rows") + " of " + shard_text(run, shard) +
+                   " came later (replay --resume), without the load of the other shards");
+    }
+    if (shard.interrupted) {
+        worsen(judged, Verdict::client_limited,
+               shard_text(run, shard) +
+                   " was interrupted: the servers had less load than planned from then on");
+    }
+    if (!shard.stopped_when.empty()) {
+        worsen(judged, Verdict::client_limited,
+               shard_text(run, shard) + " was stopped by its --stop-when (" + shard.stopped_when +
+                   "): the servers had less load than planned from then on");
+    }
+}
+
+/// A certificate that its own records contradict is not one.
+void judge_records(const SummaryFigures& figures, Judgement& judged) {
+    const std::uint64_t spoiled = figures.tainted_rows + figures.interrupted_untainted;
+    if (judged.verdict == Verdict::certified && spoiled > 0) {
+        worsen(
+            judged, Verdict::client_limited,
+            counted(spoiled, "record is", "records are") +
+                " tainted or interrupted, which no shard's verdict says: restore the files of the "
+                "shards");
+    }
+}
+
+/// The same of what the clients did while they sent.
+void judge_client(const SummaryFigures& figures, const ClientTotals& client, Judgement& judged) {
+    Reasons losses;
+    add_loss_reasons(figures, client, losses);
+    if (judged.verdict == Verdict::certified && client.busiest.load > busy_max) {
+        losses.push_back("an engine was busy for " + percent_text(client.busiest.busy) +
+                         " of one second");
+    }
+    if (judged.verdict == Verdict::certified && !losses.empty()) {
+        worsen(judged, Verdict::client_limited,
+               losses.front() + ", which no shard's verdict says: restore the files of the shards");
+    }
+}
+
+void judge_shard(const MergedRun& run, const MergedShard& shard, Judgement& judged) {
+    if (shard.is_missing()) {
+        return;
+    }
+    const Verdict verdict = verdict_named(shard.verdict);
+    if (verdict != Verdict::certified) {
+        std::string text = shard_text(run, shard) + " is " + shard.verdict;
+        text += shard.reasons.empty() ? "" : ": " + shard.reasons.front();
+        worsen(judged, verdict, std::move(text));
+    }
+}
+
+}  // namespace
+
+Judgement judge_merged(const MergedRun& run, const SummaryFigures& figures,
+                       const ClientTotals& client) {
+    Judgement judged{Verdict::certified, {}};
+    judge_rows(run, judged);
+    for (const MergedShard& shard : run.shards) {
+        judge_clock(run, shard, judged);
+    }
+    for (std::size_t i = 0; i < run.shards.size(); ++i) {
+        judge_zero(run, i, judged);
+    }
+    for (const MergedShard& shard : run.shards) {
+        judge_together(run, shard, judged);
+    }
+    for (const MergedShard& shard : run.shards) {
+        judge_shard(run, shard, judged);
+    }
+    judge_records(figures, judged);
+    judge_client(figures, client, judged);
+    if (judged.reasons.empty()) {
+        judged.reasons.push_back(
+            run.count == 1 ? "its one shard is certified"
+                           : "all " + std::to_string(run.count) +
+                                 " shards are certified, and their clocks are known to " +
+                                 milliseconds_text(run.clock_error_max_ns) + " or better");
+    }
+    return judged;
+}
+
+std::vector<std::string> warnings_of(const SummaryFigures& figures, const SummaryInfo& info) {
+    std::vector<std::string> warnings;
+    if (info.merged) {
+        warnings = merged_warnings(*info.merged);
+    }
+    if (figures.shard_role.forecast_apart && figures.cache_rows_compared() > 0) {
+        warnings.emplace_back(
+            "expected hits are too few: they are forecast from the rows of each shard alone, and "
+            "rows hit what other shards sent, too");
+    }
+    if (std::string text = warm_warning(figures, info.cache_probe); !text.empty()) {
+        warnings.push_back(std::move(text));
+    }
+    if (std::string text = server_counts_warning(figures, info); !text.empty()) {
+        warnings.push_back(std::move(text));
+    }
+    for (const std::string& argument : info.run.arguments) {
+        if (argument.starts_with("--grow=")) {
+            warnings.push_back("the run adapted its load (" + argument + "): it ended with " +
+                               counted(figures.phase.users, "user", "users") +
+                               ", so its figures do not show one load and must not be published; "
+                               "repeat with a fixed number (--users N)");
+        }
+    }
+    return warnings;
+}
+
+}  // namespace driftless

@@ -1,0 +1,109 @@
+/// Verdict: what a run says about its own trustworthiness (design, section 7).
+///
+/// Two steps. Before the run, `taint_limits` turns what was measured on this host into the limits
+/// beyond which a row is tainted: ratios, and above them an absolute bar (`--certify-within`), so
+/// that a noisy host does not certify more easily. After it, `judge_calibrated` weighs the tainted
+/// rows and the client's own counters. Pure functions over plain values; the simulator, a rebuilt
+/// report and the product use the same ones.
+///
+/// The law: in a row that is not tainted, nothing was late by more than the limits that the reasons
+/// name. So a run without tainted rows may be certified though others had our CPU for a while: each
+/// of their turns was short, or nothing of ours was due or came in it. It may not where queues grew
+/// in what they left of the CPU.
+///
+/// - certified: no row is tainted, and nothing was lost.
+/// - certified-with-exclusions: at most 1 % of the rows that were sent are tainted; leave those
+/// out.
+/// - client-limited: we were too slow: work, buffers, preparation or connections of our own.
+/// - host-noisy: the machine took the CPU away from us.
+/// - network-limited: connections to the server were established too late, or a queue behind us (of
+///   the interface, of a congestion window) held requests back.
+/// - uncalibrated: nothing is known to compare with but the bar.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "proto/core/text.hpp"
+#include "proto/figures/client_totals.hpp"
+#include "proto/figures/merged_run.hpp"
+#include "proto/figures/summary.hpp"
+#include "proto/figures/taint.hpp"
+
+namespace driftless {
+
+/// Shares of rows and of time.
+inline constexpr double exclusions_max = 0.01;
+inline constexpr double busy_max = 0.6;  ///< above, queues grow (timing-and-io.md, E.3)
+
+enum class Verdict : std::uint8_t {
+    certified,
+    certified_with_exclusions,
+    client_limited,
+    host_noisy,
+    network_limited,
+    uncalibrated,
+};
+const char* name_of(Verdict verdict);
+
+/// The verdict and why: at least one reason, each a clause with its figures.
+struct Judgement {
+    Verdict verdict = Verdict::uncalibrated;
+    std::vector<std::string> reasons;
+};
+
+Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& client,
+                           const TaintLimits& limits);
+/// Where there is no calibration for this host: `why`, and what became of the bar.
+Judgement judge_uncalibrated(std::string why, const SummaryFigures& figures,
+                             const ClientTotals& client, const TaintLimits& limits);
+
+// Reasons: the sentences of a verdict. Each is a clause with its figures. Used by those alone who
+// judge: verdict.cpp, judge_merged.cpp, merged_run.cpp.
+
+using Reasons = std::vector<std::string>;
+
+std::string milliseconds_text(std::int64_t ns);
+/// "the engine", or "engine 1" where there are several.
+std::string engine_text(const ClientTotals& client, std::int64_t engine);
+
+/// What was lost in our own hands; nothing where nothing was.
+void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client, Reasons& reasons);
+/// How many rows are tainted, by kind, each with the limit that they broke.
+void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits, Reasons& reasons);
+/// What was held back for a lack of this host's, and what the network lost.
+void add_limit_reasons(const SummaryFigures& figures, Reasons& reasons);
+/// What the death of an earlier segment cost.
+void add_interrupted_reason(const SummaryFigures& figures, Reasons& reasons);
+/// What others did in the seconds that coincide with the tainted rows.
+void add_host_reason(const Blame& blame, const ClientTotals& client, Reasons& reasons);
+/// The worst second of the whole run, where it is worth a word.
+void add_load_reason(const ClientTotals& client, Reasons& reasons);
+/// The limits that every row that is not tainted has kept, and the worst that was seen of them.
+void add_limits_kept(const SummaryFigures& figures, const TaintLimits& limits, Reasons& reasons);
+/// How late rows left because the user wanted them held back.
+void add_held_reason(const SummaryFigures& figures, Reasons& reasons);
+
+// The verdict of a merged run: that of its worst shard, and what only all shards together show.
+// Pure.
+
+/// Client-limited: a shard that is missing, rows of one that was killed, or that it sent later,
+/// when it was resumed; one that its user stopped; a clock that is known worse than to
+/// `clock_error_max_ns`, a time 0 that lies too far from that of the first shard; records or a
+/// client that are worse than the verdicts of all shards (`figures` of those records, `client` of
+/// all their engines). Uncalibrated at best: a clock that was compared with none.
+Judgement judge_merged(const MergedRun& run, const SummaryFigures& figures,
+                       const ClientTotals& client);
+
+// Warnings: what a reader of the figures must know before he believes them, though no row failed.
+// Pure; each is one line for people, with the remedy.
+
+struct SummaryFigures;
+struct SummaryInfo;
+
+/// What follows from the figures, from what was seen of the cache before the first row, and from
+/// how the run was asked for.
+std::vector<std::string> warnings_of(const SummaryFigures& figures, const SummaryInfo& info);
+
+}  // namespace driftless

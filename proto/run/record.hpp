@@ -1,0 +1,308 @@
+/// Record: what is known about one row at the end, and how it ended: closed lists. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/core/result.hpp"
+
+namespace driftless {
+
+// How a row ended, why it was late, and where its token count comes from: closed lists, with the
+// names that records have. Values and names only; the assembler and the engine decide.
+
+/// One enum for every end that a row can have (design, section 5). Every row has exactly one.
+enum class Outcome : std::uint8_t {
+    ok,                  ///< framing complete, tokens came, no error
+    short_output,        ///< ok, but ended before the asked length under `--output exact`
+    long_output,         ///< ok, but longer than the asked length under `--output exact`
+    client_failed,       ///< our own lack: descriptors, ports, memory, buffers
+    connect_failed,      ///< refused, unreachable, or reset before a connection stood
+    tls_failed,          ///< handshake or certificate
+    send_failed,         ///< the connection broke while the request was being sent
+    timeout_connect,     ///< `--timeout-connect`
+    timeout_first_byte,  ///< `--timeout-first-byte`: no response byte in time
+    timeout_idle,        ///< `--timeout-idle`: silence inside a response
+    timeout_total,       ///< `--timeout-total`
+    http_3xx,            ///< a redirect; never followed
+    http_4xx,            ///< status 400..499 but 429
+    http_429,            ///< too many requests
+    http_5xx,            ///< status 500..599
+    bad_content,         ///< a 200 that is no stream of the API, or is encoded
+    stream_error,        ///< an error object inside a 200, or a finish that is a failure
+    truncated,           ///< closed, reset or ended before the response was complete
+    bad_http,            ///< the answer is no HTTP/1.1 response
+    bad_event,           ///< an event that is no JSON or not of the API
+    limit_exceeded,      ///< more bytes, events or tokens than the limits allow
+    no_tokens,           ///< complete, without error; no token seen, none counted
+    abandoned,           ///< given up by its client, by plan (`--abandon`); not a failure
+    cancelled,           ///< in flight when the user ended the run
+    interrupted,         ///< in flight, for all we know, when an earlier segment of this run died
+    not_sent,            ///< never fired
+};
+inline constexpr unsigned outcome_count = 26;
+
+const char* name_of(Outcome outcome);
+/// Whether the answer came whole, of whatever length: ok, short_output or long_output.
+constexpr bool is_whole(Outcome outcome) {
+    return outcome <= Outcome::long_output;
+}
+/// Whether it counts as a failure: no whole answer came, and the client did not give it up by plan.
+constexpr bool is_failure(Outcome outcome) {
+    return !is_whole(outcome) && outcome != Outcome::abandoned;
+}
+/// Whether its TTFT counts, where a first token came: what the client did later changes nothing.
+constexpr bool counts_ttft(Outcome outcome) {
+    return outcome == Outcome::ok || outcome == Outcome::abandoned;
+}
+std::optional<Outcome> outcome_from_name(std::string_view name);
+
+/// Why a row was fired later than its due instant.
+enum class LateCause : std::uint8_t {
+    none,      ///< within what the loop counts as on time
+    wake,      ///< the thread woke late, or was taken off its core
+    guard,     ///< other work (receive, prepare) still ran
+    prepare,   ///< its bytes were not ready
+    lane,      ///< no connection was ready
+    inflight,  ///< held back by `--max-inflight`
+    budget,    ///< held back by `--budget-input` or `--budget-output`
+    limit,     ///< held back by a limit of this host, which nobody asked for
+    writer,    ///< held back by our own writer: no room to account for one more row
+    burst,     ///< rows that were due before it, or with it, still left
+};
+inline constexpr unsigned late_cause_count = 10;
+
+/// The user asked for it: such rows are in no figure of our own lateness.
+constexpr bool is_wish(LateCause cause) {
+    return cause == LateCause::inflight || cause == LateCause::budget;
+}
+
+const char* name_of(LateCause cause);
+std::optional<LateCause> late_cause_from_name(std::string_view name);
+
+/// What the connection of a row was to it when it left.
+enum class ConnectionState : std::uint8_t {
+    fresh,   ///< no row had used it
+    reused,  ///< others had
+    sticky,  ///< `--connection sticky`: that of its session
+    moved,   ///< `--connection sticky`: another one, for that of its session was busy, or gone
+};
+inline constexpr unsigned connection_state_count = 4;
+
+const char* name_of(ConnectionState state);
+std::optional<ConnectionState> connection_state_from_name(std::string_view name);
+
+/// What the row was sent for. The figures are of `profile`.
+enum class Phase : std::uint8_t {
+    warmup,   ///< before the measurement
+    profile,  ///< it is measured
+    drain,    ///< after it
+};
+inline constexpr unsigned phase_count = 3;
+
+const char* name_of(Phase phase);
+std::optional<Phase> phase_from_name(std::string_view name);
+
+/// Which of the two servers of a dual-fire run a request is for; each row goes to both.
+enum class Side : std::uint8_t {
+    none,  ///< the run has no sides
+    a,     ///< `--url`
+    b,     ///< `--against`
+};
+inline constexpr unsigned side_count = 3;
+
+/// "a" or "b"; "none" for Side::none, which files have as null.
+const char* name_of(Side side);
+/// "a" or "b".
+std::optional<Side> side_from_name(std::string_view name);
+
+/// Where `output_tokens` comes from, best first.
+enum class TokensSource : std::uint8_t {
+    usage,       ///< the server's final usage
+    continuous,  ///< usage on the chunks of a stream that had no final one
+    ids,         ///< token ids on the chunks
+    chunks,      ///< number of token-bearing chunks: a lower bound
+};
+inline constexpr unsigned tokens_source_count = 4;
+
+const char* name_of(TokensSource source);
+std::optional<TokensSource> tokens_source_from_name(std::string_view name);
+
+// Record: what is known about one row at the end. One row, one record, always. A plain value: the
+// writer assembles it (engine/record), JSONL carries it, the summary is fed with it; it computes
+// nothing.
+//
+// All stamps are ns from time 0 of the run (negative before it); unknown is nullopt and written as
+// null, never 0. The key of every field in `requests.jsonl` is its name here.
+
+class JsonDocument;
+
+/// Version of the record's keys. Later work adds keys and raises it; it never renames.
+/// 2: `ended_ns`, `prompt_tokens_off`. 3: `submit_ns`. 4: `segment`.
+/// 5: the late cause `writer`, `connection_state`, `connection_age_ns`, `trace_id`, `headers`.
+/// 6: `model`, `expected_cached_server`, `worker`, `retransmits`, the late cause `limit`, the
+/// outcomes `long_output` and `client_failed`. 7: `wire_delay_bound_ns`, `request_delay_ns`.
+/// 8: `request`, `pass`, `phase`, `user`, `tree`, `parent_end_ns`; `error` of rows not sent.
+/// 9: `overtaken`. 10: `attempt`, `censored`, the phase `warmup`. 11: `live_turns`,
+/// `padded_tokens`. 12: the outcome `abandoned`. 13: `first_event_ns`, `finish_event_ns`,
+/// `usage_event_ns`, `error_event_ns`, `end_marker_ns`, `chunk_kinds`. 14: `side`. 15: `engine` in
+/// client.jsonl. 16: the late cause `burst`.
+/// `driftless merge` adds `shard` at the end of each line; no run writes it.
+inline constexpr int record_schema = 16;
+
+using OptionalNs = std::optional<std::int64_t>;
+
+/// Reasons in `tainted`: why the row says less about the server than the others.
+inline constexpr std::string_view taint_payload_dropped = "payload_dropped";  ///< our ring was full
+inline constexpr std::string_view taint_entries_dropped = "entries_dropped";
+inline constexpr std::string_view taint_late = "late";  ///< sent later than the host's floor allows
+/// A byte of its answer may have waited too long.
+inline constexpr std::string_view taint_read_late = "read_late";
+/// On the wire later after its fire than the limit.
+inline constexpr std::string_view taint_wire_late = "wire_late";
+/// A part of its request waited for us, behind the first.
+inline constexpr std::string_view taint_sent_late = "sent_late";
+/// Its connection had ended, and it was sent again: later than `fired_ns` says.
+inline constexpr std::string_view taint_retried = "retried";
+
+/// A limit of this host, which the user did not ask for, held it back.
+inline constexpr std::string_view taint_limit = "limit";
+inline constexpr std::string_view taint_client_failed = "client_failed";  ///< its outcome
+/// A part of the request was lost on the way: it arrived late.
+inline constexpr std::string_view taint_retransmitted = "retransmitted";
+/// Bytes of its answer were there before the request had left: they answer something else.
+inline constexpr std::string_view taint_answered_early = "answered_early";
+
+/// A field of the answer's head that the user wants to see.
+struct RecordedHeader {
+    std::string name;                  ///< as the user spells it
+    std::optional<std::string> value;  ///< at most 256 bytes, keys masked; null: the head has none
+};
+
+struct Record {
+    std::uint32_t row = 0;      ///< index in file order
+    std::uint32_t request = 0;  ///< number of the sending, from 0 over all segments of the run
+    std::uint32_t pass = 0;     ///< how often the trace had been gone through before
+    Phase phase = Phase::profile;
+    std::uint32_t attempt = 0;  ///< how often it was sent before in this pass, and failed
+    Side side = Side::none;     ///< of the two servers of dual fire; none is written as null
+    std::optional<std::uint32_t> user;
+    std::optional<std::string> session;
+    std::optional<std::string> tree;  ///< the root session; of a session without one, itself
+    std::optional<std::uint32_t> turn;
+    std::string kept;           ///< JSON object text, or empty: null
+    std::uint32_t segment = 0;  ///< 0: until the run was killed; one more with each `--resume`
+    std::optional<std::uint32_t> shard;  ///< of a merged run alone: whose record it is
+
+    std::string url;  ///< empty where nothing left and there are several: null
+    std::string api;
+    std::optional<std::string> model;         ///< that was asked for; keys masked
+    std::optional<std::uint32_t> connection;  ///< lane number; null when nothing left
+    bool reused = false;                      ///< an earlier exchange had used the connection
+    std::optional<ConnectionState> connection_state;  ///< null when nothing left
+    OptionalNs connection_age_ns;                     ///< fired_ns - connect_ns
+    std::uint32_t stale_retries = 0;
+
+    std::int64_t due_ns = 0;
+    OptionalNs parent_end_ns;  ///< the last row that it waited for had ended, or left; null: none
+    /// It was fired before a turn before it had ended (turn_ends.hpp); null: not known, or none.
+    std::optional<bool> overtaken;
+    OptionalNs armed_ns;
+    OptionalNs fired_ns;
+    OptionalNs drift_ns;  ///< fired_ns - due_ns
+    std::int64_t held_ns = 0;
+    LateCause late_cause = LateCause::none;
+    std::vector<std::string> tainted;  ///< reasons; empty is written as null
+
+    OptionalNs connect_ns;
+    OptionalNs submit_ns;  ///< how long the call took that handed the first bytes to the kernel
+    OptionalNs wire_ns;
+    OptionalNs sent_ns;
+    OptionalNs headers_ns;
+    OptionalNs first_byte_ns;
+    OptionalNs first_token_ns;
+    OptionalNs first_content_ns;
+    OptionalNs last_token_ns;
+    OptionalNs first_event_ns;  ///< first event of the API, be it a role or a token; no usage alone
+    OptionalNs finish_event_ns;  ///< the one that named the finish reason
+    OptionalNs usage_event_ns;   ///< the last one that held usage and nothing else
+    OptionalNs error_event_ns;   ///< first error object in the stream
+    OptionalNs end_marker_ns;    ///< `[DONE]`, where the API has it
+    OptionalNs done_ns;
+    OptionalNs ended_ns;    ///< complete or given up, whatever the outcome
+    bool censored = false;  ///< `cancelled` because the time of the run was over, by plan
+
+    OptionalNs ttft_ns;             ///< first_token_ns - fired_ns
+    OptionalNs ttft_due_ns;         ///< first_token_ns - due_ns
+    std::optional<double> tpot_ns;  ///< (last - first token) / (output_tokens - 1)
+    OptionalNs e2e_ns;              ///< last_token_ns - fired_ns
+
+    bool has_chunks = true;              ///< false under `--chunks none`: both arrays null
+    std::vector<std::int64_t> chunk_ns;  ///< [chunks] stamp - fired_ns
+    /// [chunks]; written as null where `!chunk_tokens_known`
+    std::vector<std::int32_t> chunk_tokens;
+    bool chunk_tokens_known = false;
+    /// What each chunk held, as runs: "r2c40" is 2 of reasoning, then 40 of content; `t` is tool
+    /// text, `e` a token without text, `u` unknown. Empty where there is no chunk: null.
+    std::string chunk_kinds;
+
+    std::optional<std::uint32_t> input_length;  ///< null: recorded in words, of unknown length
+    std::optional<std::int64_t> prompt_tokens;
+    std::optional<std::int64_t> prompt_tokens_off;  ///< prompt_tokens - input_length
+    std::optional<std::uint32_t>
+        live_turns;  ///< answers of this run in its prompt; null: the trace's
+    /// Tokens that such a prompt lacked of its recorded length, and was filled up with; below 0: so
+    /// many too many. Null: not known, or it could not be filled up.
+    std::optional<std::int64_t> padded_tokens;
+    std::optional<std::int64_t> expected_cached_tokens;  ///< null: in words; or unsent (users)
+    std::optional<std::int64_t> expected_cached_server;  ///< the same in the server's own blocks
+    std::optional<std::int64_t> cached_tokens;
+    std::optional<std::uint32_t> output_length;  ///< null: not recorded
+    std::optional<std::int64_t> output_tokens;
+    std::optional<TokensSource> tokens_source;
+
+    Outcome outcome = Outcome::not_sent;
+    std::optional<int> status;
+    /// At most 256 bytes, keys masked. Of `not_sent`: which row it waited for in vain; null where
+    /// the run was stopped.
+    std::optional<std::string> error;
+    std::optional<std::string> finish_reason;
+    std::optional<std::string> response_id;
+    std::optional<std::string> trace_id;  ///< `--traceparent`; 32 hex digits
+    std::vector<RecordedHeader> headers;  ///< `--record-header`, in its order
+    std::string worker;  ///< JSON object text of what the gateway says of it, or empty: null
+
+    std::optional<std::uint32_t> inflight;  ///< exchanges open at the fire, this one not counted
+    std::optional<std::uint64_t> output_digest;  ///< written as 16 hex digits
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint32_t coalesced_chunks = 0;
+    OptionalNs receive_delay_ns;
+    std::optional<std::uint32_t> retransmits;  ///< segments sent again; null: unknown
+    OptionalNs wire_delay_bound_ns;  ///< from the fire to the wire at most; null: nothing left
+    OptionalNs
+        request_delay_ns;  ///< parts of the request waited for us, in sum; null: nothing left
+};
+
+/// The full event ring took a part of its answer: what stood there is lost in the client.
+bool lost_in_client(const Record& record);
+/// Its output tokens were counted. Chunks are only a lower bound: no TPOT and no rate follows.
+inline bool counts_output(const Record& record) {
+    return record.output_tokens && record.tokens_source != TokensSource::chunks;
+}
+
+/// Appends one line, newline included. Every line has every key, in the order above; `shard` is
+/// its last one, where it is known.
+void append_jsonl(std::string& out, const Record& record);
+
+/// Reads a line back, with or without its newline. Unknown keys are ignored: they are from a later
+/// schema. Keys that schema 1 did not have are null, or 0, if they are missing; so is a TPOT that
+/// an older run made of chunks. Errors: bad_json
+/// (not an object, or a value of another type), missing (a key), out_of_range (a number that its
+/// field cannot hold).
+Result<Record> read_record(JsonDocument& document, std::string_view line);
+
+}  // namespace driftless

@@ -1,0 +1,492 @@
+/// ParsedFields: the fields of a record out of a parsed line, whatever the order of its keys. It
+/// keeps the first error. Internal to proto/run; owns nothing.
+
+#include "proto/run/record_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "proto/core/result.hpp"
+#include "proto/json/document.hpp"
+#include "proto/run/record.hpp"
+
+namespace driftless {
+
+/// Lines mostly have the order in which they are read, so that each key stands behind the one
+/// before; one that does not is looked for among all of them.
+class ParsedFields {
+  public:
+    explicit ParsedFields(JsonValue root) : root_(root), next_(root.first()) {}
+
+    bool failed() const { return failed_; }
+    const Error& error() const { return error_; }
+
+    template <typename T>
+    void read(const char* key, T& out) {
+        const JsonValue value = get(key);
+        if (value.present()) {
+            take(key, value, out);
+        }
+    }
+    template <typename T>
+    void read(const char* key, std::optional<T>& out) {
+        take_unless_null(key, get(key), out);
+    }
+    template <typename T>
+    void read_later(const char* key, std::optional<T>& out) {
+        take_unless_null(key, get_later(key), out);
+    }
+    template <typename T>
+    void read_later(const char* key, T& out) {
+        const JsonValue value = get_later(key);
+        if (value.present()) {
+            take(key, value, out);
+        }
+    }
+    /// `driftless merge` adds it.
+    void read_of_merged_run(const char* key, std::optional<std::uint32_t>& out) {
+        read_later(key, out);
+    }
+    /// Null is the empty text.
+    void read_text_or_empty(const char* key, std::string& out) {
+        std::optional<std::string> text;
+        read(key, text);
+        out = std::move(text).value_or("");
+    }
+    void read_text_or_empty_later(const char* key, std::string& out) {
+        std::optional<std::string> text;
+        read_later(key, text);
+        out = std::move(text).value_or("");
+    }
+    /// False where the array is null.
+    template <typename T>
+    bool read_array(const char* key, std::vector<T>& out) {
+        const JsonValue value = get(key);
+        if (!value.present() || value.is(JsonType::null)) {
+            return false;
+        }
+        if (!value.is(JsonType::array)) {
+            fail(ErrorCode::bad_json, key);
+        }
+        out.reserve(value.size());
+        for (JsonValue item = value.first(); item.present(); item = item.next()) {
+            take(key, item, out.emplace_back());
+        }
+        return true;
+    }
+    template <typename Enum>
+    void read_name(const char* key, std::optional<Enum> (*from)(std::string_view), Enum& out) {
+        std::string name;
+        read(key, name);
+        keep_name(key, from(name), out);
+    }
+    template <typename Enum>
+    void read_name(const char* key, std::optional<Enum> (*from)(std::string_view),
+                   std::optional<Enum>& out) {
+        std::optional<std::string> name;
+        read(key, name);
+        if (name) {
+            keep_name(key, from(*name), out);
+        }
+    }
+    template <typename Enum>
+    void read_name_later(const char* key, std::optional<Enum> (*from)(std::string_view),
+                         Enum& out) {
+        const JsonValue value = get_later(key);
+        if (value.present()) {
+            keep_name(key, from(value.as_string().value_or("")), out);
+        }
+    }
+    template <typename Enum>
+    void read_name_later(const char* key, std::optional<Enum> (*from)(std::string_view),
+                         std::optional<Enum>& out) {
+        const JsonValue value = get_later(key);
+        if (value.present() && !value.is(JsonType::null)) {
+            keep_name(key, from(value.as_string().value_or("")), out);
+        }
+    }
+    /// It came with schema 14; null is none.
+    void read_side(const char* key, Side& out) {
+        const JsonValue value = get_later(key);
+        if (value.present() && !value.is(JsonType::null)) {
+            keep_name(key, side_from_name(value.as_string().value_or("")), out);
+        }
+    }
+    void read_digest(const char* key, std::optional<std::uint64_t>& out) {
+        std::optional<std::string> text;
+        read(key, text);
+        if (text) {
+            keep_name(key, digest_from_text(*text), out);
+        }
+    }
+    /// An object is kept as its text; null is the empty text.
+    void read_object(const char* key, std::string& out) { take_object(key, get(key), out); }
+    void read_object_later(const char* key, std::string& out) {
+        take_object(key, get_later(key), out);
+    }
+    /// They came with schema 5: none where a line does not have them.
+    void read_headers(const char* key, std::vector<RecordedHeader>& out) {
+        const JsonValue headers = get_later(key);
+        if (headers.present() && !headers.is(JsonType::object)) {
+            fail(ErrorCode::bad_json, key);
+            return;
+        }
+        for (JsonValue field = headers.first(); field.present(); field = field.next()) {
+            RecordedHeader& header = out.emplace_back();
+            header.name = field.key();
+            header.value = field.as_string();
+            if (!header.value && !field.is(JsonType::null)) {
+                fail(ErrorCode::bad_json, key);
+            }
+        }
+    }
+
+  private:
+    JsonValue get(const char* key) {
+        const JsonValue value = get_later(key);
+        if (!value.present()) {
+            fail(ErrorCode::missing, key);
+        }
+        return value;
+    }
+    JsonValue get_later(std::string_view key) {
+        const JsonValue found = next_.key() == key ? next_ : root_.find(key);
+        next_ = found.present() ? found.next() : next_;
+        return found;
+    }
+    void fail(ErrorCode code, const char* key) {
+        if (!failed_) {
+            failed_ = true;
+            error_ = {code, 0, key};
+        }
+    }
+    template <typename T>
+    void take_unless_null(const char* key, JsonValue value, std::optional<T>& out) {
+        if (value.present() && !value.is(JsonType::null)) {
+            take(key, value, out.emplace());
+        }
+    }
+    template <typename T>
+    void take(const char* key, JsonValue value, T& out) {
+        if constexpr (std::is_same_v<T, std::string>) {
+            keep(key, value.as_string(), out);
+        } else if constexpr (std::is_same_v<T, bool>) {
+            keep(key, value.as_bool(), out);
+        } else if constexpr (std::is_same_v<T, double>) {
+            keep(key, value.as_double(), out);
+        } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+            keep_number(key, value, value.as_u64(), out);
+        } else {
+            keep_number(key, value, value.as_i64(), out);
+        }
+    }
+    void take_object(const char* key, JsonValue value, std::string& out) {
+        if (value.is(JsonType::object)) {
+            out = value.raw();
+        } else if (value.present() && !value.is(JsonType::null)) {
+            fail(ErrorCode::bad_json, key);
+        }
+    }
+    template <typename From, typename T>
+    void keep(const char* key, const std::optional<From>& from, T& out) {
+        if (from.has_value()) {
+            out = T(*from);
+        } else {
+            fail(ErrorCode::bad_json, key);
+        }
+    }
+    template <typename From, typename T>
+    void keep_number(const char* key, JsonValue value, const std::optional<From>& from, T& out) {
+        const bool fits = from.has_value() && std::in_range<T>(*from);
+        if (fits) {
+            out = static_cast<T>(*from);
+        } else {
+            fail(value.is(JsonType::number) ? ErrorCode::out_of_range : ErrorCode::bad_json, key);
+        }
+    }
+    template <typename From, typename T>
+    void keep_name(const char* key, const std::optional<From>& from, T& out) {
+        if (from.has_value()) {
+            out = *from;
+        } else {
+            fail(ErrorCode::out_of_range, key);
+        }
+    }
+
+    JsonValue root_;
+    JsonValue next_;  ///< the member behind the last one that was found
+    Error error_;
+    bool failed_ = false;
+};
+
+namespace {
+
+/// What stands for itself in a JSON text, and is whole UTF-8 as a byte.
+constexpr std::array<bool, 256> plain_bytes = [] {
+    std::array<bool, 256> plain{};
+    for (std::size_t byte = 0x20; byte < 0x80; ++byte) {
+        plain[byte] = byte != '"' && byte != '\\';
+    }
+    return plain;
+}();
+
+const char* behind_plain(const char* at, const char* end) {
+    while (at < end && plain_bytes[static_cast<unsigned char>(*at)]) {
+        ++at;
+    }
+    return at;
+}
+
+/// The quote that ends a text, from within it; `end`: there is none.
+const char* closing_quote(const char* at, const char* end) {
+    while (at < end && *at != '"') {
+        at += *at == '\\' && end - at > 1 ? 2 : 1;
+    }
+    return at;
+}
+
+const char* behind_digits(const char* at) {
+    while (is_digit(*at)) {
+        ++at;
+    }
+    return at;
+}
+
+std::string_view between(const char* from, const char* to) {
+    return {from, static_cast<std::size_t>(to - from)};
+}
+
+}  // namespace
+
+/// The grammar of RFC 8259, section 6; the loops end at the line's bracket.
+void WrittenFields::take_fraction(double& out) {
+    const char* const whole = at_ + (*at_ == '-' ? 1 : 0);
+    const char* to = behind_digits(whole);
+    bool is_number = to > whole && (*whole != '0' || to - whole == 1);
+    if (*to == '.') {
+        const char* const from = to + 1;
+        to = behind_digits(from);
+        is_number = is_number && to > from;
+    }
+    if (*to == 'e' || *to == 'E') {
+        const char* const from = to + 1 + (to[1] == '-' || to[1] == '+' ? 1 : 0);
+        to = behind_digits(from);
+        is_number = is_number && to > from;
+    }
+    if (!is_number || std::from_chars(at_, to, out).ec != std::errc()) {
+        fail();
+        return;
+    }
+    at_ = to;
+}
+
+void WrittenFields::take_text(std::string& out) {
+    const char* const to = behind_plain(at_ + 1, end_);
+    if (*at_ == '"' && to < end_ && *to == '"') {
+        out.assign(between(at_ + 1, to));
+        at_ = to + 1;
+        return;
+    }
+    const char* const quote = closing_quote(to, end_);
+    if (*at_ != '"' || quote == end_) {
+        fail();
+        return;
+    }
+    const Result<JsonValue> text = pieces_.parse(between(at_, quote + 1));
+    if (!text || !text.value().is(JsonType::string)) {
+        fail();
+        return;
+    }
+    out.assign(*text.value().as_string());
+    at_ = quote + 1;
+}
+
+/// A name out of a closed list: none has an escape.
+std::string_view WrittenFields::plain_text() {
+    if (failed_ || *at_ != '"') {
+        fail();
+        return {};
+    }
+    const char* const to = behind_plain(at_ + 1, end_);
+    if (to == end_ || *to != '"') {
+        fail();
+        return {};
+    }
+    const std::string_view text = between(at_ + 1, to);
+    at_ = to + 1;
+    return text;
+}
+
+/// Finds its last bracket; whether what it encloses is JSON is JsonDocument's to say.
+void WrittenFields::take_object(std::string& out) {
+    unsigned depth = 0;  // the line's own bracket is one more
+    const char* to = at_;
+    do {
+        const char c = *to;
+        to = c == '"' ? closing_quote(to + 1, end_) : to;
+        depth += c == '{' || c == '[' ? 1 : 0;
+        depth -= depth > 0 && (c == '}' || c == ']') ? 1 : 0;
+        to += to < end_ ? 1 : 0;
+    } while (to < end_ && depth > 0 && depth < json_depth_max);
+    if (*at_ != '{' || depth > 0) {
+        fail();
+        return;
+    }
+    const std::string_view text = between(at_, to);
+    if (!pieces_.parse(text)) {
+        fail();
+        return;
+    }
+    out.assign(text);
+    at_ = to;
+}
+
+namespace {
+
+bool read_written(JsonDocument& pieces, std::string_view line, Record& out) {
+    line.remove_suffix(line.ends_with('\n') ? 1 : 0);
+    WrittenFields fields(pieces, line);
+    read_origin(fields, out);
+    read_times(fields, out);
+    read_tokens(fields, out);
+    read_end(fields, out);
+    return fields.ends();
+}
+
+template <typename Integer>
+bool keep(JsonValue value, Integer& out) {
+    const auto number = value.as_i64();
+    const bool fits = number && std::in_range<Integer>(*number);
+    out = fits ? static_cast<Integer>(*number) : out;
+    return fits;
+}
+
+/// Of a parsed line; keys that came later than schema 1 may be missing.
+Result<RecordOrder> order_of(JsonValue line) {
+    RecordOrder order;
+    const JsonValue row = line.find("row");
+    const JsonValue due_ns = line.find("due_ns");
+    if (!row.present() || !due_ns.present()) {
+        return Error{ErrorCode::missing, 0, row.present() ? "due_ns" : "row"};
+    }
+    const JsonValue pass = line.find("pass");
+    const JsonValue attempt = line.find("attempt");
+    const JsonValue side = line.find("side");
+    const bool has_side = side.present() && !side.is(JsonType::null);
+    const std::optional<Side> named = side_from_name(side.as_string().value_or(""));
+    const char* const wrong = !keep(row, order.row)                                ? "row"
+                              : !keep(due_ns, order.due_ns)                        ? "due_ns"
+                              : pass.present() && !keep(pass, order.pass)          ? "pass"
+                              : attempt.present() && !keep(attempt, order.attempt) ? "attempt"
+                              : has_side && !named                                 ? "side"
+                                                                                   : nullptr;
+    if (wrong != nullptr) {
+        return Error{ErrorCode::out_of_range, 0, wrong};
+    }
+    order.side = named.value_or(Side::none);
+    return order;
+}
+
+bool differs(OptionalNs span, OptionalNs from, OptionalNs to) {
+    std::int64_t ns = 0;
+    return span && from && to && (__builtin_sub_overflow(*to, *from, &ns) || ns != *span);
+}
+
+/// An answer of this status can end so.
+bool can_be(Outcome outcome, int status) {
+    switch (outcome) {
+        case Outcome::ok:
+        case Outcome::short_output:
+        case Outcome::long_output:
+            return status == 200;
+        case Outcome::http_3xx:
+            return status / 100 == 3;
+        case Outcome::http_429:
+            return status == 429;
+        case Outcome::http_5xx:
+            return status / 100 == 5;
+        default:
+            return true;
+    }
+}
+
+/// The first key that the rest of its line contradicts: such a line was not written so. nullptr:
+/// none.
+const char* contradiction(const Record& record) {
+    if (record.fired_ns ? record.outcome == Outcome::not_sent : is_whole(record.outcome)) {
+        return "fired_ns";
+    }
+    if (record.status && !can_be(record.outcome, *record.status)) {
+        return "status";
+    }
+    return (record.drift_ns && *record.drift_ns < 0) ||
+                   differs(record.drift_ns, record.due_ns, record.fired_ns)
+               ? "drift_ns"
+           : differs(record.ttft_ns, record.fired_ns, record.first_token_ns) ? "ttft_ns"
+           : differs(record.e2e_ns, record.fired_ns, record.last_token_ns)   ? "e2e_ns"
+                                                                             : nullptr;
+}
+
+Result<void> check(Record& record) {
+    if (record.tokens_source == TokensSource::chunks) {
+        record.tpot_ns.reset();
+    }
+    const char* const wrong = contradiction(record);
+    return wrong == nullptr ? Result<void>() : Error{ErrorCode::invalid, 0, wrong};
+}
+
+}  // namespace
+
+bool lost_in_client(const Record& record) {
+    return std::any_of(record.tainted.begin(), record.tainted.end(), [](const std::string& why) {
+        return why == taint_payload_dropped || why == taint_entries_dropped;
+    });
+}
+
+Result<void> read_record_into(JsonDocument& document, std::string_view line, Record& out) {
+    if (read_written(document, line, out)) {
+        return check(out);
+    }
+    const Result<JsonValue> root = document.parse(line);
+    if (!root || !root.value().is(JsonType::object)) {
+        return Error{ErrorCode::bad_json, 0, "read a record"};
+    }
+    out = Record();
+    ParsedFields fields(root.value());
+    read_origin(fields, out);
+    read_times(fields, out);
+    read_tokens(fields, out);
+    read_end(fields, out);
+    return fields.failed() ? Result<void>(fields.error()) : check(out);
+}
+
+Result<Record> read_record(JsonDocument& document, std::string_view line) {
+    Record record;
+    if (const Result<void> read = read_record_into(document, line, record); !read) {
+        return read.error();
+    }
+    return record;
+}
+
+Result<RecordOrder> RecordOrders::read(std::string_view line) {
+    WrittenFields fields(document_, line);
+    read_origin(fields, record_);
+    if (fields.goes_on()) {
+        return RecordOrder{record_.due_ns, record_.row, record_.pass, record_.attempt,
+                           record_.side};
+    }
+    const Result<JsonValue> root = document_.parse(line);
+    if (!root || !root.value().is(JsonType::object)) {
+        return Error{ErrorCode::bad_json, 0, "read a record"};
+    }
+    return order_of(root.value());
+}
+
+}  // namespace driftless

@@ -1,0 +1,272 @@
+// Langfuse: observations as its blob export, its batch export and its API write them (snake and
+// camel case), a line each, as pages (`data`), or inside their traces (`observations`).
+
+#include <algorithm>
+
+#include "proto/trace/format.hpp"
+#include "proto/trace/log_format.hpp"
+
+namespace driftless {
+
+namespace {
+
+bool is_observation(const JsonValue& object) {
+    return object.find("type").is(JsonType::string) &&
+           member(object, {"trace_id", "traceId"}).present() &&
+           member(object, {"start_time", "startTime"}).present();
+}
+
+/// A page or a trace: observations inside.
+JsonValue list_of(const JsonValue& object) {
+    const JsonValue list = member(object, {"observations", "data"});
+    return list.is(JsonType::array) && is_observation(list.first()) ? list : JsonValue{};
+}
+
+bool matches_langfuse(const JsonValue& object) {
+    return is_observation(object) || list_of(object).present();
+}
+
+/// Its usage keys are parts that add up: "input", "input_cached_tokens", "output",
+/// "output_reasoning_tokens"; Anthropic's cache counts say input in their names, too.
+std::optional<std::uint32_t> sum_of(const JsonValue& usage, std::string_view kind) {
+    std::optional<std::uint32_t> sum;
+    for (JsonValue one = usage.first(); one.present(); one = one.next()) {
+        const auto tokens = tokens_of(one);
+        const bool cost = one.key().find("ost") != std::string_view::npos;
+        if (tokens && !cost && one.key().find(kind) != std::string_view::npos &&
+            sum.value_or(0) + *tokens <= row_tokens_max) {
+            sum = sum.value_or(0) + *tokens;
+        }
+    }
+    return sum;
+}
+
+void read_counts(const LogContext& context, const JsonValue& object, LogCall& call) {
+    JsonValue usage = member(object, {"usage_details", "usageDetails", "usage"});
+    if (const auto text = usage.as_string()) {
+        const Result<JsonValue> parsed = context.inner.parse(*text);
+        usage = parsed ? parsed.value() : JsonValue{};
+    }
+    if (const auto own = tokens_of(member(usage, {"promptTokens", "prompt_tokens"}))) {
+        call.input_tokens = own;
+        call.output_tokens = tokens_of(member(usage, {"completionTokens", "completion_tokens"}));
+        return;
+    }
+    const auto input = sum_of(usage, "input");
+    const auto output = sum_of(usage, "output");
+    // Where a model has no tokenizer there, all counts are 0: that is no count.
+    call.input_tokens = input.value_or(0) > 0 ? input : call.input_tokens;
+    call.output_tokens = input.value_or(0) + output.value_or(0) > 0 ? output : call.output_tokens;
+}
+
+void read_observation(const LogContext& context, const JsonValue& object,
+                      std::string_view session) {
+    if (text_member(object, {"type"}) != "GENERATION") {
+        context.remark("observation other than GENERATION left out",
+                       "observations other than GENERATION left out");
+        return;
+    }
+    LogCall call;
+    if (!read_times(context, member(object, {"start_time", "startTime"}),
+                    member(object, {"end_time", "endTime"}), "start_time", call)) {
+        return;
+    }
+    add_messages(context, member(object, {"input"}), call);
+    read_response(context, member(object, {"output"}), call);
+    read_counts(context, object, call);
+    call.failed = text_member(object, {"level"}) == "ERROR";
+    const bool first_chunk =
+        member(object, {"completion_start_time", "completionStartTime"}).present();
+    call.streamed = first_chunk ? std::optional(true) : std::nullopt;
+    const std::string_view own = text_member(object, {"session_id", "sessionId"});
+    call.session = !own.empty()       ? own
+                   : !session.empty() ? session
+                                      : text_member(object, {"trace_id", "traceId"});
+    call.id = text_member(object, {"id"});
+    call.model = text_member(object, {"model", "provided_model_name", "providedModelName"});
+    context.keep(call, [&](std::string_view name) { return object.find_path(name); });
+    context.add(std::move(call));
+}
+
+void read_langfuse(LogContext& context, const JsonValue& object) {
+    const JsonValue list = list_of(object);
+    if (!list.present()) {
+        read_observation(context, object, "");
+        return;
+    }
+    const std::string outside = context.place;
+    const std::string_view session = text_member(object, {"session_id", "sessionId"});
+    std::size_t number = 0;
+    for (JsonValue one = list.first(); one.present(); one = one.next()) {
+        context.place = outside + std::string(list.key()) + "[" + std::to_string(number++) + "].";
+        read_observation(context, one, session);
+    }
+    context.place = outside;
+}
+
+}  // namespace
+
+constinit const LogFormat langfuse_log = {
+    .name = "langfuse",
+    .what = "Langfuse",
+    .matches = matches_langfuse,
+    .read = read_langfuse,
+};
+
+// LiteLLM: its StandardLoggingPayload, as callbacks and buckets write it, and rows of its
+// SpendLogs table, which hold text only where the proxy stores prompts.
+
+namespace {
+
+/// What stands in place of messages where the proxy does not log them.
+constexpr std::string_view redacted = "redacted-by-litellm";
+
+bool matches_litellm(const JsonValue& object) {
+    return object.find("call_type").present() && object.find("startTime").present();
+}
+
+/// Kinds of calls that make a model write; all others have no answer to wait for.
+bool generates(std::string_view call_type) {
+    constexpr std::string_view kinds[] = {"completion", "responses", "messages",
+                                          "generate_content"};
+    return std::any_of(std::begin(kinds), std::end(kinds), [&](std::string_view kind) {
+        return call_type.find(kind) != call_type.npos;
+    });
+}
+
+/// The user's own id of a conversation goes before the proxy's id of a request and its retries.
+std::string_view session_of(const JsonValue& object) {
+    const std::string_view own = text_member(object, {"litellm_session_id", "session_id"});
+    const std::string_view meta =
+        text_member(object.find("metadata"), {"litellm_session_id", "session_id"});
+    return !own.empty() ? own : !meta.empty() ? meta : text_member(object, {"trace_id"});
+}
+
+void drop_redacted(const LogContext& context, LogCall& call) {
+    const bool hidden = std::any_of(call.prompt.begin(), call.prompt.end(),
+                                    [](const LogMessage& one) { return one.text == redacted; });
+    if (hidden) {
+        call.prompt.clear();
+        call.answer.reset();
+        context.remark("call whose text the proxy redacted (turn_off_message_logging)",
+                       "calls whose text the proxy redacted (turn_off_message_logging)");
+    }
+}
+
+void read_litellm(LogContext& context, const JsonValue& object) {
+    if (!generates(text_member(object, {"call_type"}))) {
+        context.remark("call of another kind (embedding, image, ..) left out",
+                       "calls of other kinds (embeddings, images, ..) left out");
+        return;
+    }
+    if (is_one_of(text_member(object, {"cache_hit"}), {"true"}) ||
+        object.find("cache_hit").as_bool().value_or(false)) {
+        context.remark("call answered by the proxy's cache left out: no server saw it",
+                       "calls answered by the proxy's cache left out: no server saw them");
+        return;
+    }
+    LogCall call;
+    if (!read_times(context, member(object, {"startTime"}), member(object, {"endTime"}),
+                    "startTime", call)) {
+        return;
+    }
+    add_tools(member(object.find("model_parameters"), {"tools"}), call);
+    add_messages(context, member(object, {"messages"}), call);
+    read_response(context, member(object, {"response"}), call);
+    drop_redacted(context, call);
+    read_usage(object, call);
+    call.failed = is_one_of(text_member(object, {"status"}), {"failure"});
+    call.streamed = member(object, {"stream"}).as_bool();
+    call.session = session_of(object);
+    call.id = text_member(object, {"id", "request_id"});
+    call.model = text_member(object, {"model_group", "model"});
+    context.keep(call, [&](std::string_view name) { return object.find_path(name); });
+    context.add(std::move(call));
+}
+
+}  // namespace
+
+constinit const LogFormat litellm_log = {
+    .name = "litellm",
+    .what = "LiteLLM",
+    .matches = matches_litellm,
+    .read = read_litellm,
+};
+
+// Plain logs of requests and responses, as people write them: the bodies of OpenAI's and
+// Anthropic's APIs under the names that are usual, with a time and maybe a session beside them.
+
+namespace {
+
+JsonValue body_of(const JsonValue& object) {
+    return member(object, {"request", "request_body", "body"});
+}
+
+JsonValue start_of(const JsonValue& object) {
+    return member(object, {"timestamp", "time", "start_time", "startTime", "started_at",
+                           "request_time", "created_at", "created"});
+}
+
+JsonValue end_of(const JsonValue& object) {
+    return member(object, {"end_time", "endTime", "ended_at", "finished_at", "response_time"});
+}
+
+std::string_view session_of(const JsonValue& object, const JsonValue& body) {
+    const std::string_view own =
+        text_member(object, {"session_id", "conversation_id", "session", "trace_id", "thread_id"});
+    return !own.empty() ? own
+                        : text_member(body.find("metadata"), {"session_id", "conversation_id"});
+}
+
+bool matches_plain(const JsonValue& object) {
+    return body_of(object).present() || member(object, {"messages", "prompt", "input"}).present();
+}
+
+/// An HTTP status of 400 or more, a status that says so, or an error beside or in the response.
+bool says_failed(const JsonValue& object, const JsonValue& response) {
+    const JsonValue status = member(object, {"status_code", "status"});
+    const JsonValue error = member(object, {"error"});
+    return status.as_u64().value_or(0) >= 400 ||
+           is_one_of(text_member(object, {"status"}), {"error", "failed", "failure"}) ||
+           error.size() > 0 || !error.as_string().value_or("").empty() ||
+           member(response, {"error"}).present();
+}
+
+void read_plain(LogContext& context, const JsonValue& object) {
+    LogCall call;
+    if (!read_times(context, start_of(object), end_of(object), "timestamp", call)) {
+        return;
+    }
+    const JsonValue body = body_of(object);
+    if (const auto text = body.as_string()) {
+        // Its own document: what is in the body may stand in a string once more.
+        JsonDocument document;
+        const Result<JsonValue> parsed = document.parse(*text);
+        if (parsed) {
+            read_request(context, parsed.value(), call);
+        }
+    } else {
+        read_request(context, body.is(JsonType::object) ? body : object, call);
+    }
+    const JsonValue response = member(object, {"response", "response_body", "output"});
+    read_response(context, response, call);
+    read_usage(object.find("usage"), call);
+    read_usage(object, call);
+    call.failed = says_failed(object, response);
+    call.session = session_of(object, body);
+    call.id = text_member(object, {"id", "request_id"});
+    call.model = text_member(body.is(JsonType::object) ? body : object, {"model"});
+    context.keep(call, [&](std::string_view name) { return object.find_path(name); });
+    context.add(std::move(call));
+}
+
+}  // namespace
+
+constinit const LogFormat plain_log = {
+    .name = "plain",
+    .what = "requests and responses",
+    .matches = matches_plain,
+    .read = read_plain,
+};
+
+}  // namespace driftless

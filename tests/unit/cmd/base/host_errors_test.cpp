@@ -1,0 +1,52 @@
+#include "cmd/base/host_errors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace driftless {
+namespace {
+
+constexpr Error eperm{ErrorCode::denied, EPERM, "set up io_uring"};
+
+// The likeliest cause is named: the sysctl where it is set, else a filter, else the kernel.
+TEST(RingErrors, NameTheCauseAndTheRemedy) {
+    const std::string filtered = ring_refusal(eperm, {.filtered = true, .kernel = "6.8"});
+    EXPECT_NE(filtered.find("cannot set up io_uring on Linux 6.8: "), std::string::npos);
+    EXPECT_NE(filtered.find("seccomp filter forbids it"), std::string::npos);
+    EXPECT_NE(filtered.find("driftless help pod.yaml"), std::string::npos);
+
+    const std::string disabled = ring_refusal(eperm, {.disabled = 2, .kernel = "6.8"});
+    EXPECT_NE(disabled.find("sysctl kernel.io_uring_disabled=0"), std::string::npos);
+    EXPECT_EQ(disabled.find("seccomp"), std::string::npos);
+
+    const Error einval{ErrorCode::unsupported, EINVAL, "set up io_uring"};
+    const std::string old = ring_refusal(einval, {.kernel = "5.15"});
+    EXPECT_NE(old.find("on Linux 5.15: "), std::string::npos);
+    EXPECT_NE(old.find("Linux 6.1 or newer"), std::string::npos);
+}
+
+// Where permission is not the matter, no remedy is guessed.
+TEST(RingErrors, GuessNoRemedyForOtherErrors) {
+    const Error full{ErrorCode::exhausted, ENOMEM, "set up io_uring"};
+    const std::string said = ring_refusal(full, {.filtered = true, .kernel = "6.8"});
+    EXPECT_EQ(said.find("seccomp"), std::string::npos);
+    EXPECT_EQ(said.find(';'), std::string::npos);
+}
+
+// A small limit of locked memory, as containers and older systems have, is named.
+TEST(RingErrors, NameTheLimitOfLockedMemory) {
+    const Error full{ErrorCode::exhausted, ENOMEM, "set up io_uring"};
+    const std::string said =
+        ring_refusal(full, {.filtered = true, .kernel = "6.8", .locked_kib = 64});
+    EXPECT_NE(said.find("this user can lock 64 KiB: ulimit -l 8192"), std::string::npos) << said;
+    EXPECT_EQ(said.find("seccomp"), std::string::npos);
+}
+
+// The host that runs this test has a kernel with a name.
+TEST(RingErrors, ReadsThisHost) {
+    EXPECT_FALSE(read_ring_bars().kernel.empty());
+}
+
+}  // namespace
+}  // namespace driftless

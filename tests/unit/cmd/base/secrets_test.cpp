@@ -1,0 +1,199 @@
+// No key, token or password survives in what is shown or recorded.
+#include "cmd/base/secrets.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace driftless {
+namespace {
+
+TEST(Secrets, MaskUserPartsOfUrls) {
+    EXPECT_EQ(mask_url("http://user:word@host:80/v1"), "http://***@host:80/v1");
+    EXPECT_EQ(mask_url("http://user:w@rd@host"), "http://***@host");
+    EXPECT_EQ(mask_url("user:word@host:80"), "***@host:80");
+    EXPECT_EQ(mask_url("http://host/a@b"), "http://host/a@b");
+    EXPECT_EQ(mask_url("sk-1@host:8000"), "***@host:8000");
+    EXPECT_EQ(mask_url("sk-1@host"), "***@host");
+    EXPECT_EQ(mask_url("unix:@name"), "unix:@name");
+    EXPECT_EQ(mask_url("http://host:80"), "http://host:80");
+    EXPECT_EQ(mask_url("http://user:w/rd@host:80/v1"), "http://***@host:80/v1");
+    EXPECT_EQ(mask_url("http:/user:word@host"), "http:/***@host");
+    EXPECT_EQ(mask_url("http://host:80/a:b@c"), "http://host:80/a:b@c");
+    EXPECT_EQ(mask_url("http://[::1]:80/a@b"), "http://[::1]:80/a@b");
+    EXPECT_EQ(mask_url("https//user:word@host/x"), "https//***@host/x");
+    EXPECT_EQ(mask_url("user:word@host//x"), "***@host//x");
+    EXPECT_EQ(mask_url("user:word@host:1//x#y"), "***@host:1//x#y");
+}
+
+// Parameters that carry credentials, whatever stands around them; others stay.
+TEST(Secrets, MaskParametersOfUrls) {
+    EXPECT_EQ(mask_url("http://h/v1?api_key=sk-1"), "http://h/v1?api_key=***");
+    EXPECT_EQ(mask_url("/v1?api-version=2&api-key=sk-1&x=y"), "/v1?api-version=2&api-key=***&x=y");
+    EXPECT_EQ(mask_url("http://u:w@h?Access_Token=a=b;sig=c#token=d"),
+              "http://***@h?Access_Token=***;sig=***#token=***");
+    EXPECT_EQ(mask_url("http://h?api%5Fkey=sk-1"), "http://h?api%5Fkey=***");
+    for (const char* plain : {"http://h/v1?api_key=", "http://h/v1?api_key", "http://h/token=a",
+                              "/v1?design=1&n=code", "?", "http://h/?"}) {
+        EXPECT_EQ(mask_url(plain), plain);
+    }
+    std::vector<std::string> values;
+    for (const Header& parameter : secret_parameters("/v1?key=a%2Bb%&x=1&code=c%2")) {
+        values.push_back(parameter.value);
+    }
+    EXPECT_EQ(values, (std::vector<std::string>{"a%2Bb%", "a+b%", "c%2"}));
+}
+
+// Both spellings of a flag with its value, and nothing else is touched.
+TEST(Secrets, MaskCommandLines) {
+    const std::vector<std::string> typed{"replay",
+                                         "t.jsonl",
+                                         "--api-key",
+                                         "sk-1",
+                                         "--api-key=sk-2",
+                                         "--header",
+                                         "Authorization: Bearer sk-3",
+                                         "--header=X-Api-Key=sk-4",
+                                         "--header",
+                                         "X-Team: a",
+                                         "--url",
+                                         "http://u:sk-5@h",
+                                         "--speed",
+                                         "2"};
+    const std::vector<std::string> masked{"replay",
+                                          "t.jsonl",
+                                          "--api-key",
+                                          "***",
+                                          "--api-key=***",
+                                          "--header",
+                                          "Authorization:***",
+                                          "--header=X-Api-Key=***",
+                                          "--header",
+                                          "X-Team: a",
+                                          "--url",
+                                          "http://***@h",
+                                          "--speed",
+                                          "2"};
+    EXPECT_EQ(mask_command(typed), masked);
+}
+
+// A pasted command may begin with variables of its shell; other assignments stay.
+// Words of an event stand behind whatever blanks.
+TEST(Secrets, MaskUrlsOfEvents) {
+    EXPECT_EQ(mask_value("--event", "+1s post http://u:w@a/b"), "+1s post http://***@a/b");
+    EXPECT_EQ(mask_value("--event", "\t+1s \tpost\t http://u:w@a/b"),
+              "\t+1s \tpost\t http://***@a/b");
+    EXPECT_EQ(mask_value("--event", "+1s label post a:b@c"), "+1s label post a:b@c");
+    EXPECT_EQ(mask_value("--event", "+1s post"), "+1s post");
+    EXPECT_EQ(mask_value("--event", ""), "");
+}
+
+TEST(Secrets, MaskAssignments) {
+    EXPECT_EQ(mask_command({"OPENAI_API_KEY=sk-1", "CUDA_VISIBLE_DEVICES=0", "HF_TOKEN=", "vllm"}),
+              (std::vector<std::string>{"OPENAI_API_KEY=***", "CUDA_VISIBLE_DEVICES=0",
+                                        "HF_TOKEN=***", "vllm"}));
+    EXPECT_EQ(assigned_secret_at("api_key=sk-1"), 8U);
+    for (const char* other : {"", "=", "a=b", "OPENAI_API_KEY", "keys/a=b", "a?key=b"}) {
+        EXPECT_EQ(assigned_secret_at(other), 0U) << other;
+    }
+}
+
+// Nobody knows what a URL that cannot be read was meant to be.
+TEST(Secrets, MaskRefusedUrls) {
+    EXPECT_EQ(mask_refused("--url", "http://user:hunter2#@a:1"), "http://***@a:1");
+    EXPECT_EQ(mask_refused("--against", "http://user:hun?ter2@a"), "http://***@a");
+    EXPECT_EQ(mask_refused("--url", "https//user:hunter2@a"), "https//***@a");
+    EXPECT_EQ(mask_refused("--metrics", "http://a/x?k=hunter2"), "http://a/x?***");
+    EXPECT_EQ(mask_refused("--event", "+1s pots http://u:hunter2#@a/x"), "+1s pots http://***@a/x");
+    EXPECT_EQ(mask_refused("--url", "unix:@name"), "unix:@name");
+    EXPECT_EQ(mask_refused("--seed", "a@b?c"), "a@b?c");
+    EXPECT_EQ(mask_refused("--event", "+1s post http://u:hun ter2@a/x"), "+1s post http://***@a/x");
+    EXPECT_EQ(mask_refused("--url", "u:hunter2@a//x#y"), "***@a//x#y");
+}
+
+TEST(Secrets, MaskBackends) {
+    EXPECT_EQ(mask_value("--backend", "kind=openai_http,target=http://u:w@h,api_key=sk-1,model=m"),
+              "kind=openai_http,target=http://***@h,api_key=***,model=m");
+    EXPECT_EQ(mask_value("--backend", "my_api_key=sk-1"), "my_api_key=***");
+    EXPECT_EQ(mask_value("--backend", "vllm"), "vllm");
+}
+
+// A reference to the environment is no secret: it is what run.json keeps of one.
+TEST(Secrets, LeaveReferences) {
+    EXPECT_EQ(environment_name("env:MY_KEY2"), "MY_KEY2");
+    for (const char* other : {"", "env:", "env:a-b", "env:a b", "Env:A", "xenv:A", "sk-env:A"}) {
+        EXPECT_EQ(environment_name(other), "") << other;
+    }
+    EXPECT_EQ(mask_value("--api-key", "env:MY_KEY"), "env:MY_KEY");
+    EXPECT_EQ(mask_value("--api-key", "env:my key"), "***");
+    EXPECT_EQ(mask_value("--header", "X-Api-Key: env:MY_KEY"), "X-Api-Key: env:MY_KEY");
+    EXPECT_EQ(mask_value("--header", "X-Api-Key : s3cret"), "X-Api-Key :***");
+    EXPECT_EQ(mask_value("--header", "Authorization s3cret"), "***");
+    EXPECT_EQ(mask_value("--header", "X-Team a"), "X-Team a");
+}
+
+TEST(Secrets, KnowHeadersThatCarryThem) {
+    for (const char* name : {"Authorization", "authorization", "Proxy-Authorization", "Cookie",
+                             "X-API-Key", "api-key", "X-Auth-Token", "Client-Secret"}) {
+        EXPECT_TRUE(is_secret_name(name)) << name;
+    }
+    for (const char* name : {"X-Team", "Accept", "User-Agent", "traceparent"}) {
+        EXPECT_FALSE(is_secret_name(name)) << name;
+    }
+}
+
+// A server may repeat the bare token without its scheme; very short values would mask plain words.
+// The longest comes first: of two that begin alike, the rest of the longer one would stay.
+TEST(Secrets, AreListedForMasking) {
+    using Texts = std::vector<std::string>;
+    EXPECT_EQ(secrets_of({{"Authorization", "Bearer sk-123"}, {"X-Api-Key", "abc"}}),
+              (Texts{"Bearer sk-123", "sk-123"}));
+    EXPECT_EQ(secrets_of({{"Authorization", "Basic  dTpw"}, {"Cookie", "a=1; b=2"}}),
+              (Texts{"Basic  dTpw", "a=1; b=2", "dTpw"}));
+    EXPECT_EQ(
+        secrets_of({{"Authorization", "basic dXNlcjpwYXNzd29yZA=="}}),
+        (Texts{"basic dXNlcjpwYXNzd29yZA==", "dXNlcjpwYXNzd29yZA==", "user:password", "password"}));
+    EXPECT_EQ(secrets_of({{"Cookie", "sid=\"abcdef\"; other = 12345;last=wxyz"}}),
+              (Texts{"sid=\"abcdef\"; other = 12345;last=wxyz", "other = 12345;last=wxyz",
+                     "= 12345;last=wxyz", "12345;last=wxyz", "abcdef", "12345", "wxyz"}));
+    EXPECT_EQ(secrets_of({{"X-Key", "sk-1"}, {"X-Token", "sk-1-more"}, {"X-Auth", "sk-1"}}),
+              (Texts{"sk-1-more", "sk-1"}));
+}
+
+// At whatever depth, as text and as written; numbers are no keys, and other members stay.
+TEST(Secrets, AreFoundInBodies) {
+    const char* const body =
+        R"({"max_tokens": 5, "api_key":"a\u0062c","n":{"x":[{"Secret":["one","one"]}]},"top":"t"})";
+    std::vector<std::string> found;
+    for (const SecretMember& member : secret_members(body)) {
+        found.push_back(member.name + "=" + member.value + "=" + member.raw);
+    }
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(found, (std::vector<std::string>{R"(Secret=one="one")", R"(Secret=one="one")",
+                                               R"(api_key=abc="a\u0062c")"}));
+    EXPECT_EQ(
+        mask_value("--extra-body", body),
+        R"({"max_tokens": 5, "api_key":"***","n":{"x":[{"Secret":["***","***"]}]},"top":"t"})");
+    EXPECT_TRUE(secret_members("{\"api_key\":").empty());
+    EXPECT_TRUE(secret_members(R"({"prompt_cache_key":"abcd","eos_token":"</s>",)"
+                               R"("tools":[{"properties":{"key":{"type":"string"}}}]})")
+                    .empty());
+    EXPECT_EQ(mask_value("--extra-body", "{\"api_key\":\"sk"), "***");
+    EXPECT_EQ(mask_value("--extra-body", "{top_p}"), "{top_p}");
+}
+
+// What looks like the user of a URL is one in flags of URLs, and text in all others.
+TEST(Secrets, MaskUrlsWhereTheyStand) {
+    const char* const body = R"({"user":"me:you@example.org"})";
+    EXPECT_EQ(mask_value("--extra-body", body), body);
+    for (const char* flag : {"--label", "--cache-salt", "--model", ""}) {
+        EXPECT_EQ(mask_value(flag, "a:b@c"), "a:b@c") << flag;
+    }
+    for (const char* flag :
+         {"--url", "--base-url", "--target", "--endpoint", "--host", "--connect-to"}) {
+        EXPECT_EQ(mask_value(flag, "a:b@c"), "***@c") << flag;
+    }
+}
+
+}  // namespace
+}  // namespace driftless

@@ -1,0 +1,617 @@
+// Rates and requests that are open at once, as other tools write them.
+
+#include "cmd/flags/foreign.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+
+#include "cmd/flags/options.hpp"
+#include "tests/unit/cmd/flags/spelled.hpp"
+
+namespace driftless {
+
+namespace {
+
+// `--rate` is requests a second; GuideLLM's replay profile alone stretches a trace by it.
+TEST(ForeignRates, RateIsARateButInTheReplayProfile) {
+    EXPECT_EQ(spelled({"t", "--url", "h", "--rate", "10"}),
+              (Words{"t", "--url", "h", "--rate", "10"}));
+    EXPECT_EQ(spelled({"t", "--url", "h", "--rate", "10", "--profile", "replay"}),
+              (Words{"t", "--url", "h", "--speed", "0.1"}));
+    EXPECT_EQ(spelled({"t", "--url", "h", "--rate-type=replay", "--rate", "0.5"}),
+              (Words{"t", "--url", "h", "--speed", "2"}));
+    EXPECT_EQ(refusal({"guidellm", "benchmark", "--data", "t", "--rate", "10"}),
+              "--rate 10: its meaning depends on GuideLLM's --profile; add --profile constant, "
+              "poisson, concurrent or replay");
+    EXPECT_TRUE(refusal({"t", "--rate-type", "sweep"}).starts_with("--rate-type \"sweep\": "));
+    EXPECT_NE(refusal({"t", "--url", "h", "--user-centric-rate=2"}), "");
+    EXPECT_NE(refusal({"t", "--rate", "1", "--request-rate", "1"}), "");
+}
+
+// vllm bench: gaps that are stretched to the exact mean; with an infinite rate a closed loop.
+TEST(ForeignRates, VllmRates) {
+    const auto vllm = [](Words flags) {
+        flags.insert(flags.begin(), {"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t",
+                                     "--backend", "openai"});
+        const Words words = spelled(flags);
+        EXPECT_GE(words.size(), 5U);
+        return Words(words.begin() + 5, words.end());
+    };
+    EXPECT_EQ(vllm({"--request-rate", "10"}),
+              (Words{"--rate", "10", "--arrivals", "poisson:scaled"}));
+    EXPECT_EQ(vllm({"--request-rate", "10", "--burstiness", "0.5", "--max-concurrency", "64"}),
+              (Words{"--rate", "10", "--arrivals", "gamma:0.5:scaled", "--max-inflight", "64"}));
+    EXPECT_EQ(vllm({"--request-rate", "inf"}), (Words{"--rate", "inf"}));
+    EXPECT_EQ(vllm({"--request-rate", "inf", "--max-concurrency", "8"}),
+              (Words{"--concurrency", "8"}));
+    EXPECT_EQ(vllm({"--max-concurrency", "8"}), (Words{"--max-inflight", "8"}));
+    EXPECT_EQ(vllm({"--ramp-up-strategy", "linear", "--ramp-up-start-rps", "1", "--ramp-up-end-rps",
+                    "20"}),
+              (Words{"--ramp", "1:20:rows:linear"}));
+    EXPECT_NE(refusal({"vllm", "bench", "serve", "--ramp-up-strategy", "linear"}), "");
+}
+
+// SGLang's gaps are not stretched; nor are those of a command line without a tool.
+TEST(ForeignRates, OtherRates) {
+    EXPECT_EQ(spelled({"python3", "-m", "sglang.bench_serving", "--url", "h", "--dataset-path", "t",
+                       "--request-rate", "8", "--max-concurrency", "64"}),
+              (Words{"--url", "h", "t", "--api", "sglang", "--rate", "8", "--max-inflight", "64"}));
+    EXPECT_EQ(spelled({"t", "--url=h", "--request-rate", "8", "--burstiness", "2"}),
+              (Words{"t", "--url", "h", "--rate", "8", "--arrivals", "gamma:2"}));
+    EXPECT_EQ(spelled({"t", "--url", "h", "--num-concurrency", "8"}),
+              (Words{"t", "--url", "h", "--concurrency", "8"}));
+}
+
+// GuideLLM: the profile says what its number is.
+TEST(ForeignRates, GuidellmProfiles) {
+    const auto guidellm = [](Words flags) {
+        flags.insert(flags.begin(), {"guidellm", "run", "--target", "h", "--data", "t"});
+        const Words words = spelled(flags);
+        EXPECT_GE(words.size(), 3U);
+        return Words(words.begin() + 3, words.end());
+    };
+    EXPECT_EQ(guidellm({"--profile", "kind=poisson,rate=16", "--constraint",
+                        "kind=max_duration,seconds=60"}),
+              (Words{"--duration", "60", "--rate", "16", "--replicate", "rows:1217"}));
+    EXPECT_EQ(guidellm({"--rate-type", "constant", "--rate", "5"}),
+              (Words{"--rate", "5", "--arrivals", "constant"}));
+    EXPECT_EQ(guidellm({"--profile", "kind=constant,rate=5,rampup_duration=10"}),
+              (Words{"--ramp", "0:5:10", "--arrivals", "constant"}));
+    EXPECT_EQ(guidellm({"--profile", "concurrent", "--rate", "4", "--max-seconds", "30"}),
+              (Words{"--for", "30", "--concurrency", "4", "--recycle"}));
+    EXPECT_EQ(guidellm({"--profile", "synchronous"}), (Words{"--concurrency", "1"}));
+    EXPECT_EQ(guidellm({"--profile", "kind=throughput,max_concurrency=9"}),
+              (Words{"--concurrency", "9"}));
+    EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "constant"}), "");
+    EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "poisson", "--rate", "1,2"}),
+              "");
+    EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "kind=poisson,x=1"}), "");
+}
+
+// As `--rate "$RATE"` is where RATE was never set.
+TEST(ForeignRates, SaysWhichValueIsWrong) {
+    EXPECT_EQ(refusal({"t", "--url", "h", "--rate", ""}),
+              "--rate \"\" is empty; give it a value, or remove it");
+    EXPECT_EQ(refusal({"t", "--url", "h", "--max-concurrency="}),
+              "--max-concurrency \"\" is empty; give it a value, or remove it");
+    EXPECT_EQ(refusal({"t", "--url", "h", "--rate", "1", "--rate", "2"}),
+              "--rate: is given 2 times; give it once");
+    EXPECT_EQ(
+        refusal({"t", "--url", "h", "--rate", "1", "--burstiness", "2", "--arrivals", "constant"}),
+        "--burstiness 2: --arrivals also sets how rows arrive; remove one");
+    for (const char* shape : {"0", "-1", "nan", "x"}) {
+        const std::string why = refusal({"t", "--url", "h", "--burstiness", shape});
+        EXPECT_TRUE(why.starts_with(std::string("--burstiness \"") + shape + "\" is not")) << why;
+    }
+}
+
+// A closed loop is --concurrency, not a cap; a cap of vllm bench is --max-inflight.
+TEST(ForeignRates, ConcurrencyIsOurs) {
+    EXPECT_EQ(spelled({"t", "--url", "h", "--concurrency", "20"}),
+              (Words{"t", "--url", "h", "--concurrency", "20"}));
+    EXPECT_EQ(refusal({"t", "--url", "h", "--num-users", "3"})
+                  .find("--num-users: its meaning differs between tools; "),
+              0U);
+    const Spelled capped = spell({"t", "--url", "h", "--max-concurrency=20"});
+    ASSERT_EQ(capped.notes.size(), 1U);
+    EXPECT_TRUE(
+        capped.notes[0].starts_with("--max-concurrency 20 is taken as --max-inflight 20: "));
+}
+
+// A refusal of our flag says under which name it was typed.
+TEST(ForeignRates, RefusalsNameTheFlagThatWasTyped) {
+    const auto why = [](Words flags) {
+        flags.insert(flags.begin(), {"vllm", "bench", "serve", "--url", "h"});
+        return parse_replay_options(flags, "").text;
+    };
+    EXPECT_NE(why({"--request-rate", "0"}).find("(--rate was typed as --request-rate)"),
+              std::string::npos);
+    EXPECT_NE(why({"--num-prompts", "0"}).find("(--limit was typed as --num-prompts)"),
+              std::string::npos);
+    EXPECT_EQ(parse_replay_options({"t", "--url", "h", "--rate", "0"}, "").text.find("typed as"),
+              std::string::npos);
+}
+
+// Sampling parameters are members of the body; those of --extra-body go first.
+TEST(ForeignRates, VllmSamplingIsInTheBody) {
+    const Words words = spelled({"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t",
+                                 "--top-p", "0.9", "--temperature", "0.5", "--extra-body",
+                                 R"({"top_p":1})", "--request-rate", "inf"});
+    EXPECT_NE(std::find(words.begin(), words.end(), R"({"top_p":1,"temperature":0.5})"),
+              words.end());
+}
+
+// Conversations of a file have no times: all at once, or in a loop, as SGLang sends them.
+TEST(ForeignRates, SharegptIsATrace) {
+    EXPECT_EQ(spelled({"sglang.bench_serving", "--base-url", "h", "--backend", "vllm-chat",
+                       "--dataset-name", "sharegpt", "--dataset-path", "s.json",
+                       "--sharegpt-output-len", "64", "--max-concurrency", "4"}),
+              (Words{"--url", "h", "--api", "vllm-chat", "--format", "sharegpt", "s.json",
+                     "--default-output", "64", "--concurrency", "4"}));
+    EXPECT_NE(parse_replay_options({"sglang.bench_serving", "--base-url", "h"}, "")
+                  .text.find("--dataset-name random"),
+              std::string::npos);
+}
+
+// Good requests are those within limits, which must be said.
+TEST(ForeignRates, GoodNeedsGoodput) {
+    const Words line{"t", "--url", "h", "--fail-if", "good < 1"};
+    EXPECT_NE(parse_replay_options(line, "").text.find("add --goodput"), std::string::npos);
+    Words limited = line;
+    limited.insert(limited.end(), {"--goodput", "ttft:200"});
+    EXPECT_EQ(parse_replay_options(limited, "").kind, ReplayCommandLine::Kind::run);
+}
+
+}  // namespace
+
+// The example commands of other tools become our flags, one by one, or are ignored with a reason.
+
+namespace {
+
+bool notes(const Spelled& spelled, const char* flag) {
+    for (const std::string& note : spelled.notes) {
+        if (note.starts_with(flag) && note.find(" is ignored: ") != note.npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// blitz-serving/trace-replayer, README.md.
+TEST(Foreign, TraceReplayer) {
+    const Words command{"--tokenizer",
+                        "/m/tokenizer.json",
+                        "--tokenizer-config",
+                        "/m/tokenizer_config.json",
+                        "--endpoint",
+                        "http://localhost:8080/v1/chat/completions",
+                        "--api",
+                        "openai",
+                        "--dataset",
+                        "bailian",
+                        "--dataset-path",
+                        "/t/qwen_traceA_blksz_16.jsonl",
+                        "--scale-factor",
+                        "1.5",
+                        "--time-in-secs",
+                        "1200",
+                        "--num-producer",
+                        "32",
+                        "--channel-capacity",
+                        "40960",
+                        "--output-path",
+                        "/o/client.jsonl",
+                        "--model-name",
+                        "M"};
+    EXPECT_EQ(spelled(command),
+              (Words{"--tokenizer", "/m/tokenizer.json", "--endpoint",
+                     "http://localhost:8080/v1/chat/completions", "--api", "openai-chat",
+                     "--format", "qwen", "/t/qwen_traceA_blksz_16.jsonl", "--speed", "1.5",
+                     "--duration", "1200", "--output-path", "/o/client.jsonl", "--model", "M"}));
+    const Spelled out = spell(command);
+    EXPECT_EQ(out.notes.size(), 3U);
+    EXPECT_TRUE(notes(out, "--tokenizer-config"));
+    EXPECT_TRUE(notes(out, "--num-producer"));
+    EXPECT_TRUE(notes(out, "--channel-capacity"));
+}
+
+// Its short flags, and the route of AIBrix as the header that its gateway reads.
+TEST(Foreign, TraceReplayerShort) {
+    EXPECT_EQ(spelled({"-d", "mooncake", "--dataset-path=t.jsonl", "-a", "openai", "-t", "60",
+                       "--aibrix-route", "prefix-cache", "--endpoint", "http://h:1"}),
+              (Words{"--format", "mooncake", "t.jsonl", "--api", "openai-chat", "--duration", "60",
+                     "--header", "routing-strategy: prefix-cache", "--endpoint", "http://h:1"}));
+}
+
+// --dataset is trace-replayer's only beside --dataset-path; alone it is left as it is.
+TEST(Foreign, DatasetAloneIsNotTheirs) {
+    EXPECT_EQ(spell({"t.jsonl", "--dataset", "bailian"}).arguments,
+              (Words{"t.jsonl", "--dataset", "bailian"}));
+}
+
+// ModelEngine-Group/unified-cache-management, benchmarks/trace_replay.py.
+TEST(Foreign, UcmTraceReplay) {
+    const Words command{
+        "--model",    "/m",           "--backend",     "vllm",           "--trace-path",
+        "/t/c.jsonl", "--trace-mode", "trace",         "--host",         "127.0.0.1",
+        "--port",     "7800",         "--save-result", "--save-prompts", "--max-concurrency",
+        "20"};
+    EXPECT_EQ(spelled(command), (Words{"--model", "/m", "--api", "vllm", "/t/c.jsonl", "--host",
+                                       "127.0.0.1", "--port", "7800", "--max-inflight", "20"}));
+    const Spelled out = spell(command);
+    EXPECT_EQ(out.notes.size(), 4U) << "--max-concurrency, too";
+    EXPECT_TRUE(notes(out, "--save-result"));
+    EXPECT_TRUE(notes(out, "--save-prompts"));
+    EXPECT_NE(refusal({"t", "--trace-mode", "benchmark"}), "");
+    EXPECT_EQ(spell({"t", "--save-prompts", "f.jsonl"}).arguments,
+              (Words{"t", "--save-prompts", "f.jsonl"}));
+}
+
+// ai-dynamo/aiperf, docs/benchmark-modes/trace-replay.md.
+TEST(Foreign, Aiperf) {
+    const Words command{"--model",
+                        "Qwen/Qwen3-0.6B",
+                        "--endpoint-type",
+                        "chat",
+                        "--streaming",
+                        "--url",
+                        "localhost:8000",
+                        "--input-file",
+                        "custom_trace.jsonl",
+                        "--custom-dataset-type",
+                        "mooncake_trace",
+                        "--fixed-schedule"};
+    EXPECT_EQ(spelled(command),
+              (Words{"--model", "Qwen/Qwen3-0.6B", "--api", "chat", "--url", "localhost:8000",
+                     "custom_trace.jsonl", "--format", "mooncake-delta"}));
+    EXPECT_EQ(spell(command).notes.size(), 2U);
+    EXPECT_EQ(spelled({"t", "--url", "h", "--fixed-schedule-start-offset", "2000",
+                       "--fixed-schedule-end-offset=4000", "--random-seed", "7"}),
+              (Words{"t", "--url", "h", "--start", "2000ms", "--end", "4000ms", "--seed", "7"}));
+    EXPECT_NE(refusal({"t", "--no-fixed-schedule"}), "");
+}
+
+// vllm-project/guidellm, docs/guides/trace_replay.md: seconds, and no ids even where there are.
+TEST(Foreign, Guidellm) {
+    EXPECT_EQ(spelled({"--backend", "kind=openai_http,target=http://localhost:8000", "--profile",
+                       "kind=replay", "--data",
+                       "kind=trace_synthetic,source.kind=json_file,source.path=replay.jsonl,time_"
+                       "scale=1.0"}),
+              (Words{"--url", "http://localhost:8000", "replay.jsonl", "--map",
+                     "time=timestamp,in=input_length,out=output_length", "--time-unit", "s"}));
+    EXPECT_EQ(
+        spelled({"--backend", "kind=openai_http,target=h:1", "--profile", "kind=replay", "--data",
+                 "kind=trace_synthetic,source.kind=json_file,source.path=r.jsonl,timestamp_column="
+                 "ts,prompt_tokens_column=input_tokens,output_tokens_column=generated_tokens,time_"
+                 "scale=0.5",
+                 "--constraint", "kind=max_requests,count=30"}),
+        (Words{"--url", "h:1", "r.jsonl", "--limit", "30", "--map",
+               "time=ts,in=input_tokens,out=generated_tokens", "--time-unit", "s", "--speed",
+               "2"}));
+}
+
+// The same of 0.7 and 0.8, as pairs or as JSON; rows that are asked for beyond the file's are
+// passes.
+TEST(Foreign, GuidellmSettings) {
+    EXPECT_EQ(spelled({"guidellm", "run", "--backend", "kind=openai_http,target=http://h:8000",
+                       "--profile", "kind=replay", "--data", "kind=trace_synthetic,path=r.jsonl"}),
+              (Words{"--url", "http://h:8000", "r.jsonl", "--map",
+                     "time=timestamp,in=input_length,out=output_length", "--time-unit", "s"}));
+    EXPECT_EQ(spelled({"guidellm", "run", "--backend", "kind=openai_http,target=http://h:8000",
+                       "--profile", "kind=replay", "--data",
+                       "kind=trace_mooncake,source.kind=json_file,source.path=t.jsonl",
+                       "--data-loader", "kind=pytorch,samples=100"}),
+              (Words{"--url", "http://h:8000", "t.jsonl", "--limit", "100", "--format", "mooncake",
+                     "--time-unit", "s"}));
+    EXPECT_EQ(spelled({"guidellm", "run", "--backend",
+                       R"({"kind":"openai_http","target":"h:1","extras":{"body":{"top_p":0.9}}})",
+                       "--profile", R"({"kind":"constant","rate":16})", "--data",
+                       R"({"kind":"mooncake","path":"t.jsonl","hash_ids_column":"ids"})",
+                       "--constraint", R"({"kind":"max_requests","count":30})"}),
+              (Words{"--url", "h:1", "--extra-body", R"({"top_p":0.9})", "t.jsonl", "--limit", "30",
+                     "--rate", "16", "--arrivals", "constant", "--map",
+                     "time=timestamp,in=input_length,out=output_length,hashes=ids", "--block-size",
+                     "512", "--replicate", "rows:30"}));
+    EXPECT_NE(refusal({"guidellm", "run", "--target", "h:1", "--data", "kind=mooncake,path=t",
+                       "--profile", R"({"kind":"constant","rate":[16,32]})"})
+                  .find("one run has one rate"),
+              std::string::npos);
+}
+
+// As it was spelled at first.
+TEST(Foreign, GuidellmBefore) {
+    EXPECT_EQ(spelled({"--target", "http://localhost:8000", "--data", "path/to/trace.jsonl",
+                       "--data-args", R"({"type_": "trace_synthetic"})", "--profile", "replay",
+                       "--rate", "1.0"}),
+              (Words{"--url", "http://localhost:8000", "path/to/trace.jsonl", "--map",
+                     "time=timestamp,in=input_length,out=output_length", "--time-unit", "s"}));
+    EXPECT_NE(refusal({"--data-args", R"({"type_": "trace_synthetic", "x": 1})"}), "");
+    EXPECT_NE(refusal({"--profile", "sweep"}), "");
+}
+
+// Its scale is in seconds per unit: 0.001 says that the file has milliseconds, as Mooncake's does.
+TEST(Foreign, GuidellmScalesOfMilliseconds) {
+    EXPECT_EQ(
+        spelled({"--data", "kind=mooncake,source.path=t.jsonl,time_scale=0.001", "--target", "h"}),
+        (Words{"t.jsonl", "--url", "h", "--format", "mooncake", "--time-unit", "ms"}));
+    EXPECT_NE(refusal({"--data", "kind=mooncake,source.path=t,time_scale=0.3"}), "");
+    EXPECT_NE(refusal({"--data", "kind=mooncake,source.path=t,time_scale=0"}), "");
+}
+
+// Names for a rate, and for the trace, that many tools share: no other flag is guessed at.
+TEST(Foreign, NamesOfManyTools) {
+    for (const char* flag : {"--qps", "--rps"}) {
+        EXPECT_NE(
+            refusal({"t", "--url", "h", flag, "10"}).find("--rate R sends R requests per second"),
+            std::string::npos)
+            << flag;
+    }
+    EXPECT_EQ(spelled({"--trace", "t.jsonl", "--url=h"}), (Words{"t.jsonl", "--url", "h"}));
+    EXPECT_EQ(spelled({"--trace=t.jsonl", "--url=h"}), (Words{"t.jsonl", "--url", "h"}));
+}
+
+// The short flags of AIPerf and of genai-perf before it.
+TEST(Foreign, AiperfShort) {
+    for (const char* tool : {"aiperf", "genai-perf"}) {
+        EXPECT_EQ(spelled({tool, "profile", "-m", "M", "-u", "h:8000", "--input-file", "t.jsonl"}),
+                  (Words{"--model", "M", "--url", "h:8000", "t.jsonl"}));
+    }
+}
+
+// sgl-project/sglang, python/sglang/bench_serving.py: its replay of Mooncake's traces.
+TEST(Foreign, SglangBenchServing) {
+    const Words command{"python3",
+                        "-m",
+                        "sglang.bench_serving",
+                        "--backend",
+                        "sglang-oai",
+                        "--host",
+                        "h",
+                        "--port",
+                        "8000",
+                        "--dataset-name",
+                        "mooncake",
+                        "--dataset-path",
+                        "t.jsonl",
+                        "--mooncake-slowdown-factor",
+                        "2.0",
+                        "--mooncake-num-rounds",
+                        "1",
+                        "--mooncake-workload",
+                        "conversation",
+                        "--use-trace-timestamps",
+                        "--num-prompts",
+                        "100"};
+    EXPECT_EQ(spelled(command),
+              (Words{"--api", "sglang-oai", "--host", "h", "--port", "8000", "--format", "mooncake",
+                     "t.jsonl", "--speed", "0.5", "--limit", "100"}));
+    EXPECT_EQ(spelled({"t", "--url", "h", "--mooncake-slowdown-factor", "1.0"}),
+              (Words{"t", "--url", "h"}));
+    EXPECT_NE(refusal({"t", "--mooncake-slowdown-factor", "0.3"}), "");
+    EXPECT_NE(refusal({"t", "--mooncake-num-rounds", "3"}), "");
+}
+
+// Whole command lines, program words included.
+TEST(Foreign, ProgramWordsAreDropped) {
+    const Words rest{"--url", "localhost:8000", "--input-file", "t.jsonl", "--api", "chat"};
+    for (const Words& program :
+         {Words{"aiperf", "profile"}, Words{"vllm", "bench", "serve"}, Words{"vllm-bench"},
+          Words{"genai-perf", "profile"}, Words{"python3", "trace_replay.py"},
+          Words{"python3.12", "-u", "benchmarks/trace_replay.py"},
+          Words{"/usr/bin/python", "-m", "aiperf", "profile"},
+          Words{"python", "-m", "vllm.entrypoints.cli.main", "bench", "serve"},
+          Words{"./trace_replay.py"}, Words{"uv", "run", "aiperf", "profile"},
+          Words{"sglang.bench_serving"}, Words{"python3", "-m", "sglang.benchmark.serving"},
+          Words{"vllm.benchmarks.serve"}, Words{"python", "-m", "vllm.benchmarks.serve"},
+          Words{"CUDA_VISIBLE_DEVICES=0", "vllm", "bench", "serve"},
+          Words{"nohup", "/opt/venv/bin/aiperf", "profile"},
+          Words{"cargo", "run", "--release", "--bin", "client", "--"}}) {
+        Words command = program;
+        command.insert(command.end(), rest.begin(), rest.end());
+        EXPECT_EQ(spelled(command), (Words{"--url", "localhost:8000", "t.jsonl", "--api", "chat"}))
+            << program[0];
+        EXPECT_GE(spell(command).notes.size(), 1U) << program[0];
+    }
+    for (const Words& program :
+         {Words{"guidellm", "benchmark"}, Words{"guidellm", "benchmark", "run"},
+          Words{"uvx", "guidellm", "benchmark"}}) {
+        Words command = program;
+        command.insert(command.end(), {"--url", "h", "--data", "t", "--profile", "synchronous"});
+        EXPECT_EQ(spelled(command), (Words{"--url", "h", "t", "--concurrency", "1"}));
+    }
+    EXPECT_EQ(spelled({"target/release/client", "--dataset-path", "t.jsonl", "--url", "h"}),
+              (Words{"t.jsonl", "--url", "h"}));
+}
+
+// A key of the shell that the command was pasted from is not shown.
+TEST(Foreign, KeysBeforeProgramsAreMasked) {
+    const Spelled out = spell({"OPENAI_API_KEY=sk-1", "vllm", "bench", "serve", "--model", "m"});
+    ASSERT_GE(out.notes.size(), 1U);
+    EXPECT_EQ(
+        out.notes[0],
+        "\"OPENAI_API_KEY=*** vllm bench serve\" is ignored: driftless takes the tool's place");
+    EXPECT_EQ(spell({"API_KEY=sk-1", "t.jsonl", "--url", "h"}).arguments,
+              (Words{"t.jsonl", "--url", "h"}));
+}
+
+// GuideLLM's backend may have the key.
+TEST(Foreign, GuidellmKeyOfBackend) {
+    EXPECT_EQ(spelled({"t", "--backend", "kind=openai_http,target=h:1,api_key=sk-1"}),
+              (Words{"t", "--url", "h:1", "--api-key", "sk-1"}));
+    const std::string why = refusal({"--backend", "kind=openai_http,extra_key=sk-1"});
+    EXPECT_NE(why.find("extra_key=***"), std::string::npos) << why;
+    EXPECT_EQ(why.find("sk-1"), std::string::npos) << why;
+}
+
+// Traces that are named as programs are stay traces.
+TEST(Foreign, OurOwnTracesStay) {
+    EXPECT_EQ(spell({"python.jsonl", "java.jsonl"}).arguments,
+              (Words{"python.jsonl", "java.jsonl"}));
+    for (const char* trace :
+         {"client", "t.jsonl", "profile", "bench.jsonl", "runs/python.jsonl.d/x", "python.jsonl",
+          "python", "python3.jsonl", "traces/vllm", "traces/aiperf", "./guidellm"}) {
+        EXPECT_EQ(spell({trace, "--url", "h"}).arguments, (Words{trace, "--url", "h"}));
+        EXPECT_TRUE(spell({trace, "--url", "h"}).notes.empty());
+    }
+    EXPECT_TRUE(spell({}).arguments.empty());
+    EXPECT_EQ(spell({"A=b"}).arguments, (Words{"A=b"}));
+    EXPECT_EQ(spell({"t", "aiperf"}).arguments, (Words{"t", "aiperf"}));
+}
+
+// vllm bench serve: what names a dataset without arrival times is refused.
+TEST(Foreign, VllmBench) {
+    EXPECT_EQ(spelled({"vllm",
+                       "bench",
+                       "serve",
+                       "--backend",
+                       "vllm",
+                       "--model",
+                       "m",
+                       "--host",
+                       "h",
+                       "--port",
+                       "8000",
+                       "--dataset-name",
+                       "mooncake",
+                       "--dataset-path",
+                       "t.jsonl",
+                       "--num-prompts",
+                       "50",
+                       "--ignore-eos",
+                       "--percentile-metrics",
+                       "ttft,tpot",
+                       "--metric-percentiles",
+                       "50,99",
+                       "--save-result",
+                       "--result-dir",
+                       "r",
+                       "--ready-check-timeout-sec",
+                       "600",
+                       "--goodput",
+                       "ttft:200",
+                       "tpot:50"}),
+              (Words{"--api", "vllm", "--model", "m", "--host", "h", "--port", "8000", "--format",
+                     "mooncake", "t.jsonl", "--limit", "50", "--wait-ready", "600", "--goodput",
+                     "ttft:200 tpot:50"}));
+    EXPECT_NE(
+        refusal({"--dataset-name", "hf", "--dataset-path", "s.json"}).find("is not supported"),
+        std::string::npos);
+}
+
+// What would change the load, and what cannot be fetched, is refused and not ignored.
+TEST(Foreign, GuidellmWhatHasNoCounterpart) {
+    for (const char* data :
+         {"kind=mooncake,source.kind=huggingface,source.source=a/b",
+          "kind=mooncake,path=t,min_concurrent_sessions=3",
+          "kind=weka,path=t,conversation_id_column=x", "kind=huggingface,source=a/b"}) {
+        EXPECT_NE(refusal({"--data", data}), "") << data;
+    }
+    EXPECT_NE(refusal({"--constraint", "kind=min_requests,count=3"}), "");
+    EXPECT_NE(refusal({"--backend", "kind=vllm_python"}), "");
+    EXPECT_NE(refusal({"--data"}), "");
+}
+
+Words words_of(const std::string& line) {
+    std::istringstream text(line);
+    return {std::istream_iterator<std::string>(text), {}};
+}
+
+/// A line of a tool's own pages, and our arguments, or a part of the refusal.
+struct DocumentedLine {
+    const char* line;
+    const char* becomes;
+};
+
+// Guides of GuideLLM (0.7.3, main of 2026-08), tutorials of AIPerf and GenAI-Perf, vLLM's
+// docs/benchmarking/cli.md: what was unknown, or was taken for a trace.
+TEST(Foreign, DocumentedLines) {
+    constexpr DocumentedLine lines[] = {
+        {"guidellm run --target h:1 --data kind=trace_minimal,path=t --profile kind=replay",
+         "--url h:1 t --map time=timestamp,in=input_length,out=output_length --time-unit s"},
+        {"guidellm run --target h:1 --data kind=weka,path=t,max_wait=30 --profile kind=replay "
+         "--sessions closed",
+         "--url h:1 t --gap-cap 30 --sessions closed --format weka"},
+        {"guidellm run --target h:1 --data kind=json_file,path=t,load_kwargs.split=train --profile "
+         "kind=synchronous",
+         "--url h:1 t --concurrency 1"},
+        {"guidellm run --target h:1 --data kind=huggingface,source=t.jsonl --profile "
+         "kind=poisson,rate=16 "
+         "--seed kind=static,value=42",
+         "--url h:1 t.jsonl --seed 42 --rate 16"},
+        {"guidellm run --backend "
+         "kind=openai_http,target=https://h:1,verify=false,timeout_connect=5,"
+         "validate_backend=false --data kind=json_file,path=t --profile kind=replay",
+         "--url https://h:1 --insecure --timeout-connect 5 t"},
+        {"aiperf profile -u h:1 --input-file t --custom-dataset-type single_turn --osl 200 "
+         "--concurrency 2",
+         "--url h:1 t --users ..2 --default-output 200"},
+        {"aiperf profile -m m --url h:1 h:2 --input-file t --num-conversations 8 "
+         "--session-concurrency 4",
+         "--model m --url h:1 --url h:2 t --users ..4 --max-trees 8"},
+        {"aiperf profile --urls h:1,h:2 --input-file t --custom-dataset-type mooncake_trace "
+         "--no-open-loop-replay",
+         "--url h:1 --url h:2 t --format mooncake-delta --sessions closed"},
+        {"aiperf profile -u h:1 --input-file t --extra-inputs a:1 --extra-inputs b:2 c:3",
+         "--url h:1 t --extra-body {\"a\":1,\"b\":2,\"c\":3}"},
+        {"genai-perf profile -u h:1 --service-kind openai --input-file payload:t.jsonl",
+         "--url h:1 t.jsonl"},
+        {"vllm bench serve --host h --dataset-name burstgpt --dataset-path t --num-prompts 10",
+         "--host h --format burstgpt t --limit 10 --api openai-completions --rate inf --replicate "
+         "rows:10"},
+    };
+    for (const auto& [line, becomes] : lines) {
+        EXPECT_EQ(spelled(words_of(line)), words_of(becomes)) << line;
+    }
+}
+
+// One sentence names what cannot be translated, and the way that works.
+TEST(Foreign, DocumentedLinesRefused) {
+    constexpr DocumentedLine lines[] = {
+        {"guidellm run --config chat", "scenario files are not read"},
+        {"guidellm run --profile kind=sweep,sweep_size=10", "--profile \"sweep\": has no counter"},
+        {"guidellm benchmark from-file b.json", "driftless report RUN reads runs"},
+        {"guidellm run --backend kind=vllm_python,model=m", "start vllm serve and use kind=openai"},
+        {"guidellm run --data kind=synthetic_text,prompt_tokens=9,turns=3 --profile kind=replay",
+         "driftless synth chat"},
+        {"guidellm run --data kind=synthetic_image,width=1280,height=720", "images and video"},
+        {"guidellm run --data kind=otel,path=t", "driftless convert --from-logs"},
+        {"aiperf profile -m a b", "give one with --model NAME, or one per row"},
+        {"aiperf profile --model a --model b", "give one with --model NAME, or one per row"},
+        {"aiperf profile --input-file t --custom-dataset-type random_pool", "use single_turn"},
+        {"aiperf profile --input-file t --session-delay-ratio 0.5", "--gap-cap T limits them"},
+        {"aiperf analyze-trace t.jsonl", "driftless inspect FILE describes a trace"},
+        {"genai-perf profile --input-file synthetic:queries", "rankings are not sent"},
+        {"genai-perf profile -m m -- --max-threads=256", "Perf Analyzer"},
+        {"vllm bench throughput --model m", "only bench serve is translated"},
+        {"python benchmark_serving_multi_turn.py --num-clients 2", "driftless replay FILE --users"},
+        {"uv run inference-endpoint -v benchmark offline --endpoints h", "--rate inf (offline)"},
+        {"evalscope perf --parallel 4 --url h", "\"evalscope perf\": is not translated; use"},
+        {"inference-perf --config_file c.yml", "--rate R or --concurrency N"},
+        {"inference-endpoint probe --endpoints h", "only benchmark from-config is translated"},
+    };
+    for (const auto& [line, part] : lines) {
+        const std::string why = refusal(words_of(line));
+        EXPECT_NE(why.find(part), why.npos) << line << ": " << why;
+    }
+}
+
+// A data set's name is not a file: the way to get it is that of the name.
+TEST(Foreign, DataSetsAreFetched) {
+    constexpr DocumentedLine lines[] = {
+        {"aiperf profile --public-dataset weka_hf --hf-weka-dataset a/b",
+         "--repo-type dataset a/b"},
+        {"aiperf profile --public-dataset sharegpt", "one a line, and add --input-file FILE"},
+        {"python3 -m sglang.bench_serving --dataset-name mooncake", "add --dataset-path FILE"},
+    };
+    for (const auto& [line, part] : lines) {
+        const std::string why = spell(words_of(line)).trace_missing;
+        EXPECT_NE(why.find(part), why.npos) << line << ": " << why;
+    }
+}
+
+}  // namespace
+
+}  // namespace driftless

@@ -1,0 +1,53 @@
+// Plain text stays plain text in a man page, however it begins, and every line of it is short.
+#include "cmd/help/man_page.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace driftless {
+namespace {
+
+std::string body_of(const Roff& roff) {
+    return roff.page().substr(roff.page().find('\n') + 1);
+}
+
+TEST(Roff, EscapesWhatWouldBeSyntax) {
+    EXPECT_EQ(Roff::plain("--url"), "\\-\\-url");
+    EXPECT_EQ(Roff::plain(".5 of it"), "\\&.5 of it");
+    EXPECT_EQ(Roff::plain("a\\b"), "a\\eb");
+    EXPECT_EQ(Roff::plain("'$DIR' \"`x`\" ~^"), "\\(aq$DIR\\(aq \\(dq\\(gax\\(ga\\(dq \\(ti\\(ha");
+}
+
+TEST(Roff, NamesThePageInCapitals) {
+    const Roff roff("driftless-replay", "2026-11-25", "0.1.0");
+    EXPECT_EQ(roff.page(),
+              ".TH DRIFTLESS\\-REPLAY 1 2026-11-25 \"driftless 0.1.0\" \"User Commands\"\n");
+}
+
+TEST(Roff, KeepsIndentedLinesAsTheyAre) {
+    Roff roff("p", "2026-11-25", "1");
+    roff.section("X");
+    roff.text("Some text\nover two lines:\n  one   1\n  two   2\n\nAnd more.\n");
+    EXPECT_EQ(body_of(roff),
+              ".SH \"X\"\nSome text over two lines:\n.nf\none   1\ntwo   2\n.fi\n.PP\nAnd more.\n");
+}
+
+TEST(Roff, HasNoLineAboveEightyBytes) {
+    Roff roff("p", "2026-11-25", "1");
+    std::string words = "  verbatim";
+    for (int i = 0; i < 60; ++i) {
+        words += " --flag'" + std::string(static_cast<std::size_t>(i % 7), 'x');
+    }
+    roff.text(words + "\n\n" + words.substr(2));
+    std::istringstream lines(roff.page());
+    std::string verbatim;
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+        EXPECT_LE(line.size(), 80U) << line;
+    }
+    EXPECT_GT(count, 20U);
+}
+
+}  // namespace
+}  // namespace driftless

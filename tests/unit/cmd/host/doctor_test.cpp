@@ -1,0 +1,234 @@
+// What the doctor says of a host: each reading at the limit that it names, and one beyond it.
+#include "cmd/host/doctor.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+
+namespace driftless {
+namespace {
+
+/// A host at which nothing is wrong.
+HostReadings good_host() {
+    HostReadings host;
+    host.facts.kernel = "Linux 7.0.0-amd64";
+    host.ring.features = {{"registered_ring", "yes"}, {"transmit_stamps", "io_uring"}};
+    host.settings.cpus_allowed = 3;
+    host.settings.file_limit = 4096;
+    host.settings.backlog_max = 1024;
+    host.settings.ports = 28'232;
+    host.settings.power = {"performance", "C1", 2, true};
+    host.engine_cpu = {2, "isolated from the scheduler"};
+    host.clock = {"tsc", 20};
+    host.receive_bytes_max = host.send_bytes_max = 6 << 20;
+    host.memory_available = std::uint64_t{8} << 30;
+    host.folder = "runs";
+    host.calibration_date = "2026-11-25T10:00:00Z";
+    return host;
+}
+
+HostFinding finding_of(const HostReadings& host, std::string_view topic) {
+    for (const HostFinding& one : judge_host(host)) {
+        if (one.topic == topic) {
+            return one;
+        }
+    }
+    ADD_FAILURE() << "no finding about " << topic;
+    return {};
+}
+
+TEST(Doctor, FindsAGoodHostWell) {
+    for (const HostFinding& one : judge_host(good_host())) {
+        EXPECT_EQ(one.grade, Grade::ok) << one.topic << ": " << one.found;
+        EXPECT_EQ(one.remedy, "") << one.topic;
+        EXPECT_NE(one.found, "") << one.topic;
+    }
+}
+
+TEST(Doctor, HasARemedyInOneLineForWhateverIsNotWell) {
+    HostReadings bad;  // nothing can be read, and nothing is there
+    bad.ring.refusal = "cannot set up io_uring on Linux 5.10: denied; a seccomp filter forbids it";
+    bad.facts.kernel = "Linux 5.10";
+    bad.cgroup = {0.5, 100'000, 3, 1 << 20};
+    bad.engine_cpu_busy = 0.4;
+    bad.lockable_bytes = 64 << 10;
+    bad.clock = {"hpet", 900};
+    bad.settings.power = {"powersave", "C6", 133, std::nullopt};
+    bad.settings.slow_start_after_idle = true;
+    bad.settings.backlog_max = 128;
+    bad.settings.ports = 1000;
+    bad.receive_bytes_max = bad.send_bytes_max = 65536;
+    bad.memory_available = 1;
+    bad.folder_refusal = "Read-only file system";
+    bad.why_no_calibration = "driftless calibrate has not run on this host";
+    bad.threads_started = 2;
+    bad.address_space_bytes = 1 << 20;
+    bad.file_bytes_max = 1 << 10;
+    bad.scheduling = {SCHED_IDLE, 0};
+    bad.network = Network::none;
+    bad.interfaces = {{"eth0", 1500, true, true, true, true, 100, true, false}};
+    int well = 0;
+    for (const HostFinding& one : judge_host(bad)) {
+        well += one.grade == Grade::ok ? 1 : 0;
+        EXPECT_EQ(one.remedy.empty(), one.grade == Grade::ok) << one.topic << ": " << one.found;
+        EXPECT_EQ(one.remedy.find('\n'), one.remedy.npos) << one.topic;
+    }
+    EXPECT_EQ(well, 1) << "turbo";
+}
+
+TEST(Doctor, SplitsARefusalOfTheRingIntoCauseAndRemedy) {
+    HostReadings host = good_host();
+    host.ring.refusal =
+        "cannot set up io_uring on Linux 6.1: Operation not permitted; a filter "
+        "forbids it. Docker: x; more in y";
+    const HostFinding ring = finding_of(host, "io_uring");
+    EXPECT_EQ(ring.grade, Grade::fault);
+    EXPECT_EQ(ring.found, "cannot set up io_uring on Linux 6.1: Operation not permitted");
+    EXPECT_EQ(ring.remedy, "a filter forbids it. Docker: x; more in y");
+}
+
+TEST(Doctor, KnowsTheKernelThatBoundsAPassAndTheOneThatLosesNoEnd) {
+    HostReadings host = good_host();
+    struct Kernel {
+        const char* name;
+        bool bounds;
+        bool tells_ends;
+    };
+    for (const Kernel& kernel : {Kernel{"Linux 6.12.99", false, false},
+                                 {"Linux 6.13.0", true, false},
+                                 {"Linux 6.19.9", true, false},
+                                 {"Linux 7.0.1", true, true},
+                                 {"Linux 5.15", false, false}}) {
+        host.facts.kernel = kernel.name;
+        const HostFinding found = finding_of(host, "kernel");
+        EXPECT_EQ(found.grade, kernel.tells_ends ? Grade::ok : Grade::warning) << kernel.name;
+        EXPECT_EQ(found.remedy.find("a pass over") == found.remedy.npos, kernel.bounds);
+        EXPECT_EQ(found.remedy.find("lose the end") == found.remedy.npos, kernel.tells_ends);
+    }
+}
+
+TEST(Doctor, HoldsTasksAgainstWhatARunMakes) {
+    HostReadings host = good_host();
+    for (const auto& [left, grade] : {std::pair<std::int64_t, Grade>{1, Grade::fault},
+                                      {2, Grade::warning},
+                                      {63, Grade::warning},
+                                      {64, Grade::ok}}) {
+        host.cgroup.tasks_left = left;
+        EXPECT_EQ(finding_of(host, "tasks").grade, grade) << left;
+    }
+}
+
+// What a replay cannot do without, and what it does worse with: each at its limit.
+TEST(Doctor, SeesWhatKeepsAReplayFromRunning) {
+    HostReadings host = good_host();
+    host.threads_started = threads_needed - 1;
+    EXPECT_EQ(finding_of(host, "tasks").grade, Grade::warning);
+    EXPECT_TRUE(finding_of(host, "tasks").found.starts_with("7 threads could be started"));
+    host.threads_started = threads_least - 1;
+    EXPECT_EQ(finding_of(host, "tasks").grade, Grade::fault);
+    for (const auto& [kib, grade] : {std::pair<std::uint64_t, Grade>{199, Grade::fault},
+                                     {200, Grade::warning},
+                                     {256 << 10, Grade::ok}}) {
+        host.lockable_bytes = kib << 10;
+        EXPECT_EQ(finding_of(host, "locked memory").grade, grade) << kib;
+    }
+    for (const auto& [mib, grade] : {std::pair<std::int64_t, Grade>{79, Grade::fault},
+                                     {80, Grade::warning},
+                                     {1024, Grade::ok}}) {
+        host.cgroup.memory_bytes = mib << 20;
+        EXPECT_EQ(finding_of(host, "memory").grade, grade) << mib;
+    }
+    host.folder_bytes_free = std::uint64_t{2} << 30;
+    host.folder_files_free = 11;
+    EXPECT_EQ(finding_of(host, "folder of runs").grade, Grade::fault);
+    host.folder_files_free = 12;
+    EXPECT_EQ(finding_of(host, "folder of runs").grade, Grade::ok);
+    host.folder_bytes_free = 0;
+    EXPECT_EQ(finding_of(host, "folder of runs").grade, Grade::fault);
+    for (const auto& [files, grade] : {std::pair<std::uint32_t, Grade>{15, Grade::fault},
+                                       {16, Grade::warning},
+                                       {4095, Grade::warning},
+                                       {4096, Grade::ok}}) {
+        host.settings.file_limit = files;
+        EXPECT_EQ(finding_of(host, "open files").grade, grade) << files;
+    }
+    for (const auto& [mib, grade] : {std::pair<std::uint64_t, Grade>{135, Grade::fault},
+                                     {136, Grade::warning},
+                                     {1023, Grade::warning},
+                                     {1024, Grade::ok}}) {
+        host.address_space_bytes = mib << 20;
+        EXPECT_EQ(finding_of(host, "address space").grade, grade) << mib;
+    }
+    for (const auto& [kib, grade] : {std::pair<std::uint64_t, Grade>{15, Grade::fault},
+                                     {16, Grade::warning},
+                                     {(1 << 20) - 1, Grade::warning},
+                                     {1 << 20, Grade::ok}}) {
+        host.file_bytes_max = kib << 10;
+        EXPECT_EQ(finding_of(host, "file size").grade, grade) << kib;
+    }
+    host.facts.cpus_allowed = {0, 1, 2};
+    EXPECT_EQ(finding_of(host, "engine's CPU").grade, Grade::ok);
+    host.engine_cpu = {99, "--cpu"};
+    EXPECT_EQ(finding_of(host, "engine's CPU").grade, Grade::fault);
+    EXPECT_EQ(finding_of(host, "engine's CPU").remedy, "name another with --cpu, one of 0-2");
+}
+
+TEST(Doctor, WarnsOfARankBehindOthersAndOfNoNetwork) {
+    HostReadings host = good_host();
+    for (const auto& [scheduling, grade] :
+         {std::pair<SchedulingClass, Grade>{{SCHED_OTHER, 0}, Grade::ok},
+          {{SCHED_OTHER, -5}, Grade::ok},
+          {{SCHED_OTHER, 1}, Grade::warning},
+          {{SCHED_BATCH, 0}, Grade::warning},
+          {{SCHED_IDLE, 0}, Grade::warning},
+          {{SCHED_FIFO, 0}, Grade::ok}}) {
+        host.scheduling = scheduling;
+        EXPECT_EQ(finding_of(host, "scheduling").grade, grade) << scheduling.policy;
+    }
+    for (const auto& [network, grade] : {std::pair<Network, Grade>{Network::none, Grade::warning},
+                                         {Network::loopback, Grade::warning},
+                                         {Network::more, Grade::ok}}) {
+        host.network = network;
+        EXPECT_EQ(finding_of(host, "network").grade, grade);
+    }
+}
+
+TEST(Doctor, NamesTheInterfaceThatHoldsPacketsBack) {
+    HostReadings host = good_host();
+    Interface interface;
+    interface.name = "eth1";
+    interface.receive_wait_us = 20;
+    host.interfaces = {interface};
+    EXPECT_EQ(finding_of(host, "interface").grade, Grade::ok);
+    host.interfaces[0].receive_wait_us = 21;
+    const HostFinding late = finding_of(host, "interface");
+    EXPECT_EQ(late.grade, Grade::warning);
+    EXPECT_TRUE(late.remedy.starts_with("ethtool -C eth1 ")) << late.remedy;
+}
+
+TEST(Doctor, SaysWhyNoRunCanBeWritten) {
+    HostReadings host = good_host();
+    host.folder = "/data/runs";
+    host.folder_refusal = "Read-only file system";
+    const HostFinding folder = finding_of(host, "folder of runs");
+    EXPECT_EQ(folder.grade, Grade::fault);
+    EXPECT_EQ(folder.found, "/data/runs cannot be created: Read-only file system");
+}
+
+TEST(Doctor, GivesTheAdviceOfCalibrate) {
+    HostReadings host = good_host();
+    host.settings.power.governor = "powersave";
+    host.settings.file_limit = 1024;
+    std::vector<std::string> of_doctor;
+    for (const HostFinding& one : judge_host(host)) {
+        if (one.grade != Grade::ok) {
+            of_doctor.push_back(one.found + ": " + one.remedy);
+        }
+    }
+    EXPECT_EQ(of_doctor, advice_of(Calibration{}, host.settings));
+    EXPECT_EQ(of_doctor.size(), 2U);
+}
+
+}  // namespace
+}  // namespace driftless

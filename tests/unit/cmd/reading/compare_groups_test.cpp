@@ -1,0 +1,476 @@
+// What a comparison says of runs that are odd: empty, equal, failed, tied, tiny, lopsided.
+#include "cmd/reading/compare_groups.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "proto/core/hash.hpp"
+#include "tests/comparison/made_runs.hpp"
+
+namespace driftless {
+namespace {
+
+constexpr std::size_t ttft = static_cast<std::size_t>(RowValue::ttft);
+constexpr std::int64_t second_ns = 1'000'000'000;
+
+/// A row is due each second, and its ttft is `of(row)` ns.
+template <typename Of>
+ComparedRun make_run(std::size_t rows, Of of) {
+    ComparedRun run;
+    run.duration_ns = static_cast<std::int64_t>(rows) * second_ns;
+    for (std::size_t row = 0; row < rows; ++row) {
+        ComparedRequest request;
+        request.key = row;
+        request.due_ns = static_cast<std::int64_t>(row) * second_ns;
+        request.ok = true;
+        request.ended_ns = request.due_ns + second_ns;
+        request.output_tokens = 10;
+        request.values[ttft] = of(row);
+        run.requests.push_back(request);
+    }
+    return run;
+}
+
+/// Values that do not depend on their neighbours, from 1 to 2.
+double scattered(std::size_t row, std::uint64_t seed) {
+    Random random(mix64(row * 1000 + seed));
+    return 1 + random.uniform();
+}
+
+void fail(ComparedRequest& request) {
+    request.ok = false;
+    request.failed = true;
+}
+
+GroupComparison compare(const ComparedRun& a, const ComparedRun& b,
+                        const std::vector<const char*>& names, ComparisonOptions options = {}) {
+    std::vector<ComparedMetric> metrics;
+    for (const char* name : names) {
+        metrics.push_back(*read_metric(name));
+    }
+    return compare_groups(std::span(&a, 1), std::span(&b, 1), metrics, options);
+}
+
+MetricComparison compare_one(const ComparedRun& a, const ComparedRun& b, const char* name,
+                             ComparisonOptions options = {}) {
+    return compare(a, b, {name}, options).metrics[0];
+}
+
+void expect_no_interval(const MetricComparison& found, Doubt doubt) {
+    EXPECT_TRUE(std::isnan(found.low));
+    EXPECT_TRUE(std::isnan(found.high));
+    EXPECT_TRUE(std::isnan(found.smallest));
+    EXPECT_EQ(found.in_these_runs, Shown::unsure);
+    EXPECT_EQ(found.word, Word::unsure);
+    EXPECT_EQ(found.doubt, doubt);
+}
+
+TEST(CompareGroups, EqualValuesAreTheSame) {
+    const ComparedRun run = make_run(100, [](std::size_t) { return 5e6; });
+    for (const char* name : {"ttft:mean", "ttft:p50", "ttft:p90"}) {
+        const MetricComparison found = compare_one(run, run, name);
+        EXPECT_EQ(found.ratio, 1) << name;
+        EXPECT_EQ(found.low, 1) << name;
+        EXPECT_EQ(found.high, 1) << name;
+        EXPECT_EQ(found.in_these_runs, Shown::same) << name;
+        EXPECT_EQ(found.n_eff, 100) << name;
+    }
+}
+
+TEST(CompareGroups, OneRunWithItselfIsTheSameWhateverItsValues) {
+    const ComparedRun run = make_run(700, [](std::size_t row) { return 1e6 * scattered(row, 1); });
+    const GroupComparison compared = compare(run, run, {"ttft:mean", "ttft:p99", "throughput"});
+    for (const MetricComparison& found : compared.metrics) {
+        EXPECT_EQ(found.in_these_runs, Shown::same) << found.metric.name();
+        EXPECT_EQ(found.low, 1);
+        EXPECT_EQ(found.high, 1);
+    }
+    EXPECT_EQ(compared.evidence, Evidence::one_each);
+    EXPECT_EQ(compared.keys, 700U);
+}
+
+TEST(CompareGroups, NoRowsAndNoRuns) {
+    const GroupComparison empty = compare(ComparedRun{}, ComparedRun{}, {"ttft:p50", "throughput"});
+    ASSERT_EQ(empty.metrics.size(), 2U);
+    expect_no_interval(empty.metrics[0], Doubt::no_values);
+    expect_no_interval(empty.metrics[1], Doubt::no_values);
+    const std::vector<ComparedMetric> metrics{*read_metric("errors")};
+    const GroupComparison none = compare_groups({}, {}, metrics, {});
+    ASSERT_EQ(none.metrics.size(), 1U);
+    EXPECT_EQ(none.metrics[0].metric.name(), "errors");
+    expect_no_interval(none.metrics[0], Doubt::no_values);
+}
+
+TEST(CompareGroups, TwoRowsAreTooFew) {
+    const ComparedRun a = make_run(2, [](std::size_t row) { return 1e6 + double(row); });
+    const ComparedRun b = make_run(2, [](std::size_t row) { return 9e6 + double(row); });
+    const MetricComparison found = compare_one(a, b, "ttft:mean");
+    EXPECT_NEAR(found.ratio, 9, 1e-3);
+    expect_no_interval(found, Doubt::few_units);
+    expect_no_interval(compare_one(a, b, "ttft:p50"), Doubt::below_floor);
+    expect_no_interval(compare_one(a, b, "errors"), Doubt::few_units);
+    expect_no_interval(compare_one(a, b, "throughput"), Doubt::few_units);
+}
+
+TEST(CompareGroups, PercentilesBelowTheirFloorAreNotShown) {
+    for (const std::size_t rows : {661U, 662U, 663U}) {
+        const ComparedRun a = make_run(rows, [](std::size_t) { return 1e6; });
+        const ComparedRun b = make_run(rows, [](std::size_t) { return 2e6; });
+        const MetricComparison found = compare_one(a, b, "ttft:p99");
+        EXPECT_EQ(found.floor, 662U);
+        EXPECT_EQ(std::isnan(found.a), rows < 662) << rows;
+        EXPECT_EQ(std::isnan(found.ratio), rows < 662) << rows;
+        EXPECT_EQ(found.doubt, rows < 662 ? Doubt::below_floor : Doubt::one_run) << rows;
+    }
+}
+
+TEST(CompareGroups, Directions) {
+    const ComparedRun a = make_run(400, [](std::size_t row) { return 1e6 * scattered(row, 1); });
+    ComparedRun b = make_run(400, [](std::size_t row) { return 2e6 * scattered(row, 2); });
+    for (std::size_t row = 0; row < 400; row += 2) {
+        fail(b.requests[row]);
+    }
+    EXPECT_EQ(compare_one(a, b, "ttft:mean").in_these_runs, Shown::higher);
+    EXPECT_EQ(compare_one(b, a, "ttft:mean").in_these_runs, Shown::lower);
+    EXPECT_EQ(compare_one(a, b, "errors").in_these_runs, Shown::higher);
+    EXPECT_EQ(compare_one(b, a, "errors").in_these_runs, Shown::lower);
+    EXPECT_EQ(compare_one(a, b, "throughput").in_these_runs, Shown::lower);
+    EXPECT_EQ(compare_one(b, a, "output_throughput").in_these_runs, Shown::higher);
+}
+
+TEST(CompareGroups, MarginDecidesWhatIsTheSame) {
+    const ComparedRun a = make_run(4000, [](std::size_t row) { return 1e6 * scattered(row, 1); });
+    const ComparedRun b =
+        make_run(4000, [](std::size_t row) { return 1.03e6 * scattered(row, 1); });
+    ComparisonOptions options;
+    options.margin = 0.0301;
+    EXPECT_EQ(compare_one(a, b, "ttft:mean", options).in_these_runs, Shown::same);
+    options.margin = 0.0299;
+    EXPECT_EQ(compare_one(a, b, "ttft:mean", options).in_these_runs, Shown::higher);
+    options.margin = 0;
+    EXPECT_EQ(compare_one(a, a, "ttft:mean", options).in_these_runs, Shown::same);
+}
+
+TEST(CompareGroups, ASideThatFailedWholly) {
+    const ComparedRun a = make_run(200, [](std::size_t row) { return 1e6 * scattered(row, 1); });
+    ComparedRun b = a;
+    for (ComparedRequest& request : b.requests) {
+        fail(request);
+    }
+    const GroupComparison compared = compare(a, b, {"ttft:mean", "errors", "throughput"});
+    expect_no_interval(compared.metrics[0], Doubt::no_values);
+    EXPECT_EQ(compared.metrics[1].a, 0);
+    EXPECT_EQ(compared.metrics[1].b, 1);
+    EXPECT_TRUE(std::isinf(compared.metrics[1].ratio));
+    EXPECT_EQ(compared.metrics[1].in_these_runs, Shown::higher);
+    EXPECT_LE(compared.metrics[1].high, 1);
+    expect_no_interval(compared.metrics[2], Doubt::undefined);
+    EXPECT_EQ(compared.metrics[2].ratio, 0);
+    EXPECT_EQ(compared.only_a_ok, 200U);
+    EXPECT_EQ(compared.only_b_ok, 0U);
+}
+
+// B fails its slow half. Over its own answers B would look twice as fast; over the rows that both
+// answered nothing has changed.
+TEST(CompareGroups, TimesAreOfRowsThatBothAnswered) {
+    const auto value = [](std::size_t row) { return (row % 2 == 0 ? 1e6 : 9e6) + double(row); };
+    const ComparedRun a = make_run(200, value);
+    ComparedRun b = a;
+    for (std::size_t row = 1; row < 200; row += 2) {
+        fail(b.requests[row]);
+        b.requests[row].values[ttft] = 1;  // values of failed rows do not count
+    }
+    ComparedRun c = a;
+    c.requests[0].values[ttft] = unknown_value;
+    const GroupComparison compared = compare(a, b, {"ttft:mean", "errors"});
+    EXPECT_EQ(compared.metrics[0].pairs, 100U);
+    EXPECT_EQ(compared.metrics[0].ratio, 1);
+    EXPECT_EQ(compared.metrics[0].in_these_runs, Shown::same);
+    EXPECT_EQ(compared.only_a_ok, 100U);
+    EXPECT_EQ(compared.metrics[1].change, 0.5);
+    EXPECT_EQ(compare_one(a, c, "ttft:mean").pairs, 199U);
+    EXPECT_EQ(compare_one(c, a, "ttft:mean").pairs, 199U);
+}
+
+TEST(CompareGroups, NoErrorsOnEitherSideIsAnIntervalAllTheSame) {
+    const ComparedRun run = make_run(1000, [](std::size_t) { return 1e6; });
+    const MetricComparison found = compare_one(run, run, "errors");
+    EXPECT_EQ(found.change, 0);
+    // Bonett and Price: z sqrt(2) / (n + 2), widened by what 2,000 draws leave open.
+    EXPECT_NEAR(found.high, 1.96 * std::sqrt(2.0) / 1002, 1e-5);
+    EXPECT_NEAR(found.low, -found.high, 1e-12);
+    EXPECT_EQ(found.in_these_runs, Shown::unsure);  // 0.28 points lie beyond the margin of 0.1
+    ComparisonOptions options;
+    options.share_margin = 0.003;
+    EXPECT_EQ(compare_one(run, run, "errors", options).in_these_runs, Shown::same);
+}
+
+TEST(CompareGroups, TimesOfZeroHaveNoRatio) {
+    const ComparedRun zero = make_run(100, [](std::size_t) { return 0.0; });
+    const ComparedRun some = make_run(100, [](std::size_t) { return 1e6; });
+    EXPECT_TRUE(std::isinf(compare_one(zero, some, "ttft:p50").ratio));
+    expect_no_interval(compare_one(zero, some, "ttft:p50"), Doubt::undefined);
+    EXPECT_EQ(compare_one(some, zero, "ttft:mean").ratio, 0);
+    expect_no_interval(compare_one(some, zero, "ttft:mean"), Doubt::undefined);
+    EXPECT_EQ(compare_one(zero, zero, "ttft:mean").ratio, 1);
+    expect_no_interval(compare_one(zero, zero, "ttft:mean"), Doubt::undefined);
+}
+
+// Half of the values are 0: in many draws the median is 0 on one side.
+TEST(CompareGroups, DrawsWithoutARatioMakeItUndefined) {
+    const ComparedRun a =
+        make_run(101, [](std::size_t row) { return row % 2 == 0 ? 1e6 + double(row) : 0.0; });
+    const ComparedRun b = make_run(101, [](std::size_t row) { return 2e6 + double(row); });
+    expect_no_interval(compare_one(a, b, "ttft:p50"), Doubt::undefined);
+}
+
+TEST(CompareGroups, HeavyTies) {
+    const auto two_values = [](std::uint64_t seed) {
+        return [seed](std::size_t row) { return scattered(row, seed) < 1.6 ? 10e6 : 20e6; };
+    };
+    const ComparedRun a = make_run(1000, two_values(1));
+    const ComparedRun b = make_run(1000, two_values(2));
+    const MetricComparison median = compare_one(a, b, "ttft:p50");
+    EXPECT_EQ(median.ratio, 1);
+    EXPECT_EQ(median.in_these_runs, Shown::same);  // in every draw both medians are 10 ms
+    const MetricComparison mean = compare_one(a, b, "ttft:mean");
+    EXPECT_LT(mean.low, 1);
+    EXPECT_GT(mean.high, 1);
+}
+
+TEST(CompareGroups, TinyAndHugeValuesAreComparedAlike) {
+    const MadeGroups made = make_groups({}, 1, 1, 7);
+    const MetricComparison usual = compare_one(made.a[0], made.b[0], "ttft:mean");
+    for (const double scale : {1e-8, 1e8}) {  // about 1 ns, and some years
+        MadeGroups scaled = made;
+        for (ComparedRun* run : {&scaled.a[0], &scaled.b[0]}) {
+            for (ComparedRequest& request : run->requests) {
+                request.values[ttft] *= scale;
+            }
+        }
+        const MetricComparison found = compare_one(scaled.a[0], scaled.b[0], "ttft:mean");
+        EXPECT_NEAR(found.low, usual.low, 1e-9);
+        EXPECT_NEAR(found.high, usual.high, 1e-9);
+        EXPECT_NEAR(found.n_eff, usual.n_eff, 1e-6);
+    }
+    const ComparedRun one_ns = make_run(100, [](std::size_t) { return 1.0; });
+    EXPECT_EQ(compare_one(one_ns, one_ns, "ttft:p90").in_these_runs, Shown::same);
+}
+
+TEST(CompareGroups, OneGiantTreeIsNoEvidence) {
+    ComparedRun a = make_run(1000, [](std::size_t row) { return 1e6 * scattered(row, 1); });
+    ComparedRun b = make_run(1000, [](std::size_t row) { return 3e6 * scattered(row, 2); });
+    for (ComparedRun* run : {&a, &b}) {
+        for (std::size_t row = 0; row < 1000; ++row) {
+            run->requests[row].tree = row < 900 ? 77 : 0;
+        }
+    }
+    const GroupComparison compared = compare(a, b, {"ttft:mean"});
+    EXPECT_EQ(compared.trees, 1U);
+    EXPECT_EQ(compared.metrics[0].units, 101U);
+    expect_no_interval(compared.metrics[0], Doubt::few_units);
+}
+
+TEST(CompareGroups, TreesCountForLessThanTheirRows) {
+    MadeLaw law;
+    law.law = Law::trees;
+    law.rows = 3000;
+    MadeGroups made = make_groups(law, 1, 1, 3);
+    const MetricComparison by_tree = compare_one(made.a[0], made.b[0], "ttft:mean");
+    for (ComparedRun* run : {&made.a[0], &made.b[0]}) {
+        for (ComparedRequest& request : run->requests) {
+            request.tree = 0;
+        }
+    }
+    EXPECT_LT(by_tree.units, 500U);
+    EXPECT_LT(by_tree.n_eff, 1000);
+    // Rows of a tree stand beside each other here: blocks of time find what trees would tell.
+    EXPECT_GT(compare_one(made.a[0], made.b[0], "ttft:mean").block, 3U);
+}
+
+TEST(CompareGroups, CountsWhatDoesNotMatch) {
+    ComparedRun a = make_run(10, [](std::size_t) { return 1e6; });
+    ComparedRun b = a;
+    a.requests.pop_back();                 // key 9 is only in B
+    b.requests.erase(b.requests.begin());  // key 0 is only in A
+    b.requests[0].due_ns += 1;             // key 1
+    a.requests.push_back(a.requests[3]);   // key 3 twice: the first counts
+    a.requests.back().values[ttft] = 5e9;
+    fail(a.requests[4]);  // key 4
+    const GroupComparison compared = compare(a, b, {"ttft:mean", "errors"});
+    EXPECT_EQ(compared.keys, 8U);
+    EXPECT_EQ(compared.only_a, 1U);
+    EXPECT_EQ(compared.only_b, 1U);
+    EXPECT_EQ(compared.twice, 1U);
+    EXPECT_EQ(compared.dues_differ, 1U);
+    EXPECT_EQ(compared.only_a_ok, 0U);
+    EXPECT_EQ(compared.only_b_ok, 1U);
+    EXPECT_EQ(compared.metrics[0].pairs, 7U);
+    EXPECT_EQ(compared.metrics[0].a, 1e6);
+    EXPECT_NEAR(compared.metrics[1].a, 1.0 / 9, 1e-12);
+}
+
+TEST(CompareGroups, TheSameInputGivesTheSameAnswerInAnyOrderOfRequests) {
+    const MadeGroups made = make_groups({}, 1, 1, 5);
+    ComparedRun turned = made.b[0];
+    std::reverse(turned.requests.begin(), turned.requests.end());
+    const MetricComparison found = compare_one(made.a[0], made.b[0], "ttft:p90");
+    const MetricComparison again = compare_one(made.a[0], turned, "ttft:p90");
+    EXPECT_EQ(found.low, again.low);
+    EXPECT_EQ(found.high, again.high);
+    // Swapped sides: the interval turns round.
+    const MetricComparison swapped = compare_one(made.b[0], made.a[0], "ttft:p90");
+    EXPECT_NEAR(swapped.low, 1 / found.high, 1e-12);
+    EXPECT_NEAR(swapped.high, 1 / found.low, 1e-12);
+}
+
+/// Two sides that left at once, to A first in every second row; B's times are `ratio` of A's where
+/// A went first, and `ratio_b_first` where B did.
+struct Dual {
+    ComparedRun a;
+    ComparedRun b;
+
+    explicit Dual(double ratio, double ratio_b_first) {
+        a = make_run(400, [](std::size_t row) { return 1e6 * scattered(row, 1); });
+        b = make_run(400, [&](std::size_t row) {
+            return (row % 2 == 0 ? ratio : ratio_b_first) * 1e6 * scattered(row, 1) *
+                   (1 + 0.01 * scattered(row, 2));
+        });
+        for (std::size_t row = 0; row < 400; ++row) {
+            a.requests[row].fired_ns = a.requests[row].due_ns + (row % 2 == 0 ? 0 : 10'000);
+            b.requests[row].fired_ns = a.requests[row].due_ns + (row % 2 == 0 ? 10'000 : 0);
+        }
+    }
+    GroupComparison compared(bool is_dual = true) const {
+        ComparisonOptions options;
+        options.is_dual = is_dual;
+        return compare(a, b, {"ttft:mean", "ttft:p50", "errors", "throughput"}, options);
+    }
+};
+
+void expect_no_word(const GroupComparison& found, Doubt doubt, Shown shown) {
+    for (const MetricComparison& one : {found.metrics[0], found.metrics[1]}) {
+        EXPECT_EQ(one.word, Word::unsure) << one.metric.name();
+        EXPECT_EQ(one.doubt, doubt) << name_of(one.doubt);
+        EXPECT_EQ(one.in_these_runs, shown) << one.metric.name();
+        EXPECT_FALSE(std::isnan(one.low));
+    }
+}
+
+// One run a side says what differs in these two; both sides of a dual run share their time.
+TEST(Evidence, WordsAreOfDualRunsAndNotOfOneRunEach) {
+    const Dual dual(1.1, 1.1);
+    const GroupComparison paired = dual.compared();
+    EXPECT_EQ(paired.evidence, Evidence::paired);
+    EXPECT_EQ(paired.doubt, Doubt::none);
+    EXPECT_EQ(paired.metrics[0].word, Word::worse);
+    EXPECT_EQ(paired.metrics[0].in_these_runs, Shown::higher);
+    EXPECT_EQ(paired.metrics[0].doubt, Doubt::none);
+    EXPECT_EQ(paired.metrics[1].word, Word::worse);
+    EXPECT_EQ(paired.metrics[2].doubt, Doubt::too_wide);
+    EXPECT_EQ(paired.metrics[3].word, Word::same);
+    const GroupComparison alone = dual.compared(false);
+    EXPECT_EQ(alone.evidence, Evidence::one_each);
+    EXPECT_EQ(alone.doubt, Doubt::one_run);
+    expect_no_word(alone, Doubt::one_run, Shown::higher);
+    EXPECT_EQ(alone.metrics[3].in_these_runs, Shown::same);
+    EXPECT_EQ(alone.metrics[3].word, Word::unsure);
+}
+
+TEST(Evidence, ACapThatHeldARowTakesTheWords) {
+    Dual dual(1.1, 1.1);
+    dual.b.requests[7].held = true;
+    expect_no_word(dual.compared(), Doubt::held, Shown::higher);
+    expect_no_word(dual.compared(false), Doubt::one_run, Shown::higher);
+}
+
+// A half lies outside of the whole's 95 % interval by chance, once in twenty runs. An order that
+// matters by a few percent takes nothing from a change of 40 %.
+TEST(Evidence, AnOrderThatMattersLittleWidensTheInterval) {
+    const MetricComparison one = Dual(1.4, 1.37).compared().metrics[0];
+    EXPECT_EQ(one.word, Word::worse);
+    EXPECT_EQ(one.doubt, Doubt::none);
+    const MetricComparison equal = Dual(1.4, 1.4).compared().metrics[0];
+    EXPECT_LT(equal.high - equal.low, 0.02);
+    EXPECT_GT(one.high - one.low, 0.028);  // of both changes
+}
+
+TEST(Evidence, TheOrderOfSendingMayNotDecide) {
+    expect_no_word(Dual(1.4, 0.9).compared(), Doubt::order, Shown::higher);
+    Dual unknown(1.1, 1.1);
+    for (ComparedRequest& one : unknown.a.requests) {
+        one.fired_ns.reset();
+    }
+    expect_no_word(unknown.compared(), Doubt::order, Shown::higher);
+}
+
+// Of 400 rows 4 are 1 %, and 5 are more.
+TEST(Evidence, TaintedRowsOfASideMakeUnsure) {
+    Dual dual(1.1, 1.1);
+    for (std::size_t row = 0; row < 4; ++row) {
+        dual.a.requests[row].tainted = dual.b.requests[row].tainted = true;
+    }
+    EXPECT_EQ(dual.compared().metrics[0].word, Word::worse);
+    dual.b.requests[4].tainted = true;
+    expect_no_word(dual.compared(), Doubt::client, Shown::unsure);
+    expect_no_word(dual.compared(false), Doubt::client, Shown::unsure);
+    const std::vector<ComparedRun> a{dual.a, dual.a};
+    const std::vector<ComparedRun> b{dual.b, dual.b};
+    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean"), *read_metric("ttft:p50")};
+    expect_no_word(compare_groups(a, b, metrics, {}), Doubt::client, Shown::unsure);
+}
+
+/// AR(1) with an e-folding time of 200 rows of 1,500.
+MadeGroups slow_runs(std::size_t runs, double ratio) {
+    MadeLaw law;
+    law.law = Law::series;
+    law.rows = 1500;
+    law.memory = std::exp(-1.0 / 200);
+    law.ratio = ratio;
+    return make_groups(law, runs, runs, 2);
+}
+
+// Dependence over more than an eighth of a run leaves too few blocks; further runs show it all.
+TEST(Evidence, SlowDependenceIsUnsureButForRepeats) {
+    const MadeGroups one = slow_runs(1, 1);
+    for (const bool is_dual : {true, false}) {
+        ComparisonOptions options;
+        options.is_dual = is_dual;
+        for (const char* name : {"ttft:mean", "throughput"}) {
+            const MetricComparison found = compare_one(one.a[0], one.b[0], name, options);
+            if (found.metric.unit() == MetricUnit::ns) {
+                expect_no_interval(found, Doubt::few_blocks);
+            }
+        }
+    }
+    ComparisonOptions bound;
+    bound.is_bound = true;  // what is asked of B alone has an interval all the same
+    EXPECT_FALSE(std::isnan(compare_one(one.a[0], one.b[0], "ttft:mean", bound).low));
+    const MadeGroups three = slow_runs(3, 40);
+    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
+    EXPECT_EQ(compare_groups(three.a, three.b, metrics, {}).metrics[0].word, Word::worse);
+}
+
+TEST(CompareGroups, ASideWithOneRunVariesAsTheOther) {
+    MadeLaw law;
+    law.run_deviation = 0.1;
+    const MadeGroups made = make_groups(law, 1, 5, 3);
+    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
+    const GroupComparison compared = compare_groups(made.a, made.b, metrics, {});
+    EXPECT_EQ(compared.evidence, Evidence::one_each);  // words need two runs a side
+    EXPECT_EQ(compared.doubt, Doubt::one_run);
+    // 0.1 sqrt(1 + 1 / 5), known from four degrees of freedom.
+    EXPECT_GT(compared.metrics[0].error_between, 0.05);
+    EXPECT_LT(compared.metrics[0].freedom, 6);
+    const GroupComparison within = compare_groups(made.a, std::span(made.b).first(1), metrics, {});
+    EXPECT_EQ(within.evidence, Evidence::one_each);
+    EXPECT_EQ(within.metrics[0].error_between, 0);
+    EXPECT_LT(within.metrics[0].error, compared.metrics[0].error);
+}
+
+}  // namespace
+}  // namespace driftless

@@ -1,0 +1,423 @@
+// Block ids say which prompts begin alike, no more and no less, and only under their secret.
+
+#include "cmd/reading/read_logs.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "engine/plan/files.hpp"
+#include "engine/prompt/load_tokenizer.hpp"
+#include "proto/core/hash.hpp"
+#include "tests/unit/proto/trace/plain_ids.hpp"
+#include "tests/unit/proto/trace/round_trip.hpp"
+
+namespace driftless {
+
+namespace {
+
+using Ids = std::vector<std::uint64_t>;
+
+Ids ids_of(const std::vector<TokenId>& tokens, std::uint32_t length, std::uint32_t size = 16,
+           std::string_view salt = "0123456789abcdef") {
+    Result<KeyedHash> hash = KeyedHash::create(salt);
+    EXPECT_TRUE(hash);
+    Ids ids;
+    PromptBlocks(hash.value(), size).append(tokens, length, ids);
+    return ids;
+}
+
+Ids ids_of(const std::vector<TokenId>& tokens) {
+    return ids_of(tokens, static_cast<std::uint32_t>(tokens.size()));
+}
+
+std::vector<TokenId> tokens_from(std::uint64_t seed, std::size_t count) {
+    Random random(seed);
+    std::vector<TokenId> tokens(count);
+    for (TokenId& token : tokens) {
+        token = static_cast<TokenId>(random.below(50'000));
+    }
+    return tokens;
+}
+
+std::size_t shared(const Ids& a, const Ids& b) {
+    const std::set<std::uint64_t> known(a.begin(), a.end());
+    return static_cast<std::size_t>(
+        std::count_if(b.begin(), b.end(), [&](std::uint64_t id) { return known.contains(id); }));
+}
+
+// Two prompts that are equal for exactly `common` tokens share exactly the blocks that lie within
+// them, wherever that is, and share them at the front.
+TEST(PromptBlocks, ShareExactlyTheBlocksOfTheCommonPrefix) {
+    const std::vector<TokenId> one = tokens_from(1, 100);
+    for (std::size_t common = 0; common <= 100; ++common) {
+        std::vector<TokenId> other = one;
+        for (std::size_t i = common; i < other.size(); ++i) {
+            other[i] = one[i] + 1;
+        }
+        const Ids a = ids_of(one);
+        const Ids b = ids_of(other);
+        const std::size_t k = common == 100 ? 7 : common / 16;
+        EXPECT_EQ(shared(a, b), k) << common;
+        EXPECT_TRUE(std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(k), b.begin()));
+    }
+}
+
+// The same, of prompts of any two lengths of which one begins the other.
+TEST(PromptBlocks, ShareWholeBlocksOfALongerPrompt) {
+    const std::vector<TokenId> tokens = tokens_from(2, 70);
+    for (std::uint32_t a = 1; a <= 70; ++a) {
+        for (std::uint32_t b = a; b <= 70; ++b) {
+            const std::size_t k = a == b ? (a + 15) / 16 : a / 16;
+            EXPECT_EQ(shared(ids_of(tokens, a), ids_of(tokens, b)), k) << a << " " << b;
+        }
+    }
+}
+
+// Equal blocks behind different ones differ: ids name prefixes.
+TEST(PromptBlocks, AreChained) {
+    std::vector<TokenId> tokens(64, 7);
+    const Ids ids = ids_of(tokens);
+    EXPECT_EQ(std::set<std::uint64_t>(ids.begin(), ids.end()).size(), 4U);
+}
+
+TEST(PromptBlocks, DependOnSecretAndBlockSize) {
+    const std::vector<TokenId> tokens = tokens_from(3, 160);
+    const Ids ids = ids_of(tokens, 160);
+    EXPECT_EQ(ids, ids_of(tokens, 160));
+    EXPECT_EQ(shared(ids, ids_of(tokens, 160, 16, "0123456789abcdeg")), 0U);
+    EXPECT_EQ(shared(ids, ids_of(tokens, 160, 32)), 0U);
+    EXPECT_EQ(ids_of(tokens, 160, 1).size(), 160U);
+    EXPECT_EQ(ids_of(tokens, 160, 161).size(), 1U);
+}
+
+// Where the server counted more tokens than the text has, the rest is unknown: the same in a prompt
+// of the same text and length, and in no other. Where it counted fewer, the text is cut.
+TEST(PromptBlocks, CoverTheServersCount) {
+    const std::vector<TokenId> tokens = tokens_from(4, 40);
+    const Ids longer = ids_of(tokens, 100);
+    EXPECT_EQ(longer.size(), 7U);
+    EXPECT_EQ(longer, ids_of(tokens, 100));
+    EXPECT_EQ(shared(longer, ids_of(tokens, 99)), 2U);
+    EXPECT_EQ(shared(longer, ids_of(tokens)), 2U);
+    EXPECT_EQ(ids_of(tokens, 20), ids_of({tokens.begin(), tokens.begin() + 20}));
+}
+
+}  // namespace
+
+// Logs become a trace: the same one from every export, sorted, without a word of their text.
+
+namespace {
+
+struct Converted {
+    bool usable = false;
+    Trace trace;
+    InputErrors errors;
+    std::vector<std::string> notes;
+
+    std::string first_error() const { return errors.empty() ? "" : to_text(errors.list[0]); }
+    bool noted(std::string_view words) const {
+        for (const std::string& note : notes) {
+            if (note.find(words) != std::string::npos) {
+                return true;
+            }
+        }
+        return false;
+    }
+};
+
+Converted convert(const LogFiles& files, std::string_view salt = "0123456789abcdef") {
+    std::string why;
+    Result<Tokenizer> tokenizer = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
+    Result<KeyedHash> hash = KeyedHash::create(salt);
+    EXPECT_TRUE(tokenizer && hash) << why;
+    Converted out;
+    out.usable =
+        read_logs(files, tokenizer.value(), hash.value(), out.trace, out.errors, out.notes);
+    return out;
+}
+
+class ReadLogs : public ::testing::Test {
+  protected:
+    ReadLogs()
+        : folder_(std::filesystem::temp_directory_path() /
+                  ("driftless-logs-" + std::to_string(::getpid()))) {
+        std::filesystem::create_directories(folder_);
+    }
+    ~ReadLogs() override { std::filesystem::remove_all(folder_); }
+
+    /// A plain log of these lines.
+    LogFiles log(const std::vector<std::string>& lines) {
+        const std::filesystem::path path = folder_ / "log.jsonl";
+        std::ofstream file(path, std::ios::binary);
+        for (const std::string& line : lines) {
+            file << line << '\n';
+        }
+        LogFiles files;
+        files.paths = {path.native()};
+        return files;
+    }
+
+  private:
+    std::filesystem::path folder_;
+};
+
+std::string call(double at, const std::string& more) {
+    return R"({"timestamp":)" + std::to_string(1'767'607'200.0 + at) + "," + more + "}";
+}
+
+LogFiles export_of(const char* name) {
+    LogFiles files;
+    files.paths = {std::string(TEST_DATA "/logs/") + name};
+    return files;
+}
+
+std::string canonical(const Trace& trace) {
+    TraceWriter writer(trace, canonical_target, all_rows(trace));
+    std::string text;
+    for (const std::string& line : lines_of(writer)) {
+        text += line + "\n";
+    }
+    return text;
+}
+
+// A line that no memory should hold ends its file, by name.
+TEST_F(ReadLogs, RefusesEndlessLines) {
+    const Converted got = convert(log({"{}" + std::string(std::size_t{64} << 20, ' ')}));
+    EXPECT_FALSE(got.usable);
+    EXPECT_NE(got.first_error().find("cannot be read: line 1 is longer than 64 MiB"),
+              std::string::npos)
+        << got.first_error();
+}
+
+// A compressed log that breaks off gives its whole lines, and says where it ends.
+TEST_F(ReadLogs, KeepsWhatDecodesOfABrokenLog) {
+    LogFiles files = log({});
+    files.paths[0] += ".gz";
+    {
+        Result<OutputSink> sink = OutputSink::create(files.paths[0]);
+        ASSERT_TRUE(sink);
+        for (int at = 0; at < 2'000; ++at) {
+            const std::string word = std::to_string(at * 7919);
+            ASSERT_TRUE(sink.value().write(
+                call(at, R"("prompt":")" + word + R"(","response":"a b")") + "\n"));
+        }
+        ASSERT_TRUE(sink.value().finish());
+    }
+    files.lenient = true;
+    std::filesystem::resize_file(files.paths[0], std::filesystem::file_size(files.paths[0]) / 2);
+    const Converted got = convert(files);
+    EXPECT_TRUE(got.usable) << got.first_error();
+    EXPECT_GT(got.trace.rows.size(), 100U);
+    EXPECT_LT(got.trace.rows.size(), 2'000U);
+    EXPECT_TRUE(got.noted("truncated gzip input: read up to line "));
+}
+
+// Counts of another tokenizer than the model's are far off, and that is said.
+TEST_F(ReadLogs, WarnsOfCountsThatAreFarOff) {
+    const auto with = [this](const std::string& tokens) {
+        return convert(log({call(0, R"("prompt":"one two three","response":"four","usage":)"
+                                    R"({"prompt_tokens":)" +
+                                        tokens + R"(,"completion_tokens":1})")}));
+    };
+    EXPECT_TRUE(
+        with("500").noted("most counts are far off; check that --tokenizer is the model's"));
+    EXPECT_FALSE(with("3").noted("far off"));
+}
+
+TEST_F(ReadLogs, EveryExportIsTheSameTrace) {
+    const Converted first = convert(export_of("litellm.jsonl"));
+    ASSERT_TRUE(first.usable) << first.first_error();
+    ASSERT_EQ(first.trace.rows.size(), 3U);
+    EXPECT_EQ(canonical_round_trip(first.trace), "");
+    for (const char* name : {"langfuse.jsonl", "otel.json", "otlp.jsonl", "plain.jsonl"}) {
+        const Converted other = convert(export_of(name));
+        ASSERT_TRUE(other.usable) << name << other.first_error();
+        EXPECT_EQ(difference(first.trace, other.trace), "") << name;
+    }
+}
+
+// The times, lengths and turns that make_logs.py wrote; 23 whole blocks of 16 tokens that the
+// first prompt has and the third begins with would be too many: its last tokens open the answer.
+TEST_F(ReadLogs, RowsSayWhatTheLogSays) {
+    const Converted got = convert(export_of("plain.jsonl"));
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.rows[0].at_ns, 0);
+    EXPECT_EQ(trace.rows[1].at_ns, 1'000'000'000);
+    EXPECT_EQ(trace.rows[2].at_ns, 4'125'000'000);
+    EXPECT_EQ(trace.rows[2].input_length, 397U);
+    EXPECT_EQ(trace.rows[2].output_length, 21U);
+    EXPECT_EQ(trace.rows[2].ids_count, 25U);
+    EXPECT_EQ(trace.rows[2].turn, 2U);
+    EXPECT_EQ(trace.rows[2].session, trace.rows[0].session);
+    EXPECT_NE(trace.rows[1].session, trace.rows[0].session);
+    ASSERT_EQ(trace.dependencies.size(), 1U);
+    EXPECT_EQ(trace.dependencies[0].trigger, Trigger::completion);
+    EXPECT_EQ(trace.dependencies[0].delay_ns, 2'875'000'000);
+    EXPECT_TRUE(got.noted("1 failed call left out"));
+    EXPECT_TRUE(got.noted("1 row retries a failed call"));
+    EXPECT_TRUE(got.noted("from usage 926, from our count"));
+}
+
+TEST_F(ReadLogs, NothingOfTheLogLeaves) {
+    LogFiles files = export_of("litellm.jsonl");
+    std::ifstream stream(files.paths[0], std::ios::binary);
+    const std::string log{std::istreambuf_iterator<char>(stream), {}};
+    const Converted got = convert(files);
+    const std::string out = canonical(got.trace);
+    std::string word;
+    std::size_t words = 0;
+    for (const char c : log + " ") {
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+            word += c;
+            continue;
+        }
+        // Words of our own header and keys, and numbers short enough to be lengths, may be there.
+        constexpr std::string_view ours[] = {"litellm", "session", "trace", "completion"};
+        const bool own = std::find(std::begin(ours), std::end(ours), word) != std::end(ours);
+        if (word.size() > 4 && !own) {
+            EXPECT_EQ(out.find(word), std::string::npos) << word;
+            ++words;
+        }
+        word.clear();
+    }
+    EXPECT_GT(words, 100U);
+    files.keep = {"model_group"};
+    EXPECT_NE(canonical(convert(files).trace).find(R"("model_group":"harbour")"),
+              std::string::npos);
+}
+
+TEST_F(ReadLogs, TheSaltDecidesTheIds) {
+    const Converted one = convert(export_of("plain.jsonl"));
+    const Converted again = convert(export_of("plain.jsonl"));
+    const Converted other = convert(export_of("plain.jsonl"), "0123456789abcdeF");
+    EXPECT_EQ(plain_ids(one.trace.ids), plain_ids(again.trace.ids));
+    const BlockIdSpan ids = one.trace.ids.span(0, one.trace.ids.size());
+    for (const std::uint64_t id : other.trace.ids.span(0, other.trace.ids.size())) {
+        EXPECT_EQ(std::count(ids.begin(), ids.end(), id), 0);
+    }
+}
+
+TEST_F(ReadLogs, SortsAndDropsWhatComesTwice) {
+    const std::string late = call(5, R"("id":"a","prompt":"late","response":"x")");
+    const std::string soon = call(2, R"("id":"b","prompt":"soon soon","response":"x")");
+    const Converted got = convert(log({late, soon, late}));
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.rows.size(), 2U);
+    EXPECT_EQ(got.trace.rows[1].at_ns, 3'000'000'000);
+    EXPECT_EQ(got.trace.rows_unsorted, 1U);
+    EXPECT_TRUE(got.noted("1 call that the log holds twice"));
+    EXPECT_TRUE(got.noted("2 prompts without usage"));
+    EXPECT_TRUE(got.noted("2 answers without usage"));
+}
+
+// Turns that overlap, or follow one of unknown end, wait for its sending, with the recorded gap.
+TEST_F(ReadLogs, TurnsThatOverlapWaitForTheSending) {
+    const auto turn = [](double at, const std::string& more) {
+        return call(at, R"("session_id":"s","prompt":"p","response":"x")" + more);
+    };
+    const Converted got =
+        convert(log({turn(0, R"(,"end_time":1767607203)"), turn(1, ""), turn(5, "")}));
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.dependencies.size(), 2U);
+    EXPECT_EQ(got.trace.dependencies[0].trigger, Trigger::dispatch);
+    EXPECT_EQ(got.trace.dependencies[0].delay_ns, 1'000'000'000);
+    EXPECT_EQ(got.trace.dependencies[1].trigger, Trigger::dispatch);
+    EXPECT_EQ(got.trace.dependencies[1].delay_ns, 4'000'000'000);
+    EXPECT_TRUE(got.noted("2 calls have no end"));
+}
+
+TEST_F(ReadLogs, RefusesWhatItCannotKnow) {
+    const std::string no_text =
+        call(0, R"("request":{},"usage":{"prompt_tokens":40,"completion_tokens":2})");
+    const std::string no_answer = call(1, R"("prompt":"words and words")");
+    const std::string nothing = call(2, R"("request":{},"response":"x")");
+    const Converted got = convert(log({no_text, no_answer, nothing}));
+    EXPECT_FALSE(got.usable);
+    ASSERT_EQ(got.errors.count, 3U);
+    EXPECT_NE(to_text(got.errors.list[0]).find("--lenient keeps its length"), std::string::npos);
+    EXPECT_NE(to_text(got.errors.list[1]).find("--lenient takes 1 token"), std::string::npos);
+    EXPECT_NE(to_text(got.errors.list[2]).find("--lenient leaves the call out"), std::string::npos);
+    EXPECT_EQ(got.first_error().find("words and"), std::string::npos);
+
+    LogFiles lenient = log({no_text, no_answer});
+    lenient.lenient = true;
+    const Converted fixed = convert(lenient);
+    ASSERT_TRUE(fixed.usable) << fixed.first_error();
+    EXPECT_EQ(fixed.trace.rows[0].input_length, 40U);
+    EXPECT_EQ(fixed.trace.rows[0].ids_count, 0U);
+    EXPECT_EQ(fixed.trace.rows_uncovered, 1U);
+    EXPECT_EQ(fixed.trace.rows[1].output_length, 1U);
+    EXPECT_EQ(canonical_round_trip(fixed.trace), "");
+
+    // A log without any text is a trace of lengths.
+    LogFiles lengths = log({no_text});
+    lengths.lenient = true;
+    const Converted bare = convert(lengths);
+    ASSERT_TRUE(bare.usable) << bare.first_error();
+    EXPECT_EQ(bare.trace.block_size, 0U);
+    EXPECT_EQ(canonical_round_trip(bare.trace), "");
+}
+
+TEST_F(ReadLogs, NamesFilesThatHoldNothing) {
+    LogFiles missing;
+    missing.paths = {"/nowhere/log.jsonl"};
+    EXPECT_NE(convert(missing).first_error().find("No such file"), std::string::npos);
+    EXPECT_NE(convert(log({})).first_error().find("no answered request"), std::string::npos);
+    const Converted failed = convert(log({call(0, R"("prompt":"x","status":500)")}));
+    EXPECT_NE(failed.first_error().find("no answered request"), std::string::npos);
+}
+
+}  // namespace
+
+// A conversation that goes on begins with the tokens of the shorter one, at every message.
+
+namespace {
+
+Tokenizer tokenizer() {
+    std::string why;
+    Result<Tokenizer> loaded = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
+    EXPECT_TRUE(loaded) << why;
+    return std::move(loaded).value();
+}
+
+TEST(Render, IsRoleNewlineTextNewline) {
+    Tokenizer tokens = tokenizer();
+    std::vector<TokenId> ids;
+    render(std::vector<LogMessage>{{"system", "Be short."}, {"user", "Why?"}}, tokens, ids);
+    EXPECT_EQ(tokens.decode(ids), "system\nBe short.\nuser\nWhy?\nassistant\n");
+    render(std::vector<LogMessage>{{"", "Once upon a time"}}, tokens, ids);
+    EXPECT_EQ(tokens.decode(ids), "Once upon a time");
+    render({}, tokens, ids);
+    EXPECT_TRUE(ids.empty());
+}
+
+TEST(Render, KeepsPrefixes) {
+    Tokenizer tokens = tokenizer();
+    // Borders where tokens of a whole text would merge across: blanks, newlines, half words.
+    const std::vector<LogMessage> all = {{"user", "a\n\n"}, {"assistant", " b\n"},
+                                         {"user", "c "},    {"assistant", "ont"},
+                                         {"tool", "inue"},  {"user", "\n"}};
+    std::vector<TokenId> whole;
+    render(all, tokens, whole);
+    std::vector<TokenId> head;
+    for (const std::size_t count : {1, 3, 5}) {
+        render(std::span(all).first(count), tokens, head);
+        if (all[count].role == "user") {
+            std::vector<TokenId> opening;
+            tokens.encode("assistant\n", opening);
+            head.resize(head.size() - opening.size());
+        }
+        ASSERT_LT(head.size(), whole.size());
+        EXPECT_TRUE(std::equal(head.begin(), head.end(), whole.begin())) << count;
+    }
+}
+
+}  // namespace
+
+}  // namespace driftless

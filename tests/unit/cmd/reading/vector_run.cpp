@@ -1,0 +1,120 @@
+#include "tests/unit/cmd/reading/vector_run.hpp"
+
+#include <fstream>
+#include <sstream>
+
+#include "proto/run/record.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr double ms = 1e6;
+
+std::string text_of_file(const std::string& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+std::int64_t ns_of(JsonValue value) {
+    return static_cast<std::int64_t>(value.as_double().value_or(0) * ms);
+}
+
+void add_event(Record& record, JsonValue event) {
+    const std::int64_t stamp = ns_of(event.find("t"));
+    const std::string kind(event.find("kind").as_string().value_or(""));
+    if (kind == "role") {
+        record.first_event_ns = stamp;
+    } else if (kind == "finish") {
+        record.finish_event_ns = stamp;
+    } else if (kind == "error") {
+        record.error_event_ns = stamp;
+        record.outcome = Outcome::stream_error;
+    } else if (kind == "done") {
+        record.end_marker_ns = stamp;
+    } else if (kind == "usage") {
+        record.usage_event_ns = stamp;
+        record.prompt_tokens = event.find("prompt_tokens").as_i64();
+        record.output_tokens = event.find("completion_tokens").as_i64();
+        record.tokens_source = TokensSource::usage;
+    } else {
+        record.chunk_ns.push_back(stamp - *record.fired_ns);
+        record.chunk_tokens.push_back(
+            static_cast<std::int32_t>(event.find("tokens").as_i64().value_or(0)));
+        record.chunk_tokens_known = true;
+        record.chunk_kinds += kind.substr(0, 1) + "1";
+    }
+}
+
+Record record_of(JsonValue request, std::uint32_t row) {
+    Record record;
+    record.row = row;
+    record.api = "openai-chat";
+    record.due_ns = ns_of(request.find("due"));
+    record.fired_ns = ns_of(request.find("fired"));
+    record.headers_ns = ns_of(request.find("headers"));
+    record.done_ns = ns_of(request.find("end"));
+    record.ended_ns = record.done_ns;
+    record.status = static_cast<int>(request.find("status").as_i64().value_or(0));
+    record.outcome = record.status == 200 ? Outcome::ok : Outcome::http_5xx;
+    record.input_length =
+        static_cast<std::uint32_t>(request.find("input_tokens").as_i64().value_or(0));
+    record.output_length =
+        static_cast<std::uint32_t>(request.find("recorded_output").as_i64().value_or(0));
+    const JsonValue events = request.find("events");
+    for (JsonValue event = events.first(); event.present(); event = event.next()) {
+        add_event(record, event);
+    }
+    if (!record.output_tokens && !record.chunk_ns.empty()) {  // as a record has it without usage
+        record.output_tokens = static_cast<std::int64_t>(record.chunk_ns.size());
+        record.tokens_source = TokensSource::chunks;
+        record.chunk_tokens_known = false;
+    }
+    return record;
+}
+
+}  // namespace
+
+std::string vector_text() {
+    return text_of_file(TEST_DATA "/views/vector.json");
+}
+
+JsonValue at(JsonValue value, std::string_view path) {
+    while (!path.empty()) {
+        const std::size_t slash = std::min(path.find('/'), path.size());
+        const std::string_view key = path.substr(0, slash);
+        path.remove_prefix(std::min(slash + 1, path.size()));
+        if (!value.is(JsonType::array)) {
+            value = value.find(key);
+            continue;
+        }
+        int left = std::stoi(std::string(key));
+        for (value = value.first(); left > 0; --left) {
+            value = value.next();
+        }
+    }
+    return value;
+}
+
+ViewedRun vector_run(JsonValue vector, std::uint32_t rows) {
+    ViewedRun run;
+    run.duration_ns = ns_of(at(vector, "run/end"));
+    run.limits.ttft_ns = 250'000'000;
+    run.limits.tpot_ns = 50'000'000;
+    run.backend = "openai-chat";
+    run.model = "m";
+    run.run_id = "run";
+    std::uint32_t row = 0;
+    const JsonValue requests = vector.find("requests");
+    for (JsonValue one = requests.first(); one.present() && row < rows; one = one.next(), ++row) {
+        std::string line;
+        append_jsonl(line, record_of(one, row));
+        JsonDocument document;
+        run.requests.push_back(*viewed_request(read_record(document, line).value()));
+    }
+    return run;
+}
+
+}  // namespace driftless

@@ -1,0 +1,311 @@
+// What bounds the connections of a run is told with the number that is needed, at the limit and
+// beside it.
+
+#include "cmd/replay/host_choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace driftless {
+
+namespace {
+
+TEST(ConnectionRoom, FilesBound) {
+    const ConnectionRoom room{1064, 0};  // 64 are kept for files, rings and streams
+    EXPECT_EQ(connections_most(room), 1000u);
+    EXPECT_EQ(why_too_many(999, "x", room), "");
+    EXPECT_EQ(why_too_many(1000, "x", room), "");
+    const std::string why = why_too_many(1001, "1001 rows are due", room);
+    EXPECT_TRUE(why.starts_with("1001 rows are due at once")) << why;
+    EXPECT_NE(why.find("limit of 1064 open files"), std::string::npos) << why;
+    EXPECT_NE(why.find("ulimit -n 1065"), std::string::npos) << why;
+    EXPECT_NE(why.find("--max-inflight 1000"), std::string::npos) << why;
+}
+
+TEST(ConnectionRoom, PortsBound) {
+    const ConnectionRoom room{1 << 20, 28'232};
+    EXPECT_EQ(connections_most(room), 28'232u);
+    EXPECT_EQ(why_too_many(28'232, "x", room), "");
+    const std::string why = why_too_many(28'233, "x", room);
+    EXPECT_NE(why.find("28232 ports"), std::string::npos) << why;
+    EXPECT_NE(why.find("ip_local_port_range"), std::string::npos) << why;
+}
+
+TEST(ConnectionRoom, NeverNone) {
+    EXPECT_EQ(connections_most({10, 0}), 1u);
+    EXPECT_EQ(connections_most({1 << 20, 0}), 65'536u);
+    EXPECT_NE(why_too_many(65'537, "x", {1 << 20, 0}).find("65536"), std::string::npos);
+    EXPECT_TRUE(why_too_many(9, "x", {files_reserved + 1, 0, 2})
+                    .ends_with("or use --engines 1 and hold rows back with --max-inflight 1"));
+}
+
+Plan due_at(const std::vector<std::int64_t>& instants) {
+    Plan plan;
+    for (const std::int64_t due_ns : instants) {
+        plan.rows.push_back({due_ns});
+    }
+    return plan;
+}
+
+TEST(OpenRequests, AreThePlansRowsOrThoseOfAllUsers) {
+    UserRules users;
+    EXPECT_EQ(requests_most(due_at({0, 1, 2}), users), 3u);
+    users.users = 7;
+    EXPECT_EQ(requests_most(due_at({0, 1, 2}), users), 3u);
+    users.recycle = true;
+    EXPECT_EQ(requests_most(due_at({0, 1, 2}), users), 21u);
+}
+
+TEST(ReceiveBuffers, AreEightAConnection) {
+    EXPECT_EQ(receive_buffers_for(1), receive_buffers_min);
+    EXPECT_EQ(receive_buffers_for(32), 256u);
+    EXPECT_EQ(receive_buffers_for(33), 512u);
+    EXPECT_EQ(receive_buffers_for(511), receive_buffers_max);
+    EXPECT_EQ(receive_buffers_for(65'536), receive_buffers_max);
+    HostFlags flags;
+    EXPECT_EQ(ring_options(flags, 33).buffers, 512u);
+    flags.receive_buffers = 4;
+    EXPECT_EQ(ring_options(flags, 33).buffers, 4u);
+}
+
+TEST(FreshPorts, AStretchLeavesOutItsEnd) {
+    EXPECT_EQ(rows_within(due_at({}), 10), 0u);
+    EXPECT_EQ(rows_within(due_at({0, 0, 0}), 10), 3u);
+    EXPECT_EQ(rows_within(due_at({0, 9}), 10), 2u);
+    EXPECT_EQ(rows_within(due_at({0, 10}), 10), 1u);
+    EXPECT_EQ(rows_within(due_at({0, 5, 9, 14, 14, 30}), 10), 4u);  // from 5 to 14
+}
+
+TEST(FreshPorts, AreCountedOverTheTimeThatTheyAreKept) {
+    EXPECT_EQ(ports_run_out(28'232, port_kept_ns, 28'232), "");
+    const std::string text = ports_run_out(28'233, port_kept_ns, 28'232);
+    EXPECT_NE(text.find("28233 rows are due within 60 s"), std::string::npos) << text;
+    EXPECT_NE(text.find("the kernel has 28232"), std::string::npos) << text;
+    EXPECT_NE(text.find("tcp_tw_reuse to 1"), std::string::npos) << text;
+    EXPECT_EQ(ports_run_out(9, port_reused_ns, 8).find("tcp_tw_reuse"), std::string::npos);
+}
+
+}  // namespace
+
+// What a plan needs of its host is told before the run, at the limit and beside it.
+
+namespace {
+
+struct Row {
+    std::int64_t due_ns;
+    std::uint32_t tokens;
+};
+
+struct Planning {
+    Trace trace;
+    Plan plan;
+    explicit Planning(const std::vector<Row>& rows) {
+        for (const Row& row : rows) {
+            TraceRow recorded;
+            recorded.output_length = row.tokens;
+            trace.rows.push_back(recorded);
+            plan.rows.push_back({row.due_ns, static_cast<std::uint32_t>(trace.rows.size() - 1)});
+        }
+    }
+    OpenEstimate open(std::int64_t token_ns) const { return open_estimate(plan, trace, token_ns); }
+};
+
+TEST(OpenEstimate, CountsWhatHasNotEnded) {
+    EXPECT_EQ(Planning({}).open(10).most, 0u);
+    // Open from 0 to 40, from 10 to 30, from 35 to 45.
+    const Planning three({{0, 4}, {10, 2}, {35, 1}});
+    EXPECT_EQ(three.open(10).most, 2u);
+    EXPECT_EQ(three.open(10).at_ns, 10);
+    EXPECT_EQ(three.open(20).most, 3u);  // to 80, 50, 55
+    EXPECT_EQ(three.open(20).at_ns, 35);
+}
+
+TEST(OpenEstimate, AnEndGoesBeforeWhatIsDueLater) {
+    EXPECT_EQ(Planning({{0, 1}, {9, 1}}).open(10).most, 2u);
+    EXPECT_EQ(Planning({{0, 1}, {10, 1}}).open(10).most, 2u);
+    EXPECT_EQ(Planning({{0, 1}, {11, 1}}).open(10).most, 1u);
+    EXPECT_EQ(Planning({{7, 0}, {7, 0}, {7, 0}}).open(10).most, 3u);  // lengths are unknown
+}
+
+TEST(OpenEstimate, IsHeldAgainstDescriptorsAndPorts) {
+    EXPECT_EQ(open_warning({36, 0}, {100, 0}), "");
+    const std::string files = open_warning({37, 1'500'000'000}, {100, 0});
+    EXPECT_TRUE(
+        files.starts_with("at 5 ms per output token, 37 requests are open 1.500 s after the "
+                          "start, all at once, each on its own connection"))
+        << files;
+    EXPECT_NE(files.find("limit of 100 open files"), std::string::npos) << files;
+    EXPECT_NE(files.find("ulimit -n 101"), std::string::npos) << files;
+    EXPECT_NE(files.find("--max-inflight 36"), std::string::npos) << files;
+    EXPECT_NE(files.find("tainted (late_cause limit)"), std::string::npos) << files;
+    const std::string ports = open_warning({12, 0}, {1 << 20, 11});
+    EXPECT_NE(ports.find("ip_local_port_range"), std::string::npos) << ports;
+    EXPECT_EQ(open_warning({11, 0}, {1 << 20, 11}), "");
+}
+
+std::size_t ring_bytes(const Planning& of, bool lengths_known = true, bool dues_known = true) {
+    return event_ring_bytes(of.plan, of.trace, lengths_known, dues_known);
+}
+
+TEST(EventRingBytes, HoldAShortPlanFourTimes) {
+    EXPECT_EQ(ring_bytes(Planning({})), event_ring_bytes_min);
+    EXPECT_EQ(ring_bytes(Planning({{0, 3}})), event_ring_bytes_min) << "events may be large";
+    const std::size_t one = row_event_bytes + 3000 * token_event_bytes;
+    EXPECT_EQ(ring_bytes(Planning({{0, 3000}})), 4 * one);
+    EXPECT_EQ(ring_bytes(Planning({{0, 3000}, {5'000'000'000, 3000}})), 4 * one);
+    EXPECT_EQ(ring_bytes(Planning({{0, 3000}, {5'000'000'000, 3000}}), true, false), 4 * 2 * one);
+}
+
+TEST(EventRingBytes, HoldTheBusiestSecondOfALongPlanFourTimes) {
+    constexpr std::int64_t second = 1'000'000'000;
+    std::vector<Row> rows;
+    for (std::int64_t at = 0; at < 100; ++at) {  // 3 MB each
+        rows.push_back({at * second, 3000});
+    }
+    const std::size_t one = row_event_bytes + 3000 * token_event_bytes;
+    EXPECT_EQ(ring_bytes(Planning(rows)), 4 * one);
+    rows[50].due_ns = rows[49].due_ns + second - 1;
+    EXPECT_EQ(ring_bytes(Planning(rows)), 4 * 2 * one);
+    EXPECT_EQ(ring_bytes(Planning(rows), true, false), event_ring_bytes_max);
+    for (Row& row : rows) {
+        row.tokens = 100;  // a second is less than the least that is kept
+    }
+    EXPECT_EQ(ring_bytes(Planning(rows)), event_ring_bytes_min);
+}
+
+TEST(EventRingBytes, AreTheMostWhereLengthsAreUnknown) {
+    EXPECT_EQ(ring_bytes(Planning({{0, 3}}), false), event_ring_bytes_max);
+    EXPECT_EQ(ring_bytes(Planning({{0, 3}, {1, 0}})), event_ring_bytes_max);
+    EXPECT_EQ(ring_bytes(Planning({{0, 8190}})), event_ring_bytes_max);
+    EXPECT_EQ(ring_bytes(Planning({{0, 8189}})), event_ring_bytes_max - 4 * token_event_bytes);
+}
+
+TEST(Bodies, AreSummedOverAStretchWithoutItsEnd) {
+    const Planning rows({{0, 0}, {5, 0}, {9, 0}, {15, 0}});
+    const std::vector<std::size_t> bytes{100, 20, 3, 400};
+    EXPECT_EQ(bytes_within(rows.plan, bytes, 5), 400u);
+    EXPECT_EQ(bytes_within(rows.plan, bytes, 9), 403u);
+    EXPECT_EQ(bytes_within(rows.plan, bytes, 10), 403u);
+    EXPECT_EQ(bytes_within(rows.plan, bytes, 11), 423u);
+    EXPECT_EQ(bytes_within(Planning({}).plan, {}, 10), 0u);
+}
+
+TEST(Bodies, AreHeldAgainstTheirMemory) {
+    EXPECT_EQ(bodies_warning(64 << 20, 64 << 20), "");
+    const std::string text = bodies_warning((64 << 20) + 1, 64 << 20);
+    EXPECT_NE(text.find("64 MiB are kept ready; --arm-ahead all"), std::string::npos) << text;
+}
+
+}  // namespace
+
+namespace {
+
+using Cpus = std::vector<std::uint32_t>;
+using Where = WriterCpu::Where;
+
+Placement placed(const Cpus& allowed, bool server_is_here, const HostFlags& flags = {},
+                 bool has_quota = false) {
+    return choose_placement(flags, {allowed, {allowed.back()}, server_is_here, true, has_quota});
+}
+
+HostFlags waiting(WaitPolicy wait) {
+    HostFlags flags;
+    flags.wait = wait;
+    return flags;
+}
+
+HostFlags writing(Where where, std::uint32_t cpu = 0) {
+    HostFlags flags;
+    flags.writer_cpu = {where, cpu};
+    return flags;
+}
+
+TEST(Placement, AServerOfThisHostHasTheCpuThatTheEngineLeaves) {
+    const Placement two = placed({0, 1}, true);
+    EXPECT_EQ(two.writer_cpus, (Cpus{1}));
+    EXPECT_TRUE(two.gives_way);
+    EXPECT_TRUE(two.may_leave);
+    EXPECT_EQ(two.wait, WaitPolicy::hybrid);
+    EXPECT_EQ(two.scheduling, Scheduling::kept);
+    EXPECT_EQ(placed({0, 1, 2}, true).writer_cpus, (Cpus{2}));
+    EXPECT_EQ(placed({0, 1, 2}, true).wait, WaitPolicy::hybrid);
+}
+
+TEST(Placement, AServerElsewhereOrManyCpusLeaveTheWriterApart) {
+    const Placement two = placed({0, 1}, false);
+    EXPECT_EQ(two.writer_cpus, (Cpus{0}));
+    EXPECT_FALSE(two.gives_way);
+    EXPECT_EQ(two.scheduling, Scheduling::kept);
+    const Placement three = placed({0, 1, 2}, false);
+    EXPECT_EQ(three.wait, WaitPolicy::spin);
+    EXPECT_EQ(three.scheduling, Scheduling::slice);
+    const Placement four = placed({0, 1, 2, 3}, true);
+    EXPECT_EQ(four.writer_cpus, (Cpus{0, 1, 2}));
+    EXPECT_EQ(four.wait, WaitPolicy::spin);
+}
+
+TEST(Placement, OneCpuIsShared) {
+    const Placement one = placed({3}, true);
+    EXPECT_EQ(one.writer_cpus, (Cpus{3}));
+    EXPECT_TRUE(one.gives_way);
+    EXPECT_FALSE(one.may_leave);
+    EXPECT_EQ(one.wait, WaitPolicy::hybrid);
+    EXPECT_EQ(one.scheduling, Scheduling::slice) << "everybody else is there, too";
+}
+
+TEST(Placement, ACpuIsKeptAwakeOnlyWhereThatTakesNothingFromOthers) {
+    HostFlags kept;
+    kept.scheduling = Scheduling::kept;
+    for (const HostFlags& flags : {HostFlags(), kept}) {
+        EXPECT_EQ(choose_placement(flags, {{0, 1}, {1}, true, false, false}).scheduling,
+                  Scheduling::slice);
+        EXPECT_EQ(choose_placement(flags, {{0, 1}, {1}, true, true, false}).scheduling,
+                  Scheduling::kept);
+        EXPECT_EQ(choose_placement(flags, {{0, 1}, {1, 0}, true, true, false}).scheduling,
+                  Scheduling::slice)
+            << "everybody else is there, too";
+    }
+}
+
+TEST(Placement, AQuotaIsNotSpentOnWaiting) {
+    EXPECT_EQ(placed({0, 1, 2, 3}, false, {}, true).wait, WaitPolicy::hybrid);
+    EXPECT_EQ(placed({0, 1}, true, {}, true).scheduling, Scheduling::slice);
+}
+
+TEST(Placement, FlagsGoFirst) {
+    const Placement spin = placed({0, 1}, true, waiting(WaitPolicy::spin));
+    EXPECT_EQ(spin.writer_cpus, (Cpus{0})) << "an engine that never sleeps lets no writer in";
+    EXPECT_FALSE(spin.gives_way);
+    EXPECT_EQ(placed({0, 1}, true, waiting(WaitPolicy::sleep)).scheduling, Scheduling::slice);
+    EXPECT_EQ(placed({0, 1}, true, writing(Where::apart)).writer_cpus, (Cpus{0}));
+    EXPECT_EQ(placed({0, 1}, false, writing(Where::beside)).writer_cpus, (Cpus{1}));
+    EXPECT_FALSE(placed({0, 1}, true, writing(Where::on, 0)).gives_way);
+    const Placement own = placed({0, 1}, true, writing(Where::on, 1));
+    EXPECT_TRUE(own.gives_way);
+    EXPECT_FALSE(own.may_leave) << "the user said where";
+    HostFlags ordinary;
+    ordinary.scheduling = Scheduling::ordinary;
+    EXPECT_EQ(placed({0, 1}, true, ordinary).scheduling, Scheduling::ordinary);
+}
+
+TEST(Placement, RealtimeIsOnlyWhatTheUserAsksFor) {
+    HostFlags flags;
+    flags.realtime = true;
+    const Placement placement = placed({0, 1, 2, 3}, false, flags);
+    EXPECT_EQ(placement.scheduling, Scheduling::realtime);
+    EXPECT_EQ(placement.wait, WaitPolicy::hybrid);
+    EXPECT_NE(placed({0, 1, 2, 3}, false).scheduling, Scheduling::realtime);
+}
+
+TEST(Placement, EnginesOnAllCpusShareThemWithTheWriter) {
+    const Placement both = choose_placement({}, {{0, 1}, {1, 0}, true, true, false});
+    EXPECT_EQ(both.writer_cpus, (Cpus{0, 1}));
+    EXPECT_TRUE(both.gives_way);
+    EXPECT_FALSE(both.may_leave);
+}
+
+}  // namespace
+
+}  // namespace driftless

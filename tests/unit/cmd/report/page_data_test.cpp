@@ -1,0 +1,325 @@
+// What prompts share, and what was hit of it: counted by hand on a small trace, and by the rules of
+// an infinite cache on random ones.
+
+#include "cmd/report/page_data.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "proto/metrics/exposition.hpp"
+#include "proto/metrics/server_figure.hpp"
+#include "proto/run/server_log.hpp"
+#include "tests/unit/cmd/reading/make_trace.hpp"
+#include "tests/unit/cmd/report/read_back.hpp"
+#include "tests/unit/scratch_folder.hpp"
+
+namespace driftless {
+
+namespace {
+
+std::vector<SentPrompt> all_of(const Trace& trace, OptionalNs cached) {
+    std::vector<SentPrompt> sent;
+    for (const TraceRow& row : trace.rows) {
+        sent.push_back({row.index, std::int64_t{row.input_length}, cached});
+    }
+    return sent;
+}
+
+// Blocks of 4 tokens: three prompts begin with 1 2, two of them go on with 3; another one is alone.
+TEST(PrefixForecast, JoinsWhatTheSamePromptsHave) {
+    const Trace trace =
+        make_trace(4, TailRule::ceil,
+                   {{0, 12, {1, 2, 3}}, {1, 8, {9, 8}}, {2, 12, {1, 2, 3}}, {3, 12, {1, 2, 4}}});
+    std::vector<SentPrompt> sent = all_of(trace, {});
+    sent[2].cached_tokens = 12;
+    sent[3].cached_tokens = 8;
+    const PrefixForecast forecast = forecast_prefixes(trace, sent);
+    EXPECT_EQ(forecast.why_not, "");
+    EXPECT_EQ(forecast.cached_tokens, 20U);
+    EXPECT_EQ(forecast.reported_tokens, 24U) << "two prompts of 12: the others' server did not say";
+    ASSERT_EQ(forecast.prefixes.size(), 2U);
+    const SharedPrefix& two = forecast.prefixes[0];
+    EXPECT_EQ(two.parent, -1);
+    EXPECT_EQ(two.begin, 0U);
+    EXPECT_EQ(two.tokens, 8U);
+    EXPECT_EQ(two.prompts, 3U);
+    EXPECT_EQ(two.reported, 2U);
+    EXPECT_EQ(two.hits, 2U);
+    const SharedPrefix& three = forecast.prefixes[1];
+    EXPECT_EQ(three.parent, 0);
+    EXPECT_EQ(three.begin, 8U);
+    EXPECT_EQ(three.tokens, 4U);
+    EXPECT_EQ(three.prompts, 2U);
+    EXPECT_EQ(three.hits, 1U);
+    EXPECT_EQ(forecast.capacity.hit_tokens, 12U + 8U);
+}
+
+// Two prompts share all of theirs, a third one only the first of two blocks that hit alike.
+TEST(PrefixForecast, KeepsApartWhatWasHitDifferently) {
+    const Trace trace = make_trace(4, TailRule::ceil, {{0, 12, {1, 2, 3}}, {1, 12, {1, 2, 3}}});
+    std::vector<SentPrompt> sent = all_of(trace, {});
+    sent[1].cached_tokens = 8;
+    const PrefixForecast forecast = forecast_prefixes(trace, sent);
+    ASSERT_EQ(forecast.prefixes.size(), 2U);
+    EXPECT_EQ(forecast.prefixes[0].tokens, 8U);
+    EXPECT_EQ(forecast.prefixes[0].hits, 1U);
+    EXPECT_EQ(forecast.prefixes[1].tokens, 4U);
+    EXPECT_EQ(forecast.prefixes[1].hits, 0U);
+}
+
+// Every prefix stands behind its parent, goes on where that ends, and is as wide at most; the areas
+// of all are the hits of an infinite cache, and one prompt each that could not hit.
+TEST(PrefixForecast, AddsUpToAnInfiniteCache) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const Trace trace = random_trace(seed, TailRule::floor, 200);
+        const PrefixForecast forecast = forecast_prefixes(trace, all_of(trace, 0));
+        std::uint64_t hits = 0;
+        for (std::size_t i = 0; i < forecast.prefixes.size(); ++i) {
+            const SharedPrefix& one = forecast.prefixes[i];
+            ASSERT_LT(one.parent, static_cast<std::int64_t>(i));
+            if (one.parent >= 0) {
+                const SharedPrefix& parent =
+                    forecast.prefixes[static_cast<std::size_t>(one.parent)];
+                EXPECT_EQ(one.begin, parent.begin + parent.tokens);
+                EXPECT_LE(one.prompts, parent.prompts);
+            }
+            EXPECT_GE(one.prompts, 2U);
+            hits += (one.prompts - 1) * one.tokens;
+        }
+        EXPECT_EQ(hits, forecast.capacity.hit_tokens) << seed;
+    }
+}
+
+TEST(PrefixForecast, ShowsTheWidestWhereThereAreMany) {
+    std::vector<RowSpec> rows;
+    for (std::uint64_t i = 0; i < 3'000; ++i) {
+        for (int times = 0; times < (i < 10 ? 6 : 2); ++times) {
+            rows.push_back({0, 4, {i}});
+        }
+    }
+    const Trace trace = make_trace(4, TailRule::ceil, rows);
+    const PrefixForecast forecast = forecast_prefixes(trace, all_of(trace, {}));
+    EXPECT_EQ(forecast.shown_from, 4U);
+    EXPECT_EQ(forecast.prefixes.size(), 10U);
+}
+
+TEST(PrefixForecast, SaysWhyThereIsNone) {
+    const Trace trace = make_trace(4, TailRule::ceil, {{0, 8, {1, 2}}});
+    EXPECT_NE(forecast_prefixes(trace, {{0, 9, {}}}).why_not, "");  // another length
+    EXPECT_NE(forecast_prefixes(trace, {{1, 8, {}}}).why_not, "");  // no such row
+    EXPECT_NE(forecast_prefixes(make_trace(0, TailRule::ceil, {{0, 8, {}}}), {}).why_not, "");
+    std::string text;
+    JsonWriter json(text);
+    write_forecast(json, forecast_prefixes(trace, {{1, 8, {}}}));
+    EXPECT_TRUE(text.starts_with(R"({"why_not":"The trace)")) << text;
+}
+
+}  // namespace
+
+// From real servers' pages, by way of server.jsonl as it is written, to the size of their caches.
+// What is expected are the sizes with which those servers were started, or that they print.
+
+namespace {
+
+std::string text_of(const std::string& path) {
+    std::ifstream file(path);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+class CacheSize : public testing::Test {
+  protected:
+    void scrape(SeriesLog& log, std::size_t url, const std::string& page) {
+        ExpositionReader reader;
+        ASSERT_TRUE(reader.read(page)) << reader.problem();
+        log.add(url, ++t_ns_, 7, reader.page(), lines_);
+    }
+    /// Of servers with one page each.
+    ServerCacheSize size_of(const std::vector<std::string>& pages) {
+        lines_.clear();
+        SeriesLog log(0);
+        for (const std::string& page : pages) {
+            scrape(log, log.add_url("http://" + std::to_string(++urls_) + "/metrics"), page);
+        }
+        return read();
+    }
+    ServerCacheSize read() {
+        const std::string path = folder_ / "server.jsonl";
+        std::ofstream(path) << lines_;
+        const Result<ServerCacheSize> size = read_server_cache_size(path, why_);
+        EXPECT_TRUE(size) << why_;
+        return size ? size.value() : ServerCacheSize{};
+    }
+    void expect(const ServerCacheSize& size, std::uint64_t tokens, std::uint64_t caches,
+                const std::string& metric) {
+        EXPECT_EQ(size.tokens, tokens);
+        EXPECT_EQ(size.caches, caches);
+        EXPECT_EQ(size.metric, metric);
+    }
+
+    ScratchFolder folder_;
+    std::string lines_;
+    std::string why_;
+    std::int64_t t_ns_ = 0;
+    int urls_ = 0;
+};
+
+TEST_F(CacheSize, IsBlocksTimesTheirSize) {
+    const std::string page = text_of(TEST_DATA "/metrics/llmdsim-restart-1.txt");
+    expect(size_of({page}), 4096 * 16, 1, "vllm:cache_config_info");
+    expect(size_of({page, page}), 2 * 4096 * 16, 2, "vllm:cache_config_info");
+}
+
+TEST_F(CacheSize, IsUnknownWhereNoServerSaysIt) {
+    for (const char* name : {"mock-vllm-after", "mock-sglang-during", "llamacpp-after"}) {
+        expect(size_of({text_of(std::string(TEST_DATA "/metrics/") + name + ".txt")}), 0, 0, "");
+    }
+    expect(size_of({}), 0, 0, "");
+    expect(size_of({"vllm:cache_config_info{block_size=\"None\",num_gpu_blocks=\"9\"} 1\n"}), 0, 0,
+           "");
+    expect(size_of({"sglang:max_total_num_tokens NaN\n"}), 0, 0, "");
+    const Result<ServerCacheSize> none = read_server_cache_size(folder_ / "none", why_);
+    ASSERT_TRUE(none);
+    EXPECT_EQ(none.value().tokens, 0U);
+}
+
+// The real pages: vLLM with --num-gpu-blocks-override 90 says 180 blocks in both of its two
+// engines, and 11,520 tokens in each.
+TEST_F(CacheSize, IsThatOfRealServers) {
+    const std::string folder = SHARED_DATA "/metrics/";
+    if (!std::filesystem::exists(folder)) {
+        GTEST_SKIP() << "no pages in " << folder;
+    }
+    const auto of = [&](const char* name) { return size_of({text_of(folder + name + ".txt")}); };
+    expect(of("vllm-after"), 1'048'576, 1, "vllm:cache_config_info");
+    expect(of("vllm-dp2-during"), 23'040, 2, "vllm:cache_config_info");
+    expect(of("router-engine-after"), 1'048'576, 1, "vllm_cache_config_info");
+    expect(of("sglang-after"), 60'000, 1, "sglang:max_total_num_tokens");
+    expect(of("sglang-small-during"), 12'000, 1, "sglang:max_total_num_tokens");
+    expect(of("sglang-after-openmetrics"), 60'000, 1, "sglang_max_total_num_tokens");
+    expect(of("dynamo-after"), 65'536, 0, "dynamo_frontend_model_total_kv_blocks");
+}
+
+TEST_F(CacheSize, OfOlderEnginesIsToldOnceByEach) {
+    const std::string config = "vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"100\"";
+    expect(size_of({config + ",engine=\"0\"} 1\n" + config + ",engine=\"1\"} 1\n"}), 1'600, 2,
+           "vllm:cache_config_info");
+}
+
+TEST_F(CacheSize, OfRanksIsThatOfOneReplica) {
+    const std::string name = "sglang:max_total_num_tokens";
+    expect(size_of({name + "{dp_rank=\"0\",tp_rank=\"0\"} 900\n" + name +
+                    "{dp_rank=\"0\",tp_rank=\"1\"} 1000\n" + name +
+                    "{dp_rank=\"1\",tp_rank=\"0\"} 1000\n"}),
+           2'000, 2, name);
+}
+
+TEST_F(CacheSize, IsThatOfTheLastServerThatSaysIt) {
+    const std::string name = "sglang:max_total_num_tokens";
+    SeriesLog log(0);
+    scrape(log, log.add_url("http://a/metrics"), name + " 1000\n");
+    expect(read(), 1'000, 1, name);
+    SeriesLog resumed(1);
+    const std::size_t url = resumed.add_url("http://a/metrics");
+    scrape(resumed, url, "sglang:num_running_reqs 3\n");
+    expect(read(), 1'000, 1, name);  // the new one has not said it yet
+    scrape(resumed, url, name + " 5000\n");
+    scrape(resumed, url, name + " 4000\n");
+    expect(read(), 4'000, 1, name);
+}
+
+TEST_F(CacheSize, SaysWhichLineIsWrong) {
+    const std::string path = folder_ / "server.jsonl";
+    std::ofstream(path) << "{}\n";
+    EXPECT_FALSE(read_server_cache_size(path, why_));
+    EXPECT_NE(why_.find("server.jsonl:1: "), why_.npos) << why_;
+}
+
+}  // namespace
+
+// From a server's pages, by way of server.jsonl as it is written, to what the page of a run draws.
+
+namespace {
+
+class ServerTable : public testing::Test {
+  protected:
+    // A page of vLLM with so many requests running, tokens made so far, and a series that no table
+    // has.
+    static std::string page_of(int running, int made) {
+        return "# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running " +
+               std::to_string(running) + "\n# TYPE vllm:generation_tokens_total counter\n" +
+               "vllm:generation_tokens_total " + std::to_string(made) +
+               "\n# TYPE vllm:unheard_of gauge\nvllm:unheard_of 5\n";
+    }
+    void scrape(SeriesLog& log, std::size_t url, std::int64_t t_ns, const std::string& page) {
+        ExpositionReader reader;
+        ASSERT_TRUE(reader.read(page)) << reader.problem();
+        log.add(url, t_ns, 7, reader.page(), lines_);
+    }
+    // The columns of the file that has these lines.
+    std::vector<PageColumn> read() {
+        const std::string path = folder_ / "server.jsonl";
+        std::ofstream(path) << lines_;
+        Result<std::vector<PageColumn>> table = read_server_table(path, why_);
+        EXPECT_TRUE(table) << why_;
+        return table ? std::move(table).value() : std::vector<PageColumn>();
+    }
+
+    ScratchFolder folder_;
+    std::string lines_;
+    std::string why_;
+};
+
+TEST_F(ServerTable, AddsUpServersAndCountsFromTheFirstPage) {
+    SeriesLog log(0);
+    const std::size_t a = log.add_url("http://a/metrics");
+    const std::size_t b = log.add_url("http://b/metrics");
+    scrape(log, a, -1'000, page_of(1, 100));
+    scrape(log, b, -900, page_of(2, 50));
+    log.add_failure(b, 500, 7, "refused", lines_);
+    scrape(log, a, 1'000, page_of(3, 160));
+    SeriesLog resumed(1);  // its counters begin anew
+    scrape(resumed, resumed.add_url("http://a/metrics"), 5'000, page_of(4, 400));
+    lines_ += "{\"segment\":1,\"t_ns\":60";  // cut off by a kill
+    ReadBack table(read(), 4);
+    EXPECT_EQ(table["t_ns"], (Texts{"-1000", "-900", "1000", "5000"}));
+    EXPECT_EQ(table["segment"], (Texts{"0", "0", "0", "1"}));
+    EXPECT_EQ(table["running"], (Texts{"1", "3", "5", "4"}));
+    EXPECT_EQ(table["generated_tokens"], (Texts{"0", "0", "60", "0"}));
+    EXPECT_EQ(table["watts"], (Texts{"", "", "", ""}));
+}
+
+TEST_F(ServerTable, KeepsAsManyInstantsAsAChartHas) {
+    SeriesLog log(0);
+    const std::size_t url = log.add_url("http://a/metrics");
+    for (std::int64_t i = 0; i < 9'000; ++i) {
+        scrape(log, url, i, page_of(static_cast<int>(i), 0));
+    }
+    const std::vector<PageColumn> columns = read();
+    EXPECT_EQ(columns.front().rows(), 3'000U);
+    ReadBack table(columns, 3'000);
+    EXPECT_EQ(table["running"][2'999], "8997");
+}
+
+TEST_F(ServerTable, IsEmptyWithoutAFile) {
+    const Result<std::vector<PageColumn>> none = read_server_table(folder_ / "none", why_);
+    ASSERT_TRUE(none);
+    EXPECT_EQ(none.value().size(), 2 + server_figures);
+    EXPECT_EQ(none.value().front().rows(), 0U);
+}
+
+TEST_F(ServerTable, SaysWhichLineIsWrong) {
+    const std::string path = folder_ / "server.jsonl";
+    std::ofstream(path) << "{}\n";
+    EXPECT_FALSE(read_server_table(path, why_));
+    EXPECT_NE(why_.find("server.jsonl:1: "), why_.npos) << why_;
+}
+
+}  // namespace
+
+}  // namespace driftless

@@ -1,0 +1,391 @@
+// The short table fits a terminal and answers in the order in which a person asks.
+#include "cmd/report/summary_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace driftless {
+namespace {
+
+Distribution of(double scale) {
+    Distribution d;
+    d.count = 100;
+    d.mean = 1.25 * scale;
+    d.at = {0.5 * scale, scale, 1.5 * scale, 2 * scale, 3 * scale, 4 * scale, 4.5 * scale};
+    d.max = 5 * scale;
+    return d;
+}
+
+/// A run in which everything happened.
+SummaryFigures figures() {
+    SummaryFigures f;
+    f.rows = 12031;
+    f.fired = 12000;
+    f.completed = 11900;
+    f.short_output = 11;
+    f.failed = 120;
+    f.outcomes[static_cast<std::size_t>(Outcome::ok)] = 11900;
+    f.outcomes[static_cast<std::size_t>(Outcome::short_output)] = 11;
+    f.outcomes[static_cast<std::size_t>(Outcome::http_5xx)] = 89;
+    f.outcomes[static_cast<std::size_t>(Outcome::not_sent)] = 31;
+    f.duration_ns = 3'600'000'000'000;
+    f.input_tokens = 144'793'823;
+    f.output_tokens = 4'122'048;
+    f.request_throughput = 3.31;
+    f.output_throughput = 1145.01;
+    f.total_token_throughput = 41365.52;
+    f.timeline.max_output_tokens_per_s = 1950;
+    f.timeline.max_concurrent_requests = 312;
+    f.ttft = f.ttft_due = f.tpot = f.itl = f.e2e = of(1e8);
+    f.sending.drift = of(1e3);
+    f.late_causes[static_cast<std::size_t>(LateCause::guard)] = 1920;
+    f.prompts.exact = 12000;
+    f.expected_cached_tokens = 77'156'352;
+    f.expected_cached_tokens_reported = 77'156'352;
+    f.cached_tokens = 77'156'352;
+    f.cache_rows_reported = 12000;
+    f.cache_rows_equal = 11999;
+    f.goodput_rules = {{{}, "", {200'000'000, std::nullopt, std::nullopt}}};
+    f.goodput_counts = {{12031, 6000}};
+    f.good = 6000;
+    f.errors = {{Outcome::http_5xx, 500,
+                 "the server ran out of memory while it was computing this prompt", 89, 2}};
+    f.tpot_unknown = 2;
+    f.outputs_exact = 11911;
+    f.request_goodput = 1.67;
+    f.tainted_rows = 12;
+    f.warnings = {
+        "the prefix cache was warm from an earlier run, so TTFT is too low: the server "
+        "reports 996659 cached tokens, 1946.6 % of what an empty cache can hit; repeat "
+        "with --cache-salt random, or restart the server"};
+    for (const char* url : {"http://a:8000/v1/chat/completions", "http://b:8000/v1/completions"}) {
+        f.urls.emplace_back().url = url;
+        f.urls.back().rows = 6015;
+        f.urls.back().ttft = of(1e8);
+    }
+    return f;
+}
+
+SummaryInfo info() {
+    SummaryInfo i;
+    i.verdict = "client-limited";
+    i.verdict_reasons = {"12 rows sent more than 0.300 ms late (cause: guard)",
+                         "the engine was busy for 71.0 % of one second; above 60.0 % queues grow",
+                         "the CPU was taken away for 12.0 % of one second (120.000 ms of run-queue "
+                         "delay and 0.000 ms of steal in all)"};
+    i.clamped_rows = 3;
+    i.unfinished = Unfinished{31, 2};
+    return i;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) {
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+// A usual run with failures fits 40 lines.
+TEST(SummaryTable, FitsATerminal) {
+    const std::vector<std::string> lines = lines_of(summary_table(figures(), info()));
+    EXPECT_LE(lines.size(), 40u) << summary_table(figures(), info());
+}
+
+// With every line that there can be, no line is longer than 80 columns.
+TEST(SummaryTable, HasEightyColumns) {
+    SummaryFigures f = figures();
+    f.long_output = 7;
+    f.outcomes[static_cast<std::size_t>(Outcome::long_output)] = 7;
+    f.outputs_short = f.outputs_long = f.outputs_unknown = 1'234'567;
+    f.itl_rows_left_out = 12'000;
+    f.drift_left_out = 12'000;
+    f.sending.held_by_user.drift = of(1e9);
+    f.sending.held_by_budget.held = of(1e12);
+    f.live = {1'234'567, 1'234'567, 123'456'789, 1'234'567, 123'456'789};
+    f.sending.held_by_host.held = of(1e9);
+    f.retransmitted_rows = f.retransmits = 1'234'567;
+    f.follow_up_turns = f.overtaken_turns = 1'234'567;
+    f.server_cache_rows = 12'000;
+    f.server_cache_expected = 77'156'352;
+    f.prompts.off = 31;
+    f.prompts.largest_off = -12'345;
+    f.prompts.explanation = "the server counts other tokens around a prompt than --overhead says";
+    for (std::size_t i = 1; i < f.late_causes.size(); ++i) {
+        f.late_causes[i] = 1'234'567;
+    }
+    for (std::size_t i = 3; i < f.outcomes.size(); ++i) {
+        f.outcomes[i] = 1'234'567;
+    }
+    SummaryInfo i = info();
+    i.backend = "openai-chat";
+    i.server_block = 512;
+    i.split_unknown = true;
+    const std::string table = summary_table(f, i);
+    for (const char* part :
+         {"7 longer than asked", "1,234,567 shorter", "\nNo ITL ", ": --continuous-usage may",
+          "held by --max-inflight", "held by token budgets", "held by a limit of this host",
+          "contain answers of this run", "TCP segments of 1,234,567 rows",
+          "in the server's blocks of 512", "how many template tokens come before the",
+          "by up to -12345"}) {
+        EXPECT_NE(table.find(part), table.npos) << part << table;
+    }
+    for (const std::string& line : lines_of(table)) {
+        EXPECT_LE(line.size(), 80u) << line;
+    }
+}
+
+// Verdict, outcomes, load, TTFT, TPOT, E2E, cache, drift.
+TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
+    const std::string table = summary_table(figures(), info());
+    std::size_t at = 0;
+    for (const char* part :
+         {"\nVerdict         client-limited\n", "\n                12 rows sent more than 0.300 ms",
+          "\nWarning         the prefix cache was warm",
+          "\nRequests        11,900 ok of 12,031, 11 shorter than asked, 89 failed, 31 not\n"
+          "                sent\n",
+          "\nFailed          http_5xx 89\n",
+          "\n                89 rows, http_5xx 500: the server ran out of memory while it ...\n",
+          "\nTainted         12 rows",
+          "\nLoad            12,000 sent; 3.31 ok/s over 3600.00 s; at most 312 open\n",
+          "\nTokens          144,793,823 in, 4,122,048 out", "\nGoodput         1.67/s: 6,000 of",
+          "\nms                    mean       p50       p90       p95       p99       max\n",
+          "\nTTFT                125.00    100.00    200.00    300.00    400.00    500.00\n",
+          "\nTPOT ", "\nE2E ", "\nNo TPOT         2 rows: all tokens came at one instant\n",
+          "\nServers         http://a:8000/v1/chat/completions: 6,015 rows",
+          "\nPrompts         12,000 of exactly the recorded length",
+          "\nCache           77,156,352 tokens expected, 77,156,352 hit (100.00 %)",
+          "\nDrift           p50 1.00, p99 4.00, worst 5.00 us; late by cause: guard 1,920\n"}) {
+        const std::size_t found = table.find(part, at);
+        EXPECT_NE(found, table.npos) << part << table;
+        at = found == table.npos ? at : found;
+    }
+}
+
+std::string lines_of_label(const char* label, const SummaryFigures& f, const SummaryInfo& i);
+
+// Recorded requests have no recorded length: nothing to compare with is not "0 not reported".
+TEST(SummaryTable, SaysWhereThereIsNoLengthToCompareWith) {
+    SummaryFigures f = figures();
+    f.prompts = {};
+    f.outputs_exact = 0;
+    f.outputs_unknown = f.outputs_unrecorded = 24;
+    EXPECT_TRUE(
+        lines_of_label("Prompts", f, info()).starts_with("no recorded length to compare with"));
+    EXPECT_EQ(lines_of_label("Outputs", f, info()), "no recorded length to compare with");
+    f.outputs_exact = 3;
+    f.outputs_unknown = 25;
+    EXPECT_EQ(lines_of_label("Outputs", f, info()),
+              "3 of the recorded length, 0 shorter, 0 longer, 1 not counted, 24 without a recorded "
+              "length");
+}
+
+// The rate of sending is divided by the time of sending, as in summary.json: waiting for the last
+// answers does not lower it.
+TEST(SummaryTable, HasTheRateOfSending) {
+    SummaryFigures f = figures();
+    f.timeline.sent_rate = 29.296;
+    EXPECT_EQ(lines_of_label("Load", f, info()),
+              "12,000 sent at 29.30/s; 3.31 ok/s over 3600.00 s; at most 312 open");
+}
+
+// What nobody counted is a lower bound, and its rate and TPOT are not known; what this client lost
+// is not the server's fault.
+TEST(SummaryTable, CountsNoTokensThatNobodyCounted) {
+    SummaryFigures f = figures();
+    f.tpot_unknown = 0;
+    f.uncounted.outputs = f.itl_rows_left_out = 509;
+    f.uncounted.lost = 507;
+    f.uncounted.inputs = 1;
+    f.prompts.unknown = 510;
+    f.prompts.lost = 507;
+    f.output_throughput = f.total_token_throughput = std::nullopt;
+    EXPECT_EQ(lines_of_label("Tokens", f, info()),
+              "at least 144,793,823 in, at least 4,122,048 out; token rate not known");
+    const std::string said =
+        "2 rows: the server counts no tokens: its usage is missing or 0 507 rows: this client lost "
+        "a part of the answer (its event ring was full)";
+    EXPECT_EQ(lines_of_label("No TPOT", f, info()), said);
+    EXPECT_EQ(lines_of_label("No ITL", f, info()), said);
+    EXPECT_TRUE(
+        lines_of_label("Prompts", f, info()).find("3 not reported, 507 lost by this client") !=
+        std::string::npos);
+    f.uncounted.goodput = 509;
+    f.request_goodput.reset();
+    EXPECT_TRUE(lines_of_label("Goodput", f, info())
+                    .starts_with("not known, for 509 rows have no count of tokens, and no TPOT: "));
+}
+
+// Hits of recorded text are reported, and compared with nothing; of a mix only the others are.
+TEST(SummaryTable, ExpectsNoHitsOfRecordedText) {
+    SummaryFigures f = figures();
+    f.rows_unforetold = f.rows_in_words = f.rows;
+    f.cache_rows_unforetold = f.cache_rows_reported;
+    f.cached_tokens_unforetold = f.cached_tokens = 256;
+    f.expected_cached_tokens = f.expected_cached_tokens_reported = f.cache_rows_equal = 0;
+    EXPECT_EQ(lines_of_label("Cache", f, info()),
+              "256 tokens hit, not forecast: the prompts are recorded text");
+    f.cache_rows_reported = f.cache_rows_unforetold = 0;
+    EXPECT_EQ(lines_of_label("Cache", f, info()),
+              "hits not reported by the server, and not forecast: the prompts are recorded text");
+    f = figures();
+    f.rows_unforetold = f.rows_in_words = f.cache_rows_unforetold = 2'000;
+    f.cached_tokens += 64;
+    f.cached_tokens_unforetold = 64;
+    EXPECT_EQ(lines_of_label("Cache", f, info()),
+              "77,156,352 tokens expected, 77,156,352 hit (100.00 %), 11,999 of 10,000 rows as "
+              "expected beside them 2,000 rows of recorded text hit 64 tokens, not forecast");
+}
+
+// The best whole second of a run that is shorter than one says nothing.
+TEST(SummaryTable, ShowsNoPeakOfAShortRun) {
+    SummaryFigures f = figures();
+    f.timeline.max_output_tokens_per_s = 384;
+    f.output_throughput = 1102;
+    f.duration_ns = 999'999'999;
+    EXPECT_EQ(lines_of_label("Tokens", f, info()),
+              "144,793,823 in, 4,122,048 out; out 1,102/s; both 41,366/s");
+    f.duration_ns = 1'000'000'000;
+    EXPECT_EQ(
+        lines_of_label("Tokens", f, info()),
+        "144,793,823 in, 4,122,048 out; out 1,102/s, peak 384/s (of whole seconds; the run is "
+        "too short for it); both 41,366/s");
+    f.timeline.max_output_tokens_per_s = 1102;
+    EXPECT_EQ(lines_of_label("Tokens", f, info()),
+              "144,793,823 in, 4,122,048 out; out 1,102/s, peak 1,102/s; both 41,366/s");
+}
+
+/// The lines of a label, joined.
+std::string lines_of_label(const char* label, const SummaryFigures& f, const SummaryInfo& i) {
+    std::string text;
+    bool inside = false;
+    for (const std::string& line : lines_of(summary_table(f, i))) {
+        inside = line.starts_with(label) || (inside && line.starts_with(" "));
+        text += inside ? (text.empty() ? "" : " ") + line.substr(16) : "";
+    }
+    return text;
+}
+
+std::string cache_lines(const SummaryFigures& f, const SummaryInfo& i) {
+    return lines_of_label("Cache", f, i);
+}
+
+// Turns that came too soon, with what can be done about them; none: no line.
+TEST(SummaryTable, TellsOfOvertakenTurns) {
+    SummaryFigures f = figures();
+    f.follow_up_turns = 4'500;
+    SummaryInfo i = info();
+    EXPECT_EQ(lines_of_label("Overtaken", f, i), "");
+    f.overtaken_turns = 4'499;
+    const std::string found = "4,499 of 4,500 turns were sent before the previous turn had ended; ";
+    EXPECT_EQ(lines_of_label("Overtaken", f, i),
+              found +
+                  "the trace does not record what they waited for, so --sessions closed is "
+                  "not possible");
+    i.run.trace_dependencies = 7;
+    EXPECT_EQ(lines_of_label("Overtaken", f, i),
+              found + "--sessions closed lets turns wait for answers");
+    EXPECT_NE(summary_table(f, i, TableKind::full)
+                  .find("Turns sent before the last ended:        4499 of 4500\n"),
+              std::string::npos);
+    i.run.sessions = "closed";
+    EXPECT_EQ(lines_of_label("Overtaken", f, i),
+              found + "the trace does not record that they waited for it");
+}
+
+// Where the server's blocks explain every hit, they come first: what is above the forecast in the
+// trace's larger blocks is no excess, so it has no percentage.
+TEST(SummaryTable, LeadsWithTheServersBlocks) {
+    SummaryFigures f = figures();
+    f.rows = f.cache_rows_reported = f.server_cache_rows = f.server_cache_rows_equal = 240;
+    f.cache_rows_equal = 10;
+    f.expected_cached_tokens = f.expected_cached_tokens_reported = 257'536;
+    f.cached_tokens = f.server_cache_expected = 375'632;
+    SummaryInfo i = info();
+    i.server_block = 16;
+    EXPECT_EQ(cache_lines(f, i),
+              "375,632 tokens expected in the server's blocks of 16, 375,632 hit "
+              "(100.00 %), every row as expected "
+              "257,536 tokens expected in the trace's blocks");
+    const std::string full = summary_table(f, i, TableKind::full);
+    EXPECT_EQ(full.find("145.86"), full.npos) << full;
+    EXPECT_LT(full.find("Expected in the server's blocks (16):    375632\n"),
+              full.find("Cached tokens observed:                  375632 (100.00 % of those"));
+    f.server_cache_rows_equal = 9;  // the trace's blocks explain more
+    EXPECT_EQ(cache_lines(f, i),
+              "257,536 tokens expected, 375,632 hit (145.86 %), 10 of 240 rows as expected "
+              "375,632 expected in the server's blocks of 16: 9 of 240 rows as expected");
+    f.server_cache_rows_equal = 239;
+    f.server_cache_rows = 239;  // some rows are not forecast: the sums cannot be compared
+    EXPECT_TRUE(cache_lines(f, i).starts_with("257,536 tokens expected, 375,632 hit"));
+}
+
+// Blocks of the same size need one line.
+TEST(SummaryTable, NamesEqualForecastsOnce) {
+    SummaryFigures f = figures();
+    f.server_cache_rows = f.cache_rows_reported;
+    f.server_cache_rows_equal = f.cache_rows_equal;
+    f.server_cache_expected = f.expected_cached_tokens_reported;
+    SummaryInfo i = info();
+    i.server_block = 512;
+    EXPECT_EQ(cache_lines(f, i),
+              "77,156,352 tokens expected, 77,156,352 hit (100.00 %), 11,999 of "
+              "12,000 rows as expected");
+}
+
+// A server that says 0 for each row does not count, or has no cache: that is no share of misses.
+TEST(SummaryTable, TellsZerosFromMisses) {
+    SummaryFigures f = figures();
+    f.cached_tokens = 0;
+    f.cache_rows_equal = 100;
+    f.rows = f.cache_rows_reported;
+    EXPECT_EQ(cache_lines(f, info()),
+              "77,156,352 tokens expected; the server says 0 for every row: it may not count hits, "
+              "or its cache is off or too small");
+    const std::string full = summary_table(f, info(), TableKind::full);
+    EXPECT_NE(full.find("Cached tokens observed:                  0 for every row: it may not"),
+              full.npos)
+        << full;
+    ++f.rows;
+    EXPECT_NE(cache_lines(f, info()).find("0 for all rows that it reports: it"), std::string::npos);
+    f.cached_tokens = 16;  // it counts
+    EXPECT_NE(cache_lines(f, info()).find("16 hit (0.00 %)"), std::string::npos);
+    f.cached_tokens = f.expected_cached_tokens_reported = f.expected_cached_tokens = 0;
+    EXPECT_NE(cache_lines(f, info()).find("0 tokens expected, 0 hit (-)"), std::string::npos);
+    f.expected_cached_tokens_reported = 512;  // a row shares less than one block of the server's
+    f.server_cache_rows = f.cache_rows_reported;
+    f.server_cache_rows_equal = f.rows;
+    SummaryInfo i = info();
+    i.server_block = 1024;
+    EXPECT_NE(cache_lines(f, i).find("0 tokens expected in the server's blocks of 1024, 0 hit"),
+              std::string::npos);
+}
+
+// One server needs no line of its own; nothing measured is a dash, never a zero.
+TEST(SummaryTable, LeavesOutWhatIsNotThere) {
+    SummaryFigures f = figures();
+    f.urls.resize(1);
+    f.warnings.clear();
+    const std::string one = summary_table(f, info());
+    EXPECT_EQ(one.find("Servers"), one.npos);
+    EXPECT_EQ(one.find("Warning"), one.npos);
+    const std::string table = summary_table(SummaryFigures(), SummaryInfo());
+    EXPECT_NE(table.find("\nE2E                      -"), table.npos) << table;
+    EXPECT_NE(table.find("hits not reported by the server"), table.npos);
+    EXPECT_NE(table.find("\nDrift           -\n"), table.npos);
+    EXPECT_EQ(table.find("Goodput"), table.npos);
+    EXPECT_EQ(table.find("Failed"), table.npos);
+}
+
+// --table full has every figure, and the same warnings.
+TEST(SummaryTable, FullHasEverything) {
+    const std::string table = summary_table(figures(), info(), TableKind::full);
+    EXPECT_NE(table.find("Std TTFT (ms):"), table.npos);
+    EXPECT_NE(table.find("Warning:                                 the prefix cache"), table.npos);
+    EXPECT_NE(table.find("Servers (rows / ok / failed)"), table.npos);
+}
+
+}  // namespace
+}  // namespace driftless

@@ -1,0 +1,163 @@
+// --fail-if of a comparison: what people type, and that the interval decides, not the point.
+#include "cmd/runs/comparison.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/cmd/runs/made_sides.hpp"
+
+namespace driftless {
+namespace {
+
+ChangeThreshold parsed(const char* text) {
+    const Result<ChangeThreshold> read = parse_change_threshold(text);
+    EXPECT_TRUE(read) << text;
+    return read ? read.value() : ChangeThreshold();
+}
+
+TEST(ChangeThreshold, ReadsChangesAndBoundsOfB) {
+    const ChangeThreshold change = parsed("ttft:p99 > +5 %");
+    EXPECT_EQ(change.metric.name(), "ttft:p99");
+    EXPECT_TRUE(change.above && change.relative);
+    EXPECT_DOUBLE_EQ(change.bound, 0.05);
+    const ChangeThreshold less = parsed("request_throughput<-2.5%");
+    EXPECT_FALSE(less.above);
+    EXPECT_DOUBLE_EQ(less.bound, -0.025);
+    const ChangeThreshold own = parsed("ttft:p99 >= 2s");
+    EXPECT_FALSE(own.relative);
+    EXPECT_DOUBLE_EQ(own.bound, 2e9);
+    const ChangeThreshold share = parsed("errors > 0.1 %");
+    EXPECT_FALSE(share.relative);
+    EXPECT_DOUBLE_EQ(share.bound, 0.001);
+    EXPECT_TRUE(parsed("errors > +0.1 %").relative);
+}
+
+TEST(ChangeThreshold, SaysWhatIsWrong) {
+    const auto remedy = [](const char* text) -> std::string {
+        const Result<ChangeThreshold> read = parse_change_threshold(text);
+        return read ? "" : read.error().doing;
+    };
+    EXPECT_NE(remedy("ttft:p99").find("has no comparison"), std::string::npos);
+    EXPECT_NE(remedy("speed > 5 %").find("is not a metric"), std::string::npos);
+    EXPECT_NE(remedy("itl:p99 > 5ms").find("is not a metric"), std::string::npos);
+    EXPECT_NE(remedy("ttft:p99 > 5").find("a time with its unit"), std::string::npos);
+    EXPECT_NE(remedy("ttft:p99 > +5").find("a change in percent"), std::string::npos);
+    EXPECT_NE(remedy("ttft:p99 > +-5 %").find("a change in percent"), std::string::npos);
+    EXPECT_NE(remedy("ttft:p99 > + %").find("a change in percent"), std::string::npos);
+    EXPECT_NE(remedy("errors > 101 %").find("from 0 to 100 %"), std::string::npos);
+    EXPECT_NE(remedy("errors > 100 %").find("never holds"), std::string::npos);
+    EXPECT_NE(remedy("good < 0 %").find("never holds"), std::string::npos);
+    EXPECT_NE(remedy("goodput < 3").find("cannot have an absolute bound"), std::string::npos);
+}
+
+/// B is exactly 1.1 times A, so that the interval is narrow around 10 %.
+class Judging : public testing::Test {
+  protected:
+    JudgedThreshold judge(const ChangeThreshold& threshold) const {
+        ComparisonOptions options;
+        options.resamples = 400;
+        return judge_changes({&threshold, 1}, {{&a_, 1}, {&b_, 1}}, options, within_runs_).front();
+    }
+    Judged judged(const char* text) const { return judge(parsed(text)).judged; }
+
+    bool within_runs_ = true;
+    ComparedRun a_ = made_side(1).compared;
+    ComparedRun b_ = made_side(1.1).compared;
+};
+
+TEST_F(Judging, OfAChange) {
+    EXPECT_EQ(judged("ttft:mean > +5 %"), Judged::fails);
+    EXPECT_EQ(judged("ttft:mean > +15 %"), Judged::passes);
+    EXPECT_EQ(judged("ttft:mean < -5 %"), Judged::passes);
+    EXPECT_EQ(judged("ttft:mean < +15 %"), Judged::fails);
+}
+
+// A change needs repeats, or the wish to judge these runs alone; B alone needs neither.
+TEST_F(Judging, OfOneRunASide) {
+    within_runs_ = false;
+    const JudgedThreshold found = judge(parsed("ttft:mean > +5 %"));
+    EXPECT_EQ(found.judged, Judged::unsure);
+    EXPECT_NE(found_text(found).find("; a side has only one run"), std::string::npos);
+    EXPECT_EQ(judged("ttft:mean > 15ms"), Judged::fails);
+    EXPECT_EQ(judged("errors > 20 %"), Judged::passes);
+}
+
+TEST_F(Judging, OfATaintedSide) {
+    for (std::size_t row = 0; row < 5; ++row) {
+        b_.requests[row].tainted = true;
+    }
+    EXPECT_EQ(judged("ttft:mean > +5 %"), Judged::unsure);
+    EXPECT_EQ(judged("ttft:mean > 15ms"), Judged::fails);
+}
+
+TEST_F(Judging, OfBAlone) {
+    EXPECT_EQ(judged("ttft:mean > 15ms"), Judged::fails);
+    EXPECT_EQ(judged("ttft:mean > 40ms"), Judged::passes);
+    EXPECT_EQ(judged("errors > 20 %"), Judged::passes);
+    EXPECT_EQ(judged("errors > 0.1 %"), Judged::unsure);  // 200 without a failure
+}
+
+/// A bound inside the interval is unsure, on whichever side of the point it lies.
+TEST_F(Judging, ByTheIntervalAndNotByThePoint) {
+    ChangeThreshold threshold = parsed("ttft:mean > 15ms");
+    const JudgedThreshold found = judge(threshold);
+    EXPECT_EQ(found.judged, Judged::fails);
+    ASSERT_LT(found.low, found.value);
+    ASSERT_GT(found.high, found.value);
+    threshold.bound = (found.low + found.value) / 2;
+    EXPECT_EQ(judge(threshold).judged, Judged::unsure);
+    threshold.bound = (found.high + found.value) / 2;
+    EXPECT_EQ(judge(threshold).judged, Judged::unsure);
+    threshold.above = false;
+    EXPECT_EQ(judge(threshold).judged, Judged::unsure);
+    threshold.bound = 2 * found.high;
+    EXPECT_EQ(judge(threshold).judged, Judged::fails);
+}
+
+TEST_F(Judging, WhatNobodyMeasuredFails) {
+    EXPECT_EQ(judged("tpot:p50 > +5 %"), Judged::fails);
+    EXPECT_EQ(judged("ttft:p99.9 > +5 %"), Judged::unsure);  // too few values: no figure
+}
+
+/// What 200 requests cannot say is refused, with the number that can.
+TEST_F(Judging, OfRunsThatAreTooSmall) {
+    ComparisonOptions options;
+    options.resamples = 400;
+    const auto why = [&](const char* text, bool unsure_fails, const ComparedRun& b) {
+        const ChangeThreshold threshold = parsed(text);
+        return why_too_small({&threshold, 1}, {{&a_, 1}, {&b, 1}}, options, unsure_fails);
+    };
+    ASSERT_EQ(b_.requests.size(), 200U);
+    EXPECT_NE(why("ttft:p99 > +5 %", false, b_).find("needs 662 requests"), std::string::npos);
+    EXPECT_EQ(why("ttft:p95 > +5 %", false, b_), "");  // 130
+    EXPECT_EQ(why("errors > 0.1 %", false, b_), "");
+    for (const char* text : {"errors > 0.1 %", "errors > +0.1 %"}) {
+        const std::string said = why(text, true, b_);
+        const std::size_t at = said.find("about ");
+        ASSERT_NE(at, std::string::npos) << said;
+        const auto needed = static_cast<std::size_t>(std::stoul(said.substr(at + 6)));
+        EXPECT_NEAR(static_cast<double>(needed), 2770, 30) << said;
+        // So many are enough, and a few less are not.
+        ComparedRun many = b_;
+        for (ComparedRun* const run : {&a_, &many}) {
+            run->requests.resize(needed, run->requests.front());
+            for (std::size_t i = 0; i < needed; ++i) {
+                run->requests[i].key = i;
+                run->requests[i].tree = 0;
+            }
+        }
+        EXPECT_EQ(why(text, true, many), "");
+        many.requests.resize(needed - 40);
+        EXPECT_NE(why(text, true, many), "");
+        a_ = made_side(1).compared;
+    }
+    EXPECT_EQ(why("errors > 0 %", false, b_), "");
+    EXPECT_NE(why("errors > 0 %", true, b_).find("no number of requests"), std::string::npos);
+    EXPECT_EQ(why("errors > 5 %", true, b_), "");
+    EXPECT_EQ(why("ttft:mean > +5 %", true, b_), "");
+}
+
+}  // namespace
+}  // namespace driftless

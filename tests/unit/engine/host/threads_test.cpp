@@ -1,0 +1,176 @@
+#include "engine/host/threads.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+#include "engine/base/time.hpp"
+#include "engine/host/host.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// The keeper's thread, among those of this process; 0: there is none.
+int keeper() {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream file(task.path() / "comm");
+        const std::string name(std::istreambuf_iterator<char>(file), {});
+        if (name == "keeper\n") {
+            return std::stoi(task.path().filename());
+        }
+    }
+    return 0;
+}
+
+TEST(Scheduling, AShortSliceIsGrantedOrNot) {
+    std::thread([] {
+        const std::int64_t slice_ns = ask_for_slice(engine_slice_ns);
+        EXPECT_TRUE(slice_ns == engine_slice_ns || slice_ns == 0) << slice_ns;
+        const Result<Granted> granted = schedule_engine(Scheduling::slice);
+        ASSERT_TRUE(granted);
+        EXPECT_EQ(granted.value().slice_ns, slice_ns) << "what is granted is read back";
+        EXPECT_EQ(granted.value().scheduling,
+                  slice_ns == 0 ? Scheduling::ordinary : Scheduling::slice);
+        EXPECT_EQ(::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK, SCHED_OTHER);
+    }).join();
+}
+
+TEST(Scheduling, AKeeperRunsOnItsCpuAndEnds) {
+    CpuKeeper kept;
+    ASSERT_TRUE(kept.start(allowed_cpus().front()));
+    int thread = 0;
+    for (int tries = 0; thread == 0 && tries < 100'000; ++tries) {
+        thread = keeper();
+        ::sched_yield();
+    }
+    ASSERT_NE(thread, 0);
+    cpu_set_t cpus;
+    ASSERT_EQ(::sched_getaffinity(thread, sizeof cpus, &cpus), 0);
+    EXPECT_EQ(CPU_COUNT(&cpus), 1);
+    EXPECT_NE(CPU_ISSET(allowed_cpus().front(), &cpus), 0);
+    EXPECT_GT(kept.stop(), 0);
+    EXPECT_EQ(keeper(), 0);
+}
+
+// Where it is not free no CPU is kept awake.
+TEST(Scheduling, AThreadThatYieldsTakesNothingWhereThatIsFree) {
+    std::thread([] {
+        const std::uint32_t cpu = allowed_cpus().front();
+        const cpu_set_t cpus = cpu_set_of({cpu});
+        ASSERT_EQ(::sched_setaffinity(0, sizeof cpus, &cpus), 0);
+        if (!yielding_is_free(cpu)) {
+            GTEST_SKIP() << "it takes its part here";
+        }
+        CpuKeeper kept;
+        ASSERT_TRUE(kept.start(cpu));
+        const std::int64_t begin_ns = monotonic_ns();
+        while (monotonic_ns() - begin_ns < 50'000'000) {
+        }
+        EXPECT_LT(kept.stop(), 50'000'000 / 4);
+    }).join();
+}
+
+// Of an ordinary thread: it asks for what it has, or is refused, which is all the same.
+TEST(Scheduling, WhoNeverSleepsStepsAsideForASecond) {
+    std::thread([] {
+        StepsAside aside;
+        Instant now{0};
+        const auto after = [&aside, &now](Duration passed, Duration slept) {
+            now = now + passed;
+            aside.note_sleep(slept);
+            EXPECT_TRUE(aside.is_due(now));
+            aside.look(now);
+        };
+        after(milliseconds(1), Duration{0});  // the first look only begins
+        EXPECT_FALSE(aside.is_aside());
+        EXPECT_FALSE(aside.is_due(now + milliseconds(99)));
+        after(milliseconds(100), milliseconds(10));
+        EXPECT_FALSE(aside.is_aside());
+        after(milliseconds(100), milliseconds(9));
+        EXPECT_TRUE(aside.is_aside());
+        EXPECT_EQ(::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK, SCHED_OTHER);
+        after(milliseconds(100), milliseconds(50));
+        EXPECT_TRUE(aside.is_aside()) << "for a second";
+        after(seconds(1), milliseconds(19));
+        EXPECT_TRUE(aside.is_aside()) << "it does not sleep enough yet";
+        after(milliseconds(100), milliseconds(20));
+        EXPECT_EQ(aside.times(), 1U);
+        const bool is_back = (::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO;
+        EXPECT_EQ(aside.is_aside(), !is_back) << "where it may";
+    }).join();
+}
+
+}  // namespace
+
+// What the kernel counts of a thread: CPU time is that of the thread's own clock, a fresh page is a
+// fault, and what cannot be counted says why.
+
+namespace {
+
+std::int64_t thread_clock_ns() {
+    timespec time{};
+    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+// User and system time together are the thread's CPU clock, which is asked before and after.
+TEST(ThreadMeter, CpuTimeIsThatOfTheThreadsClock) {
+    const ThreadMeter meter;
+    const std::int64_t before_ns = thread_clock_ns();
+    const ThreadUse before = meter.read();
+    while (thread_clock_ns() < before_ns + 20'000'000) {  // bounded by its own CPU time
+    }
+    const ThreadUse use = meter.read() - before;
+    const std::int64_t after_ns = thread_clock_ns();
+    constexpr std::int64_t rounding_ns = 2'000;  // two figures in whole microseconds
+    EXPECT_LE(use.user_ns + use.system_ns, after_ns - before_ns + rounding_ns);
+    EXPECT_GE(use.user_ns + use.system_ns, 20'000'000 - 1'000'000);
+    EXPECT_GE(use.voluntary_switches, 0);
+    EXPECT_GE(use.involuntary_switches, 0);
+}
+
+TEST(ThreadMeter, AFreshPageIsAFault) {
+    constexpr std::size_t bytes = 1 << 20;
+    void* memory =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    (void)::madvise(memory, bytes, MADV_NOHUGEPAGE);
+    const ThreadMeter meter;
+    const ThreadUse before = meter.read();
+    for (std::size_t at = 0; at < bytes; at += 65'536) {
+        static_cast<volatile char*>(memory)[at] = 1;
+    }
+    const ThreadUse use = meter.read() - before;
+    EXPECT_GE(use.minor_faults, 16);
+    EXPECT_GE(use.major_faults, 0);
+    ::munmap(memory, bytes);
+}
+
+// Counted or explained, never both and never neither.
+TEST(ThreadMeter, InstructionsAreCountedOrExplained) {
+    const ThreadMeter meter;
+    const ThreadUse use = meter.read();
+    EXPECT_EQ(use.instructions < 0, !meter.why_no_instructions().empty());
+}
+
+TEST(ThreadUse, WhatIsUnknownStaysUnknown) {
+    const ThreadUse unknown;
+    ThreadUse known;
+    known.instructions = 7;
+    EXPECT_EQ((known - unknown).instructions, -1);
+    EXPECT_EQ((unknown - known).instructions, -1);
+    EXPECT_EQ((known - known).instructions, 0);
+}
+
+}  // namespace
+
+}  // namespace driftless

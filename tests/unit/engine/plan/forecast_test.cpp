@@ -1,0 +1,276 @@
+// The forecast of cached tokens is that of an infinite prefix cache, for ids that are chained, that
+// name contents only, that are small or large, in namespaces and copies, and with tokens of the
+// template behind the prompt. The oracle keeps whole prefixes in a set.
+
+#include "engine/plan/forecast.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "proto/core/hash.hpp"
+#include "tests/unit/cmd/reading/make_trace.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// What a server keeps of a block: its namespace, its id, and how many of its tokens are the
+/// prompt's own.
+using Block = std::vector<std::uint64_t>;
+using Prefix = std::vector<Block>;
+
+class Oracle {
+  public:
+    Oracle(const Trace& trace, std::uint32_t post) : trace_(trace), post_(post) {}
+
+    std::uint32_t next(const TraceRow& row) {
+        const std::uint64_t size = trace_.block_size;
+        Prefix prefix{{row.name_space}};
+        std::uint64_t held = 0;
+        bool unbroken = true;
+        for (std::uint64_t k = 0; k < row.ids_count && (k + 1) * size <= row.input_length; ++k) {
+            const std::int64_t left =
+                std::int64_t{row.input_length} - post_ - static_cast<std::int64_t>(k * size);
+            if (left >= static_cast<std::int64_t>(size)) {
+                prefix.push_back({trace_.ids_of(row)[k]});
+            } else {
+                prefix.push_back(
+                    {left > 0 ? trace_.ids_of(row)[k] : 0, static_cast<std::uint64_t>(left)});
+            }
+            unbroken = !seen_.insert(prefix).second && unbroken;
+            held += unbroken ? 1 : 0;
+        }
+        return static_cast<std::uint32_t>(std::min(held, (row.input_length - 1) / size) * size);
+    }
+
+  private:
+    const Trace& trace_;
+    std::uint32_t post_;
+    std::set<Prefix> seen_;
+};
+
+struct Kind {
+    bool chained = false;
+    unsigned shift = 0;  ///< of the ids, so that they are large
+    std::uint32_t name_spaces = 1;
+    std::uint32_t copies = 1;
+};
+
+void add_row(Trace& trace, Random& random, const Kind& kind) {
+    std::vector<std::uint64_t> ids;
+    std::uint64_t chain = 0;
+    const std::uint64_t blocks = random.below(8);
+    for (std::uint64_t k = 0; k < blocks; ++k) {
+        const std::uint64_t pick = random.below(3);
+        chain = chain * 3 + pick + 1;
+        ids.push_back((kind.chained ? chain : pick) << kind.shift);
+    }
+    TraceRow row;
+    row.index = static_cast<std::uint32_t>(trace.rows.size());
+    row.name_space = static_cast<std::uint32_t>(random.below(kind.name_spaces));
+    row.input_length = static_cast<std::uint32_t>(1 + random.below(blocks * 16 + 20));
+    row.output_length = 1;
+    row.ids_begin = trace.ids.size();
+    row.ids_count = static_cast<std::uint32_t>(ids.size());
+    trace.ids.append(ids);
+    trace.rows.push_back(row);
+}
+
+Trace make_trace(std::uint64_t seed, const Kind& kind) {
+    Random random(seed);
+    Trace trace;
+    trace.block_size = 16;
+    for (int i = 0; i < 120; ++i) {
+        add_row(trace, random, kind);
+    }
+    const auto rows = static_cast<std::uint32_t>(trace.rows.size());
+    trace.copy_rows = kind.copies > 1 ? rows : 0;
+    for (std::uint32_t copy = 1; copy < kind.copies; ++copy) {
+        for (std::uint32_t i = 0; i < rows; ++i) {
+            TraceRow row = trace.rows[i];
+            row.index += copy * rows;
+            row.name_space += copy * kind.name_spaces;
+            trace.rows.push_back(row);
+        }
+    }
+    trace.name_spaces = kind.name_spaces * kind.copies;
+    return trace;
+}
+
+TEST(CacheForecast, IsAnInfinitePrefixCache) {
+    const Kind kinds[] = {{},           {true},        {true, 40},      {false, 40},
+                          {true, 0, 3}, {false, 0, 3}, {true, 0, 2, 3}, {false, 40, 2, 3}};
+    for (const Kind& kind : kinds) {
+        for (std::uint64_t seed = 0; seed < 10; ++seed) {
+            const Trace trace = make_trace(seed, kind);
+            for (const std::uint32_t post : {0U, 1U, 5U, 16U, 40U}) {
+                CacheForecast forecast(trace, post);
+                Oracle oracle(trace, post);
+                std::uint64_t sum = 0;
+                for (const TraceRow& row : trace.rows) {
+                    const std::uint32_t expected = oracle.next(row);
+                    ASSERT_EQ(forecast.next(row), expected)
+                        << "row " << row.index << " seed " << seed;
+                    sum += expected;
+                }
+                EXPECT_GT(sum, 0U);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+// Each prefix of ids has one number, whether its ids are chained or name contents. The oracle is a
+// map of the prefixes, spelled out.
+
+namespace {
+
+using Nodes = std::vector<std::uint32_t>;
+
+/// Paths are the same whether they are asked for at once or after all rows have entered, when most
+/// edges have been split.
+void expect_numbered(const Trace& trace) {
+    PrefixTree tree(trace);
+    std::map<std::vector<std::uint64_t>, std::uint32_t> known;
+    std::set<std::uint32_t> taken;
+    std::vector<Nodes> all;
+    std::vector<PrefixTree::Path> paths;
+    for (const TraceRow& row : trace.rows) {
+        const PrefixTree::Path path = tree.enter(row);
+        const auto nodes = tree.nodes(path);
+        std::vector<std::uint64_t> prefix{row.name_space};
+        std::uint32_t held = 0;
+        ASSERT_EQ(nodes.size(), row.ids_count);
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            prefix.push_back(trace.ids_of(row)[i]);
+            const auto [at, is_new] = known.emplace(prefix, nodes[i]);
+            ASSERT_EQ(at->second, nodes[i]) << "equal prefixes, equal numbers";
+            ASSERT_EQ(taken.insert(nodes[i]).second, is_new) << "others, other numbers";
+            ASSERT_LT(nodes[i], tree.nodes_end());
+            held += is_new ? 0 : 1;
+        }
+        ASSERT_EQ(path.known, held);
+        ASSERT_EQ(path.blocks, row.ids_count);
+        all.emplace_back(nodes.begin(), nodes.end());
+        paths.push_back(path);
+    }
+    tree.settle();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto again = tree.nodes(paths[i]);
+        ASSERT_EQ(all[i], Nodes(again.begin(), again.end())) << i;
+        if (!all[i].empty()) {
+            ASSERT_EQ(tree.last_node(paths[i]), all[i].back());
+        }
+    }
+}
+
+TEST(PrefixTree, NumbersEachPrefix) {
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+        SCOPED_TRACE(seed);
+        expect_numbered(random_trace(seed, TailRule::ceil, 150));
+    }
+}
+
+// Ids of contents behind one long beginning: an edge is split at each of its places, and a path
+// that ended in the middle of it goes on with the part that it is in.
+TEST(PrefixTree, SplitsAnEdgeAtEachPlace) {
+    std::vector<RowSpec> rows{{0, 4, {9}}, {0, 4, {8}}, {0, 12, {8, 1, 2}}};
+    rows.push_back({0, 36, {9, 8, 7, 6, 5, 4, 3, 2, 1}});
+    for (const std::size_t length : {9U, 5U, 7U, 3U, 4U, 8U, 2U, 6U}) {
+        RowSpec whole{0, 1, {9, 8, 7, 6, 5, 4, 3, 2, 1}};
+        whole.ids.resize(length);
+        rows.push_back(whole);
+        whole.ids.back() = 20;
+        rows.push_back(whole);
+        whole.ids.push_back(21);
+        rows.push_back(whole);
+    }
+    expect_numbered(make_trace(4, TailRule::ceil, rows));
+    rows.push_back({0, 8, {9, 8}, no_session, 1});
+    expect_numbered(make_trace(4, TailRule::ceil, rows));
+}
+
+TEST(PrefixTree, OfARowWithoutIdsIsEmpty) {
+    const Trace trace = make_trace(4, TailRule::ceil, {{0, 9, {}}, {0, 4, {1}}});
+    expect_numbered(trace);
+}
+
+}  // namespace
+
+// Blocks of system prompt and tools: as declared, or as the first requests of a tree show, and of
+// every row that begins with them.
+
+namespace {
+
+struct Rows {
+    Trace trace;
+
+    Rows() {
+        trace.block_size = 16;
+        trace.name_spaces = 2;
+    }
+    Rows& row(std::uint32_t session, const std::vector<std::uint64_t>& ids, std::uint32_t declared,
+              std::uint32_t name_space = 0) {
+        TraceRow row;
+        row.index = static_cast<std::uint32_t>(trace.rows.size());
+        row.session = session;
+        row.name_space = name_space;
+        row.at_ns = row.index;
+        row.ids_begin = trace.ids.size();
+        row.ids_count = static_cast<std::uint32_t>(ids.size());
+        row.input_length = row.ids_count * 16 + 3;
+        row.output_length = 1;
+        while (trace.sessions.size() <= session) {
+            trace.sessions.push_back(std::to_string(trace.sessions.size()));
+        }
+        trace.ids.append(ids);
+        trace.rows.push_back(row);
+        trace.system_tokens.push_back(declared);
+        return *this;
+    }
+    std::vector<std::uint32_t> blocks() const {
+        return system_blocks(trace, make_plan(trace, {}).value()).blocks;
+    }
+};
+
+using Blocks = std::vector<std::uint32_t>;
+
+// Whole blocks alone, and none that a row does not have.
+TEST(SystemBlocks, AreTheDeclaredOnes) {
+    EXPECT_EQ(Rows().row(0, {1, 2, 3, 4}, 35).row(0, {1, 2, 3, 4, 5}, 35).blocks(), (Blocks{2, 2}));
+    EXPECT_EQ(Rows().row(0, {1, 2, 3}, 15).blocks(), Blocks{0});
+    EXPECT_EQ(Rows().row(0, {1, 2, 3}, 16).blocks(), Blocks{1});
+    EXPECT_EQ(Rows().row(0, {1, 2, 3}, 1000).blocks(), Blocks{3});
+    EXPECT_EQ(Rows().row(0, {}, 1000).blocks(), Blocks{0});
+}
+
+// A row that parts from them earlier shares what it has of them; in another namespace ids mean
+// something else.
+TEST(SystemBlocks, AreThoseOfEveryRowThatBeginsWithThem) {
+    Rows rows;
+    rows.row(0, {1, 2, 3, 4}, 48).row(1, {1, 2, 9}, 0).row(2, {9, 1, 2}, 0);
+    rows.row(3, {1, 2, 3}, 0, 1);
+    EXPECT_EQ(rows.blocks(), (Blocks{3, 2, 0, 0}));
+}
+
+// Of what is declared and what is seen the longer one holds; one session alone shows nothing.
+TEST(SystemBlocks, AreWhatATreeShows) {
+    Rows rows;
+    rows.row(0, {1, 2, 3, 4}, 16).row(1, {1, 2, 3, 5}, 0).row(0, {1, 2, 3, 4, 6}, 16);
+    EXPECT_EQ(rows.blocks(), (Blocks{1, 1, 1})) << "two trees";
+    rows.trace.dependencies.push_back({1, 0, Trigger::completion, 0});
+    EXPECT_EQ(rows.blocks(), (Blocks{3, 3, 3}));
+    const SystemBlocks found = system_blocks(rows.trace, make_plan(rows.trace, {}).value());
+    EXPECT_EQ(found.rows, 3u);
+    EXPECT_EQ(found.most, 3u);
+}
+
+}  // namespace
+
+}  // namespace driftless

@@ -1,0 +1,162 @@
+// Recorded instants are played by a cursor: who is next, what is to come, and what is over.
+#include "engine/plan/schedule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+#include "engine/plan/plan.hpp"
+
+namespace driftless {
+namespace {
+
+// Rows of the trace in reverse, so that a row and its request never have one number by accident.
+Plan plan_of(const std::vector<std::int64_t>& dues) {
+    Plan plan;
+    for (const std::int64_t due_ns : dues) {
+        const auto row = static_cast<std::uint32_t>(dues.size() - plan.rows.size());
+        plan.rows.push_back({due_ns, row, 0});
+    }
+    return plan;
+}
+
+std::vector<std::uint32_t> seen_by(Schedule& schedule, Lookahead reader, std::int64_t horizon_ns) {
+    std::vector<std::uint32_t> requests;
+    while (const std::optional<Due> due = schedule.within(reader, horizon_ns)) {
+        requests.push_back(due->request);
+        schedule.pass(reader, *due);
+    }
+    return requests;
+}
+
+using Requests = std::vector<std::uint32_t>;
+
+TEST(Schedule, HasNothingToDoWithoutRows) {
+    const Plan plan;
+    Schedule schedule(plan);
+    EXPECT_EQ(schedule.peek(), nullptr);
+    EXPECT_EQ(schedule.left(), 0u);
+    EXPECT_TRUE(schedule.over());
+    EXPECT_FALSE(schedule.within(Lookahead::arming, INT64_MAX));
+}
+
+TEST(Schedule, TakesRowsInTheirOrder) {
+    const Plan plan = plan_of({0, 10, 30});
+    Schedule schedule(plan);
+    for (std::uint32_t request = 0; request < 3; ++request) {
+        EXPECT_EQ(schedule.left(), 3 - request);
+        ASSERT_NE(schedule.peek(), nullptr);
+        EXPECT_EQ(schedule.peek()->request, request);
+        const Due peeked = *schedule.peek();
+        EXPECT_FALSE(schedule.has_taken(peeked));
+        const Due due = schedule.take();
+        EXPECT_TRUE(schedule.has_taken(due));
+        EXPECT_EQ(due.request, request);
+        EXPECT_EQ(due.row, plan.rows[request].row);
+        EXPECT_EQ(due.due_ns, plan.rows[request].due_ns);
+        EXPECT_EQ(peeked.due_ns, due.due_ns);
+    }
+    EXPECT_EQ(schedule.peek(), nullptr);
+}
+
+// Equal instants go in the order of the plan, and each knows how many go before it.
+TEST(Schedule, RanksRowsOfOneInstant) {
+    const Plan plan = plan_of({5, 5, 5, 6, 7, 7});
+    Schedule schedule(plan);
+    Requests ranks;
+    while (schedule.peek() != nullptr) {
+        const std::uint32_t peeked = schedule.peek()->rank;
+        ranks.push_back(schedule.take().rank);
+        EXPECT_EQ(peeked, ranks.back());
+    }
+    EXPECT_EQ(ranks, (Requests{0, 1, 2, 0, 0, 1}));
+}
+
+// What no schedule has told: of any row of a plan.
+TEST(Schedule, SaysTheSameAsThePlan) {
+    const Plan plan = plan_of({0, 5, 5, 5, 9});
+    Schedule schedule(plan);
+    for (std::uint32_t request = 0; request < 5; ++request) {
+        const Due taken = schedule.take();
+        const Due looked_up = due_at(plan, request);
+        EXPECT_EQ(looked_up.due_ns, taken.due_ns);
+        EXPECT_EQ(looked_up.request, taken.request);
+        EXPECT_EQ(looked_up.row, taken.row);
+        EXPECT_EQ(looked_up.rank, taken.rank);
+    }
+}
+
+// The rows that are left of a run that was killed: they begin in the middle, and so does all else.
+TEST(Schedule, BeginsInTheMiddleOfAResumedRun) {
+    const Plan plan = plan_of({7'000, 7'000, 9'000});
+    Schedule schedule(plan);
+    EXPECT_EQ(schedule.first_due_ns(), 7'000);
+    EXPECT_EQ(seen_by(schedule, Lookahead::arming, 6'999), Requests{});
+    EXPECT_EQ(seen_by(schedule, Lookahead::arming, 7'000), (Requests{0, 1}));
+    EXPECT_EQ(schedule.take().due_ns, 7'000);
+    EXPECT_EQ(schedule.first_due_ns(), 7'000) << "whatever was taken";
+}
+
+TEST(Schedule, LooksAheadUpToTheHorizonOfEachReader) {
+    const Plan plan = plan_of({0, 10, 20, 30});
+    Schedule schedule(plan);
+    EXPECT_EQ(seen_by(schedule, Lookahead::arming, 9), Requests{0});
+    EXPECT_EQ(seen_by(schedule, Lookahead::arming, 10), Requests{1}) << "inclusive, and once";
+    EXPECT_EQ(seen_by(schedule, Lookahead::arming, 10), Requests{});
+    EXPECT_EQ(seen_by(schedule, Lookahead::guarding, 20), (Requests{0, 1, 2})) << "by itself";
+    EXPECT_EQ(seen_by(schedule, Lookahead::arming, INT64_MAX), (Requests{2, 3}));
+    EXPECT_EQ(schedule.peek()->request, 0u) << "looking takes nothing";
+}
+
+// What a reader has not seen when it is taken it never sees: that is over.
+TEST(Schedule, ShowsNoReaderWhatIsTaken) {
+    const Plan plan = plan_of({0, 0, 10, 20});
+    Schedule schedule(plan);
+    schedule.pass(Lookahead::connecting, *schedule.within(Lookahead::connecting, 0));
+    const Due seen = schedule.take();
+    const Due unseen = schedule.take();
+    EXPECT_TRUE(schedule.has_passed(Lookahead::connecting, seen));
+    EXPECT_FALSE(schedule.has_passed(Lookahead::connecting, unseen));
+    EXPECT_EQ(seen_by(schedule, Lookahead::connecting, 20), (Requests{2, 3}));
+    EXPECT_FALSE(schedule.has_passed(Lookahead::guarding, unseen));
+}
+
+// A connection that was bound to a row is lost: the row is to be bound once more, and with it all
+// that follow.
+TEST(Schedule, GoesBackToARow) {
+    const Plan plan = plan_of({0, 10, 20});
+    Schedule schedule(plan);
+    (void)schedule.take();
+    const Due second = *schedule.within(Lookahead::binding, 10);
+    EXPECT_EQ(seen_by(schedule, Lookahead::binding, 20), (Requests{1, 2}));
+    schedule.go_back(Lookahead::binding, second);
+    EXPECT_EQ(seen_by(schedule, Lookahead::binding, 20), (Requests{1, 2}));
+}
+
+TEST(Schedule, IsOverWhenEveryRowHasItsEnd) {
+    const Plan plan = plan_of({0, 10});
+    Schedule schedule(plan);
+    const Due first = schedule.take();
+    schedule.fired(first, 0);
+    EXPECT_FALSE(schedule.over());
+    const Due second = schedule.take();
+    schedule.ended(second, 10, false);  // it never left
+    EXPECT_FALSE(schedule.over());
+    schedule.ended(first, 20, true);
+    EXPECT_TRUE(schedule.over());
+}
+
+// Another one plays the same rows, and leaves the first where it is.
+TEST(Schedule, IsPlayedOnceMore) {
+    const Plan plan = plan_of({0, 10});
+    Schedule schedule(plan);
+    Schedule copy = schedule.as_recorded();
+    EXPECT_EQ(copy.take().request, 0u);
+    EXPECT_EQ(copy.take().request, 1u);
+    EXPECT_EQ(copy.peek(), nullptr);
+    EXPECT_EQ(schedule.peek()->request, 0u);
+}
+
+}  // namespace
+}  // namespace driftless

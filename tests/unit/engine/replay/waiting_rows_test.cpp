@@ -1,0 +1,175 @@
+// What the schedule has in store: connections that will be needed, instants that come close, and
+// what a row asks of its lane.
+#include "engine/replay/waiting_rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/engine/prompt/rows_to_arm.hpp"
+
+namespace driftless {
+namespace {
+
+using Rows = std::vector<SmallRow>;
+
+struct Ahead : RowsToArm {
+    explicit Ahead(const Rows& rows, bool sticky = false, std::size_t targets = 1)
+        : RowsToArm(rows, options(targets)), ahead(trace, schedule, armer, targets, sticky) {}
+    static Options options(std::size_t targets) {
+        Options options;
+        options.armer.targets = targets;
+        return options;
+    }
+    RowsAhead ahead;
+};
+
+// At the second, and one ns to either side of it.
+TEST(RowsAhead, WantConnectionsForASecond) {
+    Ahead rows(
+        Rows{{Duration{0}}, {seconds(1) - Duration{1}}, {seconds(1)}, {seconds(1) + Duration{1}}});
+    EXPECT_EQ(rows.ahead.connections_wanted(0), 1u) << "nobody has looked yet: one instant's";
+    rows.ahead.look_ahead_a_second(0);
+    EXPECT_EQ(rows.ahead.connections_wanted(0), 3u);
+    rows.ahead.look_ahead_a_second(1);
+    EXPECT_EQ(rows.ahead.connections_wanted(0), 4u);
+    rows.ahead.look_ahead_a_second(1);
+    EXPECT_EQ(rows.ahead.connections_wanted(0), 4u) << "each row counts once";
+}
+
+TEST(RowsAhead, ARowThatWasTakenWantsNoneAnyMore) {
+    Ahead rows(Rows{{milliseconds(0)}, {milliseconds(1)}, {milliseconds(2)}});
+    rows.ahead.look_ahead_a_second(0);
+    for (const std::uint32_t left : {3u, 2u, 1u}) {
+        EXPECT_EQ(rows.ahead.connections_wanted(0), left);
+        (void)rows.ahead.take();
+    }
+    EXPECT_EQ(rows.ahead.connections_wanted(0), 0u);
+}
+
+// A row that nobody has looked at yet can be taken.
+TEST(RowsAhead, TakesRowsThatWereNotCounted) {
+    Ahead rows(Rows{{seconds(0)}, {seconds(5)}});
+    EXPECT_EQ(rows.ahead.take().request, 0u);
+    EXPECT_EQ(rows.ahead.take().request, 1u);
+    rows.ahead.look_ahead_a_second(0);
+    EXPECT_EQ(rows.ahead.instants_until(0), 0u);
+}
+
+// Rows that wait leave on the connections of others, unless one answer releases several.
+TEST(RowsAhead, WantFewConnectionsForRowsThatWait) {
+    for (const std::uint32_t widest : {1u, 3u}) {
+        RowsToArm::Options options;
+        for (std::uint32_t row = 1; row < 10; ++row) {
+            const std::uint32_t parent = widest == 1 ? row - 1 : (row - 1) / widest;
+            options.dependencies.push_back({row, parent, Trigger::completion, 0});
+        }
+        RowsToArm rows(Rows(10), options);
+        const RowsAhead ahead(rows.trace, rows.schedule, rows.armer, 1, false);
+        EXPECT_EQ(ahead.connections_wanted(0), widest);
+    }
+}
+
+// The largest instant stands ready all the time, for as many rows as are left.
+TEST(RowsAhead, WantConnectionsForTheLargestInstant) {
+    Ahead rows(Rows{{seconds(0)}, {seconds(10)}, {seconds(10)}, {seconds(10)}, {seconds(20)}});
+    EXPECT_EQ(rows.ahead.connections_wanted(0), 3u);
+    for (int i = 0; i < 3; ++i) {
+        (void)rows.ahead.take();
+    }
+    EXPECT_EQ(rows.ahead.connections_wanted(0), 2u) << "so many are left";
+    rows.ahead.stop();
+    EXPECT_EQ(rows.ahead.connections_wanted(0), 0u);
+}
+
+// Each server has its own rows, and its own largest instant.
+TEST(RowsAhead, CountServersApart) {
+    Ahead rows(Rows{{seconds(0)}, {seconds(0)}, {seconds(0)}, {seconds(5)}}, false, 2);
+    EXPECT_EQ(rows.ahead.target_of(rows.due(1)), 1u);
+    EXPECT_EQ(rows.ahead.connections_wanted(0), 2u);
+    EXPECT_EQ(rows.ahead.connections_wanted(1), 1u);
+    rows.ahead.look_ahead_a_second(seconds(4).ns);
+    EXPECT_EQ(rows.ahead.connections_wanted(1), 2u);
+}
+
+// 10 us is what a fire takes: rows that are closer to the one before count with it.
+TEST(RowsAhead, RowsCloserThanAFireAreOneInstant) {
+    for (const std::int64_t gap_ns : {9'999, 10'000, 10'001}) {
+        Ahead rows(Rows{{Duration{0}}, {Duration{gap_ns}}, {Duration{2 * gap_ns}}});
+        EXPECT_EQ(rows.ahead.instants_until(1'000'000), gap_ns < 10'000 ? 1u : 3u) << gap_ns;
+    }
+}
+
+TEST(RowsAhead, CountInstantsUpToTheEndOfTheDistance) {
+    Ahead rows(Rows{{microseconds(0)}, {microseconds(20)}, {microseconds(40)}});
+    EXPECT_EQ(rows.ahead.instants_until(19'999), 1u);
+    EXPECT_EQ(rows.ahead.instants_until(20'000), 2u);
+    EXPECT_EQ(rows.ahead.instants_until(40'000), 3u);
+}
+
+// A burst of three, and one row behind it: the instant ends with its first row.
+TEST(RowsAhead, InstantsPassWithTheirRows) {
+    Ahead rows(Rows{{Duration{0}}, {Duration{0}}, {Duration{0}}, {microseconds(50)}});
+    EXPECT_EQ(rows.ahead.instants_until(100'000), 2u);
+    (void)rows.ahead.take();
+    EXPECT_EQ(rows.ahead.instants_until(100'000), 1u) << "what is left of the burst is late anyway";
+    (void)rows.ahead.take();
+    (void)rows.ahead.take();
+    EXPECT_EQ(rows.ahead.instants_until(100'000), 1u);
+    (void)rows.ahead.take();
+    EXPECT_EQ(rows.ahead.instants_until(100'000), 0u);
+}
+
+// A row that follows one that was just taken is part of its instant.
+TEST(RowsAhead, ARowBehindOneThatWasTakenBeginsNone) {
+    Ahead rows(Rows{{microseconds(0)}, {microseconds(5)}, {microseconds(30)}});
+    EXPECT_EQ(rows.ahead.instants_until(0), 1u);
+    (void)rows.ahead.take();
+    EXPECT_EQ(rows.ahead.instants_until(5'000), 0u);
+    EXPECT_EQ(rows.ahead.instants_until(30'000), 1u);
+}
+
+// The same where nobody had counted the one that was taken.
+TEST(RowsAhead, ARowBehindOneThatWasNeverCountedBeginsNone) {
+    Ahead rows(Rows{{microseconds(0)}, {microseconds(5)}});
+    (void)rows.ahead.take();
+    EXPECT_EQ(rows.ahead.instants_until(5'000), 0u);
+}
+
+// What is released is counted as the rows of the recording are.
+TEST(RowsAhead, CountWhatIsReleased) {
+    RowsToArm::Options options;
+    options.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::completion}};
+    RowsToArm rows(Rows{{milliseconds(0)}, {milliseconds(1)}}, options);
+    RowsAhead ahead(rows.trace, rows.schedule, rows.armer, 1, false);
+    const Due first = ahead.take();
+    rows.schedule.fired(first, 0);
+    ahead.look_ahead_a_second(0);
+    EXPECT_EQ(ahead.connections_wanted(0), 1u);
+    EXPECT_EQ(ahead.instants_until(seconds(1).ns), 0u);
+    rows.schedule.ended(first, milliseconds(7).ns, true);
+    EXPECT_EQ(ahead.instants_until(seconds(1).ns), 1u);
+    EXPECT_EQ(ahead.take().due_ns, milliseconds(7).ns);
+    EXPECT_EQ(ahead.instants_until(seconds(1).ns), 0u);
+}
+
+// Only sessions that keep their connections are named to the shelf, their last row with them.
+TEST(RowsAhead, NameTheSessionWhereItKeepsItsConnection) {
+    const Rows sessions{{.session = 0}, {.session = 1}, {.session = 0}, {}};
+    Ahead sticky(sessions, true);
+    EXPECT_EQ(sticky.ahead.wish_of(sticky.due(0), false).session, 0u);
+    EXPECT_FALSE(sticky.ahead.wish_of(sticky.due(0), false).last);
+    EXPECT_TRUE(sticky.ahead.wish_of(sticky.due(1), false).last);
+    EXPECT_TRUE(sticky.ahead.wish_of(sticky.due(2), false).last);
+    EXPECT_EQ(sticky.ahead.wish_of(sticky.due(3), false).session, no_session);
+    Ahead any(sessions);
+    EXPECT_EQ(any.ahead.wish_of(any.due(2), false).session, no_session);
+    EXPECT_FALSE(any.ahead.wish_of(any.due(2), false).last);
+}
+
+TEST(RowsAhead, AskForAFreshLaneWhereThatIsWanted) {
+    Ahead rows(Rows{{}});
+    EXPECT_FALSE(rows.ahead.wish_of(rows.due(0), false).fresh);
+    EXPECT_TRUE(rows.ahead.wish_of(rows.due(0), true).fresh);
+}
+
+}  // namespace
+}  // namespace driftless

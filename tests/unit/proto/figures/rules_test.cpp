@@ -1,0 +1,227 @@
+// Each rule looks at what a run did: planted causes violate it, at its bound and just beyond.
+#include "proto/figures/rules.hpp"
+
+#include <gtest/gtest.h>
+
+namespace driftless {
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+
+bool same_text(std::string_view a, std::string_view b) {
+    return a == b;
+}
+
+/// 900 s, 100 answers, all well.
+struct Played {
+    RuleFacts facts;
+    SummaryFigures figures;
+
+    Played() {
+        facts.for_ns = 900 * second;
+        facts.users = 4;
+        facts.trees = 10;
+        facts.rows = 100;
+        facts.input_tokens = 1000;
+        facts.expected_cached_tokens = 960;
+        facts.trace_digest = 0xAB;
+        figures.completed = 100;
+        figures.outputs_exact = 100;
+        figures.output_tokens = 40'000;
+        figures.duration_ns = 890 * second;
+        figures.phase.users = 4;
+        figures.phase.last_first_token_ns = 880 * second;
+        figures.phase.last_token_ns = 890 * second;
+        figures.phase.first_turns = {10, 10, 1000, 0, 0};
+        figures.follow_up_turns = 90;
+    }
+};
+
+RuleFinding judge(const Rule& rule, const Played& played) {
+    const RuleSet set{"s", "1", "here", {}, {rule}};
+    return judge_rules({set}, played.facts, played.figures, same_text).at(0);
+}
+
+Rule at_least(Measure measure, double min) {
+    Rule rule;
+    rule.name = "r";
+    rule.measure = measure;
+    rule.min = min;
+    return rule;
+}
+
+Rule at_most(Measure measure, double max) {
+    Rule rule;
+    rule.name = "r";
+    rule.measure = measure;
+    rule.max = max;
+    return rule;
+}
+
+TEST(JudgeRules, FindsEachOfAGoodRunMet) {
+    const Played good;
+    for (const Rule& rule :
+         {at_least(Measure::duration, 900), at_least(Measure::trees, 10),
+          at_least(Measure::rows, 100), at_least(Measure::ttft_coverage, 0.95),
+          at_least(Measure::token_coverage, 0.98), at_most(Measure::error_share, 0),
+          at_least(Measure::answered, 100), at_most(Measure::overflow_share, 0.01),
+          at_least(Measure::users_live, 1), at_least(Measure::exact_output, 1),
+          at_least(Measure::mean_output, 355), at_most(Measure::cut_short, 0),
+          at_most(Measure::warmup_failures, 0), at_most(Measure::overtaken, 0),
+          at_most(Measure::first_turn_hits, 0.01), at_least(Measure::ceiling_hit_rate, 0.96)}) {
+        const RuleFinding found = judge(rule, good);
+        EXPECT_EQ(found.state, RuleState::met) << found.evidence << "; " << found.bound;
+    }
+}
+
+// Bounds belong to what is allowed: AgentX counts more than 1 %, InferenceX takes 10 %.
+TEST(JudgeRules, TakesItsBoundsAsAllowed) {
+    Played played;
+    played.figures.failed = 1;
+    played.figures.phase.context_overflows = 1;
+    played.figures.completed = 99;
+    EXPECT_EQ(judge(at_most(Measure::overflow_share, 0.01), played).state, RuleState::met);
+    played.figures.phase.context_overflows = 2;
+    EXPECT_EQ(judge(at_most(Measure::overflow_share, 0.01), played).state, RuleState::violated);
+    played.figures.failed = 10;
+    played.figures.completed = 90;
+    EXPECT_EQ(judge(at_most(Measure::error_share, 0.10), played).state, RuleState::met);
+    played.figures.failed = 11;
+    const RuleFinding found = judge(at_most(Measure::error_share, 0.10), played);
+    EXPECT_EQ(found.state, RuleState::violated);
+    EXPECT_EQ(found.evidence, "11 of 101 requests failed (10.89 %)");
+    EXPECT_EQ(found.bound, "at most 10.00 %");
+}
+
+// What was never sent did not fail.
+TEST(JudgeRules, LeavesOutWhatWasNotSent) {
+    Played played;
+    played.figures.failed = 50;
+    played.figures.outcomes[static_cast<std::size_t>(Outcome::not_sent)] = 50;
+    EXPECT_EQ(judge(at_most(Measure::error_share, 0), played).state, RuleState::met);
+}
+
+TEST(JudgeRules, SeesHowFarThePhaseIsCovered) {
+    Played played;
+    played.figures.phase.last_token_ns = 855 * second;
+    EXPECT_EQ(judge(at_least(Measure::token_coverage, 0.95), played).state, RuleState::met);
+    played.figures.phase.last_token_ns = 854 * second;
+    EXPECT_EQ(judge(at_least(Measure::token_coverage, 0.95), played).state, RuleState::violated);
+    Rule exempt = at_least(Measure::token_coverage, 0.95);
+    exempt.exempt_below_s = 900;
+    EXPECT_EQ(judge(exempt, played).state, RuleState::violated);
+    // The warm-up is no part of the phase; when that began is not known of a run that was killed.
+    played.figures.warmup_rows = 8;
+    EXPECT_EQ(judge(at_least(Measure::token_coverage, 0.90), played).state, RuleState::unknown);
+    played.facts.measured_from_ns = 100 * second;
+    EXPECT_EQ(judge(at_least(Measure::token_coverage, 0.90), played).state, RuleState::violated);
+    played.figures.phase.last_token_ns = 954 * second;
+    EXPECT_EQ(judge(at_least(Measure::token_coverage, 0.90), played).state, RuleState::met);
+    played.facts.for_ns = 899 * second;
+    played.figures.phase.last_token_ns.reset();
+    const RuleFinding found = judge(exempt, played);
+    EXPECT_EQ(found.state, RuleState::met);
+    EXPECT_EQ(found.evidence, "no last token of 899 s (0.00 %); a phase below 900 s is exempt");
+}
+
+// A run that was interrupted has lasted as long as it did, not as long as it was asked to.
+TEST(JudgeRules, CountsTheTimeOfARunThatWasCutShort) {
+    Played played;
+    for (const Ending ending : {Ending::interrupted, Ending::none}) {
+        played.facts.ending = ending;
+        EXPECT_EQ(judge(at_least(Measure::duration, 900), played).state, RuleState::violated);
+        EXPECT_EQ(judge(at_most(Measure::cut_short, 0), played).state, RuleState::violated);
+    }
+}
+
+// Somebody else had left the prompts in the cache.
+TEST(JudgeRules, SeesAWarmCache) {
+    Played played;
+    played.figures.phase.first_turns.cached_tokens = 10;
+    EXPECT_EQ(judge(at_most(Measure::first_turn_hits, 0.01), played).state, RuleState::met);
+    played.figures.phase.first_turns.cached_tokens = 11;
+    EXPECT_EQ(judge(at_most(Measure::first_turn_hits, 0.01), played).state, RuleState::violated);
+    played.figures.phase.first_turns.expected_tokens = 11;
+    EXPECT_EQ(judge(at_most(Measure::first_turn_hits, 0.01), played).state, RuleState::met);
+    played.figures.phase.first_turns = {10, 0, 0, 0, 0};
+    EXPECT_EQ(judge(at_most(Measure::first_turn_hits, 0.01), played).state, RuleState::unknown);
+}
+
+TEST(JudgeRules, SeesWhatElseIsWrong) {
+    Played played;
+    played.figures.phase.users = 3;
+    EXPECT_EQ(judge(at_least(Measure::users_live, 1), played).evidence,
+              "3 of 4 users sent requests (75.00 %)");
+    EXPECT_EQ(judge(at_least(Measure::users_live, 1), played).state, RuleState::violated);
+    played.figures.outputs_short = 1;
+    EXPECT_EQ(judge(at_least(Measure::exact_output, 1), played).state, RuleState::violated);
+    played.figures.overtaken_turns = 1;
+    EXPECT_EQ(judge(at_most(Measure::overtaken, 0), played).state, RuleState::violated);
+    played.figures.warmup_failed = 1;
+    EXPECT_EQ(judge(at_most(Measure::warmup_failures, 0), played).state, RuleState::violated);
+    EXPECT_EQ(judge(at_least(Measure::trees, 11), played).state, RuleState::violated);
+}
+
+// What was not measured is neither met nor violated.
+TEST(JudgeRules, SaysWhatIsUnknown) {
+    const Played nothing{};
+    Played empty;
+    empty.figures = SummaryFigures();
+    empty.facts = RuleFacts();
+    for (const Measure measure :
+         {Measure::trees, Measure::error_share, Measure::token_coverage, Measure::users_live,
+          Measure::exact_output, Measure::mean_output, Measure::overtaken, Measure::first_turn_hits,
+          Measure::ceiling_hit_rate, Measure::unchecked}) {
+        EXPECT_EQ(judge(at_least(measure, 1), empty).state, RuleState::unknown);
+    }
+    Rule unbound;
+    unbound.measure = Measure::ceiling_hit_rate;
+    EXPECT_EQ(judge(unbound, nothing).state, RuleState::unknown);
+    EXPECT_EQ(judge(unbound, nothing).evidence,
+              "960 of 1000 prompt tokens can hit in an infinite cache (96.00 %)");
+}
+
+TEST(JudgeRules, ComparesTheDigestOfTheCorpus) {
+    Rule rule;
+    rule.measure = Measure::digest;
+    EXPECT_EQ(judge(rule, Played()).state, RuleState::unknown);
+    rule.equals = "00000000000000ab";
+    EXPECT_EQ(judge(rule, Played()).state, RuleState::met);
+    rule.equals = "00000000000000ac";
+    EXPECT_EQ(judge(rule, Played()).state, RuleState::violated);
+}
+
+TEST(JudgeRules, ComparesWhatTurnsWaitFor) {
+    Rule rule;
+    rule.measure = Measure::barrier;
+    rule.equals = "tree";
+    Played played;
+    EXPECT_EQ(judge(rule, played).state, RuleState::violated);
+    EXPECT_EQ(judge(rule, played).evidence, "stream");
+    played.facts.arguments = {"t", "--barrier=tree"};
+    EXPECT_EQ(judge(rule, played).state, RuleState::met);
+    EXPECT_EQ(judge(rule, played).bound, "tree");
+}
+
+TEST(JudgeRules, JudgesFlagsThatLeaveNoTrace) {
+    RuleSet set{"s", "1", "here", {}, {}};
+    set.flags.push_back({"--gap", "end-to-start", false, false, false, OtherValue::violated, ""});
+    set.flags.push_back({"--limit", {}, false, false, true, OtherValue::violated, ""});
+    set.flags.push_back({"--recycle", {}, true, false, false, OtherValue::violated, ""});
+    set.flags.push_back({"--for", "9s", false, false, false, OtherValue::allowed, ""});
+    Played played;
+    played.facts.arguments = {"t", "--gap=end-to-start", "--recycle"};
+    std::vector<RuleFinding> found = judge_rules({set}, played.facts, played.figures, same_text);
+    ASSERT_EQ(found.size(), 3U) << "what is allowed is no rule";
+    EXPECT_FALSE(any_violated(found));
+    played.facts.arguments = {"t", "--gap=none", "--limit=3"};
+    found = judge_rules({set}, played.facts, played.figures, same_text);
+    EXPECT_TRUE(any_violated(found));
+    EXPECT_EQ(found[0].evidence, "none");
+    EXPECT_EQ(found[0].bound, "end-to-start");
+    EXPECT_EQ(found[1].evidence, "3");
+    EXPECT_EQ(found[2].evidence, "not given");
+}
+
+}  // namespace
+}  // namespace driftless

@@ -1,0 +1,558 @@
+// Reasons of failed rows are counted; numbers in them do not tell them apart, and there are no more
+// of them than the bound.
+
+#include "proto/figures/summary.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "proto/figures/verdict.hpp"
+#include "proto/json/document.hpp"
+#include "tests/unit/schema_check.hpp"
+
+namespace driftless {
+
+namespace {
+
+Record failed(std::uint32_t row, Outcome outcome, int status, const char* error) {
+    Record record;
+    record.row = row;
+    record.outcome = outcome;
+    if (status > 0) {
+        record.status = status;
+    }
+    if (error != nullptr) {
+        record.error = error;
+    }
+    return record;
+}
+
+TEST(ErrorTexts, CountReasonsAndNotNumbers) {
+    ErrorTexts texts;
+    texts.add(failed(0, Outcome::ok, 200, nullptr));
+    texts.add(failed(1, Outcome::short_output, 200, nullptr));
+    texts.add(failed(2, Outcome::long_output, 200, nullptr));
+    texts.add(failed(3, Outcome::not_sent, 0, nullptr));
+    texts.add(failed(4, Outcome::timeout_idle, 0, nullptr));
+    texts.add(failed(5, Outcome::http_4xx, 400, "asked 40000 tokens of 32768"));
+    texts.add(failed(6, Outcome::http_4xx, 400, "asked 9 tokens of 32768"));
+    texts.add(failed(7, Outcome::http_4xx, 400, "asked many tokens of 32768"));
+    texts.add(failed(8, Outcome::http_4xx, 404, "asked 9 tokens of 32768"));
+    const std::vector<ErrorText> found = texts.by_rows();
+    ASSERT_EQ(found.size(), 4u);
+    EXPECT_EQ(found[0].text, "asked 40000 tokens of 32768");
+    EXPECT_EQ(found[0].rows, 2u);
+    EXPECT_EQ(found[0].first_row, 5u);
+    EXPECT_EQ(found[1].outcome, Outcome::timeout_idle);
+    EXPECT_EQ(found[1].text, "");
+    EXPECT_EQ(found[2].first_row, 7u);
+    EXPECT_EQ(found[3].status, 404);
+    EXPECT_EQ(texts.others(), 0u);
+}
+
+// Bytes that are no UTF-8 are one character in the file: so texts that differ in them are one.
+TEST(ErrorTexts, AreThoseOfTheFile) {
+    ErrorTexts texts;
+    texts.add(failed(0, Outcome::bad_event, 200, "half \xC3."));
+    texts.add(failed(1, Outcome::bad_event, 200, "half \xE4."));
+    texts.add(failed(2, Outcome::bad_event, 200, "half \xEF\xBF\xBD."));
+    const std::vector<ErrorText> found = texts.by_rows();
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].text, "half \xEF\xBF\xBD.");
+    EXPECT_EQ(found[0].rows, 3u);
+}
+
+TEST(ErrorTexts, AreBounded) {
+    ErrorTexts texts;
+    for (std::uint32_t row = 0; row < ErrorTexts::texts_max + 1; ++row) {
+        texts.add(failed(row, Outcome::http_5xx, 500, std::string(row + 1, 'x').c_str()));
+    }
+    EXPECT_EQ(texts.by_rows().size(), ErrorTexts::texts_max);
+    EXPECT_EQ(texts.others(), 1u);
+    texts.add(failed(99, Outcome::http_5xx, 500, "x"));
+    EXPECT_EQ(texts.others(), 1u);
+    EXPECT_EQ(texts.by_rows().front().rows, 2u);
+}
+
+}  // namespace
+
+// The summary counts every record once, leaves out what it says it leaves out, and its JSON holds
+// against the shipped schema. Expectations are worked out by hand.
+
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+// Due at `due`, fired 1 us late, first token after 10 ms, then `gaps` between chunks.
+Record ok_record(std::uint32_t row, std::int64_t due, std::vector<std::int64_t> gaps,
+                 std::vector<std::int32_t> tokens) {
+    Record record;
+    record.row = row;
+    record.outcome = Outcome::ok;
+    record.due_ns = due;
+    record.fired_ns = due + 1000;
+    record.drift_ns = 1000;
+    record.inflight = row;
+    record.chunk_ns = {10 * ms};
+    for (const std::int64_t gap : gaps) {
+        record.chunk_ns.push_back(record.chunk_ns.back() + gap);
+    }
+    std::int64_t sum = 0;
+    for (const std::int32_t count : tokens) {
+        sum += count;
+    }
+    record.chunk_tokens = std::move(tokens);
+    record.chunk_tokens_known = true;
+    record.first_token_ns = *record.fired_ns + 10 * ms;
+    record.last_token_ns = *record.fired_ns + record.chunk_ns.back();
+    record.done_ns = *record.last_token_ns + ms;
+    record.ttft_ns = 10 * ms;
+    record.ttft_due_ns = 10 * ms + 1000;
+    record.e2e_ns = record.chunk_ns.back();
+    record.output_tokens = sum;
+    record.tokens_source = TokensSource::usage;
+    if (sum > 1) {
+        record.tpot_ns =
+            static_cast<double>(*record.e2e_ns - *record.ttft_ns) / static_cast<double>(sum - 1);
+    }
+    record.input_length = 100;
+    record.prompt_tokens = 100;
+    return record;
+}
+
+// Two ok rows, a short one, a failed one, one that was never sent.
+TEST(Summary, CountsEveryRecordOnce) {
+    Summary summary;
+    summary.add(ok_record(0, 0, {20 * ms, 20 * ms}, {1, 1, 1}));
+    summary.add(ok_record(1, 950 * ms, {30 * ms}, {2, 3}));
+    Record shorter = ok_record(2, 100 * ms, {ms}, {1, 1});
+    shorter.outcome = Outcome::short_output;
+    summary.add(shorter);
+    Record failed = ok_record(3, 1900 * ms, {ms}, {1, 1});
+    failed.outcome = Outcome::truncated;
+    failed.done_ns.reset();
+    summary.add(failed);
+    summary.add(Record{});
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.rows, 5u);
+    EXPECT_EQ(f.completed, 2u);
+    EXPECT_EQ(f.short_output, 1u);
+    EXPECT_EQ(f.failed, 2u);
+    EXPECT_EQ(f.fired, 4u);
+    EXPECT_EQ(f.outcomes[static_cast<std::size_t>(Outcome::not_sent)], 1u);
+    EXPECT_EQ(f.input_tokens, 200u);
+    EXPECT_EQ(f.output_tokens, 8u);
+    EXPECT_EQ(f.output_tokens_all, 12u);
+    // The failed row's last token: 1900 ms + 1 us + 11 ms.
+    EXPECT_EQ(f.duration_ns, 1911 * ms + 1000);
+    EXPECT_DOUBLE_EQ(f.request_throughput, 2 / 1.911001);
+    EXPECT_DOUBLE_EQ(f.output_throughput.value(), 8 / 1.911001);
+    EXPECT_DOUBLE_EQ(f.total_token_throughput.value(), 208 / 1.911001);
+    EXPECT_EQ(f.timeline.max_concurrent_requests, 1u);  // each was over before the next one fired
+    EXPECT_EQ(f.ttft.count, 2u);
+    EXPECT_EQ(f.sending.drift.count, 4u);
+    EXPECT_EQ(f.sending.drift.max, 1000);
+    // Second 0: rows 0 and 2, and row 1's first chunk (960 ms): 3 + 2 + 2, and its second chunk at
+    // 990 ms: 3 more.
+    EXPECT_EQ(f.timeline.max_output_tokens_per_s, 10u);
+    EXPECT_FALSE(f.request_goodput.has_value());
+}
+
+// Chunks that nobody kept (--chunks none, read back) make what needs all of them unknown; a live
+// summary has seen them, and an answer without tokens has none.
+TEST(Summary, LostChunksLeaveNoPartialFigure) {
+    Record bare = ok_record(0, 0, {20 * ms}, {1, 1});
+    bare.has_chunks = false;
+    Record seen = bare;
+    bare.chunk_ns.clear();
+    bare.chunk_tokens.clear();
+    bare.chunk_tokens_known = false;
+    Record failed = bare;
+    failed.outcome = Outcome::http_5xx;
+    failed.first_token_ns.reset();
+    Summary live;
+    live.add(seen);
+    live.add(failed);
+    Record whole = failed;  // --no-stream: nothing of it is left out
+    whole.outcome = Outcome::ok;
+    live.add(whole);
+    EXPECT_EQ(live.figures().itl.count, 1u);
+    EXPECT_EQ(live.figures().itl_rows_left_out, 0u);
+    EXPECT_EQ(live.figures().timeline.max_output_tokens_per_s, 2u);
+    live.add(bare);
+    const SummaryFigures f = live.figures();
+    EXPECT_EQ(f.itl.count, 0u);
+    EXPECT_EQ(f.chunk_gap.count, 0u);
+    EXPECT_EQ(f.itl_rows_left_out, 3u);
+    EXPECT_FALSE(f.timeline.max_output_tokens_per_s.has_value());
+    EXPECT_EQ(f.output_tokens, 6u);
+    JsonDocument document;
+    const std::string json = summary_json(f, {});
+    const JsonValue root = document.parse(json).value();
+    EXPECT_TRUE(root.find("max_output_tokens_per_s").is(JsonType::null));
+    EXPECT_TRUE(root.find("p99_itl_ms").is(JsonType::null));
+}
+
+// Whole answers are counted by their length, whatever `--output` made of it.
+TEST(Summary, CountsOutputsByLength) {
+    Summary summary;
+    for (const std::int64_t got : {9, 10, 11}) {
+        Record record = ok_record(static_cast<std::uint32_t>(got), 0, {ms}, {1, 1});
+        record.output_length = 10;
+        record.output_tokens = got;
+        record.outcome = got < 10   ? Outcome::short_output
+                         : got > 10 ? Outcome::long_output
+                                    : Outcome::ok;
+        summary.add(record);
+        record.tokens_source = TokensSource::chunks;
+        summary.add(record);
+        record.outcome = Outcome::truncated;
+        summary.add(record);
+    }
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.outputs_exact, 1u);
+    EXPECT_EQ(f.outputs_short, 1u);
+    EXPECT_EQ(f.outputs_long, 1u);
+    EXPECT_EQ(f.outputs_unknown, 3u);
+    EXPECT_EQ(f.long_output, 2u);
+    EXPECT_EQ(f.failed, 3u);
+    EXPECT_EQ(f.completed + f.short_output + f.long_output + f.failed, f.rows);
+}
+
+// A run that was killed while it was late goes on at an earlier second of its timeline: what came
+// there before came at another time.
+TEST(Summary, SecondsOfTwoSegmentsAreNotOne) {
+    Summary summary;
+    Record record = ok_record(0, 0, {20 * ms, 20 * ms}, {1, 1, 5});
+    summary.add(record);
+    record.row = 1;
+    record.segment = 1;
+    summary.add(record);
+    EXPECT_EQ(summary.figures().timeline.max_output_tokens_per_s, 7u);
+}
+
+// A gap of 30 ms that brought three tokens is 10 ms three times; a chunk of no token lends its time
+// to the next; chunk gaps count every chunk once.
+TEST(Summary, ItlIsPerToken) {
+    Summary summary;
+    summary.add(ok_record(0, 0, {30 * ms, 4 * ms, 6 * ms}, {1, 3, 0, 1}));
+    Record uncounted = ok_record(1, 0, {500 * ms}, {1, 1});
+    uncounted.chunk_tokens_known = false;
+    uncounted.chunk_tokens.clear();
+    summary.add(uncounted);
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.itl.count, 4u);
+    EXPECT_DOUBLE_EQ(f.itl.mean, 10.0 * ms);
+    EXPECT_NEAR(f.itl.std, 0, 1e-3);
+    EXPECT_EQ(f.itl_rows_left_out, 1u);
+    EXPECT_EQ(f.chunk_gap.count, 4u);
+    EXPECT_EQ(f.chunk_gap.min, 4.0 * ms);
+    EXPECT_EQ(f.chunk_gap.max, 500.0 * ms);
+}
+
+// A row that --max-inflight held back is counted and stays out of the drift.
+TEST(Summary, HeldRowsStayOutOfDrift) {
+    Summary summary;
+    Record held = ok_record(0, 0, {}, {1});
+    held.late_cause = LateCause::inflight;
+    held.drift_ns = 5'000'000'000;
+    summary.add(held);
+    summary.add(ok_record(1, 0, {}, {1}));
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.sending.drift.count, 1u);
+    EXPECT_EQ(f.sending.drift.max, 1000);
+    EXPECT_EQ(f.drift_left_out, 1u);
+    EXPECT_EQ(f.late_causes[static_cast<std::size_t>(LateCause::inflight)], 1u);
+}
+
+// Goodput: at the bound is good, 1 ns above is not, a null tpot passes, a failed row never does.
+TEST(Summary, GoodputMeetsAllBounds) {
+    GoodputLimits limits;
+    limits.ttft_ns = 10 * ms;
+    limits.tpot_ns = 20 * ms;
+    limits.e2e_ns = 30 * ms;
+    Summary summary(GoodputRules{{{}, "", limits}});
+    summary.add(ok_record(0, 0, {20 * ms}, {1, 1}));      // all at their bounds
+    summary.add(ok_record(1, 0, {20 * ms + 1}, {1, 1}));  // tpot and e2e above
+    summary.add(ok_record(2, 0, {}, {1}));                // no tpot
+    Record late = ok_record(3, 0, {}, {1});
+    late.ttft_ns = 10 * ms + 1;
+    summary.add(late);
+    Record failed = ok_record(4, 0, {}, {1});
+    failed.outcome = Outcome::stream_error;
+    summary.add(failed);
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.good, 2u);
+    EXPECT_DOUBLE_EQ(f.request_goodput.value(), 2e9 / static_cast<double>(f.duration_ns));
+}
+
+// Prompts exact, off and unknown; cache hits expected and observed, compared where reported.
+TEST(Summary, PromptsAndCacheAreCompared) {
+    Summary summary;
+    Record exact = ok_record(0, 0, {}, {1});
+    exact.expected_cached_tokens = 512;
+    exact.cached_tokens = 512;
+    summary.add(exact);
+    Record off = ok_record(1, 0, {}, {1});
+    off.prompt_tokens = 93;
+    off.expected_cached_tokens = 1024;
+    off.cached_tokens = 512;
+    summary.add(off);
+    Record more = ok_record(2, 0, {}, {1});
+    more.prompt_tokens = 105;
+    summary.add(more);
+    Record silent = ok_record(3, 0, {}, {1});
+    silent.prompt_tokens.reset();
+    silent.expected_cached_tokens = 512;
+    summary.add(silent);
+    Record unsent = silent;  // no server was asked
+    unsent.expected_cached_tokens.reset();
+    unsent.fired_ns.reset();
+    unsent.outcome = Outcome::not_sent;
+    summary.add(unsent);
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.prompts.exact, 1u);
+    EXPECT_EQ(f.prompts.off, 2u);
+    EXPECT_EQ(f.prompts.unknown, 1u);
+    EXPECT_EQ(f.prompts.largest_off, -7);
+    EXPECT_EQ(f.expected_cached_tokens, 2048u);
+    EXPECT_EQ(f.expected_cached_tokens_reported, 1536u);
+    EXPECT_EQ(f.cached_tokens, 1024u);
+    EXPECT_EQ(f.cache_rows_reported, 2u);
+    EXPECT_EQ(f.cache_rows_equal, 1u);
+    EXPECT_EQ(f.input_tokens, 100u + 93 + 105 + 100);
+}
+
+// Rows of recorded text have no forecast: their hits are no excess, are compared with nothing, and
+// what is off in their lengths is corrected by no flag.
+TEST(Summary, NothingIsExpectedOfRecordedText) {
+    Summary summary({}, {14, 5});
+    for (std::uint32_t row = 0; row < 10; ++row) {
+        Record text = ok_record(row, row * ms, {}, {1});
+        text.prompt_tokens = 119;
+        text.cached_tokens = 4096;
+        summary.add(text);
+    }
+    SummaryFigures f = summary.figures();
+    EXPECT_FALSE(f.foretells_hits());
+    EXPECT_TRUE(f.is_recorded_text());
+    EXPECT_EQ(f.cache_excess, 0u);
+    EXPECT_EQ(f.cache_rows_above, 0u);
+    EXPECT_EQ(f.prompts.cause, PromptCause::recorded_text);
+    EXPECT_EQ(f.prompts.explanation.find("--overhead"), std::string::npos);
+    const std::string json = summary_json(f, SummaryInfo());
+    for (const char* part :
+         {R"("expected_cached_tokens":null,"rows_reported":10)",
+          R"("cached_tokens":40960,"rows_compared":0)", R"("rows_equal":null)", R"("warm":null)"}) {
+        EXPECT_NE(json.find(part), json.npos) << part << json;
+    }
+    EXPECT_TRUE(warnings_of(f, SummaryInfo()).empty());
+    Record blocks = ok_record(10, 0, {}, {1});  // of a mix only this one is compared
+    blocks.expected_cached_tokens = blocks.cached_tokens = 64;
+    summary.add(blocks);
+    f = summary.figures();
+    EXPECT_EQ(f.cache_rows_compared(), 1u);
+    EXPECT_EQ(f.cached_tokens_compared(), 64u);
+    EXPECT_EQ(f.cache_rows_equal, 1u);
+    EXPECT_FALSE(f.is_recorded_text());
+}
+
+// Where chunks stand for tokens, or this client lost a part of the answer, sums are not known.
+TEST(Summary, ChunksAreNoTokens) {
+    GoodputLimits limits;
+    limits.tpot_ns = 1;
+    Summary summary(GoodputRules{{{}, "", limits}});
+    summary.add(ok_record(0, 0, {}, {1}));
+    Record chunks = ok_record(1, 0, {20 * ms}, {1, 1});
+    chunks.tokens_source = TokensSource::chunks;
+    chunks.tpot_ns.reset();
+    chunks.chunk_tokens_known = false;
+    chunks.chunk_tokens.clear();
+    summary.add(chunks);
+    Record lost = chunks;
+    lost.row = 2;
+    lost.output_tokens.reset();
+    lost.tokens_source.reset();
+    lost.prompt_tokens.reset();
+    lost.tainted = {std::string(taint_payload_dropped)};
+    summary.add(lost);
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.uncounted.outputs, 2u);
+    EXPECT_EQ(f.uncounted.lost, 1u);
+    EXPECT_EQ(f.uncounted.goodput, 2u);
+    EXPECT_EQ(f.prompts.lost, 1u);
+    EXPECT_EQ(f.decided(), 1u);
+    EXPECT_FALSE(f.output_throughput || f.total_token_throughput || f.request_goodput ||
+                 f.timeline.max_output_tokens_per_s);
+    const std::string json = summary_json(f, SummaryInfo());
+    for (const char* part :
+         {R"("total_output_tokens":null)", R"("output_throughput":null)",
+          R"("total_token_throughput":null)", R"("request_goodput":null)", R"("tpot_unknown":2)"}) {
+        EXPECT_NE(json.find(part), json.npos) << part << json;
+    }
+}
+
+// Nor is the second with most tokens known where a row lost all its chunks, whatever became of it.
+TEST(Summary, ALostAnswerHasNoBusiestSecond) {
+    for (const Outcome outcome : {Outcome::ok, Outcome::truncated}) {
+        Summary summary;
+        summary.add(ok_record(0, 0, {ms, ms}, {1, 1, 1}));
+        EXPECT_EQ(summary.figures().timeline.max_output_tokens_per_s, 3u);
+        Record lost = ok_record(1, 0, {}, {1});
+        lost.outcome = outcome;
+        lost.output_tokens.reset();
+        lost.tokens_source.reset();
+        lost.chunk_ns.clear();
+        lost.chunk_tokens.clear();
+        lost.tainted = {std::string(taint_entries_dropped)};
+        summary.add(lost);
+        EXPECT_EQ(summary.figures().timeline.max_output_tokens_per_s, std::nullopt);
+    }
+}
+
+// Full, empty, and with everything set: the JSON holds against the schema, key by key in its order.
+TEST(Summary, JsonHoldsAgainstItsSchema) {
+    JsonDocument schema_document;
+    const std::string text = source_file("proto/figures/summary.schema.json");
+    const JsonValue schema = schema_document.parse(text).value();
+    GoodputLimits limits;
+    limits.ttft_ns = 200 * ms;
+    Summary full({{parse_group_key("turn").value(), "1", limits}, {{}, "", limits}});
+    full.add(ok_record(0, 0, {20 * ms, 20 * ms}, {1, 1, 1}));
+    SummaryInfo info;
+    info.date = "20261121-034512";
+    info.backend = "openai-chat";
+    info.model_id = "m";
+    info.trace = "conversation";
+    info.max_concurrency = 64;
+    info.labels = {{"gpu", "none"}, {"name", "night \"run\""}};
+    info.run.urls = {"http://a:1/v1/chat/completions"};
+    info.run.trace_paths = {"conversation.jsonl"};
+    info.run.arguments = {"conversation.jsonl", "--url=http://a:1", "--limit=3"};
+    info.run.limit = 3;
+    info.run.trace_digest = "00000000000000ff";
+    info.run.schedule_digest = "0123456789abcdef";
+    info.run.users = 12;
+    info.run.for_ns = 60'000 * ms;
+    info.run.start_ns = 5;
+    info.run.cache_salt = "s";
+    info.run.prompt = "text";
+    info.run.output = "exact";
+    info.verdict_reasons = {"calibrate has not run on this host"};
+    ClientTotals client;
+    client.add(ClientSample{});
+    info.client = &client;
+    info.unfinished = Unfinished{3, 1};
+    ServerTotals& server = info.server.emplace();
+    server.urls = {{"http://a:1/metrics", "vllm", 7, 1, "answered 503", 0}, {"http://b", {}, 2}};
+    server.counters.fill(8);
+    server.counters[static_cast<std::size_t>(ServerFigure::prefix_hit_tokens)] = 6;
+    server.gauges.fill(GaugeTotals{2.5, 4});
+    server.joules = 300;
+    info.finished_trees = 2;
+    JsonDocument document;
+    for (const std::string& json :
+         {summary_json(full.figures(), info), summary_json(Summary().figures(), SummaryInfo())}) {
+        ASSERT_EQ(json.back(), '\n');
+        const JsonValue root = document.parse(json).value();
+        EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
+        JsonValue property = schema.find("properties").first();
+        for (JsonValue field = root.first(); field.present(); field = field.next()) {
+            EXPECT_EQ(field.key(), property.key());
+            property = property.next();
+        }
+    }
+    const std::string json = summary_json(full.figures(), info);
+    const JsonValue root = document.parse(json).value();
+    EXPECT_EQ(root.find("mean_ttft_ms").as_double(), 10.0);
+    EXPECT_EQ(root.find("p99.9_itl_ms").as_double(), 20.0);
+    EXPECT_EQ(root.find("count_itl").as_u64(), 2u);
+    EXPECT_EQ(root.find("min_ttft_ms").as_double(), 10.0);
+    EXPECT_EQ(root.find("max_e2el_ms").as_double(), 50.0);
+    EXPECT_EQ(root.find("goodput").find("ttft_ms").as_double(), 200.0);
+    EXPECT_EQ(root.find("run").find("limit").as_u64(), 3u);
+    EXPECT_TRUE(root.find("run").find("end_ns").is(JsonType::null));
+    EXPECT_EQ(root.find("run").find("trace_digest").as_string(), "00000000000000ff");
+    EXPECT_EQ(root.find("run").find("users").as_u64(), 12u);
+    EXPECT_EQ(root.find("server").find("prefix_hit_rate").as_double(), 0.75);
+    EXPECT_EQ(root.find("server").find("mean_queue_ms").as_double(), 1000.0);
+    EXPECT_EQ(root.find("server").find("running").find("max").as_double(), 4.0);
+    EXPECT_EQ(root.find("server").find("energy").find("joules_per_request").as_double(), 300.0);
+    EXPECT_EQ(root.find("server").find("energy").find("joules_per_tree").as_double(), 150.0);
+    EXPECT_EQ(root.find("run").find("for_ns").as_i64(), 60'000 * ms);
+    EXPECT_EQ(root.find("completed").as_u64(), 1u);
+    EXPECT_TRUE(document.parse(summary_json(Summary().figures(), {}))
+                    .value()
+                    .find("mean_ttft_ms")
+                    .is(JsonType::null));
+}
+
+// A name has one unit: whoever reads a key need not ask which of two is meant.
+TEST(Summary, EachNameHasOneUnit) {
+    JsonDocument document;
+    const JsonValue root = document.parse(summary_json(Summary().figures(), {})).value();
+    std::map<std::string, std::string> unit_of;
+    for (JsonValue field = root.first(); field.present(); field = field.next()) {
+        const std::string key(field.key());
+        for (const std::string unit : {"_ms", "_ns"}) {
+            if (key.ends_with(unit)) {
+                const std::string name = key.substr(0, key.size() - unit.size());
+                const std::string metric =
+                    name.substr(name.starts_with("p") ? name.find('_') + 1 : 0);
+                const auto [at, is_new] = unit_of.emplace(metric, unit);
+                EXPECT_EQ(at->second, unit) << key;
+            }
+        }
+    }
+    EXPECT_EQ(unit_of.at("ttft"), "_ms");
+    EXPECT_EQ(unit_of.at("drift"), "_ns");
+}
+
+// Each server has its rows; the order of the records does not show.
+TEST(Summary, CountsByUrl) {
+    Summary summary;
+    const auto record_of = [](std::uint32_t row, const char* url, Outcome outcome) {
+        Record record = ok_record(row, 0, {}, {1});
+        record.url = url;
+        record.outcome = outcome;
+        record.cached_tokens = 16;
+        return record;
+    };
+    summary.add(record_of(0, "http://b", Outcome::ok));
+    summary.add(record_of(1, "http://a", Outcome::connect_failed));
+    summary.add(record_of(2, "http://b", Outcome::short_output));
+    summary.add(record_of(3, "http://a", Outcome::ok));
+    summary.add(record_of(4, "", Outcome::not_sent));
+    const SummaryFigures f = summary.figures();
+    ASSERT_EQ(f.urls.size(), 2u);
+    EXPECT_EQ(f.urls[0].url, "http://a");
+    EXPECT_EQ(f.urls[0].rows, 2u);
+    EXPECT_EQ(f.urls[0].completed, 1u);
+    EXPECT_EQ(f.urls[0].failed, 1u);
+    EXPECT_EQ(f.urls[0].cached_tokens, 32u);
+    EXPECT_EQ(f.urls[1].rows, 2u);
+    EXPECT_EQ(f.urls[1].failed, 0u);
+    EXPECT_EQ(f.urls[1].ttft.count, 1u);
+}
+
+// Rebuilt from its records' lines, the summary is the same to the byte: what report will rely on.
+TEST(Summary, SurvivesTheRecordsRoundTrip) {
+    Summary direct;
+    Summary again;
+    JsonDocument document;
+    for (std::uint32_t row = 0; row < 20; ++row) {
+        Record record = ok_record(row, row * 7 * ms, {3 * ms + row, 5 * ms}, {1, 2, 1});
+        record.outcome = row % 5 == 4 ? Outcome::http_5xx : Outcome::ok;
+        direct.add(record);
+        std::string line;
+        append_jsonl(line, record);
+        again.add(read_record(document, line).value());
+    }
+    EXPECT_EQ(summary_json(direct.figures(), {}), summary_json(again.figures(), {}));
+}
+
+}  // namespace
+
+}  // namespace driftless

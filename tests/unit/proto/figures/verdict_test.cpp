@@ -1,0 +1,681 @@
+// What the verdict of a run follows from: taints, losses, busy seconds, and whose doing they were.
+
+#include "proto/figures/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+#include "engine/host/calibration.hpp"
+#include "proto/figures/summary.hpp"
+
+namespace driftless {
+
+namespace {
+
+// As design and schema spell them.
+TEST(Verdict, HasAName) {
+    EXPECT_STREQ(name_of(Verdict::certified), "certified");
+    EXPECT_STREQ(name_of(Verdict::certified_with_exclusions), "certified-with-exclusions");
+    EXPECT_STREQ(name_of(Verdict::client_limited), "client-limited");
+    EXPECT_STREQ(name_of(Verdict::host_noisy), "host-noisy");
+    EXPECT_STREQ(name_of(Verdict::network_limited), "network-limited");
+    EXPECT_STREQ(name_of(Verdict::uncalibrated), "uncalibrated");
+}
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+
+SummaryFigures figures_of(std::uint64_t rows) {
+    SummaryFigures figures;
+    figures.rows = rows;
+    figures.fired = rows;
+    figures.taints.sent = rows;
+    return figures;
+}
+
+/// In the first 2 ms of the second that begins at `from_ns`.
+void taint_rows(SummaryFigures& figures, Suspect suspect, std::uint64_t rows,
+                std::int64_t from_ns = 0) {
+    figures.tainted_rows += rows;
+    figures.taints.rows.insert(figures.taints.rows.end(), rows,
+                               {from_ns, from_ns + 2'000'000, 2'000'000, suspect});
+}
+
+void taint_late_rows(SummaryFigures& figures, LateCause cause, std::uint64_t rows,
+                     std::int64_t from_ns = 0) {
+    Record record;
+    record.tainted = {std::string(taint_late)};
+    record.late_cause = cause;
+    taint_rows(figures, tainted_row_of(record).suspect, rows, from_ns);
+    figures.tainted_late[static_cast<std::size_t>(cause)] += rows;
+}
+
+/// A second in which the engine was busy, and kept from its CPU, for such shares of it.
+ClientSample second_of(double busy, double taken) {
+    ClientSample sample;
+    sample.to_ns = second_ns;
+    sample.busy_receive_ns = static_cast<std::int64_t>(busy * second_ns);
+    sample.run_delay_ns = static_cast<std::int64_t>(taken * second_ns);
+    sample.steal_ns = 0;
+    return sample;
+}
+
+ClientTotals totals_of(double busy, double taken) {
+    ClientTotals totals;
+    totals.add(second_of(busy, taken));
+    return totals;
+}
+
+Verdict verdict_of(const SummaryFigures& figures, const ClientTotals& client) {
+    return judge_calibrated(figures, client, {.drift_ns = 500'000}).verdict;
+}
+
+TEST(Verdict, ARunWithoutTaintsIsCertified) {
+    const Judgement judged =
+        judge_calibrated(figures_of(1000), totals_of(0.3, 0), {.drift_ns = 500'000});
+    EXPECT_EQ(judged.verdict, Verdict::certified);
+    ASSERT_EQ(judged.reasons.size(), 2u);
+    EXPECT_EQ(judged.reasons[0], "all rows were sent at most 0.000 ms late; limit 0.500 ms");
+    EXPECT_EQ(judged.reasons[1],
+              "the engine was busy for at most 30.0 % of a second, and nothing was lost");
+}
+
+// Of both figures: what the first row of an instant was allowed, and the last of the largest one.
+TEST(Verdict, TheSentenceIsTrueInBursts) {
+    SummaryFigures figures = figures_of(1000);
+    figures.sending.instant_rows_max = 100;
+    figures.taints.untainted.drift_max_ns = 4'600'000;
+    figures.taints.untainted.receive_delay_max_ns = 90'000;
+    figures.taints.untainted.wire_delay_max_ns = 3'000;
+    const TaintLimits limits{.drift_ns = 1'500'000,
+                             .rank_ns = 40'000,
+                             .drift_most_ns = 5'000'000,
+                             .receive_delay_ns = 900'000,
+                             .wire_ns = 400'000};
+    const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), limits);
+    EXPECT_EQ(
+        judged.reasons[0],
+        "all rows were sent at most 4.600 ms late; limit 1.500 ms (5.000 ms for the last of 100 "
+        "rows at one instant)");
+    EXPECT_EQ(judged.reasons[1],
+              "all rows reached the wire at most 0.003 ms later; limit 0.400 ms");
+    EXPECT_EQ(judged.reasons[2], "all rows were read at most 0.090 ms late; limit 0.900 ms");
+}
+
+TEST(Verdict, SaysWhatTheUserHeldBack) {
+    SummaryFigures figures = figures_of(1000);
+    Sample drift;
+    for (int row = 0; row < 12; ++row) {
+        drift.add(2'031'000'000);
+    }
+    figures.sending.held_by_user.drift = drift.distribution();
+    const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {.drift_ns = 500'000});
+    EXPECT_EQ(judged.verdict, Verdict::certified);
+    EXPECT_EQ(judged.reasons[1],
+              "12 rows that --max-inflight held back are judged from their release: they were sent "
+              "up to 2031.000 ms late (median 2031.000 ms)");
+}
+
+// 14 of 14 rows that were sent are all of them, however many were not.
+TEST(Verdict, SharesAreOfRowsThatWereSent) {
+    SummaryFigures figures = figures_of(14);
+    figures.rows = 2000;
+    taint_late_rows(figures, LateCause::prepare, 14);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::client_limited);
+}
+
+TEST(Verdict, UpToOneInAHundredTaintedRowsAreExclusions) {
+    SummaryFigures figures = figures_of(1000);
+    taint_late_rows(figures, LateCause::wake, 10);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::certified_with_exclusions);
+    taint_late_rows(figures, LateCause::wake, 1);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::host_noisy);
+}
+
+// What the writer can take is told where it was near to it, or lost something.
+TEST(Verdict, NamesTheWritersRateNearIt) {
+    ClientSample sample = second_of(0.3, 0);
+    sample.chunks = 400'000;
+    sample.writer_chunks = 300'000;
+    sample.writer_cpu_ns = 300'000'000;
+    sample.writer_run_delay_ns = 500'000'000;
+    const auto judge = [&](const SummaryFigures& figures) {
+        ClientTotals client;
+        client.add(sample);
+        return judge_calibrated(figures, client, {.drift_ns = 500'000});
+    };
+    EXPECT_EQ(judge(figures_of(1000)).reasons.back(),
+              "the engine was busy for at most 30.0 % of a second, and nothing was lost");
+    const std::string rate =
+        "; 400000 events came in one second, and it reads 1000000 in a second of CPU time; its own "
+        "CPU (--writer-cpu) gives it more";
+    sample.writer_run_delay_ns = 600'000'000;
+    EXPECT_EQ(
+        judge(figures_of(1000)).reasons.back(),
+        "the engine was busy for at most 30.0 % of a second, and nothing was lost; the writer "
+        "was busy for 75.0 % of its available CPU time" +
+            rate);
+    SummaryFigures lost = figures_of(1000);
+    lost.tainted_rows = lost.tainted_lost = 1;
+    EXPECT_EQ(judge(lost).reasons.front(),
+              "1 row lost payload in the client's own ring: the writer was too slow" + rate);
+    EXPECT_EQ(judge(lost).verdict, Verdict::client_limited);
+}
+
+// What rows in flight measured is lost when a run dies: never certified, and ours beyond 1 %.
+TEST(Verdict, InterruptedRowsAreExclusions) {
+    SummaryFigures figures = figures_of(1000);
+    const auto interrupt = [&figures](std::uint64_t rows) {
+        figures.outcomes[static_cast<std::size_t>(Outcome::interrupted)] = rows;
+        figures.interrupted_untainted = rows;
+        return judge_calibrated(figures, totals_of(0.3, 0), {.drift_ns = 500'000});
+    };
+    EXPECT_EQ(interrupt(0).verdict, Verdict::certified);
+    const Judgement judged = interrupt(1);
+    EXPECT_EQ(judged.verdict, Verdict::certified_with_exclusions);
+    EXPECT_NE(judged.reasons[0].find("1 row was in flight when"), std::string::npos)
+        << judged.reasons[0];
+    EXPECT_EQ(interrupt(10).verdict, Verdict::certified_with_exclusions);
+    EXPECT_EQ(interrupt(11).verdict, Verdict::client_limited);
+}
+
+TEST(Verdict, SlowPreparationIsTheClients) {
+    SummaryFigures figures = figures_of(100);
+    taint_late_rows(figures, LateCause::prepare, 40);
+    taint_late_rows(figures, LateCause::wake, 3);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::client_limited);
+}
+
+TEST(Verdict, WorkThatWasInterruptedByOthersIsTheHosts) {
+    SummaryFigures figures = figures_of(100);
+    taint_late_rows(figures, LateCause::guard, 40);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::client_limited);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::host_noisy);
+}
+
+// A queue behind us is the network's, unless others had the CPU that empties it.
+TEST(Verdict, RowsThatWaitedForTheWireAreTheNetworks) {
+    SummaryFigures figures = figures_of(100);
+    taint_rows(figures, Suspect::wire, 40);
+    figures.tainted_wire_late = 40;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::host_noisy);
+    const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {.wire_ns = 200'000});
+    EXPECT_NE(judged.reasons[0].find("40 rows reached the wire more than 0.200 ms after"),
+              std::string::npos)
+        << judged.reasons[0];
+}
+
+TEST(Verdict, LanesThatStoodTooLateAreTheNetworks) {
+    SummaryFigures figures = figures_of(100);
+    taint_late_rows(figures, LateCause::lane, 40);
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::client_limited);
+    ClientTotals totals;
+    ClientSample slow = second_of(0.3, 0);
+    slow.slow_connects = 12;
+    totals.add(slow);
+    EXPECT_EQ(verdict_of(figures, totals), Verdict::network_limited);
+}
+
+/// Ten ordinary seconds, and others on the CPU in one of them.
+ClientTotals ten_seconds(int disturbed, double taken) {
+    ClientTotals totals;
+    for (int i = 0; i < 10; ++i) {
+        ClientSample second = second_of(0.1, i == disturbed ? taken : 0);
+        second.from_ns = i * second_ns;
+        second.to_ns = (i + 1) * second_ns;
+        totals.add(second);
+    }
+    return totals;
+}
+
+// A hog of 0.2 s blames the host for what was late in its second, and for nothing else.
+TEST(Verdict, BlameIsWhatCoincides) {
+    SummaryFigures figures = figures_of(100);
+    taint_rows(figures, Suspect::wire, 40, 3 * second_ns + second_ns / 2);
+    EXPECT_EQ(verdict_of(figures, ten_seconds(7, 0.2)), Verdict::network_limited);
+    EXPECT_EQ(verdict_of(figures, ten_seconds(3, 0.2)), Verdict::host_noisy);
+    const Judgement elsewhere = judge_calibrated(figures, ten_seconds(7, 0.2), {});
+    EXPECT_EQ(elsewhere.reasons.back().find("others used the CPU"), std::string::npos);
+    const Judgement there = judge_calibrated(figures, ten_seconds(3, 0.2), {});
+    EXPECT_NE(there.reasons.back().find("others used the CPU for 200.000 ms of a second (20.0 %)"),
+              std::string::npos)
+        << there.reasons.back();
+}
+
+// A turn of others that was as long as the row was late explains it, however short.
+TEST(Verdict, ASingleGapIsEvidence) {
+    SummaryFigures figures = figures_of(100);
+    taint_rows(figures, Suspect::work, 40, second_ns / 2);
+    ClientTotals totals;
+    ClientSample second = second_of(0.1, 0);
+    second.spin_gap_max_ns = 999'999;  // half of the lateness, less one
+    totals.add(second);
+    EXPECT_EQ(verdict_of(figures, totals), Verdict::client_limited);
+    second.spin_gap_max_ns = 1'000'000;
+    totals.add(second);
+    EXPECT_EQ(verdict_of(figures, totals), Verdict::host_noisy);
+}
+
+// A long stream meets many seconds; the one in which bytes waited as long as its own is meant.
+TEST(Verdict, AReadIsBlamedOnTheSecondInWhichBytesWaited) {
+    SummaryFigures figures = figures_of(100);
+    figures.tainted_rows = figures.tainted_read_late = 40;
+    figures.taints.rows.assign(40, {0, 10 * second_ns, 300'000'000, Suspect::reading});
+    ClientTotals totals = ten_seconds(7, 0.4);
+    totals.each[2].receive_delay_max_ns = 300'000'000;
+    EXPECT_EQ(verdict_of(figures, totals), Verdict::client_limited);
+    totals.each[2].receive_delay_max_ns = 0;
+    totals.each[7].receive_delay_max_ns = 300'000'000;
+    EXPECT_EQ(verdict_of(figures, totals), Verdict::host_noisy);
+}
+
+// Others may have the CPU as long as no row was late for it, and what is left is enough.
+TEST(Verdict, ATakenCpuIsReportedAndCountedAgainstTheLoad) {
+    EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.49)), Verdict::certified);
+    EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.3, 0.51)), Verdict::host_noisy);
+    SummaryFigures late = figures_of(100);
+    taint_late_rows(late, LateCause::guard, 2);
+    const Judgement noisy = judge_calibrated(late, totals_of(0.3, 0.51), {.drift_ns = 1});
+    ASSERT_EQ(noisy.reasons.size(), 3u);
+    EXPECT_EQ(noisy.reasons[1],
+              "the engine was busy for 30.0 % of one second, and others used its CPU for 51.0 %; "
+              "above 60.0 % of its available CPU time, queues grow");
+    EXPECT_NE(noisy.reasons[2].find("at that time others used the CPU for"), std::string::npos);
+    const Judgement judged =
+        judge_calibrated(figures_of(100), totals_of(0.1, 0.34), {.drift_ns = 1});
+    EXPECT_NE(judged.reasons.back().find("others used its CPU for at most 34.0 % of a second"),
+              std::string::npos);
+}
+
+// What left and has no record was measured by nobody: as lost as an interrupted row.
+TEST(Verdict, RowsWithoutARecordAreLost) {
+    SummaryFigures figures = figures_of(1000);
+    figures.taints.sent = 1000;
+    figures.unrecorded = 5;
+    const Judgement few = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
+    EXPECT_EQ(few.verdict, Verdict::certified_with_exclusions);
+    EXPECT_EQ(few.reasons[0], "5 rows were sent but have no record: their measurements are lost");
+    figures.more_unrecorded = true;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.1, 0)), Verdict::client_limited);
+    figures.more_unrecorded = false;
+    figures.unrecorded = 900;
+    const Judgement many = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
+    EXPECT_EQ(many.verdict, Verdict::client_limited);
+}
+
+TEST(Verdict, NothingSentIsNothingToCertify) {
+    SummaryFigures figures = figures_of(100);
+    figures.fired = 0;
+    const Judgement judged = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
+    EXPECT_EQ(judged.verdict, Verdict::uncalibrated);
+    EXPECT_EQ(judged.reasons[0], "no row was sent, so there is nothing to certify");
+}
+
+TEST(Verdict, WithoutACalibrationTheBarIsStillHeldAgainst) {
+    SummaryFigures figures = figures_of(100);
+    taint_late_rows(figures, LateCause::guard, 3);
+    const Judgement judged =
+        judge_uncalibrated("--calibration none", figures, {}, taint_limits({}));
+    EXPECT_EQ(judged.verdict, Verdict::uncalibrated);
+    ASSERT_GE(judged.reasons.size(), 2u);
+    EXPECT_EQ(judged.reasons[0], "--calibration none");
+    EXPECT_EQ(judged.reasons[1], "3 rows sent more than 5.000 ms late, cause: guard");
+    EXPECT_EQ(judge_uncalibrated("old", figures, {}, {}).reasons.size(), 1u);
+    figures.tainted_client_failed = 1;
+    ClientTotals client;
+    client.overflows = 2;
+    const Judgement lost = judge_uncalibrated("none", figures, client, taint_limits({}));
+    ASSERT_GE(lost.reasons.size(), 4u);
+    EXPECT_NE(lost.reasons[1].find("1 row failed because"), std::string::npos);
+    EXPECT_EQ(lost.reasons[2], "the completion queue overflowed 2 times");
+}
+
+TEST(Verdict, OneLossOfOursIsEnough) {
+    SummaryFigures lost = figures_of(100'000);
+    lost.tainted_rows = 1;
+    lost.tainted_lost = 1;
+    EXPECT_EQ(verdict_of(lost, totals_of(0.3, 0)), Verdict::client_limited);
+    ClientTotals starved = totals_of(0.3, 0);
+    starved.no_buffers = 1;
+    EXPECT_EQ(verdict_of(figures_of(100), starved), Verdict::client_limited);
+    ClientTotals overflowed = totals_of(0.3, 0);
+    overflowed.overflows = 1;
+    EXPECT_EQ(verdict_of(figures_of(100), overflowed), Verdict::client_limited);
+}
+
+// One row is enough: it says nothing about the server, and more may have been on the brink.
+TEST(Verdict, ARowThatFailedForOurOwnLackIsTheClients) {
+    SummaryFigures figures = figures_of(100'000);
+    figures.tainted_rows = figures.tainted_client_failed = 1;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::client_limited);
+}
+
+TEST(Verdict, RowsThatALimitOfTheHostHeldBackAreTheClients) {
+    SummaryFigures figures = figures_of(100);
+    taint_rows(figures, Suspect::ours, 40);
+    figures.tainted_limit = 40;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::client_limited);
+    figures = figures_of(100);
+    taint_rows(figures, Suspect::ours, 1);
+    figures.tainted_limit = 1;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::certified_with_exclusions);
+}
+
+TEST(Verdict, RequestsThatWereLostAreTheNetworks) {
+    SummaryFigures figures = figures_of(100);
+    taint_rows(figures, Suspect::network, 40);
+    figures.tainted_retransmitted = 40;
+    figures.retransmitted_rows = 41;
+    figures.retransmits = 60;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
+    const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {});
+    EXPECT_EQ(judged.reasons[0],
+              "the kernel sent 60 TCP segments of 41 rows' requests again; for 40 rows the network "
+              "may have lost a part, so the server got the request late; for 1 row the first "
+              "copy had arrived, so the request was in time");
+}
+
+TEST(Verdict, ASecondAboveSixtyPercentIsNotCertified) {
+    EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.59, 0)), Verdict::certified);
+    EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.61, 0)), Verdict::client_limited);
+    EXPECT_EQ(verdict_of(figures_of(100), totals_of(0.61, 0.3)), Verdict::host_noisy);
+}
+
+TEST(Verdict, TheEndOfARunIsNoSecond) {
+    ClientTotals totals = totals_of(0.3, 0);
+    ClientSample end = second_of(1, 0);
+    end.from_ns = second_ns;
+    end.to_ns = second_ns + second_ns / 100;
+    end.busy_receive_ns = second_ns / 100;
+    totals.add(end);
+    EXPECT_EQ(verdict_of(figures_of(100), totals), Verdict::certified);
+}
+
+TEST(Verdict, LimitsAreTenTimesTheHostsOwnFloor) {
+    Calibration calibration;
+    calibration.wake_sleep.p99_ns = 50'000;
+    calibration.fire_large.p99_ns = 20'000;
+    const auto rehearsal = [](std::int64_t chunks, std::int64_t p99_ns) {
+        Rehearsal one;
+        one.chunks = chunks;
+        one.drift = {1000, 100, p99_ns, p99_ns, p99_ns};
+        one.receive_delay = {1000, 100, 2 * p99_ns, 2 * p99_ns, 2 * p99_ns};
+        return one;
+    };
+    calibration.rehearsals = {rehearsal(10'000, 10'000), rehearsal(30'000, 70'000),
+                              rehearsal(60'000, 90'000)};
+    const TaintLimits calm = taint_limits(calibration, 5'000, {});
+    EXPECT_EQ(calm.drift_ns, 500'000);  // the sleeping thread
+    EXPECT_EQ(calm.rank_ns, 20'000);
+    EXPECT_EQ(calm.receive_delay_ns, 200'000);
+    EXPECT_EQ(calm.wire_ns, 200'000);
+    const TaintLimits busy = taint_limits(calibration, 60'000, {});
+    EXPECT_EQ(busy.drift_ns, 700'000);  // the median rehearsal
+    EXPECT_EQ(busy.receive_delay_ns, 1'400'000);
+    const TaintLimits strict = taint_limits(calibration, 60'000, {699'999, 1'399'999});
+    EXPECT_EQ(strict.drift_ns, 699'999);
+    EXPECT_EQ(strict.drift_most_ns, 699'999);
+    EXPECT_EQ(strict.receive_delay_ns, 1'399'999);
+}
+
+// What was measured on a noisy host permits no more than the bar, at no place of an instant.
+TEST(Verdict, ANoisyCalibrationPermitsNoMoreThanTheBar) {
+    Calibration calibration;
+    calibration.wake_sleep.p99_ns = 10'100'000;
+    calibration.fire_large.p99_ns = 2'200'000;
+    const TaintLimits limits = taint_limits(calibration, 0, {});
+    EXPECT_EQ(limits.drift_ns, 5'000'000);
+    EXPECT_EQ(drift_limit_ns(limits, 1000), 5'000'000);
+    EXPECT_EQ(limits.wire_ns, 5'000'000);
+    EXPECT_EQ(limits.receive_delay_ns, 5'000'000);  // not measured: the bar
+}
+
+}  // namespace
+
+// A cache that was warm before the run is told, with the remedy; what an empty one explains is not.
+
+namespace {
+
+SummaryFigures cache(std::uint64_t expected, std::uint64_t observed, std::uint64_t rows_above) {
+    SummaryFigures f;
+    f.rows = 100;
+    f.cache_rows_reported = 100;
+    f.expected_cached_tokens = expected;
+    f.expected_cached_tokens_reported = expected;
+    f.cached_tokens = observed;
+    f.cache_rows_above = rows_above;
+    return f;
+}
+
+std::vector<std::string> warnings_of(const SummaryFigures& f) {
+    return warnings_of(f, SummaryInfo());
+}
+
+bool says(const SummaryFigures& f, const char* part) {
+    const std::vector<std::string> warnings = warnings_of(f);
+    return warnings.size() == 1 && warnings[0].find(part) != std::string::npos;
+}
+
+// As many hits as an empty cache can have, and 16 words that are alike by accident in each row
+// above its forecast, at -1, 0 and +1.
+TEST(Warnings, BeginAboveWhatAnEmptyCacheCanHit) {
+    EXPECT_TRUE(warnings_of(cache(51200, 51200, 0)).empty());
+    EXPECT_TRUE(warnings_of(cache(51200, 51215, 1)).empty());
+    EXPECT_TRUE(warnings_of(cache(51200, 51216, 1)).empty());
+    EXPECT_FALSE(warnings_of(cache(51200, 51217, 1)).empty());
+    EXPECT_TRUE(warnings_of(SummaryFigures()).empty());
+}
+
+// The second of two identical runs: every row hits all of its blocks.
+TEST(Warnings, NameAWarmCacheAndTheRemedy) {
+    const SummaryFigures f = cache(51200, 996'659, 98);
+    EXPECT_TRUE(says(f, "the prefix cache was warm from an earlier run, so TTFT is too low"));
+    EXPECT_TRUE(says(f, "1946.6 % of what an empty cache can hit"));
+    EXPECT_TRUE(says(f, "--cache-salt random"));
+    EXPECT_TRUE(says(cache(0, 99'000, 90), "an empty cache can hit none"));
+}
+
+// Evictions hide in the sum what the first rows hit; the stretch shows it.
+TEST(Warnings, NameAWarmCacheThatTheSumHides) {
+    SummaryFigures f = cache(51200, 51200, 20);
+    f.cache_excess = 30'720;
+    EXPECT_TRUE(
+        says(f, "warm from an earlier run, so TTFT is too low: rows hit 30720 tokens that"));
+    EXPECT_TRUE(says(f, "--cache-salt random"));
+}
+
+// A server with blocks of 16 shares up to a block of the trace more: it may be that.
+TEST(Warnings, SmallExcessMayBeSmallerBlocks) {
+    EXPECT_TRUE(says(cache(51200, 51200 + 100 * 256, 100), "its blocks are smaller"));
+    EXPECT_TRUE(says(cache(51200, 51200 + 100 * 511, 100), "its blocks are smaller"));
+    EXPECT_TRUE(says(cache(51200, 51200 + 100 * 512, 100), "was warm from an earlier run, so"));
+}
+
+// Where the server's blocks are known, hits in them are no sign of a warm cache, and one more is.
+TEST(Warnings, HitsInTheServersBlocksAreExpected) {
+    SummaryFigures f = cache(51200, 51200 + 100 * 256, 100);
+    f.server_cache_rows = 100;
+    f.server_cache_expected = f.cached_tokens - 1600;
+    EXPECT_TRUE(warnings_of(f).empty());
+    --f.server_cache_expected;
+    EXPECT_TRUE(says(f, "was warm from an earlier run, so"));
+}
+
+// Every row shares the template's first tokens.
+TEST(Warnings, TemplateTokensAreShared) {
+    SummaryFigures f = cache(51200, 51200 + 100 * 19, 100);
+    f.template_pre = 19;
+    f.cached_tokens += 1600;
+    EXPECT_TRUE(warnings_of(f).empty());
+    ++f.cached_tokens;
+    EXPECT_FALSE(warnings_of(f).empty());
+}
+
+/// A row with a prompt of 100 tokens and 10 to come.
+Record sent_row(Outcome outcome) {
+    Record record;
+    record.outcome = outcome;
+    record.fired_ns = 0;
+    record.input_length = 100;
+    record.output_length = 10;
+    if (is_whole(outcome)) {
+        record.prompt_tokens = 100;
+        record.output_tokens = 10;
+        record.tokens_source = TokensSource::usage;
+    }
+    return record;
+}
+
+/// A run of 1,000 requests at one server, and what that counted of them.
+struct Counted {
+    explicit Counted(double requests, std::size_t whole = 1000) {
+        add(Outcome::ok, whole);
+        add(Outcome::timeout_total, 1000 - whole);
+        f.timeline.spans = {{0, 0, 1}};
+        info.run.urls = {"http://a:1/v1/chat/completions"};
+        ServerTotals& server = info.server.emplace();
+        server.urls = {{"http://a:1/metrics", "vllm", 9}};
+        count(ServerFigure::requests, requests);
+    }
+    void add(Outcome outcome, std::size_t rows) {
+        for (std::size_t i = 0; i < rows; ++i) {
+            f.sent.add(sent_row(outcome));
+        }
+    }
+    void count(ServerFigure figure, std::optional<double> value) {
+        info.server->counters[static_cast<std::size_t>(figure)] = value;
+    }
+    void tokens(double prompt, double generated) {
+        count(ServerFigure::prompt_tokens, prompt);
+        count(ServerFigure::generated_tokens, generated);
+    }
+    std::string warning() const {
+        const std::vector<std::string> all = driftless::warnings_of(f, info);
+        return all.empty() ? "" : all.front();
+    }
+    bool says(const char* part) const { return warning().find(part) != std::string::npos; }
+    SummaryFigures f;
+    SummaryInfo info;
+};
+
+// 5 requests and 2 % are what counters may be early or late.
+TEST(Warnings, OthersUsedTheServer) {
+    EXPECT_EQ(Counted(1000).warning(), "");
+    EXPECT_EQ(Counted(1025).warning(), "");
+    EXPECT_TRUE(
+        Counted(1026).says("grew by 1026 requests and this run sent 1000 requests: others"));
+    Counted more(1200);
+    more.add(Outcome::ok, 200);
+    EXPECT_EQ(more.warning(), "");
+}
+
+TEST(Warnings, ThePageIsNotOfAllServers) {
+    EXPECT_EQ(Counted(975).warning(), "");
+    EXPECT_TRUE(Counted(974).says("--metrics URL"));
+    EXPECT_EQ(Counted(700, 700).warning(), "");
+}
+
+// Tokens have the same slack: of 1,000 requests, 2 % and those of 5.
+TEST(Warnings, TokensAreHeldAgainstTheRecords) {
+    Counted fits(1000);
+    fits.tokens(102'500, 10'250);
+    EXPECT_EQ(fits.warning(), "");
+    fits.tokens(97'500, 9'750);
+    EXPECT_EQ(fits.warning(), "");
+    Counted others(1500);
+    others.tokens(150'000, 15'000);
+    EXPECT_TRUE(
+        others.says("grew by 1500 requests, 150000 prompt tokens and 15000 generated "
+                    "tokens and this run sent 1000 requests, 100000 prompt tokens and "
+                    "10000 generated tokens: others used them"));
+    Counted no_requests(0);
+    no_requests.count(ServerFigure::requests, std::nullopt);
+    no_requests.tokens(102'501, 10'000);
+    EXPECT_TRUE(no_requests.says("102501 prompt tokens and this run sent 100000 prompt tokens: "));
+    no_requests.tokens(97'499, 10'000);
+    EXPECT_TRUE(no_requests.says("grew by 97499 prompt tokens and this run had answers of 100000"));
+    Counted otherwise(1000);
+    otherwise.tokens(100'000, 12'000);
+    EXPECT_TRUE(
+        otherwise.says("12000 generated tokens and this run sent 10000 generated tokens: "
+                       "the servers count tokens differently"));
+}
+
+// What failed may have been counted whole, in part, or not at all.
+TEST(Warnings, TokensOfFailedRowsMayBeCounted) {
+    Counted part(1000, 500);
+    for (const double share : {0.5, 0.75, 1.0}) {
+        part.tokens(100'000 * share, 10'000 * share);
+        part.count(ServerFigure::requests, 1000 * share);
+        EXPECT_EQ(part.warning(), "") << share;
+    }
+    part.tokens(102'501, 10'000);
+    EXPECT_NE(part.warning(), "");
+}
+
+// Twice as much of everything: the page of a gateway beside those of its servers.
+TEST(Warnings, AGatewayCountsTwice) {
+    Counted twice(2000);
+    twice.tokens(200'000, 20'000);
+    EXPECT_TRUE(
+        twice.says("others sent as much at the same time, or the page counts each request"));
+    twice.info.server->urls.push_back({"http://worker:1/metrics", "vllm", 9});
+    EXPECT_TRUE(twice.says("count the same requests twice, like a gateway's page"));
+    twice.tokens(200'000, 23'000);
+    EXPECT_TRUE(twice.says("others used them at the same time"));
+}
+
+// A server whose usage is missing: nobody can tell.
+TEST(Warnings, TokensThatNobodyKnowsAreNotHeldAgainstAnything) {
+    Counted silent(1000);
+    Record row = sent_row(Outcome::ok);
+    row.prompt_tokens.reset();
+    row.tokens_source = TokensSource::chunks;
+    silent.f.sent.add(row);
+    silent.tokens(1e9, 1e9);
+    EXPECT_EQ(silent.warning(), "");
+}
+
+// Where it cannot be said soundly, nothing is said.
+TEST(Warnings, NothingIsSaidOfCountsThatMayBeParts) {
+    Counted elsewhere(500);
+    elsewhere.info.server->urls[0].url = "http://b:1/metrics";
+    EXPECT_EQ(elsewhere.warning(), "");
+    Counted gap(2000);
+    gap.info.server->failures = 1;
+    EXPECT_EQ(gap.warning(), "");
+    Counted resumed(2000);
+    resumed.f.timeline.spans.push_back({1, 1, 2});
+    EXPECT_EQ(resumed.warning(), "");
+    Counted killed(10);
+    killed.info.unfinished = Unfinished{3, 1};
+    EXPECT_EQ(killed.warning(), "");
+    Counted one_of_two(500);
+    one_of_two.info.run.urls.push_back("http://b:1/v1/chat/completions");
+    EXPECT_EQ(one_of_two.warning(), "");
+}
+
+// Pages of several servers in turn look like restarts: what is counted is held against what was
+// sent all the same, and where it is sure, nothing but that is said.
+TEST(Warnings, ServersThatAnswerInTurnAreTold) {
+    Counted restarted(2000);
+    restarted.info.server->urls[0].restarts = 1;
+    EXPECT_TRUE(restarted.says("give --metrics the page of each (URL,URL)"));
+    Counted few(1000);
+    few.info.server->urls[0].restarts = 1;
+    EXPECT_EQ(few.warning(), "");
+    few.info.server->urls[0].several = true;
+    EXPECT_TRUE(few.says("was answered by several servers in turn"));
+}
+
+// Probes of the other shards behind one shard's first page are no strangers.
+TEST(Warnings, ProbesOfOtherShardsAreExplained) {
+    Counted merged(1100);
+    merged.tokens(100'000, 10'000);
+    EXPECT_NE(merged.warning(), "");
+    merged.f.sent.add_probes(100);
+    EXPECT_EQ(merged.warning(), "");
+}
+
+}  // namespace
+
+}  // namespace driftless
