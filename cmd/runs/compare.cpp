@@ -145,7 +145,8 @@ int compare(const CompareCommand& command) {
     comparison.differences = work_differences(comparison.a, comparison.b);
     const Weight weight = heaviest(comparison.differences);
     comparison.same_work = weight == Weight::told;
-    const bool refused = weight == Weight::no_pairs || (weight == Weight::refused && !command.anyway);
+    const bool refused =
+        weight == Weight::no_pairs || (weight == Weight::refused && !command.anyway);
     if (!refused) {
         if (const std::string why = compare_rows(comparison, command.wish); !why.empty()) {
             return refuse(why, exit_usage);
