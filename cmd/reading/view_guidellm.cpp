@@ -1,5 +1,3 @@
-/// GuideLLM's distributions over time: of rates and of concurrency. Internal to the room.
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -8,6 +6,8 @@
 #include "cmd/reading/view.hpp"
 
 namespace driftless {
+
+// GuideLLM's distributions over time: of rates and of concurrency. Internal to the room.
 
 /// Rates of events in [start, end], s: what each counts for, over half the distance between its
 /// neighbours, weighted by that. Events within 0.1 ms are one.

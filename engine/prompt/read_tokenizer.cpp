@@ -1,9 +1,3 @@
-/// The parts of a tokenizer.json that are lists of steps, read into what runs them. Internal to
-/// `read_tokenizer`.
-///
-/// Each returns false, and says why, at the first thing it does not know. Sequences within
-/// sequences are flattened with a bound, never by recursion.
-
 #include <algorithm>
 #include <array>
 #include <string>
@@ -16,6 +10,12 @@
 #include "proto/json/document.hpp"
 
 namespace driftless {
+
+// The parts of a tokenizer.json that are lists of steps, read into what runs them. Internal to
+// `read_tokenizer`.
+//
+// Each returns false, and says why, at the first thing it does not know. Sequences within
+// sequences are flattened with a bound, never by recursion.
 
 bool read_normalizer(JsonValue json, Normalizer& normalizer, std::string& why);
 /// `byte_level`: pieces are merged from bytes.

@@ -1,7 +1,3 @@
-/// LiveBodies: finds, while the bodies of a trace are made, which of them go on behind the
-/// answer to another one, and cuts from these what was said before. Used by recorded_bodies.cpp
-/// alone. Bytes in, bytes out.
-
 #include "engine/prompt/recorded_bodies.hpp"
 
 #include <algorithm>
@@ -25,6 +21,9 @@
 
 namespace driftless {
 
+/// LiveBodies: finds, while the bodies of a trace are made, which of them go on behind the
+/// answer to another one, and cuts from these what was said before. Used by recorded_bodies.cpp
+/// alone. Bytes in, bytes out.
 class LiveBodies {
   public:
     /// Trace and plan outlive it.

@@ -1,6 +1,3 @@
-/// Template body: the body that a user describes, with its placeholders filled. Internal to
-/// proto/api; `api_template.cpp` refuses what makes no sense before rows are sent.
-
 #include "proto/api/api_template.hpp"
 
 #include <algorithm>
@@ -19,6 +16,9 @@
 #include "proto/json/write.hpp"
 
 namespace driftless {
+
+// Template body: the body that a user describes, with its placeholders filled. Internal to
+// proto/api; `api_template.cpp` refuses what makes no sense before rows are sent.
 
 /// These bytes mark the row's prompt and length in a filled body. No JSON text contains them.
 inline constexpr char prompt_mark = '\x01';

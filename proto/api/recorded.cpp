@@ -1,8 +1,3 @@
-/// RecordedWords: messages, tools and other values of a recorded request, as they are sent.
-///
-/// Internal to proto/api: recorded.cpp puts the members together. What servers refuse is fixed
-/// here and counted: nulls, the role `developer`, arguments and ids of tool calls. Never recursive.
-
 #include "proto/api/recorded.hpp"
 
 #include <algorithm>
@@ -19,6 +14,10 @@
 
 namespace driftless {
 
+/// RecordedWords: messages, tools and other values of a recorded request, as they are sent.
+///
+/// Internal to proto/api: recorded.cpp puts the members together. What servers refuse is fixed
+/// here and counted: nulls, the role `developer`, arguments and ids of tool calls. Never recursive.
 class RecordedWords {
   public:
     /// Counts in `fixes`, which outlives it. One for each request.

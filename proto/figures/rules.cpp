@@ -1,5 +1,3 @@
-/// What a rule compares, measured in a run: a number, where there is one, and how it is told. Pure.
-
 #include "proto/figures/rules.hpp"
 
 #include <algorithm>
@@ -13,6 +11,8 @@
 #include "proto/figures/summary.hpp"
 
 namespace driftless {
+
+// What a rule compares, measured in a run: a number, where there is one, and how it is told. Pure.
 
 struct Measured {
     std::optional<double> value;  ///< nothing: unknown; of `digest` as well

@@ -1,12 +1,3 @@
-/// MessageFraming: llhttp as a stream of pieces. What the two parsers of this room share.
-///
-/// Internal to proto/http: `ResponseParser` and `RequestParser` each own one. It never copies,
-/// never allocates, and reports the same pieces however its input was split (runs of head or body
-/// bytes may be cut differently, but join to the same bytes), up to and including the error.
-///
-/// Chunk extensions are kept from llhttp, whose versions read a part of what RFC 9112, 7.1.1 allows
-/// (8.1 knows one extension, and no blanks around its `;`). They mean nothing to us.
-
 #include "proto/http/parsers.hpp"
 
 #include <llhttp.h>
@@ -22,6 +13,15 @@
 #include "proto/http/fields.hpp"
 
 namespace driftless {
+
+// MessageFraming: llhttp as a stream of pieces. What the two parsers of this room share.
+//
+// Internal to proto/http: `ResponseParser` and `RequestParser` each own one. It never copies,
+// never allocates, and reports the same pieces however its input was split (runs of head or body
+// bytes may be cut differently, but join to the same bytes), up to and including the error.
+//
+// Chunk extensions are kept from llhttp, whose versions read a part of what RFC 9112, 7.1.1 allows
+// (8.1 knows one extension, and no blanks around its `;`). They mean nothing to us.
 
 struct FramingLimits {
     /// Of the head, blank lines before it included; also the longest run of framing between two

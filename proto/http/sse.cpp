@@ -1,5 +1,3 @@
-/// Where a line ends, when LF, CRLF and CR all end lines. Internal to proto/http.
-
 #include "proto/http/sse.hpp"
 
 #include <algorithm>
@@ -9,6 +7,8 @@
 #include "proto/core/text.hpp"
 
 namespace driftless {
+
+// Where a line ends, when LF, CRLF and CR all end lines. Internal to proto/http.
 
 /// The first CR or LF of [begin, end), or `end`. Two memchr over windows that stay in the first
 /// cache: as fast as one over both, and never quadratic, whichever of the two the stream lacks.

@@ -1,6 +1,3 @@
-/// ParsedFields: the fields of a record out of a parsed line, whatever the order of its keys. It
-/// keeps the first error. Internal to proto/run; owns nothing.
-
 #include "proto/run/record_reader.hpp"
 
 #include <algorithm>
@@ -18,6 +15,9 @@
 #include "proto/run/record.hpp"
 
 namespace driftless {
+
+// ParsedFields: the fields of a record out of a parsed line, whatever the order of its keys. It
+// keeps the first error. Internal to proto/run; owns nothing.
 
 /// Lines mostly have the order in which they are read, so that each key stands behind the one
 /// before; one that does not is looked for among all of them.

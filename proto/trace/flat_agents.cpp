@@ -1,10 +1,3 @@
-/// TailTree: the last prompts of all agents of a thread, as a tree of their common prefixes.
-///
-/// Answers for each new prompt, in one walk over its block ids: which last prompts are prefixes of
-/// it, and which one shares the most with it. A node is where prompts part or one ends, so that a
-/// walk compares each id of the prompt once, in runs. Part of flat_agents.cpp alone; it refers to
-/// the trace's ids, which must not be appended to meanwhile.
-
 #include "proto/trace/flat_agents.hpp"
 
 #include <algorithm>
@@ -20,6 +13,13 @@
 #include "proto/core/check.hpp"
 
 namespace driftless {
+
+// TailTree: the last prompts of all agents of a thread, as a tree of their common prefixes.
+//
+// Answers for each new prompt, in one walk over its block ids: which last prompts are prefixes of
+// it, and which one shares the most with it. A node is where prompts part or one ends, so that a
+// walk compares each id of the prompt once, in runs. Part of flat_agents.cpp alone; it refers to
+// the trace's ids, which must not be appended to meanwhile.
 
 /// Ids of a prompt: a run of the list of numbers that the tree was made for.
 struct PromptIds {

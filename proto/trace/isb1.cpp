@@ -1,9 +1,3 @@
-/// Messages of ISB-1 bundles as a server takes them, as the bundles' own client makes them.
-///
-/// Content is text, or blocks of text, code, logs, documents, tables and images. What tools,
-/// retrieval and execution said goes out as a user's words under a heading. Source:
-/// SemiAnalysisAI/InferenceX, utils/bench_serving/benchmark_export_replay.py.
-
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -18,6 +12,12 @@
 #include "proto/trace/recorded.hpp"
 
 namespace driftless {
+
+// Messages of ISB-1 bundles as a server takes them, as the bundles' own client makes them.
+//
+// Content is text, or blocks of text, code, logs, documents, tables and images. What tools,
+// retrieval and execution said goes out as a user's words under a heading. Source:
+// SemiAnalysisAI/InferenceX, utils/bench_serving/benchmark_export_replay.py.
 
 /// JSON objects with commas between them. Nothing after an error, which names the list.
 std::optional<std::string> isb1_messages(RowContext& context, const JsonValue& list,

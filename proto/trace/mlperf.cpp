@@ -1,6 +1,3 @@
-/// The words of MLPerf's agentic rows: what a row of a user, a tool or an assistant stands for in a
-/// chat, as JSON texts of messages. They list what is wrong with the row's fields.
-
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -14,6 +11,9 @@
 #include "proto/trace/recorded.hpp"
 
 namespace driftless {
+
+// The words of MLPerf's agentic rows: what a row of a user, a tool or an assistant stands for in a
+// chat, as JSON texts of messages. They list what is wrong with the row's fields.
 
 /// A string that is not empty.
 bool is_text(const JsonValue& value);

@@ -1,10 +1,3 @@
-/// Rows of Mooncake traces in words, as AIPerf writes them: a text, messages, or a whole body.
-///
-/// Messages are all that was said so far, or, where the row says so, only what is new since the
-/// answer before. The older key for it is `message_mode` (history, delta), the newer one
-/// `assistant_responses` (recorded, live). Source: ai-dynamo/aiperf,
-/// src/aiperf/dataset/loader/{models,mooncake_trace}.py, and its tests.
-
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -21,6 +14,13 @@
 #include "proto/trace/recorded.hpp"
 
 namespace driftless {
+
+// Rows of Mooncake traces in words, as AIPerf writes them: a text, messages, or a whole body.
+//
+// Messages are all that was said so far, or, where the row says so, only what is new since the
+// answer before. The older key for it is `message_mode` (history, delta), the newer one
+// `assistant_responses` (recorded, live). Source: ai-dynamo/aiperf,
+// src/aiperf/dataset/loader/{models,mooncake_trace}.py, and its tests.
 
 /// What the row's words are, held against the rows before it. `mode`: its key that says so; absent
 /// where it has none. Nothing after an error.

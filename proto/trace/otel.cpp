@@ -1,14 +1,14 @@
-/// Spans of OpenTelemetry, as files hold them: OTLP JSON (attributes as a list of typed values)
-/// and exporters' own JSON (attributes as an object).
-///
-/// `Attributes` looks names up in either; values keep the document's lifetime.
-
 #include <string_view>
 
 #include "proto/json/document.hpp"
 #include "proto/trace/log_format.hpp"
 
 namespace driftless {
+
+// Spans of OpenTelemetry, as files hold them: OTLP JSON (attributes as a list of typed values)
+// and exporters' own JSON (attributes as an object).
+//
+// `Attributes` looks names up in either; values keep the document's lifetime.
 
 class Attributes {
   public:

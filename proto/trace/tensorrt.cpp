@@ -1,6 +1,3 @@
-/// Fields of an event of TensorRT-LLM's execution traces. They list what is wrong with a value and
-/// give nothing then.
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -15,6 +12,9 @@
 #include "proto/trace/segments.hpp"
 
 namespace driftless {
+
+// Fields of an event of TensorRT-LLM's execution traces. They list what is wrong with a value and
+// give nothing then.
 
 /// In place of a message's place in its conversation: behind all others.
 inline constexpr std::uint64_t last_place = ~std::uint64_t{0};

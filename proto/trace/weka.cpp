@@ -1,10 +1,3 @@
-/// AgentWaits: which requests wait for which in a recorded conversation of several agents.
-///
-/// A request waits for its agent's request before; an agent's first one for the last one that its
-/// parent had sent by then. A parent's request also waits for the agents that had ended when it
-/// began and that nothing waited for yet: they join it, without a gap of their own. Pure but for
-/// the draft, which takes the dependencies.
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +15,13 @@
 #include "proto/trace/times.hpp"
 
 namespace driftless {
+
+// AgentWaits: which requests wait for which in a recorded conversation of several agents.
+//
+// A request waits for its agent's request before; an agent's first one for the last one that its
+// parent had sent by then. A parent's request also waits for the agents that had ended when it
+// began and that nothing waited for yet: they join it, without a gap of their own. Pure but for
+// the draft, which takes the dependencies.
 
 /// The requests of a conversation, or of one of its sub-agents, in the order of their recording.
 struct AgentThread {

@@ -1,9 +1,3 @@
-/// Finds, from a trace's data, which block size and which rule its ids follow.
-///
-/// For formats that do not say it. The candidates are the powers of two from 16 to 1024, or the
-/// size that is declared (trace-formats 12.3). If several candidates fit equally well, it chooses
-/// none: the user must say it.
-
 #include "proto/trace/whole_trace.hpp"
 
 #include <algorithm>
@@ -20,6 +14,12 @@
 #include "proto/trace/segments.hpp"
 
 namespace driftless {
+
+// Finds, from a trace's data, which block size and which rule its ids follow.
+//
+// For formats that do not say it. The candidates are the powers of two from 16 to 1024, or the
+// size that is declared (trace-formats 12.3). If several candidates fit equally well, it chooses
+// none: the user must say it.
 
 /// Holds all rows that have ids against the candidates, sets the trace's block size and rule, and
 /// lists what contradicts them. `--lenient` fixes such rows. `context.rules.block_size` is the
