@@ -25,7 +25,7 @@ class Pictures(unittest.TestCase):
 
     def test_each_is_shown(self):
         shown = set()
-        for page in [TREE / "README.md", *TREE.glob("cmd/**/README.md")]:
+        for page in [TREE / "README.md", *TREE.glob("cmd/**/*.md")]:
             for picture in SHOWN.findall(page.read_text()):
                 self.assertTrue((page.parent / picture).is_file(), f"{page} shows {picture}")
                 shown.add(str((page.parent / picture).resolve().relative_to(TREE)))

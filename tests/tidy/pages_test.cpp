@@ -43,13 +43,15 @@ std::vector<fs::path> links_of(const fs::path& page) {
     return links;
 }
 
-/// Every README.md, as a path below the top.
+/// Every page, as a path below the top. In tests and perf, other pages than README.md are data.
 std::set<fs::path> pages() {
     std::set<fs::path> found{"README.md"};
-    for (const char* folder : {"cmd", "engine", "perf", "proto", "tests"}) {
+    for (const std::string folder : {"cmd", "engine", "perf", "proto", "tests"}) {
+        const bool is_product = folder != "perf" && folder != "tests";
         for (const auto& entry : fs::recursive_directory_iterator(fs::path(SOURCE_TREE) / folder)) {
-            if (entry.path().filename() == "README.md") {
-                found.insert(entry.path().lexically_relative(SOURCE_TREE));
+            const fs::path& path = entry.path();
+            if (path.filename() == "README.md" || (is_product && path.extension() == ".md")) {
+                found.insert(path.lexically_relative(SOURCE_TREE));
             }
         }
     }
