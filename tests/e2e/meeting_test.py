@@ -95,7 +95,8 @@ class Meeting(MeetCase):
                 self.assertEqual(known["error_ns"], (known["round_trip_ns"] + 1) // 2)
         self.assertEqual(len({run.json("run.json")["meeting"]["zero_utc_ns"] for run in runs}), 1)
         self.assertEqual(sorted(rows), list(range(240)))
-        first = [min(record["fired_ns"] for record in run.records().values()) for run in runs]
+        # By when rows are due: how late they leave is up to how busy the machine is.
+        first = [min(record["due_ns"] for record in run.records().values()) for run in runs]
         self.assertLess(max(first), 3_000_000_000)
 
     def test_who_does_not_come_is_named(self):
