@@ -74,12 +74,12 @@ Placement choose_placement(const HostFlags& flags, const PlacementFacts& facts) 
     const bool may_spin =
         spare >= spin_cpus && !out.gives_way && !flags.realtime && !facts.has_quota;
     out.wait = flags.wait.value_or(may_spin ? WaitPolicy::spin : WaitPolicy::hybrid);
-    // A CPU that is kept awake costs as much power as one that spins, and as much of a quota. Where
-    // the engines have all CPUs, everybody else is there, too.
+    // Never `kept` by itself: a thread that yields does so within its own group of threads, so it
+    // takes half of that CPU from a server of another session or container, and all of it from one
+    // of class SCHED_IDLE. Where the engines have all CPUs, everybody else is there, too.
     const bool can_keep = spare > 0 && facts.yielding_is_free;
-    const bool may_keep = can_keep && out.wait == WaitPolicy::hybrid && !facts.has_quota;
-    const Scheduling best = may_keep ? Scheduling::kept : Scheduling::slice;
-    out.scheduling = flags.realtime ? Scheduling::realtime : flags.scheduling.value_or(best);
+    out.scheduling =
+        flags.realtime ? Scheduling::realtime : flags.scheduling.value_or(Scheduling::slice);
     if (out.scheduling == Scheduling::kept && !can_keep) {
         out.scheduling = Scheduling::slice;
     }
@@ -326,9 +326,7 @@ void place(const HostFlags& flags, const std::vector<std::uint32_t>& allowed,
     });
     const bool has_quota = read_cgroup_limits().cpus.has_value();
     // Tried only where a keeper may come of it.
-    const Scheduling wanted =
-        flags.scheduling.value_or(has_quota ? Scheduling::slice : Scheduling::kept);
-    const bool is_free = !flags.realtime && wanted == Scheduling::kept &&
+    const bool is_free = !flags.realtime && flags.scheduling == Scheduling::kept &&
                          allowed.size() > host.engines() && yielding_is_free(host.engine_cpu.cpu);
     const PlacementFacts facts{allowed, host.engine_cpus(), host.server_is_here, is_free,
                                has_quota};
