@@ -9,8 +9,6 @@
 
 namespace driftless {
 
-// What the program ends with: one list for all commands (design, section 4).
-
 inline constexpr int exit_done = 0;        ///< failed requests are data, not a failed run
 inline constexpr int exit_usage = 2;       ///< flags; an output folder that exists
 inline constexpr int exit_input = 3;       ///< the trace, or the tokenizer, is refused

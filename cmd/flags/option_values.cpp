@@ -307,6 +307,13 @@ Result<std::string> parse_text(std::string_view text) {
     return std::string(text);
 }
 
+Result<std::string> parse_path(std::string_view text) {
+    if (text.empty()) {
+        return Error{ErrorCode::invalid, 0, "is empty; name a file"};
+    }
+    return std::string(text);
+}
+
 Result<std::string> parse_folder(std::string_view text) {
     while (text.size() > 1 && text.back() == '/') {
         text.remove_suffix(1);

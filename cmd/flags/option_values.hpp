@@ -68,6 +68,8 @@ Result<std::uint32_t> parse_buffer_count(std::string_view text);
 Result<std::int64_t> parse_positive_duration_ns(std::string_view text);
 /// Any text but the empty one.
 Result<std::string> parse_text(std::string_view text);
+/// The name of a file.
+Result<std::string> parse_path(std::string_view text);
 /// A folder, without slashes behind it.
 Result<std::string> parse_folder(std::string_view text);
 /// A header field; those that frame a request are refused.
@@ -81,8 +83,6 @@ Result<std::string> parse_header_name(std::string_view text);
 std::string unkept_column(const FieldTemplate& field, const std::vector<std::string>& keep);
 
 // Values of the flags that say how a trace is read, shared by all commands that read one.
-//
-// Pure. The `doing` of an Error is a clause for the message: what is wrong, and the remedy.
 
 /// The name of a format of traces, as `trace_format_names` lists it.
 Result<std::string> parse_trace_format(std::string_view text);
@@ -108,8 +108,6 @@ const char* name_of(Sessions sessions);
 Result<const TraceTarget*> parse_trace_target(std::string_view text);
 
 // Values of the flags that make more or less load of a trace, and what is said about them.
-//
-// Pure. The `doing` of an Error is a clause for the message: what is wrong, and the remedy.
 
 /// "session" or "all".
 Result<Sharing> parse_sharing(std::string_view text);

@@ -210,7 +210,7 @@ struct ShardFlags {
     std::int64_t clock_error_max_ns = 0;  ///< `--clock-error-max`: wider is worth a warning
 };
 
-/// Which earlier run is taken up: its flags are added by whoever reads it (recall.hpp).
+/// Which earlier run is taken up: its flags are added by whoever reads it (settings.hpp).
 struct AgainFlags {
     std::string resume;  ///< folder of the run that goes on; empty: a new one
     bool resend = false;
@@ -228,7 +228,7 @@ struct HostFlags {
     std::uint32_t engines = 1;  ///< or `engines_auto`
     std::optional<std::uint32_t> cpu;
     WriterCpu writer_cpu;
-    std::optional<WaitPolicy> wait;        ///< empty: placement.hpp decides, as of the next one
+    std::optional<WaitPolicy> wait;        ///< empty: host_choice.hpp decides, as of the next one
     std::optional<Scheduling> scheduling;  ///< never `realtime`: that is a flag of its own
     bool warm_sends = false;
     bool realtime = false;  ///< the engine thread before all ordinary ones

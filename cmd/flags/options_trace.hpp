@@ -11,8 +11,6 @@
 namespace driftless {
 
 // The flags that say which trace is read, and how: shared by all commands that read one.
-//
-// Included by options files only, like the flags that it adds to.
 
 /// TRACE.. itself. Whether one must be given is the command's to say.
 inline void add_trace_argument(CLI::App& app, TraceFiles& files) {
@@ -53,8 +51,6 @@ inline void add_trace_flags(Flags& flags, TraceFiles& files) {
 }
 
 // The flags that make more or less load of a trace, shared by replay and convert.
-//
-// Included by options files only, like the flags that it adds to.
 
 inline void add_load_flags(Flags& flags, LoadOptions& load) {
     flags.value("--share", "WHAT",

@@ -40,7 +40,7 @@ std::vector<CommandPages> read_pages(std::span<const Command> commands);
 // what is said where a name is not a command. Prints to stdout, errors to stderr; each returns the
 // exit code.
 
-/// Everything behind `driftless help`: nothing, COMMAND, FILE (shipped_files.hpp), --man,
+/// Everything behind `driftless help`: nothing, COMMAND, FILE (program.hpp), --man,
 /// --man COMMAND, --names.
 int run_help(std::span<const Command> commands, const BuildFacts& facts, std::span<char*> behind);
 

@@ -42,13 +42,6 @@ Result<std::uint32_t> parse_cpu(std::string_view text) {
     return static_cast<std::uint32_t>(number.value());
 }
 
-Result<std::string> parse_path(std::string_view text) {
-    if (text.empty()) {
-        return Error{ErrorCode::invalid, 0, "is empty; name a file"};
-    }
-    return std::string(text);
-}
-
 }  // namespace
 
 ParsedCalibrate parse_calibrate_options(int argc, char** argv) {

@@ -8,7 +8,7 @@
 /// first, so that a block is always more recent than those behind it, and the least recently used
 /// blocks are evicted: the end of a prompt goes before its beginning, and a cached block never
 /// lacks the ones before it. A row with more blocks than C leaves its first C. So the cache of C
-/// places holds the C blocks of the best ranks (recency.hpp), and block k of a row hits where its
+/// places holds the C blocks of the best ranks, and block k of a row hits where its
 /// rank is <= C.
 ///
 /// Rows take no time here: what a server does while a row runs (blocks in use are not evicted,

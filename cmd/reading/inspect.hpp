@@ -2,7 +2,7 @@
 ///
 /// Pure: a trace in, figures out. Beyond the trace it takes memory for the distinct blocks, not for
 /// how often they come: about 8 bytes each where ids are chained, measured on 12 M blocks; 13 where
-/// they name contents alone, and up to 68 for each row then (prefix_tree.hpp).
+/// they name contents alone, and up to 68 for each row then (forecast.hpp).
 #pragma once
 
 #include <array>
@@ -195,7 +195,7 @@ void append_hash_block_report(std::string& out, const Trace& trace, std::string_
 //
 // Distributions are held against each other by their greatest distance (Kolmogorov-Smirnov: 0 for
 // equal ones, 1 at most), caches by the hit rates of LRU caches of the same sizes
-// (capacity.hpp). Pure.
+// (cache_capacity.hpp). Pure.
 
 /// A trace, and which rows belong together.
 struct TreeTrace {

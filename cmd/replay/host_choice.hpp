@@ -102,7 +102,7 @@ struct PlacementFacts {
     std::vector<std::uint32_t> allowed;      ///< CPUs of this process
     std::vector<std::uint32_t> engine_cpus;  ///< [engine]
     bool server_is_here = false;             ///< a server runs on the same host
-    bool yielding_is_free = false;           ///< a keeper takes no CPU time from others
+    bool yielding_is_free = false;           ///< a keeper takes no CPU time from its own group
     bool has_quota = false;  ///< CPU time is limited: what waits busily takes it from the rest
 };
 

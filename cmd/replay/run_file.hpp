@@ -2,8 +2,8 @@
 /// and again at the end; a file that is there is always whole.
 ///
 /// Plain values, complete once they are made. Nothing here is secret: the command line is masked,
-/// and `arguments`, which `--resume` and `--from` repeat, hold no secret (recall.hpp). Keys are the
-/// names of the fields, in this order; unknown is null.
+/// and `arguments`, which `--resume` and `--from` repeat, hold no secret (settings.hpp). Keys are
+/// the names of the fields, in this order; unknown is null.
 #pragma once
 
 #include <cstdint>

@@ -22,8 +22,6 @@
 
 namespace driftless {
 
-// The workload of a replay: the trace, read and validated, and the plan made from it.
-
 /// Rows wait for others: it is not known before the run when they are due.
 struct Waiting {
     WaitFigures figures;

@@ -187,12 +187,6 @@ constexpr std::array cache{
 constexpr std::array drift{Shown{"p50", "drift_ns.p50"}, Shown{"p99", "drift_ns.p99"},
                            Shown{"Worst", "drift_ns.max"}};
 
-std::string escaped(std::string_view text) {
-    std::string out;
-    append_markdown_text(out, text);
-    return out;
-}
-
 /// The summary by the names of its figures.
 class Page {
   public:
@@ -223,8 +217,8 @@ class Page {
     void add(std::string_view title, const std::array<Shown, count>& shown) {
         text += fmt::format("\n### {}\n\n| | value | unit |\n|---|---:|---|\n", title);
         for (const auto& [label, name] : shown) {
-            text +=
-                fmt::format("| {} | {} | {} |\n", escaped(label), value(name), figure(name).unit);
+            text += fmt::format("| {} | {} | {} |\n", markdown_text(label), value(name),
+                                figure(name).unit);
         }
     }
 
@@ -240,9 +234,9 @@ void add_outcome(Page& page, const ReportedRun& run) {
     const SummaryInfo& info = run.info;
     const SummaryFigures& f = run.figures;
     const auto row = [&page](std::string_view label, const std::string& text) {
-        page.text += fmt::format("| {} | {} |\n", label, escaped(text));
+        page.text += fmt::format("| {} | {} |\n", label, markdown_text(text));
     };
-    page.text += fmt::format("## driftless: {}\n\n| | |\n|---|---|\n", escaped(info.verdict));
+    page.text += fmt::format("## driftless: {}\n\n| | |\n|---|---|\n", markdown_text(info.verdict));
     row("Verdict", info.verdict);
     for (const std::string& reason : info.verdict_reasons) {
         row("", reason);
@@ -291,7 +285,7 @@ void add_latencies(Page& page) {
 void add_lost_hits(Page& page, const ReportedRun& run) {
     HitLoss loss;
     if (each_record(run, [&loss](const Record& record) { loss.add(record); }).empty()) {
-        page.text += "\nHits lost: " + escaped(hit_loss_text(loss.tokens())) + "\n";
+        page.text += "\nHits lost: " + markdown_text(hit_loss_text(loss.tokens())) + "\n";
     }
 }
 
@@ -302,7 +296,7 @@ void add_thresholds(Page& page, const std::vector<ThresholdFinding>& findings) {
     page.text += "\n### Thresholds\n\n| | fails if | measured |\n|---|---|---:|\n";
     for (const ThresholdFinding& one : findings) {
         page.text += fmt::format("| {} | {} | {} |\n", one.fails ? "**fail**" : "pass",
-                                 escaped(one.condition), value_text(one));
+                                 markdown_text(one.condition), value_text(one));
     }
 }
 

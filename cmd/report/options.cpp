@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/flags/option_values.hpp"
 #include "cmd/flags/options_flags.hpp"
 #include "cmd/flags/table_kind.hpp"
 #include "cmd/flags/threshold_values.hpp"
@@ -101,20 +102,13 @@ ReportCommandLine refused(const std::string& why) {
     return line;
 }
 
-Result<std::string> parse_new_path(std::string_view text) {
-    if (text.empty()) {
-        return Error{ErrorCode::invalid, 0, "is empty; name a file"};
-    }
-    return std::string(text);
-}
-
 /// A workbook is put together from parts on disk, and tables are several files.
 Result<std::string> parse_path_on_disk(std::string_view text) {
     if (text == "-") {
         return Error{ErrorCode::invalid, 0,
                      "cannot be written to standard output; name a path (./- for that name)"};
     }
-    return parse_new_path(text);
+    return parse_path(text);
 }
 
 /// One text at most goes to standard output.
@@ -164,15 +158,15 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
                 parse_path_on_disk, files.csv);
     flags.value("--html", "FILE",
                 "one page with charts, tables and all records, for browsers (-: stdout)", nullptr,
-                parse_new_path, files.html);
+                parse_path, files.html);
     flags.value("--xlsx", "FILE", "Excel workbook: the same tables, and charts", nullptr,
                 parse_path_on_disk, files.xlsx);
     flags.value("--markdown", "FILE", "one page, for example for a GitHub job summary (-: stdout)",
-                nullptr, parse_new_path, files.markdown);
+                nullptr, parse_path, files.markdown);
     flags.value("--junit", "FILE", "a test case for the verdict and each --fail-if (-: stdout)",
-                nullptr, parse_new_path, files.junit);
+                nullptr, parse_path, files.junit);
     flags.value("--perfetto", "FILE", "a trace of all requests for ui.perfetto.dev (-: stdout)",
-                nullptr, parse_new_path, files.perfetto);
+                nullptr, parse_path, files.perfetto);
     try {
         std::vector<std::string> given = with_value_of_why(arguments);
         std::reverse(given.begin(), given.end());

@@ -64,9 +64,6 @@ void write_groups(JsonWriter& json, const std::vector<GroupTable>& tables);
 /// Lines of CSV, head first.
 std::string group_csv(const std::vector<GroupTable>& tables);
 
-// Readings: what `report` makes of the records beside the summary: another tool's view, tables by
-// group, the steady part, why rows are slow. What was asked for, and printing it.
-
 struct ReportReadings {
     const View* view = nullptr;  ///< nullptr: none
     std::vector<GroupKey> by;

@@ -17,7 +17,7 @@ namespace driftless {
 // can I believe it, what failed, how much load was it, how fast were the answers, what did the
 // cache hit, was the client on time. Text out; it computes nothing and prints nothing.
 
-/// `--table`: this one, or the long one of full_table.hpp.
+/// `--table`: this one, or the long one below.
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info,
                           TableKind kind = TableKind::compact);
 

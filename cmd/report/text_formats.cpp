@@ -114,6 +114,12 @@ void append_markdown_text(std::string& out, std::string_view text) {
     }
 }
 
+std::string markdown_text(std::string_view text) {
+    std::string out;
+    append_markdown_text(out, text);
+    return out;
+}
+
 namespace {
 
 std::string attribute(std::string_view name, std::string_view value) {

@@ -28,7 +28,7 @@ void append_xml_text(std::string& out, std::string_view text);
 /// Whether it begins with U+FFFE or U+FFFF: valid UTF-8, but not characters of XML.
 bool begins_noncharacter(std::string_view text);
 
-// Data inside HTML pages. Text stands there as `append_xml_text` has it (xml.hpp).
+// Data inside HTML pages. Text stands there as `append_xml_text` has it.
 
 /// Appends JSON as it may stand in a <script> of type application/json: the same values, with every
 /// "<" as \u003c, so that no word in it ends the script or begins a comment (HTML, section
@@ -43,6 +43,7 @@ void append_base64_of(std::string& out, std::span<const std::uint8_t> bytes);
 /// Appends `text` so that it is shown as it is: what has a meaning in Markdown or HTML has a
 /// backslash before it (GFM 0.29, section 6.1), and nothing begins a new line.
 void append_markdown_text(std::string& out, std::string_view text);
+std::string markdown_text(std::string_view text);
 
 // Test cases as CI jobs read them: JUnit's XML. Pure.
 

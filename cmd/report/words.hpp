@@ -13,8 +13,6 @@
 
 namespace driftless {
 
-// Words that the tables and the progress line share. Pure.
-
 /// A part of a whole in percent, "12.50 %"; "-" where the whole is 0.
 std::string share(std::uint64_t part, std::uint64_t whole);
 

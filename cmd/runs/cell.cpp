@@ -209,11 +209,6 @@ std::string crossed_thresholds(const CellSummary& summary) {
     return crossed;
 }
 
-bool is_spoiled(const std::string& verdict) {
-    return verdict == name_of(Verdict::client_limited) || verdict == name_of(Verdict::host_noisy) ||
-           verdict == name_of(Verdict::network_limited);
-}
-
 /// A run that ended by itself and has a summary.
 void judge_summed(const Cell& cell, CellEnd& end) {
     const std::string verdict = end.summary->verdict();
@@ -262,6 +257,11 @@ CellEnd judge(const Cell& cell, const ChildEnd& ended, bool asked_to_stop) {
 }
 
 }  // namespace
+
+bool is_spoiled(const std::string& verdict) {
+    return verdict == name_of(Verdict::client_limited) || verdict == name_of(Verdict::host_noisy) ||
+           verdict == name_of(Verdict::network_limited);
+}
 
 const char* name_of(CellOutcome outcome) {
     switch (outcome) {

@@ -66,6 +66,9 @@ enum class CellOutcome : std::uint8_t {
 };
 const char* name_of(CellOutcome outcome);
 
+/// Whether a verdict, by its name, blames somebody else than the server.
+bool is_spoiled(const std::string& verdict);
+
 struct CellEnd {
     CellOutcome outcome = CellOutcome::failed;
     std::string why;     ///< one line; empty: completed

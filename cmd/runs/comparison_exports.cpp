@@ -22,7 +22,7 @@
 
 namespace driftless {
 
-// Columns of whole numbers as a page holds them (page_column.hpp), from plain values.
+// Columns of whole numbers as a page holds them (page.hpp), from plain values.
 
 struct WholeColumn {
     std::string name;
@@ -211,16 +211,10 @@ std::string comparison_json(const Comparison& comparison) {
 
 namespace {
 
-std::string escaped(std::string_view text) {
-    std::string out;
-    append_markdown_text(out, text);
-    return out;
-}
-
 std::string table_row(const std::vector<std::string>& texts) {
     std::string line = "|";
     for (const std::string& text : texts) {
-        line += " " + escaped(text) + " |";
+        line += " " + markdown_text(text) + " |";
     }
     return line + "\n";
 }
@@ -231,8 +225,8 @@ std::string where_text(const Comparison& comparison) {
         return std::isnan(value) ? std::string("-") : fixed(value, 3);
     };
     for (const ChangeView& view : comparison.where) {
-        text +=
-            fmt::format("\n### {} by {}\n\n", escaped(name_of(comparison.value)), escaped(view.by));
+        text += fmt::format("\n### {} by {}\n\n", markdown_text(name_of(comparison.value)),
+                            markdown_text(view.by));
         text +=
             "| | requests | B / A, median | interval | these runs |\n|---|---:|---:|---:|---|\n";
         for (const ChangeGroup& one : view.groups) {

@@ -32,19 +32,6 @@ std::vector<std::string> texts_of(JsonValue array) {
     return texts;
 }
 
-void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-    json.key(key).begin_array();
-    for (const std::string& text : texts) {
-        json.string(text);
-    }
-    json.end_array();
-}
-
-void write_optional_text(JsonWriter& json, std::string_view key, const std::string& text) {
-    json.key(key);
-    text.empty() ? json.null() : json.string(text);
-}
-
 namespace {
 
 /// Whatever is no regular file would be used up by reading it; it adds nothing.

@@ -71,8 +71,4 @@ void forget_marks(const std::string& folder, const std::vector<std::string>& cut
 std::string text_of(JsonValue value);
 std::vector<std::string> texts_of(JsonValue array);
 
-void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts);
-/// Null where the text is empty.
-void write_optional_text(JsonWriter& json, std::string_view key, const std::string& text);
-
 }  // namespace driftless

@@ -22,7 +22,7 @@ struct Slo {
     std::string text;         ///< as it was typed, without blanks: "ttft:p99<2s"
     std::string fail_if;      ///< its opposite: "ttft:p99>=2s"
     Threshold threshold;      ///< of `fail_if`
-    std::uint64_t floor = 1;  ///< independent values that its percentile needs (floors.hpp)
+    std::uint64_t floor = 1;  ///< independent values that its percentile needs (distribution.hpp)
 };
 
 struct Slos {

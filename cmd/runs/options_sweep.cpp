@@ -54,13 +54,6 @@ SweepCommandLine sweep_refused(const std::string& why) {
     return line;
 }
 
-Result<std::string> parse_some(std::string_view text) {
-    if (text.empty()) {
-        return Error{ErrorCode::invalid, 0, "is empty; give it a value, or remove it"};
-    }
-    return std::string(text);
-}
-
 Result<std::int64_t> parse_limit(std::string_view text) {
     const Result<std::int64_t> ns = parse_duration_ns(text);
     if (ns && ns.value() == 0) {
@@ -86,27 +79,27 @@ void add_flags(CLI::App& app, TypedSweep& typed) {
     flags.values("--over", "NAME=A,B,..", "values of a replay flag; true and false for a switch",
                  parse_axis, typed.over);
     flags.values("--server", "NAME=A,B,..", "values for hooks only", parse_axis, typed.server);
-    flags.values("--url", "URL", "as in replay", parse_some, typed.urls);
+    flags.values("--url", "URL", "as in replay", parse_text, typed.urls);
     flags.value("--repeat", "N", "runs per cell; every second pass in reverse order", "1",
                 parse_positive_count, plan.repeat);
     flags.values("--label", "K=V", "label for every run", parse_label, plan.labels);
     flags.group("Between cells");
     flags.value("--before", "CMD", "command before each cell, to (re)start the server [none]",
-                nullptr, parse_some, plan.before.command);
-    flags.value("--ready", "CMD", "command repeated until it succeeds [none]", nullptr, parse_some,
+                nullptr, parse_text, plan.before.command);
+    flags.value("--ready", "CMD", "command repeated until it succeeds [none]", nullptr, parse_text,
                 plan.ready.command);
     flags.value("--after", "CMD", "command after each cell, even a failed one [none]", nullptr,
-                parse_some, plan.after.command);
+                parse_text, plan.after.command);
     flags.value("--hook-limit", "T", "time limit of each hook", "10m", parse_limit,
                 typed.hook_limit_ns);
     flags.value("--idle-limit", "T", "longest wait until the server is idle", "30m", parse_limit,
                 plan.idle_limit_ns);
     flags.group("Sweep");
-    flags.value("--out", "DIR", "folder of the sweep [sweeps/<UTC time>]", nullptr, parse_some,
+    flags.value("--out", "DIR", "folder of the sweep [sweeps/<UTC time>]", nullptr, parse_text,
                 typed.command.out);
     flags.on_off("--dry-run", "print the cells and how long they take; send nothing",
                  typed.command.dry_run);
-    flags.value("--resume", "DIR", "continue an interrupted sweep", nullptr, parse_some,
+    flags.value("--resume", "DIR", "continue an interrupted sweep", nullptr, parse_text,
                 typed.command.resume);
 }
 

@@ -245,14 +245,6 @@ const char* name_of(Better better) {
     return better == Better::low ? "low" : "high";
 }
 
-void write_texts(JsonWriter& json, const char* key, const std::vector<std::string>& texts) {
-    json.key(key).begin_array();
-    for (const std::string& text : texts) {
-        json.string(text);
-    }
-    json.end_array();
-}
-
 void write_indices(JsonWriter& json, const char* key, const std::vector<std::size_t>& indices) {
     json.key(key).begin_array();
     for (const std::size_t index : indices) {

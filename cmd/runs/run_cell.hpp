@@ -52,7 +52,7 @@ struct TableFigure {
     /// ms, a share from 0 to 1, a rate, a number; nothing where it was not measured, or no label
     /// says how many GPUs there were.
     std::optional<double> of(const TableRun& run) const;
-    /// It is made of records: call read_e2e_per_token (run_views.hpp) first.
+    /// It is made of records: call read_e2e_per_token (table.hpp) first.
     bool needs_records() const { return source == Source::e2e_interactivity; }
     /// Fewer values than the percentile needs (proto/figures/distribution.hpp).
     bool below_floor(const TableRun& run) const;

@@ -250,12 +250,6 @@ std::string stability_text(const StabilityFinding& found) {
     return text;
 }
 
-/// Verdicts that blame somebody else than the server.
-bool is_spoiled(const std::string& verdict) {
-    return verdict == name_of(Verdict::client_limited) || verdict == name_of(Verdict::host_noisy) ||
-           verdict == name_of(Verdict::network_limited);
-}
-
 void decide(const CellEnd& end, const Slos& slos, JudgedProbe& probe) {
     const Slo* fails = worst(slos, probe);
     const bool unstable = probe.stability.stability == Stability::unstable;

@@ -54,7 +54,7 @@ Result<void> judge_probe(const CellEnd& end, const std::string& folder, const Sl
                          JudgedProbe& probe);
 
 /// SearchReport: all that a search knows so far, and what the screen says of it. A value; it writes
-/// nothing. `find.json` has the same (search_file.hpp).
+/// nothing. `find.json` has the same.
 struct SearchReport {
     const FindOptions* options = nullptr;
     std::vector<std::string> command;  ///< as typed; it holds no secret

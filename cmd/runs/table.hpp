@@ -12,9 +12,6 @@
 
 namespace driftless {
 
-// `driftless compare --table RUN..`: many runs beside each other, and the frontiers that they
-// make.
-
 struct TableCommand {
     std::vector<std::string> runs;    ///< folders as typed, of runs and of sweeps; at least one
     bool anyway = false;              ///< runs of different work, too

@@ -193,11 +193,6 @@ void add_run_json(TableRun& run) {
     }
 }
 
-bool is_spoiled(const std::string& verdict) {
-    return verdict == name_of(Verdict::client_limited) || verdict == name_of(Verdict::host_noisy) ||
-           verdict == name_of(Verdict::network_limited);
-}
-
 std::uint64_t count_of(JsonValue summary, std::string_view outcome) {
     return summary.find("outcomes").find(outcome).as_u64().value_or(0);
 }

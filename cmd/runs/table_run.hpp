@@ -48,7 +48,7 @@ struct TableRun {
     std::string sweep;   ///< folder of its sweep, without a slash at the end; empty: none
     std::string cell;    ///< "speed=2 users=8"; empty: of no sweep
     std::vector<CellValue> values;  ///< what the sweep varied
-    std::vector<CellValue> load;    ///< what may differ: server, pace, users (run_keys.hpp)
+    std::vector<CellValue> load;    ///< what may differ: server, pace, users
     std::vector<CellValue> corpus;  ///< what may not
     std::vector<std::pair<std::string, std::string>> labels;
     std::optional<CellSummary> summary;  ///< nothing: it has none

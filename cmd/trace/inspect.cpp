@@ -15,6 +15,7 @@
 #include "cmd/base/values.hpp"
 #include "cmd/reading/inspect.hpp"
 #include "cmd/report/lines.hpp"
+#include "cmd/report/words.hpp"
 #include "engine/plan/files.hpp"
 #include "engine/plan/trace_file.hpp"
 
@@ -25,12 +26,6 @@ namespace {
 constexpr std::size_t files_shown_max = 40;
 constexpr std::size_t plot_height = 6;
 constexpr std::size_t bar_width = 30;
-
-std::string percent(std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? "-"
-                      : fmt::format("{:.2f} %",
-                                    100.0 * static_cast<double>(part) / static_cast<double>(whole));
-}
 
 std::string figure(double value) {
     return std::isnan(value) ? "-" : fmt::format("{:.2f}", value);
@@ -170,7 +165,7 @@ std::string chaining(const BlockFigures& f) {
         return "chained: equal ids mean equal prefixes";
     }
     return fmt::format("block contents: {} at more than one position, {} after more than one other",
-                       percent(f.ids_moving, f.ids), percent(f.ids_joining, f.ids));
+                       share(f.ids_moving, f.ids), share(f.ids_joining, f.ids));
 }
 
 void add_blocks(Page& page, const Trace& trace, const InspectFigures& figures) {
@@ -192,11 +187,11 @@ void add_blocks(Page& page, const Trace& trace, const InspectFigures& figures) {
               fmt::format("{} all known, {} known in part, {} all new", grouped(f.rows_complete),
                           grouped(f.rows_in_part), grouped(f.rows_new + f.rows_without_ids)));
     page.fact("ideal hit rate", fmt::format("{} of blocks, {} of tokens (infinite cache)",
-                                            percent(own.hit_blocks, own.references),
-                                            percent(own.hit_tokens, own.input_tokens)));
+                                            share(own.hit_blocks, own.references),
+                                            share(own.hit_tokens, own.input_tokens)));
     page.fact("usable by a server",
               fmt::format("{} of tokens (full blocks, never a prompt's last token)",
-                          percent(figures.foretold.cached_tokens, figures.foretold.input_tokens)) +
+                          share(figures.foretold.cached_tokens, figures.foretold.input_tokens)) +
                   (figures.foretold.rows_unknown == 0
                        ? std::string()
                        : fmt::format(" of the {} that are not recorded text",
@@ -217,8 +212,8 @@ void add_curve(Page& page, const CapacityFigures& f, const InspectView& view) {
         if (view.token_bytes > 0) {
             page.add(" {:>10}", bytes(tokens * view.token_bytes));
         }
-        page.add(" {:>11} {:>11}", percent(point.hit_blocks, f.references),
-                 percent(point.hit_tokens, f.input_tokens));
+        page.add(" {:>11} {:>11}", share(point.hit_blocks, f.references),
+                 share(point.hit_tokens, f.input_tokens));
         if (view.plots) {
             page.add("  |{}|", bar(static_cast<double>(point.hit_tokens),
                                    static_cast<double>(f.hit_tokens), bar_width));
@@ -237,8 +232,8 @@ void add_sizes(Page& page, const InspectFigures& figures, const InspectView& vie
     }
     page.add("\n");
     for (const CapacityFigures& f : figures.capacity) {
-        page.add("  {:>10} {:>11} {:>11}", grouped(f.block_size),
-                 percent(f.hit_blocks, f.references), percent(f.hit_tokens, f.input_tokens));
+        page.add("  {:>10} {:>11} {:>11}", grouped(f.block_size), share(f.hit_blocks, f.references),
+                 share(f.hit_tokens, f.input_tokens));
         for (const std::uint64_t blocks : f.blocks_for) {
             const std::uint64_t tokens = blocks * f.block_size;
             page.add(" {:>13}",
@@ -356,12 +351,6 @@ std::string line_of(const std::string& name, std::string_view format, std::strin
                        name_columns, middle, rows, span, input, output, blocks, tokens);
 }
 
-std::string file_percent(std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? "-"
-                      : fmt::format("{:.2f} %",
-                                    100.0 * static_cast<double>(part) / static_cast<double>(whole));
-}
-
 }  // namespace
 
 std::string file_heading(bool each) {
@@ -374,8 +363,8 @@ std::string file_line(const FileFigures& file, const Trace* each) {
     return line_of(file.name, each == nullptr ? "" : each->format, grouped(file.rows),
                    fmt::format("{:.3f}", static_cast<double>(file.span_ns) / 1e9),
                    grouped(file.input_tokens), grouped(file.output_tokens),
-                   file_percent(file.hit_blocks, file.references),
-                   shares ? file_percent(file.hit_tokens, file.input_tokens) : "-");
+                   share(file.hit_blocks, file.references),
+                   shares ? share(file.hit_tokens, file.input_tokens) : "-");
 }
 
 std::string refused_line(const std::string& name, const InputErrors& errors) {

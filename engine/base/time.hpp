@@ -63,7 +63,7 @@ std::int64_t monotonic_ns();
 //
 // Both clocks are slewed alike, so the offset changes by steps only (somebody sets the clock, NTP
 // jumps); between two samples a step is unseen, and whoever converts a stamp holds the result
-// against what he knows (replay/kernel_stamp.hpp). A plain value; it reads no clock.
+// against what he knows (replay/lane.hpp). A plain value; it reads no clock.
 
 /// CLOCK_REALTIME read between two looks at CLOCK_MONOTONIC, ns.
 struct ClockReading {

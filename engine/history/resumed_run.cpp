@@ -19,7 +19,7 @@ namespace driftless {
 
 // TurnsLeft: of a killed run with closed sessions, when a row without a record is due, by what
 // is known of the rows that it waits for. Asked for one row after the other, parents first;
-// nothing waits where sessions are not closed. Used by remaining_rows.cpp alone.
+// nothing waits where sessions are not closed.
 
 struct InterruptedRun;
 

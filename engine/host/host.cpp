@@ -25,6 +25,8 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/base/time.hpp"
+
 namespace driftless {
 
 std::string kernel_line(const std::string& path) {
@@ -519,12 +521,6 @@ std::optional<bool> read_turbo(const std::string& devices) {
     return std::nullopt;
 }
 
-std::int64_t now_ns() {
-    timespec now{};
-    (void)::clock_gettime(CLOCK_MONOTONIC, &now);
-    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 }  // namespace
 
 PowerSettings read_power_settings(std::uint32_t cpu, const std::string& root) {
@@ -552,11 +548,11 @@ ClockSource read_clock_source() {
     constexpr int per_round = 64;
     std::array<std::int64_t, 31> rounds{};
     for (std::int64_t& round : rounds) {
-        const std::int64_t begin = now_ns();
+        const std::int64_t begin = monotonic_ns();
         for (int i = 1; i < per_round; ++i) {
-            (void)now_ns();
+            (void)monotonic_ns();
         }
-        round = (now_ns() - begin) / per_round;
+        round = (monotonic_ns() - begin) / per_round;
     }
     std::nth_element(rounds.begin(), rounds.begin() + rounds.size() / 2, rounds.end());
     return {kernel_line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),

@@ -31,7 +31,7 @@ inline void probe_chunk(std::uint32_t planned, std::size_t bytes, std::int64_t s
     DTRACE_PROBE3(driftless, chunk, planned, bytes, stamp_ns);
 }
 
-/// The writer finished a record: row in the trace, outcome (number in outcome.hpp).
+/// The writer finished a record: row in the trace, outcome (number in record.hpp).
 inline void probe_record(std::uint32_t row, unsigned outcome) {
     DTRACE_PROBE2(driftless, record, row, outcome);
 }

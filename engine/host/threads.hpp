@@ -126,9 +126,9 @@ class CpuKeeper {
     SideThread thread_;
 };
 
-/// Whether a thread that only yields leaves its CPU to others: tried for 12 ms between a keeper and
-/// the calling thread, which runs there. It did on Linux 6.18; a
-/// kernel that gives it an equal part of the time has no keeper.
+/// Whether a thread that only yields leaves its CPU to others of its group (session, control
+/// group): tried for 12 ms between a keeper and the calling thread, which runs there. It did on
+/// Linux 6.18; a kernel that gives it an equal part of the time has no keeper.
 bool yielding_is_free(std::uint32_t cpu);
 
 /// StepsAside: the kernel takes a thread that runs before all others and never sleeps off its CPU

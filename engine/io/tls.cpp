@@ -273,7 +273,7 @@ struct TlsWires {
             stream.output_.append(bytes, size);
             return 1;
         }
-        CHECK(size <= stream.sealed_room_ - stream.sealed_bytes_);  // records.hpp: it is enough
+        CHECK(size <= stream.sealed_room_ - stream.sealed_bytes_);  // tls.hpp: it is enough
         std::memcpy(stream.sealed_ + stream.sealed_bytes_, bytes, size);
         stream.sealed_bytes_ += size;
         return 1;

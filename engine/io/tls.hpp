@@ -180,7 +180,7 @@ class TlsStream {
     std::string_view read(char* buffer, std::size_t size);
 
     /// One record of `plain` (at most `record_bytes_max`) at `out`; returns its size, 0 where the
-    /// stream has failed. `out` may lie before `plain` and reach into it (records.hpp). Records
+    /// stream has failed. `out` may lie before `plain` and reach into it. Records
     /// leave in the order in which they were made, or the peer cannot read them.
     std::size_t seal(std::string_view plain, char* out, std::size_t room);
     /// Makes a close_notify. No record is sealed after it.

@@ -35,6 +35,17 @@ struct MeetSetting {
     void (*say)(const std::string& note) = nullptr;  ///< a line for people, without its end
 };
 
+/// By the user.
+inline bool is_stopped(const MeetSetting& setting) {
+    return setting.stop_requests->load(std::memory_order_relaxed) > 0;
+}
+
+inline MeetMessage of_kind(MeetMessage::Kind kind) {
+    MeetMessage message;
+    message.kind = kind;
+    return message;
+}
+
 struct MeetOutcome {
     enum class End : std::uint8_t {
         met,

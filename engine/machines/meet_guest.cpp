@@ -23,10 +23,6 @@ constexpr int connect_ms = 2'000;  // to one address; then the next one is tried
 constexpr std::int64_t answer_ns = 2'000'000'000;
 constexpr int refused_max = 20;  // after the run: naps, until shard 0 is held to be gone
 
-bool is_stopped(const MeetSetting& setting) {
-    return setting.stop_requests->load(std::memory_order_relaxed) > 0;
-}
-
 MeetOutcome failed(std::string why) {
     MeetOutcome outcome;
     outcome.why = std::move(why);
@@ -37,12 +33,6 @@ MeetOutcome stopped() {
     MeetOutcome outcome;
     outcome.end = MeetOutcome::End::stopped;
     return outcome;
-}
-
-MeetMessage of_kind(Kind kind) {
-    MeetMessage message;
-    message.kind = kind;
-    return message;
 }
 
 /// One try for each address. Where it is not open, `why` says what happened.

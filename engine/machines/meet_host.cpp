@@ -55,12 +55,6 @@ std::string mismatch(const MeetHello& own, const MeetHello& guest) {
     return "";
 }
 
-MeetMessage of_kind(Kind kind) {
-    MeetMessage message;
-    message.kind = kind;
-    return message;
-}
-
 }  // namespace
 
 MeetGuests::MeetGuests(const MeetSetting& setting)
@@ -421,10 +415,6 @@ MeetOutcome too_late(MeetGuests& guests) {
     MeetOutcome outcome = failed(guests, who);
     outcome.absent = std::move(absent);
     return outcome;
-}
-
-bool is_stopped(const MeetSetting& setting) {
-    return setting.stop_requests->load(std::memory_order_relaxed) > 0;
 }
 
 MeetOutcome stopped(MeetGuests& guests) {

@@ -99,7 +99,7 @@ class UnitGaps {
 // the order of the file; what they ask for and share stays.
 //
 // The first one arrives at time 0 (or where the rate begins), and arrival i behind i gaps of an
-// arrival process (unit_gaps.hpp), taken through the curve of the rate (rate_curve.hpp). It
+// arrival process, taken through the curve of the rate. It
 // depends on the rules, the seed and i alone: those who send a part of the trace each take their
 // places from one sequence.
 

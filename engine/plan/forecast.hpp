@@ -166,7 +166,7 @@ class PrefixTree {
 /// Blocks that the template's closing tokens cut short are others than those of the trace. A prefix
 /// with such blocks is one 64-bit number in a PrefixSet; all others are in the tree of prefixes.
 ///
-/// Lives while the plan is made: memory follows the distinct blocks (prefix_tree.hpp), and is gone
+/// Lives while the plan is made: memory follows the distinct blocks, and is gone
 /// afterwards. Copies of a trace share no block, so that each begins with an empty cache.
 class CacheForecast {
   public:

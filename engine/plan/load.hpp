@@ -15,7 +15,7 @@ namespace driftless {
 // Admission: which whole families of a trace are played, by their length and their number.
 //
 // A server with a short context can not take every conversation. Leaving out single rows would
-// change what the others share, so families (families.hpp) stay or go whole: first those go that
+// change what the others share, so families (trees.hpp) stay or go whole: first those go that
 // have a row which is too long, then those behind the first N. Pure.
 
 struct AdmissionRules {
@@ -73,7 +73,7 @@ inline constexpr std::uint32_t replicated_rows_max = 100'000'000;
 struct LoadOptions {
     AdmissionRules admission;
     Sharing share = Sharing::none;
-    /// `--sample-sessions`: the share of families (families.hpp) that is kept, rounded, at least
+    /// `--sample-sessions`: the share of families (trees.hpp) that is kept, rounded, at least
     /// one. Whole families are kept or left out; a smaller share keeps a part of what a larger one
     /// keeps under the same seed.
     std::optional<Share> sample;

@@ -76,10 +76,10 @@ struct Plan {
     ForetoldHits foretold;
     std::uint32_t post_tokens = 0;  ///< that the forecast of cached tokens was made for
     std::int64_t last_due_ns = 0;
-    /// By position in `Trace::rows`: the same in the server's own blocks (server_forecast.hpp);
+    /// By position in `Trace::rows`: the same in the server's own blocks (forecast.hpp);
     /// empty where their size is not known.
     std::vector<std::uint32_t> server_cached;
-    bool dual = false;  ///< each row stands twice, once for each server (dual_fire.hpp)
+    bool dual = false;                          ///< each row stands twice, once for each server
     std::vector<std::uint32_t> against_cached;  ///< `server_cached` of the second of them
 };
 
@@ -165,7 +165,7 @@ struct ShardPlace {
 /// What stays together.
 enum class DealRule : std::uint8_t {
     rows,   ///< a row: each at its recorded instant, on any connection
-    trees,  ///< the rows of a tree (row_trees.hpp): closed or sticky sessions, users
+    trees,  ///< the rows of a tree (trees.hpp): closed or sticky sessions, users
 };
 
 /// [position in the plan] its share, from 0. `shares`: at least 1.

@@ -107,7 +107,7 @@ class Fallen {
 ///
 ///     priming --every primer ended--> warming --each further request ended--> over
 ///
-/// Primers bring the server to where first trees begin (start_point.hpp). Then each user may send
+/// Primers bring the server to where first trees begin (user_rules.hpp). Then each user may send
 /// so many requests more. What is released meanwhile and is neither is held until it is over.
 /// Plain counts, owned by the releases; memory is taken when it is made.
 class WarmUp {
@@ -190,7 +190,7 @@ class WarmUp {
 //        |                 +--a parent failed--> dropped  | +----------------+-------------+
 //        +-------cut, stop-+------------------------+-----+---renew----------+
 //
-// Dues move left where caps on idle time say so. Before the measurement (warm_up.hpp) rows that
+// Dues move left where caps on idle time say so. Before the measurement rows that
 // are not of the warm-up wait for its begin.
 //
 // Owned by the schedule. All memory is taken when it is made: 40 bytes a request, 24 a dependency
@@ -240,7 +240,7 @@ class Releases {
     /// `live` as in TurnGraph.
     Releases(const Trace& trace, const Plan& plan, Speed speed, const EarlierRows& earlier,
              const LiveTurns* live);
-    /// Of users: so many copies of all requests (turn_graph.hpp), all of them asleep.
+    /// Of users: so many copies of all requests (waits.hpp), all of them asleep.
     Releases(const Trace& trace, const Plan& plan, Speed speed, std::uint32_t copies,
              const UserRules& rules, const LiveTurns* live);
 

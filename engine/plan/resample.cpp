@@ -15,7 +15,7 @@
 namespace driftless {
 namespace {
 
-// Purposes of random numbers; those before: stress_rows.cpp.
+// Purposes of random numbers; those before: of patterns, synth_rows.cpp.
 constexpr std::uint64_t pick_stream = 9;
 constexpr std::uint64_t offset_stream = 10;
 

@@ -182,7 +182,7 @@ bool PrefixRows::next(SynthRow& row) {
 
 namespace {
 
-constexpr std::uint64_t tree_stream = 6;  ///< purposes before it: flat_rows.cpp
+constexpr std::uint64_t tree_stream = 6;  ///< purposes before it: of flat rows
 
 }  // namespace
 
@@ -370,7 +370,7 @@ void TreeRows::finish(std::uint32_t place, std::int64_t end_ns) {
 
 namespace {
 
-// Purposes before these: tree_rows.cpp.
+// Purposes before these: of trees.
 constexpr std::uint64_t stress_output_stream = 7;
 constexpr std::uint64_t stress_choice_stream = 8;
 constexpr std::uint64_t whole_ppm = 1'000'000;

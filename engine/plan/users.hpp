@@ -49,7 +49,7 @@ class DrawnRows {
 ///
 /// The next tree is drawn as soon as nothing of the one before has still to leave: its first
 /// requests are armed while the last answers come. After a tree in which nothing was answered its
-/// user pauses (turn_end.hpp): a server that is gone is not asked as fast as it refuses.
+/// user pauses (due.hpp): a server that is gone is not asked as fast as it refuses.
 ///
 /// Where single rows are kept open (`UserRules::single_rows`) the next rows are not drawn by one
 /// user: whoever is free first takes the first of them, in the order of the file.

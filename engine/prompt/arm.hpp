@@ -49,7 +49,7 @@ struct RequestOptions {
     /// Head fields of each row's own, by its position in the trace; outlives the armer. An
     /// X-Request-Id among them goes before ours.
     const RowFields* row_fields = nullptr;
-    bool traceparent = false;  ///< names each row's trace (trace_context.hpp)
+    bool traceparent = false;  ///< names each row's trace (request.hpp)
     /// Of each row's own: bodies begin with its opening, and the frame goes on behind it. Outlives
     /// the armer.
     const RowModels* row_models = nullptr;

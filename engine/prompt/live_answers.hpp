@@ -21,8 +21,8 @@
 namespace driftless {
 
 /// TurnReply: the end of a turn as its followers need it: all that had been said then, as JSON
-/// messages with commas between them. The writer makes it (histories.hpp) and keeps its bytes until
-/// the followers have ended; the engine copies them into the next prompt (replies.hpp).
+/// messages with commas between them. The writer makes it and keeps its bytes until
+/// the followers have ended; the engine copies them into the next prompt.
 struct TurnReply {
     const char* history = nullptr;
     std::uint64_t bytes = 0;
@@ -102,7 +102,7 @@ class Replies {
 };
 
 // Histories: the writer's side of live assistants: at the end of a turn that others follow, all
-// that has been said in its conversation, which goes back to the engine (replies.hpp).
+// that has been said in its conversation, which goes back to the engine.
 //
 // It keeps one history for each open conversation, and hands it on from turn to turn; where
 // several rows follow one answer each has a copy. What the engine was given stays as it is until

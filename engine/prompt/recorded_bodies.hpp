@@ -43,7 +43,7 @@ enum class Assistant : std::uint8_t {
 ///
 /// Live: a row that waits for the answer to another row of its session, and that repeats the
 /// messages of that row, then an answer, keeps the messages behind that answer alone
-/// (live_turns.hpp).
+/// (waits.hpp).
 /// `members`: those of `--extra-body` that rows fill, in place of the spec's.
 std::optional<TraceWithBodies> make_recorded_bodies(const Plan& plan, const Dialect& dialect,
                                                     const BodySpec& spec, Assistant assistant,

@@ -80,7 +80,7 @@ struct RowBodySpec {
     const Dialect& dialect;
     BodySpec body;  ///< its extra body is that of all rows, without placeholders
     const std::optional<BodyTemplate>& members;  ///< nothing: no placeholders
-    /// Bytes that rows put before the frame in its place (row_models.hpp); empty: none.
+    /// Bytes that rows put before the frame in its place (row_values.hpp); empty: none.
     std::string opening = {};
 };
 

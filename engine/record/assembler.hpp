@@ -3,7 +3,7 @@
 /// pure consumer: no thread, no file, no clock.
 ///
 /// One row's garbage never touches another: states are apart, and every buffer has a bound
-/// (row_state.hpp, answer_state.hpp). Events that make no sense (of a row that was not armed, has
+/// (row_state.hpp). Events that make no sense (of a row that was not armed, has
 /// ended or is not in the plan) are counted and ignored. Every `end` of a row's own gives exactly
 /// one record.
 #pragma once
@@ -32,7 +32,7 @@ struct AssemblerCounts {
     std::uint64_t fired = 0;     ///< rows
     std::uint64_t inflight = 0;  ///< rows fired and not ended
     std::uint64_t ended = 0;     ///< records given
-    std::uint64_t failed = 0;    ///< records whose answer is not whole (outcome.hpp)
+    std::uint64_t failed = 0;    ///< records whose answer is not whole (record.hpp)
     std::uint64_t tokens = 0;    ///< as known so far; exact for rows that have ended
     std::int64_t drift_max_ns = 0;
     std::uint64_t stray_events = 0;  ///< made no sense and were ignored

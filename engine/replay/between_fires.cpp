@@ -266,7 +266,7 @@ bool Preparing::handshake_slice(Instant now, Instant due, Duration guard) {
 
 namespace {
 
-// The other bounds of guard and margin are in run_limits.hpp.
+// The other bounds of guard and margin are in settings.hpp.
 constexpr Duration guard_max = microseconds(150);
 constexpr Duration margin_min = microseconds(50);
 constexpr std::int64_t guard_share = 5;

@@ -1,6 +1,6 @@
 /// Exchanges: what happens on a lane from the fire to the end of the answer: the request goes out,
 /// its first bytes at once and the rest in slices; time is watched; in the end the row is over, or
-/// asks for another connection. Reading the answer is `read_answer`'s (read_answer.hpp). It opens
+/// asks for another connection. Reading the answer is `read_answer`'s (lane.hpp). It opens
 /// and closes no connection. Owned by the pool, whose lanes outlive it.
 #pragma once
 

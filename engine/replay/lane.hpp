@@ -100,7 +100,7 @@ class ResendMeter {
 };
 
 /// LaneTls: what a lane has on top of its connection where that speaks TLS. Plain state; the parts
-/// of the lanes change it (connecting.hpp, sealing.hpp).
+/// of the lanes change it (connecting.hpp, lanes.hpp).
 ///
 /// A request's records belong to one connection, so that a TLS lane is bound to its row as soon as
 /// the row is armed, and every byte of it is encrypted before it is due.
@@ -129,7 +129,7 @@ struct LaneTls {
 //
 // (TLS: idle --bind--> bound --fire--> busy.)
 //
-// Whoever reads bytes (read_answer.hpp) and whoever watches time only note what happened and wake
+// Whoever reads bytes and whoever watches time only note what happened and wake
 // the lane's coroutine (lanes.cpp); that coroutine alone decides what happens next.
 
 enum class LaneState : std::uint8_t { closed, connecting, idle, bound, busy, closing };
@@ -179,7 +179,7 @@ struct ExchangeState {
     Duration accept_delay{0};   ///< from the fire until we saw that the kernel had taken some of it
     /// Since when the rest of the request waits for us to send more of it; then: when that was.
     Instant rest_from;
-    Duration rest_waited{0};  ///< such waits in sum, but for sleeps (exchange.cpp)
+    Duration rest_waited{0};  ///< such waits in sum, but for sleeps (exchanges.cpp)
     bool any_byte = false;
     bool head_done = false;
     bool over = false;         ///< the outcome below stands

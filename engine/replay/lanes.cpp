@@ -432,7 +432,7 @@ RowUnderway& Sealing::unbind(Lane& lane) {
     return *std::exchange(tls.row, nullptr);
 }
 
-// A record never reaches plain bytes that are not inside a record yet (records.hpp).
+// A record never reaches plain bytes that are not inside a record yet (tls.hpp).
 bool Sealing::seal(Lane& lane, Instant now) {
     LaneTls& tls = *lane.tls;
     CHECK(lane.state == LaneState::bound && !tls.ready);

@@ -61,7 +61,7 @@ struct TokenRate {
     Duration period = seconds(60);
 };
 
-/// `--budget-input`, `--budget-output`: tokens that may leave in a time (token_budgets.hpp).
+/// `--budget-input`, `--budget-output`: tokens that may leave in a time (lane_parts.hpp).
 struct BudgetRules {
     TokenRate input;
     bool uncached = false;  ///< of the input only what an unlimited prefix cache does not hold

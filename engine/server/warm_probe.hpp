@@ -31,7 +31,7 @@ TellTale make_tell_tale(const Trace& trace, const WordTable& words, PromptOption
 /// the emptying of that cache, with its proof.
 ///
 /// Before time 0 a prompt is sent that every run of the same seed, salt and trace sends, and nobody
-/// else (tell_tale.hpp). Where its tokens are cached, such a run was
+/// else. Where its tokens are cached, such a run was
 /// there before, and its rows' prompts may be cached, too: `warm`. Where they are not, it is sent
 /// once more: hits now prove that the server keeps prompts and tells so: `cold`. Without them
 /// nothing is known. The prompt stays in the cache, for the run that comes next.

@@ -45,7 +45,7 @@ Result<ApiTemplate> read_api_template(std::string_view text, std::string& why);
 Dialect dialect_of(const ApiTemplate& form);
 
 /// The body of the rows. Errors: bad_json or invalid, when the spec's extra body is no JSON object
-/// or does not fit (template_body.hpp); invalid, when ids have no place.
+/// or does not fit (api_template.cpp); invalid, when ids have no place.
 Result<BodyFrame> make_template_frame(const ApiTemplate& form, const BodySpec& spec);
 
 /// Whether an event's payload is the template's own end marker.

@@ -1,5 +1,5 @@
 /// Dialects: how to speak a server's API. One file per dialect beside this one; each is a table of
-/// functions.
+/// plain functions: body out, event in. No dialect knows sockets, clocks or files.
 #pragma once
 
 #include <array>
@@ -32,9 +32,6 @@ inline constexpr TokenizeForm chat_tokenize_forms[] = {
     TokenizeForm::content};
 inline constexpr TokenizeForm completion_tokenize_forms[] = {
     TokenizeForm::prompt, TokenizeForm::prompt_v1, TokenizeForm::content};
-
-// Dialects: how to speak a server's API. One file per dialect beside this one; each is a table of
-// plain functions: body out, event in. No dialect knows sockets, clocks or files.
 
 enum class Api : std::uint8_t {
     openai_chat,

@@ -13,7 +13,7 @@
 namespace driftless {
 
 // RuleSet: a published set of rules for a run, as plain values: the flags that it fixes and the
-// thresholds that it checks. Read from a file by whoever knows files; judged in judge_rules.hpp.
+// thresholds that it checks. Read from a file by whoever knows files.
 
 /// What a user's own value of a fixed flag does.
 enum class OtherValue : std::uint8_t {

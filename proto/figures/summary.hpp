@@ -315,7 +315,7 @@ struct SummaryFigures {
     std::uint64_t cache_rows_equal = 0;  ///< reported what was expected
     std::uint64_t cache_rows_above = 0;  ///< reported more
     ShardRole shard_role;
-    std::uint64_t cache_excess = 0;  ///< hits that only a warm cache has: cache_excess.hpp
+    std::uint64_t cache_excess = 0;  ///< hits that only a warm cache has: warm_cache.hpp
     std::uint64_t template_pre = 0;  ///< tokens before every prompt: all rows share them
 
     // The same by the server's own cache blocks, over rows that reported and whose forecast is
@@ -362,13 +362,12 @@ struct SummaryFigures {
     std::uint64_t coalesced_chunks = 0;
     OptionalNs receive_delay_max_ns;
 
-    SentTokens sent;                   ///< what servers can have counted, the warm-up with it
-    PhaseFigures phase;                ///< what rules ask for
-    std::vector<UrlFigures> urls;      ///< by the server that a row was sent to
-    std::optional<SideFigures> sides;  ///< of dual fire alone
-    std::vector<ShardFigures> shards;  ///< of a merged run alone: those that have records
-    std::vector<std::string>
-        warnings;  ///< warnings.hpp; set by who knows how the run was asked for
+    SentTokens sent;                    ///< what servers can have counted, the warm-up with it
+    PhaseFigures phase;                 ///< what rules ask for
+    std::vector<UrlFigures> urls;       ///< by the server that a row was sent to
+    std::optional<SideFigures> sides;   ///< of dual fire alone
+    std::vector<ShardFigures> shards;   ///< of a merged run alone: those that have records
+    std::vector<std::string> warnings;  ///< verdict.hpp; set by who knows how the run was asked for
 
     /// Whole answers, of whatever length.
     std::uint64_t answered() const { return completed + short_output + long_output; }

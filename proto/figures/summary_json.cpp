@@ -11,18 +11,6 @@
 
 namespace driftless {
 
-namespace {
-
-void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-    json.key(key).begin_array();
-    for (const std::string& text : texts) {
-        json.string(text);
-    }
-    json.end_array();
-}
-
-}  // namespace
-
 void write_run(JsonWriter& json, const RunDescription& run) {
     const auto text = [&json](std::string_view key, const std::string& value) {
         json.key(key);
@@ -179,11 +167,6 @@ namespace {
 
 constexpr double ns_per_ms = 1e6;
 
-void write_text(JsonWriter& json, std::string_view key, const std::string& text) {
-    json.key(key);
-    text.empty() ? json.null() : json.string(text);
-}
-
 void write_count(JsonWriter& json, std::string_view key, std::uint64_t count) {
     json.key(key).unsigned_integer(count);
 }
@@ -255,7 +238,7 @@ void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     json.key("endpoint_type").string(info.backend);
     json.key("backend").string(info.backend);
     json.key("model_id").string(info.model_id);
-    write_text(json, "tokenizer_id", info.tokenizer_id);
+    write_optional_text(json, "tokenizer_id", info.tokenizer_id);
     write_count(json, "num_prompts", f.rows);
     json.key("request_rate");
     if (info.run.asked_rate) {
@@ -367,7 +350,7 @@ void write_answers(JsonWriter& json, const SummaryFigures& f) {
         json.key("outcome").string(name_of(error.outcome));
         json.key("status");
         error.status > 0 ? json.integer(error.status) : json.null();
-        write_text(json, "error", error.text);
+        write_optional_text(json, "error", error.text);
         write_count(json, "rows", error.rows);
         write_count(json, "first_row", error.first_row);
         json.end_object();
@@ -476,7 +459,7 @@ void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     write_count(json, "unknown", f.prompts.unknown);
     json.key("largest_off").integer(f.prompts.largest_off);
     json.key("likely_cause").string(name_of(f.prompts.cause));
-    write_text(json, "explanation", f.prompts.explanation);
+    write_optional_text(json, "explanation", f.prompts.explanation);
     json.end_object().key("goodput").begin_object();
     write_goodput(json, f);
     json.end_object();

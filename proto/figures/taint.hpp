@@ -59,7 +59,7 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
 
 // Tainted: which rows are tainted, when it happened to them, and what the worst of all others was.
 // Fed with records in any order; it owns its figures. Whose doing a taint was is decided with the
-// seconds of the client that coincide with it (blame.hpp), not here. 32 bytes a tainted row.
+// seconds of the client that coincide with it, not here. 32 bytes a tainted row.
 
 /// Who can have caused a taint, as far as its record tells.
 enum class Suspect : std::uint8_t {

@@ -60,7 +60,7 @@ Judgement judge_uncalibrated(std::string why, const SummaryFigures& figures,
                              const ClientTotals& client, const TaintLimits& limits);
 
 // Reasons: the sentences of a verdict. Each is a clause with its figures. Used by those alone who
-// judge: verdict.cpp, judge_merged.cpp, merged_run.cpp.
+// judge: verdict.cpp, merged_run.cpp.
 
 using Reasons = std::vector<std::string>;
 

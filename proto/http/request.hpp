@@ -11,8 +11,6 @@
 
 namespace driftless {
 
-// HTTP/1.1 request heads as bytes. Pure values; no socket, no clock.
-
 /// One header field. Neither part holds CR, LF or NUL (checked where it enters: `parse_header`).
 struct Header {
     std::string name;

@@ -12,8 +12,8 @@ namespace driftless {
 // EventScanner: where one event of a stream ends, and nothing else.
 //
 // The engine thread uses it to cut body bytes into events without looking inside; what an event
-// says is read later (`events.hpp`). Lines end with LF, CRLF or CR in any mix; an event ends with
-// an empty line. State is a few bytes, so any split of the input gives the same cuts.
+// says is read later (`read_sse_event`). Lines end with LF, CRLF or CR in any mix; an event ends
+// with an empty line. State is a few bytes, so any split of the input gives the same cuts.
 
 /// How the body of an answer is cut into events.
 enum class Framing : std::uint8_t {

@@ -178,4 +178,17 @@ JsonWriter& JsonWriter::optional_string(std::optional<std::string_view> text) {
     return text ? string(*text) : null();
 }
 
+void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
+    json.key(key).begin_array();
+    for (const std::string& text : texts) {
+        json.string(text);
+    }
+    json.end_array();
+}
+
+void write_optional_text(JsonWriter& json, std::string_view key, const std::string& text) {
+    json.key(key);
+    text.empty() ? json.null() : json.string(text);
+}
+
 }  // namespace driftless

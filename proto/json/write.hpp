@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace driftless {
 
@@ -41,6 +42,11 @@ class JsonWriter {
     std::string& out_;
     bool needs_comma_ = false;
 };
+
+/// A member of an object: a list of texts.
+void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts);
+/// A member of an object: null where the text is empty.
+void write_optional_text(JsonWriter& json, std::string_view key, const std::string& text);
 
 /// Appends `text` escaped, without quotes, as it may stand inside a JSON string.
 void append_json_escaped(std::string& out, std::string_view text);

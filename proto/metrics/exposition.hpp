@@ -19,7 +19,7 @@ namespace driftless {
 // Exposition: what a page of metrics says, as values: families, samples, labels. The page may be
 // Prometheus text (0.0.4), OpenMetrics text (1.0.0), or the JSON of TensorRT-LLM.
 //
-// The texts are views into the page and into its reader (exposition_reader.hpp); they live until
+// The texts are views into the page and into its reader; they live until
 // the reader's next page. Names are kept as served. In names `:` and `_` mean the same: clients
 // and routers replace one by the other.
 

@@ -68,7 +68,7 @@ struct EngineMapping {
     std::vector<FigureSource> sources;  ///< of one figure, the first that a page has
 };
 
-// ServerTotals: what servers measured of themselves over a run. Plain values; server_sums.hpp
+// ServerTotals: what servers measured of themselves over a run. Plain values; server_log.hpp
 // makes them.
 
 /// What of a segment of the run is measured, from time 0.

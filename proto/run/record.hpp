@@ -208,7 +208,7 @@ struct Record {
 
     std::int64_t due_ns = 0;
     OptionalNs parent_end_ns;  ///< the last row that it waited for had ended, or left; null: none
-    /// It was fired before a turn before it had ended (turn_ends.hpp); null: not known, or none.
+    /// It was fired before a turn before it had ended (row_state.hpp); null: not known, or none.
     std::optional<bool> overtaken;
     OptionalNs armed_ns;
     OptionalNs fired_ns;

@@ -104,7 +104,7 @@ struct TraceFormat {
     std::uint32_t block_size = 0;  ///< 0: none, or the data say
     BlockCheck block_check = BlockCheck::by_row;
     bool shared_ids = false;  ///< all files are one namespace
-    bool pieces = false;      ///< rows of sessions may hold only what is new (session_pieces.hpp)
+    bool pieces = false;      ///< rows of sessions may hold only what is new (segments.hpp)
     bool ordered = true;      ///< rows out of order are worth a note
     std::span<const std::string_view> columns = {};  ///< keys it reads; all others are unknown
 

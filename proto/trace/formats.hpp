@@ -18,12 +18,12 @@ namespace driftless {
 //
 // AIPerf's dialect adds `session_id` and `delay` (ms after the turn before); Dynamo's has the
 // aliases `created_time`, `input_tokens`, `output_tokens`, `delay_ms` and ids of 64 bits. Rows in
-// words have a text, messages or a body (mooncake_words.hpp), or are bodies themselves. Ids are
+// words have a text, messages or a body (mooncake.cpp), or are bodies themselves. Ids are
 // global to a file. Sources: kvcache-ai/Mooncake, FAST25-release/README.md; trace-formats sections
 // 1 and 2.
 
 extern const TraceFormat mooncake_format;
-/// The same rows, of which those of a session hold only what is new (session_pieces.hpp).
+/// The same rows, of which those of a session hold only what is new (segments.hpp).
 extern const TraceFormat mooncake_delta_format;
 
 /// Tokens of a block where a reader is not told another size.
@@ -228,7 +228,7 @@ inline constexpr std::uint64_t canonical_version = 1;
 /// Keys of a header and of a row.
 std::span<const std::string_view> canonical_columns();
 
-// Lines of the format, for whoever writes them: a trace (write_canonical.cpp) or rows that are made
+// Lines of the format, for whoever writes them: a trace (write.cpp) or rows that are made
 // one by one (engine/plan).
 
 struct CanonicalHeader {

@@ -49,8 +49,8 @@ struct LogCall {
 //
 // A format knows where a gateway or an exporter puts times, messages, usage and sessions. It gets
 // one JSON object at a time and adds the calls that it finds there; lines and files are the
-// reader's (read.hpp), tokens and block ids the engine's. What it leaves out, it counts; what it
-// cannot do without, it refuses by name. Error messages never quote a value: it may be private
+// reader's (log_reader.hpp), tokens and block ids the engine's. What it leaves out, it counts; what
+// it cannot do without, it refuses by name. Error messages never quote a value: it may be private
 // text.
 
 /// A column that `--keep` names.

@@ -150,7 +150,7 @@ std::vector<std::string> TraceWriter::losses() const {
     return all;
 }
 
-// The writer of the canonical format; what it is, canonical.hpp says.
+// The writer of the canonical format; what it is, formats.hpp says.
 
 namespace {
 

@@ -61,7 +61,7 @@ std::string no_false_alarm_of_late_reads(const SimResult& result) {
 }
 
 // Whatever kept the process from reading: what came before a deadline is read before it ends a row.
-// Deadlines give in behind 65,536 reads on end (`receives_before_deadlines` of reading.cpp).
+// Deadlines give in behind 65,536 reads on end (`receives_before_deadlines` of between_fires.cpp).
 std::string timeouts_keep_to_what_came(const SimResult& result) {
     Breaches breaches;
     if (result.overload || result.bytewise) {

@@ -11,7 +11,7 @@ namespace driftless::sim {
 /// What a record may say at most of how late it was read, where nothing kept the process from
 /// reading (`SimResult::calm`). The latest look that is known to have found nothing is no more than
 /// 0.1 ms old when a turn reads nothing (`unread_max` of run.cpp), and such a turn may sleep, 0.5
-/// ms at most while answers stream (`stream_nap_max` of run_limits.hpp). What is due has half of
+/// ms at most while answers stream (`stream_nap_max` of settings.hpp). What is due has half of
 /// the time where both are behind, but its turns take less than 1 us each in virtual time.
 inline constexpr Duration calm_delay_max = microseconds(500 + 100);
 

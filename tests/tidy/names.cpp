@@ -1,4 +1,7 @@
+#include <cctype>
 #include <map>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "tests/tidy/rules.hpp"
@@ -128,6 +131,39 @@ Findings check_type_names(const Files& files) {
                                         std::to_string(first->second.line) +
                                         ", and no compiler sees both: rename one by what it is, or "
                                         "put it into a namespace without a name"});
+            }
+        }
+    }
+    return findings;
+}
+
+Findings check_file_names(const Files& files) {
+    std::set<std::string> there{"llama.cpp", "NAME.cpp"};
+    for (const SourceFile& file : files) {
+        there.insert(file.path.substr(file.path.rfind('/') + 1));
+    }
+    const auto is_of_name = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    };
+    Findings findings;
+    for (const SourceFile& file : files) {
+        const bool is_product = file.is_in("proto") || file.is_in("engine") || file.is_in("cmd");
+        for (std::size_t i = 0; is_product && i < file.lines.size(); ++i) {
+            const std::string& line = file.lines[i];
+            for (const char* const ending : {".hpp", ".cpp"}) {
+                const std::size_t dot = line.starts_with("#") ? line.npos : line.find(ending);
+                std::size_t begin = dot;
+                while (begin != line.npos && begin > 0 && is_of_name(line[begin - 1])) {
+                    --begin;
+                }
+                if (begin == dot || (dot + 4 < line.size() && is_of_name(line[dot + 4]))) {
+                    continue;
+                }
+                const std::string name = line.substr(begin, dot + 4 - begin);
+                if (!there.contains(name)) {
+                    findings.push_back(
+                        {file.path, i + 1, "there is no " + name + ": name its new place"});
+                }
             }
         }
     }

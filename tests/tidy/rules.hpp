@@ -28,6 +28,8 @@ Findings check_remedies(const Files& files);
 
 // One name, one type: what is defined in two files under one name, the linker takes for one.
 Findings check_type_names(const Files& files);
+/// Comments name only files that are there: one a line and ending.
+Findings check_file_names(const Files& files);
 
 // Ownership and time (style, rules 5 and 19).
 Findings check_banned_names(const Files& files);

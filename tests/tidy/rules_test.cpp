@@ -180,5 +180,11 @@ TEST(Rules, FindAwaitsThatDoNotStandAlone) {
     EXPECT_EQ(awaits("switch (a) {\n case 1: {\n co_await g();\n }\n}"), 0U);
 }
 
+TEST(Rules, FindNamesOfFilesThatAreGone) {
+    EXPECT_EQ(found(check_file_names, "engine/a.cpp", "// As b.hpp says.\n"), 1U);
+    EXPECT_EQ(found(check_file_names, "engine/a.cpp", "// As a.cpp says, and llama.cpp.\n"), 0U);
+    EXPECT_EQ(found(check_file_names, "engine/a.cpp", "#include <b.hpp>\n"), 0U);
+}
+
 }  // namespace
 }  // namespace driftless::tidy

@@ -48,6 +48,9 @@ TEST(Tree, RefusesAValueWithARemedy) {
 TEST(Tree, HasOneTypeOfAName) {
     expect_clean(check_type_names);
 }
+TEST(Tree, NamesFilesThatAreThere) {
+    expect_clean(check_file_names);
+}
 TEST(Tree, UsesNothingThatItBans) {
     expect_clean(check_banned_names);
 }

@@ -11,8 +11,8 @@
 namespace driftless {
 namespace {
 
-/// A cache of so many places by the definition in capacity.hpp: blocks are named by their whole
-/// prefix, spelled out; each is moved or brought in by itself.
+/// A cache of so many places by the definition in cache_capacity.hpp: blocks are named by their
+/// whole prefix, spelled out; each is moved or brought in by itself.
 class LruCache {
   public:
     using Name = std::vector<std::uint64_t>;

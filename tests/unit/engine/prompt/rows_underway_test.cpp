@@ -90,7 +90,7 @@ TEST(RowsUnderway, BeginAnewInAPlaceThatWasUsed) {
     EXPECT_EQ(second.stage, RowStage::wanted);
 }
 
-// Every way that is drawn in row_underway.hpp, and no other.
+// Every way that is drawn in rows_underway.hpp, and no other.
 TEST(RowUnderway, GoesItsWayInStepsThatAreDrawn) {
     using enum RowStage;
     const std::set<std::pair<RowStage, RowStage>> drawn{

@@ -1,0 +1,43 @@
+// The search for words that may open a prompt asks in order, keeps what is one token, and ends.
+#include "engine/server/word_search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace driftless {
+namespace {
+
+using Words = std::vector<std::uint32_t>;
+
+/// Asks until the search is over; words below `good_from` cost two tokens.
+FirstWords search(std::uint32_t words, std::uint32_t good_from, const FirstWordsLimits& limits) {
+    Words all(words);
+    std::iota(all.begin(), all.end(), 0U);
+    FirstWords first(all, limits);
+    for (std::uint32_t i = 0; i < words; ++i) {
+        if (const auto word = first.question()) {
+            first.take(*word < good_from ? 2 : 1);
+        }
+    }
+    EXPECT_FALSE(first.question());
+    return first;
+}
+
+// One short of what is wanted, exactly that, and one more.
+TEST(FirstWords, EndsWhenEnoughAreFound) {
+    EXPECT_EQ(search(3, 0, {4, 100}).safe().size(), 3U);
+    EXPECT_EQ(search(4, 0, {4, 100}).asked(), 4U);
+    EXPECT_EQ(search(5, 0, {4, 100}).asked(), 4U);
+}
+
+// Words that are two tokens are passed over, and the number of questions is bounded.
+TEST(FirstWords, PassesOverWordsThatAreSplit) {
+    EXPECT_EQ(search(10, 3, {4, 100}).safe(), (Words{3, 4, 5, 6}));
+    EXPECT_EQ(search(10, 3, {4, 6}).safe(), (Words{3, 4, 5}));
+    EXPECT_TRUE(search(10, 10, {4, 6}).safe().empty());
+    EXPECT_EQ(search(10, 10, {4, 6}).asked(), 6U);
+}
+
+}  // namespace
+}  // namespace driftless
