@@ -36,12 +36,15 @@ class Power(Case):
             self.skipTest(f"others keep this machine busy: {needed} requests would be needed")
         self.assertGreater(needed, 20)  # the jitter alone asks for some 60
         rows = 2 * math.ceil(needed)  # as many as needed miss it 20 times of 100
+        missed = []  # chance alone misses one try in 20, and two in 400
         for seed in range(3, 9, 2):
             sides = play("206ms", seed, rows), play("200ms", seed + 1, rows)
             one = metric(compared(*sides), "ttft:mean")
             if one["smallest"] is not None and one["smallest"] <= 0.03:  # as quiet as for the pilot
-                self.assertEqual(one["in_these_runs"], "lower", (needed, rows, one))
-                return
+                if one["in_these_runs"] == "lower":
+                    return
+                missed.append((needed, rows, one))
+                self.assertLess(len(missed), 2, missed)
         self.skipTest(f"this machine is busier than it was for the pilot: {one['smallest']} would be seen")
 
 

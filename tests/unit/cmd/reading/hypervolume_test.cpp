@@ -1,12 +1,12 @@
 // Hypervolume: areas that were added up by hand; and, of random points on a small grid, the number
 // of unit squares that some point dominates.
-#include "cmd/reading/pareto.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 #include <vector>
+
+#include "cmd/reading/pareto.hpp"
 
 namespace driftless {
 namespace {

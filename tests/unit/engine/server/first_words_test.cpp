@@ -1,9 +1,9 @@
 // The search for words that may open a prompt asks in order, keeps what is one token, and ends.
-#include "engine/server/word_search.hpp"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
+
+#include "engine/server/word_search.hpp"
 
 namespace driftless {
 namespace {

@@ -1,11 +1,12 @@
 // The search finds the words that a server does not count as one token, whatever else the server
 // does, and says so where no answer can be trusted. Servers are a function of the words asked.
+#include "engine/server/word_search.hpp"
+
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "engine/server/word_search.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {
