@@ -33,10 +33,11 @@ const char* host_remedy(int sys_errno) {
         case ENFILE:
             return "; raise ulimit -n";
         case EAGAIN:
-            return "; raise the user's limit of processes (ulimit -u), memory (ulimit -v) or the "
+            return "; raise the user's limit of processes (ulimit -u), memory (ulimit -v, -d) or "
+                   "the "
                    "container's limit of tasks";
         case ENOMEM:
-            return "; raise the limit of memory (ulimit -v, or the container's)";
+            return "; raise the limit of memory (ulimit -v, ulimit -d, or the container's)";
         case EFBIG:
             return "; raise the limit of a file's size (ulimit -f)";
         default:

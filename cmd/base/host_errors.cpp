@@ -1,6 +1,7 @@
 #include "cmd/base/host_errors.hpp"
 
 #include <fmt/core.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
@@ -109,6 +110,9 @@ RingProbe probe_ring() {
 
 std::string pinning_refusal(std::uint32_t cpu, const Error& error) {
     const std::string flag = "--cpu " + std::to_string(cpu) + ": ";
+    if (::sched_getscheduler(0) == SCHED_DEADLINE) {
+        return flag + "the kernel pins no thread of the class deadline; start it without chrt -d";
+    }
     if (error.code != ErrorCode::invalid) {
         return flag + "cannot pin the thread there: " + reason_of(error);
     }

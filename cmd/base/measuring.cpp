@@ -329,7 +329,7 @@ EngineSecond second_of(JsonValue s, std::int64_t span_ns, bool writer_is_beside)
     const std::int64_t busy = number(s, "busy_fire_ns") + number(s, "busy_receive_ns") +
                               number(s, "busy_prepare_ns") + number(s, "busy_stamps_ns");
     return {number(s, "chunks") * 1'000'000'000 / span_ns,
-            static_cast<double>(waited_ns + number(s, "steal_ns")) / span,
+            std::min(static_cast<double>(waited_ns + number(s, "steal_ns")) / span, 1.0),
             static_cast<double>(busy) / span};
 }
 

@@ -22,7 +22,8 @@ namespace {
 /// Nothing can be freed for others here. What a run has written is whole, and can be resumed.
 void end_without_memory() {
     constexpr std::string_view said =
-        "driftless: out of memory; raise the limit (ulimit -v, or the container's), or use a part "
+        "driftless: out of memory; raise the limit (ulimit -v, ulimit -d, or the container's), or "
+        "use a part "
         "of the trace\n";
     (void)!::write(STDERR_FILENO, said.data(), said.size());
     ::_exit(exit_host);

@@ -440,9 +440,9 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin with 2 CPUs to spare)", "auto",
                 parse_wait_policy, options.host.wait);
     flags.value("--scheduling", "HOW",
-                "ordinary, slice (short time slices, if Linux grants them), kept (the\n"
-                "engine's CPU never looks idle: takes time from servers of other\n"
-                "sessions and containers) or auto (slice)",
+                "ordinary, slice (short time slices, if Linux grants them), kept (and\n"
+                "the engine's CPU never looks idle) or auto (kept beside a server of\n"
+                "this host that shares two or three CPUs, else slice)",
                 "auto", parse_scheduling, options.host.scheduling);
     flags.on_off("--realtime",
                  "run the engine before all ordinary threads (SCHED_FIFO; not with spin)",

@@ -433,6 +433,9 @@ HostFinding judge_scheduling(const SchedulingClass& scheduling) {
         case SCHED_BATCH:
             return warning(topic, "this process has the class batch: it is woken late",
                            "start it without chrt -b (chrt -o 0 COMMAND)");
+        case SCHED_DEADLINE:
+            return fault(topic, "this process has the class deadline: it can start no thread",
+                         "start it without chrt -d (chrt -o 0 COMMAND)");
         case SCHED_OTHER:
             break;
         default:

@@ -74,12 +74,13 @@ Placement choose_placement(const HostFlags& flags, const PlacementFacts& facts) 
     const bool may_spin =
         spare >= spin_cpus && !out.gives_way && !flags.realtime && !facts.has_quota;
     out.wait = flags.wait.value_or(may_spin ? WaitPolicy::spin : WaitPolicy::hybrid);
-    // Never `kept` by itself: a thread that yields does so within its own group of threads, so it
-    // takes half of that CPU from a server of another session or container, and all of it from one
-    // of class SCHED_IDLE. Where the engines have all CPUs, everybody else is there, too.
+    // Where the engines have all CPUs, everybody else is there, too.
     const bool can_keep = spare > 0 && facts.yielding_is_free;
-    out.scheduling =
-        flags.realtime ? Scheduling::realtime : flags.scheduling.value_or(Scheduling::slice);
+    const bool shall_keep = can_keep && out.wait == WaitPolicy::hybrid && facts.server_is_here &&
+                            facts.has_host && !facts.has_quota;
+    out.scheduling = flags.realtime ? Scheduling::realtime
+                                    : flags.scheduling.value_or(shall_keep ? Scheduling::kept
+                                                                           : Scheduling::slice);
     if (out.scheduling == Scheduling::kept && !can_keep) {
         out.scheduling = Scheduling::slice;
     }
@@ -325,11 +326,16 @@ void place(const HostFlags& flags, const std::vector<std::uint32_t>& allowed,
         return is_of_this_host(to.address);
     });
     const bool has_quota = read_cgroup_limits().cpus.has_value();
+    const bool has_host = allowed.size() == cpus_online() && !has_cpu_time_limit();
     // Tried only where a keeper may come of it.
-    const bool is_free = !flags.realtime && flags.scheduling == Scheduling::kept &&
-                         allowed.size() > host.engines() && yielding_is_free(host.engine_cpu.cpu);
-    const PlacementFacts facts{allowed, host.engine_cpus(), host.server_is_here, is_free,
-                               has_quota};
+    const bool may_keep = flags.scheduling
+                              ? flags.scheduling == Scheduling::kept
+                              : host.server_is_here && has_host && !has_quota &&
+                                    flags.wait.value_or(WaitPolicy::hybrid) == WaitPolicy::hybrid;
+    const bool is_free = !flags.realtime && may_keep && allowed.size() > host.engines() &&
+                         yielding_is_free(host.engine_cpu.cpu);
+    const PlacementFacts facts{allowed, host.engine_cpus(), host.server_is_here,
+                               is_free, has_quota,          has_host};
     const Placement placement = choose_placement(flags, facts);
     host.wait = placement.wait;
     host.granted.scheduling = placement.scheduling;

@@ -104,6 +104,9 @@ struct PlacementFacts {
     bool server_is_here = false;             ///< a server runs on the same host
     bool yielding_is_free = false;           ///< a keeper takes no CPU time from its own group
     bool has_quota = false;  ///< CPU time is limited: what waits busily takes it from the rest
+    /// All CPUs of the host are this process's, without a limit of its CPU time. Elsewhere a keeper
+    /// cannot see whom it disturbs.
+    bool has_host = false;
 };
 
 struct Placement {

@@ -59,6 +59,11 @@ class Members {
         value = static_cast<std::uint32_t>(wide);
     }
     void read(std::string_view key, double& value) { take(object_.find(key).as_double(), value); }
+    /// Of some time; a little more than all of it is the clock's grain.
+    void read_share(std::string_view key, double& value) {
+        read(key, value);
+        complete_ = complete_ && 0 <= value && value <= 1.1;
+    }
     void read(std::string_view key, bool& value) { take(object_.find(key).as_bool(), value); }
     void read(std::string_view key, Spread& value) {
         constexpr std::int64_t most_ns = 10'000'000'000;  // more is no measurement
@@ -68,7 +73,8 @@ class Members {
         inner.read("p99_ns", value.p99_ns);
         inner.read("p999_ns", value.p999_ns);
         inner.read("max_ns", value.max_ns);
-        complete_ = complete_ && value.p50_ns <= most_ns && value.p99_ns <= most_ns;
+        complete_ = complete_ && value.p50_ns <= value.p99_ns && value.p99_ns <= value.p999_ns &&
+                    value.p999_ns <= value.max_ns && 0 <= value.p99_ns && value.p99_ns <= most_ns;
     }
 
   private:
@@ -91,11 +97,13 @@ Rehearsal read_rehearsal(JsonValue value, bool& complete) {
     members.read("streams", rehearsal.streams);
     members.read("chunks_asked", rehearsal.chunks_asked);
     members.read("chunks", rehearsal.chunks);
-    members.read("busy_share", rehearsal.busy_share);
+    members.read_share("busy_share", rehearsal.busy_share);
     members.read("drift", rehearsal.drift);
     members.read("receive_delay", rehearsal.receive_delay);
     members.read("lost", rehearsal.lost);
-    rehearsal.taken_share = value.find("taken_share").as_double().value_or(0);  // younger, too
+    if (value.find("taken_share").present()) {  // younger, too
+        members.read_share("taken_share", rehearsal.taken_share);
+    }
     return rehearsal;
 }
 
@@ -192,7 +200,7 @@ Result<Calibration> read_calibration(JsonDocument& document, std::string_view te
     members.read("wake_sleep", c.wake_sleep);
     members.read("spin_gaps_per_s", c.spin_gaps_per_s);
     members.read("spin_gap_max_ns", c.spin_gap_max_ns);
-    members.read("spin_lost_share", c.spin_lost_share);
+    members.read_share("spin_lost_share", c.spin_lost_share);
     members.read("fire_small", c.fire_small);
     members.read("fire_large", c.fire_large);
     const JsonValue rehearsals = root.find("rehearsals");
@@ -204,8 +212,8 @@ Result<Calibration> read_calibration(JsonDocument& document, std::string_view te
     members.read("chunks_extrapolated", c.chunks_extrapolated);
     members.read("file_limit", c.file_limit);
     members.read("connections_max", c.connections_max);
-    members.read("steal_share", c.steal_share);
-    members.read("run_delay_share", c.run_delay_share);
+    members.read_share("steal_share", c.steal_share);
+    members.read_share("run_delay_share", c.run_delay_share);
     if (!complete) {
         return Error{ErrorCode::missing, 0, "read every figure of the calibration"};
     }

@@ -250,6 +250,16 @@ std::uint32_t reused_ports() {
     return std::sscanf(text.c_str(), "%u", &rule) == 1 ? rule : 0;
 }
 
+std::uint32_t cpus_online() {
+    const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? static_cast<std::uint32_t>(online) : 0;
+}
+
+bool has_cpu_time_limit() {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_CPU, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 HostFacts read_host_facts() {
     HostFacts facts;
     utsname name{};
@@ -260,8 +270,7 @@ HostFacts read_host_facts() {
     const std::string cpus = read_proc("/proc/cpuinfo");
     facts.cpu_model = std::string(field_of(cpus, "model name"));
     facts.virtual_machine = field_of(cpus, "flags").find(" hypervisor") != std::string_view::npos;
-    const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
-    facts.cpus_online = online > 0 ? static_cast<std::uint32_t>(online) : 0;
+    facts.cpus_online = cpus_online();
     facts.cpus_allowed = allowed_cpus();
     const std::string memory = read_proc("/proc/meminfo");
     facts.memory_bytes = static_cast<std::uint64_t>(number_of(field_of(memory, "MemTotal"))) * 1024;
@@ -285,26 +294,29 @@ int this_thread_id() {
     return static_cast<int>(::gettid());
 }
 
-ThreadCost ThreadProbe::read() const {
+ThreadProbe::Counts ThreadProbe::read() const {
     const std::string folder = "/proc/self/task/" + std::to_string(thread_id_) + "/";
-    ThreadCost reading;
-    reading.run_delay_ns = nth_number(read_proc((folder + "schedstat").c_str()), 1);
+    Counts reading;
+    reading.cost.run_delay_ns = nth_number(read_proc((folder + "schedstat").c_str()), 1);
     // The name of the thread stands in parentheses and may hold blanks: count from behind it.
     const std::string stat = read_proc((folder + "stat").c_str());
     const std::size_t name_end = stat.rfind(')');
     const std::string_view fields =
         name_end == std::string::npos ? "" : std::string_view(stat).substr(name_end + 2);
-    const std::int64_t cpu = nth_number(fields, 36);  // field 39 of proc(5), counted from field 3
-    const std::string cpu_name = "cpu" + std::to_string(cpu) + " ";
+    reading.cpu = nth_number(fields, 36);  // field 39 of proc(5), counted from field 3
+    const std::string cpu_name = "cpu" + std::to_string(reading.cpu) + " ";
     const std::string all = read_proc("/proc/stat");
     const std::int64_t ticks = nth_number(field_of(all, cpu_name), 7);
-    reading.steal_ns = ticks * (1'000'000'000 / std::max(1L, ::sysconf(_SC_CLK_TCK)));
+    reading.cost.steal_ns = ticks * (1'000'000'000 / std::max(1L, ::sysconf(_SC_CLK_TCK)));
     return reading;
 }
 
 ThreadCost ThreadProbe::next() {
-    const ThreadCost now = read();
-    const ThreadCost cost{now.run_delay_ns - base_.run_delay_ns, now.steal_ns - base_.steal_ns};
+    const Counts now = read();
+    ThreadCost cost{now.cost.run_delay_ns - base_.cost.run_delay_ns, 0};
+    if (now.cpu == base_.cpu) {  // each CPU has a count of its own
+        cost.steal_ns = std::max<std::int64_t>(now.cost.steal_ns - base_.cost.steal_ns, 0);
+    }
     base_ = now;
     return cost;
 }

@@ -21,6 +21,12 @@ namespace driftless {
 /// CPUs that this process may use, ascending.
 std::vector<std::uint32_t> allowed_cpus();
 
+/// CPUs of the host, allowed or not. 0: unknown.
+std::uint32_t cpus_online();
+
+/// Whether this process may use so much CPU time and no more (`ulimit -t`).
+bool has_cpu_time_limit();
+
 /// CPUs that ascend, as the kernel lists them: "0-3,6".
 std::string cpu_list_text(const std::vector<std::uint32_t>& cpus);
 
@@ -91,7 +97,8 @@ int this_thread_id();
 /// What the host did to a thread in some stretch of time.
 struct ThreadCost {
     std::int64_t run_delay_ns = 0;  ///< ready to run, and waiting for the CPU
-    std::int64_t steal_ns = 0;      ///< of the CPU that the thread was on last, by the hypervisor
+    /// Of the CPU that the thread is on, by the hypervisor; 0 where it has come from another CPU.
+    std::int64_t steal_ns = 0;
 };
 
 /// Reads the cost of one thread of this process, from another one: reading /proc takes tens of
@@ -104,10 +111,16 @@ class ThreadProbe {
     ThreadCost next();
 
   private:
-    ThreadCost read() const;
+    /// Since the thread began, and since the host did.
+    struct Counts {
+        ThreadCost cost;
+        std::int64_t cpu = 0;  ///< that the thread was on last
+    };
+
+    Counts read() const;
 
     int thread_id_;
-    ThreadCost base_;
+    Counts base_;
 };
 
 // Memory: pages that are there before the first fire, so that the engine's thread meets no fault

@@ -1,5 +1,6 @@
 #include "engine/host/threads.hpp"
 
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
@@ -8,7 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
+#include <string_view>
 
 #include "engine/base/time.hpp"
 #include "engine/host/host.hpp"
@@ -32,11 +37,13 @@ struct SchedAttributes {
 
 constexpr std::uint64_t reset_on_fork = 1;
 
-// A keeper that gets less than a hundredth of its CPU is not needed: another program has work there
-// all the time. Beside an engine that is busy for nine tenths of it, it gets more.
-constexpr std::int64_t keeper_look_ns = 20'000'000;
-constexpr std::int64_t keeper_part_min = 100;
-constexpr int keeper_rests = 50;  // looks long
+// A keeper looks once a millisecond how many threads want a CPU, and decides after so many looks.
+constexpr std::int64_t keeper_look_ns = 1'000'000;
+constexpr int keeper_looks = 32;
+constexpr std::int64_t keeper_span_max_ns = 200'000'000;  // a keeper that hardly runs decides, too
+constexpr std::int64_t keeper_rest_ns = 250'000'000;
+constexpr std::int64_t keeper_rest_max_ns = 16'000'000'000;
+constexpr std::int64_t keeper_nap_ns = 20'000'000;  // it may be stopped between two
 
 constexpr Duration look_every = milliseconds(100);
 constexpr Duration slept_min = milliseconds(10);     // less of it, and it goes aside
@@ -89,7 +96,31 @@ Result<Granted> schedule_engine(Scheduling wanted) {
     return Granted{has_nothing ? Scheduling::ordinary : wanted, slice_ns};
 }
 
+std::optional<std::uint32_t> parse_running(std::string_view loadavg) {
+    // 0.20 0.18 0.12 1/80 11206: three averages, then threads that run or want to, of all there are
+    for (int i = 0; i < 3; ++i) {
+        loadavg.remove_prefix(std::min(loadavg.find(' '), loadavg.size() - 1) + 1);
+    }
+    std::uint32_t running = 0;
+    const auto [end, error] =
+        std::from_chars(loadavg.data(), loadavg.data() + loadavg.size(), running);
+    const bool whole = end != loadavg.data() + loadavg.size() && *end == '/';
+    return error == std::errc() && whole ? std::optional(running) : std::nullopt;
+}
+
+std::optional<std::uint32_t> CpuKeeper::running_threads() const {
+    std::array<char, 128> text;
+    const ssize_t length = ::pread(loadavg_, text.data(), text.size(), 0);
+    return length > 0 ? parse_running({text.data(), static_cast<std::size_t>(length)})
+                      : std::nullopt;
+}
+
 Result<void> CpuKeeper::start(std::uint32_t cpu) {
+    loadavg_ = ::open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    cpus_online_ = cpus_online();
+    if (!running_threads() || cpus_online_ == 0) {
+        return Error{ErrorCode::denied, errno, "read /proc/loadavg"};
+    }
     const cpu_set_t cpus = cpu_set_of({cpu});
     return thread_.start<&CpuKeeper::keep>("keeper", &cpus, *this);
 }
@@ -97,6 +128,10 @@ Result<void> CpuKeeper::start(std::uint32_t cpu) {
 std::int64_t CpuKeeper::stop() {
     over_.store(true, std::memory_order_relaxed);
     thread_.join();
+    if (loadavg_ >= 0) {
+        ::close(loadavg_);
+        loadavg_ = -1;
+    }
     return used_ns_;
 }
 
@@ -115,23 +150,52 @@ bool yielding_is_free(std::uint32_t cpu) {
     return trial.stop() < own_ns / part_max;
 }
 
-void CpuKeeper::keep() {
-    std::int64_t begin_ns = monotonic_ns();
-    std::int64_t used_ns = thread_cpu_ns();
-    while (!over_.load(std::memory_order_relaxed)) {  // until `stop`
+bool CpuNeed::others_need_it() const {
+    constexpr std::int64_t part_of_others = 50;
+    return looks > 0 && (idle == 0 || waiting > looks / 2 || others_ns > span_ns / part_of_others);
+}
+
+// The time of the whole process is what ours had: the keeper's, and of what runs beside it.
+CpuNeed CpuKeeper::look() const {
+    CpuNeed need;
+    const std::int64_t begin_ns = monotonic_ns();
+    const std::int64_t used_ns = process_cpu_ns();
+    std::int64_t look_at_ns = begin_ns;
+    while (need.looks < keeper_looks && need.span_ns < keeper_span_max_ns) {
         (void)::sched_yield();
         const std::int64_t now_ns = monotonic_ns();
-        if (now_ns - begin_ns < keeper_look_ns) {
+        if (now_ns < look_at_ns) {
             continue;
         }
-        const bool is_needed = thread_cpu_ns() - used_ns >= (now_ns - begin_ns) / keeper_part_min;
-        for (int i = 0; !is_needed && i < keeper_rests && !over_.load(std::memory_order_relaxed);
-             ++i) {
-            const timespec rest{0, keeper_look_ns};
-            (void)::clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, nullptr);
+        if (over_.load(std::memory_order_relaxed)) {
+            return {};
         }
-        begin_ns = monotonic_ns();
-        used_ns = thread_cpu_ns();
+        look_at_ns = now_ns + keeper_look_ns;
+        need.span_ns = now_ns - begin_ns;
+        const std::uint32_t running = running_threads().value_or(UINT32_MAX);
+        ++need.looks;
+        need.idle += running < cpus_online_ ? 1 : 0;
+        need.waiting += running > cpus_online_ ? 1 : 0;
+    }
+    need.others_ns = need.span_ns - (process_cpu_ns() - used_ns);
+    return need;
+}
+
+void CpuKeeper::keep() {
+    std::int64_t rest_ns = keeper_rest_ns;
+    while (!over_.load(std::memory_order_relaxed)) {
+        // Twice: threads that came while it rested need some time to leave.
+        if (!look().others_need_it() || !look().others_need_it()) {
+            rest_ns = std::max(rest_ns / 2, keeper_rest_ns);
+            continue;
+        }
+        for (std::int64_t rested_ns = 0;
+             rested_ns < rest_ns && !over_.load(std::memory_order_relaxed);
+             rested_ns += keeper_nap_ns) {
+            const timespec nap{0, keeper_nap_ns};
+            (void)::clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, nullptr);
+        }
+        rest_ns = std::min(2 * rest_ns, keeper_rest_max_ns);
     }
     used_ns_ = thread_cpu_ns();
 }
@@ -232,10 +296,22 @@ ThreadUse operator-(const ThreadUse& after, const ThreadUse& before) {
     return use;
 }
 
-std::int64_t thread_cpu_ns() {
+namespace {
+
+std::int64_t cpu_time_of(clockid_t clock) {
     timespec used{};
-    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    (void)::clock_gettime(clock, &used);
     return used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;
+}
+
+}  // namespace
+
+std::int64_t thread_cpu_ns() {
+    return cpu_time_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+std::int64_t process_cpu_ns() {
+    return cpu_time_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 ThreadMeter::ThreadMeter() {

@@ -101,11 +101,31 @@ void run_among_others();
 /// Asks for that, for the calling thread. Errors: denied (`realtime` only).
 Result<Granted> schedule_engine(Scheduling wanted);
 
+/// Threads of all processes that run or want to, as the fourth word of /proc/loadavg says. Nothing
+/// where it says something else.
+std::optional<std::uint32_t> parse_running(std::string_view loadavg);
+
+/// Who wanted the CPUs of a host while a keeper ran on one of them, looked at once a millisecond.
+struct CpuNeed {
+    int looks = 0;
+    int idle = 0;     ///< looks that found fewer threads than CPUs
+    int waiting = 0;  ///< more threads than CPUs
+    std::int64_t span_ns = 0;
+    std::int64_t others_ns = 0;  ///< what other processes had of the keeper's CPU
+
+    /// Others may be waiting for that CPU: they had more than 2 % of it, or no look found a CPU
+    /// idle, or most looks found more threads than CPUs.
+    bool others_need_it() const;
+};
+
 /// CpuKeeper: a thread that only yields, and keeps a CPU from looking idle. A server's thread that
 /// wakes up is put on an idle CPU, also on that of an engine that sleeps for 100 us, and then the
 /// engine waits for it. The keeper has the weight of any thread: beside one of the lowest weight a
-/// server's thread waited for up to 0.8 s (perf/baselines, placement). Where another program has
-/// work there all the time, it rests for a second.
+/// server's thread waited for up to 0.8 s (perf/baselines, placement).
+///
+/// Linux yields only within a group of threads (session, control group), so a keeper may take time
+/// from others. Therefore it looks, and where others may be waiting it rests: for 0.25 s, then for
+/// twice as long, at most for 16 s. It needs about 70 ms to find out.
 class CpuKeeper {
   public:
     CpuKeeper() = default;
@@ -113,14 +133,18 @@ class CpuKeeper {
     CpuKeeper(const CpuKeeper&) = delete;
     CpuKeeper& operator=(const CpuKeeper&) = delete;
 
-    /// Errors: denied, exhausted.
+    /// Errors: denied (also where /proc/loadavg is not readable), exhausted.
     Result<void> start(std::uint32_t cpu);
     /// Returns the CPU time that it has used, ns.
     std::int64_t stop();
 
   private:
     void keep();
+    CpuNeed look() const;
+    std::optional<std::uint32_t> running_threads() const;
 
+    int loadavg_ = -1;  ///< file descriptor
+    std::uint32_t cpus_online_ = 0;
     std::atomic<bool> over_{false};
     std::int64_t used_ns_ = 0;  ///< once it has ended
     SideThread thread_;
@@ -179,6 +203,9 @@ ThreadUse operator-(const ThreadUse& after, const ThreadUse& before);
 
 /// CPU time of the calling thread.
 std::int64_t thread_cpu_ns();
+
+/// Of all threads of this process.
+std::int64_t process_cpu_ns();
 
 class ThreadMeter {
   public:

@@ -3,7 +3,8 @@
 
 LOAD: streams (1,000 of 50 tokens/s, which start 5 ms apart), apartN (10 bursts of 1,000 rows N us apart), or
 rateN (N rows/s for 5 s), both of 3 tokens a row. Plays it against the mock PASSES times (3), without flags and,
-where there are some, with FLAG .. in turn; neither side is pinned. MOCK_CPU pins the mock, HOG_CPU has a busy
+where there are some, with FLAG .. in turn; neither side is pinned. MOCK_CPU pins the mock, MOCK_UNDER is put before its
+command (setsid: another session; chrt -i 0: lowest weight), HOG_CPU has a busy
 program on that CPU, DRIFTLESS names the program. Prints, in us: how late rows left; the client's stamps of tokens
 minus the mock's, which are taken before the send; how long requests waited for the mock, beyond the shortest (a
 client in the server's way shows there, and in no stamp of its own); tainted rows and the verdict.
@@ -49,6 +50,7 @@ def mock(load, log):
     command = [PROGRAM, "mock", "--listen", "127.0.0.1:0", "--ttft", "20ms", "--itl", gap, "--log", log]
     if "MOCK_CPU" in os.environ:
         command += ["--cpu", os.environ["MOCK_CPU"]]
+    command = os.environ.get("MOCK_UNDER", "").split() + command
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         yield server.stdout.readline().split()[-1]

@@ -95,7 +95,9 @@ void ClientTotals::add(const ClientSample& s) {
     spin_gap_max_ns = std::max(spin_gap_max_ns, s.spin_gap_max_ns);
     turn_max_ns = std::max(turn_max_ns, s.turn_max_ns);
     wake_error_max_ns = std::max(wake_error_max_ns, s.wake_error_max_ns);
-    const std::int64_t taken_ns = known(s.run_delay_ns) + known(s.steal_ns);
+    const std::int64_t span = s.to_ns - s.from_ns;
+    // A wait counts when it ends, also one that began before this second.
+    const std::int64_t taken_ns = std::min(known(s.run_delay_ns) + known(s.steal_ns), span);
     const std::int64_t stopped_ns = s.turn_max_ns > stop_min_ns ? s.turn_max_ns : 0;
     each.push_back({s.from_ns, s.to_ns, taken_ns,
                     std::max({s.spin_gap_max_ns, s.wake_error_max_ns, stopped_ns}),
@@ -105,7 +107,6 @@ void ClientTotals::add(const ClientSample& s) {
     engine.rows_fired += s.rows_fired;
     engine.drift_sum_ns += s.drift_sum_ns;
     engine.drift_max_ns = std::max(engine.drift_max_ns, s.drift_max_ns);
-    const std::int64_t span = s.to_ns - s.from_ns;
     span_ns += span;
     if (span < stretch_min_ns) {
         return;

@@ -207,7 +207,8 @@ using Where = WriterCpu::Where;
 
 Placement placed(const Cpus& allowed, bool server_is_here, const HostFlags& flags = {},
                  bool has_quota = false) {
-    return choose_placement(flags, {allowed, {allowed.back()}, server_is_here, true, has_quota});
+    return choose_placement(flags,
+                            {allowed, {allowed.back()}, server_is_here, true, has_quota, true});
 }
 
 HostFlags waiting(WaitPolicy wait) {
@@ -228,7 +229,7 @@ TEST(Placement, AServerOfThisHostHasTheCpuThatTheEngineLeaves) {
     EXPECT_TRUE(two.gives_way);
     EXPECT_TRUE(two.may_leave);
     EXPECT_EQ(two.wait, WaitPolicy::hybrid);
-    EXPECT_EQ(two.scheduling, Scheduling::slice) << "a keeper takes time from other groups";
+    EXPECT_EQ(two.scheduling, Scheduling::kept);
     EXPECT_EQ(placed({0, 1, 2}, true).writer_cpus, (Cpus{2}));
     EXPECT_EQ(placed({0, 1, 2}, true).wait, WaitPolicy::hybrid);
 }
@@ -255,18 +256,30 @@ TEST(Placement, OneCpuIsShared) {
     EXPECT_EQ(one.scheduling, Scheduling::slice) << "everybody else is there, too";
 }
 
-TEST(Placement, ACpuIsKeptAwakeOnlyIfAsked) {
-    HostFlags kept;
-    kept.scheduling = Scheduling::kept;
-    const PlacementFacts free{{0, 1}, {1}, true, true, false};
-    EXPECT_EQ(choose_placement(HostFlags(), free).scheduling, Scheduling::slice);
-    EXPECT_EQ(choose_placement(kept, free).scheduling, Scheduling::kept);
-    EXPECT_EQ(choose_placement(kept, {{0, 1}, {1}, true, false, false}).scheduling,
-              Scheduling::slice)
-        << "a thread that yields takes time from its own group, too";
-    EXPECT_EQ(choose_placement(kept, {{0, 1}, {1, 0}, true, true, false}).scheduling,
-              Scheduling::slice)
-        << "everybody else is there, too";
+TEST(Placement, ACpuIsKeptAwakeWhereItsKeeperSeesWhomItDisturbs) {
+    HostFlags asked;
+    asked.scheduling = Scheduling::kept;
+    const PlacementFacts free{{0, 1}, {1}, true, true, false, true};
+    PlacementFacts elsewhere = free;
+    elsewhere.server_is_here = false;
+    PlacementFacts part = free;
+    part.has_host = false;
+    PlacementFacts dear = free;
+    dear.yielding_is_free = false;
+    PlacementFacts all_taken = free;
+    all_taken.engine_cpus = {1, 0};
+    const auto chosen = [](const PlacementFacts& facts, const HostFlags& flags) {
+        return choose_placement(flags, facts).scheduling;
+    };
+    EXPECT_EQ(chosen(free, {}), Scheduling::kept);
+    EXPECT_EQ(chosen(free, waiting(WaitPolicy::sleep)), Scheduling::slice);
+    EXPECT_EQ(chosen(elsewhere, {}), Scheduling::slice) << "nobody comes to the engine's CPU";
+    EXPECT_EQ(chosen(part, {}), Scheduling::slice) << "who waits there is not seen";
+    EXPECT_EQ(chosen(part, asked), Scheduling::kept);
+    for (const HostFlags& flags : {HostFlags(), asked}) {
+        EXPECT_EQ(chosen(dear, flags), Scheduling::slice);
+        EXPECT_EQ(chosen(all_taken, flags), Scheduling::slice) << "everybody else is there, too";
+    }
 }
 
 TEST(Placement, AQuotaIsNotSpentOnWaiting) {

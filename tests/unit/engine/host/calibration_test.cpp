@@ -71,6 +71,26 @@ TEST(Calibration, ComesBackFromItsFile) {
     EXPECT_EQ(read.value().spin_lost_share, 0.0625);
 }
 
+TEST(Calibration, AFileThatContradictsItselfIsRefused) {
+    const auto is_read = [](const Calibration& c) {
+        JsonDocument document;
+        return static_cast<bool>(read_calibration(document, to_json(c)));
+    };
+    EXPECT_TRUE(is_read(example()));
+    Calibration unsorted = example();
+    unsorted.wake_spin.p50_ns = unsorted.wake_spin.p99_ns + 1;
+    EXPECT_FALSE(is_read(unsorted));
+    Calibration negative = example();
+    negative.rehearsals[1].drift = {1, -3, -2, -1, 0};
+    EXPECT_FALSE(is_read(negative));
+    Calibration taken = example();
+    taken.rehearsals[0].taken_share = 1e9;
+    EXPECT_FALSE(is_read(taken));
+    Calibration stolen = example();
+    stolen.steal_share = -0.5;
+    EXPECT_FALSE(is_read(stolen));
+}
+
 TEST(Calibration, AFileThatLacksAFigureIsRefused) {
     JsonDocument document;
     std::string text = to_json(example());

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -59,6 +61,41 @@ TEST(Scheduling, AKeeperRunsOnItsCpuAndEnds) {
     EXPECT_NE(CPU_ISSET(allowed_cpus().front(), &cpus), 0);
     EXPECT_GT(kept.stop(), 0);
     EXPECT_EQ(keeper(), 0);
+}
+
+TEST(Scheduling, AKeeperSeesWhoNeedsItsCpu) {
+    EXPECT_EQ(parse_running("0.20 0.18 0.12 1/80 11206\n"), 1u);
+    EXPECT_EQ(parse_running("12.20 0.18 0.12 37/1080 11206\n"), 37u);
+    for (const char* text : {"", " ", "0.20 0.18 0.12", "0.20 0.18 0.12 x/80 1", "1 2 3 4"}) {
+        EXPECT_FALSE(parse_running(text)) << text;
+    }
+    const auto needed = [](const CpuNeed& need) { return need.others_need_it(); };
+    EXPECT_FALSE(needed({32, 20, 4, 32'000'000, 300'000}));
+    EXPECT_TRUE(needed({32, 20, 4, 32'000'000, 700'000})) << "others ran there";
+    EXPECT_TRUE(needed({32, 0, 4, 32'000'000, 0})) << "no CPU was ever idle";
+    EXPECT_TRUE(needed({32, 8, 17, 32'000'000, 0})) << "threads waited";
+    EXPECT_FALSE(needed({}));
+}
+
+// A process of another session, and so perhaps of another group of threads.
+TEST(Scheduling, AKeeperRestsBesideABusyProgram) {
+    const std::uint32_t cpu = allowed_cpus().front();
+    const pid_t busy = ::fork();
+    if (busy == 0) {
+        (void)::setsid();
+        const cpu_set_t cpus = cpu_set_of({cpu});
+        (void)::sched_setaffinity(0, sizeof cpus, &cpus);
+        for (;;) {  // until it is killed
+        }
+    }
+    ASSERT_GT(busy, 0);
+    CpuKeeper kept;
+    ASSERT_TRUE(kept.start(cpu));
+    const timespec half_a_second{0, 500'000'000};
+    (void)::clock_nanosleep(CLOCK_MONOTONIC, 0, &half_a_second, nullptr);
+    EXPECT_LT(kept.stop(), 150'000'000);
+    (void)::kill(busy, SIGKILL);
+    (void)::waitpid(busy, nullptr, 0);
 }
 
 // Where it is not free no CPU is kept awake.
