@@ -1,6 +1,7 @@
 #include "cmd/replay/calibration_lookup.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@ namespace {
 
 constexpr std::int64_t window_ns = 10'000'000'000;
 constexpr std::int64_t window_s = 10;
+constexpr std::int64_t noisy_age_max_ns = 3'600'000'000'000;
 constexpr const char* without = "none";
 constexpr const char* automatic = "auto";
 
@@ -51,6 +53,18 @@ std::vector<std::string> placement_flags(const HostChoice& host) {
     return flags;
 }
 
+/// Whether other threads of this host run most of the time, by a look of 20 ms.
+bool others_are_busy() {
+    constexpr int looks = 10;
+    constexpr timespec between{0, 2'000'000};
+    int busy = 0;
+    for (int i = 0; i < looks; ++i) {
+        (void)::clock_nanosleep(CLOCK_MONOTONIC, 0, &between, nullptr);
+        busy += running_threads().value_or(0) > 1 ? 1 : 0;
+    }
+    return busy > looks / 2;
+}
+
 /// What an earlier run has measured and kept, where it can be used again.
 FoundCalibration look_at_kept(const std::string& path, const HostFacts& facts,
                               const EngineSetup& run) {
@@ -71,7 +85,9 @@ FoundCalibration look_at_kept(const std::string& path, const HostFacts& facts,
                                     : fmt::format("of {}", found.calibration->date);
         return {std::nullopt, fmt::format("what was kept is {}", age), false};
     }
-    if (taken_share(*found.calibration) > noise_max) {
+    // Measured again beside the same programs it would be no better, and take some seconds.
+    const bool is_old = age_ns > noisy_age_max_ns;
+    if (taken_share(*found.calibration) > noise_max && (is_old || !others_are_busy())) {
         return {std::nullopt, "what was kept was measured beside other programs", false};
     }
     return found;

@@ -108,15 +108,19 @@ std::optional<std::uint32_t> parse_running(std::string_view loadavg) {
     return error == std::errc() && whole ? std::optional(running) : std::nullopt;
 }
 
-std::optional<std::uint32_t> CpuKeeper::running_threads() const {
+std::optional<std::uint32_t> running_threads() {
+    const int file = ::open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return std::nullopt;
+    }
     std::array<char, 128> text;
-    const ssize_t length = ::pread(loadavg_, text.data(), text.size(), 0);
+    const ssize_t length = ::read(file, text.data(), text.size());
+    (void)::close(file);
     return length > 0 ? parse_running({text.data(), static_cast<std::size_t>(length)})
                       : std::nullopt;
 }
 
 Result<void> CpuKeeper::start(std::uint32_t cpu) {
-    loadavg_ = ::open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     cpus_online_ = cpus_online();
     if (!running_threads() || cpus_online_ == 0) {
         return Error{ErrorCode::denied, errno, "read /proc/loadavg"};
@@ -128,10 +132,6 @@ Result<void> CpuKeeper::start(std::uint32_t cpu) {
 std::int64_t CpuKeeper::stop() {
     over_.store(true, std::memory_order_relaxed);
     thread_.join();
-    if (loadavg_ >= 0) {
-        ::close(loadavg_);
-        loadavg_ = -1;
-    }
     return used_ns_;
 }
 

@@ -105,6 +105,9 @@ Result<Granted> schedule_engine(Scheduling wanted);
 /// where it says something else.
 std::optional<std::uint32_t> parse_running(std::string_view loadavg);
 
+/// Those of now. Nothing where the file is not readable.
+std::optional<std::uint32_t> running_threads();
+
 /// Who wanted the CPUs of a host while a keeper ran on one of them, looked at once a millisecond.
 struct CpuNeed {
     int looks = 0;
@@ -141,9 +144,7 @@ class CpuKeeper {
   private:
     void keep();
     CpuNeed look() const;
-    std::optional<std::uint32_t> running_threads() const;
 
-    int loadavg_ = -1;  ///< file descriptor
     std::uint32_t cpus_online_ = 0;
     std::atomic<bool> over_{false};
     std::int64_t used_ns_ = 0;  ///< once it has ended

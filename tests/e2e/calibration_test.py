@@ -14,6 +14,10 @@ USAGE = 2
 HOST = 7
 
 
+def hours_ago(hours):
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000000000Z", time.gmtime(time.time() - 3600 * hours))
+
+
 class Calibrations(Calibrated):
     def test_what_cannot_be_certified_is_refused_before_the_start(self):
         with mock() as server:
@@ -115,6 +119,28 @@ class Calibrations(Calibrated):
         self.assertIn("warning: while this host was measured other programs used", run.complained)
         self.assertLessEqual(run.json("summary.json")["verdict"]["limits"]["sent_last_ns"],
                              5_000_000)
+
+    def test_what_a_busy_host_gave_is_used_while_it_is_busy(self):
+        """Measured again beside the same programs it would be no better, and take some seconds."""
+        env = {**os.environ, "XDG_STATE_HOME": str(self.scratch)}
+        flags = ("--limit", 5, "--calibration", "auto", "--wait", "sleep")
+        with mock() as server:
+            self.replay(SAMPLE, "--url", server.url, *flags, env=env)
+            (kept,) = (self.scratch / "driftless").glob("measured-*.json")
+            kept.write_text(json.dumps({**json.loads(kept.read_text()), "run_delay_share": 0.5}))
+            hogs = [subprocess.Popen([sys.executable, "-c", HOG, str(cpu)])
+                    for cpu in os.sched_getaffinity(0)]
+            try:
+                beside = self.replay(SAMPLE, "--url", server.url, *flags, env=env)
+            finally:
+                for hog in hogs:
+                    hog.kill()
+                    hog.wait(timeout=SECONDS_MAX)
+            self.assertIn("calibration: measured by an earlier run", beside.said)
+            self.assertIn("other programs used the engine's CPU for up to 50.0 %", beside.complained)
+            kept.write_text(json.dumps({**json.loads(kept.read_text()), "date": hours_ago(2)}))
+            old = self.replay(SAMPLE, "--url", server.url, *flags, env=env)
+        self.assertIn("(what was kept was measured beside other programs)", old.said)
 
     def test_another_host_is_not_this_one(self):
         path = self.calibration(LARGE_NS)
