@@ -23,7 +23,7 @@
 #include "engine/machines/meet_message.hpp"
 #include "engine/plan/user_rules.hpp"
 #include "engine/replay/run.hpp"
-#include "engine/server/verify.hpp"
+#include "engine/server/checks.hpp"
 #include "proto/figures/warm_cache.hpp"
 
 namespace driftless {

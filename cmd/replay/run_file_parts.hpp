@@ -9,7 +9,7 @@
 #include "cmd/replay/run_file.hpp"
 #include "cmd/replay/server.hpp"
 #include "cmd/replay/workload.hpp"
-#include "engine/server/verify.hpp"
+#include "engine/server/checks.hpp"
 #include "proto/figures/goodput.hpp"
 #include "proto/figures/warm_cache.hpp"
 #include "proto/json/write.hpp"

@@ -14,8 +14,8 @@
 #include "cmd/replay/server.hpp"
 #include "engine/io/loop.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/server/checks.hpp"
 #include "engine/server/findings.hpp"
-#include "engine/server/warm_probe.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

@@ -9,8 +9,8 @@
 #include "cmd/replay/parts.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/prompt/word_table.hpp"
+#include "engine/server/checks.hpp"
 #include "engine/server/preflight.hpp"
-#include "engine/server/verify.hpp"
 #include "proto/figures/warm_cache.hpp"
 
 namespace driftless {

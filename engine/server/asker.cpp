@@ -169,7 +169,16 @@ void Asker::tell_of_wait() {
                          limit_text(server_.limits.total));
 }
 
-void Asker::run_until(const bool& done) {
+/// The root of a job; ends in `done`.
+Task<void> Asker::root(Task<bool>& job, bool& ok, bool& done) {
+    ok = co_await std::move(job);
+    done = true;
+}
+
+bool Asker::run(Task<bool>&& job) {
+    bool ok = false;
+    bool done = false;
+    loop_.jobs().spawn(root(job, ok, done));
     while (!done) {
         if (stopped()) {
             inquiry_.cancel();
@@ -178,6 +187,7 @@ void Asker::run_until(const bool& done) {
         (void)loop_.turn(loop_.driver().now() + turn_max, Wait::sleep);
     }
     loop_.jobs().reap();
+    return ok;
 }
 
 namespace {
@@ -190,17 +200,8 @@ PageAsker::PageAsker(Driver& driver, const AskedServer& server)
     : loop_(driver, page_timers), asker_(loop_, server) {}
 
 const Reply* PageAsker::get(const std::string& path) {
-    path_ = path;
-    done_ = false;
-    loop_.jobs().spawn(ask());
-    asker_.run_until(done_);
-    return answered_ ? &asker_.reply() : nullptr;
-}
-
-/// Root job; ends in `done_`.
-Task<void> PageAsker::ask() {
-    answered_ = co_await asker_.fetch("GET", path_, "");
-    done_ = true;
+    const bool answered = asker_.run(asker_.fetch("GET", path, ""));
+    return answered ? &asker_.reply() : nullptr;
 }
 
 }  // namespace driftless

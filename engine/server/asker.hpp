@@ -57,8 +57,9 @@ class Asker {
     Task<std::vector<std::int64_t>> tokenize(TokenizeForm form, const std::string& model,
                                              std::string_view escaped);
 
-    /// Turns the loop until `done`, a job's last word. Bounded by the timeouts of the requests.
-    void run_until(const bool& done);
+    /// Turns the loop until the job has ended; what it returned. The caller writes the job as the
+    /// argument itself, so that it lives until then. Bounded by the timeouts of the requests.
+    bool run(Task<bool>&& job);
     /// What is asked later than this is not sent: it fails with `timed_out`.
     void end_after(Duration whole);
     bool stopped() const;
@@ -83,6 +84,7 @@ class Asker {
   private:
     std::string request_bytes(const std::string& method, const std::string& path,
                               const std::string& body);
+    Task<void> root(Task<bool>& job, bool& ok, bool& done);
     void tell_of_wait();
     bool out_of_time() const;
 
@@ -115,18 +117,9 @@ class PageAsker {
     /// Why none came.
     std::string why() const { return asker_.why(); }
 
-    // Home of its coroutines (task.hpp).
-    FramePool& frames() { return asker_.frames(); }
-    ReadyList& ready() { return asker_.ready(); }
-
   private:
-    Task<void> ask();
-
     Loop loop_;
     Asker asker_;
-    std::string path_;
-    bool answered_ = false;
-    bool done_ = false;
 };
 
 }  // namespace driftless

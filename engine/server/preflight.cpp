@@ -1,36 +1,97 @@
 #include "engine/server/preflight.hpp"
 
-#include <string>
-#include <utility>
+#include <algorithm>
+#include <string_view>
 
-#include "engine/server/findings.hpp"
 #include "proto/core/check.hpp"
+#include "proto/http/fields.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless {
 
 namespace {
 
-/// The plan, checked before any part refers to it.
+/// The plan, checked before anything refers to it.
 const PreflightPlan& checked(const PreflightPlan& plan) {
     CHECK(plan.dialect != nullptr && plan.words != nullptr);
     return plan;
 }
 
+/// What of the body is accepted, and what usage says of one word.
+Task<bool> probe_one_word(PreflightContext& context) {
+    const std::string word = context.prompts.one_word();
+    const Probe one = co_await find_body_form(context, word);
+    if (!one.ok) {
+        co_return context.fail_answer("probe of one word", one);
+    }
+    const Reply& reply = context.asker.reply();
+    PreflightFindings& found = context.findings;
+    found.probe_ns = (context.now() - reply.sent).ns;
+    found.headers_before_token = reply.headers < reply.first_body;
+    found.has_usage = one.prompt_tokens > 0;
+    const bool settled = co_await settle_overhead(context, one.prompt_tokens);
+    co_return settled;
+}
+
+/// What no run can do without. False: the preflight has failed.
+Task<bool> ask_needed(PreflightContext& context) {
+    bool going = co_await ask_models(context);
+    if (going) {
+        co_await ask_info(context);
+    }
+    if (going && context.plan.body.prompt == PromptKind::text) {
+        co_await find_tokenize(context);
+    }
+    if (going) {
+        going = co_await probe_one_word(context);
+    }
+    if (going) {
+        going = co_await check_words(context);
+    }
+    if (going) {
+        going = co_await check_first_words(context);
+    }
+    co_return going;
+}
+
+/// Several servers tell cached tokens only where there are some: a prompt that was counted before
+/// goes out again. Whether it is answered is not held against the server.
+Task<void> send_again(PreflightContext& context) {
+    const PreflightFindings& found = context.findings;
+    if (found.has_usage && !found.has_cached_tokens && !context.last_counted.empty() &&
+        !context.asker.stopped()) {
+        (void)co_await context.send(context.last_counted);
+    }
+}
+
+/// What makes a run's numbers better, or its reader wiser.
+Task<void> ask_useful(PreflightContext& context) {
+    co_await send_again(context);
+    co_await ask_pace(context);
+    co_await find_split(context);
+    assume_bos(context);
+    co_await ask_metrics(context);
+    co_await find_block(context);
+}
+
+/// All stages, in their order.
+Task<bool> ask_all(PreflightContext& context) {
+    bool going = co_await ask_needed(context);
+    if (going) {
+        co_await ask_useful(context);
+        going = check_text(context);
+        for (std::string& hint : hints_for(context.findings, *context.plan.dialect,
+                                           !context.plan.sends_recorded_text)) {
+            context.note(std::move(hint));
+        }
+    }
+    co_return going;
+}
+
 }  // namespace
 
 Preflight::Preflight(Loop& loop, const PreflightPlan& plan, std::uint32_t first)
-    : context_(loop, checked(plan), first),
-      retrying_(context_),
-      pages_(context_, retrying_),
-      prompts_(*context_.plan.words),
-      sender_(context_, retrying_),
-      tokenize_(context_, prompts_),
-      body_(context_, sender_),
-      overhead_(context_, sender_, prompts_, tokenize_),
-      words_(context_, sender_, prompts_, tokenize_, overhead_),
-      first_words_(context_, sender_, prompts_, tokenize_, overhead_),
-      pace_(context_, body_, prompts_),
-      cache_(context_, sender_, prompts_, overhead_) {
+    : context_(loop, plan, first) {
     context_.asker.end_after(whole_max + plan.wait_ready.value_or(Duration{}));
     context_.findings.model = plan.body.model;
     context_.findings.ignore_eos = plan.body.ignore_eos;
@@ -39,72 +100,225 @@ Preflight::Preflight(Loop& loop, const PreflightPlan& plan, std::uint32_t first)
 }
 
 bool Preflight::run() {
-    context_.asker.loop().jobs().spawn(ask_all());
-    context_.asker.run_until(done_);
+    const bool ok = context_.asker.run(ask_all(context_));
     context_.findings.requests = context_.asker.next_name() - 1;
-    return ok_;
+    return ok;
 }
 
-/// Root job; ends in `done_`.
-Task<void> Preflight::ask_all() {
-    bool going = co_await ask_needed();
-    if (going) {
-        co_await ask_useful();
-        going = pace_.check_text();
-        for (std::string& hint : hints_for(context_.findings, *context_.plan.dialect,
-                                           !context_.plan.sends_recorded_text)) {
-            context_.note(std::move(hint));
+namespace {
+
+/// A question that is answered 429 is asked so often; the pauses between double from one second,
+/// or are those of Retry-After, up to a limit.
+constexpr int busy_tries = 5;
+constexpr std::int64_t busy_pause_s_max = 30;
+constexpr int status_busy = 429;
+/// One that breaks off, or meets an error of the server, is asked so often, with `ready_pause`
+/// between: a flaw that passes is no reason to send nothing, one that stays is said.
+constexpr int broken_tries = 3;
+
+bool is_loading(int status) {
+    return status == 502 || status == 503 || status == 504;
+}
+
+/// A limit of requests: how long to wait before the question is asked for the next time.
+Duration busy_pause(PreflightContext& context, int times) {
+    const std::int64_t reported = count_in(header_value(context.asker.reply().head, "retry-after"));
+    const std::int64_t wanted = reported > 0 ? reported : std::int64_t{1} << (times - 1);
+    if (!context.busy_noted) {
+        context.busy_noted = true;
+        context.note(
+            "it answers 429 to the preflight, which waits and retries; rows that get a 429 are not "
+            "sent again");
+    }
+    return seconds(std::min(wanted, busy_pause_s_max));
+}
+
+/// Whether the server broke the question off, or failed at it.
+bool broke(const PreflightContext& context, bool answered) {
+    if (answered) {
+        const int status = context.asker.reply().status;
+        return status >= 500 &&
+               !(is_loading(status) && context.plan.wait_ready);  // that has its own limit
+    }
+    const ErrorCode code = context.asker.error().code;
+    return code == ErrorCode::reset || code == ErrorCode::closed;
+}
+
+void note_broken(PreflightContext& context, bool answered) {
+    if (!context.broken_noted) {
+        context.broken_noted = true;
+        context.note("warning: a preflight request " +
+                     (answered ? "was answered " + std::to_string(context.asker.reply().status)
+                               : std::string("broke off")) +
+                     " and was sent again; rows that meet this fail");
+    }
+}
+
+}  // namespace
+
+Task<void> PreflightContext::pause(Duration length) {
+    Signal over;
+    Timer timer;
+    timer.owner = &over;
+    timer.handler = [](Timer& rung, Instant) { static_cast<Signal*>(rung.owner)->notify(); };
+    asker.loop().timers().set(timer, now() + length);
+    co_await over.wait();
+}
+
+bool PreflightContext::patient() const {
+    const Duration waited = now() - begun;
+    return plan.wait_ready && waited < *plan.wait_ready && !asker.stopped();
+}
+
+Task<bool> PreflightContext::fetch(const std::string& method, const std::string& path,
+                                   const std::string& body, BodyWatch watch) {
+    bool answered = false;
+    int busy = 0;  // answers of 429
+    int broken = 0;
+    while (true) {  // bounded by `busy_tries`, `broken_tries` and `--wait-ready`
+        answered = co_await asker.fetch(method, path, body, watch);
+        const int status = answered ? asker.reply().status : 0;
+        Duration length = ready_pause;
+        busy += status == status_busy ? 1 : 0;
+        if (status == status_busy && busy < busy_tries && !asker.stopped()) {
+            length = busy_pause(*this, busy);
+        } else if (is_loading(status) && patient()) {
+            // asked again for as long as the user said
+        } else if (broke(*this, answered) && ++broken < broken_tries && !asker.stopped()) {
+            note_broken(*this, answered);
+        } else {
+            break;
         }
+        co_await pause(length);
     }
-    ok_ = going;
-    done_ = true;
+    co_return answered;
 }
 
-/// What no run can do without. False: the preflight has failed.
-Task<bool> Preflight::ask_needed() {
-    bool going = co_await pages_.ask_models();
-    if (going) {
-        co_await pages_.ask_info();
-    }
-    if (going && context_.plan.body.prompt == PromptKind::text) {
-        co_await tokenize_.find();
-    }
-    if (going) {
-        going = co_await probe_one_word();
-    }
-    if (going) {
-        going = co_await words_.check();
-    }
-    if (going) {
-        going = co_await first_words_.check();
-    }
-    co_return going;
+namespace {
+
+/// Tokens that `--extra-body` wants of every answer at least (vLLM refuses a length below its
+/// `min_tokens`); else 1.
+std::uint32_t least_tokens_of(const std::string& extra_body) {
+    JsonDocument document;
+    const Result<JsonValue> extra = document.parse(extra_body);
+    const std::int64_t least =
+        extra ? context_of(extra.value().find("min_tokens")) : std::int64_t{-1};
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(least, 1));
 }
 
-/// What makes a run's numbers better, or its reader wiser.
-Task<void> Preflight::ask_useful() {
-    co_await sender_.send_again();
-    co_await pace_.ask();
-    co_await cache_.find_split();
-    overhead_.assume_bos();
-    co_await pages_.ask_metrics();
-    co_await cache_.find_block();
+/// An answer does not end: its length may have another name at this server.
+std::string remedy_of_length(const PreflightPlan& plan, const PreflightFindings& found) {
+    const Dialect& dialect = *plan.dialect;
+    const bool is_own = !plan.body.length_member.empty();
+    if (!dialect.has_two_length_names || plan.body.output == OutputRule::free) {
+        return "";
+    }
+    if (found.tried_both_lengths) {
+        return "it made more tokens than it was asked for, under both names of the length: limit "
+               "its answers at the server";
+    }
+    const std::string_view sent =
+        is_own ? std::string_view(plan.body.length_member) : dialect.length_member;
+    const std::string_view other =
+        sent == dialect.length_member ? other_length_member(dialect) : dialect.length_member;
+    return "if the log shows that it continues to answer, it ignores " + std::string(sent) +
+           ": use --length-field " + std::string(other);
 }
 
-/// What of the body is accepted, and what usage says of one word.
-Task<bool> Preflight::probe_one_word() {
-    const std::string word = prompts_.one_word();
-    const Probe one = co_await body_.find(word);
-    if (!one.ok) {
-        co_return sender_.fail_answer("probe of one word", one);
+/// What an answer reports at all.
+void note_reported(PreflightContext& context, const Probe& probe) {
+    PreflightFindings& found = context.findings;
+    found.has_completion_tokens = found.has_completion_tokens || probe.completion_tokens >= 0;
+    found.has_cached_tokens = found.has_cached_tokens || probe.cached_tokens >= 0;
+    found.has_token_ids = found.has_token_ids || probe.has_token_ids;
+    found.sent_usage = found.sent_usage || probe.has_usage;
+    if (probe.ok && context.plan.body.stream && !probe.is_cut) {
+        found.has_end_mark = found.has_end_mark.value_or(false) || probe.has_end_mark;
     }
-    const Reply& reply = context_.asker.reply();
-    PreflightFindings& found = context_.findings;
-    found.probe_ns = (context_.now() - reply.sent).ns;
-    found.headers_before_token = reply.headers < reply.first_body;
-    found.has_usage = one.prompt_tokens > 0;
-    const bool settled = co_await overhead_.settle(one.prompt_tokens);
-    co_return settled;
+    if (!probe.unread_member.empty()) {
+        found.unread_member = context.asker.printable_words(probe.unread_member);
+    }
+}
+
+}  // namespace
+
+PreflightContext::PreflightContext(Loop& loop, const PreflightPlan& given, std::uint32_t first)
+    : plan(checked(given)),
+      asker(loop, plan.server, first),
+      begun(now()),
+      model(plan.body.model),
+      prompts(*plan.words),
+      least_tokens(least_tokens_of(plan.body.extra_body)) {}
+
+Task<Probe> PreflightContext::send(const std::string& prompt, std::uint32_t tokens) {
+    const PreflightFindings& found = findings;
+    BodySpec spec = plan.body;
+    spec.model = model;
+    spec.ignore_eos = found.ignore_eos;
+    spec.stream_options = found.stream_options;
+    spec.length_member = found.length_member;
+    spec.stream = spec.stream || reading == ReadTo::enough;
+    const std::uint32_t asked = std::max(tokens, least_tokens);
+    Probe probe;
+    const Result<BodyFrame> frame = plan.dialect->frame(spec);
+    if (!frame) {
+        probe.message =
+            frame.error().code == ErrorCode::bad_json
+                ? "--extra-body is not a JSON object"
+                : "--extra-body would replace the prompt, or the object with the length";
+        co_return probe;
+    }
+    const BodyFrame& parts = frame.value();
+    const std::string body = parts.before + prompt + parts.between +
+                             (parts.has_length ? std::to_string(asked) : "") + parts.after;
+    const std::uint32_t bound = parts.has_length ? asked : 0;
+    const BodyWatch watch =
+        reading == ReadTo::enough ? length_watch.begin(*plan.dialect, bound) : BodyWatch{};
+    const bool answered = co_await fetch("POST", plan.api_path, body, watch);
+    if (!answered) {
+        probe.message = plan.server.address.to_text() + ": " + asker.why();
+    } else {
+        probe = read_probe(*plan.dialect, spec.stream, asker.reply());
+        probe.message = asker.printable_words(probe.message);
+        note_reported(*this, probe);
+    }
+    probe.asked = bound;
+    co_return probe;
+}
+
+Task<bool> PreflightContext::count(const std::string& prompt, std::int64_t& tokens) {
+    const Probe counted = co_await send(prompt);
+    if (!counted.ok) {
+        co_return fail_answer("probe of many words", counted);
+    }
+    tokens = counted.prompt_tokens;
+    last_counted = prompt;
+    co_return true;
+}
+
+bool PreflightContext::fail_answer(const std::string& what, const Probe& probe) {
+    const PreflightFindings& found = findings;
+    failure.status = probe.status;
+    failure.error = probe.status > 0 ? Error{} : asker.error();
+    failure.text = "the " + what + " (POST " + asker.printable_words(plan.api_path) + ") ";
+    failure.text += probe.status > 0 ? "was answered " + std::to_string(probe.status) : "failed";
+    failure.text += probe.message.empty() ? "" : ": " + probe.message;
+    const std::string& root = plan.server.root_path;
+    const std::size_t behind = plan.api_path.starts_with(root) ? root.size() : 0;
+    const std::string leads = asker.location();
+    Refusal refusal{probe.status, probe.message, leads,
+                    std::string_view(plan.api_path).substr(behind)};
+    const std::string said_kind = kind_of(found);
+    refusal.kind = said_kind;
+    refusal.model = found.model;
+    refusal.dialect = plan.dialect;
+    refusal.ids = plan.body.prompt == PromptKind::ids;
+    refusal.unreadable = probe.unreadable;
+    const bool hung = probe.status == 0 && asker.hung() && asker.reached();
+    const std::string remedy =
+        hung ? remedy_of_length(plan, found) : remedy_for(refusal, found.models);
+    failure.text += remedy.empty() ? "" : "; " + remedy;
+    return false;
 }
 
 }  // namespace driftless

@@ -13,340 +13,168 @@
 /// The server's usage is the truth that rows are held against; the tokenize endpoint is believed as
 /// far as it agrees.
 ///
-/// Here is the order of the questions. Each idea asks its own: RetryingAsker and ProbeSender send,
-/// ServerPages, TokenizeEndpoint, BodyForm, OverheadCount, WordCheck, FirstWordCheck, AnswerPace
-/// and CacheSplit find out.
+/// A stage is a coroutine over a PreflightContext, which sends for all of them and keeps what they
+/// found. Preflight runs the stages in their order.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <vector>
+#include <utility>
 
 #include "engine/base/task.hpp"
+#include "engine/prompt/word_table.hpp"
+#include "engine/server/asker.hpp"
 #include "engine/server/findings.hpp"
-#include "engine/server/probe.hpp"
-#include "engine/server/probe_sender.hpp"
-#include "engine/server/word_search.hpp"
+#include "engine/server/tokenize.hpp"
+#include "proto/api/dialect.hpp"
+#include "proto/run/overhead.hpp"
 
 namespace driftless {
 
-/// ServerPages: the pages on which a server tells about itself: its models, their limits, the size
-/// of its cache blocks. Sends no prompt. Owned by the preflight.
-class ServerPages {
-  public:
-    ServerPages(PreflightContext& context, RetryingAsker& retrying)
-        : context_(context), retrying_(retrying) {}
-
-    // Home of its coroutines (task.hpp).
-    FramePool& frames() { return context_.asker.frames(); }
-    ReadyList& ready() { return context_.asker.ready(); }
-
-    /// `GET /v1/models`, again and again under `--wait-ready`, until it lists a model: gateways
-    /// answer before they have a worker. It need not be the one that the user named, which may be
-    /// an alias that is never listed. A server without that page is fine where the user named the
-    /// model. False: the preflight has failed.
-    Task<bool> ask_models();
-    /// The page on which some servers tell their context, each in its own words; only where the
-    /// models told none.
-    Task<void> ask_info();
-    /// The size of the cache's blocks, where nothing has reported it: vLLM's /metrics do.
-    Task<void> ask_metrics();
-
-  private:
-    void read_models();
-    bool choose_model();
-    bool fail_models();
-
-    PreflightContext& context_;
-    RetryingAsker& retrying_;
-    std::string first_model_;  ///< of the list, unmasked
+/// PreflightPlan: what a preflight is told: whom to ask, in the form of which rows, and what is
+/// known without asking. Values; filled by whoever starts the preflight, and never changed by it.
+struct PreflightPlan {
+    AskedServer server;
+    std::string api_path;  ///< request target of the rows
+    const Dialect* dialect = nullptr;
+    /// `model` may be empty: the first of /v1/models. `length_member` may be: where the dialect's
+    /// own is not obeyed, the other one is tried.
+    BodySpec body;
+    const WordTable* words = nullptr;
+    /// [words] the ids that the tokenizer of the table has for them behind a blank; empty: unknown.
+    std::span<const std::uint32_t> word_ids;
+    /// What the chat template beside the tokenizer may add; empty: not known.
+    std::span<const TemplateSplit> template_splits;
+    std::optional<Overhead> overhead;    ///< `--overhead`: goes before what is measured
+    bool server_block_known = false;     ///< `--server-block`: it is not searched for
+    bool sends_recorded_text = false;    ///< no prompt is made to a length
+    std::optional<Duration> wait_ready;  ///< keep asking for the models this long
 };
 
-/// TokenizeEndpoint: the server's tokenize endpoint: which way of asking it understands, what it
-/// puts around a text, and whether it is still believed. Usage is the truth: whoever sees the two
-/// disagree says `doubt`. Owned by the preflight.
-class TokenizeEndpoint {
-  public:
-    TokenizeEndpoint(PreflightContext& context, ProbePrompts& prompts)
-        : context_(context), prompts_(prompts) {}
-
-    // Home of its coroutines (task.hpp).
-    FramePool& frames() { return context_.asker.frames(); }
-    ReadyList& ready() { return context_.asker.ready(); }
-
-    /// Tries each way of tokenising that servers have until one is understood; prompts then open
-    /// with a word that it makes one token of. A page that is missing is not asked again.
-    Task<void> find();
-    /// Some way was understood.
-    bool found() const { return context_.findings.tokenize.has_value(); }
-    /// It was found, and sees what the API puts around a prompt, too.
-    bool sees_template() const;
-
-    /// It was found, and has agreed with usage so far.
-    bool believed() const { return believed_; }
-    void doubt() { believed_ = false; }
-
-    /// The ids that it makes of a prompt; empty where it does not say. Only where it was found.
-    Task<std::vector<std::int64_t>> ids_of(const std::string& prompt);
-    /// So many ids without those that it puts around a text.
-    std::int64_t tokens_within(const std::vector<std::int64_t>& ids) const;
-
-    /// Compares the ids of a prompt of these words with those of the tokenizer that they come from.
-    void compare_ids(std::span<const std::uint32_t> words, std::span<const std::int64_t> ids);
-    /// Ids were compared, and all were those of the table's own tokenizer.
-    bool ids_agree() const { return ids_agree_; }
-
-  private:
-    Task<bool> try_form(TokenizeForm form);
-
-    PreflightContext& context_;
-    ProbePrompts& prompts_;
-    bool believed_ = false;
-    bool ids_agree_ = false;
-    bool ids_differ_ = false;  ///< once, or they could not be compared
+/// How far answers are read.
+enum class ReadTo : std::uint8_t {
+    end,     ///< as the rows', to their end
+    enough,  ///< always streamed, and stopped where they are too long
 };
 
-/// RefusedParts: what a server refuses of a body and rows can go without: `ignore_eos`,
-/// `stream_options`, the name of the member that bounds an answer. Leaves them out one after the
-/// other until a body is accepted. Owned by BodyForm.
-class RefusedParts {
-  public:
-    RefusedParts(PreflightContext& context, ProbeSender& sender)
-        : context_(context), sender_(sender) {}
+/// PreflightContext: what the stages of a preflight share: the plan, the one who asks, what was
+/// found so far, and why it failed. It sends a prompt as the rows will be sent, in the form of body
+/// that was found to be accepted, and asks again where no answer came. It does not judge what an
+/// answer means: the stages do. Owned by Preflight or WarmProbe.
+struct PreflightContext {
+    /// Requests are numbered from `first`. `--wait-ready` counts from here. The plan names a
+    /// dialect and words, or it is a CHECK.
+    PreflightContext(Loop& loop, const PreflightPlan& given, std::uint32_t first);
+    PreflightContext(const PreflightContext&) = delete;  // the asker refers to the plan
+    PreflightContext& operator=(const PreflightContext&) = delete;
 
-    // Home of its coroutines (task.hpp).
-    FramePool& frames() { return context_.asker.frames(); }
-    ReadyList& ready() { return context_.asker.ready(); }
+    // Home of the stages (task.hpp).
+    FramePool& frames() { return asker.frames(); }
+    ReadyList& ready() { return asker.ready(); }
 
-    /// A body with this prompt was refused, and `one` is the refusal: leaves out one part after the
-    /// other, and keeps one in where the server minds the same without it; at last all of them.
-    /// `one` becomes an answer, or the refusal of what the server minds beside them.
-    Task<void> leave_out(const std::string& prompt, Probe& one);
+    /// One question. A limit of requests is no answer to it: it is asked again, a few times. So is
+    /// one that the server breaks off or fails at, and under `--wait-ready` one of the rows' API
+    /// while nobody answers behind a gateway. False where no answer came: the asker says why.
+    Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body,
+                     BodyWatch watch = {});
+    /// One request with this prompt, for so many tokens; 0: as few as the server takes.
+    Task<Probe> send(const std::string& prompt, std::uint32_t tokens = 0);
+    /// Tokens of a prompt of many words, by usage. False: the preflight has failed.
+    Task<bool> count(const std::string& prompt, std::int64_t& tokens);
+    Task<void> pause(Duration length);
 
-  private:
-    enum class Part : std::uint8_t { ignore_eos, stream_options, length_name };
-    /// A part that is left out, and the refusal for which it is.
-    struct Dropped {
-        Part part;
-        std::string reason;
-    };
+    /// The user wants to wait longer for a server that is not ready.
+    bool patient() const;
+    Instant now() const { return asker.loop().driver().now(); }
+    void note(std::string line) { findings.notes.push_back(std::move(line)); }
+    /// Says why the preflight ends here; false.
+    bool fail(std::string why) {
+        failure.text = std::move(why);
+        return false;
+    }
+    /// The preflight fails, because of this answer to `what`; false.
+    bool fail_answer(const std::string& what, const Probe& probe);
 
-    Task<void> leave_out_each(const std::string& prompt, Probe& latest);
-    Task<void> leave_out_all(const std::string& prompt, Probe& latest);
-    std::optional<Part> next_part(std::string_view refusal) const;
-    bool in_body(Part part, bool may_mean) const;
-    std::string_view name_of(Part part) const;
-    bool was_dropped(Part part) const;
-    void apply();
-    std::string note_of(const Dropped& dropped) const;
+    /// Between two questions to a server that is not ready.
+    static constexpr Duration ready_pause = milliseconds(500);
 
-    static constexpr Part all_parts[] = {Part::ignore_eos, Part::stream_options, Part::length_name};
+    const PreflightPlan plan;
+    Asker asker;
+    const Instant begun;
+    std::string model;  ///< as rows name it; `findings.model` is the same, masked
+    ProbePrompts prompts;
+    PreflightFindings findings;
+    PreflightFailure failure;
 
-    PreflightContext& context_;
-    ProbeSender& sender_;
-    std::vector<Part> tried_;
-    std::vector<Dropped> dropped_;
-};
+    std::uint32_t least_tokens = 1;  ///< that a probe asks for, where its answer matters to nobody
+    ReadTo reading = ReadTo::end;    ///< of the next answers
+    LengthWatch length_watch;
+    std::string last_counted;  ///< the latest prompt of many words, as sent
+    bool busy_noted = false;
+    bool broken_noted = false;
 
-/// BodyForm: the first form of a row's body that the server accepts: without what it refuses
-/// (RefusedParts), for more than one token where it answers none for one, and with the name of the
-/// length that it obeys. Later probes and the rows go in that form. Owned by the preflight.
-class BodyForm {
-  public:
-    BodyForm(PreflightContext& context, ProbeSender& sender)
-        : context_(context), sender_(sender), refused_(context, sender) {}
-
-    // Home of its coroutines (task.hpp).
-    FramePool& frames() { return context_.asker.frames(); }
-    ReadyList& ready() { return context_.asker.ready(); }
-
-    /// Sends a prompt in one form after the other: its answer in the first that is accepted, or
-    /// the refusal.
-    Task<Probe> find(const std::string& prompt);
-    /// An answer of so many tokens (0: as few as the server takes). Where it is too long and the
-    /// name of the length is open, it is asked for with the other name, which is kept where the
-    /// server obeys it.
-    Task<Probe> ask_for(const std::string& prompt, std::uint32_t tokens);
-
-  private:
-    bool is_length_open() const;
-    ReadTo reading() const;
-    Task<void> ask_for_more(const std::string& prompt, Probe& one);
-    Task<void> try_other_length(const std::string& prompt, std::uint32_t tokens, Probe& one);
-
-    PreflightContext& context_;
-    ProbeSender& sender_;
-    RefusedParts refused_;
-};
-
-/// AnswerPace: how long an answer of some tokens is, and whether its chunks come one by one, as
-/// they are made. Notes what will become of rows where not. Owned by the preflight.
-class AnswerPace {
-  public:
-    AnswerPace(PreflightContext& context, BodyForm& body, const ProbePrompts& prompts)
-        : context_(context), body_(body), prompts_(prompts) {}
-
-    // Home of its coroutines (task.hpp).
-    FramePool& frames() { return context_.asker.frames(); }
-    ReadyList& ready() { return context_.asker.ready(); }
-
-    /// Asks for an answer of some tokens. A proxy that holds an answer back until its end makes
-    /// every stamp but the last worthless (nginx, with TLS and proxy_buffering on).
-    Task<void> ask();
-    /// False where a user's template finds no text in that answer: every row would be without a
-    /// token, and the preflight has failed.
-    bool check_text();
-
-  private:
-    void note_length();
-    void note_chunks();
-
-    PreflightContext& context_;
-    BodyForm& body_;
-    const ProbePrompts& prompts_;
-};
-
-/// OverheadCount: how many tokens stand around a prompt, by what one word was counted as, and how
-/// many of them stand in front of it: by the tokenize endpoint, the chat template or the model's
-/// name. What cached tokens tell of the split is CacheSplit's. Owned by the preflight.
-class OverheadCount {
-  public:
-    OverheadCount(PreflightContext& context, ProbeSender& sender, ProbePrompts& prompts,
-                  const TokenizeEndpoint& tokenize)
-        : context_(context), sender_(sender), prompts_(prompts), tokenize_(tokenize) {}
-
-    // Home of its coroutines (task.hpp).
-    FramePool& frames() { return context_.asker.frames(); }
-    ReadyList& ready() { return context_.asker.ready(); }
-
-    /// The overhead, from what one word was counted as. Usage is what rows are held against, so it
-    /// goes before what /tokenize says; `--overhead` goes before both. False: the preflight has
-    /// failed.
-    Task<bool> settle(std::int64_t counted);
     /// Tokens around a prompt, as usage counts them; without usage, as the tokenize endpoint does.
-    std::int64_t around() const { return around_; }
-
-    /// One token, no template, and nothing that shows where it stands: a BOS. The tokenizers of all
-    /// families of models that add one token to a text put it in front (token-exact.md, section 5);
-    /// an EOS behind it takes `add_eos_token`, which none of them has set.
-    void assume_bos();
-
-  private:
-    void take_uncounted();
-    void take(std::int64_t around);
-    void take_given(const Overhead& overhead);
-    bool split_by_template(std::uint32_t tokens);
-    Task<bool> agree(std::int64_t counted);
-    Task<bool> reject_words(std::int64_t counted, std::int64_t many);
-
-    PreflightContext& context_;
-    ProbeSender& sender_;
-    ProbePrompts& prompts_;
-    const TokenizeEndpoint& tokenize_;
-    std::int64_t around_ = 0;
+    std::int64_t around = 0;
+    std::uint32_t shared_prompts = 0;  ///< made so far; each has other words behind the shared ones
+    /// The tokenize endpoint was found, and has agreed with usage so far.
+    bool tokenize_believed = false;
+    /// Its ids were compared, and all were those of the table's own tokenizer.
+    bool ids_agree = false;
+    bool ids_differ = false;  ///< once, or they could not be compared
 };
 
-/// CacheSplit: the overhead's split and the size of the server's cache blocks, by the cached tokens
-/// of prompts that share their first words. Here the questions of SplitSearch are asked. Owned by
-/// the preflight.
-class CacheSplit {
-  public:
-    CacheSplit(PreflightContext& context, ProbeSender& sender, const ProbePrompts& prompts,
-               const OverheadCount& overhead)
-        : context_(context), sender_(sender), prompts_(prompts), overhead_(overhead) {}
+// The stages. One that returns a bool says false where the preflight has failed: the context says
+// why. Each asks only where its answer is needed.
 
-    // Home of its coroutines (task.hpp).
-    FramePool& frames() { return context_.asker.frames(); }
-    ReadyList& ready() { return context_.asker.ready(); }
+/// `GET /v1/models`, again and again under `--wait-ready`, until it lists a model: gateways answer
+/// before they have a worker. It need not be the one that the user named, which may be an alias
+/// that is never listed. A server without that page is fine where the user named the model.
+Task<bool> ask_models(PreflightContext& context);
+/// The page on which some servers tell their context, each in its own words; only where the models
+/// told none.
+Task<void> ask_info(PreflightContext& context);
+/// The size of the cache's blocks, where nothing has reported it: vLLM's /metrics do.
+Task<void> ask_metrics(PreflightContext& context);
 
-    /// Asked only where neither the server's tokenize endpoint nor its model's name tells the
-    /// split.
-    Task<void> find_split();
-    /// The same questions tell the size of the server's blocks, where the split is known from
-    /// elsewhere and no page tells the size.
-    Task<void> find_block();
+/// Sends a prompt in one form of a row's body after the other: without what the server refuses, for
+/// more than one token where it answers none for one, with the name of the length that it obeys.
+/// Its answer in the first form that is accepted, or the refusal. Later probes and the rows go in
+/// that form.
+Task<Probe> find_body_form(PreflightContext& context, const std::string& prompt);
+/// How long an answer of some tokens is, and whether its chunks come one by one, as they are made;
+/// notes what will become of rows where not. A proxy that holds an answer back until its end makes
+/// every stamp but the last worthless (nginx, with TLS and proxy_buffering on).
+Task<void> ask_pace(PreflightContext& context);
+/// False where a user's template finds no text in that answer: every row would be without a token.
+bool check_text(PreflightContext& context);
 
-  private:
-    Task<bool> search_cache(std::uint32_t words, SplitSearch& search);
-    Task<bool> ask_cache(std::uint32_t words, SplitSearch& search, bool repeats_first);
-    std::uint32_t words_to_share() const;
-    std::string shared_prompt(std::uint32_t shared, std::uint32_t words);
-    void take_block(const SplitSearch& search);
-
-    PreflightContext& context_;
-    ProbeSender& sender_;
-    const ProbePrompts& prompts_;
-    const OverheadCount& overhead_;
-    std::uint32_t prompts_made_ = 0;  ///< each has other words behind the shared ones
-};
-
-/// WordCheck: every word of the table must count as one token behind another; those that do not are
-/// searched for and dropped (WordSearch). Here the questions of that search are asked. Which words
-/// may open a prompt is FirstWordCheck's. Owned by the preflight.
-class WordCheck {
-  public:
-    WordCheck(PreflightContext& context, ProbeSender& sender, const ProbePrompts& prompts,
-              TokenizeEndpoint& tokenize, const OverheadCount& overhead)
-        : context_(context),
-          sender_(sender),
-          prompts_(prompts),
-          tokenize_(tokenize),
-          overhead_(overhead) {}
-
-    // Home of its coroutines (task.hpp).
-    FramePool& frames() { return context_.asker.frames(); }
-    ReadyList& ready() { return context_.asker.ready(); }
-
-    /// Asks until the search is over, where anything counts. False: the preflight has failed.
-    Task<bool> check();
-
-  private:
-    Task<bool> count(std::span<const std::uint32_t> words, bool whole, std::int64_t& tokens);
-    Task<bool> go_without_tokenize(bool counted, const std::string& prompt, std::int64_t& tokens);
-    std::uint32_t words_at_once() const;
-    void take_result();
-
-    PreflightContext& context_;
-    ProbeSender& sender_;
-    const ProbePrompts& prompts_;
-    TokenizeEndpoint& tokenize_;
-    const OverheadCount& overhead_;
-    std::optional<WordSearch> search_;
-};
-
-/// FirstWordCheck: which words are one token each at the beginning of a prompt, where that is not
-/// known of the table. Here the questions of FirstWords are asked. Owned by the preflight.
-class FirstWordCheck {
-  public:
-    FirstWordCheck(PreflightContext& context, ProbeSender& sender, const ProbePrompts& prompts,
-                   TokenizeEndpoint& tokenize, const OverheadCount& overhead)
-        : context_(context),
-          sender_(sender),
-          prompts_(prompts),
-          tokenize_(tokenize),
-          overhead_(overhead) {}
-
-    // Home of its coroutines (task.hpp).
-    FramePool& frames() { return context_.asker.frames(); }
-    ReadyList& ready() { return context_.asker.ready(); }
-
-    /// Asks word by word until enough are known; only behind a word check that has left words to
-    /// use. False: the preflight has failed.
-    Task<bool> check();
-
-  private:
-    bool proven() const;
-    Task<bool> count(std::uint32_t word, std::int64_t& tokens);
-
-    PreflightContext& context_;
-    ProbeSender& sender_;
-    const ProbePrompts& prompts_;
-    TokenizeEndpoint& tokenize_;
-    const OverheadCount& overhead_;
-};
+/// Tries each way of tokenising that servers have until one is understood; prompts then open with a
+/// word that it makes one token of. A page that is missing is not asked again.
+Task<void> find_tokenize(PreflightContext& context);
+/// How many tokens stand around a prompt, by what one word was counted as, and how many of them
+/// stand in front of it: by the tokenize endpoint, the chat template or the model's name. Usage is
+/// what rows are held against, so it goes before what /tokenize says; `--overhead` goes before
+/// both.
+Task<bool> settle_overhead(PreflightContext& context, std::int64_t counted);
+/// One token, no template, and nothing that shows where it stands: a BOS. The tokenizers of all
+/// families of models that add one token to a text put it in front (token-exact.md, section 5); an
+/// EOS behind it takes `add_eos_token`, which none of them has set.
+void assume_bos(PreflightContext& context);
+/// The overhead's split, by the cached tokens of prompts that share their first words
+/// (SplitSearch); only where neither the server's tokenize endpoint nor its model's name tells it.
+Task<void> find_split(PreflightContext& context);
+/// The same questions tell the size of the server's blocks, where the split is known from elsewhere
+/// and no page tells the size.
+Task<void> find_block(PreflightContext& context);
+/// Every word of the table must count as one token behind another; those that do not are searched
+/// for and dropped (WordSearch). Only where anything counts.
+Task<bool> check_words(PreflightContext& context);
+/// Which words are one token each at the beginning of a prompt, where that is not known of the
+/// table: asks word by word until enough are known (FirstWords). Only behind a check of the words
+/// that has left some to use.
+Task<bool> check_first_words(PreflightContext& context);
 
 class Preflight {
   public:
@@ -366,30 +194,8 @@ class Preflight {
     /// the largest search of words; one that needs longer is stuck.
     static constexpr Duration whole_max = seconds(600);
 
-    // Home of its coroutines (task.hpp).
-    FramePool& frames() { return context_.asker.frames(); }
-    ReadyList& ready() { return context_.asker.ready(); }
-
   private:
-    Task<void> ask_all();
-    Task<bool> ask_needed();
-    Task<void> ask_useful();
-    Task<bool> probe_one_word();
-
     PreflightContext context_;
-    RetryingAsker retrying_;
-    ServerPages pages_;
-    ProbePrompts prompts_;
-    ProbeSender sender_;
-    TokenizeEndpoint tokenize_;
-    BodyForm body_;
-    OverheadCount overhead_;
-    WordCheck words_;
-    FirstWordCheck first_words_;
-    AnswerPace pace_;
-    CacheSplit cache_;
-    bool done_ = false;
-    bool ok_ = false;
 };
 
 }  // namespace driftless

@@ -17,7 +17,7 @@
 namespace driftless {
 
 // CacheProbe: what was seen of the servers' prefix caches before the first row. Values; who asks
-// is engine/server/warm_probe.hpp. run.json keeps them, and the summary says them.
+// is engine/server/checks.hpp. run.json keeps them, and the summary says them.
 
 /// Of several servers the last one holds.
 enum class CacheState : std::uint8_t {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/server/probe.hpp"
+#include "engine/server/findings.hpp"
 #include "engine/server/tokenize.hpp"
 #include "proto/core/check.hpp"
 

@@ -1,9 +1,8 @@
 // Verification against a simulated server: what it accepts is right by the server's own tokens, and
 // what is wrong (a count, a shared prefix) is found and named.
-#include "engine/server/verify.hpp"
-
 #include <gtest/gtest.h>
 
+#include "engine/server/checks.hpp"
 #include "tests/sim/swarm.hpp"
 
 namespace driftless::sim {

@@ -1,12 +1,11 @@
 // The probe of warm caches against a simulated server. Laws, in every weather: a cache that no run
 // has used is never told as warm, one that an equal run has left is never told as cold, and a cache
 // is told as emptied only when it was. Each law is shown to catch a planted bug.
-#include "engine/server/warm_probe.hpp"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 
+#include "engine/server/checks.hpp"
 #include "tests/sim/preflight_parts.hpp"
 
 namespace driftless::sim {

@@ -1,12 +1,12 @@
 // Prompts of a preflight begin with its opener, and words that were dropped are in none.
 
-#include "engine/server/probe.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "engine/server/findings.hpp"
 
 namespace driftless {
 

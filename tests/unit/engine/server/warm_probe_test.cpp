@@ -1,7 +1,5 @@
 // The prompt by which runs are recognised in a cache: the same for runs of one seed, salt and
 // trace, and no prompt of a row.
-#include "engine/server/warm_probe.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <string>
 
 #include "engine/prompt/block.hpp"
+#include "engine/server/checks.hpp"
 
 namespace driftless {
 namespace {

@@ -1,8 +1,11 @@
-#include "engine/server/verify.hpp"
+#include "engine/server/checks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <numeric>
+#include <span>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -15,6 +18,16 @@ namespace driftless {
 namespace {
 
 constexpr std::uint32_t tokens_a_slice = 1 << 20;
+
+/// The whole prompt of a row, as it stands in its body.
+std::string built_prompt(PromptBuilder& builder, const TraceRow& row) {
+    std::string prompt(builder.room_of(row), '\0');
+    PromptCursor cursor = builder.begin(row);
+    while (!builder.fill(cursor, prompt.data(), tokens_a_slice)) {
+    }
+    prompt.resize(cursor.bytes);
+    return prompt;
+}
 
 std::uint64_t first_block(const Trace& trace, const TraceRow& row) {
     return mix64(trace.ids_of(row).front() ^ mix64(row.name_space + 1));
@@ -137,14 +150,12 @@ Verification::Verification(Loop& loop, const VerifyPlan& plan)
 }
 
 bool Verification::run() {
-    asker_.loop().jobs().spawn(all());
-    asker_.run_until(done_);
+    const bool good = asker_.run(check_all());
     findings_.requests = asker_.next_name() - plan_.first_request;
-    return ok_;
+    return good;
 }
 
-/// Root job; ends in `done_`.
-Task<void> Verification::all() {
+Task<bool> Verification::check_all() {
     const std::vector<VerifyPair> pairs =
         draw_pairs(*plan_.trace, *plan_.plan, plan_.rows_max, plan_.seed);
     bool going = true;
@@ -158,21 +169,11 @@ Task<void> Verification::all() {
             break;
         }
     }
-    ok_ = going;
-    done_ = true;
+    co_return going;
 }
 
 const TraceRow& Verification::row_at(std::uint32_t position) const {
     return plan_.trace->rows[plan_.plan->rows[position].row];
-}
-
-std::string Verification::build(const TraceRow& row) {
-    std::string prompt(plan_.prompts->room_of(row), '\0');
-    PromptCursor cursor = plan_.prompts->begin(row);
-    while (!plan_.prompts->fill(cursor, prompt.data(), tokens_a_slice)) {
-    }
-    prompt.resize(cursor.bytes);
-    return prompt;
 }
 
 bool Verification::fail(std::string what) {
@@ -229,7 +230,7 @@ Task<bool> Verification::check_row(std::uint32_t position, std::string& prompt,
     if (asker_.stopped()) {
         co_return fail("interrupted");
     }
-    prompt = build(row);
+    prompt = built_prompt(*plan_.prompts, row);
     std::int64_t counted = 0;
     bool going = false;
     if (plan_.dialect != nullptr) {
@@ -275,6 +276,221 @@ bool Verification::check_pair(const VerifyPair& pair) {
     findings_.shared_tokens += static_cast<std::uint64_t>(expected);
     findings_.shared_beyond += static_cast<std::uint64_t>(beyond);
     return true;
+}
+
+TellTale make_tell_tale(const Trace& trace, const WordTable& words, PromptOptions options,
+                        std::size_t server, std::uint32_t tokens) {
+    const bool recorded = trace.is_recorded_text();
+    options.corpus = nullptr;  // words say whose they are from the first token on, texts later
+    options.shared_blocks = {};
+    options.seed = recorded ? 0 : options.seed;
+    options.cache_salt = "tell-tale " + std::to_string(trace.digest) + " " +
+                         std::to_string(server) + " " + (recorded ? "" : options.cache_salt);
+    Trace alone;
+    alone.rows.resize(1);
+    alone.rows.front().input_length = tokens;
+    const TraceRow& row = alone.rows.front();
+    PromptBuilder builder(alone, words, options);
+    return {built_prompt(builder, row), builder.words_of(row), !recorded};
+}
+
+namespace {
+
+/// vLLM's, which needs VLLM_SERVER_DEV_MODE=1, and SGLang's.
+constexpr std::array<std::string_view, 2> reset_paths{"/reset_prefix_cache", "/flush_cache"};
+
+constexpr const char* salt_instead = "; use --cache-salt random instead";
+
+bool is_absent(int status) {
+    return status == 404 || status == 405 || status == 501;
+}
+
+/// SGLang says 400 while requests are in flight.
+bool is_passing(int status) {
+    return status == 400 || status == 409 || status == 429 || status >= 500;
+}
+
+bool is_done(int status) {
+    return status >= 200 && status < 300;
+}
+
+}  // namespace
+
+WarmProbe::WarmProbe(Loop& loop, const PreflightPlan& plan, const PreflightFindings& found,
+                     TellTale tell_tale, std::uint32_t first)
+    : context_(loop, plan, first), tell_tale_(std::move(tell_tale)) {
+    context_.findings = found;
+    context_.findings.notes.clear();
+    context_.least_tokens = std::max(context_.least_tokens, found.least_answer);
+}
+
+CacheProbe WarmProbe::look() {
+    (void)context_.asker.run(ask());
+    return state_;
+}
+
+bool WarmProbe::reset(CacheProbe& out) {
+    const bool good = context_.asker.run(ask_and_reset());
+    out = state_;
+    return good;
+}
+
+Task<bool> WarmProbe::ask_and_reset() {
+    const bool known = co_await ask();
+    if (!known) {
+        co_return fail(
+            "it cannot be checked: " + state_.why +
+            (context_.findings.has_cached_tokens
+                 ? ""
+                 : "; have the server report them (vLLM: --enable-prompt-tokens-details, "
+                   "SGLang: --enable-cache-report)") +
+            (tell_tale_.is_salted ? salt_instead : ""));
+    }
+    const bool proven = co_await prove();
+    co_return proven;
+}
+
+// A server that counts prompts says how many tokens are its own: what is cached beyond these and a
+// few words was sent before.
+bool WarmProbe::hits(const Probe& probe) const {
+    const auto words = static_cast<std::int64_t>(tell_tale_.words);
+    const std::int64_t around = std::max<std::int64_t>(probe.prompt_tokens - words, 0);
+    return probe.cached_tokens > around + static_cast<std::int64_t>(alike_tokens_max);
+}
+
+void WarmProbe::note(const Probe& probe) {
+    const std::int64_t counted =
+        probe.prompt_tokens > 0 ? probe.prompt_tokens : static_cast<std::int64_t>(tell_tale_.words);
+    state_.tokens = static_cast<std::uint64_t>(counted);
+    state_.cached_tokens =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(probe.cached_tokens, 0));
+}
+
+void WarmProbe::give_up(const Probe& probe) {
+    state_.state = CacheState::unknown;
+    const std::string said =
+        probe.status > 0 ? "was answered " + std::to_string(probe.status) : "failed";
+    state_.why =
+        "the cache probe " + said +
+        (probe.message.empty() ? "" : ": " + context_.asker.printable_words(probe.message));
+}
+
+/// Finds the state; false: it is unknown. A first try that broke off may have left the prompt
+/// itself, so that the second hits it.
+Task<bool> WarmProbe::ask() {
+    const std::uint32_t name = next_name();
+    const Probe first = co_await context_.send(tell_tale_.prompt);
+    const bool tried_twice = next_name() - name > 1;
+    if (!first.ok) {
+        give_up(first);
+        co_return false;
+    }
+    note(first);
+    if (hits(first) && tried_twice) {
+        state_.state = CacheState::unknown;
+        state_.why = "the cache probe broke off, and its repetition found its own first try";
+    } else if (hits(first)) {
+        state_.state = CacheState::warm;
+    } else {
+        co_await ask_again();
+    }
+    co_return state_.state != CacheState::unknown;
+}
+
+/// The prompt has just been sent: a server that keeps prompts, and says so, has hits now.
+Task<void> WarmProbe::ask_again() {
+    for (const bool last : {false, true}) {
+        const Probe again = co_await context_.send(tell_tale_.prompt);
+        if (!again.ok) {
+            give_up(again);
+            co_return;
+        }
+        if (hits(again)) {
+            state_.state = CacheState::cold;
+            co_return;
+        }
+        if (!context_.findings.has_cached_tokens) {
+            break;
+        }
+        if (!last) {
+            co_await context_.pause(settle_pause);
+        }
+    }
+    state_.state = CacheState::unknown;
+    state_.why = context_.findings.has_cached_tokens
+                     ? "the same prompt, sent again, hit nothing: the server caches no prompts, or "
+                       "another worker answered"
+                     : "the server reports no cached tokens";
+}
+
+bool WarmProbe::fail(std::string why) {
+    failure_ = std::move(why);
+    return false;
+}
+
+/// By the first endpoint that is there; `not_yet`: it refuses while the server is busy.
+Task<WarmProbe::Emptied> WarmProbe::empty(std::string& path) {
+    Asker& asker = context_.asker;
+    for (const std::string_view tried : reset_paths) {
+        path = context_.plan.server.root_path + std::string(tried);
+        const bool answered = co_await asker.fetch("POST", path, "");
+        const int status = answered ? asker.reply().status : 0;
+        if (answered && is_absent(status)) {
+            continue;
+        }
+        if (!answered || !is_done(status)) {
+            const std::string words = answered ? asker.printable_words(asker.reply().body) : "";
+            (void)fail(
+                "POST " + asker.printable_words(path) +
+                (answered ? " was answered " + std::to_string(status) : " failed: " + asker.why()) +
+                (words.empty() ? "" : " (" + words + ")") + "; wait until the server is idle" +
+                (tell_tale_.is_salted ? salt_instead : ""));
+            co_return is_passing(status) ? Emptied::not_yet : Emptied::cannot;
+        }
+        co_return Emptied::yes;
+    }
+    (void)fail(std::string("the server has neither POST /reset_prefix_cache (vLLM: start it with "
+                           "VLLM_SERVER_DEV_MODE=1) nor POST /flush_cache (SGLang)") +
+               (tell_tale_.is_salted ? salt_instead : "") +
+               (tell_tale_.is_salted ? ", or restart the server" : "; restart the server instead"));
+    co_return Emptied::cannot;
+}
+
+/// The prompt was cached until now. It must not be once the cache is empty; that leaves it there
+/// again.
+Task<bool> WarmProbe::prove() {
+    std::string path;
+    Emptied emptied = Emptied::not_yet;
+    for (int tries = 0; tries < reset_tries && emptied != Emptied::cannot; ++tries) {
+        if (tries > 0) {
+            co_await context_.pause(reset_pause);
+        }
+        emptied = co_await empty(path);
+        if (emptied != Emptied::yes) {
+            continue;
+        }
+        const Probe after = co_await context_.send(tell_tale_.prompt);
+        if (!after.ok) {
+            give_up(after);
+            co_return fail("POST " + context_.asker.printable_words(path) +
+                           " cannot be checked: " + state_.why);
+        }
+        if (!hits(after)) {
+            note(after);
+            state_.state = CacheState::cold;
+            state_.reset = path;
+            co_return true;
+        }
+        note(after);
+    }
+    if (emptied != Emptied::yes) {
+        co_return false;  // the endpoint has said why
+    }
+    co_return fail(
+        "POST " + context_.asker.printable_words(path) + " was answered, and " +
+        std::to_string(state_.cached_tokens) + " of " + std::to_string(state_.tokens) +
+        " tokens of an earlier prompt are still cached: other requests may be in flight, or there "
+        "is another cache behind it; wait until the server is idle, or restart it");
 }
 
 }  // namespace driftless
