@@ -1,17 +1,29 @@
 # What is tested, by folder. Every .cpp that appears in a folder is built; no list to keep.
-# fuzz: one target per parser of outside bytes.
+# fuzz: one target per parser of outside bytes. A source in several/ is of all the targets that its table lists.
 if(MODE STREQUAL "fuzz")
-  file(GLOB fuzz_shared_sources CONFIGURE_DEPENDS tests/fuzz/shared/*.cpp)
-  add_library(fuzz_shared STATIC ${fuzz_shared_sources})
-  target_link_libraries(fuzz_shared PUBLIC driftless_cmd)
-  file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/*.cpp)
-  foreach(source ${fuzz_sources})
-    get_filename_component(name ${source} NAME_WE)
-    add_executable(fuzz_${name} ${source})
-    target_link_libraries(fuzz_${name} PRIVATE fuzz_shared)
+  function(add_fuzz_target name)
+    add_executable(fuzz_${name} ${ARGN})
+    target_link_libraries(fuzz_${name} PRIVATE driftless_cmd)
     target_compile_definitions(fuzz_${name} PRIVATE TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
     target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer-no-link)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    set_target_properties(fuzz_${name} PROPERTIES LINKER_LANGUAGE CXX)
+  endfunction()
+  file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/*.cpp)
+  foreach(source ${fuzz_sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_fuzz_target(${name} ${source})
+  endforeach()
+  file(GLOB fuzz_sources CONFIGURE_DEPENDS tests/fuzz/several/*.cpp)
+  foreach(source ${fuzz_sources})
+    get_filename_component(several ${source} NAME_WE)
+    add_library(fuzz_${several} OBJECT ${source})
+    target_link_libraries(fuzz_${several} PRIVATE driftless_cmd)
+    file(STRINGS ${source} targets REGEX "^    {\"[a-z0-9_]+\",")
+    foreach(line ${targets})
+      string(REGEX REPLACE "^    {\"([a-z0-9_]+)\".*" "\\1" name "${line}")
+      add_fuzz_target(${name} $<TARGET_OBJECTS:fuzz_${several}>)
+    endforeach()
   endforeach()
   target_link_libraries(fuzz_json PRIVATE simdjson::simdjson)  # held against its own parser
 endif()
@@ -47,7 +59,7 @@ function(tell_data_paths)
   endforeach()
 endfunction()
 
-# unit: one file per source file, same path. golden: bytes, then what they mean.
+# unit: a folder for each room, a file for each of its stories. golden: bytes, then what they mean.
 file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS tests/unit/*.cpp tests/golden/*.cpp tests/tls/*.cpp)
 if(UNITY)
   tell_data_paths(${PROJECT_SOURCE_DIR}/tests/golden/cases.cpp)  # it is the simulator's, too
@@ -147,18 +159,19 @@ target_link_libraries(headers PRIVATE driftless_cmd PkgConfig::URING PkgConfig::
                       llhttp fmt::fmt GTest::gtest)
 target_compile_definitions(headers PRIVATE SHARED_DATA="" TEST_DATA="")
 
-# abort: programs that must die. The comment `// Dies with: TEXT` says what they must print; a
-# shell stands between, because ctest takes a signal for a failure whatever is expected.
-file(GLOB abort_sources CONFIGURE_DEPENDS tests/abort/*.cpp)
-foreach(source ${abort_sources})
-  get_filename_component(name ${source} NAME_WE)
-  file(STRINGS ${source} dies_with REGEX "^// Dies with: ")
-  string(REPLACE "// Dies with: " "" dies_with "${dies_with}")
-  string(REGEX REPLACE "([][+.*()^$?|\\\\])" "\\\\\\1" dies_with "${dies_with}")
-  add_executable(abort_${name} ${source})
-  target_link_libraries(abort_${name} PRIVATE driftless_engine)
-  add_test(NAME abort.${name} COMMAND sh -c "\"$<TARGET_FILE:abort_${name}>\"; exit $?")
-  set_tests_properties(abort.${name} PROPERTIES PASS_REGULAR_EXPRESSION "${dies_with}")
+# abort: functions that must end their process. The comment `// Dies with: TEXT` above one says what it must
+# print; a shell stands between, because ctest takes a signal for a failure whatever is expected.
+add_executable(abort_tests tests/abort/abort.cpp)
+target_link_libraries(abort_tests PRIVATE driftless_engine)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/abort/abort.cpp ${fuzz_sources})
+file(STRINGS tests/abort/abort.cpp lines REGEX "^(// Dies with: |void [a-z_]+\\(\\) {)")
+foreach(line ${lines})
+  if(line MATCHES "^// Dies with: (.*)")
+    string(REGEX REPLACE "([][+.*()^$?|\\\\])" "\\\\\\1" dies_with "${CMAKE_MATCH_1}")
+  elseif(line MATCHES "^void ([a-z_]+)")
+    add_test(NAME abort.${CMAKE_MATCH_1} COMMAND sh -c "\"$<TARGET_FILE:abort_tests>\" ${CMAKE_MATCH_1}; exit $?")
+    set_tests_properties(abort.${CMAKE_MATCH_1} PROPERTIES PASS_REGULAR_EXPRESSION "${dies_with}")
+  endif()
 endforeach()
 
 # tidy: the checkable half of the style, read from the source tree. The second build of tests/run

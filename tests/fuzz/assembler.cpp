@@ -184,10 +184,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Trace trace;
     Plan plan;
     for (std::uint32_t i = 0; i < rows; ++i) {
-        TraceRow row;
-        row.index = i;
-        row.input_length = 9;
-        row.output_length = 3;
+        TraceRow row{.index = i, .input_length = 9, .output_length = 3};
         trace.rows.push_back(row);
         plan.rows.push_back({i * 1000, i, 0});
     }

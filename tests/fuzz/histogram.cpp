@@ -31,11 +31,7 @@ void check_bins(const std::vector<LawBin>& bins, const Bounds& bounds) {
         CHECK(bin.upto > before);
         before = bin.upto;
     }
-    ValueLaw law;
-    law.kind = LawKind::histogram;
-    law.low = bounds.low;
-    law.high = bounds.high;
-    law.bins = bins;
+    ValueLaw law{.kind = LawKind::histogram, .low = bounds.low, .high = bounds.high, .bins = bins};
     Random random(bins.size());
     for (int i = 0; i < 16; ++i) {
         const std::int64_t value = draw(law, random);

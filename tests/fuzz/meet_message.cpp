@@ -45,9 +45,7 @@ void check_line(std::string_view line, JsonDocument& document) {
 }
 
 void check_reason(std::string_view why, JsonDocument& document) {
-    MeetMessage message;
-    message.kind = MeetMessage::Kind::refused;
-    message.why = why;
+    MeetMessage message{.kind = MeetMessage::Kind::refused, .why = why};
     const std::optional<MeetMessage> back = sent(message, document);
     CHECK(back && back->kind == message.kind);
 }

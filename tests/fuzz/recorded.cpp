@@ -15,10 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     for (const char* api : {"openai-chat", "openai-completions"}) {
         for (const OutputRule output : {OutputRule::exact, OutputRule::free}) {
-            BodySpec spec;
-            spec.model = "m";
-            spec.output = output;
-            spec.extra_body = R"({"seed":1})";
+            BodySpec spec{.model = "m", .output = output, .extra_body = R"({"seed":1})"};
             RecordedComposer composer(*find_dialect(api), spec);
             for (const std::uint32_t length : {0U, 7U}) {
                 std::string body;

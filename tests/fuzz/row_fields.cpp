@@ -44,9 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Trace trace;
     Plan plan;
     for (std::uint32_t i = 0; i < 2; ++i) {
-        TraceRow row;
-        row.index = i;
-        row.session = i;
+        TraceRow row{.index = i, .session = i};
         trace.sessions.push_back(take_text(bytes));
         trace.kept.push_back(i == 0 ? take_text(bytes) : std::string(bytes));
         trace.rows.push_back(row);
@@ -66,9 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     InputErrors errors;
     const RowFields fields(templates, trace, plan, errors);
     for (std::uint32_t i = 0; i < 2 && errors.empty(); ++i) {
-        Due due;
-        due.row = i;
-        due.pass = i * UINT32_MAX;
+        Due due{.row = i, .pass = i * UINT32_MAX};
         std::string lines;
         fields.append(due, lines);
         CHECK(lines.size() <= fields.bytes_max());

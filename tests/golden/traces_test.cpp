@@ -19,9 +19,7 @@ std::string path_of(const std::string& name) {
 
 /// The rows in the order of the files.
 Trace read(const std::string& name) {
-    TraceFiles files;
-    files.paths = {path_of(name)};
-    files.sessions = Sessions::closed;
+    TraceFiles files{.paths = {path_of(name)}, .sessions = Sessions::closed};
     Trace trace;
     InputErrors errors;
     std::vector<std::string> notes;

@@ -46,9 +46,7 @@ Trace fan_out() {
 }
 
 SimOptions played() {
-    SimOptions options;
-    options.seed = 9;
-    options.closed = true;
+    SimOptions options{.seed = 9, .closed = true};
     options.users.users = users;
     options.inflight_max = 256;
     options.body_bytes = 16 << 20;

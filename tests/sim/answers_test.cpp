@@ -22,9 +22,7 @@ namespace {
 
 // One row of two tokens.
 Trace one_row() {
-    Trace trace;
-    trace.block_size = 512;
-    trace.name_spaces = 1;
+    Trace trace{.block_size = 512, .name_spaces = 1};
     TraceRow row;
     row.input_length = 5000;  // more than the first slice of a request
     row.output_length = canned_tokens;
@@ -38,11 +36,7 @@ SimResult answered_with(const CannedAnswer& answer, const Weather& weather,
                         const TlsWeather& tls = {}) {
     const std::vector<CannedAnswer> answers{answer};
     const Trace trace = one_row();
-    SimOptions options;
-    options.seed = 21;
-    options.weather = weather;
-    options.tls = tls;
-    options.script = {&answers, 1.0, 0};
+    SimOptions options{.seed = 21, .weather = weather, .tls = tls, .script = {&answers, 1.0, 0}};
     return run(trace, options);
 }
 
@@ -61,10 +55,7 @@ TEST_P(Answers, HaveTheirOutcomeHoweverTheyAreCut) {
     const CannedAnswer& answer = GetParam();
     Weather in_one_piece;
     in_one_piece.split = 0;
-    Weather in_many;
-    in_many.split = 0.9;
-    in_many.no_buffers = 0.2;
-    in_many.overflow = 0.2;
+    Weather in_many{.split = 0.9, .no_buffers = 0.2, .overflow = 0.2};
     std::vector<Weather> weathers{in_one_piece, in_many};
     if (answer.wire.size() + answer.again.size() < 16'000) {
         weathers.emplace_back().bytewise = true;
@@ -89,9 +80,7 @@ TEST_P(Answers, HaveTheirOutcomeHoweverTheyAreCut) {
 // anybody's: what only the end would have completed is truncated then.
 TEST_P(Answers, HaveTheirOutcomeOverTls) {
     const CannedAnswer& answer = GetParam();
-    TlsWeather tls;
-    tls.on = true;
-    tls.interrupt = 0.1;
+    TlsWeather tls{.on = true, .interrupt = 0.1};
     for (const bool silent_end : {false, true}) {
         tls.no_goodbye = silent_end ? 1 : 0;
         const SimResult result = answered_with(answer, {}, tls);

@@ -67,9 +67,7 @@ std::string refusal(const std::string& status, std::size_t body_bytes) {
 }
 
 CannedAnswer whole(const char* name, std::string wire, Outcome outcome) {
-    CannedAnswer answer;
-    answer.name = name;
-    answer.wire = std::move(wire);
+    CannedAnswer answer{.name = name, .wire = std::move(wire)};
     answer.outcome = answer.or_else = outcome;
     return answer;
 }

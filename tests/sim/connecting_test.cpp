@@ -136,9 +136,7 @@ TEST(Connecting, ASlowConnectIsCounted) {
 // It is cancelled; one that stood in the same moment is closed, too.
 TEST(Connecting, AConnectThatNobodyWantsEnds) {
     for (const double too_late : {0.0, 1.0}) {
-        Weather weather;
-        weather.hang_connect = 1;
-        weather.late_cancel = too_late;
+        Weather weather{.hang_connect = 1, .late_cancel = too_late};
         Connects connects(in(weather));
         connects.begin();
         connects.lanes.pool.close_all();

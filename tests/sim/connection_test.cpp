@@ -34,10 +34,7 @@ Trace slow_trace(std::uint32_t sessions) {
 }
 
 SimResult run_with(const Trace& trace, ConnectionRule rule, Weather weather = {}) {
-    SimOptions options;
-    options.seed = 8;
-    options.connection = rule;
-    options.weather = weather;
+    SimOptions options{.seed = 8, .weather = weather, .connection = rule};
     SimResult result = run(trace, options);
     EXPECT_EQ(broken_laws(result), "");
     std::sort(result.records.begin(), result.records.end(),
@@ -113,11 +110,7 @@ TEST(ConnectionRule, StickySurvivesCuts) {
 
 // Sessions go to servers in turn, each to one; every server has lanes for its own instants.
 TEST(Balance, SessionKeepsASessionOnItsServer) {
-    SimOptions options;
-    options.seed = 8;
-    options.targets = 3;
-    options.balance = Balance::session;
-    options.inflight_max = 512;
+    SimOptions options{.seed = 8, .targets = 3, .balance = Balance::session, .inflight_max = 512};
     const SimResult result = run(with_sessions(make_trace(8, rows), 12), options);
     EXPECT_EQ(broken_laws(result), "");
     std::map<std::string, std::set<std::string>> sessions_of;
@@ -136,11 +129,7 @@ TEST(Balance, SessionKeepsASessionOnItsServer) {
 
 // One server gets nearly all rows of every instant: it has the lanes for them.
 TEST(Balance, LanesStandWhereTheRowsGo) {
-    SimOptions options;
-    options.seed = 8;
-    options.targets = 3;
-    options.balance = Balance::session;
-    options.inflight_max = 512;
+    SimOptions options{.seed = 8, .targets = 3, .balance = Balance::session, .inflight_max = 512};
     Trace trace = with_sessions(make_trace(8, rows), 3);
     for (TraceRow& row : trace.rows) {
         row.session = row.session == no_session ? no_session : 1;

@@ -25,9 +25,7 @@ Trace two_rows() {
 
 SimResult run_cut(std::optional<Cut> cut, std::uint64_t seed, const TlsWeather& tls = {},
                   double lose_end = 0) {
-    SimOptions options;
-    options.seed = seed;
-    options.tls = tls;
+    SimOptions options{.seed = seed, .tls = tls};
     options.weather.cut_at = cut;
     options.weather.lose_end = lose_end;
     options.body_bytes = 256 << 10;  // what is mapped is cleared, thousands of times
@@ -102,9 +100,7 @@ constexpr std::uint64_t tls_step = 31;
 // of one. No row is ok whose answer had not come whole; those before it are.
 TEST(Cuts, OfCiphertextLoseNoRow) {
     for (const bool old : {false, true}) {
-        TlsWeather tls;
-        tls.on = true;
-        tls.old = old;
+        TlsWeather tls{.on = true, .old = old};
         const SimResult whole = run_cut({}, 1, tls);
         ASSERT_EQ(whole.records.size(), 2u);
         ASSERT_TRUE(whole.records[1].reused);

@@ -35,10 +35,7 @@ struct Idle {
 };
 
 ReplaySettings waiting(WaitPolicy wait, bool warm_sends = false) {
-    ReplaySettings settings;
-    settings.wait = wait;
-    settings.warm_sends = warm_sends;
-    return settings;
+    return {.wait = wait, .warm_sends = warm_sends};
 }
 
 // A fifth more than the longest of the last 64 slices, between 20 and 150 us.

@@ -16,23 +16,18 @@
 namespace driftless::sim {
 namespace {
 
-constexpr std::uint32_t rows = 400;
+constexpr std::uint32_t law_rows = 400;
 
 /// Dies in the middle of its rows, when some have ended and some are open, and goes on. Rows have
 /// sessions, in which they overtake each other; where these are closed, they wait.
 KilledRun run_with(Bug bug, bool closed = false) {
-    SimOptions options;
-    options.seed = 3;
-    options.bug = bug;
-    options.closed = closed;
+    SimOptions options{.seed = 3, .closed = closed, .bug = bug};
     if (closed) {
         options.inflight_max = 4;  // what is held back has been let go
         options.server.faults = {{mock::Fault::http_500, 0.01, std::nullopt}};
     }
-    Fate killed;
-    killed.dies = true;
-    killed.at = closed ? 0.3 : 0.5;
-    Trace trace = make_trace(3, rows);
+    Fate killed{.dies = true, .at = closed ? 0.3 : 0.5};
+    Trace trace = make_trace(3, law_rows);
     for (TraceRow& row : trace.rows) {
         // Turns 0.15 s after the last, as long as answers take, and 0.7 s, so that it is in a file.
         row.session = row.index % 2 == 0 ? row.index % 40 : 40 + row.index % 200;
@@ -146,7 +141,7 @@ struct OutputBug {
 const OutputBug output_bugs[] = {
     {"one record in the end", [](KilledRun& run) { run.records.pop_back(); }},
     {"one record in the end", [](KilledRun& run) { run.records.push_back(run.records[0]); }},
-    {"one record in the end", [](KilledRun& run) { run.records[0].row = rows; }},
+    {"one record in the end", [](KilledRun& run) { run.records[0].row = law_rows; }},
     {"records stay", [](KilledRun& run) { lose_last_line(run.jsonl.erase(0, 1)); }},
     {"nothing is sent twice",
      [](KilledRun& run) { run.lives[1].result.left.insert(*run.lives[0].result.left.begin()); }},

@@ -1,5 +1,5 @@
-// Runs that die at moments of their own kind, one at a time, in fair weather. Mixes of them are in
-// killed_swarm_test.cpp.
+// Runs that die at moments of their own kind, one at a time, in fair weather. Mixes of them: the
+// suite KilledSwarm.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,11 +16,7 @@ constexpr std::uint32_t rows = 200;
 constexpr std::int64_t ms = 1'000'000;
 
 Fate dies_at(double at, std::uint64_t dice) {
-    Fate fate;
-    fate.dies = true;
-    fate.at = at;
-    fate.dice = dice;
-    return fate;
+    return {.dies = true, .at = at, .dice = dice};
 }
 
 /// Every row leaves before the first has an answer.
@@ -106,10 +102,7 @@ TEST(Killed, AtEachStepOfTheOrder) {
     std::size_t unnamed = 0;
     std::size_t named = 0;
     for (std::uint32_t call = 1; call <= calls; ++call) {
-        Fate dies;
-        dies.dies = true;
-        dies.call = call;
-        dies.dice = call;
+        Fate dies{.dies = true, .dice = call, .call = call};
         const KilledRun begun = run_killed(make_trace(7, rows), SimOptions(), {dies, Fate()});
         EXPECT_EQ(broken_laws(begun), "") << call;
         const KilledRun resumed =

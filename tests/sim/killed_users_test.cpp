@@ -15,16 +15,13 @@
 namespace driftless::sim {
 namespace {
 
-constexpr std::uint32_t rows = 60;
-constexpr std::uint64_t seeds_for_all = 200;
+constexpr std::uint32_t user_rows = 60;
+constexpr std::uint64_t users_seeds = 200;
 
 /// Chains of four turns, which 4 users play again and again; some fail, and are sent again. It dies
 /// behind half of its time.
 KilledUsers run_with(Bug bug, const Fate& fate) {
-    SimOptions options;
-    options.seed = 7;
-    options.bug = bug;
-    options.closed = true;
+    SimOptions options{.seed = 7, .closed = true, .bug = bug};
     options.server.faults = {{mock::Fault::http_500, 0.2, std::nullopt}};
     options.users.users = 4;
     options.users.recycle = true;
@@ -32,8 +29,8 @@ KilledUsers run_with(Bug bug, const Fate& fate) {
     options.users.failures = {FailureRule::retry, 2, false};
     options.users.start.from = 0.5;
     options.users.start.to = 1;
-    Trace trace = make_trace(7, rows);
-    for (std::uint32_t row = 0; row < rows; ++row) {
+    Trace trace = make_trace(7, user_rows);
+    for (std::uint32_t row = 0; row < user_rows; ++row) {
         if (row % 4 == 0) {
             trace.sessions.push_back(std::to_string(row));
         } else {
@@ -45,11 +42,7 @@ KilledUsers run_with(Bug bug, const Fate& fate) {
 }
 
 Fate dies_at(double at) {
-    Fate fate;
-    fate.dies = true;
-    fate.at = at;
-    fate.dice = 5;
-    return fate;
+    return {.dies = true, .at = at, .dice = 5};
 }
 
 KilledUsers run_with(Bug bug) {
@@ -71,8 +64,8 @@ TEST(KilledUsersLaws, HoldWithoutABug) {
 // nothing new.
 TEST(KilledUsers, MoreRequestsThanRowsAreCounted) {
     const KilledUsers run = run_with(Bug::none);
-    EXPECT_GT(run.died.sent.size(), rows);
-    EXPECT_EQ(run.died.marked.size(), rows);
+    EXPECT_GT(run.died.sent.size(), user_rows);
+    EXPECT_EQ(run.died.marked.size(), user_rows);
     EXPECT_TRUE(run.lost.all_known);
 }
 
@@ -86,22 +79,22 @@ TEST(KilledUsers, WithTheirHost) {
     EXPECT_FALSE(run.lost.all_known);
 }
 
-struct WorldBug {
+struct UsersWorldBug {
     Bug bug;
     const char* law;
 };
-constexpr WorldBug world_bugs[] = {
+constexpr UsersWorldBug users_world_bugs[] = {
     {Bug::unmarked, "marks count what left"},
     {Bug::no_fired_file, "who ended is known to have left"},
     {Bug::shared_file, "report can read what is left"},
     {Bug::other_dice, "lines are those of the run"},
 };
 
-struct OutputBug {
+struct UsersOutputBug {
     const char* law;
     void (*plant)(KilledUsers&);
 };
-const OutputBug output_bugs[] = {
+const UsersOutputBug users_output_bugs[] = {
     {"report can read what is left", [](KilledUsers& run) { run.files.requests += "{"; }},
     {"lines are those of the run", [](KilledUsers& run) { run.files.periods += "{}\n"; }},
     {"one record per request",
@@ -121,7 +114,7 @@ const OutputBug output_bugs[] = {
 };
 
 TEST(KilledUsersLaws, CatchBugsOfTheWorld) {
-    for (const WorldBug& planted : world_bugs) {
+    for (const UsersWorldBug& planted : users_world_bugs) {
         const std::string broken = broken_laws(run_with(planted.bug));
         EXPECT_TRUE(names(broken, planted.law)) << planted.law << " is not in:\n" << broken;
     }
@@ -129,7 +122,7 @@ TEST(KilledUsersLaws, CatchBugsOfTheWorld) {
 
 TEST(KilledUsersLaws, CatchBugsOfTheOutput) {
     const KilledUsers sound = run_with(Bug::none);
-    for (const OutputBug& planted : output_bugs) {
+    for (const UsersOutputBug& planted : users_output_bugs) {
         KilledUsers run = sound;
         planted.plant(run);
         const std::string broken = broken_laws(run);
@@ -140,10 +133,10 @@ TEST(KilledUsersLaws, CatchBugsOfTheOutput) {
 // No law is without a bug.
 TEST(KilledUsersLaws, AreAllTried) {
     std::set<std::string> tried;
-    for (const WorldBug& planted : world_bugs) {
+    for (const UsersWorldBug& planted : users_world_bugs) {
         tried.insert(planted.law);
     }
-    for (const OutputBug& planted : output_bugs) {
+    for (const UsersOutputBug& planted : users_output_bugs) {
         tried.insert(planted.law);
     }
     for (const KilledUsersLaw& law : killed_users_laws()) {
@@ -154,7 +147,7 @@ TEST(KilledUsersLaws, AreAllTried) {
 // The kills have really struck, in every way that there is.
 TEST(KilledUsersSwarm, WhatIsLeftIsSound) {
     std::map<std::string, std::uint64_t> met;
-    for (std::uint64_t seed = 1; seed <= seeds(seeds_for_all); ++seed) {
+    for (std::uint64_t seed = 1; seed <= seeds(users_seeds); ++seed) {
         const KilledUsers run = run_killed_users_swarm(seed, 200);
         ASSERT_EQ(broken_laws(run), "") << "seed " << seed;
         met["before there was a run"] += run.died.stood ? 0 : 1;
@@ -167,7 +160,7 @@ TEST(KilledUsersSwarm, WhatIsLeftIsSound) {
         met["after a retry"] += run.figures.retries > 0 ? 1 : 0;
     }
     for (const auto& [kind, count] : met) {
-        EXPECT_TRUE(count > 0 || seeds(seeds_for_all) < seeds_for_all) << kind;
+        EXPECT_TRUE(count > 0 || seeds(users_seeds) < users_seeds) << kind;
         RecordProperty(kind, std::to_string(count));
     }
 }

@@ -7,7 +7,7 @@ namespace driftless::sim {
 namespace {
 
 // A calm process sleeps for 0.5 ms at most while answers stream, and its other work is far shorter.
-constexpr Duration reaction_max = milliseconds(1);
+constexpr Duration abandon_reaction_max = milliseconds(1);
 
 }  // namespace
 
@@ -35,7 +35,7 @@ std::string abandoned_as_drawn(const SimResult& result) {
         }
         breaches.unless(!abandoned || *record.ended_ns >= *at_ns, record,
                         "was abandoned before its time");
-        const bool in_time = *record.ended_ns <= *at_ns + reaction_max.ns;
+        const bool in_time = *record.ended_ns <= *at_ns + abandon_reaction_max.ns;
         breaches.unless(
             in_time || !result.calm || result.overload || record.stale_retries > 0, record,
             "was given up, and went on for " + std::to_string(*record.ended_ns - *at_ns) + " ns");

@@ -189,7 +189,7 @@ std::string figures_are_of_the_lines(const KilledUsers& run) {
     return breaches.text();
 }
 
-constexpr KilledUsersLaw all_laws[] = {
+constexpr KilledUsersLaw users_laws[] = {
     {"report can read what is left", report_can_read},
     {"lines are those of the run", lines_are_the_runs},
     {"one record per request", one_record_per_request},
@@ -204,7 +204,7 @@ constexpr KilledUsersLaw all_laws[] = {
 }  // namespace
 
 std::span<const KilledUsersLaw> killed_users_laws() {
-    return all_laws;
+    return users_laws;
 }
 
 std::string broken_laws(const KilledUsers& run) {

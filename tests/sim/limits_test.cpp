@@ -27,9 +27,7 @@ std::size_t tainted_by(const SimResult& result, std::string_view reason) {
 
 // The same rows are held back, by a cap that somebody asked for or by one that nobody did.
 TEST(Limits, ACapOfTheHostIsNotTheUsers) {
-    SimOptions options;
-    options.seed = 5;
-    options.inflight_max = 3;
+    SimOptions options{.seed = 5, .inflight_max = 3};
     const SimResult asked = run(make_trace(5, 100), options);
     options.capped_by_host = true;
     const SimResult lacking = run(make_trace(5, 100), options);

@@ -7,15 +7,14 @@
 #include "tests/sim/laws.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
 namespace {
 
 /// 200 rows in such weather; no law is broken.
 std::vector<Record> run_in(const Weather& weather) {
-    SimOptions options;
-    options.seed = 17;
-    options.weather = weather;
+    SimOptions options{.seed = 17, .weather = weather};
     const SimResult result = run(make_trace(17, 200), options);
     EXPECT_EQ(broken_laws(result), "");
     return result.records;
@@ -27,8 +26,7 @@ std::size_t failed_for_our_lack(const std::vector<Record>& records, const std::s
     for (const Record& record : records) {
         if (record.outcome == Outcome::client_failed) {
             ++failed;
-            EXPECT_NE(record.error.value_or("").find(reason), std::string::npos)
-                << record.error.value_or("");
+            EXPECT_TRUE(says(record.error.value_or(""), reason));
         }
     }
     return failed;
@@ -77,9 +75,7 @@ TEST(NoSocket, RowsWithoutMemoryForTheirSendFailForOurOwnLack) {
 
 // Its place is free from then on, not since its fire: what the cap held back meanwhile is not late.
 TEST(NoSocket, RowsWithoutMemoryFillTheirPlaceUntilTheyFail) {
-    SimOptions options;
-    options.seed = 17;
-    options.inflight_max = 2;
+    SimOptions options{.seed = 17, .inflight_max = 2};
     options.weather.no_memory = 0.2;
     options.weather.block_send = 0.3;
     options.weather.short_send = 0.5;
@@ -97,14 +93,12 @@ TEST(NoSocket, PreflightSaysSo) {
     weather.no_socket = 1;
     SimDriver driver(3, weather, mock::CoreOptions{});
     Loop loop(driver, 8);
-    PreflightPlan plan;
-    plan.dialect = &dialect_of(Api::openai_chat);
-    plan.words = &WordTable::built_in();
+    PreflightPlan plan{.dialect = &dialect_of(Api::openai_chat), .words = &WordTable::built_in()};
     Preflight preflight(loop, plan);
     EXPECT_FALSE(preflight.run());
     const std::string& said = preflight.failure().text;
-    EXPECT_NE(said.find("make a socket failed (exhausted)"), std::string::npos) << said;
-    EXPECT_EQ(said.find("--wait-ready"), std::string::npos) << said;
+    EXPECT_TRUE(says(said, "make a socket failed (exhausted)"));
+    EXPECT_FALSE(says(said, "--wait-ready"));
 }
 
 // The thread behind the bare fires, which nobody reached, ends.

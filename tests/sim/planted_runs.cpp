@@ -34,12 +34,7 @@ SimResult run_of_single_rows(Bug bug) {
 }
 
 SimResult run_of_sides(Bug bug) {
-    SimOptions options;
-    options.seed = 3;
-    options.dual = true;
-    options.targets = 2;
-    options.spared = 1;
-    options.own_fields = true;
+    SimOptions options{.seed = 3, .own_fields = true, .targets = 2, .dual = true, .spared = 1};
     options.weather.hang_connect = 0.3;
     options.weather.refuse_connect = 0.3;
     options.weather.cut = 0.3;

@@ -3,6 +3,7 @@
 
 #include "engine/server/preflight.hpp"
 #include "tests/sim/sim_driver.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
 namespace {

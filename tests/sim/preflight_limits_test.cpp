@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/sim/preflight_parts.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
 namespace {
@@ -53,21 +54,17 @@ TEST(PreflightLimits, NamesTheLimitThatWasReached) {
     limits.total = seconds(4);
     const Ended mute = ask({{"mute", "", "late", seconds(100)}}, limits);
     EXPECT_FALSE(mute.ok);
-    EXPECT_NE(mute.why.find("the first byte of an answer did not come within 3 s "
-                            "(--timeout-first-byte); check that the server is not stuck"),
-              std::string::npos)
-        << mute.why;
-    EXPECT_NE(mute.why.find("no answer to GET /v1/models came from"), std::string::npos);
+    EXPECT_TRUE(says(mute.why,
+                     "the first byte of an answer did not come within 3 s "
+                     "(--timeout-first-byte); check that the server is not stuck"));
+    EXPECT_TRUE(says(mute.why, "no answer to GET /v1/models came from"));
     EXPECT_LT(mute.took.ns, seconds(4).ns);
     const Ended torn = ask({{"torn", head, "late", seconds(100)}}, limits);
-    EXPECT_NE(torn.why.find("nothing more of it came for 2 s (--timeout-idle)"), std::string::npos)
-        << torn.why;
+    EXPECT_TRUE(says(torn.why, "nothing more of it came for 2 s (--timeout-idle)"));
     EXPECT_LT(torn.took.ns, seconds(3).ns);
     limits.idle = seconds(30);
     const Ended slow = ask({{"slow", head, "late", seconds(100)}}, limits);
-    EXPECT_NE(slow.why.find("the answer did not end within 4 s (--timeout-total)"),
-              std::string::npos)
-        << slow.why;
+    EXPECT_TRUE(says(slow.why, "the answer did not end within 4 s (--timeout-total)"));
     EXPECT_TRUE(told.empty());
 }
 
@@ -98,7 +95,7 @@ TEST(PreflightLimits, AsksAHangingTokenizeEndpointOnce) {
     EXPECT_FALSE(ended.ok);
     EXPECT_EQ(ended.requests, 3u);  // the models, the tokens, one word
     EXPECT_LT(ended.took.ns, seconds(125).ns);
-    EXPECT_EQ(ended.why.find("--timeout"), std::string::npos) << "no flag made this limit";
+    EXPECT_FALSE(says(ended.why, "--timeout")) << "no flag made this limit";
     ASSERT_GE(told.size(), 2u);
     EXPECT_LE(told.size(), 5u);
     EXPECT_EQ(told[0], "POST /tokenize has had no whole answer for 5 s; waiting up to 60 s");
@@ -111,9 +108,7 @@ TEST(PreflightLimits, EndsAsAWhole) {
     EXPECT_FALSE(ended.ok);
     EXPECT_GT(ended.took.ns, (Preflight::whole_max - seconds(1)).ns);
     EXPECT_LT(ended.took.ns, (Preflight::whole_max + seconds(31)).ns);
-    EXPECT_NE(ended.why.find("the preflight has asked for 10 min, as long as it may"),
-              std::string::npos)
-        << ended.why;
+    EXPECT_TRUE(says(ended.why, "the preflight has asked for 10 min, as long as it may"));
 }
 
 }  // namespace

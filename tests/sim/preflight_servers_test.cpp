@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/sim/preflight_parts.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
 namespace {
@@ -76,7 +77,7 @@ TEST(Preflight, FindsTheLengthThatIsObeyed) {
     ASSERT_TRUE(asked.ok) << asked.failure.text;
     EXPECT_EQ(asked.found.length_member, "max_tokens");
     EXPECT_EQ(asked.found.length_made, 8);
-    EXPECT_NE(asked.notes().find("obeys max_tokens"), std::string::npos) << asked.notes();
+    EXPECT_TRUE(says(asked.notes(), "obeys max_tokens"));
     SimDriver driver(5, Weather{}, server);
     Loop loop(driver, 8);
     PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
@@ -89,7 +90,7 @@ TEST(Preflight, FindsTheLengthThatIsObeyed) {
     for (const std::string& note : preflight.findings().notes) {
         notes += note;
     }
-    EXPECT_NE(notes.find("end as long_output"), std::string::npos) << notes;
+    EXPECT_TRUE(says(notes, "end as long_output"));
 }
 
 // `min_tokens` of the extra body binds probes, too: vLLM refuses a length below it.
@@ -155,7 +156,7 @@ TEST(Preflight, TakesTheListedModelForEveryDialect) {
         const Asked asked(server_with(mock::TokenizeForm::none, 5, 3), api);
         ASSERT_FALSE(asked.found.models.empty());
         EXPECT_EQ(asked.found.model, asked.found.models.front());
-        EXPECT_EQ(asked.notes().find("does not list"), std::string::npos) << asked.notes();
+        EXPECT_FALSE(says(asked.notes(), "does not list"));
     }
 }
 
@@ -184,8 +185,7 @@ TEST(Preflight, WaitsUntilTheModelIsServed) {
     EXPECT_EQ(waited.first.model, "b");
     const auto gave_up = asked("", milliseconds(100));
     EXPECT_EQ(gave_up.first.requests, 2u);  // at 0 s and at 0.5 s
-    EXPECT_NE(gave_up.second.find("lists no model, also after"), std::string::npos)
-        << gave_up.second;
+    EXPECT_TRUE(says(gave_up.second, "lists no model, also after"));
     EXPECT_EQ(asked("b", seconds(60)).first.models, std::vector<std::string>{"b"});
     const PreflightFindings alias = asked("a", seconds(60)).first;  // a list may never have it
     EXPECT_LT(alias.requests, 20u);

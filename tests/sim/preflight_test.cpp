@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/sim/preflight_parts.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
 namespace {
@@ -51,11 +52,9 @@ TEST(Preflight, SaysWhyTheExtraBodyDoesNotFit) {
         EXPECT_FALSE(preflight.run());
         return preflight.failure().text;
     };
-    EXPECT_NE(said(R"({"text":"a"})").find("--extra-body would replace the prompt"),
-              std::string::npos);
-    EXPECT_NE(said(R"({"sampling_params":1})").find("the object with the length"),
-              std::string::npos);
-    EXPECT_NE(said("{").find("--extra-body is not a JSON object"), std::string::npos);
+    EXPECT_TRUE(says(said(R"({"text":"a"})"), "--extra-body would replace the prompt"));
+    EXPECT_TRUE(says(said(R"({"sampling_params":1})"), "the object with the length"));
+    EXPECT_TRUE(says(said("{"), "--extra-body is not a JSON object"));
 }
 
 // A server that is still loading is asked again every half second, as long as the user is patient.
@@ -143,14 +142,12 @@ TEST(Preflight, BelievesUsageOverTokenize) {
     EXPECT_FALSE(unreported.found.split_known);
     EXPECT_EQ(unreported.found.overhead.pre, 6u) << "as many behind as /tokenize says";
     EXPECT_EQ(unreported.found.overhead.post, 2u);
-    EXPECT_NE(asked.notes().find("usage counts an overhead of 8 tokens, /tokenize one of 6"),
-              std::string::npos)
-        << asked.notes();
+    EXPECT_TRUE(says(asked.notes(), "usage counts an overhead of 8 tokens, /tokenize one of 6"));
     const Asked given(server, Api::openai_chat, PromptKind::text, WordTable::built_in(),
                       Overhead{1, 1});
     EXPECT_EQ(given.found.overhead_source, "flag");
     EXPECT_EQ(given.found.overhead.pre, 1u);
-    EXPECT_NE(given.notes().find("--overhead says 2"), std::string::npos) << given.notes();
+    EXPECT_TRUE(says(given.notes(), "--overhead says 2"));
 }
 
 // One bad word, wherever it stands in the table, with and without /tokenize: found, dropped, and
@@ -306,9 +303,7 @@ TEST(Preflight, GoesOnWithoutIgnoreEos) {
     const Asked asked(server);
     ASSERT_TRUE(asked.ok) << asked.failure.text;
     EXPECT_FALSE(asked.found.ignore_eos);
-    EXPECT_NE(asked.notes().find("Unrecognized request argument supplied: ignore_eos"),
-              std::string::npos)
-        << asked.notes();
+    EXPECT_TRUE(says(asked.notes(), "Unrecognized request argument supplied: ignore_eos"));
 }
 
 // The server's own words, and what may fix it.
@@ -318,18 +313,14 @@ TEST(Preflight, SaysWhatMayFixARefusal) {
     const Asked asked(server);
     EXPECT_FALSE(asked.ok);
     EXPECT_EQ(asked.failure.status, 400);
-    EXPECT_NE(asked.failure.text.find("exceeds model's maximum context length (30)."),
-              std::string::npos)
-        << asked.failure.text;
-    EXPECT_NE(asked.failure.text.find("serve a longer context"), std::string::npos);
+    EXPECT_TRUE(says(asked.failure.text, "exceeds model's maximum context length (30)."));
+    EXPECT_TRUE(says(asked.failure.text, "serve a longer context"));
 }
 
 // A server that is not there, and one that hangs: one line with the reason, and no socket is left.
 TEST(Preflight, SaysWhyItFailed) {
     for (const bool hangs : {false, true}) {
-        Weather weather;
-        weather.refuse_connect = hangs ? 0 : 1;
-        weather.hang_connect = hangs ? 1 : 0;
+        Weather weather{.refuse_connect = hangs ? 0 : 1, .hang_connect = hangs ? 1 : 0};
         SimDriver driver(3, weather, mock::CoreOptions{});
         {
             Loop loop(driver, 8);
@@ -338,7 +329,7 @@ TEST(Preflight, SaysWhyItFailed) {
             ASSERT_FALSE(preflight.run());
             EXPECT_EQ(preflight.failure().error.code,
                       hangs ? ErrorCode::timed_out : ErrorCode::refused);
-            EXPECT_NE(preflight.failure().text.find("cannot reach"), std::string::npos);
+            EXPECT_TRUE(says(preflight.failure().text, "cannot reach"));
         }
         EXPECT_EQ(driver.in_flight(), 0u);
         EXPECT_EQ(driver.sockets_open(), 0u);

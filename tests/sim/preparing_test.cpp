@@ -75,9 +75,7 @@ struct Secure {
         options.pool_bytes = 8 << 20;
     }
     static TlsWeather weather(Duration step_max) {
-        TlsWeather weather;
-        weather.on = true;
-        weather.step_max = step_max;
+        TlsWeather weather{.on = true, .step_max = step_max};
         return weather;
     }
     TlsWorld world;

@@ -16,9 +16,7 @@ std::optional<TraceWithBodies> served(const Trace& trace, const SimOptions& opti
         return {};
     }
     InputErrors errors;
-    BodySpec spec;
-    spec.model = "mock-model";
-    spec.stream = options.stream;
+    BodySpec spec{.model = "mock-model", .stream = options.stream};
     std::optional<TraceWithBodies> made =
         make_recorded_bodies(plan_of(trace, options), dialect_of(Api::openai_chat), spec,
                              Assistant::live, trace, errors);
@@ -183,18 +181,14 @@ std::vector<Dependency> waits_within(const Trace& trace, const Plan& plan) {
 }
 
 BodyFrame frame_of(const Dialect& dialect, bool stream) {
-    BodySpec spec;
-    spec.stream = stream;
-    spec.model = "mock-model";
+    BodySpec spec{.model = "mock-model", .stream = stream};
     Result<BodyFrame> frame = dialect.frame(spec);
     CHECK(static_cast<bool>(frame));
     return std::move(frame).value();
 }
 
 std::vector<RequestHead> heads_of(const Dialect& dialect, std::uint32_t targets) {
-    RequestHeadSpec spec;
-    spec.target = dialect.default_path;
-    spec.host = "simulated";
+    RequestHeadSpec spec{.target = dialect.default_path, .host = "simulated"};
     return std::vector<RequestHead>(targets, RequestHead(spec));
 }
 

@@ -52,10 +52,7 @@ void SimDriver::stamp_sent(Connection& connection, const Op& op, std::size_t siz
     const auto delay = static_cast<std::int64_t>(random_.below(stamp_delay_ns));
     // Nothing reaches the server before it is on the wire.
     connection.to_server = std::max(connection.to_server, now_ + Duration{delay});
-    Stamp stamp;
-    stamp.op = armed->first;
-    stamp.more = true;
-    stamp.key = connection.bytes_sent - 1;
+    Stamp stamp{.op = armed->first, .more = true, .key = connection.bytes_sent - 1};
     if (chance(weather_.wrong_key)) {
         stamp.key += static_cast<std::uint32_t>(random_.below(1 << 20)) - (1u << 19);
     }

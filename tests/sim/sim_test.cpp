@@ -44,9 +44,7 @@ TEST(Simulation, EqualInstantsFireInFileOrder) {
 
 // Under --max-inflight never more are open, nothing is dropped, and rows say what held them back.
 TEST(Simulation, InflightLimitHoldsRowsBackAndSaysSo) {
-    SimOptions options;
-    options.seed = 6;
-    options.inflight_max = 3;
+    SimOptions options{.seed = 6, .inflight_max = 3};
     const SimResult result = run(make_trace(6, rows), options);
     EXPECT_EQ(broken_laws(result), "");
     std::uint32_t held = 0;
@@ -64,9 +62,7 @@ TEST(Simulation, InflightLimitHoldsRowsBackAndSaysSo) {
 // but not while a place is free and a connection is made for it: that is late, and nobody's wish.
 TEST(Simulation, InflightLimitHoldsRowsThatWaitForAConnection) {
     for (const bool secure : {false, true}) {
-        SimOptions options;
-        options.seed = 6;
-        options.inflight_max = 3;
+        SimOptions options{.seed = 6, .inflight_max = 3};
         options.tls.on = secure;
         options.server.keep_alive_requests = 1;
         options.weather.latency_max = milliseconds(5);
@@ -112,10 +108,7 @@ TEST(Simulation, ABacklogOfTokensHidesNoStop) {
 // Where the writer comes so seldom that the ring is full, rows wait for it and name it, those that
 // stand behind the first one too: that lateness is ours, and not one of `--max-inflight`.
 TEST(Simulation, FullRingHoldsRowsBackAndNamesTheWriter) {
-    SimOptions options;
-    options.seed = 8;
-    options.ring_bytes = 1;
-    options.drain_share = 0.00005;
+    SimOptions options{.seed = 8, .ring_bytes = 1, .drain_share = 0.00005};
     const SimResult result = run(make_trace(8, 20 * rows), options);
     EXPECT_EQ(broken_laws(result), "");
     std::uint32_t held = 0;
@@ -169,9 +162,7 @@ TEST(Simulation, WarmSendsDelayNoRow) {
 
 // With too few connections rows wait for one, leave late, and name the lane as the cause.
 TEST(Simulation, FewConnectionsDelayRowsAndSaySo) {
-    SimOptions options;
-    options.seed = 7;
-    options.connections_fixed = 2;
+    SimOptions options{.seed = 7, .connections_fixed = 2};
     const SimResult result = run(make_trace(7, rows), options);
     EXPECT_EQ(broken_laws(result), "");
     std::uint32_t waited = 0;
@@ -189,9 +180,7 @@ TEST(Simulation, CopiesShareNothingWithEachOther) {
     SimOptions options;
     options.seed = 9;
     const Trace once = make_trace(9, rows);
-    LoadOptions load;
-    load.copies = 4;
-    load.seed = 9;
+    LoadOptions load{.copies = 4, .seed = 9};
     const Result<LoadedTrace> loaded = apply_load(load, once);
     ASSERT_TRUE(loaded);
     const Trace& copies = loaded.value().trace;
@@ -214,9 +203,7 @@ TEST(Simulation, CopiesShareNothingWithEachOther) {
 }
 
 SimResult run_in(const Weather& weather) {
-    SimOptions options;
-    options.seed = 10;
-    options.weather = weather;
+    SimOptions options{.seed = 10, .weather = weather};
     const SimResult result = run(make_trace(10, rows), options);
     EXPECT_EQ(broken_laws(result), "");
     for (const Record& record : result.records) {
@@ -298,9 +285,7 @@ TEST(Simulation, FullRingHoldsWaitingRowsBack) {
 TEST(Simulation, RetriesFindAFreshConnectionAmongIdleOnes) {
     std::uint32_t retries = 0;
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-        SimOptions options;
-        options.seed = seed;
-        options.connections_fixed = 1;
+        SimOptions options{.seed = seed, .connections_fixed = 1};
         options.weather.idle_close = milliseconds(10);
         options.weather.latency_max = milliseconds(2);
         const SimResult result = run(make_trace(seed, 20), options);
@@ -316,10 +301,7 @@ TEST(Simulation, RetriesFindAFreshConnectionAmongIdleOnes) {
 // Fewer connections than URLs: those that stand idle make room for the others.
 TEST(Simulation, ConnectionsAreSharedAmongUrls) {
     for (const std::uint32_t connections : {1u, 2u}) {
-        SimOptions options;
-        options.seed = 13;
-        options.targets = 3;
-        options.connections_fixed = connections;
+        SimOptions options{.seed = 13, .targets = 3, .connections_fixed = connections};
         const SimResult result = run(make_trace(13, rows), options);
         EXPECT_EQ(broken_laws(result), "");
         for (const Record& record : result.records) {
@@ -332,9 +314,7 @@ TEST(Simulation, ConnectionsAreSharedAmongUrls) {
 TEST(Simulation, FullRingTaintsRowsAndLosesNone) {
     std::uint32_t tainted = 0;
     for (std::uint64_t seed = 8; seed < 16; ++seed) {
-        SimOptions options;
-        options.seed = seed;
-        options.inflight_max = 64;
+        SimOptions options{.seed = seed, .inflight_max = 64};
         options.ring_bytes = 1;  // rounded up to what the reserves need
         options.drain_share = 0.00001;
         const SimResult result = run(make_trace(seed, rows), options);
@@ -350,11 +330,7 @@ TEST(Simulation, FullRingTaintsRowsAndLosesNone) {
 // A run that cannot end, because nobody empties its ring, is taken down all the same, with the rows
 // that wait for a connection: it opens none for them any more.
 TEST(Simulation, ARunThatIsAbandonedEnds) {
-    SimOptions options;
-    options.seed = 8;
-    options.connections_fixed = 2;
-    options.ring_bytes = 1;
-    options.drain_share = 0;
+    SimOptions options{.seed = 8, .connections_fixed = 2, .ring_bytes = 1, .drain_share = 0};
     const SimResult result = run(make_trace(8, 20 * rows), options);
     EXPECT_FALSE(result.ended);
 }
@@ -362,9 +338,7 @@ TEST(Simulation, ARunThatIsAbandonedEnds) {
 // Each time that run.json took too long, time 0 is moved away twice as far.
 TEST(Simulation, LeavesTimeWhereRunJsonTakesLong) {
     for (const Duration written : {milliseconds(99), milliseconds(101), seconds(3)}) {
-        SimOptions options;
-        options.run_json_synced = seconds(5);
-        options.run_json_written = written;
+        SimOptions options{.run_json_synced = seconds(5), .run_json_written = written};
         const SimResult result = run(make_trace(3, 40), options);
         EXPECT_EQ(broken_laws(result), "");
         EXPECT_LT(result.lead_ns, 2 * written.ns + milliseconds(200).ns);

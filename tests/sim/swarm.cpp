@@ -219,10 +219,7 @@ Trace make_trace(std::uint64_t seed, std::uint32_t rows) {
     std::int64_t at = 0;
     for (std::uint32_t i = 0; i < rows; ++i) {
         at += random.below(4) == 0 ? static_cast<std::int64_t>(random.below(30)) * 1'000'000 : 0;
-        TraceRow row;
-        row.at_ns = at;
-        row.index = i;
-        row.line = i + 1;
+        TraceRow row{.at_ns = at, .index = i, .line = i + 1};
         // Above any overhead; some are longer than the first slice of a request.
         const std::uint64_t most = random.below(32) == 0 ? 24'000 : 1500;
         row.input_length = static_cast<std::uint32_t>(16 + random.below(most));

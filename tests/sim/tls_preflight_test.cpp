@@ -5,6 +5,7 @@
 #include "engine/server/preflight.hpp"
 #include "tests/sim/effort.hpp"
 #include "tests/sim/sim_driver.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
 namespace {
@@ -49,10 +50,7 @@ Asked ask(std::uint64_t seed, const Weather& weather, const TlsWeather& tls,
 }
 
 TlsWeather fair(bool old = false) {
-    TlsWeather tls;
-    tls.on = true;
-    tls.old = old;
-    return tls;
+    return {.on = true, .old = old};
 }
 
 // Bytes in any pieces, sends in parts, tickets and new keys in front of answers: it learns the
@@ -96,8 +94,7 @@ TEST(TlsPreflight, NamesAHandshakeThatFails) {
             const Asked asked = ask(3, {}, tls);
             ASSERT_FALSE(asked.ok);
             EXPECT_EQ(asked.failure.error.code, failure.code) << failure.words;
-            EXPECT_NE(asked.failure.text.find(failure.words), std::string::npos)
-                << asked.failure.text;
+            EXPECT_TRUE(says(asked.failure.text, failure.words));
         }
     }
 }
@@ -138,10 +135,7 @@ TEST(TlsPreflight, EndsWhereverTheServerBreaksOff) {
         for (std::uint64_t seed = 1; seed <= 40; ++seed) {
             TlsWeather tls = fair(old);
             tls.corrupt = 1;
-            Weather weather;
-            weather.short_send = 0.5;
-            weather.block_send = 0.1;
-            weather.cut = 0.2;
+            Weather weather{.short_send = 0.5, .block_send = 0.1, .cut = 0.2};
             failed += ask(seed, weather, tls).ok ? 0 : 1;
         }
         EXPECT_GT(failed, 10u);

@@ -8,6 +8,7 @@
 #include "tests/sim/laws.hpp"
 #include "tests/sim/sim_disk.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
 namespace {
@@ -104,7 +105,7 @@ TEST(Tls, FailedHandshakesAreNamed) {
             EXPECT_EQ(broken_laws(result), "");
             EXPECT_EQ(outcomes_of(result), (Outcomes{{failure.outcome, 20}})) << failure.error;
             const std::string error = result.records[0].error.value_or("");
-            EXPECT_NE(error.find(failure.error), std::string::npos) << error;
+            EXPECT_TRUE(says(error, failure.error));
             options.tls.*failure.what = 0.3;
             const SimResult some = run(make_trace(3, rows), options);
             EXPECT_EQ(broken_laws(some), "");

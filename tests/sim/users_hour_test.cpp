@@ -7,8 +7,8 @@
 namespace driftless::sim {
 namespace {
 
-constexpr std::uint32_t rows = 200;
-constexpr std::uint32_t turns = 4;  // of a session
+constexpr std::uint32_t hour_rows = 200;
+constexpr std::uint32_t hour_turns = 4;  // of a session
 constexpr std::int64_t minute_ns = 60'000'000'000;
 /// Of a request (proto/figures/summary.hpp: 136), and the pieces that the figures are kept in.
 constexpr double bytes_of_a_request = 145;
@@ -16,9 +16,7 @@ constexpr double bytes_of_a_request = 145;
 constexpr double bytes_of_a_minute = 12 << 10;
 
 SimOptions an_hour() {
-    SimOptions options;
-    options.seed = 11;
-    options.closed = true;
+    SimOptions options{.seed = 11, .closed = true};
     options.users.users = 64;
     options.users.recycle = true;
     options.users.for_ns = 61 * minute_ns;
@@ -32,14 +30,14 @@ SimOptions an_hour() {
 }
 
 Trace sessions() {
-    Trace trace = make_trace(11, rows);
-    for (std::uint32_t row = 0; row < rows; ++row) {
-        if (row % turns == 0) {
+    Trace trace = make_trace(11, hour_rows);
+    for (std::uint32_t row = 0; row < hour_rows; ++row) {
+        if (row % hour_turns == 0) {
             trace.sessions.push_back(std::to_string(row));
         } else {
             trace.dependencies.push_back({row, row - 1, Trigger::completion, minute_ns / 2});
         }
-        trace.rows[row].session = row / turns;
+        trace.rows[row].session = row / hour_turns;
     }
     return trace;
 }

@@ -33,9 +33,7 @@ Trace chains(std::uint64_t seed) {
 }
 
 SimOptions played_by(std::uint32_t users) {
-    SimOptions options;
-    options.seed = 5;
-    options.closed = true;
+    SimOptions options{.seed = 5, .closed = true};
     options.users.users = users;
     return options;
 }

@@ -4,6 +4,7 @@
 
 #include "engine/server/checks.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
 namespace {
@@ -117,10 +118,7 @@ TEST(Verification, SharedTokensByHand) {
     trace.block_size = 100;
     trace.ids.append(std::vector<std::uint64_t>{1, 2, 3, 1, 2, 4, 1, 2, 1, 2});
     const auto row = [](std::uint64_t begin, std::uint32_t count, std::uint32_t length) {
-        TraceRow made;
-        made.ids_begin = begin;
-        made.ids_count = count;
-        made.input_length = length;
+        TraceRow made{.ids_begin = begin, .ids_count = count, .input_length = length};
         return made;
     };
     const TraceRow a = row(0, 3, 280);
@@ -150,8 +148,8 @@ TEST(Verification, NamesAWrongCount) {
     joins.words.join(words[block - 6], words[block - 5]);  // five tokens stand before the text
     const auto all = static_cast<std::uint32_t>(bench.plan.rows.size());
     const std::string said = bench.verify(joins, TokenizeForm::messages, {5, 3}, all).wrong;
-    EXPECT_NE(said.find("row "), std::string::npos) << said;
-    EXPECT_NE(said.find("tokens for its prompt, the trace says "), std::string::npos) << said;
+    EXPECT_TRUE(says(said, "row "));
+    EXPECT_TRUE(says(said, "tokens for its prompt, the trace says "));
     mock::CoreOptions splits = server_with(mock::TokenizeForm::vllm);
     splits.words.split(words[17]);
     EXPECT_NE(bench.verify(splits, TokenizeForm::messages, {5, 3}, all).wrong, "");
@@ -191,14 +189,11 @@ TEST(Verification, NamesAWrongPrefix) {
     plan.rows_max = 40;
     Verification wrong(loop, plan);
     EXPECT_FALSE(wrong.run());
-    EXPECT_NE(wrong.findings().wrong.find(" tokens at the server, the trace says "),
-              std::string::npos)
-        << wrong.findings().wrong;
+    EXPECT_TRUE(says(wrong.findings().wrong, " tokens at the server, the trace says "));
     plan.form = TokenizeForm::content;  // which this server does not have
     Verification silent(loop, plan);
     EXPECT_FALSE(silent.run());
-    EXPECT_NE(silent.findings().wrong.find("gave no tokens (status 400)"), std::string::npos)
-        << silent.findings().wrong;
+    EXPECT_TRUE(says(silent.findings().wrong, "gave no tokens (status 400)"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "engine/server/checks.hpp"
 #include "tests/sim/preflight_parts.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
 namespace {
@@ -90,7 +91,7 @@ TEST(WarmProbe, IsUnknownWhereNothingIsReported) {
     World refusing(small);
     const CacheProbe refused = refusing.look();
     EXPECT_EQ(refused.state, CacheState::unknown);
-    EXPECT_NE(refused.why.find("was answered 400"), std::string::npos) << refused.why;
+    EXPECT_TRUE(says(refused.why, "was answered 400"));
 }
 
 // A run that was long ago: its blocks were evicted, and the cache is cold again.
@@ -136,11 +137,11 @@ TEST(WarmProbe, SaysWhyTheCacheIsNotEmpty) {
     };
     mock::CoreOptions server = small_blocks();
     server.cache_reset = mock::CacheReset::none;
-    EXPECT_NE(why(server).find("VLLM_SERVER_DEV_MODE=1"), std::string::npos);
+    EXPECT_TRUE(says(why(server), "VLLM_SERVER_DEV_MODE=1"));
     server.cache_reset = mock::CacheReset::pretended;
-    EXPECT_NE(why(server).find("are still cached"), std::string::npos);
+    EXPECT_TRUE(says(why(server), "are still cached"));
     server = small_blocks(mock::CachedReported::never);
-    EXPECT_NE(why(server).find("--enable-prompt-tokens-details"), std::string::npos);
+    EXPECT_TRUE(says(why(server), "--enable-prompt-tokens-details"));
 }
 
 /// The laws, in one weather; false where one is broken. `planted` is what the server does wrong
@@ -158,11 +159,7 @@ struct Laws {
         server.cache_reset = whose;
         server.seed = seed;
         server.faults = {{mock::Fault::reset, 0.1, {}}, {mock::Fault::http_429, 0.1, {}}};
-        Weather weather;
-        weather.cut = 0.05;
-        weather.stall = 0.05;
-        weather.slow_connect = 0.05;
-        weather.refuse_connect = 0.05;
+        Weather weather{.refuse_connect = 0.05, .slow_connect = 0.05, .stall = 0.05, .cut = 0.05};
         World world(server, weather, seed);
         if (fresh_is_dirty) {
             (void)world.look();

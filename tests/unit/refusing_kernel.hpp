@@ -17,14 +17,14 @@
 namespace driftless {
 
 /// One system call; only with this argument (its lower 32 bits), where `place` is 0 to 5.
-struct Refusal {
+struct RefusedCall {
     long call = 0;
     int sys_errno = 0;
     int place = -1;
     std::uint32_t argument = 0;
 };
 
-inline std::vector<sock_filter> filter_of(std::initializer_list<Refusal> refusals) {
+inline std::vector<sock_filter> filter_of(std::initializer_list<RefusedCall> refusals) {
     const auto load = [](std::size_t offset) {
         return sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
     };
@@ -32,7 +32,7 @@ inline std::vector<sock_filter> filter_of(std::initializer_list<Refusal> refusal
         return sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, steps);
     };
     std::vector<sock_filter> filter;
-    for (const Refusal& one : refusals) {
+    for (const RefusedCall& one : refusals) {
         const bool any = one.place < 0;
         filter.push_back(load(offsetof(seccomp_data, nr)));
         filter.push_back(skip_unless(static_cast<std::uint32_t>(one.call), any ? 1 : 3));
@@ -51,7 +51,7 @@ inline std::vector<sock_filter> filter_of(std::initializer_list<Refusal> refusal
 /// Runs `body` on its own thread, and threads that it starts, with these refusals. False where the
 /// host allows no filter: then nothing ran.
 template <typename Body>
-[[nodiscard]] bool while_refusing(std::initializer_list<Refusal> refusals, Body body) {
+[[nodiscard]] bool while_refusing(std::initializer_list<RefusedCall> refusals, Body body) {
     std::vector<sock_filter> filter = filter_of(refusals);
     sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
     bool filtered = false;

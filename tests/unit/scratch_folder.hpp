@@ -36,8 +36,9 @@ class ScratchFolder {
     const std::string& path() const { return path_; }
     /// Path of a file there.
     std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-    /// Writes a file; its path.
+    /// Writes a file, and makes the folders that it names; its path.
     std::string write(const std::string& name, const std::string& bytes) const {
+        std::filesystem::create_directories(std::filesystem::path(*this / name).parent_path());
         std::ofstream(*this / name, std::ios::binary) << bytes;
         return *this / name;
     }

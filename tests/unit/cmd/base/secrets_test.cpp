@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "tests/unit/made.hpp"
+#include "tests/unit/texts.hpp"
+
 namespace driftless {
 namespace {
 
@@ -37,10 +40,8 @@ TEST(Secrets, MaskParametersOfUrls) {
                               "/v1?design=1&n=code", "?", "http://h/?"}) {
         EXPECT_EQ(mask_url(plain), plain);
     }
-    std::vector<std::string> values;
-    for (const Header& parameter : secret_parameters("/v1?key=a%2Bb%&x=1&code=c%2")) {
-        values.push_back(parameter.value);
-    }
+    std::vector<std::string> values =
+        members_of(secret_parameters("/v1?key=a%2Bb%&x=1&code=c%2"), &Header::value);
     EXPECT_EQ(values, (std::vector<std::string>{"a%2Bb%", "a+b%", "c%2"}));
 }
 

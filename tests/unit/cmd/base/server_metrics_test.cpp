@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cmd/base/program.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -48,7 +49,7 @@ TEST(MappingFile, ThePageListsEveryFigure) {
     ASSERT_NE(page, nullptr);
     for (std::size_t i = 0; i < server_figures; ++i) {
         const std::string name = name_of(static_cast<ServerFigure>(i));
-        EXPECT_NE(page->text.find("`" + name + "`"), std::string_view::npos) << name;
+        EXPECT_TRUE(says(page->text, "`" + name + "`")) << name;
     }
 }
 

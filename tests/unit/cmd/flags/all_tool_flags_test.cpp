@@ -7,11 +7,10 @@
 
 #include "cmd/flags/options.hpp"
 #include "cmd/flags/spelling.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
-
-using Words = std::vector<std::string>;
 
 constexpr const char* vllm_flags = R"(
 --trust-remote-code; --seed 1; --num-prompts 7; --dataset-name prefix_repetition; --no-stream;
@@ -177,15 +176,6 @@ constexpr const char* old_guidellm_flags = R"(
 --max-errors 5; --max-error-rate 0.1; --max-global-error-rate 0.1; --over-saturation {};
 --detect-saturation; --default-over-saturation; --per-constraints {})";
 
-Words words_of(const std::string& line) {
-    std::istringstream text(line);
-    Words words;
-    for (std::string word; text >> word;) {
-        words.push_back(word);
-    }
-    return words;
-}
-
 Words joined(Words first, const Words& second) {
     first.insert(first.end(), second.begin(), second.end());
     return first;
@@ -200,8 +190,8 @@ void check(const std::string& program, const std::string& rest, const std::strin
     const std::string flag = line.substr(0, line.find(' '));
     const ReplayCommandLine parsed = parse_replay_options(words, "");
     if (parsed.kind == ReplayCommandLine::Kind::refused) {
-        EXPECT_EQ(parsed.text.find("unknown flag"), std::string::npos) << parsed.text;
-        EXPECT_NE(parsed.text.find(flag), std::string::npos) << parsed.text;
+        EXPECT_FALSE(says(parsed.text, "unknown flag"));
+        EXPECT_TRUE(says(parsed.text, flag));
         return;
     }
     EXPECT_TRUE(parsed.options.dry_run);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/texts.hpp"
+
 namespace driftless {
 namespace {
 
@@ -27,8 +29,7 @@ TEST(FlagTable, FindsWordsThatCouldBeValues) {
     const Flag flag = make_flag({"--api"}, "NAME|none", "Text, or ids (arrays) of 4 K", "");
     EXPECT_EQ(
         possible_choices(flag, "APIs:\n  openai-chat  the first\n  tgi\n\nText\n", "use vllm"),
-        (std::vector<std::string>{"none", "or", "ids", "arrays", "of", "openai-chat", "tgi", "use",
-                                  "vllm"}));
+        words_of("none or ids arrays of openai-chat tgi use vllm"));
 }
 
 TEST(FlagTable, KnowsTheWordsOfAUnit) {

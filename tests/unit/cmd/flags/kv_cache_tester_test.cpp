@@ -7,11 +7,10 @@
 
 #include "cmd/flags/options.hpp"
 #include "cmd/flags/spelling.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
-
-using Words = std::vector<std::string>;
 
 /// Behind the program and what it cannot do without.
 Spelled spelled_with(Words flags) {
@@ -147,64 +146,17 @@ TEST(KvCacheTester, NotesWhatHasNoEffect) {
 
 // InferenceX pull request 993, benchmarks/single_node/multiturn_fp8_h200_trace_replay.sh.
 TEST(KvCacheTester, PullRequest993) {
-    const Words command{"python3",
-                        "/kv/trace_replay_tester.py",
-                        "--api-endpoint",
-                        "http://localhost:8888",
-                        "--trace-directory",
-                        "traces_neon",
-                        "--timing-strategy",
-                        "think-only",
-                        "--output-dir",
-                        "R/trace_replay",
-                        "--start-users",
-                        "8",
-                        "--max-users",
-                        "8",
-                        "--max-ttft",
-                        "9999",
-                        "--test-duration",
-                        "1800",
-                        "--recycle",
-                        "--max-delay",
-                        "60",
-                        "--max-concurrent-requests",
-                        "0",
-                        "--max-new-tokens-per-period",
-                        "999999999",
-                        "--advance-min",
-                        "0.0",
-                        "--advance-max",
-                        "0.7",
-                        "--seed",
-                        "42",
-                        "--no-color",
-                        "--ignore-eos",
-                        "--hash-block-mode"};
-    EXPECT_EQ(spell(command).arguments, (Words{"--url",
-                                               "http://localhost:8888",
-                                               "traces_neon",
-                                               "--out",
-                                               "R/trace_replay",
-                                               "--for",
-                                               "1800",
-                                               "--recycle",
-                                               "--gap-cap",
-                                               "60",
-                                               "--users",
-                                               "8",
-                                               "--seed",
-                                               "42",
-                                               "--start-within",
-                                               "0.0:0.7",
-                                               "--start-by",
-                                               "turns",
-                                               "--gap",
-                                               "end-to-start",
-                                               "--session-order",
-                                               "shuffle",
-                                               "--on-failure",
-                                               "continue"}));
+    const Words command = words_of(
+        "python3 /kv/trace_replay_tester.py --api-endpoint http://localhost:8888 --trace-directory "
+        "traces_neon --timing-strategy think-only --output-dir R/trace_replay --start-users 8 "
+        "--max-users 8 --max-ttft 9999 --test-duration 1800 --recycle --max-delay 60 "
+        "--max-concurrent-requests 0 --max-new-tokens-per-period 999999999 --advance-min 0.0 "
+        "--advance-max 0.7 --seed 42 --no-color --ignore-eos --hash-block-mode");
+    EXPECT_EQ(
+        spell(command).arguments,
+        words_of("--url http://localhost:8888 traces_neon --out R/trace_replay --for 1800 "
+                 "--recycle --gap-cap 60 --users 8 --seed 42 --start-within 0.0:0.7 --start-by "
+                 "turns --gap end-to-start --session-order shuffle --on-failure continue"));
     EXPECT_EQ(spell(command).refused, "");
     const ReplayCommandLine line = parse_replay_options(command, "");
     EXPECT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
@@ -219,9 +171,9 @@ TEST(KvCacheTester, AddsUsers) {
     EXPECT_TRUE(has_pair(grown, "--grow", "ttft:avg:2.0s"));
     EXPECT_TRUE(has_pair(grown, "--period", "30s"));
     const ReplayCommandLine line = parse_replay_options(
-        {"trace_replay_tester.py", "--api-endpoint", "http://a:1", "--trace-directory", "t",
-         "--start-users=10", "--max-users=100", "--ttft-metric", "p95", "--max-ttft", "1.5",
-         "--assessment-period", "15"},
+        words_of(
+            "trace_replay_tester.py --api-endpoint http://a:1 --trace-directory t --start-users=10 "
+            "--max-users=100 --ttft-metric p95 --max-ttft 1.5 --assessment-period 15"),
         "");
     ASSERT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
     EXPECT_EQ(line.options.workload.users.users, 100U);

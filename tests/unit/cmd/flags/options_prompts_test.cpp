@@ -12,9 +12,10 @@ TEST(ReplayOptions, TakesADataset) {
     EXPECT_EQ(options.prompts.dataset_column, "answer");
     EXPECT_TRUE(says(refusal_with({"--dataset", "d.json"}), "--dataset needs the model's --token"));
     EXPECT_TRUE(says(refusal_with({"--dataset-column", "c"}), "needs --dataset; give both"));
-    EXPECT_TRUE(says(refusal_with({"--dataset", "d.json", "--tokenizer", "t.json", "--prompt",
-                                   "ids", "--api", "openai-completions"}),
-                     "--prompt ids sends no"));
+    EXPECT_TRUE(says(
+        refusal_with(
+            words_of("--dataset d.json --tokenizer t.json --prompt ids --api openai-completions")),
+        "--prompt ids sends no"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cmd/flags/synth.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -32,13 +33,13 @@ TEST(SynthOptions, HaveDefaults) {
 }
 
 TEST(SynthOptions, HelpWithEachKind) {
-    EXPECT_NE(parsed("--help").text.find("stress reactivation"), std::string::npos);
+    EXPECT_TRUE(says(parsed("--help").text, "stress reactivation"));
     for (const char* kind :
          {"random", "prefix", "chat", "agents", "stress reuse", "stress working-set",
           "stress offload", "stress compaction", "stress reactivation", "stress fan-out"}) {
         const SynthCommandLine line = parsed(std::string(kind) + " --help");
         EXPECT_EQ(line.kind, SynthCommandLine::Kind::help);
-        EXPECT_NE(line.text.find("--seed"), std::string::npos);
+        EXPECT_TRUE(says(line.text, "--seed"));
         EXPECT_EQ(parsed(kind).kind, SynthCommandLine::Kind::run) << parsed(kind).text;
     }
 }
@@ -112,14 +113,14 @@ TEST(SynthOptions, RefuseWithARemedy) {
     for (const Refusal& one : refusals) {
         const SynthCommandLine line = parsed(one.line);
         EXPECT_EQ(line.kind, SynthCommandLine::Kind::refused) << one.line;
-        EXPECT_NE(line.text.find(one.says), std::string::npos) << one.line << ": " << line.text;
+        EXPECT_TRUE(says(line.text, one.says)) << one.line << ": " << line.text;
     }
 }
 
 TEST(SynthOptions, NameAHistogramThatCannotBeRead) {
     SynthCommandLine line = parsed("random --in file:/nowhere/at-all");
     ASSERT_EQ(line.kind, SynthCommandLine::Kind::run);
-    EXPECT_NE(read_histograms(line.options.spec).find("file:/nowhere/at-all: "), std::string::npos);
+    EXPECT_TRUE(says(read_histograms(line.options.spec), "file:/nowhere/at-all: "));
 }
 
 }  // namespace

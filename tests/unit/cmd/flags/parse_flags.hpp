@@ -3,35 +3,42 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cmd/flags/options.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
-using Words = std::vector<std::string>;
-
-inline ReplayCommandLine parse_flags(Words flags) {
+/// The smallest command that runs, and further flags.
+inline ReplayCommandLine parse_flags(Words flags, const std::string& key = "") {
     flags.insert(flags.begin(), {"trace.jsonl", "--url", "http://h:8000"});
-    return parse_replay_options(flags, "");
+    return parse_replay_options(flags, key);
 }
 
-inline ReplayOptions options_with(const Words& flags) {
-    ReplayCommandLine line = parse_flags(flags);
+inline ReplayOptions options_with(const Words& flags, const std::string& key = "") {
+    ReplayCommandLine line = parse_flags(flags, key);
     EXPECT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
     return std::move(line.options);
 }
 
-inline std::string refusal_with(const Words& flags) {
-    const ReplayCommandLine line = parse_flags(flags);
-    EXPECT_EQ(line.kind, ReplayCommandLine::Kind::refused) << testing::PrintToString(flags);
+/// What was refused, in one line, but for a line feed that was given.
+inline std::string refusal_of(const ReplayCommandLine& line, const Words& given) {
+    EXPECT_EQ(line.kind, ReplayCommandLine::Kind::refused) << testing::PrintToString(given);
+    const bool has_feed = std::any_of(given.begin(), given.end(), [](const std::string& word) {
+        return word.find('\n') != word.npos;
+    });
+    EXPECT_TRUE(has_feed || !says(line.text, "\n")) << line.text;
     return line.text;
 }
-
-inline bool says(const std::string& text, const std::string& part) {
-    return text.find(part) != text.npos;
+inline std::string refusal_of(const Words& words) {
+    return refusal_of(parse_replay_options(words, ""), words);
+}
+inline std::string refusal_with(const Words& flags) {
+    return refusal_of(parse_flags(flags), flags);
 }
 
 }  // namespace driftless

@@ -42,11 +42,7 @@ TEST(LimitValues, RefuseWhatIsNoRate) {
     EXPECT_FALSE(parse_output_budget("5/m:uncached"));
 }
 
-}  // namespace
-
 // Values of the flags of users mean exactly what was typed, or are refused with a remedy.
-
-namespace {
 
 // What parsing `text` refuses it with; the empty text where it is taken.
 template <class Value>

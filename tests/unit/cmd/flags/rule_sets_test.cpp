@@ -40,8 +40,7 @@ TEST(RuleFlags, LeavesWhatTheUserGave) {
 TEST(RuleFlags, RefusesWhatALockForbids) {
     const std::string twenty =
         refusal_with({"--rules", "agentx", "--users", "8", "--system-idle-cap", "20s"});
-    EXPECT_TRUE(says(twenty, "--rules agentx: --system-idle-cap is 10s in these rules, not 20s"))
-        << twenty;
+    EXPECT_TRUE(says(twenty, "--rules agentx: --system-idle-cap is 10s in these rules, not 20s"));
     EXPECT_EQ(parse_flags({"--rules", "agentx", "--users", "8", "--system-idle-cap", "10"}).kind,
               ReplayCommandLine::Kind::run)
         << "the same, written otherwise";
@@ -56,8 +55,8 @@ TEST(RuleFlags, RefusesWhatALockForbids) {
 // Two sets that fix different values leave no choice that meets both.
 TEST(RuleFlags, RefusesSetsThatContradict) {
     const std::string why = refusal_with({"--rules", "agentx,inferencex-993", "--users", "8"});
-    EXPECT_TRUE(says(why, "there and ")) << why;
-    EXPECT_TRUE(says(why, "give the flag yourself, or use only one set")) << why;
+    EXPECT_TRUE(says(why, "there and "));
+    EXPECT_TRUE(says(why, "give the flag yourself, or use only one set"));
 }
 
 // Behind "--" stand traces.
@@ -78,11 +77,7 @@ TEST(RuleFlags, WaitForTheFlagsOfAnEarlierRun) {
     EXPECT_EQ(line.arguments, (Words{"--rules=agentx", "--from=r"}));
 }
 
-}  // namespace
-
 // Rule sets are found by name without a path; a file that is wrong is refused by line and field.
-
-namespace {
 
 std::string why(const std::string& text) {
     RuleSet set;
@@ -96,7 +91,7 @@ TEST(RuleSets, ShipsFourThatAreRight) {
         RuleSet set;
         EXPECT_EQ(read_rule_set(one.text, set), "") << one.name;
         EXPECT_EQ(set.name, one.name);
-        EXPECT_NE(set.source.find(" @"), std::string::npos) << "a source has its commit";
+        EXPECT_TRUE(says(set.source, " @")) << "a source has its commit";
         EXPECT_FALSE(set.version.empty());
         EXPECT_FALSE(set.flags.empty());
         EXPECT_FALSE(set.rules.empty());

@@ -57,16 +57,11 @@ TEST(EventValues, ReadsAFileOfThem) {
     ASSERT_EQ(events.size(), 2u);
     EXPECT_EQ(events[1].what, "b");
     std::ofstream(path) << "+1s label a\n1s label a\n";
-    EXPECT_NE(read_events(path, events).find("events.txt:2: \"1s label a\" is not an event"),
-              std::string::npos);
-    EXPECT_NE(read_events(path + "x", events).find("cannot be read"), std::string::npos);
+    EXPECT_TRUE(says(read_events(path, events), "events.txt:2: \"1s label a\" is not an event"));
+    EXPECT_TRUE(says(read_events(path + "x", events), "cannot be read"));
 }
 
-}  // namespace
-
 // Pages of metrics as people name them; what is wrong is said with the remedy.
-
-namespace {
 
 TEST(MetricsValues, ReadsPlaces) {
     EXPECT_EQ(parse_metrics_place("auto").value().kind, MetricsPlace::Kind::automatic);
@@ -110,11 +105,7 @@ TEST(MetricsValues, MasksKeysInUrls) {
     EXPECT_EQ(mask_value("--metrics", "http://me:pw@a/metrics"), "http://***@a/metrics");
 }
 
-}  // namespace
-
 // Values of the flags of several machines: what is typed, and what is refused.
-
-namespace {
 
 TEST(ShardValues, Parts) {
     ASSERT_TRUE(parse_shard("1/3"));

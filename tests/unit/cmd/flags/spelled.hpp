@@ -8,10 +8,9 @@
 
 #include "cmd/flags/options.hpp"
 #include "cmd/flags/spelling.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
-
-using Words = std::vector<std::string>;
 
 /// All of it is known, and our parser takes it.
 inline Words spelled(const Words& arguments) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/texts.hpp"
+
 namespace driftless {
 namespace {
 
@@ -39,7 +41,7 @@ TEST(GoodputValues, ReadLimitsOfAllRows) {
 TEST(GoodputValues, AKeptColumnMustBeKept) {
     const GoodputRules rules{parse_goodput_rule("tier=gold ttft:1").value()};
     EXPECT_EQ(goodput_refusal(rules, {"pod", "tier"}), "");
-    EXPECT_NE(goodput_refusal(rules, {"pod"}).find("--keep tier"), std::string::npos);
+    EXPECT_TRUE(says(goodput_refusal(rules, {"pod"}), "--keep tier"));
 }
 
 /// What is asked of a finished run goes before what it was told, and the rest of that stays.
@@ -59,8 +61,7 @@ TEST(GoodputValues, ARuleOnGoodRowsNeedsLimits) {
     const Threshold good = parse_threshold("good < 99 %").value();
     const Threshold ttft = parse_threshold("ttft:p50 > 1s").value();
     EXPECT_EQ(limits_missing({ttft}), "");
-    EXPECT_NE(limits_missing({ttft, good}).find("\"good < 99 %\" counts good requests"),
-              std::string::npos);
+    EXPECT_TRUE(says(limits_missing({ttft, good}), "\"good < 99 %\" counts good requests"));
 }
 
 }  // namespace

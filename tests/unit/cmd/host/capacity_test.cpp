@@ -7,10 +7,7 @@ namespace driftless {
 namespace {
 
 Rehearsal rehearsal_of(std::int64_t chunks, double busy) {
-    Rehearsal rehearsal;
-    rehearsal.chunks = chunks;
-    rehearsal.busy_share = busy;
-    return rehearsal;
+    return {.chunks = chunks, .busy_share = busy};
 }
 
 TEST(Capacity, LiesBetweenTheRehearsalsAroundIt) {

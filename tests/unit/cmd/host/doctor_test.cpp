@@ -196,9 +196,7 @@ TEST(Doctor, WarnsOfARankBehindOthersAndOfNoNetwork) {
 
 TEST(Doctor, NamesTheInterfaceThatHoldsPacketsBack) {
     HostReadings host = good_host();
-    Interface interface;
-    interface.name = "eth1";
-    interface.receive_wait_us = 20;
+    Interface interface{.name = "eth1", .receive_wait_us = 20};
     host.interfaces = {interface};
     EXPECT_EQ(finding_of(host, "interface").grade, Grade::ok);
     host.interfaces[0].receive_wait_us = 21;

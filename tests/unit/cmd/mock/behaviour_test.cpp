@@ -12,6 +12,7 @@
 #include "proto/core/hash.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::mock {
 
@@ -21,11 +22,7 @@ constexpr std::int64_t ms = 1'000'000;
 
 /// A step of one answer takes 10 ms, of n (10 + 2.5 (n - 1)) ms; 1,000 prompt tokens take 50 ms.
 Pace gpu() {
-    Pace pace;
-    pace.between = milliseconds(10);
-    pace.batch_slowdown = 0.25;
-    pace.prefill_tokens_per_s = 20'000;
-    return pace;
+    return {.between = milliseconds(10), .batch_slowdown = 0.25, .prefill_tokens_per_s = 20'000};
 }
 
 Seat seat(std::int64_t ready_ns, std::uint32_t prompt, std::uint32_t tokens) {
@@ -221,9 +218,7 @@ TEST(Batch, TellsWhenSoManyAreMade) {
 
 // Without any delay time still goes on.
 TEST(Batch, StepsTakeTimeAtLeast) {
-    Pace pace;
-    pace.between = {0};
-    pace.step_tokens = 10;
+    Pace pace{.between = {0}, .step_tokens = 10};
     Batch batch(pace, 0, 1);
     Seat one = seat(0, 95, 5);
     batch.join(one);
@@ -232,16 +227,9 @@ TEST(Batch, StepsTakeTimeAtLeast) {
     EXPECT_EQ(one.latest.ns, 14 * step_min.ns);
 }
 
-}  // namespace
-
-namespace {
-
 // Without jitter the schedule is the arithmetic that the flags say.
 TEST(AnswerSchedule, FollowsTheFlagsExactly) {
-    Pace pace;
-    pace.first = milliseconds(5);
-    pace.per_uncached_token = {250};
-    pace.between = milliseconds(10);
+    Pace pace{.first = milliseconds(5), .per_uncached_token = {250}, .between = milliseconds(10)};
     AnswerSchedule schedule;
     schedule.start(pace, {1'000}, 4'000, 3);
     EXPECT_EQ(schedule.next().ns, 1'000 + 5'000'000 + 4'000 * 250);
@@ -341,15 +329,8 @@ TEST(Behaviour, ChoosesFaultsByRowAndByProbability) {
     EXPECT_NEAR(refused / double{requests}, 0.125, 0.01);
 }
 
-}  // namespace
-
-namespace {
-
 CoreOptions checking(std::uint32_t replies = 100) {
-    CoreOptions options;
-    options.keep_log = true;
-    options.check_history = replies;
-    return options;
+    return {.keep_log = true, .check_history = replies};
 }
 
 /// The text of a whole answer of OpenAI's chat or of Anthropic's messages.
@@ -515,10 +496,8 @@ TEST(MockHistory, TheLogHasSessionAndCount) {
                               "X-Other: 2\r\nX-Dynamo-Parent-Session-ID: p\r\n"));
         std::string line;
         append_log_line(line, player.take_log());
-        EXPECT_NE(line.find(R"("session":{"X-Correlation-ID":"c \"1\"",)"
-                            R"("X-Dynamo-Parent-Session-ID":"p"},)"),
-                  std::string::npos)
-            << line;
+        EXPECT_TRUE(says(line, R"("session":{"X-Correlation-ID":"c \"1\"",)"
+                               R"("X-Dynamo-Parent-Session-ID":"p"},)"));
         EXPECT_EQ(
             line.find(R"("history":{"known":0,"elsewhere":0,"unknown":0},)") != std::string::npos,
             check);
@@ -531,10 +510,6 @@ TEST(MockHistory, TheLogHasSessionAndCount) {
     ASSERT_EQ(log.session.size(), 1u);
     EXPECT_EQ(log.session_value(), "7");
 }
-
-}  // namespace
-
-namespace {
 
 /// LRU as a list that is searched: slow and obvious.
 class NaiveCache {

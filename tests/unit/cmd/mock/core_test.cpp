@@ -7,15 +7,13 @@
 
 #include "proto/json/document.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::mock {
 namespace {
 
 CoreOptions small_blocks() {
-    CoreOptions options;
-    options.cache_block_tokens = 4;
-    options.keep_log = true;
-    return options;
+    return {.cache_block_tokens = 4, .keep_log = true};
 }
 
 /// Reads one member deep inside an event: "choices.0.delta.content".
@@ -44,7 +42,7 @@ TEST(MockCore, StreamsChatAsVllmDoes) {
     const std::vector<std::string> events = events_of(response, &complete);
     EXPECT_TRUE(complete);
     EXPECT_EQ(status_of(response), 200);
-    EXPECT_NE(head_of(response).find("content-type: text/event-stream"), std::string::npos);
+    EXPECT_TRUE(says(head_of(response), "content-type: text/event-stream"));
     ASSERT_EQ(events.size(), 7u);
 
     JsonDocument json;
@@ -290,13 +288,12 @@ TEST(MockCore, ClosesWhenItSaidSo) {
     CoreOptions options = small_blocks();
     options.keep_alive_requests = 2;
     Player player(options);
-    EXPECT_EQ(player.ask(chat(1, 1)).find("connection: close"), std::string::npos);
+    EXPECT_FALSE(says(player.ask(chat(1, 1)), "connection: close"));
     EXPECT_EQ(player.connection->next_action(), MockConnection::Action::keep);
-    EXPECT_NE(player.ask(chat(1, 1)).find("connection: close"), std::string::npos);
+    EXPECT_TRUE(says(player.ask(chat(1, 1)), "connection: close"));
     EXPECT_EQ(player.connection->next_action(), MockConnection::Action::close);
     Player once(small_blocks());
-    EXPECT_NE(once.ask(chat(1, 1, "Connection: close\r\n")).find("connection: close"),
-              std::string::npos);
+    EXPECT_TRUE(says(once.ask(chat(1, 1, "Connection: close\r\n")), "connection: close"));
     EXPECT_EQ(once.connection->next_action(), MockConnection::Action::close);
 }
 

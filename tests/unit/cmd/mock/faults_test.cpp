@@ -4,6 +4,7 @@
 
 #include "proto/json/document.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::mock {
 namespace {
@@ -11,10 +12,7 @@ namespace {
 using Action = MockConnection::Action;
 
 CoreOptions with_fault(Fault fault) {
-    CoreOptions options;
-    options.keep_log = true;
-    options.faults = {{fault, 0, 7}};
-    return options;
+    return {.faults = {{fault, 0, 7}}, .keep_log = true};
 }
 
 std::size_t tokens_in(const std::string& response) {
@@ -57,7 +55,7 @@ TEST(MockFaults, ResetAndTruncateInTheMiddle) {
         (void)events_of(response, &complete);
         EXPECT_EQ(tokens_in(response), 4u);
         EXPECT_FALSE(complete);
-        EXPECT_EQ(response.find("[DONE]"), std::string::npos);
+        EXPECT_FALSE(says(response, "[DONE]"));
         EXPECT_EQ(player.connection->next_action(),
                   fault == Fault::reset ? Action::reset : Action::close);
         EXPECT_EQ(player.core.metrics().running, 0u);
@@ -117,7 +115,7 @@ TEST(MockFaults, ErrorStatus) {
     Player limited(with_fault(Fault::http_429));
     const std::string busy = limited.ask(chat(2, 8));
     EXPECT_EQ(status_of(busy), 429);
-    EXPECT_NE(busy.find("retry-after: 1\r\n"), std::string::npos);
+    EXPECT_TRUE(says(busy, "retry-after: 1\r\n"));
     EXPECT_EQ(limited.take_log().status, 429);
     Player broken(with_fault(Fault::http_500));
     EXPECT_EQ(status_of(broken.ask(chat(2, 8))), 500);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cmd/mock/mock.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::mock {
 namespace {
@@ -33,14 +34,10 @@ TEST(MockOptions, HasSafeDefaults) {
 
 // Each flag reaches its place, in its unit.
 TEST(MockOptions, ReadsItsFlags) {
-    const ParsedMock parsed =
-        parse({"--listen",   "[::1]:0",     "--port",    "81",       "--ttft",
-               "20ms",       "--itl",       "1.5ms",     "--jitter", "0.1",
-               "--overhead", "3,5",         "--headers", "late",     "--fault",
-               "reset:0.25", "--fault-row", "429:17",    "--fault",  "slow:0.5",
-               "--log",      "x.jsonl",     "--wait",    "sleep",    "--ttft-per-token",
-               "250ns",      "--no-usage",  "--slots",   "3",        "--step-tokens",
-               "2048"});
+    const ParsedMock parsed = parse(words_of(
+        "--listen [::1]:0 --port 81 --ttft 20ms --itl 1.5ms --jitter 0.1 --overhead 3,5 --headers "
+        "late --fault reset:0.25 --fault-row 429:17 --fault slow:0.5 --log x.jsonl --wait sleep "
+        "--ttft-per-token 250ns --no-usage --slots 3 --step-tokens 2048"));
     ASSERT_FALSE(parsed.exit_code);
     const MockOptions& options = parsed.options;
     EXPECT_EQ(options.host, "::1");
@@ -63,9 +60,9 @@ TEST(MockOptions, ReadsItsFlags) {
 
 // A tokenizer that does not keep to one token a word, and an endpoint that tells of another one.
 TEST(MockOptions, ReadsWordRules) {
-    const ParsedMock parsed = parse({"--split-words", "the,cat", "--split-first", "dog,cow",
-                                     "--join-words", "new+one,a+b", "--tokenize", "llama.cpp",
-                                     "--tokenize-overhead", "1,2", "--overhead-varies", "3"});
+    const ParsedMock parsed =
+        parse(words_of("--split-words the,cat --split-first dog,cow --join-words new+one,a+b "
+                       "--tokenize llama.cpp --tokenize-overhead 1,2 --overhead-varies 3"));
     ASSERT_FALSE(parsed.exit_code);
     const CoreOptions& core = parsed.options.core;
     EXPECT_TRUE(core.words.splits(word_number("cat")));

@@ -13,6 +13,7 @@
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::mock {
 
@@ -339,11 +340,7 @@ TEST(BodyReader, RefusesBeyondItsLimits) {
     EXPECT_TRUE(part_body(R"({"prompt":")" + prompt + "\"}", {.text = "prompt"}, 9, 60'000).taken);
 }
 
-}  // namespace
-
 // A mock with a tokenizer counts what the reference implementation counts, however bodies arrive.
-
-namespace {
 
 /// The ids that a body's prompt comes to, fed `piece_bytes` a time.
 std::vector<std::uint32_t> ids_of(TextTokens& texts, const std::string& body,

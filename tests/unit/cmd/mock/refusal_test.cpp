@@ -5,6 +5,7 @@
 #include "proto/api/dialect.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::mock {
 namespace {
@@ -54,7 +55,7 @@ TEST(MockPages, RefusesNonsense) {
         (void)body_of(response, &complete);
         EXPECT_TRUE(complete);
         EXPECT_EQ(status_of(response), c.status) << c.request;
-        EXPECT_NE(response.find(c.says), std::string::npos) << response;
+        EXPECT_TRUE(says(response, c.says));
     }
 }
 
@@ -125,7 +126,7 @@ TEST(MockPages, TokenizesForThePreflight) {
     }
     Player player(options);
     const std::string plain = player.ask(post("/tokenize", R"({"prompt":"one two"})"));
-    EXPECT_NE(plain.find("{\"count\":10,"), std::string::npos) << plain;
+    EXPECT_TRUE(says(plain, "{\"count\":10,"));
 }
 
 // Each form of /tokenize takes what its server takes, and nothing else.
@@ -140,8 +141,7 @@ TEST(MockPages, TokenizesAsOtherServersDo) {
         R"({"messages":[{"role":"user","content":"one two"}],"add_generation_prompt":true})";
     options.tokenize = TokenizeForm::sglang;
     EXPECT_EQ(status_of(ask("/tokenize", chat)), 400);
-    EXPECT_NE(ask("/v1/tokenize", R"({"prompt":"one two"})").find("{\"count\":2,"),
-              std::string::npos);
+    EXPECT_TRUE(says(ask("/v1/tokenize", R"({"prompt":"one two"})"), "{\"count\":2,"));
     EXPECT_EQ(status_of(ask("/apply-template", chat)), 404);
     options.tokenize = TokenizeForm::llama_cpp;
     EXPECT_EQ(body_of(ask("/tokenize", chat)), R"({"tokens":[]})");
@@ -178,7 +178,7 @@ TEST(MockPages, CountsForMetrics) {
           "sglang:generation_tokens_total{model_name=\"mock-model\"} 5.0\n",
           "sglang:cache_hit_rate{model_name=\"mock-model\"} 0.400000\n",
           "sglang:num_requests_total{model_name=\"mock-model\"} 2.0\n"}) {
-        EXPECT_NE(page.find(line), std::string::npos) << page;
+        EXPECT_TRUE(says(page, line));
     }
     for (const MetricNames names : {MetricNames{true, false}, MetricNames{false, true}}) {
         options.metric_names = names;
@@ -189,7 +189,7 @@ TEST(MockPages, CountsForMetrics) {
     }
     options.model.name = "m\"1\n";
     const std::string quoted = body_of(Player(options).ask(get("/metrics")));
-    EXPECT_NE(quoted.find(R"({model_name="m\"1\n"} 0.0)"), std::string::npos) << quoted;
+    EXPECT_TRUE(says(quoted, R"({model_name="m\"1\n"} 0.0)"));
     options.metric_names = {false, false};
     EXPECT_EQ(status_of(Player(options).ask(get("/metrics"))), 404);
 }
@@ -197,9 +197,7 @@ TEST(MockPages, CountsForMetrics) {
 // vLLM's and SGLang's endpoints empty the cache; a pretended one says so and does not.
 TEST(MockPages, EmptiesItsCache) {
     const auto hits_after = [](CacheReset whose, const std::string& path, int* status) {
-        CoreOptions options;
-        options.cache_block_tokens = 4;
-        options.cache_reset = whose;
+        CoreOptions options{.cache_block_tokens = 4, .cache_reset = whose};
         Player player(options);
         (void)player.ask(chat(5, 1));
         *status = status_of(player.ask("POST " + path + " HTTP/1.1\r\nHost: h\r\n\r\n"));
@@ -228,10 +226,8 @@ TEST(MockPages, NameAPod) {
     options.pod = "llama-7";
     for (const std::string& request :
          {chat(5, 3), post("/v1/chat/completions", "{"), get("/nowhere"), get("/health")}) {
-        EXPECT_NE(Player(options).ask(request).find("\r\ntarget-pod: llama-7\r\n"),
-                  std::string::npos)
-            << request;
-        EXPECT_EQ(Player(CoreOptions{}).ask(request).find("target-pod"), std::string::npos);
+        EXPECT_TRUE(says(Player(options).ask(request), "\r\ntarget-pod: llama-7\r\n")) << request;
+        EXPECT_FALSE(says(Player(CoreOptions{}).ask(request), "target-pod"));
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include "engine/io/uring.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::mock {
 namespace {
@@ -100,7 +101,7 @@ TEST(MockServer, StreamsOverSockets) {
         const std::vector<std::string> events = events_of(response);
         ASSERT_EQ(events.size(), 33u);
         const std::string usage = "\"prompt_tokens\":" + std::to_string(words) + ",";
-        EXPECT_NE(events[31].find(usage), std::string::npos) << events[31];
+        EXPECT_TRUE(says(events[31], usage));
     }
     ::close(number);
 }

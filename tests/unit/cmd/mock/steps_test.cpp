@@ -6,6 +6,7 @@
 
 #include "cmd/mock/core.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless::mock {
 namespace {
@@ -164,9 +165,9 @@ TEST(MockSteps, MetricsSayWhoRunsAndWhoWaits) {
     reader.receive(get("/metrics"), crowd.now);
     std::string page;
     reader.produce(crowd.now, page);
-    EXPECT_NE(page.find("vllm:num_requests_running{engine=\"0\",model_name=\"mock-model\"} 2.0"),
-              std::string::npos);
-    EXPECT_NE(page.find("sglang:num_queue_reqs{model_name=\"mock-model\"} 3.0"), std::string::npos);
+    EXPECT_TRUE(
+        says(page, "vllm:num_requests_running{engine=\"0\",model_name=\"mock-model\"} 2.0"));
+    EXPECT_TRUE(says(page, "sglang:num_queue_reqs{model_name=\"mock-model\"} 3.0"));
     while (crowd.core.next_deadline() < never) {
         crowd.step();
     }

@@ -115,11 +115,7 @@ TEST(BlockIds, CountAsMapsDo) {
     }
 }
 
-}  // namespace
-
 // Ranks are those of a list in which every used thing moves to the front.
-
-namespace {
 
 using Things = std::vector<std::uint32_t>;
 

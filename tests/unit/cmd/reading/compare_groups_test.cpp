@@ -276,9 +276,7 @@ TEST(CompareGroups, OneGiantTreeIsNoEvidence) {
 }
 
 TEST(CompareGroups, TreesCountForLessThanTheirRows) {
-    MadeLaw law;
-    law.law = Law::trees;
-    law.rows = 3000;
+    MadeLaw law{.law = Law::trees, .rows = 3000};
     MadeGroups made = make_groups(law, 1, 1, 3);
     const MetricComparison by_tree = compare_one(made.a[0], made.b[0], "ttft:mean");
     for (ComparedRun* run : {&made.a[0], &made.b[0]}) {

@@ -12,17 +12,11 @@
 #include "cmd/reading/compare_groups.hpp"
 #include "proto/figures/distribution.hpp"
 #include "proto/json/document.hpp"
+#include "tests/unit/json_text.hpp"
+#include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
 namespace {
-
-std::vector<double> values_of(JsonValue list) {
-    std::vector<double> values;
-    for (JsonValue one = list.first(); one.present(); one = one.next()) {
-        values.push_back(*one.as_double());
-    }
-    return values;
-}
 
 double number(JsonValue of, const char* name) {
     return *of.find(name).as_double();
@@ -44,16 +38,8 @@ ComparedRun run_of(const std::vector<double>& ttfts, const std::vector<double>& 
 
 class GoldenComparison : public testing::Test {
   protected:
-    void SetUp() override {
-        std::ifstream file(TEST_DATA "/comparison/golden.json");
-        std::stringstream text;
-        text << file.rdbuf();
-        text_ = text.str();
-        root_ = document_.parse(text_).value();
-    }
-    std::string text_;
-    JsonDocument document_;
-    JsonValue root_;
+    JsonText golden_{read_bytes(TEST_DATA "/comparison/golden.json")};
+    JsonValue root_ = golden_.root;
 };
 
 TEST_F(GoldenComparison, StudentQuantiles) {
@@ -82,7 +68,7 @@ TEST_F(GoldenComparison, BlockLengthsAndLongRunVariance) {
     const JsonValue cases = root_.find("series");
     ASSERT_EQ(cases.size(), 5U);
     for (JsonValue one = cases.first(); one.present(); one = one.next()) {
-        const LongRun found = long_run_of(values_of(one.find("values")));
+        const LongRun found = long_run_of(numbers_of(one.find("values")));
         const double truth = number(one, "long_run");
         const double tolerance = number(one, "memory") >= 0.5 ? 0.15 : 0.7;
         EXPECT_NEAR(found.block / number(one, "block"), 1, tolerance) << number(one, "memory");
@@ -93,8 +79,8 @@ TEST_F(GoldenComparison, BlockLengthsAndLongRunVariance) {
 // The interval is Student's, not BCa: ends may differ by a tenth of the width.
 TEST_F(GoldenComparison, PairedRows) {
     const JsonValue paired = root_.find("paired");
-    const std::vector<ComparedRun> a{run_of(values_of(paired.find("a")))};
-    const std::vector<ComparedRun> b{run_of(values_of(paired.find("b")))};
+    const std::vector<ComparedRun> a{run_of(numbers_of(paired.find("a")))};
+    const std::vector<ComparedRun> b{run_of(numbers_of(paired.find("b")))};
     const JsonValue cases = paired.find("found");
     ASSERT_EQ(cases.size(), 3U);
     for (JsonValue one = cases.first(); one.present(); one = one.next()) {
@@ -112,9 +98,9 @@ TEST_F(GoldenComparison, PairedRows) {
 
 TEST_F(GoldenComparison, WholeTrees) {
     const JsonValue trees = root_.find("trees");
-    const std::vector<double> names = values_of(trees.find("tree"));
-    const std::vector<ComparedRun> a{run_of(values_of(trees.find("a")), names)};
-    const std::vector<ComparedRun> b{run_of(values_of(trees.find("b")), names)};
+    const std::vector<double> names = numbers_of(trees.find("tree"));
+    const std::vector<ComparedRun> a{run_of(numbers_of(trees.find("a")), names)};
+    const std::vector<ComparedRun> b{run_of(numbers_of(trees.find("b")), names)};
     const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
     const MetricComparison found = compare_groups(a, b, metrics, {}).metrics[0];
     EXPECT_EQ(found.units, 150U);
@@ -130,10 +116,10 @@ TEST_F(GoldenComparison, RepeatsAreTheOuterLevel) {
     const JsonValue repeats = root_.find("repeats");
     std::vector<ComparedRun> a;
     std::vector<ComparedRun> b;
-    for (const double value : values_of(repeats.find("a"))) {
+    for (const double value : numbers_of(repeats.find("a"))) {
         a.push_back(run_of(std::vector<double>(20, value)));
     }
-    for (const double value : values_of(repeats.find("b"))) {
+    for (const double value : numbers_of(repeats.find("b"))) {
         b.push_back(run_of(std::vector<double>(20, value)));
     }
     const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean"), *read_metric("ttft:p50")};

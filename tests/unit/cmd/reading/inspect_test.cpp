@@ -9,7 +9,9 @@
 #include "proto/json/document.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 #include "tests/unit/engine/plan/made.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -118,11 +120,7 @@ TEST(Timeline, CutsTimeIntoRoundBuckets) {
     EXPECT_EQ(line.output_tokens[0], 14U);
 }
 
-}  // namespace
-
 // The figures of real traces are those that others counted, and the JSON is what its schema says.
-
-namespace {
 
 InspectFigures inspected(const Trace& trace, const InspectOptions& options = {}) {
     Result<InspectFigures> figures = inspect_trace(trace, options);
@@ -277,11 +275,7 @@ TEST(InspectFigures, FollowTheWorkingSet) {
 TEST(InspectFigures, ChooseBlockSizes) {
     const Trace trace = make_trace(64, TailRule::ceil, {{0, 128, {1, 2}}});
     const auto sizes = [](const InspectFigures& f) {
-        std::vector<std::uint32_t> list;
-        for (const CapacityFigures& one : f.capacity) {
-            list.push_back(one.block_size);
-        }
-        return list;
+        return members_of(f.capacity, &CapacityFigures::block_size);
     };
     EXPECT_EQ(sizes(inspected(trace)),
               (std::vector<std::uint32_t>{64, 128, 256, 512, 1024, 2048, 4096}));
@@ -311,7 +305,7 @@ TEST(InspectFigures, AreJsonOfTheSchema) {
     InputErrors errors;
     errors.add({"f", 3, "field", "v", "is wrong", "fix it"});
     append_json(texts[2], Trace(), errors);
-    EXPECT_NE(texts[0].find(R"("remarks":[{"text":"rows are odd","count":2}])"), std::string::npos);
+    EXPECT_TRUE(says(texts[0], R"("remarks":[{"text":"rows are odd","count":2}])"));
     EXPECT_EQ(inspected(without).input.sum, 1U);
     for (const std::string& json : texts) {
         JsonDocument document;
@@ -325,11 +319,7 @@ TEST(InspectFigures, AreJsonOfTheSchema) {
     }
 }
 
-}  // namespace
-
 // Distances of distributions and of hit curves, on traces small enough to reckon by hand.
-
-namespace {
 
 TEST(Likeness, FindsTheGreatestDistance) {
     EXPECT_EQ(greatest_distance({}, {}), 0);

@@ -46,21 +46,11 @@ Server knee_at(double knee) {
 }
 
 SearchRules whole(double high, double start = 1) {
-    SearchRules rules;
-    rules.high = high;
-    rules.start = start;
-    rules.replicates = 2;
-    return rules;
+    return {.high = high, .start = start, .replicates = 2};
 }
 
 SearchRules real(double low, double high, double start) {
-    SearchRules rules;
-    rules.whole = false;
-    rules.replicates = 2;
-    rules.low = low;
-    rules.high = high;
-    rules.start = start;
-    return rules;
+    return {.whole = false, .low = low, .high = high, .start = start, .replicates = 2};
 }
 
 TEST(KneeSearch, FindsEveryWholeKnee) {
@@ -246,11 +236,7 @@ TEST(KneeSearch, RefusesRulesThatCannotBeSearched) {
     EXPECT_FALSE(check_rules(rules));
 }
 
-}  // namespace
-
 // Which runs a server did not keep up with, by simulated servers whose capacity is known.
-
-namespace {
 
 constexpr double second = 1e9;
 

@@ -78,10 +78,7 @@ TEST(LongRun, SlowDependenceIsSeenToItsEnd) {
         double reach = 0;
         constexpr int runs = 20;
         for (std::uint64_t seed = 0; seed < runs; ++seed) {
-            MadeLaw law;
-            law.law = Law::series;
-            law.rows = rows;
-            law.memory = memory;
+            MadeLaw law{.law = Law::series, .rows = rows, .memory = memory};
             std::vector<double> values;
             const MadeGroups made = make_groups(law, 1, 1, seed);
             for (const ComparedRequest& one : made.a[0].requests) {

@@ -15,6 +15,8 @@
 #include "proto/core/hash.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
+#include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -107,11 +109,7 @@ TEST(PromptBlocks, CoverTheServersCount) {
     EXPECT_EQ(ids_of(tokens, 20), ids_of({tokens.begin(), tokens.begin() + 20}));
 }
 
-}  // namespace
-
 // Logs become a trace: the same one from every export, sorted, without a word of their text.
-
-namespace {
 
 struct Converted {
     bool usable = false;
@@ -189,9 +187,7 @@ std::string canonical(const Trace& trace) {
 TEST_F(ReadLogs, RefusesEndlessLines) {
     const Converted got = convert(log({"{}" + std::string(std::size_t{64} << 20, ' ')}));
     EXPECT_FALSE(got.usable);
-    EXPECT_NE(got.first_error().find("cannot be read: line 1 is longer than 64 MiB"),
-              std::string::npos)
-        << got.first_error();
+    EXPECT_TRUE(says(got.first_error(), "cannot be read: line 1 is longer than 64 MiB"));
 }
 
 // A compressed log that breaks off gives its whole lines, and says where it ends.
@@ -266,8 +262,7 @@ TEST_F(ReadLogs, RowsSayWhatTheLogSays) {
 
 TEST_F(ReadLogs, NothingOfTheLogLeaves) {
     LogFiles files = export_of("litellm.jsonl");
-    std::ifstream stream(files.paths[0], std::ios::binary);
-    const std::string log{std::istreambuf_iterator<char>(stream), {}};
+    const std::string log = read_bytes(files.paths[0]);
     const Converted got = convert(files);
     const std::string out = canonical(got.trace);
     std::string word;
@@ -281,15 +276,14 @@ TEST_F(ReadLogs, NothingOfTheLogLeaves) {
         constexpr std::string_view ours[] = {"litellm", "session", "trace", "completion"};
         const bool own = std::find(std::begin(ours), std::end(ours), word) != std::end(ours);
         if (word.size() > 4 && !own) {
-            EXPECT_EQ(out.find(word), std::string::npos) << word;
+            EXPECT_FALSE(says(out, word)) << word;
             ++words;
         }
         word.clear();
     }
     EXPECT_GT(words, 100U);
     files.keep = {"model_group"};
-    EXPECT_NE(canonical(convert(files).trace).find(R"("model_group":"harbour")"),
-              std::string::npos);
+    EXPECT_TRUE(says(canonical(convert(files).trace), R"("model_group":"harbour")"));
 }
 
 TEST_F(ReadLogs, TheSaltDecidesTheIds) {
@@ -340,10 +334,10 @@ TEST_F(ReadLogs, RefusesWhatItCannotKnow) {
     const Converted got = convert(log({no_text, no_answer, nothing}));
     EXPECT_FALSE(got.usable);
     ASSERT_EQ(got.errors.count, 3U);
-    EXPECT_NE(to_text(got.errors.list[0]).find("--lenient keeps its length"), std::string::npos);
-    EXPECT_NE(to_text(got.errors.list[1]).find("--lenient takes 1 token"), std::string::npos);
-    EXPECT_NE(to_text(got.errors.list[2]).find("--lenient leaves the call out"), std::string::npos);
-    EXPECT_EQ(got.first_error().find("words and"), std::string::npos);
+    EXPECT_TRUE(says(to_text(got.errors.list[0]), "--lenient keeps its length"));
+    EXPECT_TRUE(says(to_text(got.errors.list[1]), "--lenient takes 1 token"));
+    EXPECT_TRUE(says(to_text(got.errors.list[2]), "--lenient leaves the call out"));
+    EXPECT_FALSE(says(got.first_error(), "words and"));
 
     LogFiles lenient = log({no_text, no_answer});
     lenient.lenient = true;
@@ -367,17 +361,13 @@ TEST_F(ReadLogs, RefusesWhatItCannotKnow) {
 TEST_F(ReadLogs, NamesFilesThatHoldNothing) {
     LogFiles missing;
     missing.paths = {"/nowhere/log.jsonl"};
-    EXPECT_NE(convert(missing).first_error().find("No such file"), std::string::npos);
-    EXPECT_NE(convert(log({})).first_error().find("no answered request"), std::string::npos);
+    EXPECT_TRUE(says(convert(missing).first_error(), "No such file"));
+    EXPECT_TRUE(says(convert(log({})).first_error(), "no answered request"));
     const Converted failed = convert(log({call(0, R"("prompt":"x","status":500)")}));
-    EXPECT_NE(failed.first_error().find("no answered request"), std::string::npos);
+    EXPECT_TRUE(says(failed.first_error(), "no answered request"));
 }
 
-}  // namespace
-
 // A conversation that goes on begins with the tokens of the shorter one, at every message.
-
-namespace {
 
 Tokenizer tokenizer() {
     std::string why;

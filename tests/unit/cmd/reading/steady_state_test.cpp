@@ -11,39 +11,25 @@
 #include <string>
 
 #include "proto/json/document.hpp"
+#include "tests/unit/json_text.hpp"
+#include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
 namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
 
-std::vector<double> values_of(JsonValue list) {
-    std::vector<double> values;
-    for (JsonValue one = list.first(); one.present(); one = one.next()) {
-        values.push_back(*one.as_double());
-    }
-    return values;
-}
-
 class GoldenStatistics : public testing::Test {
   protected:
-    void SetUp() override {
-        std::ifstream file(TEST_DATA "/statistics/golden.json");
-        std::stringstream text;
-        text << file.rdbuf();
-        text_ = text.str();
-        root_ = document_.parse(text_).value();
-    }
-    std::string text_;
-    JsonDocument document_;
-    JsonValue root_;
+    JsonText golden_{read_bytes(TEST_DATA "/statistics/golden.json")};
+    JsonValue root_ = golden_.root;
 };
 
 TEST_F(GoldenStatistics, MannKendall) {
     const JsonValue cases = root_.find("kendall");
     ASSERT_EQ(cases.size(), 4U);
     for (JsonValue one = cases.first(); one.present(); one = one.next()) {
-        const TrendFinding found = mann_kendall(values_of(one.find("values")));
+        const TrendFinding found = mann_kendall(numbers_of(one.find("values")));
         EXPECT_NEAR(found.z, *one.find("z").as_double(), 1e-6);
         EXPECT_NEAR(found.p, *one.find("p").as_double(), 1e-6);
     }
@@ -53,7 +39,7 @@ TEST_F(GoldenStatistics, Mser5) {
     const JsonValue cases = root_.find("mser5");
     ASSERT_EQ(cases.size(), 3U);
     for (JsonValue one = cases.first(); one.present(); one = one.next()) {
-        EXPECT_EQ(mser5(values_of(one.find("values"))), *one.find("cut").as_u64());
+        EXPECT_EQ(mser5(numbers_of(one.find("values"))), *one.find("cut").as_u64());
     }
 }
 
@@ -61,7 +47,7 @@ TEST_F(GoldenStatistics, EffectiveSampleSize) {
     const JsonValue cases = root_.find("effective");
     ASSERT_EQ(cases.size(), 2U);
     for (JsonValue one = cases.first(); one.present(); one = one.next()) {
-        EXPECT_NEAR(effective_sample_size(values_of(one.find("values"))),
+        EXPECT_NEAR(effective_sample_size(numbers_of(one.find("values"))),
                     *one.find("effective").as_double(), 1e-6);
     }
 }

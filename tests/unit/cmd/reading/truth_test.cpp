@@ -31,11 +31,7 @@ int covered(const MadeLaw& law, const char* name, std::size_t runs = 1) {
 }
 
 MadeLaw of(Law law, std::size_t rows, double ratio) {
-    MadeLaw made;
-    made.law = law;
-    made.rows = rows;
-    made.ratio = ratio;
-    return made;
+    return {.law = law, .rows = rows, .ratio = ratio};
 }
 
 TEST(ComparisonTruth, IndependentRows) {

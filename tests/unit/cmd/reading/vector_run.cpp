@@ -4,19 +4,13 @@
 #include <sstream>
 
 #include "proto/run/record.hpp"
+#include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
 
 namespace {
 
 constexpr double ms = 1e6;
-
-std::string text_of_file(const std::string& path) {
-    std::ifstream file(path);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 std::int64_t ns_of(JsonValue value) {
     return static_cast<std::int64_t>(value.as_double().value_or(0) * ms);
@@ -78,7 +72,7 @@ Record record_of(JsonValue request, std::uint32_t row) {
 }  // namespace
 
 std::string vector_text() {
-    return text_of_file(TEST_DATA "/views/vector.json");
+    return read_bytes(TEST_DATA "/views/vector.json");
 }
 
 JsonValue at(JsonValue value, std::string_view path) {

@@ -10,6 +10,7 @@
 #include "cmd/reading/view.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/cmd/reading/vector_run.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -221,18 +222,17 @@ TEST_F(Views, GenaiPerf) {
 
 TEST_F(Views, GenaiBench) {
     std::vector<std::string> names;
-    for (const std::string name :
-         {"run_duration", "mean_output_throughput_tokens_per_s",
-          "mean_input_throughput_tokens_per_s", "mean_total_tokens_throughput_tokens_per_s",
-          "requests_per_second", "error_codes_frequency/503", "error_codes_frequency/500",
-          "error_rate", "num_error_requests", "num_completed_requests", "num_requests"}) {
+    for (const std::string& name :
+         words_of("run_duration mean_output_throughput_tokens_per_s "
+                  "mean_input_throughput_tokens_per_s mean_total_tokens_throughput_tokens_per_s "
+                  "requests_per_second error_codes_frequency/503 error_codes_frequency/500 "
+                  "error_rate num_error_requests num_completed_requests num_requests")) {
         names.push_back("aggregated_metrics/" + name);
         names.push_back("aggregated/" + name);
     }
-    for (const std::string metric :
-         {"ttft", "tpot", "e2e_latency", "output_latency", "output_inference_speed",
-          "num_input_tokens", "num_output_tokens", "total_tokens", "input_throughput",
-          "output_throughput"}) {
+    for (const std::string& metric :
+         words_of("ttft tpot e2e_latency output_latency output_inference_speed num_input_tokens "
+                  "num_output_tokens total_tokens input_throughput output_throughput")) {
         for (const std::string what :
              {"min", "max", "mean", "stddev", "sum", "p25", "p50", "p75", "p90", "p95", "p99"}) {
             names.push_back("aggregated_metrics/stats/" + metric + "/" + what);
@@ -324,11 +324,10 @@ TEST_F(Views, InferencexFixedLength) {
 
 TEST_F(Views, TraceReplayer) {
     std::vector<std::string> names;
-    for (const std::string name :
-         {"requests_total", "requests_success", "output_tokens_total", "duration_ms",
-          "throughput_rps", "throughput_tps", "ttft_p50_ms", "ttft_p90_ms", "ttft_p99_ms",
-          "ttft_mean_ms", "tpot_p50_ms", "tpot_p90_ms", "tpot_p99_ms", "tpot_mean_ms", "e2e_p50_ms",
-          "e2e_p90_ms", "e2e_p99_ms", "e2e_mean_ms"}) {
+    for (const std::string& name : words_of(
+             "requests_total requests_success output_tokens_total duration_ms throughput_rps "
+             "throughput_tps ttft_p50_ms ttft_p90_ms ttft_p99_ms ttft_mean_ms tpot_p50_ms "
+             "tpot_p90_ms tpot_p99_ms tpot_mean_ms e2e_p50_ms e2e_p90_ms e2e_p99_ms e2e_mean_ms")) {
         names.push_back(name);
         names.push_back("summary/" + name);
     }
@@ -367,7 +366,7 @@ TEST_F(Views, Llmd) {
              "result/time_to_first_token_ms_mean"}});
 }
 
-bool says(const ViewResult& result, std::string_view words) {
+bool notes_say(const ViewResult& result, std::string_view words) {
     return std::any_of(result.notes.begin(), result.notes.end(),
                        [words](const std::string& note) { return note.find(words) != note.npos; });
 }
@@ -379,15 +378,15 @@ TEST_F(Views, SayWhatIsWrongAndMissing) {
     JsonDocument document;
     const JsonValue root = document.parse(text).value();
     ViewedRun run = vector_run(root.find("vector"));
-    EXPECT_TRUE(says(find_view("loadgen")->make(run), "the one token of 1 answers"));
-    EXPECT_TRUE(says(find_view("genai-perf")->make(run), "goodput pairs lists"));
-    EXPECT_TRUE(says(find_view("genai-bench")->make(run), "2 of 5 requests failed"));
-    EXPECT_TRUE(says(find_view("llm-d")->make(run), "10.25 would be right"));
+    EXPECT_TRUE(notes_say(find_view("loadgen")->make(run), "the one token of 1 answers"));
+    EXPECT_TRUE(notes_say(find_view("genai-perf")->make(run), "goodput pairs lists"));
+    EXPECT_TRUE(notes_say(find_view("genai-bench")->make(run), "2 of 5 requests failed"));
+    EXPECT_TRUE(notes_say(find_view("llm-d")->make(run), "10.25 would be right"));
     run.has_chunks = false;
     run.has_events = false;
-    EXPECT_TRUE(says(find_view("vllm")->make(run), "not computable: gaps between events"));
-    EXPECT_TRUE(says(find_view("vllm")->make(run), "without stamps of roles"));
-    EXPECT_FALSE(says(find_view("loadgen")->make(run), "gaps"));
+    EXPECT_TRUE(notes_say(find_view("vllm")->make(run), "not computable: gaps between events"));
+    EXPECT_TRUE(notes_say(find_view("vllm")->make(run), "without stamps of roles"));
+    EXPECT_FALSE(notes_say(find_view("loadgen")->make(run), "gaps"));
     for (const View& view : all_views()) {
         const ViewResult nothing = view.make(ViewedRun());
         JsonDocument empty;

@@ -12,6 +12,10 @@
 #include <string>
 
 #include "proto/json/document.hpp"
+#include "tests/unit/json_text.hpp"
+#include "tests/unit/made.hpp"
+#include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -19,12 +23,8 @@ namespace {
 constexpr std::size_t rows = 2000;
 
 TEST(Surprise, IsSciPysHypergeometricTail) {
-    std::ifstream file(TEST_DATA "/statistics/golden.json");
-    std::stringstream text;
-    text << file.rdbuf();
-    const std::string json = text.str();
-    JsonDocument document;
-    const JsonValue cases = document.parse(json).value().find("hypergeometric");
+    const JsonText golden(read_bytes(TEST_DATA "/statistics/golden.json"));
+    const JsonValue cases = golden.root.find("hypergeometric");
     ASSERT_GE(cases.size(), 8U);
     for (JsonValue one = cases.first(); one.present(); one = one.next()) {
         const Overlap overlap{*one.find("of").as_u64(), *one.find("marked").as_u64(),
@@ -131,10 +131,7 @@ TEST(Why, NamesMissesAfterAnEvictionFirst) {
             }
         }
         const WhyFinding finding = finding_of(records);
-        std::vector<std::string> marks;
-        for (const WhyStatement& statement : finding.statements) {
-            marks.push_back(statement.mark);
-        }
+        std::vector<std::string> marks = members_of(finding.statements, &WhyStatement::mark);
         ASSERT_GE(marks.size(), 3U) << seed;
         EXPECT_TRUE(marks[0].find("cached") != marks[0].npos || marks[0].starts_with("missed "));
         EXPECT_TRUE(std::any_of(marks.begin(), marks.end(), [](const std::string& mark) {
@@ -318,7 +315,7 @@ TEST(Why, SaysWhichRowsItCounts) {
     const WhyFinding finding = finding_of(records);
     ASSERT_FALSE(finding.statements.empty());
     const WhyStatement& first = finding.statements.front();
-    EXPECT_NE(first.mark.find("pod-3"), first.mark.npos) << first.mark;
+    EXPECT_TRUE(says(first.mark, "pod-3"));
     EXPECT_EQ(first.rows.size(), first.overlap.marked);
     EXPECT_GT(first.rows.back(), 100U);
     for (const std::uint32_t row : first.rows) {

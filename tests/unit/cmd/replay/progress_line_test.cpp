@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "proto/metrics/exposition.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -38,10 +39,7 @@ Address loopback() {
 }
 
 TEST(LivePage, IsAPageOfMetrics) {
-    Progress progress;
-    progress.elapsed_ns = -1'500'000'000;
-    progress.fired = 12;
-    progress.ttft_ns = 5'000'000;
+    Progress progress{.elapsed_ns = -1'500'000'000, .fired = 12, .ttft_ns = 5'000'000};
     progress.outcomes[static_cast<std::size_t>(Outcome::ok)] = 7;
     ExpositionReader reader;
     const std::string text = live_page_text(progress);
@@ -64,7 +62,7 @@ TEST(LivePage, IsAPageOfMetrics) {
         }
     }
     EXPECT_EQ(seen, 3U);
-    EXPECT_EQ(live_page_text(Progress()).find("ttft"), std::string::npos);
+    EXPECT_FALSE(says(live_page_text(Progress()), "ttft"));
 }
 
 TEST(LivePage, ServesWhatItWasToldLast) {
@@ -77,7 +75,7 @@ TEST(LivePage, ServesWhatItWasToldLast) {
         page.show(progress);
         const std::string answer = ask(page.address(), "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
         EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n"));
-        EXPECT_NE(answer.find("sent_total " + std::to_string(fired) + "\n"), answer.npos);
+        EXPECT_TRUE(says(answer, "sent_total " + std::to_string(fired) + "\n"));
     }
     EXPECT_TRUE(ask(page.address(), "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
     EXPECT_TRUE(ask(page.address(), "PUT /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
@@ -103,21 +101,12 @@ TEST(LivePage, AnAddressThatIsTakenIsRefused) {
     EXPECT_EQ(refused.error().sys_errno, EADDRINUSE);
 }
 
-}  // namespace
-
 // Progress says what a person asks in the middle of a run, on a terminal and in a log.
-
-namespace {
 
 constexpr std::int64_t s = 1'000'000'000;
 
 Progress at(std::int64_t elapsed_ns, std::uint64_t fired = 0) {
-    Progress progress;
-    progress.elapsed_ns = elapsed_ns;
-    progress.left_ns = 0;
-    progress.rows = 12031;
-    progress.fired = fired;
-    return progress;
+    return {.elapsed_ns = elapsed_ns, .left_ns = 0, .rows = 12031, .fired = fired};
 }
 
 std::uint64_t& of(Progress& progress, Outcome outcome) {
@@ -218,7 +207,7 @@ TEST(ProgressLine, WritesALineEveryThirtySecondsToALog) {
     const std::string text = pipe.text();
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
     EXPECT_TRUE(text.starts_with("progress: 0:30 / 0:00 left  600 of 12,031 sent, 20.0/s")) << text;
-    EXPECT_NE(text.find("\nprogress: 1:35 / "), text.npos) << text;
+    EXPECT_TRUE(says(text, "\nprogress: 1:35 / "));
 }
 
 // An interrupt is answered once, the second one too, even where no progress is shown.

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "tests/unit/texts.hpp"
+
 namespace driftless {
 
 namespace {
@@ -83,17 +85,13 @@ TEST(FoundShard, RefusesWhatIsBrokenOrContradicts) {
     };
     for (const auto& [variables, words] : cases) {
         const FoundShard found = find_shard(variables);
-        EXPECT_NE(found.refused.find(words), std::string::npos) << words << "\n" << found.refused;
-        EXPECT_NE(found.refused.find("--shard none"), std::string::npos);
+        EXPECT_TRUE(says(found.refused, words)) << words << "\n" << found.refused;
+        EXPECT_TRUE(says(found.refused, "--shard none"));
         EXPECT_EQ(found.from, "");
     }
 }
 
-}  // namespace
-
 // Shard: caps are shared out to the last one, and files have names of their own.
-
-namespace {
 
 ReplayCommandLine line_of(std::vector<std::string> flags) {
     flags.insert(flags.begin(), {"trace.jsonl", "--url", "http://h:1"});
@@ -120,7 +118,7 @@ TEST(Shard, SharesCapsOut) {
         EXPECT_EQ(line.options.sending.inflight_max, 1U);
     }
     ReplayCommandLine low = line_of({"--shard", "2/3", "--max-inflight", "2"});
-    EXPECT_NE(settle_shard({}, false, low).find("--max-inflight is 2"), std::string::npos);
+    EXPECT_TRUE(says(settle_shard({}, false, low), "--max-inflight is 2"));
 }
 
 TEST(Shard, KeepsWhatTheEnvironmentSaid) {

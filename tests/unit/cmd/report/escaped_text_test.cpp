@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cmd/report/text_formats.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {

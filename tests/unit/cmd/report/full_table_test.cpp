@@ -4,16 +4,13 @@
 #include <sstream>
 
 #include "cmd/report/summary_table.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
 
-SummaryFigures figures() {
-    SummaryFigures f;
-    f.rows = 3;
-    f.completed = 2;
-    f.failed = 1;
-    f.fired = 3;
+SummaryFigures small_figures() {
+    SummaryFigures f{.rows = 3, .completed = 2, .failed = 1, .fired = 3};
     f.outcomes[static_cast<std::size_t>(Outcome::ok)] = 2;
     f.outcomes[static_cast<std::size_t>(Outcome::http_5xx)] = 1;
     f.duration_ns = 2'500'000'000;
@@ -48,9 +45,9 @@ bool has_line(const std::string& table, const std::string& line) {
 
 // What caps held back and what was sent again: lines where there is any, else none.
 TEST(FullTable, TellsWhatWasHeldAndSentAgain) {
-    SummaryFigures f = figures();
-    EXPECT_EQ(full_table(f, {}).find("Held by"), std::string::npos);
-    EXPECT_EQ(full_table(f, {}).find("sent again"), std::string::npos);
+    SummaryFigures f = small_figures();
+    EXPECT_FALSE(says(full_table(f, {}), "Held by"));
+    EXPECT_FALSE(says(full_table(f, {}), "sent again"));
     f.sending.held_by_user.drift.count = f.drift_left_out = 3;
     f.sending.held_by_budget.held.count = 2;
     f.sending.held_by_budget.held.max = 9'000'000;
@@ -80,7 +77,7 @@ TEST(FullTable, HasTheKnownLayout) {
     info.clamped_rows = 7;
     info.backend = "openai-chat";
     info.verdict_reasons = {"calibrate has not run on this host"};
-    const std::string table = full_table(figures(), info);
+    const std::string table = full_table(small_figures(), info);
     for (const char* line : {
              "============ Serving Benchmark Result ============",
              "Successful requests:                     2",
@@ -130,35 +127,31 @@ TEST(FullTable, NothingMeasuredIsADash) {
         has_line(table,
                  "Cached tokens:                           0 tokens expected, hits not reported by "
                  "the server"));
-    EXPECT_EQ(table.find("oodput"), std::string::npos);
-    EXPECT_EQ(table.find("overhead"), std::string::npos);
+    EXPECT_FALSE(says(table, "oodput"));
+    EXPECT_FALSE(says(table, "overhead"));
 }
 
 // A remedy that was tried is not given again.
 TEST(FullTable, SaysWhyTokensHaveNoTimes) {
-    SummaryInfo info;
-    info.backend = "openai-chat";
-    info.continuous_usage = true;
-    const auto said = [&](const SummaryFigures& figures, const std::string& words) {
-        return full_table(figures, info).find(words) != std::string::npos;
+    SummaryInfo info{.backend = "openai-chat", .continuous_usage = true};
+    const auto said = [&](const SummaryFigures& small_figures, const std::string& words) {
+        return full_table(small_figures, info).find(words) != std::string::npos;
     };
-    EXPECT_TRUE(said(figures(),
+    EXPECT_TRUE(said(small_figures(),
                      "several tokens per chunk, which the server counts only at the end, despite "
                      "--continuous-usage"));
-    SummaryFigures uncounted = figures();
+    SummaryFigures uncounted = small_figures();
     uncounted.uncounted.outputs = 1;
     EXPECT_TRUE(said(uncounted, "1 row: the server counts no tokens: its usage is missing or 0"));
 }
 
 // What failed without a word of the server is told by what happened.
 TEST(FullTable, NamesFailuresWithoutAText) {
-    SummaryFigures failed = figures();
+    SummaryFigures failed = small_figures();
     failed.errors = {{Outcome::truncated, 200, "", 16, 3}};
-    EXPECT_NE(full_table(failed, {}).find("the server closed the connection inside the answer"),
-              std::string::npos);
+    EXPECT_TRUE(says(full_table(failed, {}), "the server closed the connection inside the answer"));
     failed.errors = {{Outcome::timeout_first_byte, 0, "", 4, 3}};
-    EXPECT_NE(full_table(failed, {}).find("no answer in time (--timeout-first-byte)"),
-              std::string::npos);
+    EXPECT_TRUE(says(full_table(failed, {}), "no answer in time (--timeout-first-byte)"));
 }
 
 }  // namespace

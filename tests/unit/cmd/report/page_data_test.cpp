@@ -16,6 +16,7 @@
 #include "tests/unit/cmd/reading/make_trace.hpp"
 #include "tests/unit/cmd/report/read_back.hpp"
 #include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -118,19 +119,8 @@ TEST(PrefixForecast, SaysWhyThereIsNone) {
     EXPECT_TRUE(text.starts_with(R"({"why_not":"The trace)")) << text;
 }
 
-}  // namespace
-
 // From real servers' pages, by way of server.jsonl as it is written, to the size of their caches.
 // What is expected are the sizes with which those servers were started, or that they print.
-
-namespace {
-
-std::string text_of(const std::string& path) {
-    std::ifstream file(path);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 class CacheSize : public testing::Test {
   protected:
@@ -170,14 +160,14 @@ class CacheSize : public testing::Test {
 };
 
 TEST_F(CacheSize, IsBlocksTimesTheirSize) {
-    const std::string page = text_of(TEST_DATA "/metrics/llmdsim-restart-1.txt");
+    const std::string page = read_bytes(TEST_DATA "/metrics/llmdsim-restart-1.txt");
     expect(size_of({page}), 4096 * 16, 1, "vllm:cache_config_info");
     expect(size_of({page, page}), 2 * 4096 * 16, 2, "vllm:cache_config_info");
 }
 
 TEST_F(CacheSize, IsUnknownWhereNoServerSaysIt) {
     for (const char* name : {"mock-vllm-after", "mock-sglang-during", "llamacpp-after"}) {
-        expect(size_of({text_of(std::string(TEST_DATA "/metrics/") + name + ".txt")}), 0, 0, "");
+        expect(size_of({read_bytes(std::string(TEST_DATA "/metrics/") + name + ".txt")}), 0, 0, "");
     }
     expect(size_of({}), 0, 0, "");
     expect(size_of({"vllm:cache_config_info{block_size=\"None\",num_gpu_blocks=\"9\"} 1\n"}), 0, 0,
@@ -195,7 +185,7 @@ TEST_F(CacheSize, IsThatOfRealServers) {
     if (!std::filesystem::exists(folder)) {
         GTEST_SKIP() << "no pages in " << folder;
     }
-    const auto of = [&](const char* name) { return size_of({text_of(folder + name + ".txt")}); };
+    const auto of = [&](const char* name) { return size_of({read_bytes(folder + name + ".txt")}); };
     expect(of("vllm-after"), 1'048'576, 1, "vllm:cache_config_info");
     expect(of("vllm-dp2-during"), 23'040, 2, "vllm:cache_config_info");
     expect(of("router-engine-after"), 1'048'576, 1, "vllm_cache_config_info");
@@ -237,14 +227,10 @@ TEST_F(CacheSize, SaysWhichLineIsWrong) {
     const std::string path = folder_ / "server.jsonl";
     std::ofstream(path) << "{}\n";
     EXPECT_FALSE(read_server_cache_size(path, why_));
-    EXPECT_NE(why_.find("server.jsonl:1: "), why_.npos) << why_;
+    EXPECT_TRUE(says(why_, "server.jsonl:1: "));
 }
 
-}  // namespace
-
 // From a server's pages, by way of server.jsonl as it is written, to what the page of a run draws.
-
-namespace {
 
 class ServerTable : public testing::Test {
   protected:
@@ -317,7 +303,7 @@ TEST_F(ServerTable, SaysWhichLineIsWrong) {
     const std::string path = folder_ / "server.jsonl";
     std::ofstream(path) << "{}\n";
     EXPECT_FALSE(read_server_table(path, why_));
-    EXPECT_NE(why_.find("server.jsonl:1: "), why_.npos) << why_;
+    EXPECT_TRUE(says(why_, "server.jsonl:1: "));
 }
 
 }  // namespace

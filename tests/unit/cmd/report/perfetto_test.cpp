@@ -226,10 +226,7 @@ std::string trace_of(const std::vector<Record>& records) {
         append_jsonl(line, record);
         slices.add(row_of(line, columns));
     }
-    TimedEvent event;
-    event.what = "mark";
-    event.at_ns = 50;
-    event.begin_ns = 60;
+    TimedEvent event{.what = "mark", .at_ns = 50, .begin_ns = 60};
     std::string line;
     append_timed_event(line, event);
     slices.add_event(row_of(line, event_columns));

@@ -17,9 +17,7 @@ TEST(ServerLines, AreNoneWithoutPages) {
 }
 
 TEST(ServerLines, SayWhatIsKnown) {
-    SummaryFigures figures;
-    figures.completed = 100;
-    figures.output_tokens = 2000;
+    SummaryFigures figures{.completed = 100, .output_tokens = 2000};
     SummaryInfo info;
     ServerTotals& totals = info.server.emplace();
     totals.urls = {{"http://a/metrics", "vllm", 9}, {"http://b/metrics", "vllm", 9, 2, "", 1}};

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cmd/report/summary_table.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -25,9 +26,7 @@ TEST(GoodputLines, SayWhatWasAskedFor) {
 }
 
 TEST(GoodputLines, HaveALineForEachGroup) {
-    SummaryFigures f;
-    f.request_goodput = 2.5;
-    f.good = 30;
+    SummaryFigures f{.good = 30, .request_goodput = 2.5};
     f.goodput_rules = {{{}, "", {std::nullopt, std::nullopt, 3'000'000'000}},
                        {parse_group_key("kept.tier").value(), "gold", {1'000'000, {}, {}}}};
     f.goodput_counts = {{38, 30}, {2, 0}};
@@ -36,11 +35,7 @@ TEST(GoodputLines, HaveALineForEachGroup) {
                                        "kept.tier=gold: 0 of 2 rows (0.00 %) within ttft:1 ms"}));
 }
 
-}  // namespace
-
 // A line a set, a line a violated rule; and what the publisher's own tests would have let pass.
-
-namespace {
 
 RuleFinding finding(const char* set, const char* rule, RuleState state, bool published) {
     RuleFinding one;
@@ -80,12 +75,8 @@ TEST(RuleLines, AreApartBySet) {
     EXPECT_TRUE(rule_lines({}).empty());
 }
 
-}  // namespace
-
 // The table of the two sides: no line is wider than 80 columns, both drifts are told, and the
 // differences have signs and units.
-
-namespace {
 
 Distribution of(std::uint64_t count, double value) {
     Distribution d;
@@ -95,7 +86,7 @@ Distribution of(std::uint64_t count, double value) {
     return d;
 }
 
-SideFigures figures() {
+SideFigures side_figures() {
     SideFigures sides;
     sides.a.url = "http://first:8000/v1/chat/completions";
     sides.b.url = "http://second:8000/v1/chat/completions";
@@ -115,26 +106,22 @@ SideFigures figures() {
     return sides;
 }
 
-bool says(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 TEST(SidesTable, TellsOfBothSidesAndOfTheirDifference) {
-    const std::string table = sides_table(figures());
+    const std::string table = sides_table(side_figures());
     std::istringstream lines(table);
     for (std::string line; std::getline(lines, line);) {
         EXPECT_LE(line.size(), 80u) << line;
     }
-    EXPECT_TRUE(says(table, "http://first:8000")) << table;
-    EXPECT_TRUE(says(table, "http://second:8000")) << table;
-    EXPECT_TRUE(says(table, "12,031       7    20.25    20.25    10.00   660.50    11.50    11.50"))
-        << table;
-    EXPECT_TRUE(says(table, "12,031       0    20.25    20.25    10.00   660.50     1.25     1.25"))
-        << table;
-    EXPECT_TRUE(says(table, "p50 +12.3 us over 12,024 rows")) << table;
-    EXPECT_TRUE(says(table, "-2.50 ms")) << table;
-    EXPECT_TRUE(says(table, "+9.0 us")) << table;
-    EXPECT_TRUE(says(table, "7 rows without a first token on both sides left out")) << table;
+    EXPECT_TRUE(says(table, "http://first:8000"));
+    EXPECT_TRUE(says(table, "http://second:8000"));
+    EXPECT_TRUE(
+        says(table, "12,031       7    20.25    20.25    10.00   660.50    11.50    11.50"));
+    EXPECT_TRUE(
+        says(table, "12,031       0    20.25    20.25    10.00   660.50     1.25     1.25"));
+    EXPECT_TRUE(says(table, "p50 +12.3 us over 12,024 rows"));
+    EXPECT_TRUE(says(table, "-2.50 ms"));
+    EXPECT_TRUE(says(table, "+9.0 us"));
+    EXPECT_TRUE(says(table, "7 rows without a first token on both sides left out"));
 }
 
 TEST(SidesTable, IsEmptyWithoutSides) {
@@ -145,8 +132,8 @@ TEST(SidesTable, SaysNothingOfWhatNobodyMeasured) {
     SideFigures sides;
     sides.pairs.unpaired = 2;
     const std::string table = sides_table(sides);
-    EXPECT_TRUE(says(table, "2 rows without a first token")) << table;
-    EXPECT_FALSE(says(table, "p50 +")) << table;
+    EXPECT_TRUE(says(table, "2 rows without a first token"));
+    EXPECT_FALSE(says(table, "p50 +"));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <sstream>
 
+#include "tests/unit/texts.hpp"
+
 namespace driftless {
 namespace {
 
@@ -79,15 +81,6 @@ SummaryInfo info() {
     return i;
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-    std::istringstream stream(text);
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(stream, line);) {
-        lines.push_back(line);
-    }
-    return lines;
-}
-
 // A usual run with failures fits 40 lines.
 TEST(SummaryTable, FitsATerminal) {
     const std::vector<std::string> lines = lines_of(summary_table(figures(), info()));
@@ -130,7 +123,7 @@ TEST(SummaryTable, HasEightyColumns) {
           "contain answers of this run", "TCP segments of 1,234,567 rows",
           "in the server's blocks of 512", "how many template tokens come before the",
           "by up to -12345"}) {
-        EXPECT_NE(table.find(part), table.npos) << part << table;
+        EXPECT_TRUE(says(table, part)) << part << table;
     }
     for (const std::string& line : lines_of(table)) {
         EXPECT_LE(line.size(), 80u) << line;
@@ -210,8 +203,7 @@ TEST(SummaryTable, CountsNoTokensThatNobodyCounted) {
     EXPECT_EQ(lines_of_label("No TPOT", f, info()), said);
     EXPECT_EQ(lines_of_label("No ITL", f, info()), said);
     EXPECT_TRUE(
-        lines_of_label("Prompts", f, info()).find("3 not reported, 507 lost by this client") !=
-        std::string::npos);
+        says(lines_of_label("Prompts", f, info()), "3 not reported, 507 lost by this client"));
     f.uncounted.goodput = 509;
     f.request_goodput.reset();
     EXPECT_TRUE(lines_of_label("Goodput", f, info())
@@ -287,9 +279,8 @@ TEST(SummaryTable, TellsOfOvertakenTurns) {
     i.run.trace_dependencies = 7;
     EXPECT_EQ(lines_of_label("Overtaken", f, i),
               found + "--sessions closed lets turns wait for answers");
-    EXPECT_NE(summary_table(f, i, TableKind::full)
-                  .find("Turns sent before the last ended:        4499 of 4500\n"),
-              std::string::npos);
+    EXPECT_TRUE(says(summary_table(f, i, TableKind::full),
+                     "Turns sent before the last ended:        4499 of 4500\n"));
     i.run.sessions = "closed";
     EXPECT_EQ(lines_of_label("Overtaken", f, i),
               found + "the trace does not record that they waited for it");
@@ -310,7 +301,7 @@ TEST(SummaryTable, LeadsWithTheServersBlocks) {
               "(100.00 %), every row as expected "
               "257,536 tokens expected in the trace's blocks");
     const std::string full = summary_table(f, i, TableKind::full);
-    EXPECT_EQ(full.find("145.86"), full.npos) << full;
+    EXPECT_FALSE(says(full, "145.86"));
     EXPECT_LT(full.find("Expected in the server's blocks (16):    375632\n"),
               full.find("Cached tokens observed:                  375632 (100.00 % of those"));
     f.server_cache_rows_equal = 9;  // the trace's blocks explain more
@@ -345,22 +336,19 @@ TEST(SummaryTable, TellsZerosFromMisses) {
               "77,156,352 tokens expected; the server says 0 for every row: it may not count hits, "
               "or its cache is off or too small");
     const std::string full = summary_table(f, info(), TableKind::full);
-    EXPECT_NE(full.find("Cached tokens observed:                  0 for every row: it may not"),
-              full.npos)
-        << full;
+    EXPECT_TRUE(says(full, "Cached tokens observed:                  0 for every row: it may not"));
     ++f.rows;
-    EXPECT_NE(cache_lines(f, info()).find("0 for all rows that it reports: it"), std::string::npos);
+    EXPECT_TRUE(says(cache_lines(f, info()), "0 for all rows that it reports: it"));
     f.cached_tokens = 16;  // it counts
-    EXPECT_NE(cache_lines(f, info()).find("16 hit (0.00 %)"), std::string::npos);
+    EXPECT_TRUE(says(cache_lines(f, info()), "16 hit (0.00 %)"));
     f.cached_tokens = f.expected_cached_tokens_reported = f.expected_cached_tokens = 0;
-    EXPECT_NE(cache_lines(f, info()).find("0 tokens expected, 0 hit (-)"), std::string::npos);
+    EXPECT_TRUE(says(cache_lines(f, info()), "0 tokens expected, 0 hit (-)"));
     f.expected_cached_tokens_reported = 512;  // a row shares less than one block of the server's
     f.server_cache_rows = f.cache_rows_reported;
     f.server_cache_rows_equal = f.rows;
     SummaryInfo i = info();
     i.server_block = 1024;
-    EXPECT_NE(cache_lines(f, i).find("0 tokens expected in the server's blocks of 1024, 0 hit"),
-              std::string::npos);
+    EXPECT_TRUE(says(cache_lines(f, i), "0 tokens expected in the server's blocks of 1024, 0 hit"));
 }
 
 // One server needs no line of its own; nothing measured is a dash, never a zero.
@@ -369,22 +357,22 @@ TEST(SummaryTable, LeavesOutWhatIsNotThere) {
     f.urls.resize(1);
     f.warnings.clear();
     const std::string one = summary_table(f, info());
-    EXPECT_EQ(one.find("Servers"), one.npos);
-    EXPECT_EQ(one.find("Warning"), one.npos);
+    EXPECT_FALSE(says(one, "Servers"));
+    EXPECT_FALSE(says(one, "Warning"));
     const std::string table = summary_table(SummaryFigures(), SummaryInfo());
-    EXPECT_NE(table.find("\nE2E                      -"), table.npos) << table;
-    EXPECT_NE(table.find("hits not reported by the server"), table.npos);
-    EXPECT_NE(table.find("\nDrift           -\n"), table.npos);
-    EXPECT_EQ(table.find("Goodput"), table.npos);
-    EXPECT_EQ(table.find("Failed"), table.npos);
+    EXPECT_TRUE(says(table, "\nE2E                      -"));
+    EXPECT_TRUE(says(table, "hits not reported by the server"));
+    EXPECT_TRUE(says(table, "\nDrift           -\n"));
+    EXPECT_FALSE(says(table, "Goodput"));
+    EXPECT_FALSE(says(table, "Failed"));
 }
 
 // --table full has every figure, and the same warnings.
 TEST(SummaryTable, FullHasEverything) {
     const std::string table = summary_table(figures(), info(), TableKind::full);
-    EXPECT_NE(table.find("Std TTFT (ms):"), table.npos);
-    EXPECT_NE(table.find("Warning:                                 the prefix cache"), table.npos);
-    EXPECT_NE(table.find("Servers (rows / ok / failed)"), table.npos);
+    EXPECT_TRUE(says(table, "Std TTFT (ms):"));
+    EXPECT_TRUE(says(table, "Warning:                                 the prefix cache"));
+    EXPECT_TRUE(says(table, "Servers (rows / ok / failed)"));
 }
 
 }  // namespace

@@ -42,11 +42,7 @@ TEST(CsvField, HoldsNoFormula) {
     }
 }
 
-}  // namespace
-
 // What others said stays text inside a page, and base64 is that of RFC 4648.
-
-namespace {
 
 std::string html(std::string_view text) {
     std::string out;

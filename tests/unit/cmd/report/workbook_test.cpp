@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 #include "tests/unit/unzipped.hpp"
 
 namespace driftless {
@@ -16,10 +17,6 @@ constexpr std::string_view columns[] = {"a", "b", "c"};
 
 TableCell number(const char* digits) {
     return {CellKind::number, digits};
-}
-
-bool holds(const std::string& text, std::string_view part) {
-    return text.find(part) != text.npos;
 }
 
 class Workbook : public testing::Test {
@@ -50,15 +47,15 @@ TEST_F(Workbook, CellsHaveTheirKinds) {
               {text_cell("=1+1"), {CellKind::boolean, "true"}, {}}},
              100);
     const std::string sheet = unzipped(zip, "xl/worksheets/sheet1.xml");
-    EXPECT_TRUE(holds(sheet, "<c r=\"A2\"><v>9007199254740991</v></c>")) << sheet;
-    EXPECT_TRUE(holds(sheet, "<c r=\"B2\" t=\"inlineStr\"><is><t>9007199254740992</t>")) << sheet;
-    EXPECT_TRUE(holds(sheet, "<c r=\"C2\"><v>-1.5</v></c>")) << sheet;
-    EXPECT_TRUE(holds(sheet, "<c r=\"A3\" t=\"inlineStr\"><is><t>=1+1</t>")) << sheet;
-    EXPECT_TRUE(holds(sheet, "<c r=\"B3\" t=\"b\"><v>1</v></c>")) << sheet;
-    EXPECT_FALSE(holds(sheet, "r=\"C3\"")) << sheet;
-    EXPECT_TRUE(holds(sheet, "<pane ySplit=\"1\"")) << sheet;
-    EXPECT_TRUE(holds(sheet, "state=\"frozen\"")) << sheet;
-    EXPECT_TRUE(holds(sheet, "<autoFilter ref=\"A1:C3\"/>")) << sheet;
+    EXPECT_TRUE(says(sheet, "<c r=\"A2\"><v>9007199254740991</v></c>")) << sheet;
+    EXPECT_TRUE(says(sheet, "<c r=\"B2\" t=\"inlineStr\"><is><t>9007199254740992</t>")) << sheet;
+    EXPECT_TRUE(says(sheet, "<c r=\"C2\"><v>-1.5</v></c>")) << sheet;
+    EXPECT_TRUE(says(sheet, "<c r=\"A3\" t=\"inlineStr\"><is><t>=1+1</t>")) << sheet;
+    EXPECT_TRUE(says(sheet, "<c r=\"B3\" t=\"b\"><v>1</v></c>")) << sheet;
+    EXPECT_FALSE(says(sheet, "r=\"C3\"")) << sheet;
+    EXPECT_TRUE(says(sheet, "<pane ySplit=\"1\"")) << sheet;
+    EXPECT_TRUE(says(sheet, "state=\"frozen\"")) << sheet;
+    EXPECT_TRUE(says(sheet, "<autoFilter ref=\"A1:C3\"/>")) << sheet;
 }
 
 // One row less than a sheet holds, as many, and one more.
@@ -69,10 +66,10 @@ TEST_F(Workbook, HasOnlyCharactersOfXml) {
                                              "\xEF\xBF\xBC")}},
                                  100);
     const std::string sheet = unzipped(zip, "xl/worksheets/sheet1.xml");
-    EXPECT_TRUE(holds(sheet,
-                      "<t>a\xEF\xBF\xBD"
-                      "b\xEF\xBF\xBD"
-                      "\xEF\xBF\xBC</t>"))
+    EXPECT_TRUE(says(sheet,
+                     "<t>a\xEF\xBF\xBD"
+                     "b\xEF\xBF\xBD"
+                     "\xEF\xBF\xBC</t>"))
         << sheet;
 }
 
@@ -82,9 +79,9 @@ TEST_F(Workbook, GoesOnInAnotherSheet) {
     EXPECT_EQ(unzipped(with({row, row, row}, 4), "xl/worksheets/sheet2.xml"), "");
     const std::string zip = with({row, row, row, row}, 4);
     const std::string second = unzipped(zip, "xl/worksheets/sheet2.xml");
-    EXPECT_TRUE(holds(second, "<c r=\"A2\"><v>7</v></c>")) << second;
-    EXPECT_TRUE(holds(second, "<t>a</t>")) << second;
-    EXPECT_TRUE(holds(unzipped(zip, "xl/workbook.xml"), "name=\"table 2\""));
+    EXPECT_TRUE(says(second, "<c r=\"A2\"><v>7</v></c>")) << second;
+    EXPECT_TRUE(says(second, "<t>a</t>")) << second;
+    EXPECT_TRUE(says(unzipped(zip, "xl/workbook.xml"), "name=\"table 2\""));
     EXPECT_EQ(rows_, 3u);
 }
 
@@ -95,9 +92,9 @@ TEST_F(Workbook, CutsTextThatIsTooLong) {
         with({{text_cell(most), text_cell(most + "y"), text_cell(most.substr(1) + "\xC3\xA4")}},
              100),
         "xl/worksheets/sheet1.xml");
-    EXPECT_TRUE(holds(sheet, "<t>" + most + "</t></is></c><c r=\"B2\""));
-    EXPECT_TRUE(holds(sheet, "<t>" + most + "</t></is></c><c r=\"C2\""));
-    EXPECT_TRUE(holds(sheet, "<t>" + most.substr(1) + "</t></is></c></row>"));
+    EXPECT_TRUE(says(sheet, "<t>" + most + "</t></is></c><c r=\"B2\""));
+    EXPECT_TRUE(says(sheet, "<t>" + most + "</t></is></c><c r=\"C2\""));
+    EXPECT_TRUE(says(sheet, "<t>" + most.substr(1) + "</t></is></c></row>"));
 }
 
 }  // namespace

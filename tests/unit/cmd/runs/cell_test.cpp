@@ -22,11 +22,7 @@ namespace driftless {
 namespace {
 
 Distribution made_distribution(double from) {
-    Distribution d;
-    d.count = 190;
-    d.min = from;
-    d.mean = 2 * from;
-    d.max = 3 * from;
+    Distribution d{.count = 190, .mean = 2 * from, .min = from, .max = 3 * from};
     for (std::size_t i = 0; i < d.at.size(); ++i) {
         d.at[i] = from * (4 + static_cast<double>(i));
     }
@@ -120,11 +116,7 @@ TEST(CellEnvironment, NamesValuesAsVariables) {
     }
 }
 
-}  // namespace
-
 // Hooks: done, failed, killed at their limit with all that they started, and tried until ready.
-
-namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 

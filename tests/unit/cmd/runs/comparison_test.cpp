@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/unit/cmd/runs/made_sides.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -39,17 +40,17 @@ TEST(ChangeThreshold, SaysWhatIsWrong) {
         const Result<ChangeThreshold> read = parse_change_threshold(text);
         return read ? "" : read.error().doing;
     };
-    EXPECT_NE(remedy("ttft:p99").find("has no comparison"), std::string::npos);
-    EXPECT_NE(remedy("speed > 5 %").find("is not a metric"), std::string::npos);
-    EXPECT_NE(remedy("itl:p99 > 5ms").find("is not a metric"), std::string::npos);
-    EXPECT_NE(remedy("ttft:p99 > 5").find("a time with its unit"), std::string::npos);
-    EXPECT_NE(remedy("ttft:p99 > +5").find("a change in percent"), std::string::npos);
-    EXPECT_NE(remedy("ttft:p99 > +-5 %").find("a change in percent"), std::string::npos);
-    EXPECT_NE(remedy("ttft:p99 > + %").find("a change in percent"), std::string::npos);
-    EXPECT_NE(remedy("errors > 101 %").find("from 0 to 100 %"), std::string::npos);
-    EXPECT_NE(remedy("errors > 100 %").find("never holds"), std::string::npos);
-    EXPECT_NE(remedy("good < 0 %").find("never holds"), std::string::npos);
-    EXPECT_NE(remedy("goodput < 3").find("cannot have an absolute bound"), std::string::npos);
+    EXPECT_TRUE(says(remedy("ttft:p99"), "has no comparison"));
+    EXPECT_TRUE(says(remedy("speed > 5 %"), "is not a metric"));
+    EXPECT_TRUE(says(remedy("itl:p99 > 5ms"), "is not a metric"));
+    EXPECT_TRUE(says(remedy("ttft:p99 > 5"), "a time with its unit"));
+    EXPECT_TRUE(says(remedy("ttft:p99 > +5"), "a change in percent"));
+    EXPECT_TRUE(says(remedy("ttft:p99 > +-5 %"), "a change in percent"));
+    EXPECT_TRUE(says(remedy("ttft:p99 > + %"), "a change in percent"));
+    EXPECT_TRUE(says(remedy("errors > 101 %"), "from 0 to 100 %"));
+    EXPECT_TRUE(says(remedy("errors > 100 %"), "never holds"));
+    EXPECT_TRUE(says(remedy("good < 0 %"), "never holds"));
+    EXPECT_TRUE(says(remedy("goodput < 3"), "cannot have an absolute bound"));
 }
 
 /// B is exactly 1.1 times A, so that the interval is narrow around 10 %.
@@ -79,7 +80,7 @@ TEST_F(Judging, OfOneRunASide) {
     within_runs_ = false;
     const JudgedThreshold found = judge(parsed("ttft:mean > +5 %"));
     EXPECT_EQ(found.judged, Judged::unsure);
-    EXPECT_NE(found_text(found).find("; a side has only one run"), std::string::npos);
+    EXPECT_TRUE(says(found_text(found), "; a side has only one run"));
     EXPECT_EQ(judged("ttft:mean > 15ms"), Judged::fails);
     EXPECT_EQ(judged("errors > 20 %"), Judged::passes);
 }
@@ -130,7 +131,7 @@ TEST_F(Judging, OfRunsThatAreTooSmall) {
         return why_too_small({&threshold, 1}, {{&a_, 1}, {&b, 1}}, options, unsure_fails);
     };
     ASSERT_EQ(b_.requests.size(), 200U);
-    EXPECT_NE(why("ttft:p99 > +5 %", false, b_).find("needs 662 requests"), std::string::npos);
+    EXPECT_TRUE(says(why("ttft:p99 > +5 %", false, b_), "needs 662 requests"));
     EXPECT_EQ(why("ttft:p95 > +5 %", false, b_), "");  // 130
     EXPECT_EQ(why("errors > 0.1 %", false, b_), "");
     for (const char* text : {"errors > 0.1 %", "errors > +0.1 %"}) {
@@ -154,7 +155,7 @@ TEST_F(Judging, OfRunsThatAreTooSmall) {
         a_ = made_side(1).compared;
     }
     EXPECT_EQ(why("errors > 0 %", false, b_), "");
-    EXPECT_NE(why("errors > 0 %", true, b_).find("no number of requests"), std::string::npos);
+    EXPECT_TRUE(says(why("errors > 0 %", true, b_), "no number of requests"));
     EXPECT_EQ(why("errors > 5 %", true, b_), "");
     EXPECT_EQ(why("ttft:mean > +5 %", true, b_), "");
 }

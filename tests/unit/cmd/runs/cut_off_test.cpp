@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -45,17 +46,12 @@ TEST(CutOff, GoesWhereItBegan) {
     EXPECT_EQ(go_home(folder.path(), kept.value()), "");
     EXPECT_EQ(absolute_path("trace.jsonl"), absolute_path(trace));
     (void)folder.write("trace.jsonl", "b\n");
-    EXPECT_NE(go_home("", kept.value()).find("trace.jsonl has changed since the start"),
-              std::string::npos);
-    EXPECT_NE(go_home(folder / "nowhere", {}).find("it was started in "), std::string::npos);
+    EXPECT_TRUE(says(go_home("", kept.value()), "trace.jsonl has changed since the start"));
+    EXPECT_TRUE(says(go_home(folder / "nowhere", {}), "it was started in "));
     ASSERT_EQ(::chdir(here.c_str()), 0);
 }
 
-}  // namespace
-
 // A sweep goes on only with the traces that it began with.
-
-namespace {
 
 TEST(KeptTraces, AreKnownByTheirBytes) {
     const ScratchFolder folder;

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/texts.hpp"
+
 namespace driftless {
 namespace {
-
-using Words = std::vector<std::string>;
 
 TEST(Window, GrowsWithAFifthToSpare) {
     Window window({"--recycle", "--for", "20s"});

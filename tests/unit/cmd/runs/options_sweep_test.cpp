@@ -2,11 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "cmd/runs/find.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
-
-using Words = std::vector<std::string>;
 
 FindCommandLine parse(Words words, const Words& more = {}) {
     words.insert(words.begin(), {"trace.jsonl", "--url", "http://a:1"});
@@ -53,32 +52,26 @@ TEST(FindOptions, HandsTheRestToReplay) {
 
 TEST(FindOptions, RefusesLoadsThatAreNone) {
     for (const char* load : {"0", "-1", "x", "1e3", "inf", ""}) {
-        EXPECT_NE(refusal(over("rate", {"--low", load})).find("--low"), std::string::npos) << load;
+        EXPECT_TRUE(says(refusal(over("rate", {"--low", load})), "--low")) << load;
     }
-    EXPECT_NE(refusal(over("users", {"--low", "1.5"})).find("whole number"), std::string::npos);
-    EXPECT_NE(refusal(over("users", {"--low", "9", "--high", "8"})).find("--low 9 is above"),
-              std::string::npos);
-    EXPECT_NE(refusal(over("rate", {"--high", "8", "--start-at", "9"})).find("between"),
-              std::string::npos);
-    EXPECT_NE(refusal(over("rate", {"--tolerance", "0"})).find("tolerance"), std::string::npos);
-    EXPECT_NE(refusal(over("qps")).find("is not a load"), std::string::npos);
+    EXPECT_TRUE(says(refusal(over("users", {"--low", "1.5"})), "whole number"));
+    EXPECT_TRUE(says(refusal(over("users", {"--low", "9", "--high", "8"})), "--low 9 is above"));
+    EXPECT_TRUE(says(refusal(over("rate", {"--high", "8", "--start-at", "9"})), "between"));
+    EXPECT_TRUE(says(refusal(over("rate", {"--tolerance", "0"})), "tolerance"));
+    EXPECT_TRUE(says(refusal(over("qps")), "is not a load"));
 }
 
 TEST(FindOptions, RefusesWhatIsMissingOrTwice) {
-    EXPECT_NE(refusal(parse({"--over", "rate"})).find("--slo is missing"), std::string::npos);
-    EXPECT_NE(refusal(parse({"--slo", "ttft:p90<1s"})).find("--over is missing"),
-              std::string::npos);
-    EXPECT_NE(
-        refusal(parse_find_options({"--slo", "ttft:p90<1s", "--over", "rate"})).find("no trace"),
-        std::string::npos);
-    EXPECT_NE(refusal(parse_find_options({"t", "--slo", "ttft:p90<1s", "--over", "rate"}))
-                  .find("--url is missing"),
-              std::string::npos);
+    EXPECT_TRUE(says(refusal(parse({"--over", "rate"})), "--slo is missing"));
+    EXPECT_TRUE(says(refusal(parse({"--slo", "ttft:p90<1s"})), "--over is missing"));
+    EXPECT_TRUE(
+        says(refusal(parse_find_options({"--slo", "ttft:p90<1s", "--over", "rate"})), "no trace"));
+    EXPECT_TRUE(says(refusal(parse_find_options({"t", "--slo", "ttft:p90<1s", "--over", "rate"})),
+                     "--url is missing"));
     for (const char* flag : {"--rate", "--seed", "--out", "--fail-if", "--dry-run", "--from"}) {
-        EXPECT_NE(refusal(over("rate", {"--", flag, "3"})).find(flag), std::string::npos) << flag;
+        EXPECT_TRUE(says(refusal(over("rate", {"--", flag, "3"})), flag)) << flag;
     }
-    EXPECT_NE(refusal(over("rate", {"--rate", "3"})).find("unknown flag --rate"),
-              std::string::npos);
+    EXPECT_TRUE(says(refusal(over("rate", {"--rate", "3"})), "unknown flag --rate"));
 }
 
 TEST(FindOptions, WritesLoadsPlainly) {

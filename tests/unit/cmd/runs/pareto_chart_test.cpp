@@ -5,6 +5,7 @@
 #include "cmd/runs/table.hpp"
 #include "tests/unit/cmd/runs/made_run.hpp"
 #include "tests/unit/schema_check.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -18,11 +19,7 @@ ChartAxes axes(const char* text) {
 }
 
 MadeSummary made(double ttft_ms, double rate, const std::string& labels = "") {
-    MadeSummary summary;
-    summary.ttft_p99_ms = ttft_ms;
-    summary.output_throughput = rate;
-    summary.labels = labels;
-    return summary;
+    return {.ttft_p99_ms = ttft_ms, .output_throughput = rate, .labels = labels};
 }
 
 /// Two servers, at three speeds each; one of the first's is dominated.
@@ -132,15 +129,13 @@ TEST(TableScreen, OneLineACellAndWhatIsLeftOut) {
     runs[0].left_out = "warm";
     const ManyRuns table = table_of(std::move(runs), false);
     const std::string text = table_screen(table);
-    EXPECT_NE(text.find("25.00 ±20%"), text.npos) << text;
-    EXPECT_NE(text.find("sweeps/s/01-speed=1: left out of means and frontiers: warm"), text.npos);
+    EXPECT_TRUE(says(text, "25.00 ±20%"));
+    EXPECT_TRUE(says(text, "sweeps/s/01-speed=1: left out of means and frontiers: warm"));
     const ParetoChart chart = pareto_chart(table, axes("ttft:p99:output_throughput"), "");
     const std::string lines = charts_screen(table, {chart});
-    EXPECT_NE(
-        lines.find("TTFT p99 (low) against output tokens/s (high); hypervolume up to 27.5, 0\n"
-                   "  frontier, 450 ms x tokens/s: 02\n"),
-        lines.npos)
-        << lines;
+    EXPECT_TRUE(says(lines,
+                     "TTFT p99 (low) against output tokens/s (high); hypervolume up to 27.5, 0\n"
+                     "  frontier, 450 ms x tokens/s: 02\n"));
 }
 
 }  // namespace

@@ -19,11 +19,7 @@ TableFigure figure(const char* name) {
 }
 
 MadeSummary with_ttft(double ms, const std::string& run = "", const std::string& members = "") {
-    MadeSummary made;
-    made.ttft_p99_ms = ms;
-    made.run = run;
-    made.members = members;
-    return made;
+    return {.ttft_p99_ms = ms, .run = run, .members = members};
 }
 
 TEST(RunCell, RepeatsOfASweepAreOneLine) {

@@ -6,6 +6,8 @@
 
 #include "cmd/flags/settings.hpp"
 #include "cmd/runs/comparison.hpp"
+#include "tests/unit/made.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -24,11 +26,7 @@ PlayedRun played(const std::string& folder) {
 }
 
 std::vector<std::string> names_of(const std::vector<WorkDifference>& differences) {
-    std::vector<std::string> names;
-    for (const WorkDifference& one : differences) {
-        names.push_back(one.what);
-    }
-    return names;
+    return members_of(differences, &WorkDifference::what);
 }
 
 using Names = std::vector<std::string>;
@@ -81,7 +79,7 @@ TEST(SameWork, WhatWasNotPlayedToItsEnd) {
     other.counts.interrupted = 3;  // resumed since, and complete but for these
     const auto lost = work_differences({played("a")}, {other});
     EXPECT_EQ(names_of(lost), Names{"completeness"});
-    EXPECT_NE(lost.front().remedy.find("--from"), std::string::npos);
+    EXPECT_TRUE(says(lost.front().remedy, "--from"));
     other = played("b");
     other.goes_on = true;
     EXPECT_EQ(work_differences({played("a")}, {other}).front().b, "is still running");

@@ -13,6 +13,7 @@
 #include "proto/json/document.hpp"
 #include "proto/run/record.hpp"
 #include "tests/unit/schema_check.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -80,7 +81,7 @@ TEST_F(JudgedProbeTest, MeetsOrFails) {
     const JudgedProbe fails = judge("uncalibrated", 100, 400, 0, exit_threshold);
     EXPECT_EQ(fails.outcome, ProbeOutcome::fails);
     EXPECT_EQ(fails.binds, "ttft:p90<100ms");
-    EXPECT_NE(fails.why.find("400.000 ms"), std::string::npos) << fails.why;
+    EXPECT_TRUE(says(fails.why, "400.000 ms"));
     // What lies beyond its bound by the largest factor binds.
     EXPECT_EQ(judge("certified", 100, 400, 0.5, exit_threshold).binds, "errors<1%");
     EXPECT_EQ(judge("certified", 100, 400, 0.02, exit_threshold).binds, "ttft:p90<100ms");
@@ -110,7 +111,7 @@ TEST_F(JudgedProbeTest, FailsWhatTheServerDoesNotKeepUpWith) {
     const JudgedProbe probe = judge("certified", 200, 99, 0);
     EXPECT_EQ(probe.outcome, ProbeOutcome::fails);
     EXPECT_EQ(probe.binds, "stability");
-    EXPECT_NE(probe.why.find("does not keep up"), std::string::npos);
+    EXPECT_TRUE(says(probe.why, "does not keep up"));
 }
 
 TEST(JudgedProbe, NeedsARunThatEnded) {
@@ -126,11 +127,7 @@ TEST(JudgedProbe, NeedsARunThatEnded) {
     EXPECT_FALSE(can_be_judged(end));
 }
 
-}  // namespace
-
 // find.json is read back as it was written; what cannot be read is told.
-
-namespace {
 
 FindOptions options_of_search() {
     return parse_find_options(
@@ -198,11 +195,7 @@ TEST(SearchFile, SaysWhatIsWrong) {
               "has an unreadable probe: number 1");
 }
 
-}  // namespace
-
 // find.json holds against its schema, key by key; and the words on the screen.
-
-namespace {
 
 JudgedProbe probe_at(double value, ProbeOutcome outcome, std::uint32_t seed = 0) {
     JudgedProbe probe;
@@ -230,9 +223,7 @@ TEST(SearchReport, JsonHoldsAgainstItsSchema) {
     const std::string schema_text = source_file("cmd/runs/find.schema.json");
     const JsonValue schema = schema_document.parse(schema_text).value();
     const FindOptions options = options_of("rate");
-    SearchReport empty;
-    empty.options = &options;
-    empty.state = "searching";
+    SearchReport empty{.options = &options, .state = "searching"};
     SearchReport full = empty;
     full.knee = {12.5, 13, 12, 14, false, SearchState::found};
     full.state = name_of(full.knee.state);
@@ -274,18 +265,17 @@ TEST(SearchReport, SaysWhatWasFound) {
     report.knee = {12, 13, 12, std::nullopt, true, SearchState::found};
     report.probes = {probe_at(12, ProbeOutcome::meets), probe_at(13, ProbeOutcome::fails)};
     const std::string said = result_lines(report);
-    EXPECT_NE(said.find("from 12 to 13 users"), std::string::npos) << said;
-    EXPECT_NE(said.find("from 12 to unknown"), std::string::npos) << said;
-    EXPECT_NE(said.find("Binds           ttft:p90<1s"), std::string::npos) << said;
-    EXPECT_NE(probe_line(report, report.probes[1]).find("users 13: fails (100 requests, 3.2 s)"),
-              std::string::npos)
-        << probe_line(report, report.probes[1]);
+    EXPECT_TRUE(says(said, "from 12 to 13 users"));
+    EXPECT_TRUE(says(said, "from 12 to unknown"));
+    EXPECT_TRUE(says(said, "Binds           ttft:p90<1s"));
+    EXPECT_TRUE(
+        says(probe_line(report, report.probes[1]), "users 13: fails (100 requests, 3.2 s)"));
 
     report.knee = {std::nullopt, 1, {}, {}, true, SearchState::lowest_fails};
-    EXPECT_NE(result_lines(report).find("below 1 users"), std::string::npos);
+    EXPECT_TRUE(says(result_lines(report), "below 1 users"));
     report.knee = {64, std::nullopt, {}, {}, true, SearchState::highest_passes};
-    EXPECT_NE(result_lines(report).find("above 64 users"), std::string::npos);
-    EXPECT_NE(result_lines(report).find("raise --high"), std::string::npos);
+    EXPECT_TRUE(says(result_lines(report), "above 64 users"));
+    EXPECT_TRUE(says(result_lines(report), "raise --high"));
 }
 
 // No probe ran: it says so, and no probe is blamed. What stopped the search is said on stderr.
@@ -296,9 +286,9 @@ TEST(SearchReport, SaysThatNoProbeRan) {
     report.state = "stopped";
     report.why = "a percentile of the SLO needs 100 requests";
     const std::string said = result_lines(report);
-    EXPECT_NE(said.find("Knee            not known: no probe ran"), std::string::npos) << said;
-    EXPECT_EQ(said.find("spoiled"), std::string::npos) << said;
-    EXPECT_EQ(said.find("percentile"), std::string::npos) << said;
+    EXPECT_TRUE(says(said, "Knee            not known: no probe ran"));
+    EXPECT_FALSE(says(said, "spoiled"));
+    EXPECT_FALSE(says(said, "percentile"));
 }
 
 TEST(SearchReport, NamesWhatBinds) {
@@ -315,11 +305,7 @@ TEST(SearchReport, NamesWhatBinds) {
     EXPECT_EQ(binding(report), "ttft:p90<1s");
 }
 
-}  // namespace
-
 // SLOs as people type them, and what is refused.
-
-namespace {
 
 std::string refusal(std::string_view text) {
     const Result<Slos> slos = parse_slos(text);
@@ -350,16 +336,15 @@ TEST(Slo, BoundsErrorsWhereNobodyDid) {
 }
 
 TEST(Slo, RefusesWhatSaysNothing) {
-    EXPECT_NE(refusal("").find("is empty"), std::string::npos);
-    EXPECT_NE(refusal("fast").find("has no comparison"), std::string::npos);
-    EXPECT_NE(refusal("ttft:p99>2s").find("wrong way round"), std::string::npos);
-    EXPECT_NE(refusal("good<95%").find("wrong way round"), std::string::npos);
-    EXPECT_NE(refusal("ttft:p98<2s").find("statistic"), std::string::npos);
-    EXPECT_NE(refusal("ttft:p99<2").find("unit"), std::string::npos);
-    EXPECT_NE(refusal("request_throughput>5").find("cannot be in an SLO"), std::string::npos)
-        << refusal("request_throughput>5");
-    EXPECT_NE(refusal("ttft:p99 <= =2s").find("unit"), std::string::npos);
-    EXPECT_NE(refusal("speed<2").find("is not a known figure"), std::string::npos);
+    EXPECT_TRUE(says(refusal(""), "is empty"));
+    EXPECT_TRUE(says(refusal("fast"), "has no comparison"));
+    EXPECT_TRUE(says(refusal("ttft:p99>2s"), "wrong way round"));
+    EXPECT_TRUE(says(refusal("good<95%"), "wrong way round"));
+    EXPECT_TRUE(says(refusal("ttft:p98<2s"), "statistic"));
+    EXPECT_TRUE(says(refusal("ttft:p99<2"), "unit"));
+    EXPECT_TRUE(says(refusal("request_throughput>5"), "cannot be in an SLO"));
+    EXPECT_TRUE(says(refusal("ttft:p99 <= =2s"), "unit"));
+    EXPECT_TRUE(says(refusal("speed<2"), "is not a known figure"));
 }
 
 }  // namespace

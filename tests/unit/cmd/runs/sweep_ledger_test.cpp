@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/schema_check.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -91,9 +92,8 @@ TEST(SweepAverages, LeaveOutAWarmCellAndSaySo) {
     EXPECT_EQ(averages[1].figure("mean_ttft_ms"), 20);
     EXPECT_EQ(averages[1].figure("p99_ttft_ms"), std::nullopt);
     EXPECT_EQ(averages[0].others, 1U);  // still running
-    EXPECT_NE(sweep_table(ledger).find("1 of 4 cells began with a warm cache and are left out"),
-              std::string::npos);
-    EXPECT_NE(cell_ends(ledger.cells[2]).find("began with a warm cache"), std::string::npos);
+    EXPECT_TRUE(says(sweep_table(ledger), "1 of 4 cells began with a warm cache and are left out"));
+    EXPECT_TRUE(says(cell_ends(ledger.cells[2]), "began with a warm cache"));
 
     end_cell(ledger.cells[2], CellOutcome::spoiled, 1000);
     ledger.cells[2].warm = false;
@@ -113,11 +113,8 @@ TEST(SweepAverages, LeaveOutAWarmCellAndSaySo) {
 TEST(SweepCsv, HasALineOfEveryCell) {
     const std::string csv = sweep_csv(made_ledger());
     EXPECT_TRUE(csv.starts_with("speed,tp,repeat,run,status,warm,verdict,num_requests,"));
-    EXPECT_NE(csv.find("\n2,\"a,\"\"b\",2,03-speed=2-tp=a--b,completed,true,certified,4,2,50,"),
-              std::string::npos)
-        << csv;
-    EXPECT_NE(csv.find("\n1,\"a,\"\"b\",2,04-speed=1-tp=a--b,pending,,,"), std::string::npos)
-        << csv;
+    EXPECT_TRUE(says(csv, "\n2,\"a,\"\"b\",2,03-speed=2-tp=a--b,completed,true,certified,4,2,50,"));
+    EXPECT_TRUE(says(csv, "\n1,\"a,\"\"b\",2,04-speed=1-tp=a--b,pending,,,"));
     EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
 }
 

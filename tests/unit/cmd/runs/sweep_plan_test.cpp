@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "cmd/runs/sweep.hpp"
+#include "tests/unit/made.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -14,11 +16,7 @@ SweepPlan made_plan() {
 }
 
 std::vector<std::string> names_of(const std::vector<PlannedCell>& cells) {
-    std::vector<std::string> names;
-    for (const PlannedCell& cell : cells) {
-        names.push_back(cell.name);
-    }
-    return names;
+    return members_of(cells, &PlannedCell::name);
 }
 
 TEST(SweepPlan, HasTheProductOfItsLists) {
@@ -34,8 +32,7 @@ TEST(SweepPlan, EverySecondRepeatGoesBackwards) {
     plan.axes.pop_back();
     plan.repeat = 3;
     const std::vector<PlannedCell> cells = plan_cells(plan);
-    EXPECT_EQ(names_of(cells), (std::vector<std::string>{"speed=1", "speed=2", "speed=2", "speed=1",
-                                                         "speed=1", "speed=2"}));
+    EXPECT_EQ(names_of(cells), words_of("speed=1 speed=2 speed=2 speed=1 speed=1 speed=2"));
     EXPECT_EQ(cells[2].repeat, 2U);
     EXPECT_EQ(cells[2].folder, "03-speed=2");
 }
@@ -47,9 +44,8 @@ TEST(SweepPlan, GivesReplayItsArguments) {
     plan.salted = true;
     const std::vector<PlannedCell> cells = plan_cells(plan);
     EXPECT_EQ(arguments_of(plan, cells[0]),
-              (std::vector<std::string>{"trace.jsonl", "--url=http://a:1", "--spread",
-                                        "--label=spread=true", "--label=tp=4", "--label=gpu=h100",
-                                        "--cache-salt=random"}));
+              words_of("trace.jsonl --url=http://a:1 --spread --label=spread=true --label=tp=4 "
+                       "--label=gpu=h100 --cache-salt=random"));
     EXPECT_EQ(arguments_of(plan, cells[1])[2], "--label=spread=false");
 }
 
@@ -79,7 +75,7 @@ TEST(SweepPlan, CellsAreBounded) {
     EXPECT_EQ(plan_cells(plan).size(), cells_max);
     EXPECT_EQ(plan_cells(plan)[8].folder, "0009-speed=9");
     plan.repeat = 2;
-    EXPECT_NE(check_plan(plan).find("more than 1000 cells"), std::string::npos);
+    EXPECT_TRUE(says(check_plan(plan), "more than 1000 cells"));
     plan.repeat = UINT64_MAX;
     EXPECT_NE(check_plan(plan), "");
     plan = made_plan();
@@ -96,35 +92,28 @@ TEST(SweepPlan, RefusesWhatCellsMayNotHave) {
         return check_plan(plan);
     };
     EXPECT_EQ(check_plan(made_plan()), "");
-    EXPECT_NE(why([](SweepPlan& p) { p.arguments.push_back("--out=x"); }).find("--out"),
-              std::string::npos);
+    EXPECT_TRUE(says(why([](SweepPlan& p) { p.arguments.push_back("--out=x"); }), "--out"));
     EXPECT_NE(why([](SweepPlan& p) { p.arguments.push_back("--resume"); }), "");
-    EXPECT_NE(why([](SweepPlan& p) { p.arguments[0] = "-"; }).find("standard input"),
-              std::string::npos);
-    EXPECT_NE(
-        why([](SweepPlan& p) { p.arguments.push_back("--api-key=sk-1234567"); }).find("env:NAME"),
-        std::string::npos);
+    EXPECT_TRUE(says(why([](SweepPlan& p) { p.arguments[0] = "-"; }), "standard input"));
+    EXPECT_TRUE(
+        says(why([](SweepPlan& p) { p.arguments.push_back("--api-key=sk-1234567"); }), "env:NAME"));
     EXPECT_EQ(why([](SweepPlan& p) { p.arguments.push_back("--api-key=env:KEY"); }), "");
     EXPECT_NE(why([](SweepPlan& p) { p.axes.push_back({"api-key", {"sk-1234567"}, false}); }), "");
-    EXPECT_NE(why([](SweepPlan& p) { p.axes[1].name = "speed"; }).find("given twice"),
-              std::string::npos);
-    EXPECT_NE(why([](SweepPlan& p) { p.labels = {{"speed", "x"}}; }).find("--label speed"),
-              std::string::npos);
+    EXPECT_TRUE(says(why([](SweepPlan& p) { p.axes[1].name = "speed"; }), "given twice"));
+    EXPECT_TRUE(says(why([](SweepPlan& p) { p.labels = {{"speed", "x"}}; }), "--label speed"));
     EXPECT_NE(why([](SweepPlan& p) { p.axes[0].values.clear(); }), "");
-    EXPECT_NE(why([](SweepPlan& p) { p.axes[0] = {"url", {"x"}, true}; }).find("another value"),
-              std::string::npos);
+    EXPECT_TRUE(says(why([](SweepPlan& p) { p.axes[0] = {"url", {"x"}, true}; }), "another value"));
     const auto over_url = [](SweepPlan& p) {
         p.arguments = {"t.jsonl"};
         p.axes[0] = {"url", {"http://a:1"}, false};
     };
     EXPECT_EQ(why(over_url), "");
-    EXPECT_NE(why([&](SweepPlan& p) {
-                  over_url(p);
-                  p.arguments.push_back("--url=http://b:1");
-              }).find("--url is also given"),
-              std::string::npos);
-    EXPECT_NE(why([](SweepPlan& p) { p.axes[0].of_server = true; }).find("--before"),
-              std::string::npos);
+    EXPECT_TRUE(says(why([&](SweepPlan& p) {
+                         over_url(p);
+                         p.arguments.push_back("--url=http://b:1");
+                     }),
+                     "--url is also given"));
+    EXPECT_TRUE(says(why([](SweepPlan& p) { p.axes[0].of_server = true; }), "--before"));
 }
 
 TEST(SweepAxis, IsANameAndAList) {
@@ -189,7 +178,7 @@ TEST(SweepPlanFile, IsRefusedByLineAndKey) {
               "line 2: before_limit is not a time above 0; use 90, \"10m\" or \"30s\"");
     EXPECT_EQ(why("[over]\nspeed = [[1]]\n"),
               "line 2: speed is not a text, a number, or a list of them");
-    EXPECT_NE(why("repeat = \n").find("line 1: "), std::string::npos);
+    EXPECT_TRUE(says(why("repeat = \n"), "line 1: "));
 }
 
 // What stands in the file is what replay is given, to the last digit.

@@ -12,6 +12,7 @@
 #include "cmd/runs/table.hpp"
 #include "tests/unit/cmd/runs/made_run.hpp"
 #include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -130,12 +131,8 @@ TEST(Corpus, ARunWithoutSummaryIsNotAsked) {
     EXPECT_TRUE(corpus_differences(list_of(std::move(killed), made_run("a"))).empty());
 }
 
-}  // namespace
-
 // Reading the runs of a table: run folders and sweeps, what is missing, names that are alike;
 // and summaries in which any one key is gone or of another type.
-
-namespace {
 
 class TableRuns : public testing::Test {
   protected:
@@ -204,7 +201,7 @@ TEST_F(TableRuns, WhatIsNoRunIsRefused) {
     put("empty/notes.txt", "");
     EXPECT_EQ(read({"nowhere"}),
               at("nowhere") + ": no such folder; name the folder of a run or of a sweep");
-    EXPECT_NE(read({"empty"}).find("not a run or sweep folder"), std::string::npos);
+    EXPECT_TRUE(says(read({"empty"}), "not a run or sweep folder"));
     EXPECT_EQ(read({"a", "a/"}), at("a") + ": given twice; name each run once");
     put("bad/sweep.json", "{}");
     EXPECT_EQ(read({"bad"}),

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/unit/texts.hpp"
+
 namespace driftless {
 namespace {
 
@@ -20,14 +22,13 @@ std::string from_env(const char* value, std::string& salt) {
 
 TEST(Salt, HasItsLimits) {
     std::string salt;
-    EXPECT_NE(from_env("123456789012345", salt).find("holds 15 bytes"), std::string::npos);
+    EXPECT_TRUE(says(from_env("123456789012345", salt), "holds 15 bytes"));
     EXPECT_EQ(from_env("1234567890123456", salt), "");
     EXPECT_EQ(salt, "1234567890123456");
     EXPECT_EQ(from_env(std::string(4096, 'x').c_str(), salt), "");
-    EXPECT_NE(from_env(std::string(4097, 'x').c_str(), salt).find("4097"), std::string::npos);
-    EXPECT_NE(from_env("                    ", salt).find("holds 0 bytes"), std::string::npos);
-    EXPECT_NE(read_salt("", "DRIFTLESS_TEST_NOT_SET", salt).find("openssl rand"),
-              std::string::npos);
+    EXPECT_TRUE(says(from_env(std::string(4097, 'x').c_str(), salt), "4097"));
+    EXPECT_TRUE(says(from_env("                    ", salt), "holds 0 bytes"));
+    EXPECT_TRUE(says(read_salt("", "DRIFTLESS_TEST_NOT_SET", salt), "openssl rand"));
 }
 
 TEST(Salt, ComesFromAFileWithoutItsNewline) {
@@ -38,7 +39,7 @@ TEST(Salt, ComesFromAFileWithoutItsNewline) {
     EXPECT_EQ(read_salt(path, "", salt), "");
     EXPECT_EQ(salt, "a salt of some bytes");
     std::filesystem::remove(path);
-    EXPECT_NE(read_salt(path, "", salt).find("No such file"), std::string::npos);
+    EXPECT_TRUE(says(read_salt(path, "", salt), "No such file"));
 }
 
 }  // namespace

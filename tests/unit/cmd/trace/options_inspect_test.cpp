@@ -2,28 +2,25 @@
 #include <gtest/gtest.h>
 
 #include "cmd/trace/inspect.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
 
-InspectCommand parsed(const std::vector<std::string>& arguments) {
+InspectCommand inspect_parsed(const std::vector<std::string>& arguments) {
     const InspectCommandLine line = parse_inspect_options(arguments);
     EXPECT_EQ(line.kind, InspectCommandLine::Kind::run) << line.text;
     return line.command;
 }
 
-std::string refusal(const std::vector<std::string>& arguments) {
+std::string inspect_refusal(const std::vector<std::string>& arguments) {
     const InspectCommandLine line = parse_inspect_options(arguments);
     EXPECT_EQ(line.kind, InspectCommandLine::Kind::refused);
     return line.text;
 }
 
-bool says(const std::string& text, const std::string& part) {
-    return text.find(part) != text.npos;
-}
-
 TEST(InspectOptions, HaveDefaults) {
-    const InspectCommand command = parsed({"t.jsonl"});
+    const InspectCommand command = inspect_parsed({"t.jsonl"});
     EXPECT_EQ(command.files.paths, std::vector<std::string>{"t.jsonl"});
     EXPECT_FALSE(command.each || command.plot || command.json);
     EXPECT_TRUE(command.inspect.block_sizes.empty());
@@ -35,13 +32,13 @@ TEST(InspectOptions, HaveDefaults) {
 
 TEST(InspectOptions, TakeEverything) {
     const InspectCommand command =
-        parsed({"a",          "b",          "--format",  "qwen",
-                "--sessions", "open",       "--lenient", "--start",
-                "1s",         "--end",      "2m",        "--limit",
-                "7",          "--seed",     "3",         "--block-sizes",
-                "512, 1024",  "--kv-bytes", "320k",      "--max-model-len",
-                "131072",     "--plot",     "--json",    "--hash-block-report",
-                "r.json"});
+        inspect_parsed({"a",          "b",          "--format",  "qwen",
+                        "--sessions", "open",       "--lenient", "--start",
+                        "1s",         "--end",      "2m",        "--limit",
+                        "7",          "--seed",     "3",         "--block-sizes",
+                        "512, 1024",  "--kv-bytes", "320k",      "--max-model-len",
+                        "131072",     "--plot",     "--json",    "--hash-block-report",
+                        "r.json"});
     EXPECT_EQ(command.files.paths, (std::vector<std::string>{"a", "b"}));
     EXPECT_EQ(command.files.format, "qwen");
     EXPECT_TRUE(command.files.sessions == Sessions::open && command.files.lenient);
@@ -54,18 +51,19 @@ TEST(InspectOptions, TakeEverything) {
     EXPECT_EQ(command.inspect.max_model_len, 131'072U);
     EXPECT_TRUE(command.plot && command.json);
     EXPECT_EQ(command.hash_block_report, "r.json");
-    EXPECT_TRUE(parsed({"a", "--each"}).each);
+    EXPECT_TRUE(inspect_parsed({"a", "--each"}).each);
 }
 
 TEST(InspectOptions, AreRefusedWithARemedy) {
-    EXPECT_TRUE(says(refusal({}), "name a file, a directory or -"));
-    EXPECT_TRUE(says(refusal({"t", "--block-sizes", "512,,1"}), "use 512,1024"));
-    EXPECT_TRUE(says(refusal({"t", "--block-sizes", "0"}), "use 512,1024"));
-    EXPECT_TRUE(says(refusal({"t", "--start", "2s", "--end", "1s"}), "later than --start"));
-    EXPECT_TRUE(says(refusal({"t", "--each", "--hash-block-report", "r"}), "remove --each"));
-    EXPECT_TRUE(says(refusal({"t", "--json", "--hash-block-report", "-"}), "name a file"));
-    EXPECT_TRUE(says(refusal({"t", "--map"}), "--map needs a value (K=COLUMN,..)"));
-    EXPECT_TRUE(says(refusal({"t", "--plots"}), "did you mean --plot?"));
+    EXPECT_TRUE(says(inspect_refusal({}), "name a file, a directory or -"));
+    EXPECT_TRUE(says(inspect_refusal({"t", "--block-sizes", "512,,1"}), "use 512,1024"));
+    EXPECT_TRUE(says(inspect_refusal({"t", "--block-sizes", "0"}), "use 512,1024"));
+    EXPECT_TRUE(says(inspect_refusal({"t", "--start", "2s", "--end", "1s"}), "later than --start"));
+    EXPECT_TRUE(
+        says(inspect_refusal({"t", "--each", "--hash-block-report", "r"}), "remove --each"));
+    EXPECT_TRUE(says(inspect_refusal({"t", "--json", "--hash-block-report", "-"}), "name a file"));
+    EXPECT_TRUE(says(inspect_refusal({"t", "--map"}), "--map needs a value (K=COLUMN,..)"));
+    EXPECT_TRUE(says(inspect_refusal({"t", "--plots"}), "did you mean --plot?"));
 }
 
 TEST(InspectOptions, HaveAHelpWithExamples) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cmd/trace/convert.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -29,11 +30,9 @@ TEST(ConvertOptions, HaveDefaults) {
 }
 
 TEST(ConvertOptions, TakeEverything) {
-    const ConvertOptions options = parsed(
-        {"a",      "b",      "--out=o.gz",  "--to",     "mooncake",          "--start", "1s",
-         "--end",  "2m",     "--limit",     "7",        "--speed",           "2.5",     "--spread",
-         "--seed", "9",      "--replicate", "3",        "--sample-sessions", "50%",     "--format",
-         "qwen",   "--keep", "x,y",         "--lenient"});
+    const ConvertOptions options = parsed(words_of(
+        "a b --out=o.gz --to mooncake --start 1s --end 2m --limit 7 --speed 2.5 --spread --seed 9 "
+        "--replicate 3 --sample-sessions 50% --format qwen --keep x,y --lenient"));
     EXPECT_EQ(options.target, &mooncake_target);
     EXPECT_EQ(options.plan.start_ns, 1'000'000'000);
     EXPECT_EQ(options.plan.end_ns, 120'000'000'000);
@@ -48,20 +47,17 @@ TEST(ConvertOptions, TakeEverything) {
 }
 
 TEST(ConvertOptions, RefuseWithARemedy) {
-    EXPECT_NE(refusal({"-o", "x"}).find("no trace is given"), std::string::npos);
-    EXPECT_NE(refusal({"t"}).find("--out is missing"), std::string::npos);
-    EXPECT_NE(refusal({"t", "-o", "x", "--to", "csv"}).find("canonical, mooncake"),
-              std::string::npos);
-    EXPECT_NE(refusal({"t", "-o", "x", "--start", "2", "--end", "1"}).find("later than"),
-              std::string::npos);
-    EXPECT_NE(refusal({"t", "-o", "x", "--sped", "2"}).find("did you mean --speed"),
-              std::string::npos);
+    EXPECT_TRUE(says(refusal({"-o", "x"}), "no trace is given"));
+    EXPECT_TRUE(says(refusal({"t"}), "--out is missing"));
+    EXPECT_TRUE(says(refusal({"t", "-o", "x", "--to", "csv"}), "canonical, mooncake"));
+    EXPECT_TRUE(says(refusal({"t", "-o", "x", "--start", "2", "--end", "1"}), "later than"));
+    EXPECT_TRUE(says(refusal({"t", "-o", "x", "--sped", "2"}), "did you mean --speed"));
 }
 
 TEST(ConvertOptions, TakeLogs) {
     const ConvertOptions options =
-        parsed({"l.jsonl", "-o", "o", "--from-logs", "--tokenizer", "t.json", "--salt-file", "s",
-                "--log-format", "otel", "--block-size", "32"});
+        parsed(words_of("l.jsonl -o o --from-logs --tokenizer t.json --salt-file s --log-format "
+                        "otel --block-size 32"));
     EXPECT_TRUE(options.logs.wanted);
     EXPECT_EQ(options.logs.format, "otel");
     EXPECT_EQ(options.logs.tokenizer, "t.json");
@@ -74,23 +70,20 @@ TEST(ConvertOptions, RefuseLogsWithoutTheirFlags) {
         more.insert(more.begin(), {"l", "-o", "o", "--from-logs"});
         return refusal(more);
     };
-    EXPECT_NE(logs({}).find("needs --tokenizer"), std::string::npos);
-    EXPECT_NE(logs({"--tokenizer", "t"}).find("--salt-file FILE or --salt-env"), std::string::npos);
-    EXPECT_NE(logs({"--tokenizer", "t", "--salt-file", "a", "--salt-env", "b"})
-                  .find("needs either --salt-file"),
-              std::string::npos);
-    EXPECT_NE(
-        logs({"--tokenizer", "t", "--salt-file", "a", "--format", "qwen"}).find("--log-format"),
-        std::string::npos);
-    EXPECT_NE(refusal({"t", "-o", "o", "--salt-file", "s"}).find("need --from-logs; add it"),
-              std::string::npos);
+    EXPECT_TRUE(says(logs({}), "needs --tokenizer"));
+    EXPECT_TRUE(says(logs({"--tokenizer", "t"}), "--salt-file FILE or --salt-env"));
+    EXPECT_TRUE(says(logs({"--tokenizer", "t", "--salt-file", "a", "--salt-env", "b"}),
+                     "needs either --salt-file"));
+    EXPECT_TRUE(
+        says(logs({"--tokenizer", "t", "--salt-file", "a", "--format", "qwen"}), "--log-format"));
+    EXPECT_TRUE(says(refusal({"t", "-o", "o", "--salt-file", "s"}), "need --from-logs; add it"));
 }
 
 TEST(ConvertOptions, HelpShowsExamples) {
     const ConvertCommandLine line = parse_convert_options({"--help"});
     EXPECT_EQ(line.kind, ConvertCommandLine::Kind::help);
-    EXPECT_NE(line.text.find("driftless convert trace.jsonl -o"), std::string::npos);
-    EXPECT_NE(line.text.find("[canonical]"), std::string::npos);
+    EXPECT_TRUE(says(line.text, "driftless convert trace.jsonl -o"));
+    EXPECT_TRUE(says(line.text, "[canonical]"));
 }
 
 }  // namespace

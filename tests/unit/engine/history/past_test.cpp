@@ -13,7 +13,9 @@
 
 #include "engine/record/line_sink.hpp"
 #include "proto/run/client_sample.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -26,9 +28,7 @@ std::string record_line(std::uint32_t row, std::int64_t ended_ns) {
     record.outcome = Outcome::ok;
     record.fired_ns = ended_ns - 100;
     record.ended_ns = ended_ns;
-    std::string line;
-    append_jsonl(line, record);
-    return line;
+    return jsonl_of(record);
 }
 
 std::string fired_line(std::uint32_t row, std::int64_t fired_ns) {
@@ -36,10 +36,7 @@ std::string fired_line(std::uint32_t row, std::int64_t fired_ns) {
 }
 
 std::string sample_line(std::int64_t to_ns) {
-    ClientSample sample;
-    sample.from_ns = to_ns - 1000;
-    sample.to_ns = to_ns;
-    sample.chunks = 7;
+    ClientSample sample{.from_ns = to_ns - 1000, .to_ns = to_ns, .chunks = 7};
     std::string line;
     append_client_sample(line, sample, 0);
     return line;
@@ -52,9 +49,7 @@ TEST(Past, TakesTheSegmentThatIsNotNamedYet) {
     facts.segments.resize(2);
     const auto add = [&facts](std::uint32_t segment, std::uint32_t pass) {
         Past past(facts);
-        Record record;
-        record.segment = segment;
-        record.pass = pass;
+        Record record{.pass = pass, .segment = segment};
         std::string line;
         append_jsonl(line, record);
         const Result<void> added = past.add_record(line);
@@ -162,18 +157,14 @@ TEST(Past, NamesWhatIsWrong) {
         return why;
     };
     const std::string twice = record_line(3, 1) + record_line(3, 2);
-    EXPECT_NE(
-        why_of("requests.jsonl", twice).find("requests.jsonl:2: the row already has a record"),
-        std::string::npos);
-    EXPECT_NE(why_of("requests.jsonl", "{}\n").find(":1: row is missing"), std::string::npos);
-    EXPECT_NE(why_of("fired.jsonl", "{\"row\":1}\n").find(":1: fired_ns is missing"),
-              std::string::npos);
-    EXPECT_NE(why_of("fired.jsonl", fired_line(0, 1) + "\n").find(":2: "), std::string::npos);
-    EXPECT_NE(
-        why_of("fired.jsonl", "{\"row\":4294967296,\"fired_ns\":1}\n").find("row is out of range"),
-        std::string::npos);
-    EXPECT_NE(why_of("client.jsonl", "{\"from_ns\":1}\n").find("rows_fired is missing"),
-              std::string::npos);
+    EXPECT_TRUE(
+        says(why_of("requests.jsonl", twice), "requests.jsonl:2: the row already has a record"));
+    EXPECT_TRUE(says(why_of("requests.jsonl", "{}\n"), ":1: row is missing"));
+    EXPECT_TRUE(says(why_of("fired.jsonl", "{\"row\":1}\n"), ":1: fired_ns is missing"));
+    EXPECT_TRUE(says(why_of("fired.jsonl", fired_line(0, 1) + "\n"), ":2: "));
+    EXPECT_TRUE(says(why_of("fired.jsonl", "{\"row\":4294967296,\"fired_ns\":1}\n"),
+                     "row is out of range"));
+    EXPECT_TRUE(says(why_of("client.jsonl", "{\"from_ns\":1}\n"), "rows_fired is missing"));
 }
 
 // A row that was sent again left when it left the last time; one with a record is not open,
@@ -248,19 +239,13 @@ TEST(LineSink, AppendsBehindTheLastWholeLine) {
                 sink.value().buffer() += "new\n";
                 sink.value().commit();
             }
-            std::ifstream file(path);
-            const std::string text(std::istreambuf_iterator<char>(file), {});
-            EXPECT_EQ(text, whole + "new\n");
+            EXPECT_EQ(read_bytes(path), whole + "new\n");
         }
     }
     EXPECT_FALSE(LineSink::append("/nowhere/at/all"));
 }
 
-}  // namespace
-
 // How many rows left and have no record: by the files, the books of the run, or nobody.
-
-namespace {
 
 class Lost : public testing::Test {
   protected:

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/history/run_lines.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 namespace {
@@ -35,9 +36,7 @@ std::string line_of(std::uint32_t row, std::size_t chunks) {
     Record record;
     record.row = row;
     record.chunk_ns.assign(chunks, 123'456'789);
-    std::string line;
-    append_jsonl(line, record);
-    return line;
+    return jsonl_of(record);
 }
 
 TEST_F(RecordFeeds, InTheOrderOfTheFile) {

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "engine/plan/schedule.hpp"
+#include "tests/unit/made.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -62,11 +64,7 @@ struct DeadRun {
 };
 
 std::vector<std::uint32_t> sent(const RemainingRows& remaining) {
-    std::vector<std::uint32_t> rows;
-    for (const Planned& planned : remaining.send) {
-        rows.push_back(planned.row);
-    }
-    return rows;
+    return members_of(remaining.send, &Planned::row);
 }
 
 using Rows = std::vector<std::uint32_t>;
@@ -222,7 +220,7 @@ TEST(RemainingRows, TaintsWhatLeftLate) {
     EXPECT_EQ(figures.interrupted_untainted, 2u);
     const Judgement judged = judge_calibrated(figures, {}, config.limits);
     EXPECT_EQ(judged.verdict, Verdict::client_limited);  // more was lost by our end than was late
-    EXPECT_NE(judged.reasons[0].find("1 row sent more than"), std::string::npos);
+    EXPECT_TRUE(says(judged.reasons[0], "1 row sent more than"));
 }
 
 TEST(RemainingRows, RecordsWhatIsGivenUp) {
@@ -274,9 +272,7 @@ struct DeadSessions : DeadRun {
         past_closed.emplace(closed);
     }
     void end(std::uint32_t at, std::int64_t ended_ns, int status) {
-        Record record;
-        record.row = trace.rows[at].index;
-        record.fired_ns = ended_ns - 1 * ms;
+        Record record{.row = trace.rows[at].index, .fired_ns = ended_ns - 1 * ms};
         record.done_ns = record.ended_ns = ended_ns;
         record.status = status;
         record.outcome = status == 200 ? Outcome::ok : Outcome::http_5xx;

@@ -168,11 +168,7 @@ TEST(RunFacts, EveryPrefixIsRefused) {
     }
 }
 
-}  // namespace
-
 // What a merged run says of its shards is read back as it was written; what is no shard is refused.
-
-namespace {
 
 Result<std::optional<ShardFacts>> shard_of(const std::string& shard, const std::string& meeting) {
     static JsonDocument document;
@@ -230,11 +226,7 @@ TEST(ShardFacts, WhatIsNoShard) {
 }
 
 TEST(ShardFacts, AMergedRunIsReadBack) {
-    MergedRun run;
-    run.count = 2;
-    run.rows = 9;
-    run.rows_missing = 4;
-    run.clock_error_max_ns = 1'000;
+    MergedRun run{.count = 2, .rows = 9, .rows_missing = 4, .clock_error_max_ns = 1'000};
     run.shards.resize(2);
     run.shards[0].folder = "a \"b\"";
     run.shards[0].run_id = "12345678";

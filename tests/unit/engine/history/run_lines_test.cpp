@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "proto/run/record.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
@@ -21,9 +22,7 @@ std::string line_of(std::uint32_t row, const char* session, Outcome outcome) {
     if (session != nullptr) {
         record.session = session;
     }
-    std::string line;
-    append_jsonl(line, record);
-    return line;
+    return jsonl_of(record);
 }
 
 TEST(FinishedTrees, AreWholeInTheEnd) {

@@ -8,7 +8,9 @@
 #include <fstream>
 #include <vector>
 
+#include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -17,9 +19,7 @@ namespace {
 class Cgroup : public testing::Test {
   protected:
     void put(const std::string& path, const std::string& text) {
-        const std::filesystem::path file = root() + "/" + path;
-        std::filesystem::create_directories(file.parent_path());
-        std::ofstream(file) << text << "\n";
+        (void)scratch_.write(path, text + "\n");
     }
     std::string root() const { return scratch_.path(); }
 
@@ -74,11 +74,7 @@ TEST_F(Cgroup, ReadsTheFirstVersionToo) {
     EXPECT_EQ(limits.memory_bytes, 4096);
 }
 
-}  // namespace
-
 // The engine takes the CPU on which least is going on, and says so.
-
-namespace {
 
 CpuLoad load(std::uint32_t cpu, std::int64_t busy, std::vector<std::uint32_t> siblings = {}) {
     return {cpu, busy, 10, std::move(siblings)};
@@ -87,10 +83,7 @@ CpuLoad load(std::uint32_t cpu, std::int64_t busy, std::vector<std::uint32_t> si
 std::uint32_t chosen(const std::vector<CpuLoad>& loads,
                      std::optional<std::uint32_t> writer_cpu = std::nullopt,
                      std::string_view isolated = "\n") {
-    std::vector<std::uint32_t> allowed;
-    for (const CpuLoad& one : loads) {
-        allowed.push_back(one.cpu);
-    }
+    std::vector<std::uint32_t> allowed = members_of(loads, &CpuLoad::cpu);
     return choose_quiet_cpu(allowed, isolated, loads, writer_cpu).cpu;
 }
 
@@ -146,8 +139,7 @@ TEST(CpuLoad, LeavesTheWriterItsCpu) {
 TEST(CpuLoad, IsolatedFirstAndUnknownAsBefore) {
     EXPECT_EQ(chosen({load(0, 0), load(1, 9), load(2, 0)}, {}, "1\n"), 1u);
     EXPECT_EQ(choose_quiet_cpu({0, 1}, "\n", {}, {}).cpu, 1u);
-    EXPECT_NE(choose_quiet_cpu({0, 1}, "\n", {}, {}).reason.find("the last allowed"),
-              std::string::npos);
+    EXPECT_TRUE(says(choose_quiet_cpu({0, 1}, "\n", {}, {}).reason, "the last allowed"));
     EXPECT_EQ(choose_quiet_cpu({0, 1}, "\n", {load(0, 0)}, {}).cpu, 1u);
 }
 
@@ -160,11 +152,7 @@ TEST(CpuLoad, SamplesThisHost) {
     }
 }
 
-}  // namespace
-
 // CPUs of several engines: cores of their own first, then siblings, then shared ones.
-
-namespace {
 
 using Cpus = std::vector<std::uint32_t>;
 

@@ -146,12 +146,8 @@ TEST(Scheduling, WhoNeverSleepsStepsAsideForASecond) {
     }).join();
 }
 
-}  // namespace
-
 // What the kernel counts of a thread: CPU time is that of the thread's own clock, a fresh page is a
 // fault, and what cannot be counted says why.
-
-namespace {
 
 std::int64_t thread_clock_ns() {
     timespec time{};

@@ -47,12 +47,8 @@ TEST(HostClocks, NeverGoBack) {
     }
 }
 
-}  // namespace
-
 // A ring by itself: entries go in when they are asked to, completions become visible only when the
 // ring is entered for them, and a wait ends at its instant.
-
-namespace {
 
 class AnIoRing : public testing::Test {
   protected:

@@ -124,12 +124,8 @@ TEST(OpEntries, BuffersOfReceivesWithStampsHoldBoth) {
     EXPECT_TRUE(read_stamped(end.filled()).bytes.empty()) << "the end of a stream";
 }
 
-}  // namespace
-
 // Slots and generations: a user_data leads to its operation as long as that is in flight, and a
 // send that finds its socket full goes on until it has an answer.
-
-namespace {
 
 Op& send(Op& op) {
     op.spec.kind = OpKind::send;

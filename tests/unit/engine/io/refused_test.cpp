@@ -36,7 +36,7 @@ class Refused : public RefusingKernel {
     }
     void TearDown() override { EXPECT_EQ(open_files(), before_) << "left open"; }
 
-    static Error ring_error(std::initializer_list<Refusal> refusals) {
+    static Error ring_error(std::initializer_list<RefusedCall> refusals) {
         Error error;
         EXPECT_TRUE(while_refusing(refusals, [&error] {
             const auto made = UringDriver::make(
@@ -147,8 +147,8 @@ TEST_F(Refused, Stamps) {
         EXPECT_FALSE(got.transmit || got.receive);
     }));
     ::close(socket.number);
-    for (const Refusal refusal :
-         {Refusal{SYS_io_uring_setup, EPERM}, Refusal{SYS_socket, EMFILE}}) {
+    for (const RefusedCall refusal :
+         {RefusedCall{SYS_io_uring_setup, EPERM}, RefusedCall{SYS_socket, EMFILE}}) {
         EXPECT_TRUE(while_refusing({refusal}, [] {
             TransmitStamps stamps;
             EXPECT_STREQ(name_of(stamps.way()), "no");

@@ -111,10 +111,6 @@ TEST(Reachable, NobodyIsWaitedForBeyondThePatience) {
     EXPECT_EQ(text_of(first_reachable({}, seconds(60))), "none");
 }
 
-}  // namespace
-
-namespace {
-
 // More bytes than any buffer of the pair holds: none blocks, and what is not read is thrown away.
 TEST(WarmPair, NeverFillsUp) {
     WarmPair pair;

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "tests/tls/certificates.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -82,11 +83,7 @@ TEST(TlsContext, AgreesToNoOtherProtocol) {
     }
 }
 
-}  // namespace
-
 // TLS as bytes in and bytes out: handshakes, records and their ends, in any pieces.
-
-namespace {
 
 using State = TlsStream::State;
 
@@ -296,7 +293,7 @@ TEST_P(TlsVersions, RefuseAChangedRecord) {
     record.back() = static_cast<char>(record.back() ^ 1);
     EXPECT_EQ(pair.hear(pair.client, record), "");
     EXPECT_EQ(pair.client.state(), State::failed);
-    EXPECT_NE(describe(pair.client.failure()).find("bad record mac"), std::string::npos);
+    EXPECT_TRUE(says(describe(pair.client.failure()), "bad record mac"));
     EXPECT_EQ(seal(pair.client, "more"), "") << "nothing is sealed behind a failure";
     pair.client.step();
     EXPECT_EQ(pair.client.state(), State::failed);

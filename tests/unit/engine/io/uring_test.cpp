@@ -52,9 +52,7 @@ void on_end(Op& op, const Completion& done) {
 class Uring : public ::testing::Test {
   protected:
     void SetUp() override {
-        UringOptions options;
-        options.ops_max = 64;
-        options.submit_entries = 16;
+        UringOptions options{.ops_max = 64, .submit_entries = 16};
         options.buffers = 4;  // few and small, so that receives run out of them
         options.buffer_bytes = 512;
         auto made = UringDriver::make(options);

@@ -18,9 +18,7 @@ constexpr std::int64_t year_2026_ns = 1'795'000'000'000'000'000;
 /// Our clock is ahead by `offset_ns`; the ways take `there_ns` and `back_ns`, the answer `work_ns`.
 ClockExchange exchange(std::int64_t offset_ns, std::int64_t there_ns, std::int64_t back_ns,
                        std::int64_t work_ns = 700) {
-    ClockExchange one;
-    one.t1_ns = year_2026_ns + offset_ns;
-    one.t2_ns = year_2026_ns + there_ns;
+    ClockExchange one{.t1_ns = year_2026_ns + offset_ns, .t2_ns = year_2026_ns + there_ns};
     one.t3_ns = one.t2_ns + work_ns;
     one.t4_ns = one.t3_ns + back_ns + offset_ns;
     return one;
@@ -73,11 +71,7 @@ TEST(ClockDifference, LeavesOutWhatCannotBe) {
     EXPECT_EQ(difference_of(one_good)->offset_ns, 7);
 }
 
-}  // namespace
-
 // Meet messages: what is written reads back; what is not of this talk is refused whole.
-
-namespace {
 
 using Kind = MeetMessage::Kind;
 
@@ -103,10 +97,7 @@ TEST(MeetMessage, ReadsBackWhatItWrites) {
     EXPECT_EQ(read(to_line(tell))->stamps.t2_ns, INT64_MAX);
     for (const Kind kind : {Kind::measure, Kind::measured, Kind::set, Kind::go, Kind::start,
                             Kind::ask, Kind::refused}) {
-        MeetMessage message;
-        message.kind = kind;
-        message.at_ns = 5;
-        message.why = std::string(400, 'w');
+        MeetMessage message{.kind = kind, .at_ns = 5, .why = std::string(400, 'w')};
         ASSERT_TRUE(read(to_line(message)));
         EXPECT_EQ(read(to_line(message))->kind, kind);
         EXPECT_LE(to_line(message).size(), meet_line_bytes_max);

@@ -20,6 +20,7 @@
 
 #include "engine/base/time.hpp"
 #include "engine/machines/meet.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -140,9 +141,7 @@ TEST_F(Meeting, NamesWhatDiffers) {
     const MeetOutcome outcome = host->gather(setting(0, 2));
     join();
     EXPECT_EQ(outcome.end, MeetOutcome::End::failed);
-    EXPECT_NE(outcome.why.find("shard 1 has another trace: digest another, shard 0 has trace"),
-              std::string::npos)
-        << outcome.why;
+    EXPECT_TRUE(says(outcome.why, "shard 1 has another trace: digest another, shard 0 has trace"));
     EXPECT_EQ(outcomes[0]->why, "shard 1 has another trace: digest another, shard 0 has trace");
 }
 
@@ -166,15 +165,15 @@ TEST_F(Meeting, DropsStrangersAndSecondsOfAPart) {
         MeetLine second(connect_raw());
         const MeetOutcome outcome =
             talk_to_host(second, setting(1, 3), monotonic_ns() + 5 * second_ns);
-        EXPECT_NE(outcome.why.find("shard 1 is here already"), std::string::npos) << outcome.why;
+        EXPECT_TRUE(says(outcome.why, "shard 1 is here already"));
         stops = 1;
     });
     const MeetOutcome outcome = host->gather(setting(0, 3));
     later.join();
     EXPECT_EQ(outcome.end, MeetOutcome::End::stopped);
-    EXPECT_NE(said.find("it does not speak the protocol of driftless"), std::string::npos) << said;
-    EXPECT_NE(said.find("it sent a message out of order"), std::string::npos) << said;
-    EXPECT_EQ(said.find("GET"), std::string::npos) << "what strangers send is not repeated";
+    EXPECT_TRUE(says(said, "it does not speak the protocol of driftless"));
+    EXPECT_TRUE(says(said, "it sent a message out of order"));
+    EXPECT_FALSE(says(said, "GET")) << "what strangers send is not repeated";
 }
 
 /// Connections that say nothing, and are opened again whenever they are closed.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/unit/engine/plan/goodness_of_fit.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -133,13 +134,9 @@ TEST(Arrivals, EndWhereTheRateEnds) {
 }
 
 Trace trace_of(const std::vector<std::pair<std::int64_t, std::uint32_t>>& rows) {
-    Trace trace;
-    trace.block_size = 16;
-    trace.sessions = {"a", "b", "c"};
+    Trace trace{.block_size = 16, .sessions = {"a", "b", "c"}};
     for (const auto& [at_ns, session] : rows) {
-        TraceRow row;
-        row.at_ns = at_ns;
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
+        TraceRow row{.at_ns = at_ns, .index = static_cast<std::uint32_t>(trace.rows.size())};
         row.input_length = 100 + row.index;
         row.output_length = 10;
         row.session = session;
@@ -157,11 +154,7 @@ Plan arrived(const ArrivalRules& rules, const Trace& trace) {
 }
 
 Times dues(const Plan& plan) {
-    Times all;
-    for (const Planned& planned : plan.rows) {
-        all.push_back(planned.due_ns);
-    }
-    return all;
+    return members_of(plan.rows, &Planned::due_ns);
 }
 
 // File order is that of `index`, also where times are not in it; sums are those of the rows left.
@@ -195,11 +188,7 @@ TEST(Arrivals, MoveTreesAsTheyWereRecorded) {
     EXPECT_EQ(dues(arrived(rules, trace)), (Times{0, 0, ms, 2 * ms, 4 * ms}));
 }
 
-}  // namespace
-
 // The inverse of a curve is its inverse, at every piece and between them.
-
-namespace {
 
 RateCurve many_pieces() {
     RateCurve curve(0);
@@ -258,12 +247,8 @@ TEST(RateCurve, EndsWhereItsLastRateIsNone) {
     EXPECT_EQ(RateCurve(4).seconds_at(10), 2.5);
 }
 
-}  // namespace
-
 // Each arrival process has the gaps of its law: 10,000 of them, Kolmogorov-Smirnov at 1 %, with
 // fixed seeds.
-
-namespace {
 
 std::vector<double> gaps_of(ArrivalLaw law, double shape, std::uint64_t seed) {
     const UnitGaps gaps(law, shape, seed);

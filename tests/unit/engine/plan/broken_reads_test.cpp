@@ -22,6 +22,7 @@
 #include "engine/prompt/load_tokenizer.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 #include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -174,7 +175,7 @@ TEST_F(Forbidden, FoldersAreNoFiles) {
     const std::string ranks = folder_.write("ranks", "IQ== 0\n");
     fs::create_directory(folder_ / "tokenizer_config.json");
     EXPECT_FALSE(load_tokenizer(ranks, why));
-    EXPECT_NE(why.find("tokenizer_config.json next to it is a folder"), std::string::npos) << why;
+    EXPECT_TRUE(says(why, "tokenizer_config.json next to it is a folder"));
 }
 
 TEST_F(Forbidden, FoldersHoldTraces) {
@@ -195,11 +196,12 @@ TEST_F(Forbidden, FoldersHoldTraces) {
     std::string why;
     Result<Tokenizer> tokenizer = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
     Result<KeyedHash> hash = KeyedHash::create("0123456789abcdef");
-    EXPECT_NE(refused([&](Trace& trace, InputErrors& errors, std::vector<std::string>& notes) {
-                  return read_logs({.paths = {folder_.path()}}, tokenizer.value(), hash.value(),
-                                   trace, errors, notes);
-              }).find(folder_.path() + ": "),
-              std::string::npos);
+    EXPECT_TRUE(
+        says(refused([&](Trace& trace, InputErrors& errors, std::vector<std::string>& notes) {
+                 return read_logs({.paths = {folder_.path()}}, tokenizer.value(), hash.value(),
+                                  trace, errors, notes);
+             }),
+             folder_.path() + ": "));
 }
 
 // A run's files that cannot be read to their end, or hold a line that no run writes.

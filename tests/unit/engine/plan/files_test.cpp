@@ -89,11 +89,7 @@ TEST(LineSplitter, BoundsALine) {
     EXPECT_EQ(too_long.pending(), line_bytes_max);
 }
 
-}  // namespace
-
 // What is written is what is read back, compressed as the name says, into new files only.
-
-namespace {
 
 class Sink : public testing::Test {
   protected:
@@ -145,8 +141,7 @@ TEST_F(Sink, CompressesAsTheNameSays) {
 TEST_F(Sink, IsTheSameEachTime) {
     const auto bytes = [&](const char* name) {
         write(folder_ / name, "some text");
-        std::ifstream file(folder_ / name, std::ios::binary);
-        return std::string(std::istreambuf_iterator<char>(file), {});
+        return read_bytes(folder_ / name);
     };
     const std::string first = bytes("a.gz");
     ASSERT_GT(first.size(), 8U);

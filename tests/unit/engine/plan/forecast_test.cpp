@@ -14,6 +14,7 @@
 
 #include "proto/core/hash.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -71,14 +72,10 @@ void add_row(Trace& trace, Random& random, const Kind& kind) {
         ids.push_back((kind.chained ? chain : pick) << kind.shift);
     }
     TraceRow row;
-    row.index = static_cast<std::uint32_t>(trace.rows.size());
     row.name_space = static_cast<std::uint32_t>(random.below(kind.name_spaces));
     row.input_length = static_cast<std::uint32_t>(1 + random.below(blocks * 16 + 20));
     row.output_length = 1;
-    row.ids_begin = trace.ids.size();
-    row.ids_count = static_cast<std::uint32_t>(ids.size());
-    trace.ids.append(ids);
-    trace.rows.push_back(row);
+    append_row(trace, row, ids);
 }
 
 Trace make_trace(std::uint64_t seed, const Kind& kind) {
@@ -124,12 +121,8 @@ TEST(CacheForecast, IsAnInfinitePrefixCache) {
     }
 }
 
-}  // namespace
-
 // Each prefix of ids has one number, whether its ids are chained or name contents. The oracle is a
 // map of the prefixes, spelled out.
-
-namespace {
 
 using Nodes = std::vector<std::uint32_t>;
 
@@ -201,12 +194,8 @@ TEST(PrefixTree, OfARowWithoutIdsIsEmpty) {
     expect_numbered(trace);
 }
 
-}  // namespace
-
 // Blocks of system prompt and tools: as declared, or as the first requests of a tree show, and of
 // every row that begins with them.
-
-namespace {
 
 struct Rows {
     Trace trace;
@@ -218,19 +207,15 @@ struct Rows {
     Rows& row(std::uint32_t session, const std::vector<std::uint64_t>& ids, std::uint32_t declared,
               std::uint32_t name_space = 0) {
         TraceRow row;
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
         row.session = session;
         row.name_space = name_space;
-        row.at_ns = row.index;
-        row.ids_begin = trace.ids.size();
-        row.ids_count = static_cast<std::uint32_t>(ids.size());
-        row.input_length = row.ids_count * 16 + 3;
+        row.at_ns = std::ssize(trace.rows);
+        row.input_length = static_cast<std::uint32_t>(ids.size() * 16 + 3);
         row.output_length = 1;
         while (trace.sessions.size() <= session) {
             trace.sessions.push_back(std::to_string(trace.sessions.size()));
         }
-        trace.ids.append(ids);
-        trace.rows.push_back(row);
+        append_row(trace, row, ids);
         trace.system_tokens.push_back(declared);
         return *this;
     }

@@ -7,33 +7,19 @@
 #include <vector>
 
 #include "engine/plan/trace_file.hpp"
+#include "tests/unit/engine/plan/read_files.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
-
-struct Reading {
-    Trace trace;
-    InputErrors errors;
-    std::vector<std::string> notes;
-    bool usable = false;
-
-    std::string first_error() const { return errors.empty() ? "" : to_text(errors.list[0]); }
-    bool has_note(const std::string& part) const {
-        return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
-            return note.find(part) != std::string::npos;
-        });
-    }
-};
 
 std::string path_of(const std::string& name) {
     return std::string(TEST_DATA) + "/traces/" + name;
 }
 
-Reading read(TraceFiles files, const std::string& name) {
+FilesRead read(TraceFiles files, const std::string& name) {
     files.paths = {path_of(name)};
-    Reading reading;
-    reading.usable = read_trace(files, reading.trace, reading.errors, reading.notes);
-    return reading;
+    return read_files(files);
 }
 
 struct Detected {
@@ -95,7 +81,7 @@ TEST(Formats, AreDetected) {
     TraceFiles files;
     files.sessions = Sessions::open;
     for (const Detected& one : detected) {
-        const Reading got = read(files, one.name);
+        const FilesRead got = read(files, one.name);
         ASSERT_TRUE(got.usable) << one.name << ": " << got.first_error();
         EXPECT_EQ(got.trace.rows.size(), one.rows) << one.name;
         EXPECT_TRUE(got.has_note(one.choice)) << one.name << ": " << got.notes[0];
@@ -133,10 +119,10 @@ constexpr Refused refused[] = {
 
 TEST(Formats, AreRefusedWithTheRemedy) {
     for (const Refused& one : refused) {
-        const Reading got = read({}, one.name);
+        const FilesRead got = read({}, one.name);
         EXPECT_FALSE(got.usable) << one.name;
-        EXPECT_NE(got.first_error().find(one.what), std::string::npos) << got.first_error();
-        EXPECT_NE(got.first_error().find(one.remedy), std::string::npos) << got.first_error();
+        EXPECT_TRUE(says(got.first_error(), one.what));
+        EXPECT_TRUE(says(got.first_error(), one.remedy));
     }
 }
 
@@ -144,7 +130,7 @@ TEST(Formats, AreRefusedWithTheRemedy) {
 TEST(Formats, TakeTheUsersWord) {
     TraceFiles files;
     files.time_unit = "s";
-    const Reading seconds = read(files, "refused/seconds.jsonl");
+    const FilesRead seconds = read(files, "refused/seconds.jsonl");
     ASSERT_TRUE(seconds.usable) << seconds.first_error();
     EXPECT_EQ(seconds.trace.rows[1].at_ns, 1'250'000'000);
     TraceFiles blocks;
@@ -155,10 +141,8 @@ TEST(Formats, TakeTheUsersWord) {
 // --hash-scope goes before the format's own word.
 TEST(Formats, TakeTheScopeOfIds) {
     const auto name_spaces = [](IdScope scope, const char* name) {
-        TraceFiles files;
-        files.sessions = Sessions::open;
-        files.id_scope = scope;
-        const Reading got = read(files, name);
+        TraceFiles files{.sessions = Sessions::open, .id_scope = scope};
+        const FilesRead got = read(files, name);
         EXPECT_TRUE(got.usable) << got.first_error();
         return got.trace.name_spaces;
     };

@@ -18,18 +18,15 @@ constexpr std::int64_t s = 1'000'000'000;
 
 // A conversation (rows 0, 1 and 4) with a sub-agent (2, 3), which row 1 has spawned and row 4
 // joins. Row 5 began beside row 4.
-struct Tree {
+struct GapTree {
     Trace trace;
     Plan plan;
-    Tree() {
+    GapTree() {
         trace.sessions = {"a", "a/agent"};
         const std::int64_t at[] = {0, 10 * s, 14 * s, 16 * s, 40 * s, 43 * s};
         const std::uint32_t sessions[] = {0, 0, 1, 1, 0, 0};
         for (std::uint32_t i = 0; i < std::size(at); ++i) {
-            TraceRow row;
-            row.index = i;
-            row.at_ns = at[i];
-            row.session = sessions[i];
+            TraceRow row{.at_ns = at[i], .index = i, .session = sessions[i]};
             trace.rows.push_back(row);
             plan.rows.push_back({at[i], i, 0});
         }
@@ -53,7 +50,7 @@ Edges edges_of(const Trace& trace) {
 }
 
 TEST(Gaps, StayAsTheyWereRecorded) {
-    const Tree tree;
+    const GapTree tree;
     const RetimedTrace same = tree.retimed({});
     EXPECT_EQ(edges_of(same.trace), edges_of(tree.trace));
     EXPECT_EQ(same.figures.gaps, 4U) << "two have none";
@@ -64,7 +61,7 @@ TEST(Gaps, StayAsTheyWereRecorded) {
 
 // At the limit a gap stays, and is not counted.
 TEST(Gaps, AreCapped) {
-    const RetimedTrace capped = Tree().retimed({GapRule::end_to_start, 3 * s});
+    const RetimedTrace capped = GapTree().retimed({GapRule::end_to_start, 3 * s});
     EXPECT_EQ(edges_of(capped.trace), (Edges{{1, 0, true, 3},
                                              {2, 1, true, 2},
                                              {3, 2, true, 0},
@@ -76,7 +73,7 @@ TEST(Gaps, AreCapped) {
 }
 
 TEST(Gaps, AreLeftOut) {
-    const RetimedTrace none = Tree().retimed({GapRule::none, {}});
+    const RetimedTrace none = GapTree().retimed({GapRule::none, {}});
     EXPECT_EQ(edges_of(none.trace), (Edges{{1, 0, true, 0},
                                            {2, 1, true, 0},
                                            {3, 2, true, 0},
@@ -91,7 +88,7 @@ TEST(Gaps, AreLeftOut) {
 // A turn waits for the end of the other and for the recorded distance of the starts; of those that
 // it joins it waits for the end alone.
 TEST(Gaps, CountFromStarts) {
-    const RetimedTrace starts = Tree().retimed({GapRule::start_to_start, 25 * s});
+    const RetimedTrace starts = GapTree().retimed({GapRule::start_to_start, 25 * s});
     EXPECT_EQ(edges_of(starts.trace), (Edges{{1, 0, true, 0},
                                              {1, 0, false, 10},
                                              {2, 1, true, 0},
@@ -110,7 +107,7 @@ TEST(Gaps, CountFromStarts) {
 
 // What is not selected is re-timed and not counted; what begins before its parent has no distance.
 TEST(Gaps, CountWhatIsPlanned) {
-    Tree tree;
+    GapTree tree;
     tree.plan.rows.erase(tree.plan.rows.begin());
     EXPECT_EQ(tree.retimed({}).figures.gaps, 3U);
     tree.trace.rows[1].at_ns = -s;
@@ -121,7 +118,7 @@ TEST(Gaps, CountWhatIsPlanned) {
 
 // Each rule has a schedule of its own, and its digest says so. Cap, then speed: 3 s become 1.5 s.
 TEST(Gaps, DecideTheDigest) {
-    const Tree tree;
+    const GapTree tree;
     std::vector<std::uint64_t> digests;
     for (const GapRules& rules :
          {GapRules{}, GapRules{GapRule::end_to_start, 3 * s}, GapRules{GapRule::none, {}},
@@ -138,7 +135,7 @@ TEST(Gaps, DecideTheDigest) {
 // The schedule takes the later of both waits for one row, and drops a row once where neither is
 // met.
 TEST(Gaps, BetweenStartsAreKeptByTheSchedule) {
-    const Tree tree;
+    const GapTree tree;
     const Trace trace = tree.retimed({GapRule::start_to_start, {}}).trace;
     for (const std::int64_t end_ns : {8 * s, 12 * s}) {
         Schedule schedule(trace, tree.plan, Speed());
@@ -195,9 +192,7 @@ TEST(Gaps, OfRealConversations) {
         GTEST_SKIP() << "the Weka conversations are not there";
     }
     for (const Conversation& one : conversations) {
-        TraceFiles files;
-        files.paths = {folder + one.file};
-        files.sessions = Sessions::open;
+        TraceFiles files{.paths = {folder + one.file}, .sessions = Sessions::open};
         Trace trace;
         InputErrors errors;
         std::vector<std::string> notes;

@@ -31,16 +31,13 @@ struct Sessions {
     Schedule schedule(const UserRules& rules) const { return {trace, plan, {}, rules}; }
 };
 
-UserRules rules(std::uint32_t first, std::uint32_t most) {
-    UserRules some;
-    some.users_first = first;
-    some.users = most;
-    return some;
+UserRules growing_rules(std::uint32_t first, std::uint32_t most) {
+    return {.users = most, .users_first = first};
 }
 
 TEST(Growing, UsersBeginALittleLater) {
     const Sessions sessions(10);
-    Schedule schedule = sessions.schedule(rules(1, 4));
+    Schedule schedule = sessions.schedule(growing_rules(1, 4));
     Due due = schedule.take();
     EXPECT_EQ(due.user, 0u);
     EXPECT_EQ(schedule.peek(), nullptr);  // the others are not there yet
@@ -62,7 +59,7 @@ TEST(Growing, UsersBeginALittleLater) {
 // Nobody begins behind the end of the run's time, behind its last tree, or after a stop.
 TEST(Growing, EndsWithTheRun) {
     const Sessions sessions(4);
-    UserRules timed = rules(1, 2);
+    UserRules timed = growing_rules(1, 2);
     timed.for_ns = lead_ns + 10;
     for (const std::int64_t at_ns : {9, 10}) {
         Schedule schedule = sessions.schedule(timed);
@@ -70,14 +67,14 @@ TEST(Growing, EndsWithTheRun) {
         schedule.grow(2, at_ns);
         EXPECT_EQ(schedule.peek() != nullptr, at_ns < 10);
     }
-    Schedule stopped = sessions.schedule(rules(1, 2));
+    Schedule stopped = sessions.schedule(growing_rules(1, 2));
     stopped.fired(stopped.take(), 0);
     stopped.stop();
     stopped.grow(2, 5);
     EXPECT_EQ(stopped.peek(), nullptr);
 
     const Sessions one(1);
-    Schedule over = one.schedule(rules(1, 2));
+    Schedule over = one.schedule(growing_rules(1, 2));
     const Due last = over.take();
     over.fired(last, 0);
     over.grow(2, 5);  // no tree is left
@@ -90,7 +87,7 @@ TEST(Growing, EndsWithTheRun) {
 // Together they play each tree once.
 TEST(Growing, UsersPlayWhatIsLeft) {
     const Sessions sessions(20);
-    Schedule schedule = sessions.schedule(rules(2, 5));
+    Schedule schedule = sessions.schedule(growing_rules(2, 5));
     std::set<std::uint32_t> rows;
     std::set<std::uint32_t> users;
     std::int64_t now_ns = 0;

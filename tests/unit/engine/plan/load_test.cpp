@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/made.hpp"
+
 namespace driftless {
 namespace {
 
@@ -27,18 +29,14 @@ Trace sessions_of(const std::vector<std::uint32_t>& lengths) {
     return trace;
 }
 
-std::vector<std::uint32_t> indices(const Trace& trace) {
-    std::vector<std::uint32_t> all;
-    for (const TraceRow& row : trace.rows) {
-        all.push_back(row.index);
-    }
-    return all;
+std::vector<std::uint32_t> kept_rows(const Trace& trace) {
+    return members_of(trace.rows, &TraceRow::index);
 }
 
 TEST(Admission, LeavesOutWholeTreesThatDoNotFit) {
     Trace trace = sessions_of({95, 96, 50});
     const AdmissionFigures figures = admit({.context_max = 100, .trees_max = {}}, trace);
-    EXPECT_EQ(indices(trace), (std::vector<std::uint32_t>{0, 2, 3, 5}));
+    EXPECT_EQ(kept_rows(trace), (std::vector<std::uint32_t>{0, 2, 3, 5}));
     EXPECT_EQ(trace.dependencies.size(), 2U);
     EXPECT_EQ(figures.families, 3U);
     EXPECT_EQ(figures.too_long, 1U);
@@ -49,7 +47,7 @@ TEST(Admission, LeavesOutWholeTreesThatDoNotFit) {
 TEST(Admission, CountsTreesAfterThoseThatDoNotFit) {
     Trace trace = sessions_of({200, 50, 50});
     admit({.context_max = 100, .trees_max = 1}, trace);
-    EXPECT_EQ(indices(trace), (std::vector<std::uint32_t>{1, 4}));
+    EXPECT_EQ(kept_rows(trace), (std::vector<std::uint32_t>{1, 4}));
 }
 
 TEST(Admission, ChangesNothingUnasked) {

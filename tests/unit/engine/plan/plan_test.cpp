@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/made.hpp"
+
 namespace driftless {
 
 namespace {
@@ -34,18 +36,12 @@ TEST(Balance, SessionGoesByTheSessionAlone) {
     }
 }
 
-}  // namespace
-
 // Dual fire: each row stands twice in the plan, at one due, and who goes first is drawn and
 // balanced.
 
-namespace {
-
 /// Rows in threes at an instant, all of them with one prompt of two blocks.
 Trace trace_of(std::uint32_t rows) {
-    Trace trace;
-    trace.block_size = 16;
-    trace.name_spaces = 1;
+    Trace trace{.block_size = 16, .name_spaces = 1};
     trace.ids.push_back(1);
     trace.ids.push_back(2);
     for (std::uint32_t i = 0; i < rows; ++i) {
@@ -174,11 +170,7 @@ TEST(DualFire, EachSideIsThePlanItWasMadeOf) {
     }
 }
 
-}  // namespace
-
 // The plan selects what was asked, to the nanosecond, and forecasts an infinite prefix cache.
-
-namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 
@@ -198,23 +190,12 @@ Trace trace_at(const std::vector<std::int64_t>& instants) {
 
 void add_row(Trace& trace, std::uint32_t input_length, const std::vector<std::uint64_t>& ids,
              std::uint32_t name_space = 0) {
-    TraceRow row;
-    row.index = static_cast<std::uint32_t>(trace.rows.size());
-    row.input_length = input_length;
-    row.output_length = 1;
-    row.name_space = name_space;
-    row.ids_begin = trace.ids.size();
-    row.ids_count = static_cast<std::uint32_t>(ids.size());
-    trace.ids.append(ids);
-    trace.rows.push_back(row);
+    append_row(trace, {.input_length = input_length, .output_length = 1, .name_space = name_space},
+               ids);
 }
 
 std::vector<std::int64_t> dues(const Plan& plan) {
-    std::vector<std::int64_t> all;
-    for (const Planned& planned : plan.rows) {
-        all.push_back(planned.due_ns);
-    }
-    return all;
+    return members_of(plan.rows, &Planned::due_ns);
 }
 
 Plan plan_of(const Trace& trace, const PlanOptions& options) {
@@ -282,9 +263,7 @@ TEST(Plan, TakesEveryRowAtItsInstant) {
 
 // Start is inside, end is outside; time 0 is the first selected row.
 TEST(Plan, WindowIsHalfOpenAndRebased) {
-    PlanOptions options;
-    options.start_ns = 10;
-    options.end_ns = 30;
+    PlanOptions options{.start_ns = 10, .end_ns = 30};
     const Plan plan = plan_of(trace_at({0, 9, 10, 20, 29, 30, 31}), options);
     EXPECT_EQ(dues(plan), (Dues{0, 10, 19}));
     EXPECT_EQ(plan.rows[0].row, 2U);
@@ -293,10 +272,7 @@ TEST(Plan, WindowIsHalfOpenAndRebased) {
 
 // Window, then limit, then duration, in this order.
 TEST(Plan, LimitCountsInsideTheWindowAndDurationIsWallTime) {
-    PlanOptions options;
-    options.start_ns = 10;
-    options.limit = 3;
-    options.speed = {2, 1};
+    PlanOptions options{.speed = {2, 1}, .start_ns = 10, .limit = 3};
     EXPECT_EQ(dues(plan_of(trace_at({0, 10, 20, 30, 40}), options)), (Dues{0, 5, 10}));
     options.duration_ns = 10;
     EXPECT_EQ(dues(plan_of(trace_at({0, 10, 20, 30, 40}), options)), (Dues{0, 5}));
@@ -367,11 +343,7 @@ TEST(Plan, DigestIsOfTheSchedule) {
 }
 
 std::vector<std::uint32_t> cached(const Plan& plan) {
-    std::vector<std::uint32_t> all;
-    for (const Planned& planned : plan.rows) {
-        all.push_back(planned.expected_cached_tokens);
-    }
-    return all;
+    return members_of(plan.rows, &Planned::expected_cached_tokens);
 }
 
 using Cached = std::vector<std::uint32_t>;

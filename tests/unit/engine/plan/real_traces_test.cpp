@@ -9,26 +9,15 @@
 #include <vector>
 
 #include "engine/plan/trace_file.hpp"
+#include "tests/unit/engine/plan/read_files.hpp"
 
 namespace driftless {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Reading {
-    Trace trace;
-    InputErrors errors;
-    std::vector<std::string> notes;
-    bool usable = false;
-};
-
-Reading read(const std::string& path, Sessions sessions = Sessions::recorded) {
-    TraceFiles files;
-    files.paths = {path};
-    files.sessions = sessions;
-    Reading reading;
-    reading.usable = read_trace(files, reading.trace, reading.errors, reading.notes);
-    return reading;
+FilesRead read(const std::string& path, Sessions sessions = Sessions::recorded) {
+    return read_files({.paths = {path}, .sessions = sessions});
 }
 
 std::string shared(const std::string& name) {
@@ -60,7 +49,7 @@ TEST(RealTraces, AzureCodeOf2023) {
     if (!fs::exists(shared("azure_2023_code.csv"))) {
         GTEST_SKIP() << "the Azure trace is not there";
     }
-    const Reading got = read(shared("azure_2023_code.csv"));
+    const FilesRead got = read(shared("azure_2023_code.csv"));
     ASSERT_TRUE(got.usable);
     const Trace& trace = got.trace;
     EXPECT_EQ(trace.bytes, 320'117U);
@@ -112,7 +101,7 @@ TEST(RealTraces, WekaConversations) {
         GTEST_SKIP() << "the Weka conversations are not there";
     }
     for (const Conversation& one : conversations) {
-        const Reading got = read(shared(std::string("weka/") + one.file), Sessions::open);
+        const FilesRead got = read(shared(std::string("weka/") + one.file), Sessions::open);
         ASSERT_TRUE(got.usable) << one.file;
         EXPECT_EQ(got.trace.rows.size(), one.rows) << one.file;
         EXPECT_EQ(got.trace.ids.size(), one.ids) << one.file;
@@ -167,7 +156,7 @@ TEST(RealTraces, WekaIdsArePrefixes) {
     if (!fs::exists(shared("weka"))) {
         GTEST_SKIP() << "the Weka conversations are not there";
     }
-    const Reading got = read(shared("weka"), Sessions::open);
+    const FilesRead got = read(shared("weka"), Sessions::open);
     ASSERT_TRUE(got.usable);
     const Trace& trace = got.trace;
     Steps steps;
@@ -201,7 +190,7 @@ TEST(RealTraces, WekaAgentsInOneLine) {
     if (!fs::exists(shared("weka"))) {
         GTEST_SKIP() << "the Weka conversations are not there";
     }
-    const Reading got = read(shared("weka"), Sessions::closed);
+    const FilesRead got = read(shared("weka"), Sessions::closed);
     ASSERT_TRUE(got.usable);
     std::map<std::string, std::uint32_t> rows;
     for (const TraceRow& row : got.trace.rows) {
@@ -223,7 +212,7 @@ TEST(RealTraces, WekaFolder) {
     if (!fs::exists(shared("weka"))) {
         GTEST_SKIP() << "the Weka conversations are not there";
     }
-    const Reading got = read(shared("weka"), Sessions::open);
+    const FilesRead got = read(shared("weka"), Sessions::open);
     ASSERT_TRUE(got.usable);
     EXPECT_EQ(got.trace.files.size(), 12U);
     EXPECT_EQ(got.trace.name_spaces, 12U);

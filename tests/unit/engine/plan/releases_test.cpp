@@ -25,9 +25,7 @@ struct Session {
     Session(const std::vector<std::int64_t>& dues, const std::vector<Dependency>& dependencies) {
         for (const std::int64_t due_ns : dues) {
             const auto index = static_cast<std::uint32_t>(trace.rows.size());
-            TraceRow row;
-            row.index = index;
-            row.at_ns = due_ns;
+            TraceRow row{.at_ns = due_ns, .index = index};
             trace.rows.push_back(row);
             plan.rows.push_back({due_ns, index, 0});
         }
@@ -309,12 +307,8 @@ TEST(Releases, CanBePlayedAsRecorded) {
     EXPECT_EQ(take(recorded, 1).due_ns, 10);
 }
 
-}  // namespace
-
 // The warm-up of users: primers first, all places coincide, then further requests of one token; and
 // what goes on behind it.
-
-namespace {
 
 UserRules entered(std::uint32_t users, double share) {
     UserRules rules = some_users(users);

@@ -12,6 +12,7 @@
 #include "engine/plan/trace_file.hpp"
 #include "engine/plan/trees.hpp"
 #include "tests/unit/engine/plan/made.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 namespace {
@@ -149,11 +150,7 @@ TEST(Like, IsSeeded) {
     LikeOptions options;
     const auto begins = [&](std::uint64_t seed) {
         options.seed = seed;
-        std::vector<std::int64_t> all;
-        for (const TraceRow& row : like(trace, options).trace.rows) {
-            all.push_back(row.at_ns);
-        }
-        return all;
+        return members_of(like(trace, options).trace.rows, &TraceRow::at_ns);
     };
     EXPECT_EQ(begins(1), begins(1));
     EXPECT_NE(begins(1), begins(2));
@@ -175,16 +172,12 @@ TEST(Like, RefusesWhatItCannotLayOut) {
 
 /// Of a real trace: the greatest difference of hit rates at five sizes.
 Likeness likeness_at(const char* path, Sessions sessions, std::uint64_t trees) {
-    TraceFiles files;
-    files.paths = {path};
-    files.sessions = sessions;
+    TraceFiles files{.paths = {path}, .sessions = sessions};
     Trace trace;
     InputErrors errors;
     std::vector<std::string> notes;
     EXPECT_TRUE(read_trace(files, trace, errors, notes));
-    LikeOptions options;
-    options.trees = trees;
-    options.seed = 5;
+    LikeOptions options{.seed = 5, .trees = trees};
     const LikeTrace made = like(trace, options);
     const Families families = families_of(trace);
     const Result<Likeness> result =

@@ -15,12 +15,7 @@ struct Made {
 Made make(const std::vector<std::string>& kept, const std::string& model = "{kept.model}") {
     Trace trace;
     for (std::uint32_t i = 0; i < kept.size(); ++i) {
-        TraceRow row;
-        row.index = i;
-        row.line = i + 1;
-        row.at_ns = i;
-        row.input_length = 8;
-        row.output_length = 1;
+        TraceRow row{.at_ns = i, .index = i, .line = i + 1, .input_length = 8, .output_length = 1};
         trace.rows.push_back(row);
     }
     trace.kept = kept;

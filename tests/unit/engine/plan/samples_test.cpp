@@ -9,6 +9,7 @@
 #include "engine/plan/plan.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "engine/plan/trees.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 namespace {
@@ -19,15 +20,11 @@ constexpr std::int64_t second = 1'000'000'000;
 void add_row(Trace& trace, const std::vector<std::uint64_t>& ids,
              std::uint32_t session = no_session) {
     TraceRow row;
-    row.index = static_cast<std::uint32_t>(trace.rows.size());
-    row.at_ns = row.index * second;
+    row.at_ns = std::ssize(trace.rows) * second;
     row.input_length = static_cast<std::uint32_t>(std::max<std::size_t>(ids.size(), 1) * 512);
     row.output_length = 1;
     row.session = session;
-    row.ids_begin = trace.ids.size();
-    row.ids_count = static_cast<std::uint32_t>(ids.size());
-    trace.ids.append(ids);
-    trace.rows.push_back(row);
+    append_row(trace, row, ids);
     trace.block_size = 512;
     trace.name_spaces = 1;
 }
@@ -158,9 +155,7 @@ TEST(Sample, KeepsWholeSessions) {
 TEST(Sample, IsSeededAndNested) {
     const auto sampled = [](const char* share, std::uint64_t seed) {
         Trace trace = sessions_trace(50, 2);
-        LoadOptions options;
-        options.sample = parse_share(share).value();
-        options.seed = seed;
+        LoadOptions options{.sample = parse_share(share).value(), .seed = seed};
         load(options, trace);
         return indices(trace);
     };
@@ -209,10 +204,7 @@ TEST(Replicate, CopiesShareNothing) {
 TEST(Replicate, MovesEachCopyAsAWhole) {
     const auto offsets = [](std::uint64_t seed, std::optional<std::int64_t> within) {
         Trace trace = sessions_trace(1, 101);  // 100 s long
-        LoadOptions options;
-        options.copies = 20;
-        options.seed = seed;
-        options.within_ns = within;
+        LoadOptions options{.copies = 20, .within_ns = within, .seed = seed};
         EXPECT_EQ(load(options, trace).within_ns, within.value_or(10 * second));
         std::vector<std::int64_t> found(20, -1);
         for (const TraceRow& row : trace.rows) {
@@ -279,9 +271,7 @@ TEST(Replicate, IsSpreadCopyByCopy) {
     for (TraceRow& row : trace.rows) {
         row.at_ns = row.index / 4 * 3 * second;  // 4 rows every 3 s
     }
-    LoadOptions load_options;
-    load_options.copies = 3;
-    load_options.within_ns = second;
+    LoadOptions load_options{.copies = 3, .within_ns = second};
     load(load_options, trace);
     PlanOptions options;
     options.spread = true;

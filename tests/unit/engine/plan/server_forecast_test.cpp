@@ -6,6 +6,7 @@
 
 #include "engine/plan/forecast.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 namespace {
@@ -16,12 +17,8 @@ void add_row(Trace& trace, std::uint32_t tokens, const std::vector<std::uint64_t
     row.input_length = tokens;
     row.output_length = 1;
     row.name_space = name_space;
-    row.index = static_cast<std::uint32_t>(trace.rows.size());
-    row.at_ns = row.index;
-    row.ids_begin = trace.ids.size();
-    row.ids_count = static_cast<std::uint32_t>(ids.size());
-    trace.ids.append(ids);
-    trace.rows.push_back(row);
+    row.at_ns = std::ssize(trace.rows);
+    append_row(trace, row, ids);
 }
 
 using Cached = std::vector<std::uint32_t>;

@@ -10,6 +10,8 @@
 #include "cmd/reading/inspect.hpp"
 #include "engine/plan/plan.hpp"
 #include "tests/unit/engine/plan/made.hpp"
+#include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -118,11 +120,7 @@ TEST(PrefixRows, AreDrawnByZipf) {
     EXPECT_LT(greatest, 1.628 / std::sqrt(double{count}));
 }
 
-}  // namespace
-
 // Patterns against a prefix cache hit what they say, by our own forecast and by the inspection.
-
-namespace {
 
 TEST(StressReuse, HitsTheShareThatWasAsked) {
     for (const int percent : {0, 1, 33, 50, 80, 95, 99}) {
@@ -193,11 +191,7 @@ TEST(StressOffload, FallsOffTheCliffAndComesBack) {
     EXPECT_EQ(hits_at(made_trace(line), 64), 4U * (4 * 12 + 12 + 4 * 12));
 }
 
-}  // namespace
-
 // The bytes of each kind, which are the same on every machine, and what formats cannot hold.
-
-namespace {
 
 struct Golden {
     const char* file;
@@ -227,10 +221,8 @@ constexpr Golden golden[] = {
 /// `driftless synth LINE > tests/data/synth/FILE.jsonl` wrote them.
 TEST(SynthText, IsTheSameEverywhere) {
     for (const Golden& one : golden) {
-        std::ifstream file(std::string(TEST_DATA "/synth/") + one.file + ".jsonl");
-        std::ostringstream text;
-        text << file.rdbuf();
-        EXPECT_EQ(made_text(one.line), text.str()) << one.file;
+        const std::string path = std::string(TEST_DATA "/synth/") + one.file + ".jsonl";
+        EXPECT_EQ(made_text(one.line), read_bytes(path)) << one.file;
     }
 }
 
@@ -288,17 +280,13 @@ TEST(SynthText, NamesWhatMooncakeLoses) {
     }
     const std::vector<std::string> losses = text.losses();
     ASSERT_EQ(losses.size(), 3U);
-    EXPECT_NE(losses[0].find("--block-size 64"), std::string::npos);
-    EXPECT_NE(losses[1].find("for something other than"), std::string::npos);
-    EXPECT_NE(losses[2].find("fraction"), std::string::npos);
+    EXPECT_TRUE(says(losses[0], "--block-size 64"));
+    EXPECT_TRUE(says(losses[1], "for something other than"));
+    EXPECT_TRUE(says(losses[2], "fraction"));
 }
-
-}  // namespace
 
 // Conversations and trees of agents keep their laws: prompts grow, waits come before, no more
 // sub-agents than may run at a time.
-
-namespace {
 
 /// Session of the parent: "agent-3/2/1" has "agent-3/2".
 std::string parent_of(const std::string& session) {

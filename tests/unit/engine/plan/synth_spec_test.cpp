@@ -42,13 +42,7 @@ double normal_below(double x) {
 }
 
 ValueLaw real_law(LawKind kind, double centre, double spread) {
-    ValueLaw law;
-    law.kind = kind;
-    law.centre = centre;
-    law.spread = spread;
-    law.low = 1;
-    law.high = 1 << 27;
-    return law;
+    return {.kind = kind, .centre = centre, .spread = spread, .low = 1, .high = 1 << 27};
 }
 
 TEST(ValueLaw, DrawsNormal) {
@@ -94,9 +88,7 @@ TEST(ValueLaw, DrawsTheBinsOfAHistogram) {
     const auto bins =
         read_law_bins("length,weight\r\n# two parts\r\n5 1\n10..19,3\n7\t0\n", 1, 1, 100, line);
     ASSERT_TRUE(bins);
-    ValueLaw law;
-    law.kind = LawKind::histogram;
-    law.bins = bins.value();
+    ValueLaw law{.kind = LawKind::histogram, .bins = bins.value()};
     EXPECT_EQ(law.bins.size(), 2U);
     EXPECT_LT(distance(law, 2, [](double x) { return x < 10 ? 0.25 : 0.25 + 0.75 * (x - 9) / 10; }),
               ks_critical);

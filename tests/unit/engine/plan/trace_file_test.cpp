@@ -12,8 +12,10 @@
 #include <set>
 
 #include "engine/plan/plan.hpp"
+#include "tests/unit/engine/plan/read_files.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -63,11 +65,7 @@ TEST(Paths, ExpandFolders) {
     fs::remove_all(folder);
 }
 
-}  // namespace
-
 // Traces are read from plain and compressed files, whole or damaged, and their facts are noted.
-
-namespace {
 
 namespace fs = std::filesystem;
 
@@ -83,26 +81,8 @@ class TempFile {
     std::string path_;
 };
 
-struct Reading {
-    Trace trace;
-    InputErrors errors;
-    std::vector<std::string> notes;
-    bool usable = false;
-
-    std::string first_error() const { return errors.empty() ? "" : to_text(errors.list[0]); }
-    bool has_note(const std::string& part) const {
-        return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
-            return note.find(part) != std::string::npos;
-        });
-    }
-};
-
-Reading read(const std::vector<std::string>& paths) {
-    TraceFiles files;
-    files.paths = paths;
-    Reading reading;
-    reading.usable = read_trace(files, reading.trace, reading.errors, reading.notes);
-    return reading;
+FilesRead read(const std::vector<std::string>& paths) {
+    return read_files({.paths = paths});
 }
 
 std::string data(const std::string& name) {
@@ -115,7 +95,7 @@ constexpr const char* endings[] = {"gz", "bz2", "xz", "zst"};
 TEST(TraceFile, FindsCompressionByMagicBytes) {
     for (const char* ending : endings) {
         const TempFile file("magic", read_bytes(data("compressed/three.jsonl.") + ending));
-        const Reading got = read({file.path()});
+        const FilesRead got = read({file.path()});
         ASSERT_TRUE(got.usable) << ending << got.first_error();
         ASSERT_EQ(got.trace.rows.size(), 3U) << ending;
         EXPECT_EQ(got.trace.rows[2].at_ns, 20'000'000);
@@ -125,7 +105,7 @@ TEST(TraceFile, FindsCompressionByMagicBytes) {
 
 // Bytes and digest are those of the decompressed input, so compression does not show in them.
 TEST(TraceFile, DigestsWhatWasDecompressed) {
-    const Reading plain = [] {
+    const FilesRead plain = [] {
         const TempFile file(
             "plain",
             R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]}
@@ -136,7 +116,7 @@ TEST(TraceFile, DigestsWhatWasDecompressed) {
     }();
     ASSERT_TRUE(plain.usable);
     for (const char* ending : endings) {
-        const Reading got = read({data("compressed/three.jsonl.") + ending});
+        const FilesRead got = read({data("compressed/three.jsonl.") + ending});
         EXPECT_EQ(got.trace.digest, plain.trace.digest) << ending;
         EXPECT_EQ(got.trace.bytes, plain.trace.bytes) << ending;
         EXPECT_EQ(got.trace.name, "three");
@@ -148,7 +128,7 @@ TEST(TraceFile, JoinsMembers) {
     for (const char* ending : endings) {
         const std::string member = read_bytes(data("compressed/three.jsonl.") + ending);
         const TempFile file("members", member + member + member);
-        const Reading got = read({file.path()});
+        const FilesRead got = read({file.path()});
         ASSERT_TRUE(got.usable) << ending << got.first_error();
         EXPECT_EQ(got.trace.rows.size(), 9U) << ending;
         EXPECT_EQ(got.trace.rows_unsorted, 2U) << ending;
@@ -160,7 +140,7 @@ TEST(TraceFile, KeepsWhatDecodesOfABrokenMember) {
     const std::string whole = read_bytes(data("compressed/many.jsonl.gz"));
     EXPECT_EQ(read({data("compressed/many.jsonl.gz")}).trace.bytes, 313'780U);
     const TempFile cut("cut", whole.substr(0, whole.size() * 3 / 4));
-    const Reading got = read({cut.path()});
+    const FilesRead got = read({cut.path()});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows.size(), 2991U) << "as many lines as Python's zlib decodes of it";
     EXPECT_EQ(got.trace.bytes, 234'143U);
@@ -170,7 +150,7 @@ TEST(TraceFile, KeepsWhatDecodesOfABrokenMember) {
                              std::to_string(got.trace.rows.size())));
     const TempFile stub("stub", whole.substr(0, 40));
     EXPECT_FALSE(read({stub.path()}).usable);
-    EXPECT_NE(read({stub.path()}).first_error().find("truncated gzip input"), std::string::npos);
+    EXPECT_TRUE(says(read({stub.path()}).first_error(), "truncated gzip input"));
 }
 
 // Damage in the middle keeps what stands before it; bytes behind the last member that are none are
@@ -180,12 +160,12 @@ TEST(TraceFile, KeepsWhatStandsBeforeDamage) {
     std::string bytes = whole;
     bytes[bytes.size() - 6] = static_cast<char>(bytes[bytes.size() - 6] ^ 0x55);  // of the checksum
     const TempFile damaged("damaged", bytes);
-    const Reading got = read({damaged.path()});
+    const FilesRead got = read({damaged.path()});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows.size(), 4000U);
     EXPECT_TRUE(got.has_note("damaged gzip input (incorrect data check): read up to line 4000"));
     const TempFile padded("padded", whole + std::string(512, '\0'));
-    const Reading fine = read({padded.path()});
+    const FilesRead fine = read({padded.path()});
     EXPECT_EQ(fine.trace.rows.size(), 4000U);
     EXPECT_FALSE(fine.has_note("warning"));
 }
@@ -199,11 +179,10 @@ TEST(TraceFile, NamesDamageBeforeWhatCameOfIt) {
         std::string bytes = whole;
         bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
         const TempFile damaged("damaged", bytes);
-        const Reading got = read({damaged.path()});
+        const FilesRead got = read({damaged.path()});
         if (!got.usable) {
             ++refused;
-            EXPECT_NE(got.first_error().find(" gzip input"), std::string::npos)
-                << at << ": " << got.first_error();
+            EXPECT_TRUE(says(got.first_error(), " gzip input")) << at << ": " << got.first_error();
         }
     }
     EXPECT_GT(refused, 10);
@@ -220,9 +199,8 @@ TEST(TraceFile, NamesUtf16) {
                 bytes += big_endian ? std::string{'\0', c} : std::string{c, '\0'};
             }
             const TempFile file("utf16", bytes);
-            EXPECT_NE(read({file.path()}).first_error().find("text in UTF-16; convert it to UTF-8"),
-                      std::string::npos)
-                << read({file.path()}).first_error();
+            EXPECT_TRUE(
+                says(read({file.path()}).first_error(), "text in UTF-16; convert it to UTF-8"));
         }
     }
 }
@@ -234,7 +212,7 @@ TEST(TraceFile, SaysWhereOtherCompressionsEnd) {
         const std::string whole = read_bytes(data("compressed/three.jsonl.") + ending);
         const auto is_reported = [&](const std::string& bytes) {
             const TempFile file("cut", bytes);
-            const Reading got = read({file.path()});
+            const FilesRead got = read({file.path()});
             return got.usable ? got.has_note("warning: " + file.path() + ": ")
                               : got.first_error().starts_with(file.path());
         };
@@ -254,7 +232,7 @@ TEST(TraceFile, PassesOverSkippableFrames) {
     const std::string frame = read_bytes(data("compressed/three.jsonl.zst"));
     const std::string skip = std::string("\x5A\x2A\x4D\x18\x03\x00\x00\x00", 8) + "abc";
     const TempFile file("skippable", skip + skip + frame + skip + frame + skip);
-    const Reading got = read({file.path()});
+    const FilesRead got = read({file.path()});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows.size(), 6U);
     const TempFile stub("skip_stub", skip.substr(0, 9));
@@ -269,8 +247,7 @@ TEST(TraceFile, NamesDatasetsThatAreOneLine) {
         text += chat;
     }
     const TempFile file("sharegpt", text + "]");
-    EXPECT_NE(read({file.path()}).first_error().find("looks like ShareGPT conversations"),
-              std::string::npos);
+    EXPECT_TRUE(says(read({file.path()}).first_error(), "looks like ShareGPT conversations"));
 }
 
 // Columns that nobody reads are told by name, with the flag that carries them.
@@ -280,7 +257,7 @@ TEST(TraceFile, TellsOfUnknownColumns) {
         R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0], "user": 1, "a\"b": 2}
 {"timestamp": 9, "input_length": 1, "output_length": 1, "hash_ids": [0], "user": 3}
 )");
-    const Reading got = read({file.path()});
+    const FilesRead got = read({file.path()});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_TRUE(got.has_note("3 values of unknown columns ignored ("));
     EXPECT_TRUE(got.has_note("user"));
@@ -289,7 +266,7 @@ TEST(TraceFile, TellsOfUnknownColumns) {
 
 // Missing files, empty files and folders without traces each have one clear error.
 TEST(TraceFile, RefusesWhatIsNotThere) {
-    const Reading missing = read({"/no/such/trace.jsonl"});
+    const FilesRead missing = read({"/no/such/trace.jsonl"});
     EXPECT_FALSE(missing.usable);
     EXPECT_EQ(missing.first_error(),
               "/no/such/trace.jsonl: No such file or directory; name a file, a folder, or - for "
@@ -319,7 +296,7 @@ TEST(TraceFile, RefusesTheFolderOfARun) {
     for (const char* name : {"run.json", "requests.jsonl", "fired.jsonl", "summary.json"}) {
         run.write(name, "{}\n");
     }
-    const Reading got = read({run.path()});
+    const FilesRead got = read({run.path()});
     EXPECT_FALSE(got.usable);
     EXPECT_EQ(got.errors.count, 1U);
     EXPECT_EQ(got.first_error(), run.path() +
@@ -332,7 +309,7 @@ TEST(TraceFile, RefusesTheFolderOfARun) {
 // A line beyond the limit is refused by its number.
 TEST(TraceFile, RefusesEndlessLines) {
     const TempFile file("long", "\n" + std::string((std::size_t{64} << 20) + 1, ' '));
-    const Reading got = read({file.path()});
+    const FilesRead got = read({file.path()});
     EXPECT_FALSE(got.usable);
     EXPECT_EQ(got.first_error(),
               file.path() + ":2: is longer than 64 MiB; put one row on each line");
@@ -343,7 +320,7 @@ TEST(TraceFile, ReadsUntidyText) {
     const std::string line =
         R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]})";
     const TempFile file("untidy", "\xEF\xBB\xBF" + line + "\r\n\r\n  \n" + line);
-    const Reading got = read({file.path()});
+    const FilesRead got = read({file.path()});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows.size(), 2U);
     EXPECT_EQ(got.trace.rows[1].line, 4U);
@@ -351,7 +328,7 @@ TEST(TraceFile, ReadsUntidyText) {
 
 // Several files are one trace with a namespace each, and a note says so.
 TEST(TraceFile, JoinsFiles) {
-    const Reading got =
+    const FilesRead got =
         read({data("compressed/three.jsonl.gz"), data("compressed/three.jsonl.xz")});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows.size(), 6U);
@@ -366,7 +343,7 @@ TEST(TraceFile, JoinsFiles) {
 
 // The sample trace has the figures that its generator was asked for, counted by another program.
 TEST(TraceFile, ReadsTheSample) {
-    const Reading got = read({data("sample.jsonl")});
+    const FilesRead got = read({data("sample.jsonl")});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.notes, (std::vector<std::string>{
                              "format mooncake, times in ms, blocks of 512 tokens, partial blocks "
@@ -410,7 +387,7 @@ TEST(TraceFile, ReadsTheConversationHour) {
     if (!fs::exists(path)) {
         GTEST_SKIP() << "the Mooncake conversation trace is not there";
     }
-    const Reading got = read({path});
+    const FilesRead got = read({path});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows.size(), 12'031U);
     EXPECT_EQ(got.trace.bytes, 3'029'533U);

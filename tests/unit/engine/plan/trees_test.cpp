@@ -42,20 +42,14 @@ TEST(DisjointSets, OfLongChains) {
     EXPECT_EQ(smallest(sets, count), std::vector<std::uint32_t>(count, 0));
 }
 
-}  // namespace
-
 // Sessions that wait for each other are one tree, named after the first of them; each has a parent
 // where its first row waits for another session.
-
-namespace {
 
 /// A row of each of these sessions.
 Trace trace_of(const std::vector<std::uint32_t>& sessions) {
     Trace trace;
     for (std::uint32_t i = 0; i < sessions.size(); ++i) {
-        TraceRow row;
-        row.index = i;
-        row.session = sessions[i];
+        TraceRow row{.index = i, .session = sessions[i]};
         trace.rows.push_back(row);
     }
     return trace;

@@ -63,11 +63,7 @@ struct Tree {
 };
 
 StartRules within(double from, double to, bool by_turns = false) {
-    StartRules rules;
-    rules.from = from;
-    rules.to = to;
-    rules.by_turns = by_turns;
-    return rules;
+    return {.from = from, .to = to, .by_turns = by_turns};
 }
 
 // A row as it is expected, in words: "3 primes 50", "4 starts 10 waits 1", "5 waits 2".
@@ -357,17 +353,10 @@ TEST(StartPoint, IsTheRuleForSeededTrees) {
     }
 }
 
-}  // namespace
-
 // Trees come in order, pass by pass, and no copy of a tree is played twice at a time.
 
-namespace {
-
 UserRules rules(std::uint32_t users, bool recycle) {
-    UserRules some;
-    some.users = users;
-    some.recycle = recycle;
-    return some;
+    return {.users = users, .recycle = recycle};
 }
 
 TEST(TreeOrder, EachTreeComesOnceWithoutRecycling) {
@@ -422,11 +411,7 @@ TEST(TreeOrder, CopiesOfTheMostUsers) {
     EXPECT_EQ(TreeOrder::copies_of(1, rules(UINT32_MAX, false)), 1u);
 }
 
-}  // namespace
-
 // Rules of users: caps on idle time, what follows a failure, and the end of the time.
-
-namespace {
 
 constexpr std::int64_t second_ns = 1'000 * one_ms;
 

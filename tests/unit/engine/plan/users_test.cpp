@@ -43,21 +43,17 @@ struct Corpus {
 
 UserRules rules(std::uint32_t users, bool recycle = false,
                 std::optional<std::int64_t> for_ns = std::nullopt) {
-    UserRules some;
-    some.users = users;
-    some.recycle = recycle;
-    some.for_ns = for_ns;
-    return some;
+    return {.users = users, .recycle = recycle, .for_ns = for_ns};
 }
 
-struct Sent {
+struct SentDue {
     Due due;
     std::int64_t end_ns = 0;
 };
 
 // Each answer takes as long as its row has tokens, 10 ns each.
-std::vector<Sent> play(Schedule schedule, std::size_t requests_max = 10'000) {
-    std::vector<Sent> sent;
+std::vector<SentDue> play(Schedule schedule, std::size_t requests_max = 10'000) {
+    std::vector<SentDue> sent;
     std::multimap<std::int64_t, std::size_t> open;  // by end
     while (sent.size() < requests_max) {
         const Due* const next = schedule.peek();
@@ -80,16 +76,16 @@ std::vector<Sent> play(Schedule schedule, std::size_t requests_max = 10'000) {
     return sent;
 }
 
-std::uint32_t session_of(const Corpus& corpus, const Sent& one) {
+std::uint32_t session_of(const Corpus& corpus, const SentDue& one) {
     return corpus.trace.rows[one.due.row].session;
 }
 
 TEST(Users, PlayOneTreeEach) {
     const Corpus corpus({3, 2, 1, 4, 1});
-    const std::vector<Sent> sent = play(corpus.schedule(rules(2)));
+    const std::vector<SentDue> sent = play(corpus.schedule(rules(2)));
     ASSERT_EQ(sent.size(), 11u);
     std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> lives;  // [session] from, to
-    for (const Sent& one : sent) {
+    for (const SentDue& one : sent) {
         const auto [life, is_new] =
             lives.try_emplace(session_of(corpus, one), one.due.due_ns, one.end_ns);
         life->second.second = std::max(life->second.second, one.end_ns);
@@ -112,7 +108,7 @@ TEST(Users, PlayOneTreeEach) {
 
 TEST(Users, WaitTheirGaps) {
     const Corpus corpus({3});
-    const std::vector<Sent> sent = play(corpus.schedule(rules(1)));
+    const std::vector<SentDue> sent = play(corpus.schedule(rules(1)));
     ASSERT_EQ(sent.size(), 3u);
     for (std::size_t turn = 1; turn < 3; ++turn) {
         EXPECT_EQ(sent[turn].due.due_ns, sent[turn - 1].end_ns + 100);
@@ -125,7 +121,7 @@ TEST(Users, BeginWithinTheRamp) {
     UserRules some = rules(4);
     some.ramp_ns = 4'000;
     some.seed = 7;
-    const std::vector<Sent> sent = play(corpus.schedule(some));
+    const std::vector<SentDue> sent = play(corpus.schedule(some));
     ASSERT_EQ(sent.size(), 4u);
     EXPECT_EQ(sent[0].due.due_ns, 0);
     for (int user = 1; user < 4; ++user) {
@@ -159,10 +155,10 @@ struct Play {
 };
 using Plays = std::map<std::pair<std::uint32_t, std::uint32_t>, Play>;  // [pass, session]
 
-Plays plays_of(const Corpus& corpus, const std::vector<Sent>& sent) {
+Plays plays_of(const Corpus& corpus, const std::vector<SentDue>& sent) {
     Plays plays;
     std::map<std::uint32_t, std::int64_t> left_ns;  // [user]
-    for (const Sent& one : sent) {
+    for (const SentDue& one : sent) {
         const auto [play, is_new] = plays.try_emplace({one.due.pass, session_of(corpus, one)});
         play->second.drawn_ns = is_new ? left_ns[one.due.user] : play->second.drawn_ns;
         play->second.end_ns = std::max(play->second.end_ns, one.end_ns);
@@ -187,9 +183,9 @@ std::uint32_t played_beside(const Plays& plays, std::uint32_t pass, std::uint32_
 TEST(Users, BeginTheCorpusAnew) {
     for (const std::uint32_t users : {1u, 2u, 3u, 5u, 7u}) {
         const Corpus corpus({3, 2, 1});
-        const std::vector<Sent> sent = play(corpus.schedule(rules(users, true, 20'000)));
+        const std::vector<SentDue> sent = play(corpus.schedule(rules(users, true, 20'000)));
         std::set<std::pair<std::uint32_t, std::uint32_t>> rows;  // pass, row
-        for (const Sent& one : sent) {
+        for (const SentDue& one : sent) {
             EXPECT_LT(one.due.due_ns, 20'000);
             EXPECT_TRUE(rows.emplace(one.due.pass, one.due.row).second);
         }
@@ -221,7 +217,7 @@ TEST(Users, PlayInTheOrderThatIsAsked) {
         some.order = rule;
         some.seed = seed;
         std::vector<std::uint32_t> rows;
-        for (const Sent& one : play(corpus.schedule(some))) {
+        for (const SentDue& one : play(corpus.schedule(some))) {
             rows.push_back(one.due.row);
         }
         return rows;
@@ -240,9 +236,9 @@ TEST(Users, PlayInTheOrderThatIsAsked) {
 TEST(Users, EndWhenTheTimeIsUp) {
     for (std::int64_t for_ns = 1; for_ns < 1'500; for_ns += 7) {
         const Corpus corpus({3, 2, 4});
-        const std::vector<Sent> whole = play(corpus.schedule(rules(2)));
-        const std::vector<Sent> sent = play(corpus.schedule(rules(2, false, for_ns)));
-        const auto before = std::count_if(whole.begin(), whole.end(), [for_ns](const Sent& one) {
+        const std::vector<SentDue> whole = play(corpus.schedule(rules(2)));
+        const std::vector<SentDue> sent = play(corpus.schedule(rules(2, false, for_ns)));
+        const auto before = std::count_if(whole.begin(), whole.end(), [for_ns](const SentDue& one) {
             return one.due.due_ns < for_ns;
         });
         EXPECT_EQ(sent.size(), static_cast<std::size_t>(before)) << for_ns;
@@ -317,7 +313,7 @@ TEST(RowTrees, AreSessionsAndWhatWaitsForThem) {
 
 TEST(Rehearsal, PlaysWhatARunWould) {
     const Corpus corpus({3, 2, 4});
-    const std::vector<Sent> sent = play(corpus.schedule(rules(2)));
+    const std::vector<SentDue> sent = play(corpus.schedule(rules(2)));
     const Plan rehearsed =
         rehearse(corpus.trace, corpus.plan, corpus.schedule(rules(2)), 10, 10'000);
     ASSERT_EQ(rehearsed.rows.size(), sent.size());

@@ -168,22 +168,15 @@ TEST(Barriers, AreEnough) {
     }
 }
 
-}  // namespace
-
 // What is known of a closed run before it: who waits, how long it takes at least, and a digest that
 // changes with every rule.
-
-namespace {
 
 struct Chain {
     Trace trace;
     Plan plan;
     Chain() {
         for (std::uint32_t i = 0; i < 4; ++i) {
-            TraceRow row;
-            row.index = i;
-            row.at_ns = 10 * i;
-            row.output_length = 3;
+            TraceRow row{.at_ns = 10 * i, .index = i, .output_length = 3};
             trace.rows.push_back(row);
             plan.rows.push_back({10 * i, i, 0});
         }

@@ -9,6 +9,7 @@
 
 #include "engine/io/tls.hpp"
 #include "tests/unit/engine/prompt/rows_to_arm.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -72,8 +73,8 @@ TEST(Armer, MakesAWholeRequest) {
     const std::string_view head = bytes.substr(0, head_end + 2);
     const std::string_view body = bytes.substr(head_end + 4);
     EXPECT_TRUE(head.starts_with("POST /v1/completions HTTP/1.1\r\n"));
-    EXPECT_NE(head.find("X-Request-Id: 0badcafe-0000-8000-8000-000000000001\r\n"), head.npos);
-    EXPECT_NE(head.find("Content-Length: " + std::to_string(body.size()) + "\r\n"), head.npos);
+    EXPECT_TRUE(says(head, "X-Request-Id: 0badcafe-0000-8000-8000-000000000001\r\n"));
+    EXPECT_TRUE(says(head, "Content-Length: " + std::to_string(body.size()) + "\r\n"));
     EXPECT_TRUE(body.starts_with(R"({"prompt":")"));
     EXPECT_TRUE(body.ends_with(R"(","max_tokens":2,"stream":true})"));
 }

@@ -133,11 +133,7 @@ TEST(Block, SaltsSeparateRuns) {
     EXPECT_EQ(values.size(), 4U * 5U * 100U * 2U);
 }
 
-}  // namespace
-
 // The block cache holds what was stored last, within its bytes, and never answers with another's.
-
-namespace {
 
 std::string bytes_of(std::uint64_t i) {
     return "block " + std::to_string(i);

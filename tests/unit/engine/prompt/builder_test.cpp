@@ -10,6 +10,8 @@
 
 #include "engine/prompt/word_table.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/unit/made.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -49,14 +51,7 @@ std::vector<std::string> words(const std::string& text, char separator) {
 }
 
 TraceRow add_row(Trace& trace, std::uint32_t input_length, const std::vector<std::uint64_t>& ids) {
-    TraceRow row;
-    row.index = static_cast<std::uint32_t>(trace.rows.size());
-    row.input_length = input_length;
-    row.ids_begin = trace.ids.size();
-    row.ids_count = static_cast<std::uint32_t>(ids.size());
-    trace.ids.append(ids);
-    trace.rows.push_back(row);
-    return row;
+    return append_row(trace, {.input_length = input_length}, ids);
 }
 
 Trace trace_of_blocks(std::uint32_t block_size) {
@@ -90,9 +85,7 @@ TEST(PromptBuilder, GivesTheBytesOfTheRule) {
     TraceRow covered = add_row(trace, 30, {18446744073709551615ULL});
     covered.index = 3;
     covered.name_space = 2;
-    PromptOptions behind_template;
-    behind_template.seed = 7;
-    behind_template.overhead = {3, 5};
+    PromptOptions behind_template{.seed = 7, .overhead = {3, 5}};
     EXPECT_EQ(build(trace, behind_template, covered),
               (Built{"kin dat law bit kin cha inv act pro jet bos the ran "
                      "jar now key rot sys boy pot abs dam",
@@ -121,9 +114,7 @@ TEST(PromptBuilder, CountsAreExact) {
             for (std::uint32_t length = 1; length <= 70; ++length) {
                 add_row(trace, length, range(length * 100, (length + 15) / 16));
             }
-            PromptOptions options;
-            options.kind = kind;
-            options.overhead = overhead;
+            PromptOptions options{.kind = kind, .overhead = overhead};
             PromptBuilder builder(trace, WordTable::built_in(), options);
             for (const TraceRow& row : trace.rows) {
                 const std::uint32_t h = overhead.pre + overhead.post;
@@ -279,10 +270,7 @@ TEST(PromptBuilder, KeepsThePrefixLawInRandomTraces) {
 TEST(PromptBuilder, SlicingNeverChangesBytes) {
     const Trace trace = random_trace(64, 30);
     for (const PromptKind kind : {PromptKind::text, PromptKind::ids}) {
-        PromptOptions options;
-        options.kind = kind;
-        options.overhead = {5, 2};
-        options.block_cache_bytes = 64 << 10;
+        PromptOptions options{.kind = kind, .overhead = {5, 2}, .block_cache_bytes = 64 << 10};
         for (const TraceRow& row : trace.rows) {
             const Built whole = build(trace, options, row, 1U << 30);
             for (const std::uint32_t slice : {0U, 1U, 7U, 64U, 65U, 1000U}) {
@@ -298,9 +286,7 @@ TEST(PromptBuilder, CacheSizeNeverChangesBytes) {
     // Four digits and five: the lengths of words differ.
     for (const std::uint32_t ids_from : {1000U, 8000U}) {
         for (const PromptKind kind : {PromptKind::text, PromptKind::ids}) {
-            PromptOptions options;
-            options.kind = kind;
-            options.ids_from = ids_from;
+            PromptOptions options{.kind = kind, .ids_from = ids_from};
             PromptBuilder none(trace, WordTable::built_in(), options);
             options.block_cache_bytes = 16 << 10;
             PromptBuilder small(trace, WordTable::built_in(), options);

@@ -18,29 +18,11 @@
 #include "proto/core/hash.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
 namespace {
-
-// 2,000 with DRIFTLESS_PROMPTS=2000: some seconds each.
-std::uint32_t prompts_of_each() {
-    const char* const asked = std::getenv("DRIFTLESS_PROMPTS");
-    return asked == nullptr ? 20 : static_cast<std::uint32_t>(std::strtoul(asked, nullptr, 10));
-}
-
-std::vector<std::string> usable_tokenizers() {
-    std::vector<std::string> names;
-    for (const auto& some : {real_tokenizers(), fetched_tokenizers(), small_tokenizers(),
-                             small_tokenizers_with_digests_only()}) {
-        for (const std::string& name : some) {
-            if (name != "odd" && name != "superword") {  // no words can be chosen from them
-                names.push_back(name);
-            }
-        }
-    }
-    return names;
-}
 
 // Prose that is drawn, and between it the strings that the tokenizers' own tests use: scripts,
 // code, white space, emoji, and the added tokens of all families.
@@ -108,7 +90,7 @@ Corpus corpus_of(Tokenizer& tokenizer, const WordTable& table,
 
 TEST(Corpus, PromptsAreExactForEveryTokenizer) {
     const std::vector<std::string> texts =
-        mixed_texts(prompts_of_each() < 1'000 ? 300 : golden_strings().size());
+        mixed_texts(prompts_of_each(20) < 1'000 ? 300 : golden_strings().size());
     for (const std::string& name : usable_tokenizers()) {
         SCOPED_TRACE(name);
         Tokenizer tokenizer = load_tokenizer(name);
@@ -120,10 +102,8 @@ TEST(Corpus, PromptsAreExactForEveryTokenizer) {
         EXPECT_GT(corpus.tokens(), 6'000u);
         EXPECT_LT(figures.left_out_bytes, figures.bytes / 2);
         EXPECT_EQ(figures.sections_left_out, 0u);
-        const Trace trace = random_rows(prompts_of_each(), 6'000);
-        PromptOptions options;
-        options.overhead = {3, 5};
-        options.corpus = &corpus;
+        const Trace trace = random_rows(prompts_of_each(20), 6'000);
+        PromptOptions options{.overhead = {3, 5}, .corpus = &corpus};
         PromptBuilder builder(trace, words.value().table, options);
         std::vector<TokenId> ids;
         std::vector<TokenId> again;
@@ -147,9 +127,7 @@ class CorpusOfOne : public testing::Test {
     Corpus corpus_ = corpus_of(tokenizer_, words_.table, mixed_texts(200));
 
     PromptOptions options(std::uint64_t seed = 0) const {
-        PromptOptions options;
-        options.seed = seed;
-        options.corpus = &corpus_;
+        PromptOptions options{.seed = seed, .corpus = &corpus_};
         return options;
     }
 };
@@ -167,7 +145,7 @@ TEST_F(CorpusOfOne, SlicesChangeNothing) {
     trace.rows[0].input_length = 1000;
     const std::string text = build(builder, trace.rows[0]);
     const std::string middle = text.substr(100, 200);
-    EXPECT_NE(std::string(corpus_.bytes()).append(corpus_.bytes()).find(middle), text.npos);
+    EXPECT_TRUE(says(std::string(corpus_.bytes()).append(corpus_.bytes()), middle));
 }
 
 // A slice copies a bounded number of bytes, whatever a token has.
@@ -240,8 +218,8 @@ TEST_F(CorpusOfOne, LeavesOutWhatIsNotSafe) {
                                     {plain + special + " " + plain, plain + std::string(1, '\1'),
                                      plain + std::string(100, '-') + plain, " \n", ""},
                                     &figures);
-    EXPECT_EQ(corpus.bytes().find(special), std::string_view::npos);
-    EXPECT_EQ(corpus.bytes().find("u0001"), std::string_view::npos);
+    EXPECT_FALSE(says(corpus.bytes(), special));
+    EXPECT_FALSE(says(corpus.bytes(), "u0001"));
     EXPECT_GT(corpus.tokens(), 20u);
     EXPECT_GT(figures.left_out_bytes, 20u);
     EXPECT_EQ(figures.texts, 3u);
@@ -316,12 +294,8 @@ TEST_F(CorpusOfOne, CutsOtherScripts) {
     EXPECT_GT(corpus.bytes().size(), text.size() * 9 / 10);
 }
 
-}  // namespace
-
 // A dataset's texts come out, however its bytes come in; what is wrong is named with place and
 // remedy.
-
-namespace {
 
 using Texts = std::vector<std::string>;
 
@@ -417,7 +391,7 @@ TEST(DatasetReader, NamesWhatIsWrong) {
     };
     for (const Wrong& wrong : wrongs) {
         const std::string why = read_every_way(wrong.text, wrong.column).why;
-        EXPECT_NE(why.find(wrong.says), why.npos) << wrong.text << ": " << why;
+        EXPECT_TRUE(says(why, wrong.says)) << wrong.text << ": " << why;
     }
 }
 
@@ -426,9 +400,9 @@ TEST(DatasetReader, RefusesEndlessTexts) {
     const std::string mega(1 << 20, 'a');
     std::vector<std::string> pieces(66, mega);
     pieces.front() = "{\"text\":\"";
-    EXPECT_NE(read(pieces, "").why.find("line 1 is longer than 64 MiB"), std::string::npos);
+    EXPECT_TRUE(says(read(pieces, "").why, "line 1 is longer than 64 MiB"));
     pieces.front() = "[{\"text\":\"";
-    EXPECT_NE(read(pieces, "").why.find("element 1 is longer than 64 MiB"), std::string::npos);
+    EXPECT_TRUE(says(read(pieces, "").why, "element 1 is longer than 64 MiB"));
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "golden.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/json/document.hpp"
+#include "tests/unit/engine/prompt/golden.hpp"
 
 namespace driftless {
 namespace {

@@ -1,4 +1,4 @@
-#include "golden.hpp"
+#include "tests/unit/engine/prompt/golden.hpp"
 
 #include <gtest/gtest.h>
 
@@ -180,6 +180,25 @@ std::vector<std::string> fetched_tokenizers() {
         }
     }
     return there;
+}
+
+std::vector<std::string> usable_tokenizers() {
+    std::vector<std::string> names;
+    for (const auto& some : {real_tokenizers(), fetched_tokenizers(), small_tokenizers(),
+                             small_tokenizers_with_digests_only()}) {
+        for (const std::string& name : some) {
+            if (name != "odd" && name != "superword") {
+                names.push_back(name);
+            }
+        }
+    }
+    return names;
+}
+
+std::uint32_t prompts_of_each(std::uint32_t by_default) {
+    const char* const asked = std::getenv("DRIFTLESS_PROMPTS");
+    return asked == nullptr ? by_default
+                            : static_cast<std::uint32_t>(std::strtoul(asked, nullptr, 10));
 }
 
 std::string tokenizer_path(const std::string& name) {

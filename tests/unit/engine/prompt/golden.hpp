@@ -41,6 +41,11 @@ const std::vector<std::string>& small_tokenizers_with_digests_only();
 std::vector<std::string> real_tokenizers();
 /// Those that tests/data/tokenizers/fetch_real has put into the folder DRIFTLESS_TOKENIZERS.
 std::vector<std::string> fetched_tokenizers();
+/// All of these, but for those from which no words can be chosen.
+std::vector<std::string> usable_tokenizers();
+/// How many prompts a test makes of each: as the environment's DRIFTLESS_PROMPTS says. Some seconds
+/// each with 2,000.
+std::uint32_t prompts_of_each(std::uint32_t by_default);
 /// Where the tokenizer of that name is.
 std::string tokenizer_path(const std::string& name);
 /// Fails the test where it does not load.

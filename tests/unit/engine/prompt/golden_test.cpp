@@ -1,6 +1,6 @@
 // Ids and decoded texts are those of the reference implementation, for tokenizers of every shape
 // that servers use, over strings of mixed scripts, code, white space, emoji and all added tokens.
-#include "golden.hpp"
+#include "tests/unit/engine/prompt/golden.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,10 +8,7 @@ namespace driftless {
 namespace {
 
 TurnReply reply_of(std::uint32_t request) {
-    TurnReply reply;
-    reply.request = request;
-    reply.bytes = request * 3;
-    return reply;
+    return {.bytes = request * 3, .request = request};
 }
 
 TEST(ReplyRing, IsFullAndEmptyAgain) {

@@ -7,6 +7,7 @@
 
 #include "engine/prompt/live_answers.hpp"
 #include "engine/prompt/recorded_bodies.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -17,9 +18,7 @@ struct Talk {
     Plan plan;
 
     void add(const std::string& messages, std::uint32_t input = 0, std::uint32_t output = 4) {
-        TraceRow row;
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
-        row.session = 0;
+        TraceRow row{.index = static_cast<std::uint32_t>(trace.rows.size()), .session = 0};
         row.turn = row.index + 1;
         row.input_length = input;
         row.output_length = output;
@@ -151,7 +150,7 @@ TEST(LiveTurns, NewMessagesAloneNeedTheTurnBeforeThem) {
     InputErrors errors;
     EXPECT_FALSE(made(talk, errors));
     ASSERT_EQ(errors.count, 1u);
-    EXPECT_NE(errors.list[0].problem.find("new since the previous turn"), std::string::npos);
+    EXPECT_TRUE(says(errors.list[0].problem, "new since the previous turn"));
 }
 
 // The recorded lengths hold: what the answer lacked is made up for, and what it had too much of is

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "golden.hpp"
+#include "tests/unit/engine/prompt/golden.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -24,13 +25,7 @@ std::string refusal(const std::string& ranks, const std::string& config) {
 }
 
 void expect_says(const std::string& message, const std::string& part) {
-    EXPECT_NE(message.find(part), message.npos) << message;
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
-    const std::size_t at = text.find(what);
-    EXPECT_NE(at, text.npos) << what;
-    return at == text.npos ? text : text.replace(at, what.size(), with);
+    EXPECT_TRUE(says(message, part));
 }
 
 TEST(RankFile, IsRecognisedByItsFirstLine) {

@@ -13,9 +13,7 @@ Trace trace_of(const std::vector<std::string>& bodies) {
     Trace trace;
     trace.body_api = "openai-chat";
     for (const std::string& body : bodies) {
-        TraceRow row;
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
-        row.input_length = 10;
+        TraceRow row{.index = static_cast<std::uint32_t>(trace.rows.size()), .input_length = 10};
         trace.rows.push_back(row);
         trace.body_bytes += body;
         trace.body_ends.push_back(trace.body_bytes.size());

@@ -13,7 +13,7 @@
 namespace driftless {
 namespace {
 
-struct Rows {
+struct FieldRows {
     Trace trace;
     Plan plan;
     void add(const std::string& extra, const std::string& kept = "{}") {
@@ -32,7 +32,7 @@ struct Rows {
 };
 
 /// The end of each body behind its length, as it is armed.
-std::vector<std::string> bodies(const Rows& rows, const std::string& members,
+std::vector<std::string> bodies(const FieldRows& rows, const std::string& members,
                                 const std::string& all, std::uint32_t pass = 0) {
     std::string unknown;
     std::optional<BodyTemplate> parsed;
@@ -55,10 +55,7 @@ std::vector<std::string> bodies(const Rows& rows, const std::string& members,
     RequestWriter writer(rows.trace, prompts, heads, frame, options);
     std::vector<std::string> made;
     for (std::uint32_t i = 0; i < rows.plan.rows.size(); ++i) {
-        Due due;
-        due.row = i;
-        due.pass = pass;
-        due.user = 12;
+        Due due{.row = i, .pass = pass, .user = 12};
         std::string storage(writer.room_of(due), '\0');
         writer.begin(due, storage.data());
         while (!writer.fill(100)) {
@@ -72,7 +69,7 @@ std::vector<std::string> bodies(const Rows& rows, const std::string& members,
 using Texts = std::vector<std::string>;
 
 TEST(RowBodies, AreThoseOfTheRows) {
-    Rows rows;
+    FieldRows rows;
     rows.add(R"({"nvext":{"priority": 99}})");
     rows.add("");
     rows.add(R"({"top_p":1})");
@@ -84,7 +81,7 @@ TEST(RowBodies, AreThoseOfTheRows) {
 }
 
 TEST(RowBodies, FillPlaceholders) {
-    Rows rows;
+    FieldRows rows;
     rows.add("", R"({"p":3,"t":"x"})");
     rows.add(R"({"a":0})", R"({"p":null,"t":"y\""})");
     EXPECT_EQ(
@@ -94,14 +91,14 @@ TEST(RowBodies, FillPlaceholders) {
 
 // What the run decides: numbers of any length, alone and inside of text.
 TEST(RowBodies, SayWhereARowIsPlayed) {
-    Rows rows;
+    FieldRows rows;
     rows.add("");
     EXPECT_EQ(bodies(rows, R"({"a":"{pass}","b":"{row}-{pass}-{user}"})", "", UINT32_MAX),
               (Texts{R"(,"a":4294967295,"b":"0-4294967295-12"})"}));
 }
 
 TEST(RowBodies, RefuseWhatABodyCannotHave) {
-    Rows rows;
+    FieldRows rows;
     rows.trace.files = {{"t.jsonl", 0}};
     rows.add(R"({"stream":false})");
     rows.add(R"({"prompt":"x"})");

@@ -8,6 +8,7 @@
 #include "engine/prompt/arm.hpp"
 #include "engine/prompt/row_fields.hpp"
 #include "engine/prompt/word_table.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -20,7 +21,7 @@ FieldTemplate field(const std::string& name, const std::string& value) {
 }
 
 /// Rows of one session each (empty: none), with these kept columns.
-struct Rows {
+struct HeaderRows {
     Trace trace;
     Plan plan;
     std::uint32_t pass = 0;
@@ -45,10 +46,7 @@ struct Rows {
         EXPECT_TRUE(errors.empty()) << to_text(errors.list[0]);
         std::vector<std::string> texts;
         for (std::uint32_t i = 0; i < plan.rows.size(); ++i) {
-            Due due;
-            due.row = i;
-            due.pass = pass;
-            due.user = 7;
+            Due due{.row = i, .pass = pass, .user = 7};
             texts.emplace_back();
             fields.append(due, texts.back());
             EXPECT_LE(texts.back().size(), fields.bytes_max());
@@ -66,7 +64,7 @@ using Texts = std::vector<std::string>;
 
 // A field with any value that a row does not have is not in its head; the others are.
 TEST(RowFields, AreLeftOutWhereTheRowHasNone) {
-    Rows rows;
+    HeaderRows rows;
     rows.add("chat 7", 2);
     rows.add("", 3);
     rows.add("s", 0);
@@ -79,7 +77,7 @@ TEST(RowFields, AreLeftOutWhereTheRowHasNone) {
 
 // Who has spawned a session, and what is decided in the run: numbers of any length.
 TEST(RowFields, SayWhereARowIsPlayed) {
-    Rows rows;
+    HeaderRows rows;
     rows.add("root", 1);
     rows.add("root/agent", 1);
     rows.add("", 1);
@@ -94,7 +92,7 @@ TEST(RowFields, SayWhereARowIsPlayed) {
 
 // Columns are said as the trace writes them, strings without their quotes.
 TEST(RowFields, SayWhatColumnsHold) {
-    Rows rows;
+    HeaderRows rows;
     rows.add("", 0, R"({"a":"x \u00e4\t\"y\"","b":1.50})");
     rows.add("", 0, R"({"a":null,"b":true})");
     rows.add("", 0, R"({"a":"","b":[1,"c"]})");
@@ -107,7 +105,7 @@ TEST(RowFields, SayWhatColumnsHold) {
 // CR, LF, NUL and their kin are refused with file, line, value and remedy; every row is listed.
 TEST(RowFields, RefuseWhatCouldBeginAHeader) {
     for (int byte = 0; byte < 256; ++byte) {
-        Rows rows;
+        HeaderRows rows;
         rows.add("good", 1);
         rows.add(std::string("a") + static_cast<char>(byte) + "X-Evil: 1", 1);
         rows.trace.files = {{"t.jsonl", 0}};
@@ -121,7 +119,7 @@ TEST(RowFields, RefuseWhatCouldBeginAHeader) {
                       "a header; leave {session} out of --header X-Session");
         }
     }
-    Rows rows;
+    HeaderRows rows;
     rows.add("", 0, R"({"a":"\u0000"})");
     rows.add("", 0, R"({"a":"\r\n"})");
     rows.add("", 0, "{\"a\":[1,\n2]}");
@@ -132,7 +130,7 @@ TEST(RowFields, RefuseWhatCouldBeginAHeader) {
 
 // A header that another flag has brought is refused by that flag's name, and a long name is shown.
 TEST(RowFields, NameTheFlagThatWasGiven) {
-    Rows rows;
+    HeaderRows rows;
     rows.add("a\n", 1);
     rows.add(std::string(10'000, 'x'), 1);
     FieldTemplate family = field("X-Correlation-ID", "{session}-{pass}");
@@ -142,7 +140,7 @@ TEST(RowFields, NameTheFlagThatWasGiven) {
     ASSERT_EQ(errors.count, 2U);
     for (const InputError& error : errors.list) {
         EXPECT_EQ(error.field, "session");
-        EXPECT_NE(error.remedy.find("leave --session-headers agentx out"), std::string::npos);
+        EXPECT_TRUE(says(error.remedy, "leave --session-headers agentx out"));
     }
     EXPECT_EQ(errors.list[1].value, std::string(80, 'x'));
 }
@@ -152,7 +150,7 @@ TEST(RowFields, AreBounded) {
     const std::size_t around = std::string("X: \r\n").size();
     for (const std::size_t bytes :
          {RowFields::row_bytes_max - 1, RowFields::row_bytes_max, RowFields::row_bytes_max + 1}) {
-        Rows rows;
+        HeaderRows rows;
         rows.add(std::string(bytes - around, 'x'), 1);
         InputErrors errors;
         const RowFields fields({field("X", "{session}")}, rows.trace, rows.plan, errors);
@@ -161,7 +159,7 @@ TEST(RowFields, AreBounded) {
     }
     for (const std::size_t bytes :
          {RowFields::row_bytes_max - 1, RowFields::row_bytes_max, RowFields::row_bytes_max + 1}) {
-        Rows rows;  // the longest number counts
+        HeaderRows rows;  // the longest number counts
         rows.add(std::string(bytes - around - 10, 'x'), 1);
         InputErrors errors;
         const RowFields fields({field("X", "{session}{user}")}, rows.trace, rows.plan, errors);
@@ -172,7 +170,7 @@ TEST(RowFields, AreBounded) {
 // What leaves: each row's own fields in its head, room enough for the longest, and its own id where
 // it has one.
 TEST(RowFields, StandInTheArmedRequests) {
-    Rows rows;
+    HeaderRows rows;
     rows.add("one", 1);
     rows.add("", 1);
     rows.add(std::string(4000, 'z'), 1);
@@ -199,15 +197,15 @@ TEST(RowFields, StandInTheArmedRequests) {
         const std::string text(request.bytes);
         ids.push_back(text.substr(0, text.find("\r\n\r\n")));
         EXPECT_LE(request.bytes.size(), armer.room_of(request.due.row));
-        EXPECT_NE(text.find("\r\ntraceparent: 00-"), text.npos);
+        EXPECT_TRUE(says(text, "\r\ntraceparent: 00-"));
         armer.discard(request);
     }
     ASSERT_EQ(ids.size(), 3u);
-    EXPECT_NE(ids[0].find("\r\nx-request-id: one\r\n"), std::string::npos) << ids[0];
-    EXPECT_EQ(ids[0].find("X-Request-Id"), std::string::npos);
+    EXPECT_TRUE(says(ids[0], "\r\nx-request-id: one\r\n"));
+    EXPECT_FALSE(says(ids[0], "X-Request-Id"));
     const char* const ours = "\r\nX-Request-Id: 0badcafe-0000-8000-8000-000000000001\r\n";
-    EXPECT_NE(ids[1].find(ours), std::string::npos) << ids[1];
-    EXPECT_NE(ids[2].find("\r\nx-request-id: zzzz"), std::string::npos);
+    EXPECT_TRUE(says(ids[1], ours));
+    EXPECT_TRUE(says(ids[2], "\r\nx-request-id: zzzz"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "engine/prompt/arm.hpp"
 #include "tests/unit/engine/prompt/rows_to_arm.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -24,9 +25,7 @@ TEST(Sides, HaveRequestsOfTheirOwn) {
     with_overhead.overhead = {2, 1};
     PromptBuilder shorter(trace, WordTable::built_in(), with_overhead);
     for (PromptBuilder* const against : {&prompts, &shorter}) {
-        Plan plan;
-        plan.dual = true;
-        plan.rows = {{0, 0, 0, Side::b}, {0, 0, 0, Side::a}};
+        Plan plan{.rows = {{0, 0, 0, Side::b}, {0, 0, 0, Side::a}}, .dual = true};
         Schedule schedule(plan);
         BodyPool bodies;
         ASSERT_TRUE(bodies.open(1 << 20, 0));
@@ -42,17 +41,15 @@ TEST(Sides, HaveRequestsOfTheirOwn) {
         RowUnderway& a = armer.take(schedule.take());
         EXPECT_EQ(armer.target_of(a.due), 0u);
         EXPECT_EQ(armer.target_of(b.due), 1u);
-        EXPECT_NE(a.bytes.find("-0000-8000-8000-000000000000\r\n"), std::string_view::npos)
-            << a.bytes;
-        EXPECT_NE(b.bytes.find("-0000-8000-9000-000000000000\r\n"), std::string_view::npos)
-            << b.bytes;
+        EXPECT_TRUE(says(a.bytes, "-0000-8000-8000-000000000000\r\n"));
+        EXPECT_TRUE(says(b.bytes, "-0000-8000-9000-000000000000\r\n"));
         const auto prompt_of = [](std::string_view bytes) {
             const std::string_view key = R"("prompt":")";
             const std::size_t begin = bytes.find(key) + key.size();
             return std::string(bytes.substr(begin, bytes.find('"', begin) - begin));
         };
-        EXPECT_NE(a.bytes.find(R"({"model":"m",)"), std::string_view::npos);
-        EXPECT_NE(b.bytes.find(R"({"model":"longer",)"), std::string_view::npos);
+        EXPECT_TRUE(says(a.bytes, R"({"model":"m",)"));
+        EXPECT_TRUE(says(b.bytes, R"({"model":"longer",)"));
         const auto words = [](const std::string& text) {
             return 1 + std::count(text.begin(), text.end(), ' ');
         };

@@ -21,6 +21,7 @@
 #include "engine/prompt/builder.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -107,40 +108,17 @@ TEST(WordTable, SlotsAreReadyToStore) {
     EXPECT_EQ(std::string_view(bytes, table.length(1)), " acc");
 }
 
-}  // namespace
-
 // Words chosen from a tokenizer make prompts of exactly as many tokens as words, whose blocks keep
 // their tokens wherever they stand; what cannot give such words is refused by name.
 
-namespace {
-
-// 10,000 with DRIFTLESS_PROMPTS=10000: some seconds each.
 constexpr std::uint32_t prompts_by_default = 30;
 constexpr double words_of_prompt_max = 20'000;
-
-std::uint32_t prompts_of_each() {
-    const char* const asked = std::getenv("DRIFTLESS_PROMPTS");
-    return asked == nullptr ? prompts_by_default
-                            : static_cast<std::uint32_t>(std::strtoul(asked, nullptr, 10));
-}
 
 // Vocabularies of models in use: the built-in words hold for them.
 std::vector<std::string> large_tokenizers() {
     std::vector<std::string> names = real_tokenizers();
     for (const std::string& name : fetched_tokenizers()) {
         names.push_back(name);
-    }
-    return names;
-}
-
-std::vector<std::string> usable_tokenizers() {
-    std::vector<std::string> names = large_tokenizers();
-    for (const auto& small : {small_tokenizers(), small_tokenizers_with_digests_only()}) {
-        for (const std::string& name : small) {
-            if (name != "odd" && name != "superword") {
-                names.push_back(name);
-            }
-        }
     }
     return names;
 }
@@ -161,7 +139,7 @@ struct Workload {
 Workload random_workload(Random& random, std::uint32_t block_size) {
     Workload load;
     load.trace.block_size = block_size;
-    for (std::uint32_t i = 0; i < prompts_of_each() / 2; ++i) {
+    for (std::uint32_t i = 0; i < prompts_of_each(prompts_by_default) / 2; ++i) {
         TraceRow row;
         row.index = i;
         row.input_length =
@@ -178,7 +156,7 @@ Workload random_workload(Random& random, std::uint32_t block_size) {
     return load;
 }
 
-std::string build(PromptBuilder& builder, const TraceRow& row) {
+std::string build_whole(PromptBuilder& builder, const TraceRow& row) {
     std::string text(builder.room_of(row), '#');
     PromptCursor cursor = builder.begin(row);
     while (!builder.fill(cursor, text.data(), 4096)) {
@@ -193,7 +171,7 @@ void check_prompts(Tokenizer& tokenizer, const WordTable& words, const Workload&
     std::map<std::uint64_t, std::vector<TokenId>> blocks;
     for (const TraceRow& row : load.trace.rows) {
         std::vector<TokenId> ids;
-        tokenizer.encode(build(builder, row), ids);
+        tokenizer.encode(build_whole(builder, row), ids);
         ASSERT_EQ(ids.size(), builder.words_of(row));
         const std::uint32_t pre = load.options.overhead.pre;
         const std::uint32_t size = load.trace.block_size;
@@ -258,8 +236,8 @@ TEST(WordSelection, SharedBlocksAreSharedTokensAndNothingMore) {
             PromptBuilder builder(trace, selected.table, {});
             std::vector<TokenId> a;
             std::vector<TokenId> b;
-            tokenizer.encode(build(builder, trace.rows[0]), a);
-            tokenizer.encode(build(builder, trace.rows[1]), b);
+            tokenizer.encode(build_whole(builder, trace.rows[0]), a);
+            tokenizer.encode(build_whole(builder, trace.rows[1]), b);
             const auto common = std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin();
             ASSERT_GE(common, shared * 64);
             ASSERT_LT(common, shared * 64 + 16);
@@ -317,18 +295,12 @@ std::string refusal_of(const std::string& text) {
     std::string why;
     const Result<SelectedWords> selected = load_words(file.path(), why);
     EXPECT_FALSE(selected) << text.substr(0, 200);
-    EXPECT_NE(why.find(file.path()), why.npos) << why;
+    EXPECT_TRUE(says(why, file.path()));
     return why;
 }
 
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
-    const std::size_t at = text.find(what);
-    EXPECT_NE(at, text.npos) << what;
-    return at == text.npos ? text : text.replace(at, what.size(), with);
-}
-
 void expect_says(const std::string& message, const std::string& part) {
-    EXPECT_NE(message.find(part), message.npos) << message;
+    EXPECT_TRUE(says(message, part));
 }
 
 TEST(WordSelection, RefusesByNameWhatCannotGiveWords) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cmd/flags/threshold_values.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -25,9 +26,7 @@ struct Watch {
         : stop({parse_stop_rule(text).value()}, before, wanted) {}
     /// So many answers of the period had their first token after this time.
     bool after(std::uint64_t answers, double ttft_ns) {
-        PeriodMeasured measured;
-        measured.begin_ns = seconds++ * second;
-        measured.end_ns = seconds * second;
+        PeriodMeasured measured{.begin_ns = seconds++ * second, .end_ns = seconds * second};
         Sample sample;
         for (std::uint64_t i = 0; i < answers; ++i) {
             sample.add(ttft_ns);
@@ -134,16 +133,11 @@ TEST(StopRule, IsReadOrRefused) {
           std::pair{"speed > 2", "is not a known figure"}, std::pair{"", "has no comparison"}}) {
         const Result<StopRule> refused = parse_stop_rule(text);
         ASSERT_FALSE(refused) << text;
-        EXPECT_NE(std::string(refused.error().doing).find(why), std::string::npos)
-            << refused.error().doing;
+        EXPECT_TRUE(says(std::string(refused.error().doing), why)) << refused.error().doing;
     }
 }
 
-}  // namespace
-
 // When users are added: while there is room, never right after, and only on what is known.
-
-namespace {
 
 constexpr double limit = 1000;
 

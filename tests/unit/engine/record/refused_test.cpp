@@ -14,6 +14,7 @@
 #include "tests/unit/engine/record/script.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 #include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -77,7 +78,7 @@ TEST_F(RecordRefused, TheWritersThread) {
 TEST_F(RecordRefused, MarksOfARun) {
     constexpr std::size_t rows = 64 * 1021;  // and three words: 8 KiB
     constexpr std::uint32_t bytes = 8192;
-    const auto says = [](std::initializer_list<Refusal> refusals, const char* doing,
+    const auto says = [](std::initializer_list<RefusedCall> refusals, const char* doing,
                          ErrorCode code) {
         EXPECT_TRUE(while_refusing(refusals, [doing, code] {
             const Result<FiredMarks> made = FiredMarks::create("0badcafe", rows);
@@ -93,8 +94,8 @@ TEST_F(RecordRefused, MarksOfARun) {
     says({{SYS_mmap, ENOMEM, 1, bytes}}, "map the marks of a run", ErrorCode::exhausted);
     const Result<FiredMarks> made = FiredMarks::create("0badcafe", rows);
     ASSERT_TRUE(made);
-    for (const Refusal refusal :
-         {Refusal{SYS_newfstatat, ENOMEM}, Refusal{SYS_mmap, ENOMEM, 1, bytes}}) {
+    for (const RefusedCall refusal :
+         {RefusedCall{SYS_newfstatat, ENOMEM}, RefusedCall{SYS_mmap, ENOMEM, 1, bytes}}) {
         EXPECT_TRUE(while_refusing({refusal, {SYS_fstat, ENOMEM}}, [] {
             EXPECT_EQ(FiredMarks::open("0badcafe", rows).error().code, ErrorCode::exhausted);
         }));

@@ -14,6 +14,7 @@
 #include "engine/plan/forecast.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/unit/engine/record/script.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -34,12 +35,8 @@ TEST(AnswerState, KeepsNoMemoryOfALongOne) {
     EXPECT_EQ(answer.first_token_ns, no_stamp);
 }
 
-}  // namespace
-
 // The forecast by the order of the run: in the order of the file it is the plan's, in any other
 // order that of an infinite cache which is asked in that order, and passes share nothing.
-
-namespace {
 
 constexpr std::uint32_t block = 16;
 constexpr std::uint32_t server_block = 4;
@@ -55,15 +52,11 @@ void add_row(Trace& trace, Random& random, bool chained, std::uint32_t shortest)
         ids.push_back(chained ? chain : pick);
     }
     TraceRow row;
-    row.index = static_cast<std::uint32_t>(trace.rows.size());
     row.name_space = static_cast<std::uint32_t>(random.below(2));
     // Lengths that come again, on the borders of blocks and between them, beyond the ids and not.
     row.input_length = shortest + static_cast<std::uint32_t>(random.below(blocks * 4 + 5)) * 4;
     row.output_length = 1;
-    row.ids_begin = trace.ids.size();
-    row.ids_count = static_cast<std::uint32_t>(ids.size());
-    trace.ids.append(ids);
-    trace.rows.push_back(row);
+    append_row(trace, row, ids);
 }
 
 Trace make_trace(std::uint64_t seed, bool chained, std::uint32_t shortest) {
@@ -166,20 +159,14 @@ TEST(RunForecast, KeepsPassesApart) {
 
 // What all passes share one pass leaves to the next, and no more; where rows end inside of it, too.
 TEST(RunForecast, LeavesSharedBlocksToOtherPasses) {
-    Trace trace;
-    trace.block_size = block;
-    trace.name_spaces = 1;
+    Trace trace{.block_size = block, .name_spaces = 1};
     const std::vector<std::vector<std::uint64_t>> prompts = {
         {1, 2, 3, 4}, {1, 2}, {1, 2, 3, 5}, {7}};
     for (const std::vector<std::uint64_t>& ids : prompts) {
         TraceRow row;
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
-        row.ids_begin = trace.ids.size();
-        row.ids_count = static_cast<std::uint32_t>(ids.size());
-        row.input_length = row.ids_count * block + 2;
+        row.input_length = static_cast<std::uint32_t>(ids.size() * block + 2);
         row.output_length = 1;
-        trace.ids.append(ids);
-        trace.rows.push_back(row);
+        append_row(trace, row, ids);
     }
     const std::vector<std::uint32_t> shared = {3, 2, 3, 0};
     ForecastRules rules = rules_for({});
@@ -200,16 +187,11 @@ TEST(RunForecast, LeavesSharedBlocksToOtherPasses) {
 
 // A row that is sent again finds all of its own blocks but the last token's.
 TEST(RunForecast, FindsItsFirstTry) {
-    Trace trace;
-    trace.block_size = block;
-    trace.name_spaces = 1;
+    Trace trace{.block_size = block, .name_spaces = 1};
     for (const std::uint64_t id : {1, 2, 3}) {
         trace.ids.push_back(id);
     }
-    TraceRow row;
-    row.ids_count = 3;
-    row.input_length = 3 * block;
-    row.output_length = 1;
+    TraceRow row{.ids_count = 3, .input_length = 3 * block, .output_length = 1};
     trace.rows.push_back(row);
     RunForecast forecast(trace, plan_of(trace), rules_for({}), nullptr);
     EXPECT_EQ(forecast.fired(due_of_row(0)).tokens, 0U);
@@ -234,12 +216,8 @@ TEST(RunForecast, KnowsEarlierSegments) {
     }
 }
 
-}  // namespace
-
 // Which rows are turns before another, and whether that one was sent before they had ended: in
 // whatever order ends come, over segments, and with every end that is not known.
-
-namespace {
 
 constexpr auto answer = Trigger::completion;
 constexpr auto sending = Trigger::dispatch;

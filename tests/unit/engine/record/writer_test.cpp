@@ -22,15 +22,14 @@
 #include "tests/unit/engine/record/script.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
 namespace {
 
 Event armed(std::uint32_t request, std::uint32_t user) {
-    Due due;
-    due.request = request;
-    due.user = user;
+    Due due{.request = request, .user = user};
     return Event::of_armed(due, 0);
 }
 
@@ -65,12 +64,8 @@ TEST(EventSource, LeavesWhatOneEnginePlays) {
     EXPECT_EQ(numbered(armed(2, Due::no_user), without_users, {1, 2}, 4).request, UINT32_MAX);
 }
 
-}  // namespace
-
 // From the ring to the files: every line whole, every row once, inline and with a thread, and a
 // disk that is full is an error and no loss of the ring.
-
-namespace {
 
 struct Files {
     std::string requests, fired, client, responses;
@@ -274,7 +269,7 @@ TEST(RecordWriter, SamplesTellOfTheWritersThread) {
     EXPECT_GE(writer.client().writer_chunks, rows);
     EXPECT_EQ(writer.client().each.size(), 2u);
     const std::string lines = read_bytes(folder / "client.jsonl");
-    EXPECT_NE(lines.find(R"("writer_cpu_ns":null)"), std::string::npos) << lines;
+    EXPECT_TRUE(says(lines, R"("writer_cpu_ns":null)"));
 }
 
 // Beside its engine it gives way after a few events, until too much waits; then it hurries,

@@ -64,11 +64,7 @@ TEST(IdleLimit, IsNoMomentaryClose) {
     EXPECT_EQ(limit.limit, IdleLimit::seen_min);
 }
 
-}  // namespace
-
 // Which idle lane a row takes, whose connection it is, and when it has stood for too long.
-
-namespace {
 
 constexpr Instant start{1'000'000'000};
 
@@ -202,11 +198,7 @@ TEST(LaneState, FollowsThePicture) {
     EXPECT_FALSE(may_follow(LaneState::closing, LaneState::idle));
 }
 
-}  // namespace
-
 // Buckets of tokens: full at first, refilled evenly, and above 0 from the very nanosecond on.
-
-namespace {
 
 constexpr Instant begin{5'000'000'000};
 
@@ -264,9 +256,7 @@ TEST(TokenBucket, IsNeverFullAgainBehindTooMuch) {
 
 // Both have to be above 0; of the input a cache may hold a part.
 TEST(TokenBudgets, CountInputAndOutput) {
-    BudgetRules rules;
-    rules.input = {100, seconds(1)};
-    rules.output = {10, seconds(1)};
+    BudgetRules rules{.input = {100, seconds(1)}, .output = {10, seconds(1)}};
     TokenBudgets all(rules);
     all.look(begin);
     all.take(100, 60, 1, begin);

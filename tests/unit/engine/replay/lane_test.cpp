@@ -42,11 +42,7 @@ TEST(KernelStamp, RequestsAreToldApartAcrossTheWrap) {
     EXPECT_FALSE(ends_in_request(743, 744, 10));
 }
 
-}  // namespace
-
 // What the end of a connection means for the exchange on it.
-
-namespace {
 
 struct Ending {
     Outcome outcome;
@@ -144,11 +140,7 @@ TEST(AnswerWait, HoldsForAnEnd) {
     EXPECT_EQ(lane.exchange.waited.ns, 800'000);
 }
 
-}  // namespace
-
 // Counts as the kernel gives them for a connection, and what they say of one exchange.
-
-namespace {
 
 TEST(ResendMeter, CountsWhatIsOfOneExchange) {
     ResendMeter meter({2, 2});

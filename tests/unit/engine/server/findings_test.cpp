@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "proto/api/api_template.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -40,10 +41,8 @@ TEST(Hints, NameTheFlagOfTheServersKind) {
     EXPECT_TRUE(hints_for(whole, dialect_of(Api::openai_chat)).empty());
     whole.stream_receives = 1;
     ASSERT_EQ(hints_for(whole, dialect_of(Api::openai_chat)).size(), 1u);
-    EXPECT_NE(hints_for(whole, dialect_of(Api::openai_chat))
-                  .front()
-                  .find("8 chunks of an answer came in one read"),
-              std::string::npos);
+    EXPECT_TRUE(says(hints_for(whole, dialect_of(Api::openai_chat)).front(),
+                     "8 chunks of an answer came in one read"));
     whole.stream_chunks = 3;
     EXPECT_TRUE(hints_for(whole, dialect_of(Api::openai_chat)).empty());
 }

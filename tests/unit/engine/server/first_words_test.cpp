@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "engine/server/word_search.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 using Words = std::vector<std::uint32_t>;
 
 /// Asks until the search is over; words below `good_from` cost two tokens.
-FirstWords search(std::uint32_t words, std::uint32_t good_from, const FirstWordsLimits& limits) {
+FirstWords find_first_words(std::uint32_t words, std::uint32_t good_from,
+                            const FirstWordsLimits& limits) {
     Words all(words);
     std::iota(all.begin(), all.end(), 0U);
     FirstWords first(all, limits);
@@ -26,17 +28,17 @@ FirstWords search(std::uint32_t words, std::uint32_t good_from, const FirstWords
 
 // One short of what is wanted, exactly that, and one more.
 TEST(FirstWords, EndsWhenEnoughAreFound) {
-    EXPECT_EQ(search(3, 0, {4, 100}).safe().size(), 3U);
-    EXPECT_EQ(search(4, 0, {4, 100}).asked(), 4U);
-    EXPECT_EQ(search(5, 0, {4, 100}).asked(), 4U);
+    EXPECT_EQ(find_first_words(3, 0, {4, 100}).safe().size(), 3U);
+    EXPECT_EQ(find_first_words(4, 0, {4, 100}).asked(), 4U);
+    EXPECT_EQ(find_first_words(5, 0, {4, 100}).asked(), 4U);
 }
 
 // Words that are two tokens are passed over, and the number of questions is bounded.
 TEST(FirstWords, PassesOverWordsThatAreSplit) {
-    EXPECT_EQ(search(10, 3, {4, 100}).safe(), (Words{3, 4, 5, 6}));
-    EXPECT_EQ(search(10, 3, {4, 6}).safe(), (Words{3, 4, 5}));
-    EXPECT_TRUE(search(10, 10, {4, 6}).safe().empty());
-    EXPECT_EQ(search(10, 10, {4, 6}).asked(), 6U);
+    EXPECT_EQ(find_first_words(10, 3, {4, 100}).safe(), (Words{3, 4, 5, 6}));
+    EXPECT_EQ(find_first_words(10, 3, {4, 6}).safe(), (Words{3, 4, 5}));
+    EXPECT_TRUE(find_first_words(10, 10, {4, 6}).safe().empty());
+    EXPECT_EQ(find_first_words(10, 10, {4, 6}).asked(), 6U);
 }
 
 }  // namespace

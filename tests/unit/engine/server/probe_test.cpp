@@ -38,11 +38,7 @@ TEST(ProbePrompts, LeaveOutDroppedWords) {
     EXPECT_EQ(kept.back(), words.size() - 2);
 }
 
-}  // namespace
-
 // What one answer to a probe says is read whole, and no impossible number is believed.
-
-namespace {
 
 Reply reply_of(std::string body, const std::string& fields = "") {
     Reply reply;

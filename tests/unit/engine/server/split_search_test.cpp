@@ -19,8 +19,8 @@ struct Found {
 };
 
 /// `counts`: shared words and the number of the question to cached tokens.
-Found search(std::uint32_t pre_min, std::uint32_t pre_max,
-             const std::function<std::int64_t(std::uint32_t, std::uint32_t)>& counts) {
+Found find_splits(std::uint32_t pre_min, std::uint32_t pre_max,
+                  const std::function<std::int64_t(std::uint32_t, std::uint32_t)>& counts) {
     SplitSearch search(words, pre_min, pre_max);
     Found found;
     while (const std::optional<std::uint32_t> shared = search.question()) {
@@ -39,16 +39,16 @@ Found search(std::uint32_t pre_min, std::uint32_t pre_max,
     return found;
 }
 
-using Verdict = SplitSearch::Verdict;
+using SplitVerdict = SplitSearch::Verdict;
 
 // Of every split of 19 tokens; blocks of 1 token (radix caches), of 16 and more, of odd sizes.
 TEST(SplitSearch, FindsEverySplit) {
     for (const std::uint32_t block : {1u, 2u, 16u, 20u, 24u, 32u, 64u, 100u, 128u, 512u, 1024u}) {
         for (std::uint32_t pre = 0; pre <= 19; ++pre) {
-            const Found found = search(0, 19, [&](std::uint32_t shared, std::uint32_t) {
+            const Found found = find_splits(0, 19, [&](std::uint32_t shared, std::uint32_t) {
                 return (pre + shared) / block * block;
             });
-            ASSERT_EQ(found.verdict, Verdict::found) << block << " " << pre;
+            ASSERT_EQ(found.verdict, SplitVerdict::found) << block << " " << pre;
             EXPECT_EQ(found.pre, pre) << block;
             EXPECT_EQ(found.block, block) << pre;
             EXPECT_LE(found.questions, 11u);
@@ -59,10 +59,10 @@ TEST(SplitSearch, FindsEverySplit) {
 // A split that is known takes five questions at most, and tells the block.
 TEST(SplitSearch, FindsTheBlockOfAKnownSplit) {
     for (const std::uint32_t block : {1u, 16u, 512u}) {
-        const Found found = search(14, 14, [&](std::uint32_t shared, std::uint32_t) {
+        const Found found = find_splits(14, 14, [&](std::uint32_t shared, std::uint32_t) {
             return (14 + shared) / block * block;
         });
-        EXPECT_EQ(found.verdict, Verdict::found);
+        EXPECT_EQ(found.verdict, SplitVerdict::found);
         EXPECT_EQ(found.block, block);
         EXPECT_LE(found.questions, 5u);
     }
@@ -72,14 +72,15 @@ TEST(SplitSearch, FindsTheBlockOfAKnownSplit) {
 // tries. A cache that is filled a little later is waited for.
 TEST(SplitSearch, SaysThatNothingWasHit) {
     for (const std::int64_t reported : {-1, 0, 16}) {
-        const Found found = search(0, 19, [&](std::uint32_t, std::uint32_t) { return reported; });
-        EXPECT_EQ(found.verdict, Verdict::no_hits);
+        const Found found =
+            find_splits(0, 19, [&](std::uint32_t, std::uint32_t) { return reported; });
+        EXPECT_EQ(found.verdict, SplitVerdict::no_hits);
         EXPECT_EQ(found.questions, 3u);
     }
-    const Found late = search(0, 19, [](std::uint32_t shared, std::uint32_t question) {
+    const Found late = find_splits(0, 19, [](std::uint32_t shared, std::uint32_t question) {
         return question < 2 ? 0 : (5 + shared) / 16 * 16;
     });
-    EXPECT_EQ(late.verdict, Verdict::found);
+    EXPECT_EQ(late.verdict, SplitVerdict::found);
     EXPECT_EQ(late.pre, 5u);
 }
 
@@ -87,18 +88,19 @@ TEST(SplitSearch, SaysThatNothingWasHit) {
 TEST(SplitSearch, BelievesNoCountsThatContradict) {
     for (std::uint32_t turn = 0; turn < 2; ++turn) {
         for (std::uint32_t pre = 0; pre <= 19; ++pre) {
-            const Found found = search(0, 19, [&](std::uint32_t shared, std::uint32_t question) {
-                return question % 2 == turn ? 0 : (pre + shared) / 16 * 16;
-            });
-            EXPECT_TRUE(found.verdict != Verdict::found || found.pre == pre)
+            const Found found =
+                find_splits(0, 19, [&](std::uint32_t shared, std::uint32_t question) {
+                    return question % 2 == turn ? 0 : (pre + shared) / 16 * 16;
+                });
+            EXPECT_TRUE(found.verdict != SplitVerdict::found || found.pre == pre)
                 << turn << ": " << found.pre << " for " << pre;
         }
     }
     // More cached than was shared; the same whatever is shared.
-    EXPECT_EQ(search(0, 19, [](std::uint32_t, std::uint32_t) { return 5000; }).verdict,
-              Verdict::varies);
-    EXPECT_EQ(search(0, 19, [](std::uint32_t, std::uint32_t) { return 1104; }).verdict,
-              Verdict::varies);
+    EXPECT_EQ(find_splits(0, 19, [](std::uint32_t, std::uint32_t) { return 5000; }).verdict,
+              SplitVerdict::varies);
+    EXPECT_EQ(find_splits(0, 19, [](std::uint32_t, std::uint32_t) { return 1104; }).verdict,
+              SplitVerdict::varies);
 }
 
 }  // namespace

@@ -153,12 +153,8 @@ TEST(LoadTokenizer, TakesAFolderAndNoNameOfAModel) {
     }
 }
 
-}  // namespace
-
 // The bodies are those that vLLM, SGLang and llama.cpp take, the answers those that they give
 // (wire-formats.md, "tokenise"); what stands around a prompt follows from two words.
-
-namespace {
 
 using Ids = std::vector<std::int64_t>;
 

@@ -20,9 +20,7 @@ Trace trace_of(std::uint64_t digest) {
 
 TellTale make(std::uint64_t digest, std::uint64_t seed, const std::string& salt,
               std::size_t server = 0, std::uint32_t tokens = 1024) {
-    PromptOptions options;
-    options.seed = seed;
-    options.cache_salt = salt;
+    PromptOptions options{.seed = seed, .cache_salt = salt};
     return make_tell_tale(trace_of(digest), WordTable::built_in(), options, server, tokens);
 }
 
@@ -50,9 +48,7 @@ TEST(TellTale, OfRecordedBodiesIsTheSameUnderAnySalt) {
     Trace trace = trace_of(1);
     trace.body_bytes = "{}";
     trace.body_ends = {2};
-    PromptOptions salted;
-    salted.seed = 7;
-    salted.cache_salt = "monday";
+    PromptOptions salted{.seed = 7, .cache_salt = "monday"};
     const WordTable& words = WordTable::built_in();
     EXPECT_EQ(make_tell_tale(trace, words, salted, 0, 512).prompt,
               make_tell_tale(trace, words, {}, 0, 512).prompt);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "proto/core/hash.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {

@@ -15,6 +15,7 @@
 #include "engine/io/io_ring.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/schema_check.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -97,21 +98,12 @@ TEST(EventCommand, EndsWhenItIsAsked) {
     EXPECT_EQ(made.value().end()->signal, SIGTERM) << "as often as asked";
 }
 
-}  // namespace
-
 // Events of a run on a thread of their own: each has one line, which the schema allows; a hanging
 // one holds up nobody, and nothing outlives the run.
 
-namespace {
-
 PlannedEvent event(std::uint64_t number, std::int64_t at_ns, TimedEventKind kind,
                    const std::string& what) {
-    PlannedEvent made;
-    made.number = number;
-    made.at_ns = at_ns;
-    made.kind = kind;
-    made.what = what;
-    return made;
+    return {.number = number, .at_ns = at_ns, .kind = kind, .what = what};
 }
 
 constexpr TimedEventKind run = TimedEventKind::run;
@@ -230,9 +222,7 @@ TEST(EventThread, LeavesOutWhatIsBehindAResumedRun) {
 
 // The part of the run that was killed wrote no line of what went on then.
 TEST(EventThread, TellsOfEventsThatWereLostWithTheirRun) {
-    EventRules rules;
-    rules.segment = 1;
-    rules.told = {0};
+    EventRules rules{.segment = 1, .told = {0}};
     const Played played({event(0, 0, label, "a"), event(1, 1'000'000, run, "sleep 9"),
                          event(2, 3'000'000, label, "b")},
                         milliseconds(50), rules, false, 2'000'000);
@@ -247,7 +237,7 @@ TEST(EventThread, MasksKeys) {
     EventRules rules;
     rules.secrets = {"sk-12345678"};
     const Played played({event(0, 0, run, "echo sk-12345678")}, milliseconds(200), rules);
-    EXPECT_EQ(played.text.find("sk-12345678"), std::string::npos);
+    EXPECT_FALSE(says(played.text, "sk-12345678"));
     EXPECT_EQ(played.of(0).output, "***\n");
 }
 
@@ -258,7 +248,7 @@ TEST(EventThread, SaysWhyAPostFailed) {
     post.request = "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
     const Played played({post}, milliseconds(200));
     EXPECT_EQ(played.of(0).status, EventStatus::failed);
-    EXPECT_NE(played.of(0).error.find("refused"), std::string::npos) << played.of(0).error;
+    EXPECT_TRUE(says(played.of(0).error, "refused"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/golden/cases.hpp"
+#include "tests/unit/proto/api/body_of.hpp"
 
 namespace driftless {
 namespace {
@@ -18,26 +19,11 @@ std::string fault_of(std::string_view text) {
     return read_api_template(text, why) ? "" : why;
 }
 
-// The body of a row with prompt bytes `prompt` and 4 asked tokens; checked to be JSON.
-std::string body_of(const ApiTemplate& form, const BodySpec& spec, std::string_view prompt) {
-    const Dialect dialect = dialect_of(form);
-    const Result<BodyFrame> frame = dialect.frame(spec);
-    if (!frame) {
-        return name_of(frame.error().code);
-    }
-    const BodyFrame& parts = frame.value();
-    std::string body = parts.before + std::string(prompt) + parts.between;
-    body += (parts.has_length ? "4" : "") + parts.after;
-    JsonDocument document;
-    EXPECT_TRUE(document.parse(body)) << body;
-    return body;
-}
-
-std::string body_of(std::string_view body, const BodySpec& spec, std::string_view prompt) {
+std::string body_of_text(std::string_view body, const BodySpec& spec, std::string_view prompt) {
     std::string why;
     Result<ApiTemplate> form = read_api_template(template_of(body), why);
     EXPECT_TRUE(form) << why;
-    return body_of(form.value(), spec, prompt);
+    return body_of(dialect_of(form.value()), spec, prompt);
 }
 
 // The body of a dialect of ours and that of the template which describes it are the same bytes.
@@ -48,7 +34,7 @@ TEST(ApiTemplate, SpellsTheDialectsThatItDescribes) {
         const BodySpec spec{.model = "m", .prompt = prompt};
         const Result<BodyFrame> frame = ours.frame(spec);
         ASSERT_TRUE(frame);
-        EXPECT_EQ(body_of(form, spec, "1,2"),
+        EXPECT_EQ(body_of(dialect_of(form), spec, "1,2"),
                   frame.value().before + "1,2" + frame.value().between + "4" + frame.value().after);
     }
     EXPECT_EQ(dialect_of(form).default_path, std::string(ours.default_path));
@@ -62,22 +48,23 @@ TEST(ApiTemplate, FillsItsPlaceholders) {
     const std::string_view body =
         R"({"m":"{model}","a":[{"p":"{prompt}"},[],{}],"x":null,)"
         R"("o":{"n":"{output_length}"},"s":"{stream}","e":"{ignore_eos}"})";
-    EXPECT_EQ(body_of(body, {.model = "a\"b"}, "hi"),
+    EXPECT_EQ(body_of_text(body, {.model = "a\"b"}, "hi"),
               R"({"m":"a\"b","a":[{"p":"hi"},[],{}],"x":null,"o":{"n":4},"s":true,"e":true})");
-    EXPECT_EQ(body_of(body, {.prompt = PromptKind::ids, .output = OutputRule::cap, .stream = false},
-                      "7,8"),
-              R"({"m":"","a":[{"p":[7,8]},[],{}],"x":null,"o":{"n":4},"s":false,"e":false})");
-    EXPECT_EQ(body_of(body, {.output = OutputRule::free}, "hi"),
+    EXPECT_EQ(
+        body_of_text(body, {.prompt = PromptKind::ids, .output = OutputRule::cap, .stream = false},
+                     "7,8"),
+        R"({"m":"","a":[{"p":[7,8]},[],{}],"x":null,"o":{"n":4},"s":false,"e":false})");
+    EXPECT_EQ(body_of_text(body, {.output = OutputRule::free}, "hi"),
               R"({"m":"","a":[{"p":"hi"},[],{}],"x":null,"o":{},"s":true,"e":false})");
     const std::string_view said = R"({"t":"U: \"{prompt}\"\nB:","n":"{output_length}","k":"{}"})";
-    EXPECT_EQ(body_of(said, {}, "hi"), R"({"t":"U: \"hi\"\nB:","n":4,"k":"{}"})");
-    EXPECT_EQ(body_of(said, {.prompt = PromptKind::ids}, "1"), "invalid");
+    EXPECT_EQ(body_of_text(said, {}, "hi"), R"({"t":"U: \"hi\"\nB:","n":4,"k":"{}"})");
+    EXPECT_EQ(body_of_text(said, {.prompt = PromptKind::ids}, "1"), "invalid");
 }
 
 TEST(ApiTemplate, TakesTheExtraBody) {
     const auto with = [](std::string extra) {
-        return body_of(R"({"p":"{prompt}","n":"{output_length}","k":1})",
-                       {.extra_body = std::move(extra)}, "hi");
+        return body_of_text(R"({"p":"{prompt}","n":"{output_length}","k":1})",
+                            {.extra_body = std::move(extra)}, "hi");
     };
     EXPECT_EQ(with(R"({"k":2,"new":{"a":"{prompt}"}})"),
               R"({"p":"hi","n":4,"k":2,"new":{"a":"{prompt}"}})");
@@ -92,8 +79,9 @@ TEST(ApiTemplate, TakesTheExtraBody) {
 // What a nest holds besides stays: another limit does not unbound the answers.
 TEST(ApiTemplate, MergesTheExtraBodyMemberByMember) {
     const auto with = [](std::string extra, OutputRule output = OutputRule::exact) {
-        return body_of(R"({"a":[{"p":"{prompt}"}],"o":{"n":"{output_length}","k":1,"q":{"r":2}}})",
-                       {.output = output, .extra_body = std::move(extra)}, "hi");
+        return body_of_text(
+            R"({"a":[{"p":"{prompt}"}],"o":{"n":"{output_length}","k":1,"q":{"r":2}}})",
+            {.output = output, .extra_body = std::move(extra)}, "hi");
     };
     EXPECT_EQ(with(R"({"o":{"top_k":3}})"),
               R"({"a":[{"p":"hi"}],"o":{"n":4,"k":1,"q":{"r":2},"top_k":3}})");
@@ -127,7 +115,7 @@ TEST(ApiTemplate, MergesLikeTheDialectThatItDescribes) {
     const BodySpec spec{.extra_body = R"({"sampling_params":{"top_p":1,"temperature":0.5}})"};
     const Result<BodyFrame> ours = dialect_of(Api::sglang).frame(spec);
     ASSERT_TRUE(ours);
-    EXPECT_EQ(body_of(sample_template("sglang"), spec, "hi"),
+    EXPECT_EQ(body_of(dialect_of(sample_template("sglang")), spec, "hi"),
               ours.value().before + "hi" + ours.value().between + "4" + ours.value().after);
 }
 

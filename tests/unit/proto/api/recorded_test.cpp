@@ -6,15 +6,13 @@
 #include <string>
 
 #include "proto/json/document.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
 
 BodySpec spec_of(OutputRule output = OutputRule::exact) {
-    BodySpec spec;
-    spec.model = "m";
-    spec.output = output;
-    return spec;
+    return {.model = "m", .output = output};
 }
 
 struct Made {
@@ -103,8 +101,8 @@ TEST(Recorded, SendsNoEmptyListOfTools) {
     const Made made = make(R"({"payload":{"messages":[{"role":"user","content":"q"}],"tools":[],)"
                            R"("tool_choice":"auto","max_tokens":5}})",
                            0);
-    EXPECT_EQ(made.body.find("tool"), std::string::npos) << made.body;
-    EXPECT_NE(made.body.find(R"("max_tokens":5)"), std::string::npos) << made.body;
+    EXPECT_FALSE(says(made.body, "tool"));
+    EXPECT_TRUE(says(made.body, R"("max_tokens":5)"));
 }
 
 // A grammar and ignore_eos together crash servers.
@@ -115,8 +113,8 @@ TEST(Recorded, AsksNoGrammarToGoOn) {
         const Made made = make(R"({"payload":{"messages":[{"role":"user","content":"q"}],)" +
                                    std::string(bound) + R"(,"ignore_eos":true}})",
                                4);
-        EXPECT_EQ(made.body.find("ignore_eos"), std::string::npos) << made.body;
-        EXPECT_NE(made.body.find(R"("max_completion_tokens":4)"), std::string::npos);
+        EXPECT_FALSE(says(made.body, "ignore_eos"));
+        EXPECT_TRUE(says(made.body, R"("max_completion_tokens":4)"));
         EXPECT_EQ(made.fixes.constrained, 1U);
     }
     EXPECT_EQ(make(R"({"payload":{"messages":[{"role":"user","content":"q"}],)"
@@ -193,18 +191,17 @@ TEST(Recorded, LeavesTheModelToTheRequest) {
     BodySpec spec = spec_of(OutputRule::free);
     spec.model = "";
     const Made made = make(R"({"payload":{"model":"theirs","messages":[]}})", 0, spec);
-    EXPECT_NE(made.body.find(R"("model":"theirs")"), std::string::npos) << made.body;
+    EXPECT_TRUE(says(made.body, R"("model":"theirs")"));
     EXPECT_EQ(made.fixes.models, 0U);
 }
 
 TEST(Recorded, NamesTheApiThatFits) {
     EXPECT_EQ(make(R"({"messages":[{"role":"user"}]})", 1, spec_of(), "anthropic").error,
               "send recorded messages or payloads, use --api openai-chat");
-    EXPECT_NE(make(R"({"payload":{"prompt":"x"}})", 1).error.find("openai-completions"),
-              std::string::npos);
-    EXPECT_NE(make(R"({"messages":[{"role":"user"}]})", 1, spec_of(), "openai-completions")
-                  .error.find("openai-chat"),
-              std::string::npos);
+    EXPECT_TRUE(says(make(R"({"payload":{"prompt":"x"}})", 1).error, "openai-completions"));
+    EXPECT_TRUE(
+        says(make(R"({"messages":[{"role":"user"}]})", 1, spec_of(), "openai-completions").error,
+             "openai-chat"));
     EXPECT_NE(make(R"({"payload":{"input":"x"}})", 1).error, "");
     EXPECT_NE(make("[]", 1).error, "");
     EXPECT_NE(make("{", 1).error, "");

@@ -13,11 +13,7 @@ TEST(LetterCase, FoldsAsciiOnly) {
     EXPECT_EQ(lower("TTFT \xC3\x84"), "ttft \xC3\x84");
 }
 
-}  // namespace
-
 // A mistyped name leads to the one that was meant, and to none where nothing is near.
-
-namespace {
 
 TEST(NearestName, IsAtMostTwoEditsAway) {
     const std::vector<std::string> names{"--speed", "--seed", "--out"};

@@ -10,9 +10,7 @@ constexpr std::int64_t ms = 1'000'000;
 
 /// Fired at 0; two tokens, 20 ms apart.
 Record with_tokens(Outcome outcome, std::int64_t ttft_ns) {
-    Record record;
-    record.outcome = outcome;
-    record.fired_ns = 0;
+    Record record{.fired_ns = 0, .outcome = outcome};
     record.first_token_ns = record.ttft_ns = record.ttft_due_ns = ttft_ns;
     record.last_token_ns = record.e2e_ns = ttft_ns + 20 * ms;
     record.ended_ns = ttft_ns + 21 * ms;
@@ -27,9 +25,7 @@ TEST(Abandoned, IsCountedApart) {
     Summary summary(GoodputRules{{{}, "", {15 * ms, std::nullopt, std::nullopt}}});
     summary.add(with_tokens(Outcome::ok, 10 * ms));
     summary.add(with_tokens(Outcome::abandoned, 14 * ms));
-    Record silent;
-    silent.outcome = Outcome::abandoned;
-    silent.fired_ns = 0;
+    Record silent{.fired_ns = 0, .outcome = Outcome::abandoned};
     for (const std::int64_t waited_ns : {5 * ms, 16 * ms}) {
         silent.ended_ns = waited_ns;
         summary.add(silent);

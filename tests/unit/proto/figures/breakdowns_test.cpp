@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "proto/figures/summary.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -18,11 +19,7 @@ namespace {
 std::string explanation(std::int64_t first_off, std::int64_t second_off) {
     Summary summary;
     for (std::uint32_t row = 0; row < 6; ++row) {
-        Record record;
-        record.row = row;
-        record.outcome = Outcome::ok;
-        record.fired_ns = 1000;
-        record.input_length = 100;
+        Record record{.row = row, .fired_ns = 1000, .input_length = 100, .outcome = Outcome::ok};
         record.expected_cached_tokens = 0;  // it is not recorded text
         record.url = row % 2 == 0 ? "http://a" : "http://b";
         record.prompt_tokens = 100 + (row % 2 == 0 ? first_off : second_off);
@@ -44,15 +41,11 @@ TEST(ByUrl, NamesTheUrlWhosePromptsAreOff) {
 // All servers alike: the cause is that of all of them, and --overhead is its remedy.
 TEST(ByUrl, NamesNoUrlWhereAllAreOffAlike) {
     const std::string text = explanation(8, 8);
-    EXPECT_NE(text.find("--overhead"), std::string::npos) << text;
+    EXPECT_TRUE(says(text, "--overhead"));
 }
-
-}  // namespace
 
 // The two sides of a run beside each other, by hand: what each did, and the differences of the rows
 // that both have answered, by who went first.
-
-namespace {
 
 Record answered(std::uint32_t row, Side side, std::int64_t fired_ns, std::int64_t ttft_ns) {
     Record record;
@@ -143,11 +136,7 @@ TEST(SideFigures, LeaveWishesOut) {
     EXPECT_EQ(sides.figures()->a.drift.count, 0u);
 }
 
-}  // namespace
-
 // Durations, answers and gaps of trees that are worked out by hand.
-
-namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
 
@@ -195,9 +184,7 @@ TEST(TreeFigures, OnlyFinishedOnesAreJobs) {
     cut.outcome = Outcome::cancelled;
     cut.censored = true;
     trees.add(cut);
-    Record unsent;
-    unsent.row = 5;
-    unsent.session = "waits";
+    Record unsent{.row = 5, .session = "waits"};
     trees.add(unsent);
     Record alone = turn_of("x", 6, 0, 1);
     alone.session.reset();

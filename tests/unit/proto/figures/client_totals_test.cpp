@@ -20,14 +20,8 @@ std::string json_of(const ClientTotals* totals) {
 
 TEST(ClientTotals, SumsWhatIsKnown) {
     ClientTotals totals;
-    ClientSample first;
-    first.rows_fired = 3;
-    first.wake_error_max_ns = 70;
-    ClientSample second;
-    second.rows_fired = 4;
-    second.wake_error_max_ns = 50;
-    second.minor_faults = 0;
-    second.user_ns = 5;
+    ClientSample first{.rows_fired = 3, .wake_error_max_ns = 70};
+    ClientSample second{.rows_fired = 4, .wake_error_max_ns = 50, .user_ns = 5, .minor_faults = 0};
     totals.add(first);
     EXPECT_EQ(totals.minor_faults, -1);
     totals.add(second);

@@ -24,11 +24,7 @@ TEST(Floors, AreThoseOfMlperf) {
     EXPECT_EQ(percentile_floor(250), 24U);
 }
 
-}  // namespace
-
 // Percentiles are nearest rank, exact from the sample and within 0.1 % from the histogram.
-
-namespace {
 
 // The textbook example of nearest rank (15, 20, 35, 40, 50): P25 is 20, P50 35, P75 40, P90 50.
 TEST(Sample, IsNearestRank) {

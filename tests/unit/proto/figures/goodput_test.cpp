@@ -47,9 +47,7 @@ TEST(Goodput, RowsThatNoRuleIsForAreNeitherGoodNorBad) {
 TEST(Goodput, CountsFromTheDueInstantWhereItIsAsked) {
     GoodputLimits limits;
     limits.ttft_due_ns = 500 * ms;
-    Record record;
-    record.ttft_ns = 10 * ms;
-    record.outcome = Outcome::ok;
+    Record record{.ttft_ns = 10 * ms, .outcome = Outcome::ok};
     EXPECT_EQ(is_good(limits, record), std::optional(false));
     record.ttft_due_ns = 500 * ms;
     EXPECT_EQ(is_good(limits, record), std::optional(true));
@@ -60,9 +58,7 @@ TEST(Goodput, CountsFromTheDueInstantWhereItIsAsked) {
 // An answer whose tokens were not counted has no TPOT: nobody knows whether it is good, unless it
 // broke another limit; one token that was counted passes.
 TEST(Goodput, IsNotKnownWithoutACountOfTokens) {
-    GoodputLimits limits;
-    limits.tpot_ns = 1;
-    limits.e2e_ns = 10 * ms;
+    GoodputLimits limits{.tpot_ns = 1, .e2e_ns = 10 * ms};
     Record record;
     record.outcome = Outcome::ok;
     record.e2e_ns = 10 * ms;
@@ -112,11 +108,7 @@ TEST(Goodput, WithoutRulesWhatIsOkIsGood) {
     EXPECT_FALSE(f.request_goodput);
 }
 
-}  // namespace
-
 // Keys that rows are told apart by: what each finds in a row, and what is refused.
-
-namespace {
 
 std::string value_in(const char* key, const Record& record) {
     JsonDocument document;

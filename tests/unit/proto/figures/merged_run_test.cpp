@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "proto/figures/verdict.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -12,10 +13,7 @@ namespace {
 constexpr std::int64_t ms = 1'000'000;
 
 MergedRun run_of(std::uint32_t count) {
-    MergedRun run;
-    run.count = count;
-    run.rows = 100 * count;
-    run.clock_error_max_ns = ms;
+    MergedRun run{.count = count, .rows = 100 * count, .clock_error_max_ns = ms};
     for (std::uint32_t i = 0; i < count; ++i) {
         MergedShard& shard = run.shards.emplace_back();
         shard.index = i;
@@ -87,7 +85,7 @@ TEST(MergedRun, AClientThatContradictsTheCertificate) {
     busy.busiest.load = busy.busiest.busy = 0.9;
     const Judgement judged = judge_merged(run_of(2), {}, busy);
     EXPECT_EQ(judged.verdict, Verdict::client_limited);
-    EXPECT_NE(judged.reasons.back().find("which no shard's verdict says"), std::string::npos);
+    EXPECT_TRUE(says(judged.reasons.back(), "which no shard's verdict says"));
 }
 
 TEST(MergedRun, RecordsThatContradictTheCertificate) {
@@ -108,11 +106,9 @@ TEST(MergedRun, MissingRows) {
     EXPECT_EQ(run.not_reported(), 1100U);
     EXPECT_FALSE(run.all_left_known());
     ASSERT_EQ(merged_warnings(run).size(), 1U);
-    EXPECT_NE(
-        merged_warnings(run)[0].find("shards 1, 2, 3, 4, 5, 6, 7, 8 and 3 more of 12 are missing: "
-                                     "1100 rows are not reported"),
-        std::string::npos)
-        << merged_warnings(run)[0];
+    EXPECT_TRUE(says(merged_warnings(run)[0],
+                     "shards 1, 2, 3, 4, 5, 6, 7, 8 and 3 more of 12 are missing: "
+                     "1100 rows are not reported"));
 }
 
 TEST(MergedRun, AKilledShard) {
@@ -121,7 +117,7 @@ TEST(MergedRun, AKilledShard) {
     run.shards[1].not_reported = 1;
     EXPECT_EQ(verdict_of(run), "client-limited");
     ASSERT_EQ(merged_warnings(run).size(), 1U);
-    EXPECT_NE(merged_warnings(run)[0].find("replay --resume runs/1"), std::string::npos);
+    EXPECT_TRUE(says(merged_warnings(run)[0], "replay --resume runs/1"));
     EXPECT_TRUE(run.all_left_known());
 }
 

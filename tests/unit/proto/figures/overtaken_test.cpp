@@ -5,6 +5,7 @@
 #include <string>
 
 #include "proto/figures/summary.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -18,21 +19,21 @@ Record turn(std::optional<bool> overtaken) {
     return record;
 }
 
-bool says(const Summary& summary, const char* part) {
+bool summary_says(const Summary& summary, const char* part) {
     return summary_json(summary.figures(), {}).find(part) != std::string::npos;
 }
 
 TEST(OvertakenTurns, AreCountedWhereTheyAreKnown) {
     Summary summary;
     summary.add(turn(std::nullopt));
-    EXPECT_TRUE(says(summary, R"("follow_up_turns":0,"overtaken_turns":null,)"));
+    EXPECT_TRUE(summary_says(summary, R"("follow_up_turns":0,"overtaken_turns":null,)"));
     summary.add(turn(false));
-    EXPECT_TRUE(says(summary, R"("follow_up_turns":1,"overtaken_turns":0,)"));
+    EXPECT_TRUE(summary_says(summary, R"("follow_up_turns":1,"overtaken_turns":0,)"));
     summary.add(turn(true));
     summary.add(turn(true));
     EXPECT_EQ(summary.figures().follow_up_turns, 3u);
     EXPECT_EQ(summary.figures().overtaken_turns, 2u);
-    EXPECT_TRUE(says(summary, R"("follow_up_turns":3,"overtaken_turns":2,)"));
+    EXPECT_TRUE(summary_says(summary, R"("follow_up_turns":3,"overtaken_turns":2,)"));
 }
 
 }  // namespace

@@ -43,19 +43,11 @@ RuleFinding judge(const Rule& rule, const Played& played) {
 }
 
 Rule at_least(Measure measure, double min) {
-    Rule rule;
-    rule.name = "r";
-    rule.measure = measure;
-    rule.min = min;
-    return rule;
+    return {.name = "r", .measure = measure, .min = min};
 }
 
 Rule at_most(Measure measure, double max) {
-    Rule rule;
-    rule.name = "r";
-    rule.measure = measure;
-    rule.max = max;
-    return rule;
+    return {.name = "r", .measure = measure, .max = max};
 }
 
 TEST(JudgeRules, FindsEachOfAGoodRunMet) {
@@ -192,9 +184,7 @@ TEST(JudgeRules, ComparesTheDigestOfTheCorpus) {
 }
 
 TEST(JudgeRules, ComparesWhatTurnsWaitFor) {
-    Rule rule;
-    rule.measure = Measure::barrier;
-    rule.equals = "tree";
+    Rule rule{.measure = Measure::barrier, .equals = "tree"};
     Played played;
     EXPECT_EQ(judge(rule, played).state, RuleState::violated);
     EXPECT_EQ(judge(rule, played).evidence, "stream");

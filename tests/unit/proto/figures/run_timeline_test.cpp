@@ -77,12 +77,8 @@ TEST(PhaseMarks, KnowsServersWordsForAnOverflow) {
     EXPECT_FALSE(is_context_overflow("internal error"));
 }
 
-}  // namespace
-
 // How long a run was active, how many requests it had open, and its best second, over segments
 // whose stamps overlap. Expectations are worked out by hand.
-
-namespace {
 
 constexpr std::int64_t s = 1'000'000'000;
 

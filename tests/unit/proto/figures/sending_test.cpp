@@ -52,9 +52,7 @@ TEST(Sending, CountsThePlacesOfRowsThatDidNotLeave) {
         sending.add(record);
     }
     for (std::uint32_t row = 5; row < 15; ++row) {
-        Record record;
-        record.row = row;
-        record.due_ns = 2'000;
+        Record record{.row = row, .due_ns = 2'000};
         sending.add(record);
     }
     const SendingFigures figures = sending.figures();

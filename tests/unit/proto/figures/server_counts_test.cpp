@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/texts.hpp"
+
 namespace driftless {
 namespace {
 
@@ -42,11 +44,11 @@ TEST(PromptCounts, AConstantIsTheOverhead) {
     EXPECT_EQ(more.off, 190u);
     EXPECT_EQ(more.largest_off, 4);
     EXPECT_EQ(more.cause, PromptCause::overhead);
-    EXPECT_NE(more.explanation.find("--overhead 9,3 "), std::string::npos) << more.explanation;
-    EXPECT_NE(by(-6).explanation.find("--overhead 0,2 "), std::string::npos);
-    EXPECT_NE(by(-8).explanation.find("--overhead 0,0 "), std::string::npos);
+    EXPECT_TRUE(says(more.explanation, "--overhead 9,3 "));
+    EXPECT_TRUE(says(by(-6).explanation, "--overhead 0,2 "));
+    EXPECT_TRUE(says(by(-8).explanation, "--overhead 0,0 "));
     EXPECT_EQ(by(-9).cause, PromptCause::words) << "no template is shorter than nothing";
-    EXPECT_NE(by(-9).explanation.find("counts 9 tokens fewer than were sent"), std::string::npos);
+    EXPECT_TRUE(says(by(-9).explanation, "counts 9 tokens fewer than were sent"));
 }
 
 // One word in ten costs two tokens: the difference grows, and the words are to blame; so they are
@@ -57,9 +59,8 @@ TEST(PromptCounts, GrowthIsTheWords) {
     };
     const PromptFigures figures = counted_as(splits);
     EXPECT_EQ(figures.cause, PromptCause::words);
-    EXPECT_NE(figures.explanation.find("+100 tokens per 1,000"), std::string::npos)
-        << figures.explanation;
-    EXPECT_NE(figures.explanation.find("--tokenizer"), std::string::npos);
+    EXPECT_TRUE(says(figures.explanation, "+100 tokens per 1,000"));
+    EXPECT_TRUE(says(figures.explanation, "--tokenizer"));
     const PromptFigures made_up = counted_as([](std::uint32_t, std::uint32_t) { return 1; });
     EXPECT_EQ(
         made_up.explanation,
@@ -83,7 +84,7 @@ TEST(PromptCounts, ShortRowsAreToldApart) {
     EXPECT_EQ(figures.short_off, 2u);
     EXPECT_EQ(figures.largest_off, 6);
     EXPECT_EQ(figures.cause, PromptCause::short_rows);
-    EXPECT_NE(figures.explanation.find("2 rows"), std::string::npos) << figures.explanation;
+    EXPECT_TRUE(says(figures.explanation, "2 rows"));
     counts.add(700, 703);
     counts.add(800, 803);
     counts.add(500, 503);
@@ -99,7 +100,7 @@ TEST(PromptCounts, TheRestIsMixed) {
     };
     const PromptFigures figures = counted_as(changing);
     EXPECT_EQ(figures.cause, PromptCause::mixed);
-    EXPECT_NE(figures.explanation.find("+0 to +4"), std::string::npos) << figures.explanation;
+    EXPECT_TRUE(says(figures.explanation, "+0 to +4"));
     PromptCounts equal_lengths(template_tokens);
     equal_lengths.add(600, 601);
     equal_lengths.add(600, 602);

@@ -10,16 +10,16 @@
 
 #include "proto/figures/verdict.hpp"
 #include "proto/json/document.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
 namespace {
 
 Record failed(std::uint32_t row, Outcome outcome, int status, const char* error) {
-    Record record;
-    record.row = row;
-    record.outcome = outcome;
+    Record record{.row = row, .outcome = outcome};
     if (status > 0) {
         record.status = status;
     }
@@ -76,12 +76,8 @@ TEST(ErrorTexts, AreBounded) {
     EXPECT_EQ(texts.by_rows().front().rows, 2u);
 }
 
-}  // namespace
-
 // The summary counts every record once, leaves out what it says it leaves out, and its JSON holds
 // against the shipped schema. Expectations are worked out by hand.
-
-namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 
@@ -269,10 +265,7 @@ TEST(Summary, HeldRowsStayOutOfDrift) {
 
 // Goodput: at the bound is good, 1 ns above is not, a null tpot passes, a failed row never does.
 TEST(Summary, GoodputMeetsAllBounds) {
-    GoodputLimits limits;
-    limits.ttft_ns = 10 * ms;
-    limits.tpot_ns = 20 * ms;
-    limits.e2e_ns = 30 * ms;
+    GoodputLimits limits{.ttft_ns = 10 * ms, .tpot_ns = 20 * ms, .e2e_ns = 30 * ms};
     Summary summary(GoodputRules{{{}, "", limits}});
     summary.add(ok_record(0, 0, {20 * ms}, {1, 1}));      // all at their bounds
     summary.add(ok_record(1, 0, {20 * ms + 1}, {1, 1}));  // tpot and e2e above
@@ -341,12 +334,12 @@ TEST(Summary, NothingIsExpectedOfRecordedText) {
     EXPECT_EQ(f.cache_excess, 0u);
     EXPECT_EQ(f.cache_rows_above, 0u);
     EXPECT_EQ(f.prompts.cause, PromptCause::recorded_text);
-    EXPECT_EQ(f.prompts.explanation.find("--overhead"), std::string::npos);
+    EXPECT_FALSE(says(f.prompts.explanation, "--overhead"));
     const std::string json = summary_json(f, SummaryInfo());
     for (const char* part :
          {R"("expected_cached_tokens":null,"rows_reported":10)",
           R"("cached_tokens":40960,"rows_compared":0)", R"("rows_equal":null)", R"("warm":null)"}) {
-        EXPECT_NE(json.find(part), json.npos) << part << json;
+        EXPECT_TRUE(says(json, part)) << part << json;
     }
     EXPECT_TRUE(warnings_of(f, SummaryInfo()).empty());
     Record blocks = ok_record(10, 0, {}, {1});  // of a mix only this one is compared
@@ -390,7 +383,7 @@ TEST(Summary, ChunksAreNoTokens) {
     for (const char* part :
          {R"("total_output_tokens":null)", R"("output_throughput":null)",
           R"("total_token_throughput":null)", R"("request_goodput":null)", R"("tpot_unknown":2)"}) {
-        EXPECT_NE(json.find(part), json.npos) << part << json;
+        EXPECT_TRUE(says(json, part)) << part << json;
     }
 }
 
@@ -546,9 +539,7 @@ TEST(Summary, SurvivesTheRecordsRoundTrip) {
         Record record = ok_record(row, row * 7 * ms, {3 * ms + row, 5 * ms}, {1, 2, 1});
         record.outcome = row % 5 == 4 ? Outcome::http_5xx : Outcome::ok;
         direct.add(record);
-        std::string line;
-        append_jsonl(line, record);
-        again.add(read_record(document, line).value());
+        again.add(read_record(document, jsonl_of(record)).value());
     }
     EXPECT_EQ(summary_json(direct.figures(), {}), summary_json(again.figures(), {}));
 }

@@ -18,9 +18,7 @@ constexpr std::int64_t second_ns = 1'000'000'000;
 ClientTotals ten_seconds() {
     ClientTotals totals;
     for (std::int64_t i = 0; i < 10; ++i) {
-        ClientSample second;
-        second.from_ns = i * second_ns;
-        second.to_ns = (i + 1) * second_ns;
+        ClientSample second{.from_ns = i * second_ns, .to_ns = (i + 1) * second_ns};
         totals.add(second);
     }
     return totals;
@@ -96,11 +94,7 @@ TEST(Blame, NamesTheEngine) {
               "the CPU of engine 2 for at most 25.0 % of a second");
 }
 
-}  // namespace
-
 // Which rows are tainted: beyond a limit that grows by rank, and never for what the user wanted.
-
-namespace {
 
 using Reasons = std::vector<std::string>;
 
@@ -132,9 +126,7 @@ TEST(Taint, NoPlaceOfAnInstantIsAllowedMoreThanTheBar) {
 }
 
 TEST(Taint, NothingWithoutLimits) {
-    Record record;
-    record.drift_ns = 1'000'000'000;
-    record.receive_delay_ns = 1'000'000'000;
+    Record record{.drift_ns = 1'000'000'000, .receive_delay_ns = 1'000'000'000};
     EXPECT_EQ(taints_of(record, {}), Reasons{});
 }
 
@@ -150,10 +142,7 @@ TEST(Taint, ARowThatTheUserHeldBackIsNot) {
 
 // Nobody asked for it: tainted by however little, and without a calibration, too.
 TEST(Taint, ARowThatALimitOfTheHostHeldBackIs) {
-    Record record;
-    record.drift_ns = 101;
-    record.held_ns = 101;
-    record.late_cause = LateCause::limit;
+    Record record{.drift_ns = 101, .held_ns = 101, .late_cause = LateCause::limit};
     EXPECT_EQ(taints_of(record, {}), Reasons{"limit"});
     EXPECT_EQ(taints_of(record, {.drift_ns = 100}), Reasons{"limit"});
 }
@@ -182,10 +171,7 @@ TEST(Taint, TokensThatWereReadLate) {
 
 // From `fired_ns` on, whatever came between it and the wire: a call that took long, or a queue.
 TEST(Taint, ARowThatWasOnTheWireLate) {
-    Record record;
-    record.fired_ns = 10'000;
-    record.submit_ns = 800;
-    record.wire_ns = 11'000;
+    Record record{.fired_ns = 10'000, .submit_ns = 800, .wire_ns = 11'000};
     EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{});
     record.wire_ns = 11'001;
     EXPECT_EQ(taints_of(record, {.wire_ns = 1'000}), Reasons{"wire_late"});
@@ -195,10 +181,7 @@ TEST(Taint, ARowThatWasOnTheWireLate) {
 // It had left when the call that fired it was over and its completion seen.
 TEST(Taint, ARowWithoutAStampOfTheWireByWhatWasSeen) {
     const auto reasons = [](std::int64_t submit_ns, std::int64_t accept_ns) {
-        Record record;
-        record.fired_ns = 10'000;
-        record.ended_ns = 12'000;
-        record.submit_ns = submit_ns;
+        Record record{.fired_ns = 10'000, .submit_ns = submit_ns, .ended_ns = 12'000};
         add_taints(record, {.accept_ns = accept_ns}, {.wire_ns = 1'000}, 0);
         return record.tainted;
     };
@@ -243,11 +226,7 @@ TEST(Taint, ARequestOfWhichAPartWaited) {
     EXPECT_EQ(record.tainted, Reasons{"sent_late"});
 }
 
-}  // namespace
-
 // When and to whom a taint happened, and the worst of the rows that have none.
-
-namespace {
 
 Record sent_row() {
     Record record;

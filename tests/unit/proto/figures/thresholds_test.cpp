@@ -7,15 +7,13 @@
 #include <vector>
 
 #include "cmd/flags/threshold_values.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
 
 SummaryFigures figures_of_a_run() {
-    SummaryFigures figures;
-    figures.rows = 200;
-    figures.completed = 190;
-    figures.failed = 10;
+    SummaryFigures figures{.rows = 200, .completed = 190, .failed = 10};
     figures.outcomes[static_cast<std::size_t>(Outcome::not_sent)] = 2;
     figures.ttft.count = 190;
     figures.ttft.mean = 1.5e9;
@@ -133,7 +131,7 @@ TEST(Thresholds, RefuseWhatTheyCannotJudge) {
     for (const auto& [text, why] : cases) {
         const Result<Threshold> threshold = parse_threshold(text);
         ASSERT_FALSE(threshold) << text;
-        EXPECT_NE(std::string(threshold.error().doing).find(why), std::string::npos)
+        EXPECT_TRUE(says(std::string(threshold.error().doing), why))
             << text << ": " << threshold.error().doing;
     }
 }

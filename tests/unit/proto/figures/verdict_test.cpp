@@ -6,6 +6,7 @@
 
 #include "engine/host/calibration.hpp"
 #include "proto/figures/summary.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -24,9 +25,7 @@ TEST(Verdict, HasAName) {
 constexpr std::int64_t second_ns = 1'000'000'000;
 
 SummaryFigures figures_of(std::uint64_t rows) {
-    SummaryFigures figures;
-    figures.rows = rows;
-    figures.fired = rows;
+    SummaryFigures figures{.rows = rows, .fired = rows};
     figures.taints.sent = rows;
     return figures;
 }
@@ -171,8 +170,7 @@ TEST(Verdict, InterruptedRowsAreExclusions) {
     EXPECT_EQ(interrupt(0).verdict, Verdict::certified);
     const Judgement judged = interrupt(1);
     EXPECT_EQ(judged.verdict, Verdict::certified_with_exclusions);
-    EXPECT_NE(judged.reasons[0].find("1 row was in flight when"), std::string::npos)
-        << judged.reasons[0];
+    EXPECT_TRUE(says(judged.reasons[0], "1 row was in flight when"));
     EXPECT_EQ(interrupt(10).verdict, Verdict::certified_with_exclusions);
     EXPECT_EQ(interrupt(11).verdict, Verdict::client_limited);
 }
@@ -199,9 +197,7 @@ TEST(Verdict, RowsThatWaitedForTheWireAreTheNetworks) {
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::host_noisy);
     const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {.wire_ns = 200'000});
-    EXPECT_NE(judged.reasons[0].find("40 rows reached the wire more than 0.200 ms after"),
-              std::string::npos)
-        << judged.reasons[0];
+    EXPECT_TRUE(says(judged.reasons[0], "40 rows reached the wire more than 0.200 ms after"));
 }
 
 TEST(Verdict, LanesThatStoodTooLateAreTheNetworks) {
@@ -234,11 +230,10 @@ TEST(Verdict, BlameIsWhatCoincides) {
     EXPECT_EQ(verdict_of(figures, ten_seconds(7, 0.2)), Verdict::network_limited);
     EXPECT_EQ(verdict_of(figures, ten_seconds(3, 0.2)), Verdict::host_noisy);
     const Judgement elsewhere = judge_calibrated(figures, ten_seconds(7, 0.2), {});
-    EXPECT_EQ(elsewhere.reasons.back().find("others used the CPU"), std::string::npos);
+    EXPECT_FALSE(says(elsewhere.reasons.back(), "others used the CPU"));
     const Judgement there = judge_calibrated(figures, ten_seconds(3, 0.2), {});
-    EXPECT_NE(there.reasons.back().find("others used the CPU for 200.000 ms of a second (20.0 %)"),
-              std::string::npos)
-        << there.reasons.back();
+    EXPECT_TRUE(
+        says(there.reasons.back(), "others used the CPU for 200.000 ms of a second (20.0 %)"));
 }
 
 // A turn of others that was as long as the row was late explains it, however short.
@@ -279,11 +274,10 @@ TEST(Verdict, ATakenCpuIsReportedAndCountedAgainstTheLoad) {
     EXPECT_EQ(noisy.reasons[1],
               "the engine was busy for 30.0 % of one second, and others used its CPU for 51.0 %; "
               "above 60.0 % of its available CPU time, queues grow");
-    EXPECT_NE(noisy.reasons[2].find("at that time others used the CPU for"), std::string::npos);
+    EXPECT_TRUE(says(noisy.reasons[2], "at that time others used the CPU for"));
     const Judgement judged =
         judge_calibrated(figures_of(100), totals_of(0.1, 0.34), {.drift_ns = 1});
-    EXPECT_NE(judged.reasons.back().find("others used its CPU for at most 34.0 % of a second"),
-              std::string::npos);
+    EXPECT_TRUE(says(judged.reasons.back(), "others used its CPU for at most 34.0 % of a second"));
 }
 
 // What left and has no record was measured by nobody: as lost as an interrupted row.
@@ -325,7 +319,7 @@ TEST(Verdict, WithoutACalibrationTheBarIsStillHeldAgainst) {
     client.overflows = 2;
     const Judgement lost = judge_uncalibrated("none", figures, client, taint_limits({}));
     ASSERT_GE(lost.reasons.size(), 4u);
-    EXPECT_NE(lost.reasons[1].find("1 row failed because"), std::string::npos);
+    EXPECT_TRUE(says(lost.reasons[1], "1 row failed because"));
     EXPECT_EQ(lost.reasons[2], "the completion queue overflowed 2 times");
 }
 
@@ -429,11 +423,7 @@ TEST(Verdict, ANoisyCalibrationPermitsNoMoreThanTheBar) {
     EXPECT_EQ(limits.receive_delay_ns, 5'000'000);  // not measured: the bar
 }
 
-}  // namespace
-
 // A cache that was warm before the run is told, with the remedy; what an empty one explains is not.
-
-namespace {
 
 SummaryFigures cache(std::uint64_t expected, std::uint64_t observed, std::uint64_t rows_above) {
     SummaryFigures f;
@@ -450,7 +440,7 @@ std::vector<std::string> warnings_of(const SummaryFigures& f) {
     return warnings_of(f, SummaryInfo());
 }
 
-bool says(const SummaryFigures& f, const char* part) {
+bool warns(const SummaryFigures& f, const char* part) {
     const std::vector<std::string> warnings = warnings_of(f);
     return warnings.size() == 1 && warnings[0].find(part) != std::string::npos;
 }
@@ -468,10 +458,10 @@ TEST(Warnings, BeginAboveWhatAnEmptyCacheCanHit) {
 // The second of two identical runs: every row hits all of its blocks.
 TEST(Warnings, NameAWarmCacheAndTheRemedy) {
     const SummaryFigures f = cache(51200, 996'659, 98);
-    EXPECT_TRUE(says(f, "the prefix cache was warm from an earlier run, so TTFT is too low"));
-    EXPECT_TRUE(says(f, "1946.6 % of what an empty cache can hit"));
-    EXPECT_TRUE(says(f, "--cache-salt random"));
-    EXPECT_TRUE(says(cache(0, 99'000, 90), "an empty cache can hit none"));
+    EXPECT_TRUE(warns(f, "the prefix cache was warm from an earlier run, so TTFT is too low"));
+    EXPECT_TRUE(warns(f, "1946.6 % of what an empty cache can hit"));
+    EXPECT_TRUE(warns(f, "--cache-salt random"));
+    EXPECT_TRUE(warns(cache(0, 99'000, 90), "an empty cache can hit none"));
 }
 
 // Evictions hide in the sum what the first rows hit; the stretch shows it.
@@ -479,15 +469,15 @@ TEST(Warnings, NameAWarmCacheThatTheSumHides) {
     SummaryFigures f = cache(51200, 51200, 20);
     f.cache_excess = 30'720;
     EXPECT_TRUE(
-        says(f, "warm from an earlier run, so TTFT is too low: rows hit 30720 tokens that"));
-    EXPECT_TRUE(says(f, "--cache-salt random"));
+        warns(f, "warm from an earlier run, so TTFT is too low: rows hit 30720 tokens that"));
+    EXPECT_TRUE(warns(f, "--cache-salt random"));
 }
 
 // A server with blocks of 16 shares up to a block of the trace more: it may be that.
 TEST(Warnings, SmallExcessMayBeSmallerBlocks) {
-    EXPECT_TRUE(says(cache(51200, 51200 + 100 * 256, 100), "its blocks are smaller"));
-    EXPECT_TRUE(says(cache(51200, 51200 + 100 * 511, 100), "its blocks are smaller"));
-    EXPECT_TRUE(says(cache(51200, 51200 + 100 * 512, 100), "was warm from an earlier run, so"));
+    EXPECT_TRUE(warns(cache(51200, 51200 + 100 * 256, 100), "its blocks are smaller"));
+    EXPECT_TRUE(warns(cache(51200, 51200 + 100 * 511, 100), "its blocks are smaller"));
+    EXPECT_TRUE(warns(cache(51200, 51200 + 100 * 512, 100), "was warm from an earlier run, so"));
 }
 
 // Where the server's blocks are known, hits in them are no sign of a warm cache, and one more is.
@@ -497,7 +487,7 @@ TEST(Warnings, HitsInTheServersBlocksAreExpected) {
     f.server_cache_expected = f.cached_tokens - 1600;
     EXPECT_TRUE(warnings_of(f).empty());
     --f.server_cache_expected;
-    EXPECT_TRUE(says(f, "was warm from an earlier run, so"));
+    EXPECT_TRUE(warns(f, "was warm from an earlier run, so"));
 }
 
 // Every row shares the template's first tokens.
@@ -512,11 +502,7 @@ TEST(Warnings, TemplateTokensAreShared) {
 
 /// A row with a prompt of 100 tokens and 10 to come.
 Record sent_row(Outcome outcome) {
-    Record record;
-    record.outcome = outcome;
-    record.fired_ns = 0;
-    record.input_length = 100;
-    record.output_length = 10;
+    Record record{.fired_ns = 0, .input_length = 100, .output_length = 10, .outcome = outcome};
     if (is_whole(outcome)) {
         record.prompt_tokens = 100;
         record.output_tokens = 10;

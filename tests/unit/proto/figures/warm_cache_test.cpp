@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "proto/figures/summary.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -85,18 +86,10 @@ TEST(CacheExcess, CountsRowsThatFailed) {
     EXPECT_EQ(excess({twice}), 0u);
 }
 
-}  // namespace
-
 // Whether the cache was warm, by the probe and by the rows: what is said, and what is not.
 
-namespace {
-
 CacheProbe probe(CacheState state, std::uint64_t cached = 0) {
-    CacheProbe made;
-    made.state = state;
-    made.tokens = 1024;
-    made.cached_tokens = cached;
-    return made;
+    return {.state = state, .tokens = 1024, .cached_tokens = cached};
 }
 
 /// Rows that report, and hit what an empty cache allows; `beyond` tokens more where there are any.
@@ -118,10 +111,6 @@ std::string json_of(const SummaryFigures& figures, const CacheProbe& seen) {
     return text;
 }
 
-bool holds(const std::string& text, const char* part) {
-    return text.find(part) != std::string::npos;
-}
-
 // The probe alone is enough, and so are the rows; a cold probe does not excuse what rows hit.
 TEST(WarmCache, IsWarmByEither) {
     EXPECT_EQ(was_warm(rows(), probe(CacheState::cold)), std::optional(false));
@@ -136,9 +125,9 @@ TEST(WarmCache, IsUnknownWhereNothingTells) {
     EXPECT_EQ(was_warm(SummaryFigures(), probe(CacheState::unknown)), std::nullopt);
     EXPECT_EQ(was_warm(rows(2560), probe(CacheState::unknown)), std::nullopt);
     EXPECT_EQ(was_warm(rows(2560), probe(CacheState::cold)), std::optional(false));
-    EXPECT_TRUE(holds(json_of(SummaryFigures(), CacheProbe()),
-                      "\"probe\":\"off\",\"why\":null,\"probe_tokens\":null"));
-    EXPECT_TRUE(holds(json_of(SummaryFigures(), CacheProbe()), "\"warm\":null"));
+    EXPECT_TRUE(says(json_of(SummaryFigures(), CacheProbe()),
+                     "\"probe\":\"off\",\"why\":null,\"probe_tokens\":null"));
+    EXPECT_TRUE(says(json_of(SummaryFigures(), CacheProbe()), "\"warm\":null"));
 }
 
 // Users of several shards share prefixes that the forecast of each shard does not know of.
@@ -148,7 +137,7 @@ TEST(WarmCache, RowsThatAreForecastApartDoNotTell) {
     EXPECT_EQ(was_warm(merged, probe(CacheState::cold)), std::optional(false));
     EXPECT_EQ(warm_warning(merged, probe(CacheState::cold)), "");
     const std::string told = warm_warning(merged, probe(CacheState::warm, 1008));
-    EXPECT_TRUE(holds(told, "repeat with another --cache-salt WORD, the same for all")) << told;
+    EXPECT_TRUE(says(told, "repeat with another --cache-salt WORD, the same for all")) << told;
 }
 
 // Rows of one shard hit what others sent: its own probe is all that tells.
@@ -165,25 +154,25 @@ TEST(WarmCache, RowsOfAShardDoNotTell) {
 
 TEST(WarmCache, WarnsWithTheRemedyOnce) {
     const std::string text = warm_warning(rows(), probe(CacheState::warm, 1008));
-    EXPECT_TRUE(holds(text, "1008 of 1024 tokens")) << text;
-    EXPECT_TRUE(holds(text, "--cache-salt random or --reset-cache")) << text;
-    EXPECT_TRUE(holds(warm_warning(rows(90'000), probe(CacheState::warm, 1008)), "275.8 %"));
+    EXPECT_TRUE(says(text, "1008 of 1024 tokens")) << text;
+    EXPECT_TRUE(says(text, "--cache-salt random or --reset-cache")) << text;
+    EXPECT_TRUE(says(warm_warning(rows(90'000), probe(CacheState::warm, 1008)), "275.8 %"));
     EXPECT_EQ(warm_warning(rows(), probe(CacheState::cold)), "");
     EXPECT_EQ(warm_warning(rows(), probe(CacheState::unknown)), "");
 }
 
 // What may be smaller blocks is, where the probe found the cache cold.
 TEST(WarmCache, AColdProbeExplainsSmallerBlocks) {
-    EXPECT_TRUE(holds(warm_warning(rows(2560), CacheProbe()), "or its cache was warm"));
+    EXPECT_TRUE(says(warm_warning(rows(2560), CacheProbe()), "or its cache was warm"));
     const std::string cold = warm_warning(rows(2560), probe(CacheState::cold));
-    EXPECT_TRUE(holds(cold, "its blocks are smaller than the trace's (a probe")) << cold;
+    EXPECT_TRUE(says(cold, "its blocks are smaller than the trace's (a probe")) << cold;
 }
 
 // The verdict has a reason, which does not blame the client.
 TEST(WarmCache, IsAReasonOfTheVerdict) {
     EXPECT_EQ(warm_reason(rows(), probe(CacheState::cold)), "");
     const std::string reason = warm_reason(rows(), probe(CacheState::warm, 1008));
-    EXPECT_TRUE(holds(reason, "the server, not the client: its prefix cache was warm")) << reason;
+    EXPECT_TRUE(says(reason, "the server, not the client: its prefix cache was warm")) << reason;
 }
 
 TEST(WarmCache, StatesHaveNames) {

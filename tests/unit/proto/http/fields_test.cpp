@@ -34,11 +34,7 @@ TEST(Fields, TellsEmptyFromAbsent) {
     EXPECT_EQ(header_value("", "origin").data(), nullptr);
 }
 
-}  // namespace
-
 // What servers say of their connections' limits is read from any head, however it is cut.
-
-namespace {
 
 struct Case {
     std::string fields;

@@ -132,12 +132,8 @@ TEST(RequestParser, BoundsTheNumberOfFields) {
     }
 }
 
-}  // namespace
-
 // The response parser keeps to its limits and can be used again and again; what it reads is held by
 // the golden files.
-
-namespace {
 
 struct Reading {
     std::string head;

@@ -15,13 +15,13 @@ namespace {
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t hour_ns = 3'600 * second_ns;
 
-struct Case {
+struct RetryCase {
     std::string fields;
     std::optional<std::int64_t> wait_ns;
 };
 
 // RFC 9110, 10.2.3 (seconds, or a date), and decimals, which some gateways send.
-const std::vector<Case> cases = {
+const std::vector<RetryCase> retry_cases = {
     {"Retry-After: 3\r\n", 3 * second_ns},
     {"retry-after:120\n", 120 * second_ns},
     {"RETRY-AFTER: \t 7 \t \r\n", 7 * second_ns},
@@ -64,7 +64,7 @@ std::string head_of(const std::string& fields) {
     return "HTTP/1.1 429 Too Many Requests\r\n" + fields + "Content-Length: 0\r\n\r\n";
 }
 
-std::optional<std::int64_t> scan(const std::vector<std::string_view>& pieces) {
+std::optional<std::int64_t> scan_retry(const std::vector<std::string_view>& pieces) {
     RetryAfterScanner scanner;
     for (const std::string_view piece : pieces) {
         scanner.feed(piece);
@@ -73,10 +73,10 @@ std::optional<std::int64_t> scan(const std::vector<std::string_view>& pieces) {
 }
 
 TEST(RetryAfter, IsReadWholeByteByByteAndAtEverySplit) {
-    for (const Case& wanted : cases) {
+    for (const RetryCase& wanted : retry_cases) {
         const std::string head = head_of(wanted.fields);
         each_cut(head, [&](const std::vector<std::string_view>& pieces) {
-            EXPECT_EQ(scan(pieces), wanted.wait_ns) << head << pieces[0].size();
+            EXPECT_EQ(scan_retry(pieces), wanted.wait_ns) << head << pieces[0].size();
         });
     }
 }
@@ -86,7 +86,7 @@ TEST(RetryAfter, CountsAtTheEndOfItsLine) {
     const std::string head = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 12\r\n";
     for (std::size_t bytes = 0; bytes <= head.size(); ++bytes) {
         const bool whole = bytes == head.size();
-        EXPECT_EQ(scan({std::string_view(head).substr(0, bytes)}),
+        EXPECT_EQ(scan_retry({std::string_view(head).substr(0, bytes)}),
                   whole ? std::optional(12 * second_ns) : std::nullopt)
             << bytes;
     }
@@ -94,7 +94,7 @@ TEST(RetryAfter, CountsAtTheEndOfItsLine) {
 
 // The status line is not a field, and the next head begins anew.
 TEST(RetryAfter, BelongsToOneHead) {
-    EXPECT_EQ(scan({"Retry-After: 3\r\n\r\n"}), std::nullopt);
+    EXPECT_EQ(scan_retry({"Retry-After: 3\r\n\r\n"}), std::nullopt);
     RetryAfterScanner scanner;
     scanner.feed(head_of("Retry-After: 3\r\n"));
     EXPECT_EQ(scanner.wait_ns(), 3 * second_ns);
@@ -124,7 +124,7 @@ TEST(RetryAfter, BoundsItsValue) {
     for (const int more : {-1, 0, 1, 2, 20}) {
         const std::size_t bytes = FieldScanner::value_bytes_max + static_cast<std::size_t>(more);
         const std::string zeros(bytes - 1, '0');
-        EXPECT_EQ(scan({head_of("Retry-After:" + zeros + "5\r\n")}),
+        EXPECT_EQ(scan_retry({head_of("Retry-After:" + zeros + "5\r\n")}),
                   more <= 0 ? std::optional(5 * second_ns) : std::nullopt)
             << more;
     }

@@ -83,11 +83,7 @@ TEST(SseEvents, DoesNotCopyOneLine) {
     EXPECT_EQ(joined, "untouched");
 }
 
-}  // namespace
-
 // Streams are cut where the standard ends events, for every framing and every split.
-
-namespace {
 
 // Each event's bytes, those of comments in parentheses, then what is pending: "<a>(:)<b>c".
 std::string cut(Framing framing, const std::vector<std::string_view>& pieces) {

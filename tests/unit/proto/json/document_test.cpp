@@ -300,11 +300,7 @@ TEST(JsonDocument, ReadsARealTrace) {
     EXPECT_EQ(input, 144'793'823u);  // as the trace's publishers count it
 }
 
-}  // namespace
-
 // JSON pointers lead where RFC 6901 says.
-
-namespace {
 
 std::string found(std::string_view text, std::string_view pointer) {
     JsonDocument document;

@@ -80,11 +80,7 @@ TEST(Printable, LeavesWordsAsTheyAre) {
     }
 }
 
-}  // namespace
-
 // UTF-8 is judged and cut as RFC 3629 defines it.
-
-namespace {
 
 // Every code point that exists is written and read back with its length; RFC 3629 section 3 gives
 // the borders between lengths.

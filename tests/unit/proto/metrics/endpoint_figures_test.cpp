@@ -10,6 +10,7 @@
 
 #include "cmd/base/server_metrics.hpp"
 #include "proto/metrics/exposition.hpp"
+#include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
 namespace {
@@ -25,10 +26,7 @@ struct Scraped {
         ASSERT_TRUE(reader.read(text)) << reader.problem();
         figures.add(reader.page());
     }
-    void file(const std::string& path) {
-        std::ifstream stream(path, std::ios::binary);
-        page(std::string(std::istreambuf_iterator<char>(stream), {}));
-    }
+    void file(const std::string& path) { page(read_bytes(path)); }
     double of(ServerFigure figure) const { return figures.value(figure).value_or(-1); }
 };
 

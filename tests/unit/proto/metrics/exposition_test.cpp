@@ -9,6 +9,8 @@
 #include <iterator>
 #include <map>
 
+#include "tests/unit/scratch_folder.hpp"
+
 namespace driftless {
 namespace {
 
@@ -174,11 +176,6 @@ TEST(ExpositionReader, HoldsItsLimits) {
               "line 1: there are too many labels");
 }
 
-std::string file(const std::filesystem::path& path) {
-    std::ifstream stream(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 /// As many samples as lines that are neither blank nor a comment.
 void expect_every_line(const std::string& page, const std::string& name) {
     std::size_t lines = 0;
@@ -201,7 +198,7 @@ TEST(ExpositionReader, ReadsEveryPageOfRealServers) {
             const bool is_page = name.ends_with(".txt") && name.find("endpoints") == name.npos &&
                                  name.find("headers") == name.npos;
             if (is_page) {
-                expect_every_line(file(one.path()), name);
+                expect_every_line(read_bytes(one.path()), name);
                 ++pages;
             }
         }

@@ -7,7 +7,9 @@
 #include "proto/core/hash.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/record.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -99,16 +101,10 @@ Record full_record() {
     return record;
 }
 
-std::string line_of(const Record& record) {
-    std::string line;
-    append_jsonl(line, record);
-    return line;
-}
-
 // The line of a record with nothing unknown, written out by hand from the contract.
 TEST(RecordJsonl, WritesEveryKeyInOrder) {
     EXPECT_EQ(
-        line_of(full_record()),
+        jsonl_of(full_record()),
         R"({"row":17,"request":19,"pass":1,"phase":"drain","attempt":3,"side":"b","user":4,"session":"chat \"7\"",)"
         R"("tree":"chat","turn":3,"kept":{"type":"text","n":1.50},)"
         R"("segment":2,"url":"http://127.0.0.1:8000/v1/completions","api":"openai-completions","model":"m","connection":5,)"
@@ -137,66 +133,19 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
 
 // A row that was never sent: what is unknown is null and never 0.
 TEST(RecordJsonl, UnknownIsNull) {
-    Record record;
-    record.api = "openai-chat";
-    record.has_chunks = false;
+    Record record{.api = "openai-chat", .has_chunks = false};
     JsonDocument document;
-    const std::string line = line_of(record);
+    const std::string line = jsonl_of(record);
     const JsonValue root = document.parse(line).value();
-    for (const char* key : {"user",
-                            "session",
-                            "tree",
-                            "turn",
-                            "kept",
-                            "url",
-                            "connection",
-                            "connection_state",
-                            "connection_age_ns",
-                            "parent_end_ns",
-                            "overtaken",
-                            "armed_ns",
-                            "fired_ns",
-                            "drift_ns",
-                            "tainted",
-                            "connect_ns",
-                            "submit_ns",
-                            "wire_ns",
-                            "sent_ns",
-                            "headers_ns",
-                            "first_byte_ns",
-                            "first_token_ns",
-                            "first_content_ns",
-                            "last_token_ns",
-                            "first_event_ns",
-                            "finish_event_ns",
-                            "usage_event_ns",
-                            "error_event_ns",
-                            "end_marker_ns",
-                            "done_ns",
-                            "ended_ns",
-                            "ttft_ns",
-                            "ttft_due_ns",
-                            "tpot_ns",
-                            "e2e_ns",
-                            "chunk_ns",
-                            "chunk_tokens",
-                            "chunk_kinds",
-                            "prompt_tokens",
-                            "prompt_tokens_off",
-                            "cached_tokens",
-                            "output_tokens",
-                            "tokens_source",
-                            "status",
-                            "error",
-                            "finish_reason",
-                            "response_id",
-                            "trace_id",
-                            "inflight",
-                            "output_digest",
-                            "receive_delay_ns",
-                            "retransmits",
-                            "wire_delay_bound_ns",
-                            "request_delay_ns"}) {
+    for (const std::string& key : words_of(
+             "user session tree turn kept url connection connection_state connection_age_ns "
+             "parent_end_ns overtaken armed_ns fired_ns drift_ns tainted connect_ns submit_ns "
+             "wire_ns sent_ns headers_ns first_byte_ns first_token_ns first_content_ns "
+             "last_token_ns first_event_ns finish_event_ns usage_event_ns error_event_ns "
+             "end_marker_ns done_ns ended_ns ttft_ns ttft_due_ns tpot_ns e2e_ns chunk_ns "
+             "chunk_tokens chunk_kinds prompt_tokens prompt_tokens_off cached_tokens output_tokens "
+             "tokens_source status error finish_reason response_id trace_id inflight output_digest "
+             "receive_delay_ns retransmits wire_delay_bound_ns request_delay_ns")) {
         EXPECT_TRUE(root.find(key).is(JsonType::null)) << key;
     }
     EXPECT_EQ(root.find("outcome").as_string(), "not_sent");
@@ -239,9 +188,9 @@ TEST(RecordJsonl, RoundTripIsExact) {
     records.back().headers = {{"X", std::string("\0\r\n\t\"\\\x7F \xC3\xA4", 10)}, {"Y", ""}};
     JsonDocument document;
     for (const Record& record : records) {
-        const std::string line = line_of(record);
+        const std::string line = jsonl_of(record);
         const Result<Record> back = read_record(document, line);
-        EXPECT_EQ(back ? line_of(back.value()) : back.error().doing, line);
+        EXPECT_EQ(back ? jsonl_of(back.value()) : back.error().doing, line);
     }
 }
 
@@ -250,16 +199,16 @@ TEST(RecordJsonl, PrintsSafely) {
     Record record = full_record();
     record.kept = "{\"k\":\"\xE2\x80\xAE\"}";
     record.error = "a\xC2\x9B\xE2\x80\xA8";
-    const std::string line = line_of(record);
-    EXPECT_NE(line.find(R"("kept":{"k":"\u202e"})"), line.npos) << line;
-    EXPECT_NE(line.find(R"("error":"a\u009b\u2028")"), line.npos) << line;
+    const std::string line = jsonl_of(record);
+    EXPECT_TRUE(says(line, R"("kept":{"k":"\u202e"})"));
+    EXPECT_TRUE(says(line, R"("error":"a\u009b\u2028")"));
     JsonDocument document;
     EXPECT_EQ(read_record(document, line).value().error, record.error);
 }
 
 // A key that is missing, of another type, or out of range is an error that names it.
 TEST(RecordJsonl, RefusesWhatIsNoRecord) {
-    const std::string line = line_of(full_record());
+    const std::string line = jsonl_of(full_record());
     const auto error_with = [&](std::string_view from, std::string_view to) {
         std::string changed = line;
         const std::size_t at = changed.find(from);
@@ -295,17 +244,17 @@ TEST(RecordJsonl, RefusesWhatIsNoRecord) {
 
 // A line of a later schema, with a key more, is read all the same.
 TEST(RecordJsonl, IgnoresKeysOfALaterSchema) {
-    std::string line = line_of(full_record());
+    std::string line = jsonl_of(full_record());
     line.insert(1, R"("invented_later":{"row":1},)");
     JsonDocument document;
     const Result<Record> back = read_record(document, line);
     ASSERT_TRUE(back);
-    EXPECT_EQ(line_of(back.value()), line_of(full_record()));
+    EXPECT_EQ(jsonl_of(back.value()), jsonl_of(full_record()));
 }
 
 // A line of schema 1 is read; what it did not say is null.
 TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
-    std::string line = line_of(full_record());
+    std::string line = jsonl_of(full_record());
     for (const std::string_view later :
          {R"("request":19,"pass":1,"phase":"drain","attempt":3,"side":"b","user":4,)",
           R"("tree":"chat",)", R"("parent_end_ns":999000000,"overtaken":true,)",
@@ -354,7 +303,7 @@ TEST(RecordJsonl, HoldsAgainstItsSchema) {
     Record bare;
     bare.has_chunks = false;
     for (const Record& record : {full_record(), bare}) {
-        const std::string line = line_of(record);
+        const std::string line = jsonl_of(record);
         const JsonValue root = document.parse(line).value();
         EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
         JsonValue property = schema.find("properties").first();

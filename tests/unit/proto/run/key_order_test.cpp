@@ -9,16 +9,11 @@
 
 #include "proto/json/document.hpp"
 #include "proto/run/record.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"
 
 namespace driftless {
 namespace {
-
-std::string line_of(const Record& record) {
-    std::string line;
-    append_jsonl(line, record);
-    return line.substr(0, line.size() - 1);
-}
 
 TEST(RecordKeys, InAnyOrder) {
     Record record;

@@ -16,6 +16,7 @@
 #include "proto/run/record.hpp"
 #include "proto/run/server_line.hpp"
 #include "tests/unit/schema_check.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -66,10 +67,7 @@ struct RunFolder {
         std::string client;
         append_client_sample(client, sample, 0);
         std::ofstream(path / "client.jsonl") << client;
-        Period period;
-        period.end_ns = 2'000'000'000;
-        period.output_tokens = 500;
-        period.in_flight = 3;
+        Period period{.end_ns = 2'000'000'000, .in_flight = 3, .output_tokens = 500};
         std::string periods;
         append_period(periods, period);
         std::ofstream(path / "periods.jsonl") << periods;
@@ -175,7 +173,7 @@ TEST(RecordPage, NamesEveryKey) {
     }
     for (unsigned i = 0; i < outcome_count; ++i) {
         const std::string name = name_of(static_cast<Outcome>(i));
-        EXPECT_NE(page.find("`" + name + "`"), std::string::npos) << name;
+        EXPECT_TRUE(says(page, "`" + name + "`")) << name;
     }
 }
 

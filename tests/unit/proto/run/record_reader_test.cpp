@@ -9,6 +9,8 @@
 
 #include "proto/json/document.hpp"
 #include "proto/run/record.hpp"
+#include "tests/unit/made.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -16,10 +18,8 @@ namespace {
 
 /// The key for which the record is refused; empty: it is taken.
 std::string refused(const Record& record) {
-    std::string line;
-    append_jsonl(line, record);
     JsonDocument document;
-    const Result<Record> back = read_record(document, line);
+    const Result<Record> back = read_record(document, jsonl_of(record));
     return back ? std::string() : std::string(back.error().doing);
 }
 
@@ -70,11 +70,7 @@ TEST(RecordRead, RefusesSpansThatAreNotThoseOfTheStamps) {
     EXPECT_EQ(refused(record), "drift_ns");
 }
 
-}  // namespace
-
 // What orders a line is found wherever it stands, and nothing else is taken for it.
-
-namespace {
 
 Result<RecordOrder> read_order(std::string_view line) {
     return RecordOrders().read(line);
@@ -95,9 +91,7 @@ TEST(RecordOrders, TheOrderOfAWrittenLine) {
     record.due_ns = -7;
     record.kept = R"({"due_ns":1,"row":"\"}","a":[{"pass":9}]})";
     record.session = R"("row":5,{)";
-    std::string line;
-    append_jsonl(line, record);
-    line.pop_back();
+    const std::string line = line_of(record);
     const RecordOrder order = order_of(line);
     EXPECT_EQ(order.row, record.row);
     EXPECT_EQ(order.pass, 3U);
@@ -139,9 +133,7 @@ TEST(RecordOrders, CutAnywhere) {
 // A line as a run writes it is not looked at behind its instant; one that is written otherwise is
 // read whole, and what is wrong has its name.
 TEST(RecordOrders, SaysWhatIsWrong) {
-    std::string line;
-    append_jsonl(line, Record());
-    line.pop_back();
+    const std::string line = line_of(Record());
     const std::size_t behind = line.find("\"parent_end_ns\"");
     EXPECT_TRUE(read_order(line.substr(0, behind) + "}"));
     EXPECT_EQ(read_order(" " + line.substr(0, behind) + "}").error().code, ErrorCode::bad_json);
@@ -162,18 +154,8 @@ TEST(RecordOrders, SaysWhatIsWrong) {
     EXPECT_EQ(error_with("{\"row\"", "[\"row\""), "read a record");
 }
 
-}  // namespace
-
 // A line just as it is written is read without a document of its own, and nothing else is: what is
 // taken so is what JsonDocument reads of the same line.
-
-namespace {
-
-std::string line_of(const Record& record) {
-    std::string line;
-    append_jsonl(line, record);
-    return line.substr(0, line.size() - 1);
-}
 
 bool is_taken(const std::string& line) {
     JsonDocument pieces;
@@ -289,7 +271,7 @@ TEST(WrittenFields, LeavesAllElse) {
              {"\"request_delay_ns\":null}", "\"request_delay_ns\":null,\"later\":1}"},
              {"\"request_delay_ns\":null}", "\"request_delay_ns\":null}}"}}) {
         std::string other = line;
-        ASSERT_NE(other.find(from), other.npos) << from;
+        ASSERT_TRUE(says(other, from)) << from;
         other.replace(other.find(from), std::string(from).size(), to);
         EXPECT_FALSE(is_taken(other)) << to;
     }

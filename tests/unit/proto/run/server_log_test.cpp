@@ -18,6 +18,8 @@
 #include "cmd/base/server_metrics.hpp"
 #include "proto/metrics/exposition.hpp"
 #include "tests/unit/schema_check.hpp"
+#include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -60,11 +62,7 @@ TEST(Growth, OfRandomSumsIsExact) {
     EXPECT_GT(told, 9'000U);
 }
 
-}  // namespace
-
 // Whatever pages a server gives, the lines read back are those pages; and an hour stays small.
-
-namespace {
 
 /// Values are equal where these are.
 std::string bits_of(double value) {
@@ -185,8 +183,8 @@ TEST(SeriesLog, HoldsNoSecret) {
     ASSERT_TRUE(reader.read("a{key=\"sk-abcdefgh\"} 1\n"));
     std::string lines;
     log.add(url, 0, 0, reader.page(), lines);
-    EXPECT_EQ(lines.find("sk-abcdefgh"), std::string::npos);
-    EXPECT_NE(lines.find("***"), std::string::npos);
+    EXPECT_FALSE(says(lines, "sk-abcdefgh"));
+    EXPECT_TRUE(says(lines, "***"));
 }
 
 TEST(SeriesLog, KeepsItsBounds) {
@@ -255,20 +253,16 @@ TEST(SeriesLog, LinesKeepToTheSchemas) {
 TEST(SeriesLog, RealPagesReadBackWhole) {
     const std::string folder = SHARED_DATA "/metrics/";
     const bool all = std::filesystem::exists(folder);
-    const auto file = [](const std::string& path) {
-        std::ifstream stream(path, std::ios::binary);
-        return std::string(std::istreambuf_iterator<char>(stream), {});
-    };
     Logged small;
     for (const char* name : {"1", "2", "1"}) {
-        small.page(file(TEST_DATA "/metrics/llmdsim-restart-" + std::string(name) + ".txt"));
+        small.page(read_bytes(TEST_DATA "/metrics/llmdsim-restart-" + std::string(name) + ".txt"));
         EXPECT_TRUE(small.followed.shown() == shown(small.reader.page())) << name;
     }
     for (const char* name : {"vllm-dp2", "sglang", "dynamo", "litellm", "router"}) {
         Logged got;
         for (const char* when : {"-before.txt", "-during.txt", "-after.txt", "-before.txt"}) {
             if (all) {
-                got.page(file(folder + name + when));
+                got.page(read_bytes(folder + name + when));
                 EXPECT_TRUE(got.followed.shown() == shown(got.reader.page())) << name << when;
             }
         }
@@ -384,11 +378,7 @@ TEST(SeriesLog, LinesOfOlderVersionsAreRead) {
     EXPECT_TRUE(scrape.grown.empty());
 }
 
-}  // namespace
-
 // Counters are added up over segments and servers, gauges are means over the measured time alone.
-
-namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
 

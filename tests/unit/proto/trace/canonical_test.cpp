@@ -8,21 +8,14 @@
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
+#include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
 
 const std::string header =
     R"({"schema":"driftless.trace","version":1,"block_size":16,"tail_rule":"ceil"})";
-
-std::vector<std::string> lines_of_file(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(file, line);) {
-        lines.push_back(line);
-    }
-    return lines;
-}
 
 // Every format's samples, strict and lenient: what is usable comes back equal, to the nanosecond.
 TEST(Canonical, HoldsEveryFormat) {
@@ -32,14 +25,12 @@ TEST(Canonical, HoldsEveryFormat) {
         const std::filesystem::path folder(TEST_DATA "/../fuzz/corpus/" + std::string(format));
         for (const auto& entry : std::filesystem::directory_iterator(folder)) {
             for (const bool lenient : {false, true}) {
-                ReadOptions options;
-                options.lenient = lenient;
-                options.sessions = Sessions::open;
+                ReadOptions options{.lenient = lenient, .sessions = Sessions::open};
                 if (std::string_view(format) == "generic") {
                     options.map = {{"time", "t"}, {"in", "u.i"}, {"hashes", "h"}, {"session", "s"}};
                     options.time_unit = "s";
                 }
-                const ReadTrace got = read(lines_of_file(entry.path()), options);
+                const ReadTrace got = read(lines_of(read_bytes(entry.path())), options);
                 if (got.usable) {
                     EXPECT_EQ(canonical_round_trip(got.trace), "") << entry.path();
                     ++usable;
@@ -87,24 +78,20 @@ TEST(Canonical, RefusesWhatContradictsItself) {
         return read(lines, options).first_error();
     };
     const std::string row = R"({"at_ns":0,"input_length":33,"output_length":4,"hash_ids":)";
-    EXPECT_NE(problem({row + "[1,2,3]}"}).find("before a header"), std::string::npos);
-    EXPECT_NE(problem({R"({"schema":"driftless.trace","version":2})"}).find("version"),
-              std::string::npos);
+    EXPECT_TRUE(says(problem({row + "[1,2,3]}"}), "before a header"));
+    EXPECT_TRUE(says(problem({R"({"schema":"driftless.trace","version":2})"}), "version"));
     EXPECT_EQ(problem({header, row + "[1,2,3]}"}), "");
     EXPECT_EQ(problem({header, row + "[1,2]}"}), "") << "the floor rule, row by row";
-    EXPECT_NE(problem({header, row + "[1,2,3,4]}"}).find("needs 3"), std::string::npos);
-    EXPECT_NE(problem({header, row + "[1]}"}).find("needs 3"), std::string::npos);
+    EXPECT_TRUE(says(problem({header, row + "[1,2,3,4]}"}), "needs 3"));
+    EXPECT_TRUE(says(problem({header, row + "[1]}"}), "needs 3"));
     const std::string uncovered =
         R"({"schema":"driftless.trace","version":1,"block_size":16,"uncovered":true})";
     EXPECT_EQ(problem({uncovered, row + "[1]}"}), "");
-    EXPECT_NE(problem({header, row + R"([1,2,3],"after":[{"row":0}]})"}).find("an earlier row"),
-              std::string::npos);
-    EXPECT_NE(problem({header, row + "[1,2,3]}",
-                       row + R"([1,2,3],"after":[{"row":0,"trigger":"never"}]})"})
-                  .find("trigger"),
-              std::string::npos);
-    EXPECT_NE(problem({header, row + R"([1,2,3],"turn":4294967295})"}).find("turn"),
-              std::string::npos);
+    EXPECT_TRUE(says(problem({header, row + R"([1,2,3],"after":[{"row":0}]})"}), "an earlier row"));
+    EXPECT_TRUE(says(problem({header, row + "[1,2,3]}",
+                              row + R"([1,2,3],"after":[{"row":0,"trigger":"never"}]})"}),
+                     "trigger"));
+    EXPECT_TRUE(says(problem({header, row + R"([1,2,3],"turn":4294967295})"}), "turn"));
 }
 
 // Several files are one trace: rows, sessions and namespaces of each are its own.

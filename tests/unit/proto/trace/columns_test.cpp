@@ -73,11 +73,7 @@ TEST(Csv, NamesColumnsWithoutAName) {
     EXPECT_FALSE(header.read(",,"));
 }
 
-}  // namespace
-
 // Where a CSV header is of no known format, the error says what to write for --map.
-
-namespace {
 
 CsvHeader header_of(std::string_view line) {
     CsvHeader header;

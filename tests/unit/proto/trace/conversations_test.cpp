@@ -9,6 +9,7 @@
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -55,7 +56,7 @@ TEST(AiperfTurns, HaveTimesOrDelays) {
     const ReadTrace delayed = read({session("s", R"({"text":"q1"},{"text":"q2","delay":5})")});
     EXPECT_FALSE(delayed.usable);
     EXPECT_EQ(delayed.errors.list[0].field, "turns[0].timestamp");
-    EXPECT_NE(delayed.first_error().find("--sessions closed"), std::string::npos);
+    EXPECT_TRUE(says(delayed.first_error(), "--sessions closed"));
 }
 
 // A first turn of a system that is text alone asks nothing; one with a time is a turn.
@@ -92,7 +93,7 @@ TEST(AiperfTurns, AreRefused) {
         const ReadTrace got = read({R"({"session_id":"s","turns":)" + turns + "}"}, options);
         ASSERT_EQ(got.errors.count, 1U) << turns;
         EXPECT_EQ(got.errors.list[0].field, field);
-        EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
+        EXPECT_TRUE(says(got.first_error(), what));
     };
     refused("[]", "turns", "is empty");
     refused("5", "turns", "is not a list of objects");
@@ -110,14 +111,10 @@ TEST(AiperfTurns, AreRefused) {
     refused(R"([{"role":"system","text":"a"}])", "turns", "no question");
     const ReadTrace graph =
         read({R"({"session_id":"s","turns":[{"messages":[],"forks":["t"]}]})"}, closed_sessions());
-    EXPECT_NE(graph.first_error().find("with forks (dag_jsonl)"), std::string::npos);
+    EXPECT_TRUE(says(graph.first_error(), "with forks (dag_jsonl)"));
 }
 
-}  // namespace
-
 // ShareGPT's conversations and vLLM's: a row for each answered question, with all said before it.
-
-namespace {
 
 /// Read as closed sessions, where the format is not named.
 ReadTrace read_closed(const std::vector<std::string>& lines, const std::string& format = "") {
@@ -217,7 +214,7 @@ TEST(ShareGpt, RefusesWhatNobodySays) {
         const ReadTrace got = read_closed({line}, "sharegpt");
         ASSERT_EQ(got.errors.count, 1U) << line;
         EXPECT_EQ(got.errors.list[0].field, field);
-        EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
+        EXPECT_TRUE(says(got.first_error(), what));
     };
     refused(talk("a", {"human:q", "function_call:f"}), "conversations[1].from", "speaker");
     refused(R"({"conversations":[{"value":"q"}]})", "conversations[0].role", "is missing");
@@ -228,10 +225,9 @@ TEST(ShareGpt, RefusesWhatNobodySays) {
     refused(R"({"id":"a"})", "conversations", "is missing");
     const std::string roles =
         R"({"conversations":[{"role":"user","content":"q"},{"role":"assistant","content":"r"}]})";
-    EXPECT_NE(read_closed({roles}).first_error().find("--format sharegpt"), std::string::npos);
+    EXPECT_TRUE(says(read_closed({roles}).first_error(), "--format sharegpt"));
     EXPECT_TRUE(read_closed({roles}, "sharegpt").usable);
-    EXPECT_NE(read({talk("a", {"human:q", "gpt:r"})}).first_error().find("--dataset FILE"),
-              std::string::npos)
+    EXPECT_TRUE(says(read({talk("a", {"human:q", "gpt:r"})}).first_error(), "--dataset FILE"))
         << "no times";
 }
 
@@ -246,14 +242,14 @@ TEST(VllmMultiTurn, IsReadAsTurns) {
     EXPECT_EQ(said(got.trace, 1), "user:q1|assistant:r1|user:q2");
     EXPECT_EQ(got.trace.sessions[0], "c1");
     EXPECT_EQ(canonical_round_trip(got.trace), "");
-    EXPECT_NE(read({line}).first_error().find("--sessions closed"), std::string::npos);
+    EXPECT_TRUE(says(read({line}).first_error(), "--sessions closed"));
     EXPECT_FALSE(
         read_closed({R"({"id":"c","messages":[{"role":"user","content":"q"}],"n":1})"}).usable)
         << "a log of requests, perhaps";
-    EXPECT_NE(read_closed({R"({"filetype":"generate_conversations","num_conversations":24})"})
-                  .first_error()
-                  .find("describes a generator"),
-              std::string::npos);
+    EXPECT_TRUE(
+        says(read_closed({R"({"filetype":"generate_conversations","num_conversations":24})"})
+                 .first_error(),
+             "describes a generator"));
 }
 
 }  // namespace

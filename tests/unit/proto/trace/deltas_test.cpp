@@ -8,6 +8,7 @@
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -86,7 +87,7 @@ TEST(Deltas, NeedTimesOrClosedSessions) {
     const ReadTrace without =
         read({row_of("a", {"user:q"}, live), row_of("a", {"user:r"}, live + R"(,"delay":5)")});
     EXPECT_EQ(without.errors.count, 2U);
-    EXPECT_NE(without.first_error().find("--sessions closed"), std::string::npos);
+    EXPECT_TRUE(says(without.first_error(), "--sessions closed"));
     const ReadTrace with = read({row_of("a", {"user:q"}, live + R"(,"timestamp":10)"),
                                  row_of("a", {"user:r"}, live + R"(,"timestamp":30,"delay":5)")});
     ASSERT_TRUE(with.usable) << with.first_error();
@@ -117,7 +118,7 @@ TEST(Deltas, InheritTools) {
                                     row_of("a", {"user:1", "assistant:2", "user:3"}, "")},
                                    closed_sessions());
     ASSERT_TRUE(history.usable) << history.first_error();
-    EXPECT_EQ(history.trace.body_of(history.trace.rows[1]).find("tools"), std::string::npos);
+    EXPECT_FALSE(says(history.trace.body_of(history.trace.rows[1]), "tools"));
 }
 
 // Rows of a session are of one kind, and so are all messages of a trace.
@@ -126,10 +127,9 @@ TEST(Deltas, DoNotMix) {
     const auto refused = [&](const std::vector<std::string>& lines, const std::string& what) {
         const ReadTrace got = read(lines, closed_sessions());
         EXPECT_FALSE(got.usable);
-        EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
-        EXPECT_NE(
-            got.first_error().find("assistant_responses live in all rows of messages, or in none"),
-            std::string::npos);
+        EXPECT_TRUE(says(got.first_error(), what));
+        EXPECT_TRUE(says(got.first_error(),
+                         "assistant_responses live in all rows of messages, or in none"));
     };
     refused({delta, row_of("a", {"user:q"}, "")}, "of its session that have only new messages");
     refused({row_of("a", {"user:q"}, ""), delta}, "session that have more than new messages");
@@ -150,7 +150,7 @@ TEST(Deltas, RefuseWhatCannotBePutTogether) {
         const ReadTrace got = read({line}, closed_sessions());
         ASSERT_EQ(got.errors.count, 1U) << line;
         EXPECT_EQ(got.errors.list[0].field, field);
-        EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
+        EXPECT_TRUE(says(got.first_error(), what));
     };
     refused(row_of("a", {"user:q"}, live + R"(,"extra":{"messages":[]})"), "extra",
             "has messages, instead of the conversation");
@@ -222,7 +222,7 @@ TEST(Deltas, AreReadFromSglang) {
         R"({"role":"user","content":"q"}],"prompt_tokens":73},{"messages":[],"prompt_tokens":80},)"
         R"({"messages":[{"role":"user","content":"r"}],"prompt_tokens":90}],[],)"
         R"([{"messages":[{"role":"user","content":"t"}]}]]})";
-    EXPECT_NE(read({turns}).first_error().find("--sessions closed"), std::string::npos);
+    EXPECT_TRUE(says(read({turns}).first_error(), "--sessions closed"));
     ReadOptions options = closed_sessions();
     options.default_output = 220;
     const ReadTrace got = read({turns}, options);

@@ -8,6 +8,7 @@
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -80,7 +81,7 @@ TEST(Generic, GuessesUnitsThatShow) {
     ReadOptions named;
     named.format = "generic";
     EXPECT_TRUE(read({"time,in,out", "2024-01-01T00:00:00Z,1,1"}, named).usable);
-    EXPECT_NE(unit_of("5").find("a known format"), std::string::npos);
+    EXPECT_TRUE(says(unit_of("5"), "a known format"));
     const auto with = [&](const std::string& time, const std::string& second) {
         return read({"time,in,out", time + ",1,1", second + ",1,1"}, named);
     };
@@ -154,7 +155,7 @@ TEST(Generic, ListsRowsThatBreakTheRule) {
     const ReadTrace got = with_blocks(rows);
     ASSERT_EQ(got.errors.count, 1U);
     EXPECT_EQ(got.errors.list[0].line, 4U);
-    EXPECT_NE(got.errors.list[0].problem.find("at block size 64 needs 5"), std::string::npos);
+    EXPECT_TRUE(says(got.errors.list[0].problem, "at block size 64 needs 5"));
     const ReadTrace fixed = with_blocks(rows, 64, true);
     ASSERT_TRUE(fixed.usable) << fixed.first_error();
     EXPECT_EQ(fixed.trace.rows_uncovered, 1U);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/proto/trace/log_reading.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -53,10 +54,9 @@ TEST(LiteLlm, NeedsItsTime) {
                                     "\n");
     EXPECT_EQ(got.calls.size(), 1U);
     EXPECT_EQ(got.errors.count, 2U);
-    EXPECT_NE(to_text(got.errors.list[0]).find("log:1: startTime"), std::string::npos);
-    EXPECT_EQ(to_text(got.errors.list[0]).find("soon"), std::string::npos);
-    EXPECT_NE(to_text(got.errors.list[1]).find("log:3: startTime is missing"), std::string::npos)
-        << to_text(got.errors.list[1]);
+    EXPECT_TRUE(says(to_text(got.errors.list[0]), "log:1: startTime"));
+    EXPECT_FALSE(says(to_text(got.errors.list[0]), "soon"));
+    EXPECT_TRUE(says(to_text(got.errors.list[1]), "log:3: startTime is missing"));
 }
 
 TEST(Langfuse, TakesApiPagesAndTraces) {
@@ -138,8 +138,7 @@ TEST(Importers, NeedTheirTimes) {
         const LogReading got = read_log(timed + "\n" + call + "}\n" + timed + "\n");
         EXPECT_EQ(got.calls.size(), 2U) << call;
         EXPECT_EQ(got.errors.count, 1U);
-        EXPECT_NE(got.first_error().find("log:2: start_time is missing"), std::string::npos)
-            << got.first_error();
+        EXPECT_TRUE(says(got.first_error(), "log:2: start_time is missing"));
     }
 }
 
@@ -150,16 +149,13 @@ TEST(Importers, TakeTheNamedFormatAlone) {
     const LogReading named = read_log(langfuse, "langfuse");
     EXPECT_EQ(named.calls.size(), 1U);
     EXPECT_EQ(named.format, "langfuse");
-    EXPECT_NE(named.first_error().find("is not a JSON object"), std::string::npos);
+    EXPECT_TRUE(says(named.first_error(), "is not a JSON object"));
     EXPECT_TRUE(read_log(langfuse, "litellm").calls.empty());
     const LogReading unknown = read_log(R"([{"a":1},{"b":2}])");
     EXPECT_EQ(unknown.errors.count, 1U);
-    EXPECT_NE(unknown.first_error().find("does not have the keys of a known log format"),
-              std::string::npos);
+    EXPECT_TRUE(says(unknown.first_error(), "does not have the keys of a known log format"));
     const LogReading foreign = read_log(langfuse, "nginx");
-    EXPECT_NE(foreign.first_error().find("this version reads otel, langfuse, litellm, plain"),
-              std::string::npos)
-        << foreign.first_error();
+    EXPECT_TRUE(says(foreign.first_error(), "this version reads otel, langfuse, litellm, plain"));
 }
 
 TEST(OpenTelemetry, TakesNumberedMessagesAndInstructions) {
@@ -245,7 +241,7 @@ TEST(Plain, CountsWhatIsNoText) {
     EXPECT_EQ(got.count("asks for several answers"), 3U);
     const auto text = [&](std::size_t i) { return got.calls[i].prompt[0].text; };
     EXPECT_TRUE(text(0).starts_with("see\n[part "));
-    EXPECT_EQ(text(0).find("data:"), std::string::npos);
+    EXPECT_FALSE(says(text(0), "data:"));
     EXPECT_EQ(text(0), text(2));
     EXPECT_NE(text(0), text(1));
     EXPECT_EQ(got.calls[0].answer, "a");

@@ -7,6 +7,7 @@
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -87,7 +88,7 @@ TEST(Isb1, ReadsAConversationOnce) {
     ASSERT_EQ(got.trace.remarks.size(), 2U);
     EXPECT_EQ(got.trace.remarks[0].count, 2U);
     EXPECT_EQ(got.trace.remarks[1].count, 2U);
-    EXPECT_NE(std::string(got.trace.remarks[1].many).find("other versions"), std::string::npos);
+    EXPECT_TRUE(says(std::string(got.trace.remarks[1].many), "other versions"));
 }
 
 TEST(Isb1, SendsBlocksAsItsClientDoes) {
@@ -156,7 +157,7 @@ TEST(Isb1, RefusesMessagesThatAreNone) {
         const ReadTrace got = of("{" + none + "}");
         ASSERT_TRUE(got.usable) << got.first_error();
         ASSERT_EQ(got.trace.remarks.size(), 1U) << none;
-        EXPECT_NE(std::string(got.trace.remarks[0].one).find("sent empty"), std::string::npos);
+        EXPECT_TRUE(says(std::string(got.trace.remarks[0].one), "sent empty"));
     }
     EXPECT_TRUE(of(hello).trace.remarks.empty());
 }
@@ -169,7 +170,7 @@ TEST(Isb1, RefusesWhatItCannotPlace) {
         const ReadTrace got = read({line}, options);
         ASSERT_EQ(got.errors.count, 1U) << line;
         EXPECT_EQ(got.errors.list[0].field, field);
-        EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
+        EXPECT_TRUE(says(got.first_error(), what));
     };
     const std::string beside = R"({"trace_id":"t1","prefix_ref":"p1"})";
     const std::string within = R"({"trace_id":"t2","events":[{"input_messages":[{}]}]})";
@@ -187,10 +188,8 @@ TEST(Isb1, RefusesWhatItCannotPlace) {
             "exports[0].turns[0].messages", "is missing");
     refused(bundle("multiturn", cell("t", R"("s")", {R"({"content_blocks":[5]})"})),
             "exports[0].turns[0].messages[0].content_blocks", "is not a list of objects");
-    EXPECT_NE(read({bundle("multiturn", cell("t", R"("s")", {hello}))})
-                  .first_error()
-                  .find("--sessions closed"),
-              std::string::npos);
+    EXPECT_TRUE(says(read({bundle("multiturn", cell("t", R"("s")", {hello}))}).first_error(),
+                     "--sessions closed"));
 }
 
 }  // namespace

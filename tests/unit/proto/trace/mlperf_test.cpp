@@ -7,6 +7,7 @@
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -18,7 +19,7 @@ std::string message(int turn, const std::string& role, const std::string& rest,
 }
 
 const std::string ask = R"("content":"q")";
-const std::string call =
+const std::string tool_call =
     R"("tool_calls":[{"id":"f:0","type":"function","function":{"name":"f","arguments":{"a":1}}}])";
 const std::string result = R"("tool_results":[{"tool_call_id":"f:0","content":"r"}])";
 
@@ -33,7 +34,7 @@ TEST(MlPerf, AsksWithAllThatWasSaid) {
         {R"({"_type":"dataset_metadata","x":1})",
          message(1, "user",
                  ask + R"(,"system":"s","tools":[{"type":"function"}],"delay_seconds":2)"),
-         message(2, "assistant", call + R"(,"reasoning_content":"think")"),
+         message(2, "assistant", tool_call + R"(,"reasoning_content":"think")"),
          message(3, "tool", result + R"(,"delay_seconds":0.25,"max_new_tokens":9,"top_p":0.5)"),
          message(4, "assistant", R"("content":"a")"), message(1, "user", ask, "d")});
     ASSERT_TRUE(got.usable) << got.first_error();
@@ -72,8 +73,7 @@ TEST(MlPerf, TakesADefaultOutput) {
 }
 
 TEST(MlPerf, NeedsSessions) {
-    EXPECT_NE(read({message(1, "user", ask)}).first_error().find("--sessions closed"),
-              std::string::npos);
+    EXPECT_TRUE(says(read({message(1, "user", ask)}).first_error(), "--sessions closed"));
 }
 
 struct Bad {
@@ -85,7 +85,7 @@ struct Bad {
 TEST(MlPerf, NamesWhatIsWrong) {
     const std::string user = message(1, "user", ask);
     const std::string answer = message(2, "assistant", R"("content":"a")");
-    const std::string caller = message(2, "assistant", call);
+    const std::string caller = message(2, "assistant", tool_call);
     const Bad all[] = {
         {{user, message(3, "assistant", R"("content":"a")")}, 2, "turn \"3\" is not 2"},
         {{user, answer, answer}, 3, "turn \"2\" is not 3"},
@@ -129,8 +129,8 @@ TEST(MlPerf, NamesWhatIsWrong) {
         const ReadTrace got = closed(one.lines);
         ASSERT_EQ(got.errors.count, 1U) << one.said << ": " << got.first_error();
         EXPECT_EQ(got.errors.list[0].line, one.line) << one.said;
-        EXPECT_NE(got.first_error().find(one.said), std::string::npos) << got.first_error();
-        EXPECT_NE(got.first_error().find("; "), std::string::npos) << "no remedy";
+        EXPECT_TRUE(says(got.first_error(), one.said));
+        EXPECT_TRUE(says(got.first_error(), "; ")) << "no remedy";
     }
 }
 

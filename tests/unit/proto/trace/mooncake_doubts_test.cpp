@@ -66,9 +66,7 @@ TEST(Mooncake, AsksAboutSecondsSinceTheEpoch) {
 // Seconds from 0 on, read as milliseconds, come at a thousand times their rate: that is said.
 TEST(Mooncake, SaysThatTimesAreDense) {
     const auto remarks = [](int rows, int gap, const std::string& unit = "", bool rate = false) {
-        ReadOptions options;
-        options.time_unit = unit;
-        options.times_free = rate;
+        ReadOptions options{.time_unit = unit, .times_free = rate};
         std::vector<std::string> lines;
         for (int i = 0; i < rows; ++i) {
             lines.push_back(row(std::to_string(i / 2 * gap), 9, 1, "1"));

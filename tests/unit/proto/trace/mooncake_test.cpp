@@ -10,6 +10,7 @@
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -51,7 +52,7 @@ TEST(Mooncake, RefusesRowsWithoutTimes) {
     EXPECT_EQ(spelled.first_error(),
               "t.jsonl:1: timestamp is missing; the row has \"Timestamp\": rename it, or name all "
               "columns with --map time=KEY,in=KEY,out=KEY");
-    EXPECT_NE(spelled.errors.list[1].remedy.find("\"Input-Length\""), std::string::npos);
+    EXPECT_TRUE(says(spelled.errors.list[1].remedy, "\"Input-Length\""));
 }
 
 // Fixture 2: a count that contradicts the length is refused, with what would fix it.
@@ -64,9 +65,8 @@ TEST(Mooncake, RefusesACountThatContradictsTheLength) {
         "needs 3; --block-size 1024 would fit; or use --lenient to ignore surplus ids and fill "
         "missing ones with private tokens");
     const ReadTrace many = read({row("0", 50, 5, "1, 2, 3")});
-    EXPECT_NE(many.first_error().find("no block size of 16, 32, .. 1024 would fit"),
-              std::string::npos);
-    EXPECT_NE(read({row("0", 512, 5, "")}).first_error().find("needs 1"), std::string::npos);
+    EXPECT_TRUE(says(many.first_error(), "no block size of 16, 32, .. 1024 would fit"));
+    EXPECT_TRUE(says(read({row("0", 512, 5, "")}).first_error(), "needs 1"));
     EXPECT_TRUE(read({row("0", 1024, 5, "0, 1")}).usable);
     EXPECT_FALSE(read({row("0", 1024, 5, "0, 1, 2")}).usable);
 }
@@ -132,17 +132,12 @@ TEST(Mooncake, SortsStably) {
 TEST(Mooncake, RefusesTimesThatAreNone) {
     EXPECT_EQ(read({row("-1", 1, 1, "0")}).first_error(),
               "t.jsonl:1: timestamp \"-1\" is negative; use times and delays of 0 or more");
-    EXPECT_NE(read({row("\"NaN\"", 1, 1, "0")}).first_error().find("is not a decimal number"),
-              std::string::npos);
-    EXPECT_NE(read({row("NaN", 1, 1, "0")}).first_error().find("JSON has no NaN"),
-              std::string::npos);
-    EXPECT_NE(read({row("\"2025-01-01T00:00:00Z\"", 1, 1, "0")})
-                  .first_error()
-                  .find("is not a decimal number; for dates use --time-unit iso"),
-              std::string::npos);
-    EXPECT_NE(read({row("true", 1, 1, "0")}).first_error().find("is not a decimal number"),
-              std::string::npos);
-    EXPECT_NE(read({row("1e40", 1, 1, "0")}).first_error().find("--time-unit"), std::string::npos);
+    EXPECT_TRUE(says(read({row("\"NaN\"", 1, 1, "0")}).first_error(), "is not a decimal number"));
+    EXPECT_TRUE(says(read({row("NaN", 1, 1, "0")}).first_error(), "JSON has no NaN"));
+    EXPECT_TRUE(says(read({row("\"2025-01-01T00:00:00Z\"", 1, 1, "0")}).first_error(),
+                     "is not a decimal number; for dates use --time-unit iso"));
+    EXPECT_TRUE(says(read({row("true", 1, 1, "0")}).first_error(), "is not a decimal number"));
+    EXPECT_TRUE(says(read({row("1e40", 1, 1, "0")}).first_error(), "--time-unit"));
 }
 
 // Fixture 11: epoch nanoseconds that lose digits in a double keep them here.
@@ -219,8 +214,7 @@ TEST(Mooncake, SuggestsTheBlockSizeFirst) {
         const ReadTrace bad = read(std::vector<std::string>(count, row("0", 64, 1, "0, 1, 2, 3")));
         EXPECT_EQ(bad.errors.count, count + 1);
         EXPECT_EQ(bad.errors.list.size(), std::min<std::size_t>(count + 1, 100));
-        EXPECT_NE(bad.first_error().find("use --block-size"), std::string::npos)
-            << bad.first_error();
+        EXPECT_TRUE(says(bad.first_error(), "use --block-size"));
     }
 }
 
@@ -274,7 +268,7 @@ TEST(Mooncake, ReadsBodiesAndBareRequests) {
         read({R"({"timestamp":0,"prompt":"a"})", R"({"timestamp":250,"prompt":"b"})"});
     ASSERT_TRUE(timed.usable) << timed.first_error();
     EXPECT_EQ(timed.trace.rows[1].at_ns, 250'000'000);
-    EXPECT_NE(read({"{" + hi + "}"}).first_error().find("use replay --rate R"), std::string::npos);
+    EXPECT_TRUE(says(read({"{" + hi + "}"}).first_error(), "use replay --rate R"));
 }
 
 // Messages that end with an answer are a conversation, whose questions are asked; so are named ones
@@ -317,8 +311,7 @@ TEST(Mooncake, RefusesMalformedRequests) {
         ASSERT_EQ(got.errors.count, 1U) << members;
         EXPECT_EQ(got.errors.list[0].line, 2U);
         EXPECT_EQ(got.errors.list[0].field, field) << members;
-        EXPECT_NE(got.errors.list[0].problem.find(problem), std::string::npos)
-            << got.errors.list[0].problem;
+        EXPECT_TRUE(says(got.errors.list[0].problem, problem));
         EXPECT_FALSE(got.errors.list[0].remedy.empty());
     };
     refused(R"("messages":"hi")", "messages", "not a list of objects");
@@ -372,7 +365,7 @@ TEST(Mooncake, LaysSessionsOutWhenAsked) {
     const std::vector<std::string> lines = {
         R"({"session_id":"s","timestamp":100,"input_length":100,"output_length":50})",
         R"({"session_id":"s","delay":2000,"input_length":300,"output_length":40})"};
-    EXPECT_NE(read(lines).first_error().find("--sessions open"), std::string::npos);
+    EXPECT_TRUE(says(read(lines).first_error(), "--sessions open"));
     ReadOptions options;
     options.sessions = Sessions::open;
     const ReadTrace got = read(lines, options);
@@ -394,14 +387,11 @@ TEST(Mooncake, RefusesRowsWithoutIdsAmongOthers) {
 // The two sample rows that circulate in tutorials contradict themselves.
 TEST(Mooncake, RefusesTheSamplesOfTutorials) {
     const ReadTrace first = read({row("1696000000123", 512, 128, "123, 456, 789")});
-    EXPECT_NE(first.first_error().find(
-                  "needs 1; no block size of 16, 32, .. 1024 would fit; or use --len"),
-              std::string::npos)
-        << first.first_error();
+    EXPECT_TRUE(says(first.first_error(),
+                     "needs 1; no block size of 16, 32, .. 1024 would fit; or use --len"));
     const ReadTrace second = read({row("0", 655, 52, "0, 1, 2")});
-    EXPECT_NE(second.first_error().find("needs 2; --block-size 256 would fit; or use --lenient"),
-              std::string::npos)
-        << second.first_error();
+    EXPECT_TRUE(
+        says(second.first_error(), "needs 2; --block-size 256 would fit; or use --lenient"));
     ReadOptions options;
     options.lenient = true;
     EXPECT_TRUE(read({row("0", 655, 52, "0, 1, 2")}, options).usable);
@@ -439,8 +429,7 @@ TEST(Mooncake, ARowsOwnMembersStandBesideItsLength) {
     EXPECT_EQ(trace.unknown_keys, 0U);
     const ReadTrace bad =
         read({R"({"timestamp":0,"input_length":5,"output_length":1,"extra":[1]})"});
-    EXPECT_NE(bad.first_error().find("extra \"[1]\" is not an object"), std::string::npos)
-        << bad.first_error();
+    EXPECT_TRUE(says(bad.first_error(), "extra \"[1]\" is not an object"));
     options.keep = {"m.z"};
     EXPECT_FALSE(read({row("0", 5, 1, "")}, options).usable);
 }
@@ -457,12 +446,10 @@ TEST(Mooncake, AnEmptySessionIsNone) {
 
 // Parameters of a window without requests are no trace either, and name what they are.
 TEST(Mooncake, NamesServeGensQuietWindows) {
-    EXPECT_NE(read({"0,0,0,,0,0", "600,0,0,,0,0"}).first_error().find("ServeGen's parameters"),
-              std::string::npos);
-    EXPECT_NE(read({R"({"timestamp":1760587666509217,"input":"a","output":"b"})"})
-                  .first_error()
-                  .find("--from-logs"),
-              std::string::npos);
+    EXPECT_TRUE(says(read({"0,0,0,,0,0", "600,0,0,,0,0"}).first_error(), "ServeGen's parameters"));
+    EXPECT_TRUE(
+        says(read({R"({"timestamp":1760587666509217,"input":"a","output":"b"})"}).first_error(),
+             "--from-logs"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -49,15 +50,13 @@ TEST(Qwen, KeepsOrphans) {
 }
 
 TEST(Qwen, RefusesWhatContradictsItself) {
-    EXPECT_NE(read({qwen_row(1, -1, "0", 33, 1, "7, 8")}).first_error().find("needs 3"),
-              std::string::npos);
+    EXPECT_TRUE(says(read({qwen_row(1, -1, "0", 33, 1, "7, 8")}).first_error(), "needs 3"));
     ReadOptions options;
     options.format = "bailian";
     EXPECT_EQ(read({row("0", 16, 1, "0")}, options).errors.list[0].field, "chat_id");
     const std::string whole = qwen_row(1, -1, "0", 16, 1, "7");
     const std::string without = whole.substr(0, whole.find(R"(, "hash_ids")")) + "}";
-    EXPECT_NE(read({whole, without}, options).first_error().find("hash_ids is missing here"),
-              std::string::npos);
+    EXPECT_TRUE(says(read({whole, without}, options).first_error(), "hash_ids is missing here"));
 }
 
 // AIPerf's tutorial has rows without block ids: they are conversations all the same.

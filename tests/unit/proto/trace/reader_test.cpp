@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/unit/proto/trace/reading.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -38,7 +39,7 @@ TEST(Reader, NamesForeignFormats) {
         const ReadTrace got = read({line, line});
         EXPECT_FALSE(got.usable);
         EXPECT_EQ(got.errors.count, 1U) << "once for the file, not once a row";
-        EXPECT_NE(got.first_error().find(what), std::string::npos) << got.first_error();
+        EXPECT_TRUE(says(got.first_error(), what));
         EXPECT_FALSE(got.errors.list[0].remedy.empty());
     };
     looks(R"({"timestamp": "0", "input_length": 5, "output_length": 3, "hash_ids": {"sys": [1]}})",
@@ -79,17 +80,15 @@ TEST(Reader, NamesNulBytes) {
                                 std::size_t byte) {
         const std::string text = read(lines).first_error();
         EXPECT_TRUE(text.starts_with("t.jsonl:" + where + ": ")) << text;
-        EXPECT_NE(text.find("has a NUL byte, at byte " + std::to_string(byte) +
-                            "; remove it: tr -d '\\0' < FILE > NEW_FILE"),
-                  std::string::npos)
-            << text;
+        EXPECT_TRUE(says(text, "has a NUL byte, at byte " + std::to_string(byte) +
+                                   "; remove it: tr -d '\\0' < FILE > NEW_FILE"));
     };
     refuses({one + nul}, "1", one.size() + 1);
     refuses({one, one + nul}, "2", one.size() + 1);
     refuses({one, nul + nul}, "2", 1);
     refuses({"{\"time" + nul + "stamp\": 0}"}, "1", 7);
     refuses({"{", one.substr(1) + nul}, "2", one.size());
-    EXPECT_NE(read({nul + nul}).first_error().find("looks like a binary file"), std::string::npos);
+    EXPECT_TRUE(says(read({nul + nul}).first_error(), "looks like a binary file"));
 }
 
 // JSON with such line ends is no JSON; the remedy is that of the line ends.
@@ -103,9 +102,8 @@ TEST(Reader, NamesLineEndsOfOldFiles) {
 // A first row that would suit two formats is refused until choose one with --format.
 TEST(Reader, RefusesAmbiguity) {
     const std::string both = R"({"event": {}, "requests": [], "block_size": 16})";
-    EXPECT_NE(read({both}).first_error().find(
-                  "has the keys of weka and of dynamo; choose one with --format"),
-              std::string::npos);
+    EXPECT_TRUE(says(read({both}).first_error(),
+                     "has the keys of weka and of dynamo; choose one with --format"));
 }
 
 // A JSON text over several lines is gathered, and an array is its rows.
@@ -121,8 +119,7 @@ TEST(Reader, GathersJsonTexts) {
     const ReadTrace bad = read({"[", first + ",", row("-7", 2, 1, "1"), "]"});
     EXPECT_EQ(bad.errors.list[0].field, "[1].timestamp");
     const ReadTrace broken = read({"[", first});
-    EXPECT_NE(broken.first_error().find("ends too early, at byte"), std::string::npos)
-        << broken.first_error();
+    EXPECT_TRUE(says(broken.first_error(), "ends too early, at byte"));
 }
 
 // So jq writes what it selects of a file of JSON lines: objects over several lines, one behind the
@@ -149,8 +146,7 @@ TEST(Reader, ReadsObjectsOverSeveralLines) {
     EXPECT_EQ(bad.errors.count, 1U) << "where a broken text ends is not known";
     EXPECT_EQ(bad.errors.list[0].line, 8U) << bad.first_error();
     EXPECT_EQ(bad.errors.list[0].value, lines[7]);
-    EXPECT_TRUE(read({plain + ",", plain + ","}).first_error().find("remove the comma") !=
-                std::string::npos);
+    EXPECT_TRUE(says(read({plain + ",", plain + ","}).first_error(), "remove the comma"));
     const ReadTrace cut = read({"{", R"("timestamp": 7, "input)", plain});
     EXPECT_EQ(cut.errors.count, 1U);
     EXPECT_EQ(cut.errors.list[0].line, 2U) << cut.first_error();
@@ -160,9 +156,7 @@ TEST(Reader, ReadsObjectsOverSeveralLines) {
 TEST(Reader, BoundsJsonTexts) {
     std::vector<std::string> lines(66, std::string(1 << 20, ' '));
     lines.front() = "[";
-    EXPECT_NE(read(lines).first_error().find("t.jsonl:1: is one JSON text of more than 64 MiB"),
-              std::string::npos)
-        << read(lines).first_error();
+    EXPECT_TRUE(says(read(lines).first_error(), "t.jsonl:1: is one JSON text of more than 64 MiB"));
     EXPECT_EQ(read({R"([{"zzz":1},{"zzz":2}])"}).errors.count, 1U);
 }
 
@@ -198,17 +192,13 @@ TEST(Reader, TakesOptions) {
     EXPECT_EQ(read({extended}, options).first_error(),
               "--format \"moonshot\" is not a format that this version reads; it reads " +
                   trace_format_names());
-    ReadOptions automatic;
-    automatic.format = "mooncake";
-    automatic.time_unit = "auto";
+    ReadOptions automatic{.format = "mooncake", .time_unit = "auto"};
     EXPECT_EQ(read({extended}, automatic).trace.time_unit, "ms") << "the format's own";
     ReadOptions unit;
     unit.time_unit = "minutes";
     EXPECT_EQ(read({extended}, unit).errors.list[0].field, "--time-unit");
     EXPECT_EQ(read({extended}, unit).errors.count, 1U);
-    ReadOptions map;
-    map.format = "mooncake";
-    map.map = {{"time", "t"}};
+    ReadOptions map{.format = "mooncake", .map = {{"time", "t"}}};
     EXPECT_EQ(read({extended}, map).errors.list[0].field, "--map");
 }
 
@@ -270,8 +260,8 @@ TEST(TraceReader, SaysWhereALongLineIsDamaged) {
         ASSERT_EQ(got.errors.count, 1U) << text;
         EXPECT_EQ(got.errors.list[0].line, 1U);
         EXPECT_EQ(got.errors.list[0].problem, problem);
-        EXPECT_NE(got.errors.list[0].value.find(shown), std::string::npos) << got.first_error();
-        EXPECT_NE(got.errors.list[0].remedy.find(remedy), std::string::npos) << got.first_error();
+        EXPECT_TRUE(says(got.errors.list[0].value, shown)) << got.first_error();
+        EXPECT_TRUE(says(got.errors.list[0].remedy, remedy)) << got.first_error();
     };
     std::string rows = "[";
     for (int i = 0; i < 5; ++i) {

@@ -7,6 +7,7 @@
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -46,9 +47,8 @@ TEST(LmCache, ReadsCallsOfSessions) {
 }
 
 TEST(LmCache, RefusesWhatItCannotPlace) {
-    EXPECT_NE(
-        read({call("a", R"("output_length":3,"pre_gap":1)")}).first_error().find("--sessions open"),
-        std::string::npos);
+    EXPECT_TRUE(says(read({call("a", R"("output_length":3,"pre_gap":1)")}).first_error(),
+                     "--sessions open"));
     const ReadTrace got =
         read({call("a", R"("output_length":3,"pre_gap":1)"),
               call("a", R"("output_length":3,"pre_gap":-1)"),
@@ -99,7 +99,7 @@ TEST(WorkloadLog, ReadsLinesOfABatch) {
     EXPECT_EQ(got.trace.format, "workload");
     EXPECT_EQ(got.trace.body_of(got.trace.rows[1]), R"({"payload":)" + body + "}");
     EXPECT_EQ(got.trace.unknown_keys, 0U);
-    EXPECT_NE(read({line}).first_error().find("use replay --rate R"), std::string::npos);
+    EXPECT_TRUE(says(read({line}).first_error(), "use replay --rate R"));
 }
 
 TEST(WorkloadLog, RefusesWhatIsNoBody) {

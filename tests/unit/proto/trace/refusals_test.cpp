@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/unit/proto/trace/reading.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -13,10 +14,7 @@ namespace {
 using Lines = std::vector<std::string>;
 
 ReadOptions open(const std::string& format = "") {
-    ReadOptions options;
-    options.format = format;
-    options.sessions = Sessions::open;
-    return options;
+    return {.format = format, .sessions = Sessions::open};
 }
 
 void refuses(const Lines& lines, const ReadOptions& options, const std::string& said) {
@@ -202,10 +200,8 @@ TEST(Refusals, OfAIBrix) {
 TEST(Refusals, OfTheWrongKindOfFile) {
     const ReadTrace json = read({R"({"timestamp":1})"}, open("burstgpt"));
     EXPECT_FALSE(json.usable);
-    EXPECT_NE(json.first_error().find(
-                  "is JSON; the format burstgpt is CSV; choose another with --format"),
-              std::string::npos)
-        << json.first_error();
+    EXPECT_TRUE(says(json.first_error(),
+                     "is JSON; the format burstgpt is CSV; choose another with --format"));
     ReadOptions iso;
     iso.map = {{"time", "t"}, {"in", "i"}, {"out", "o"}};
     iso.time_unit = "iso";

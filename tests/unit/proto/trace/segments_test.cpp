@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/made.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -106,12 +108,8 @@ TEST(Segments, SettleFromTheEndOn) {
     EXPECT_EQ(shared(ids_of(small, 1), ids_of(talk_of({{{1, 3}}, {{2, 2}}}), 1)), 5U);
 }
 
-}  // namespace
-
 // Sessions whose rows hold only what is new: the prompt of a turn is all that was said before it,
 // answers included, and shares it with the prompts before. What the file does not decide is asked.
-
-namespace {
 
 std::string turn(const char* session, int input, int output, const std::string& ids) {
     return std::string(R"({"session_id":")") + session + R"(","timestamp":0,"input_length":)" +
@@ -121,18 +119,12 @@ std::string turn(const char* session, int input, int output, const std::string& 
 
 ReadTrace read_as(const std::vector<std::string>& lines, const char* format,
                   std::uint32_t block_size = 0) {
-    ReadOptions options;
-    options.format = format;
-    options.block_size = block_size;
+    ReadOptions options{.format = format, .block_size = block_size};
     return read(lines, options);
 }
 
 std::vector<std::uint32_t> inputs(const Trace& trace) {
-    std::vector<std::uint32_t> all;
-    for (const TraceRow& row : trace.rows) {
-        all.push_back(row.input_length);
-    }
-    return all;
+    return members_of(trace.rows, &TraceRow::input_length);
 }
 
 /// Full blocks at the beginning of both prompts.
@@ -235,30 +227,25 @@ TEST(SessionPieces, AsksWhereTheFileDoesNotDecide) {
     const ReadTrace got =
         read({turn("s", 600, 5, "1,2"), turn("s", 600, 5, "1,3"), turn("s", 20, 5, "4")});
     EXPECT_FALSE(got.usable) << "one that begins so, and one that does not";
-    EXPECT_NE(got.first_error().find("choose --format mooncake if they are whole prompts, or "
-                                     "--format mooncake-delta"),
-              std::string::npos)
-        << got.first_error();
+    EXPECT_TRUE(says(got.first_error(),
+                     "choose --format mooncake if they are whole prompts, or "
+                     "--format mooncake-delta"));
 }
 
 TEST(SessionPieces, RefusesWhatHasNoPrompt) {
-    ReadOptions options;
-    options.format = "mooncake-delta";
-    options.output_free = true;
+    ReadOptions options{.format = "mooncake-delta", .output_free = true};
     const std::string unknown = R"({"session_id":"s","timestamp":0,"input_length":9})";
-    EXPECT_NE(read({unknown, unknown}, options).first_error().find("--default-output N"),
-              std::string::npos);
+    EXPECT_TRUE(says(read({unknown, unknown}, options).first_error(), "--default-output N"));
     EXPECT_TRUE(read({turn("s", 9, 1, ""), unknown}, options).usable)
         << "its last answer is no part";
     const ReadTrace mixed =
         read_as({turn("s", 9, 1, ""), R"({"session_id":"s","timestamp":0,"text_input":"x"})",
                  turn("s", 9, 1, "")},
                 "mooncake-delta");
-    EXPECT_NE(mixed.first_error().find("both lengths and text"), std::string::npos);
+    EXPECT_TRUE(says(mixed.first_error(), "both lengths and text"));
     const ReadTrace huge =
         read_as({turn("s", 1 << 27, 1, ""), turn("s", 1, 1, "")}, "mooncake-delta");
-    EXPECT_NE(huge.first_error().find("134217730 tokens with the turns before"), std::string::npos)
-        << huge.first_error();
+    EXPECT_TRUE(says(huge.first_error(), "134217730 tokens with the turns before"));
 }
 
 std::string said(const char* session, const std::string& text) {
@@ -290,10 +277,9 @@ TEST(SessionPieces, TextsOfSessionsAreNewMessages) {
     EXPECT_TRUE(stated.trace.deltas) << "as it was said";
     EXPECT_EQ(stated.trace.remarks.size(), 2U) << "and that they look like whole prompts";
     const ReadTrace some = read({said("s", "a"), said("s", "a b"), said("s", "c")});
-    EXPECT_NE(some.first_error().find("of 2 later texts of sessions, 1 begin with the text before; "
-                                      "choose --format mooncake"),
-              std::string::npos)
-        << some.first_error();
+    EXPECT_TRUE(says(some.first_error(),
+                     "of 2 later texts of sessions, 1 begin with the text before; "
+                     "choose --format mooncake"));
     EXPECT_EQ(some.errors.list[0].line, 3U);
     const ReadTrace mixed = read({said("s", "a"), said("s", "c"),
                                   R"({"session_id":"t","timestamp":0,"payload":{"prompt":"q"}})"});
@@ -308,7 +294,7 @@ TEST(SessionPieces, OtherFormatsSayWhatTheyDoNotRead) {
     };
     const ReadTrace shorter = read({aibrix(0, 101), aibrix(9000, 30)});
     ASSERT_EQ(shorter.trace.remarks.size(), 1U) << shorter.first_error();
-    EXPECT_NE(std::string(shorter.trace.remarks[0].many).find("--to mooncake"), std::string::npos);
+    EXPECT_TRUE(says(std::string(shorter.trace.remarks[0].many), "--to mooncake"));
     EXPECT_TRUE(read({aibrix(0, 101), aibrix(9000, 140)}).trace.remarks.empty());
     const auto words = [](int at, const std::string& text) {
         return R"({"timestamp":)" + std::to_string(at) + R"(,"requests":[{"prompt":")" + text +

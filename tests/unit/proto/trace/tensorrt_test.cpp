@@ -7,6 +7,7 @@
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -38,12 +39,12 @@ std::string run(const std::vector<std::string>& events, const std::string& id = 
     return text + "]}";
 }
 
-ReadTrace closed(const std::vector<std::string>& lines) {
+ReadTrace closed_events(const std::vector<std::string>& lines) {
     return read(lines, closed_sessions());
 }
 
 TEST(TensorRt, ReadsRequestsAndTools) {
-    const ReadTrace got = closed(
+    const ReadTrace got = closed_events(
         {run({message("system", R"(,"tokens":20)"), message("user", R"(,"tokens":12)"),
               answer(40, 9, R"(,"reasoning_tokens":4,"llm_duration_ms":2.5)"),
               event("tool_call", R"(,"tool_name":"x","duration_ms":1.25)"),
@@ -73,7 +74,7 @@ TEST(TensorRt, ReadsRequestsAndTools) {
 
 // Older runs: other names, no places, the branches of a fork inside it.
 TEST(TensorRt, ReadsOlderRuns) {
-    const ReadTrace got = closed(
+    const ReadTrace got = closed_events(
         {run({message("user", R"(,"tokenize_count":10)"),
               event("parallel_start", R"(,"num_branches":2,"children":[)" + answer(10, 5) + "," +
                                           event("tool_call", R"(,"duration_ms":7)") + "]"),
@@ -87,8 +88,9 @@ TEST(TensorRt, ReadsOlderRuns) {
 
 // A tool that took no recorded time is no tool that took none.
 TEST(TensorRt, CountsToolsWithoutTimes) {
-    const ReadTrace got = closed({run({message("user", R"(,"tokenize_count":10)"), answer(10, 5),
-                                       event("tool_call", ""), answer(20, 1)})});
+    const ReadTrace got =
+        closed_events({run({message("user", R"(,"tokenize_count":10)"), answer(10, 5),
+                            event("tool_call", ""), answer(20, 1)})});
     ASSERT_TRUE(got.usable) << got.first_error();
     ASSERT_EQ(got.trace.remarks.size(), 1U);
     EXPECT_EQ(got.trace.remarks[0].count, 1U);
@@ -97,15 +99,14 @@ TEST(TensorRt, CountsToolsWithoutTimes) {
 // Without a server's count a prompt is as long as its messages; without any, it is refused.
 TEST(TensorRt, AddsUpWhatIsNotCounted) {
     const ReadTrace got =
-        closed({run({message("user", R"(,"tokens":10)"),
-                     message("assistant", R"(,"completion_tokens":5)"), answer(0, 2)})});
+        closed_events({run({message("user", R"(,"tokens":10)"),
+                            message("assistant", R"(,"completion_tokens":5)"), answer(0, 2)})});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows[0].input_length, 10U);
     EXPECT_EQ(got.trace.rows[1].input_length, 15U);
     EXPECT_EQ(got.trace.remarks[0].count, 2U);
-    EXPECT_NE(
-        closed({run({answer(0, 2)})}).first_error().find("prompt_tokens \"0\" is not a whole"),
-        std::string::npos);
+    EXPECT_TRUE(says(closed_events({run({answer(0, 2)})}).first_error(),
+                     "prompt_tokens \"0\" is not a whole"));
 }
 
 // System prompts of one id share, whatever run they are of; all else is of its run.
@@ -115,7 +116,7 @@ TEST(TensorRt, SharesSystemPromptsOfOneId) {
                     message("user", R"(,"tokens":32)"), answer(64, 1)},
                    id);
     };
-    const ReadTrace got = closed({one("a", "x"), one("b", "x"), one("c", "y")});
+    const ReadTrace got = closed_events({one("a", "x"), one("b", "x"), one("c", "y")});
     ASSERT_TRUE(got.usable) << got.first_error();
     const auto ids = [&](std::size_t row) { return got.trace.ids_of(got.trace.rows[row]); };
     EXPECT_EQ(got.trace.name_spaces, 1U);
@@ -129,12 +130,12 @@ TEST(TensorRt, ReadsARunOnce) {
     const std::string brief = run({message("user", R"(,"tokens":10)"), answer(10, 5)});
     const std::string full =
         run({message("user", R"(,"tokens":10,"content":"q")"), answer(10, 5, R"(,"content":"a")")});
-    const ReadTrace got = closed({full, brief});
+    const ReadTrace got = closed_events({full, brief});
     ASSERT_TRUE(got.usable) << got.first_error();
     EXPECT_EQ(got.trace.rows.size(), 1U);
     ASSERT_EQ(got.trace.remarks.size(), 1U);
     EXPECT_EQ(got.trace.unknown_keys, 0U);
-    EXPECT_EQ(closed({brief, run({answer(11, 5)})}).first_error(),
+    EXPECT_EQ(closed_events({brief, run({answer(11, 5)})}).first_error(),
               "t.jsonl:2: trace_id \"\\\"t\\\"\" also names another run; give every run its own");
 }
 
@@ -171,13 +172,13 @@ TEST(TensorRt, NamesWhatIsWrong) {
     };
     const std::string good = run({answer(1, 1)}, "good");
     for (const Bad& one : all) {
-        const ReadTrace got = closed({good, run(one.events)});
+        const ReadTrace got = closed_events({good, run(one.events)});
         ASSERT_EQ(got.errors.count, 1U) << one.said << ": " << got.first_error();
         EXPECT_EQ(got.errors.list[0].line, 2U) << one.said;
-        EXPECT_NE(got.first_error().find(one.said), std::string::npos) << got.first_error();
-        EXPECT_NE(got.first_error().find("; "), std::string::npos) << "no remedy";
+        EXPECT_TRUE(says(got.first_error(), one.said));
+        EXPECT_TRUE(says(got.first_error(), "; ")) << "no remedy";
     }
-    EXPECT_NE(read({good}).first_error().find("--sessions closed"), std::string::npos);
+    EXPECT_TRUE(says(read({good}).first_error(), "--sessions closed"));
 }
 
 }  // namespace

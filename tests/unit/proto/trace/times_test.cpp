@@ -82,11 +82,7 @@ TEST(DecimalTime, IsWrittenAsItIsRead) {
     }
 }
 
-}  // namespace
-
 // Wall clocks come out exact to the nanosecond; the expectations are those of `date --date`.
-
-namespace {
 
 constexpr std::int64_t ns_per_s = 1'000'000'000;
 

@@ -7,6 +7,7 @@
 
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -22,9 +23,7 @@ std::string conversation(const std::string& id, const std::string& requests) {
 }
 
 ReadTrace open(const std::vector<std::string>& lines, bool lenient = false) {
-    ReadOptions options;
-    options.sessions = Sessions::open;
-    options.lenient = lenient;
+    ReadOptions options{.lenient = lenient, .sessions = Sessions::open};
     return read(lines, options);
 }
 
@@ -136,7 +135,7 @@ TEST(Weka, RefusesTimesThatAreNone) {
             ASSERT_EQ(got.errors.count, 1U) << name << value;
             EXPECT_EQ(got.errors.list[0].field, "requests[0]." + name);
             EXPECT_EQ(got.errors.list[0].value, value);
-            EXPECT_NE(got.first_error().find("null if it was not recorded"), std::string::npos);
+            EXPECT_TRUE(says(got.first_error(), "null if it was not recorded"));
         }
     }
     for (const std::string without : {R"("api_time":null)", R"("think_time":0)"}) {
@@ -201,8 +200,7 @@ TEST(Weka, RefusesCountsOfNoRule) {
     const ReadTrace mixed =
         open({conversation("a", request(R"("t":0,"in":100,"out":1,"hash_ids":[1])") + "," +
                                     request(R"("t":1,"in":100,"out":1,"hash_ids":[1,2])"))});
-    EXPECT_NE(mixed.first_error().find("follow no single rule: 1 requests"), std::string::npos)
-        << mixed.first_error();
+    EXPECT_TRUE(says(mixed.first_error(), "follow no single rule: 1 requests"));
     const std::string wrong =
         conversation("a", request(R"("t":0,"in":100,"out":1,"hash_ids":[1,2,3])"));
     EXPECT_EQ(open({wrong}).errors.list[0].field, "requests[0].hash_ids");

@@ -7,6 +7,7 @@
 
 #include "tests/unit/proto/trace/reading.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 namespace {
@@ -57,8 +58,8 @@ TEST(Write, MooncakeHasOneNumbering) {
     EXPECT_EQ(ids(3), R"("hash_ids":[8,9]})");
     EXPECT_TRUE(lines[2].starts_with(R"({"timestamp":2,)"));
     ASSERT_EQ(losses.size(), 2U);
-    EXPECT_NE(losses[0].find("--block-size 16"), std::string::npos);
-    EXPECT_NE(losses[1].find("1 time with a fraction"), std::string::npos);
+    EXPECT_TRUE(says(losses[0], "--block-size 16"));
+    EXPECT_TRUE(says(losses[1], "1 time with a fraction"));
 }
 
 // What --spread and --replicate make of times reads back: whole milliseconds, the nearest ones, in
@@ -89,8 +90,8 @@ TEST(Write, MooncakeHoldsTurnsOnly) {
     ASSERT_TRUE(got.usable) << got.first_error();
     Lines losses;
     const Lines lines = mooncake(got.trace, all_rows(got.trace), &losses);
-    EXPECT_NE(lines[1].find(R"("session_id":"a","delay":2.5})"), std::string::npos);
-    EXPECT_EQ(lines[2].find("delay"), std::string::npos);
+    EXPECT_TRUE(says(lines[1], R"("session_id":"a","delay":2.5})"));
+    EXPECT_FALSE(says(lines[2], "delay"));
     const auto has = [&](const char* text) {
         return std::any_of(losses.begin(), losses.end(),
                            [&](const std::string& one) { return one.starts_with(text); });
@@ -106,8 +107,8 @@ TEST(Write, MooncakeTellsNamesakesApart) {
     got.trace.rows[0].session = 0;
     got.trace.rows[1].session = 1;
     const Lines lines = mooncake(got.trace, all_rows(got.trace));
-    EXPECT_NE(lines[0].find(R"("session_id":"a#0")"), std::string::npos) << lines[0];
-    EXPECT_NE(lines[1].find(R"("session_id":"a#1")"), std::string::npos) << lines[1];
+    EXPECT_TRUE(says(lines[0], R"("session_id":"a#0")"));
+    EXPECT_TRUE(says(lines[1], R"("session_id":"a#1")"));
 }
 
 // Kept columns go along, but for nulls and for names that the format has itself.
@@ -158,7 +159,7 @@ TEST(Write, TakesOtherBodies) {
     writer.replace_bodies("ollama");
     std::string head;
     writer.begin(head);
-    EXPECT_NE(head.find(R"("body_api":"ollama")"), std::string::npos) << head;
+    EXPECT_TRUE(says(head, R"("body_api":"ollama")"));
     std::string rows;
     EXPECT_TRUE(writer.next(rows, R"({"prompt":"b"})"));
     EXPECT_TRUE(writer.next(rows, R"({"prompt":"c"})"));

@@ -1,12 +1,18 @@
-#include "tests/fuzz/shared/log_lines.hpp"
+// Any bytes as a log: the calls are the same however the bytes are cut, and what they say is
+// within its limits. A target for each importer.
+#include <cstdint>
+#include <string_view>
 
 #include "proto/core/check.hpp"
 #include "proto/json/utf8.hpp"
 #include "proto/trace/format.hpp"
 #include "proto/trace/times.hpp"
+#include "tests/fuzz/shared/target.hpp"
 #include "tests/unit/proto/trace/log_reading.hpp"
 
 namespace driftless {
+
+namespace {
 
 int read_any_log(const std::uint8_t* data, std::size_t size, std::string_view format) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -24,6 +30,29 @@ int read_any_log(const std::uint8_t* data, std::size_t size, std::string_view fo
         }
     }
     return 0;
+}
+
+struct Target {
+    const char* name;
+    const char* format;  ///< as LogReader names it
+};
+constexpr Target targets[] = {
+    {"log_langfuse", "langfuse"},
+    {"log_litellm", "litellm"},
+    {"log_otel", "otel"},
+    {"log_plain", "plain"},
+};
+const Target* target = nullptr;
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char*** argv) {
+    target = &target_named(targets, (*argv)[0]);
+    return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return read_any_log(data, size, target->format);
 }
 
 }  // namespace driftless

@@ -1,11 +1,15 @@
-#include "tests/fuzz/shared/trace_lines.hpp"
-
+// Any bytes as a trace file: lines are split the same however they are cut, and what is usable is
+// sorted, rebased, consistent, plans without a fault, and is equal after it was written and read
+// back. A target for each reader.
+#include <cstdint>
 #include <string_view>
 
 #include "engine/plan/files.hpp"
 #include "engine/plan/plan.hpp"
 #include "proto/core/check.hpp"
 #include "proto/json/write.hpp"
+#include "proto/trace/reader.hpp"
+#include "tests/fuzz/shared/target.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"
 
@@ -53,8 +57,6 @@ void check_rows(const Trace& trace) {
     }
 }
 
-}  // namespace
-
 int read_any(const std::uint8_t* data, std::size_t size, ReadOptions options) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     for (const bool lenient : {false, true}) {
@@ -79,6 +81,56 @@ int read_any(const std::uint8_t* data, std::size_t size, ReadOptions options) {
         }
     }
     return 0;
+}
+
+constexpr Sessions open = Sessions::open;
+constexpr Sessions closed = Sessions::closed;
+
+struct Target {
+    const char* name;
+    ReadOptions options;
+};
+// mooncake is found out: mostly Mooncake rows, its dialects and what is refused. Blocks of tensorrt
+// are large, because a few bytes may ask for a prompt of 2^27 tokens.
+const Target targets[] = {
+    {"agentic_mooncake", {.format = "agentic-mooncake", .sessions = open}},
+    {"aibrix", {.format = "aibrix", .keep = {"model"}, .default_output = 8}},
+    {"aiperf_turns", {.format = "aiperf-multi-turn", .sessions = open}},
+    {"azure", {.format = "azure", .keep = {"pool"}}},
+    {"burstgpt", {.format = "burstgpt"}},
+    {"canonical", {.format = "canonical"}},
+    {"dynamo", {.format = "dynamo"}},
+    {"generic",
+     {.format = "generic",
+      .map = {{"time", "t"}, {"in", "u.i"}, {"hashes", "h"}, {"session", "s"}, {"delay", "d"}}}},
+    {"isb1", {.format = "isb1", .sessions = open}},
+    {"lmcache", {.format = "lmcache", .sessions = open}},
+    {"mlperf", {.format = "mlperf-agentic", .sessions = open}},
+    {"mooncake", {.keep = {"type"}, .sessions = open}},
+    {"qwen", {.format = "qwen"}},
+    {"sglang_agentic", {.format = "sglang-agentic", .sessions = open}},
+    {"sharegpt", {.format = "sharegpt", .sessions = open}},
+    {"tensorrt", {.format = "tensorrt-llm", .block_size = 1U << 20, .sessions = open}},
+    {"vidur", {.format = "vidur", .keep = {"pool"}}},
+    {"vllm_multi_turn", {.format = "vllm-multi-turn", .sessions = open}},
+    {"weka", {.format = "weka", .sessions = closed}},
+    {"workload_log", {.format = "workload", .keep = {"request_id"}}},
+};
+const Target* target = nullptr;
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char*** argv) {
+    target = &target_named(targets, (*argv)[0]);
+    return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    ReadOptions options = target->options;
+    if (options.format == "generic") {
+        options.time_unit = size % 2 == 0 ? "auto" : "ms";
+    }
+    return read_any(data, size, options);
 }
 
 }  // namespace driftless

@@ -1,10 +1,16 @@
-#include "tests/fuzz/shared/dialect_event.hpp"
-
+// What every dialect does with any event: it reads it without reading past it, and what it says
+// holds together. The first byte chooses the event's name and the kind of body; the payload is
+// tried as an error body and as extra members of a request, too. A target for each dialect.
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "proto/api/api_template.hpp"
+#include "proto/api/dialect.hpp"
 #include "proto/core/check.hpp"
+#include "tests/fuzz/shared/target.hpp"
 
 namespace driftless {
 
@@ -44,8 +50,6 @@ void check_body(const Dialect& dialect, unsigned choice, std::string_view extra,
     }
 }
 
-}  // namespace
-
 int fuzz_dialect(const Dialect& dialect, const std::uint8_t* data, std::size_t size) {
     static JsonDocument document;
     if (size == 0) {
@@ -61,6 +65,60 @@ int fuzz_dialect(const Dialect& dialect, const std::uint8_t* data, std::size_t s
 
     check_body(dialect, data[0], payload, document);
     return 0;
+}
+
+template <Api api>
+int fuzz_api(const std::uint8_t* data, std::size_t size) {
+    return fuzz_dialect(dialect_of(api), data, size);
+}
+
+// The first byte chooses the dialect, too.
+int fuzz_openai(const std::uint8_t* data, std::size_t size) {
+    const bool chat = size > 0 && data[0] % 2 == 0;
+    return fuzz_dialect(dialect_of(chat ? Api::openai_chat : Api::openai_completions), data, size);
+}
+
+// A template that is read speaks: its bodies are JSON and its events hold together. The input is
+// the template's file, a NUL, and what the other dialects' targets take.
+int fuzz_template(const std::uint8_t* data, std::size_t size) {
+    const std::string text(reinterpret_cast<const char*>(data), size);
+    const std::size_t end = std::min(text.find('\0'), size);
+    std::string why;
+    const Result<ApiTemplate> form = read_api_template(text.substr(0, end), why);
+    CHECK(static_cast<bool>(form) == why.empty());
+    if (!form || end == size) {
+        return 0;
+    }
+    return fuzz_dialect(dialect_of(form.value()), data + end + 1, size - end - 1);
+}
+
+struct Target {
+    const char* name;
+    int (*run)(const std::uint8_t* data, std::size_t size);
+};
+constexpr Target targets[] = {
+    {"anthropic_event", fuzz_api<Api::anthropic>},
+    {"dynamo_event", fuzz_api<Api::dynamo>},
+    {"llamacpp_event", fuzz_api<Api::llamacpp>},
+    {"ollama_event", fuzz_api<Api::ollama>},
+    {"openai_event", fuzz_openai},
+    {"openai_responses_event", fuzz_api<Api::openai_responses>},
+    {"sglang_event", fuzz_api<Api::sglang>},
+    {"template_event", fuzz_template},
+    {"tgi_event", fuzz_api<Api::tgi>},
+    {"triton_event", fuzz_api<Api::triton>},
+};
+const Target* target = nullptr;
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char*** argv) {
+    target = &target_named(targets, (*argv)[0]);
+    return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return target->run(data, size);
 }
 
 }  // namespace driftless

@@ -1,9 +1,0 @@
-// Any bytes as rows with dependencies.
-#include "tests/fuzz/shared/trace_lines.hpp"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    driftless::ReadOptions options;
-    options.format = "agentic-mooncake";
-    options.sessions = driftless::Sessions::open;
-    return driftless::read_any(data, size, options);
-}

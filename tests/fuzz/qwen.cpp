@@ -1,8 +1,0 @@
-// Any bytes as Qwen rows with their parents.
-#include "tests/fuzz/shared/trace_lines.hpp"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    driftless::ReadOptions options;
-    options.format = "qwen";
-    return driftless::read_any(data, size, options);
-}

@@ -1,0 +1,34 @@
+/// JSON in tests: a text together with its values, and numbers of a list.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+/// Owns what its values point to; aborts where the text is not JSON.
+class JsonText {
+    std::string text_;
+    JsonDocument document_;
+
+  public:
+    explicit JsonText(std::string text)
+        : text_(std::move(text)), root(document_.parse(text_).value()) {}
+    JsonText(const JsonText&) = delete;
+    JsonText& operator=(const JsonText&) = delete;
+
+    const JsonValue root;
+};
+
+inline std::vector<double> numbers_of(JsonValue list) {
+    std::vector<double> numbers;
+    for (JsonValue one = list.first(); one.present(); one = one.next()) {
+        numbers.push_back(*one.as_double());
+    }
+    return numbers;
+}
+
+}  // namespace driftless

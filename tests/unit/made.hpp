@@ -1,0 +1,48 @@
+/// What many tests make by hand: rows of a trace, lines of records, a list of one member of each.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "proto/run/record.hpp"
+#include "proto/trace/row.hpp"
+
+namespace driftless {
+
+/// The row behind all others of the trace, with its index there and these block ids.
+inline TraceRow& append_row(Trace& trace, TraceRow row,
+                            const std::vector<std::uint64_t>& ids = {}) {
+    row.index = static_cast<std::uint32_t>(trace.rows.size());
+    row.ids_begin = trace.ids.size();
+    row.ids_count = static_cast<std::uint32_t>(ids.size());
+    trace.ids.append(ids);
+    return trace.rows.emplace_back(row);
+}
+
+/// A member of each, in their order: `members_of(trace.rows, &TraceRow::index)`.
+template <typename All, typename Member>
+auto members_of(const All& all, Member member) {
+    std::vector<std::decay_t<decltype(std::invoke(member, *all.begin()))>> members;
+    for (const auto& one : all) {
+        members.push_back(std::invoke(member, one));
+    }
+    return members;
+}
+
+/// The record's line of requests.jsonl, with its line feed.
+inline std::string jsonl_of(const Record& record) {
+    std::string line;
+    append_jsonl(line, record);
+    return line;
+}
+/// Without it.
+inline std::string line_of(const Record& record) {
+    std::string line = jsonl_of(record);
+    line.pop_back();
+    return line;
+}
+
+}  // namespace driftless

@@ -1,0 +1,45 @@
+/// Texts in tests: whether one holds a part, and a command line as its words.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace driftless {
+
+/// For EXPECT_TRUE and EXPECT_FALSE, which then print the whole text.
+inline testing::AssertionResult says(std::string_view text, std::string_view part) {
+    const bool found = text.find(part) != text.npos;
+    return (found ? testing::AssertionSuccess() : testing::AssertionFailure())
+           << (found ? "\"" : "no \"") << part << "\" in \"" << text << '"';
+}
+
+/// One that holds `what`, whose first one becomes `with`.
+inline std::string replaced(std::string text, const std::string& what, const std::string& with) {
+    const std::size_t at = text.find(what);
+    EXPECT_NE(at, text.npos) << what;
+    return at == text.npos ? text : text.replace(at, what.size(), with);
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) {
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+using Words = std::vector<std::string>;
+
+/// Split at blanks, as a shell without quotes does.
+inline Words words_of(const std::string& line) {
+    std::istringstream text(line);
+    return {std::istream_iterator<std::string>(text), {}};
+}
+
+}  // namespace driftless
