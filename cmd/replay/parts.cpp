@@ -149,67 +149,48 @@ Overhead served_overhead(const Server& server, Side side) {
 
 namespace {
 
-/// What one server's cache should hold: behind its template, and in its own blocks where their size
-/// is known.
-struct ServerForecast {
-    Plan plan;
-    std::optional<std::uint32_t> block;
-    std::string note;
-};
-
-/// `plan` has no sides.
-ServerForecast forecast_of(const Workload& workload, Plan plan, const ServerFlags& flags,
-                           const Server& server, Side side) {
-    const Trace& trace = workload.trace;
-    const std::uint32_t post = findings_of(server, side).overhead.post;
+/// What the cache of a side's server should hold of each row in its own blocks, if their size is
+/// known: that size. Rows that wait are forecast in the run.
+std::optional<std::uint32_t> forecast_blocks(const Workload& workload, const ServerFlags& flags,
+                                             const Server& server, Side side,
+                                             std::vector<std::uint32_t>& cached) {
+    const std::optional<std::uint32_t> block = known_block(flags, findings_of(server, side));
+    if (!block || workload.waiting) {
+        return block;
+    }
     const Overhead around = served_overhead(server, side);
-    ServerForecast made{std::move(plan), known_block(flags, findings_of(server, side)), {}};
-    if (post != made.plan.post_tokens) {
-        made.plan = expect_cached(trace, post, std::move(made.plan));
+    auto made =
+        expect_server_cached(workload.trace, {around.pre, around.post}, *block, workload.plan);
+    if (!made) {
+        return {};
     }
-    if (!made.block || workload.waiting) {  // the latter are forecast in the run
-        return made;
-    }
-    auto cached = expect_server_cached(trace, {around.pre, around.post}, *made.block, made.plan);
-    if (cached) {
-        made.plan.server_cached = std::move(*cached);
-    } else {
-        made.block.reset();
-        made.note = "more than " + std::to_string(server_forecast_ids_max) +
-                    " block ids: hits are not forecast in the server's blocks";
-    }
-    return made;
-}
-
-/// Blocks of one size are named where both servers have it.
-ServedWorkload forecast_both(ServedWorkload served, const ServerFlags& flags, const Server& server,
-                             std::uint64_t seed) {
-    Workload& workload = served.workload;
-    const auto of_side = [&](Side side) {
-        return forecast_of(workload, plan_of_side(workload.trace, workload.plan, side), flags,
-                           server, side);
-    };
-    ServerForecast a = of_side(Side::a);
-    ServerForecast b = of_side(Side::b);
-    Result<Plan> plan = dual_plan(workload.trace, a.plan, b.plan, seed);
-    CHECK(plan);  // it was made once before
-    workload.plan = std::move(plan).value();
-    served.server_block = a.block == b.block ? a.block : std::nullopt;
-    served.forecast_note = a.note;
-    return served;
+    cached = std::move(*made);
+    return block;
 }
 
 }  // namespace
 
 ServedWorkload forecast(ServedWorkload served, const ReplayOptions& options, const Server& server) {
-    if (served.workload.plan.dual) {
-        return forecast_both(std::move(served), options.server, server, options.workload.plan.seed);
+    Workload& workload = served.workload;
+    Plan& plan = workload.plan;
+    PostTokens post{server.findings.overhead.post, 0};
+    if (plan.dual) {
+        post.against = findings_of(server, Side::b).overhead.post;
     }
-    ServerForecast made = forecast_of(served.workload, std::move(served.workload.plan),
-                                      options.server, server, Side::none);
-    served.workload.plan = std::move(made.plan);
-    served.server_block = made.block;
-    served.forecast_note = std::move(made.note);
+    if (post != plan.post) {
+        plan = expect_cached(workload.trace, post, std::move(plan));
+    }
+    served.server_block =
+        forecast_blocks(workload, options.server, server, Side::a, plan.server_cached);
+    if (!served.server_block && known_block(options.server, server.findings)) {
+        served.forecast_note = "more than " + std::to_string(server_forecast_ids_max) +
+                               " block ids: hits are not forecast in the server's blocks";
+    }
+    // Blocks of one size are named where both servers have it.
+    if (plan.dual && forecast_blocks(workload, options.server, server, Side::b,
+                                     plan.against_cached) != served.server_block) {
+        served.server_block.reset();
+    }
     return served;
 }
 

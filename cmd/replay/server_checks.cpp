@@ -207,10 +207,7 @@ OrExit<std::optional<VerifyFindings>> verify_prompts(ReplayParts& parts, Driver&
     }
     plan.overhead = server.findings.overhead;
     plan.trace = &workload.trace;
-    const std::optional<Plan> own =  // of side a, the server that is asked
-        workload.plan.dual ? std::optional(plan_of_side(workload.trace, workload.plan, Side::a))
-                           : std::nullopt;
-    plan.plan = own ? &*own : &workload.plan;
+    plan.plan = &workload.plan;
     plan.words = &parts.words();
     plan.prompts = ids ? &others : &parts.prompts();
     plan.rows_max = rows;

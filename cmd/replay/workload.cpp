@@ -280,7 +280,8 @@ OrExit<Plan> for_both(const ReplayOptions& options, const Trace& trace, Plan pla
     if (!options.server.dual) {
         return plan;
     }
-    Result<Plan> dual = dual_plan(trace, plan, plan, options.workload.plan.seed);
+    const std::size_t rows_once = plan.rows.size();
+    Result<Plan> dual = dual_plan(trace, std::move(plan), options.workload.plan.seed);
     if (!dual) {
         complain("driftless: --against: cannot %s", dual.error().doing);
         return exit_input;
@@ -292,7 +293,7 @@ OrExit<Plan> for_both(const ReplayOptions& options, const Trace& trace, Plan pla
     }
     add_notes("dual",
               {"each row goes to --url (a) and to --against (b) at one instant, " +
-               grouped(a_first) + " to a first and " + grouped(plan.rows.size() - a_first) +
+               grouped(a_first) + " to a first and " + grouped(rows_once - a_first) +
                " to b: " + counted(rows.size(), "request", "requests")},
               notes);
     return std::move(dual).value();
