@@ -2,6 +2,7 @@
 /// plan for two servers at once (dual fire), and dealt to several that play it (shares).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -91,6 +92,9 @@ struct Plan {
     std::vector<std::uint32_t> server_cached;
     bool dual = false;                          ///< each row stands twice, once for each server
     std::vector<std::uint32_t> against_cached;  ///< `server_cached` of the second of them
+
+    /// Rows of the trace, of a plan that is whole: each counts once, though two servers get it.
+    std::size_t rows_once() const { return dual ? rows.size() / 2 : rows.size(); }
 };
 
 /// The rows that are selected, by due, without their `expected_cached_tokens`; maybe none.
