@@ -327,8 +327,8 @@ int check_rows(Replay& run) {
     }
     const auto warn = [&run](const char* where, const std::string& text) {
         if (!text.empty()) {
-            complain("driftless: warning: %s%s", where, text.c_str());
-            run.warnings.push_back(std::string("warning: ") + where + text);
+            complain("driftless: warning: %s", (where + text).c_str());
+            run.warnings.push_back("warning: " + (where + text));
         }
     };
     const auto warn_of_split = [&](const PreflightFindings& of, const char* where) {
