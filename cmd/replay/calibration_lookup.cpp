@@ -1,4 +1,5 @@
-#include "cmd/replay/calibration_lookup.hpp"
+/// Calibration lookup: what a replay knows of its host before it starts: figures from a file, those
+/// that it measures itself, or none; and the limits that follow from them. `--calibration`.
 
 #include <fmt/format.h>
 #include <time.h>
@@ -15,6 +16,7 @@
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/side_values.hpp"
 #include "cmd/replay/pacing.hpp"
+#include "cmd/replay/replay.hpp"
 #include "engine/base/time.hpp"
 #include "engine/host/cpu_load.hpp"
 #include "engine/machines/meet_message.hpp"
@@ -189,8 +191,8 @@ void print_limits(const TaintLimits& limits) {
         milliseconds_of(limits.drift_ns), milliseconds_of(limits.receive_delay_ns));
 }
 
-}  // namespace
-
+/// Tokens per second that the plan asks for in its busiest 10 s of due instants, one a chunk: what
+/// a server would send that keeps up. Plans shorter than that count as 10 s long.
 std::int64_t chunks_asked(const Trace& trace, const Plan& plan) {
     std::int64_t tokens = 0;
     std::int64_t most = 0;
@@ -205,12 +207,19 @@ std::int64_t chunks_asked(const Trace& trace, const Plan& plan) {
     return most / window_s;
 }
 
-int check_calibration(const CalibrationFlags& flags, const EngineSetup& run,
-                      const HostFacts& facts) {
+}  // namespace
+
+int check_calibration(Replay& run) {
+    run.facts = read_host_facts();
+    const CalibrationFlags& flags = run.options().calibration;
+    if (run.resumes()) {
+        return check_calibration_again(flags, run.options().again.resume, *run.earlier, run.facts);
+    }
     if (!names_file(flags)) {
         return exit_done;
     }
-    const FoundCalibration found = find_calibration(flags.source, facts, run);
+    const FoundCalibration found = find_calibration(
+        flags.source, run.facts, {run.options().host.realtime, run.options().host.engines});
     if (found.unreadable) {
         complain(
             "driftless: --calibration: %s; create it with driftless calibrate --out FILE, "
@@ -244,13 +253,17 @@ int check_calibration_again(const CalibrationFlags& flags, const std::string& fo
     return exit_usage;
 }
 
-OrExit<CalibrationFacts> look_up_calibration(const CalibrationFlags& flags, bool realtime,
-                                             const HostFacts& facts, const HostChoice& host,
-                                             const Workload& workload) {
-    const Lookup lookup = look_up(flags, realtime, facts, host);
-    CalibrationFacts out;
+namespace {
+
+/// Of a new run.
+int settle_limits(Replay& run) {
+    const CalibrationFlags& flags = run.options().calibration;
+    const bool realtime = run.options().host.realtime;
+    const Workload& workload = run.workload;
+    CalibrationFacts& out = run.calibration;
+    const Lookup lookup = look_up(flags, realtime, run.facts, run.host);
     if (stop_requests().load() > 0) {
-        return out;  // there will be no run
+        return exit_done;  // there will be no run
     }
     if (!lookup.found.calibration && names_file(flags) && flags.require_certified) {
         return refuse(lookup.found);  // of --engines auto, which was not known before
@@ -260,7 +273,7 @@ OrExit<CalibrationFacts> look_up_calibration(const CalibrationFlags& flags, bool
         out.limits = taint_limits(flags.certify_within);
         print_line("calibration: none (%s)", out.why_not.c_str());
         print_limits(out.limits);
-        return out;
+        return exit_done;
     }
     const Calibration& calibration = *lookup.found.calibration;
     const std::int64_t chunks_per_s = chunks_asked(workload.trace, plan_to_estimate(workload));
@@ -282,7 +295,22 @@ OrExit<CalibrationFacts> look_up_calibration(const CalibrationFlags& flags, bool
     }
     print_limits(out.limits);
     warn(calibration, chunks_per_s, workload);
-    return out;
+    return exit_done;
+}
+
+}  // namespace
+
+int look_up_calibration(Replay& run) {
+    if (!run.workload.forecast_note.empty()) {
+        print_line("plan: %s", run.workload.forecast_note.c_str());
+    }
+    int code = exit_done;
+    if (run.resumes()) {
+        run.calibration = run.earlier->calibration;
+    } else {
+        code = settle_limits(run);
+    }
+    return stop_requests().load() > 0 ? exit_interrupted : code;
 }
 
 void check_kept(const CalibrationFacts& calibration, const ClientTotals& client) {

@@ -1,4 +1,4 @@
-#include "cmd/replay/dry_run.hpp"
+/// Replays that send nothing: `--dry-run`, and the requests written as a trace (`--save-prompts`).
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "cmd/base/guard.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/replay/pacing.hpp"
-#include "cmd/replay/resume.hpp"
+#include "cmd/replay/replay.hpp"
 #include "cmd/replay/run_file.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/plan/files.hpp"
@@ -57,26 +57,27 @@ std::string hits_text(const ForetoldHits& hits) {
 }
 
 /// What run.json says of rows that were armed and not sent.
-std::string json_of(const ReplayParts& parts, const HostFacts& host, const PromptSums& sums) {
+std::string json_of(const Replay& run, const PromptSums& sums) {
     RunProgress progress;
     progress.end.emplace();
     progress.end->prompts_digest = sums.digest;
     progress.end->against_digest = sums.against_digest;
     progress.end->clamped_rows = sums.clamped_rows;
-    return to_json({parts, host, {}, {}, {}, {}}, progress);
+    return to_json(run, progress);
 }
 
 }  // namespace
 
-int execute_dry_run(ReplayParts& parts, const HostFacts& host) {
-    const std::string& out = parts.invocation().options.results.out;
-    const OrExit<PromptSums> summed = sum_prompts(parts);
+int execute_dry_run(Replay& run) {
+    run.quiet.end();  // its output is the result
+    const std::string& out = run.options().results.out;
+    const OrExit<PromptSums> summed = sum_prompts(*run.parts);
     if (!summed) {
         return summed.exit_code();
     }
     const PromptSums& sums = summed.value();
-    const PreflightFindings& findings = parts.server().findings;
-    const Workload& workload = parts.workload();
+    const PreflightFindings& findings = run.server.findings;
+    const Workload& workload = run.workload;
     const Plan& plan = workload.plan;
     if (workload.waiting) {
         print_line(
@@ -107,7 +108,7 @@ int execute_dry_run(ReplayParts& parts, const HostFacts& host) {
     if (!taken) {
         return fail_folder(out, taken.error());
     }
-    const Result<void> written = write_whole_file(out + "/run.json", json_of(parts, host, sums));
+    const Result<void> written = write_whole_file(out + "/run.json", json_of(run, sums));
     if (!written) {
         if (taken.value().made_by_a_run) {
             (void)::rmdir(out.c_str());
@@ -152,14 +153,14 @@ std::string_view body_of(const RowUnderway& request) {
 
 }  // namespace
 
-int save_prompts(ReplayParts& parts) {
-    const ReplayOptions& options = parts.invocation().options;
+int save_prompts(Replay& run) {
+    const ReplayOptions& options = run.options();
     const std::string& file = options.prompts.save_prompts;
-    const Workload& workload = parts.workload();
+    const Workload& workload = run.workload;
     if (file.empty()) {
         return exit_done;
     }
-    RequestPass pass(parts, workload.plan, Schedule(workload.plan), "save");
+    RequestPass pass(*run.parts, workload.plan, Schedule(workload.plan), "save");
     const Result<void> opened = pass.open();
     if (!opened) {
         return fail(file, opened.error());
@@ -206,7 +207,9 @@ int save_prompts(ReplayParts& parts) {
     return exit_done;
 }
 
-int check_bodies(const ReplayOptions& options, const Trace& trace) {
+int check_bodies(Replay& run) {
+    const ReplayOptions& options = run.options();
+    const Trace& trace = run.workload.trace;
     struct stat facts{};
     if (!options.prompts.save_prompts.empty() &&
         ::lstat(options.prompts.save_prompts.c_str(), &facts) == 0) {

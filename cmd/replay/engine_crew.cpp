@@ -9,11 +9,13 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
+#include "cmd/base/process.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/replay/host_choice.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/pacing.hpp"
+#include "cmd/replay/replay.hpp"
 #include "cmd/replay/shard.hpp"
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
@@ -67,15 +69,15 @@ ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const
 
 namespace {
 
-ForecastRules forecast_rules(const RunFile& file) {
-    const ServedWorkload& served = file.parts.served();
+ForecastRules forecast_rules(const Replay& run) {
+    const Workload& workload = run.workload;
     ForecastRules rules;
-    rules.in_run_order = served.workload.waiting.has_value();
-    rules.users = served.workload.users.users;
-    const Overhead around = served_overhead(file.parts.server());
+    rules.in_run_order = workload.waiting.has_value();
+    rules.users = workload.users.users;
+    const Overhead around = served_overhead(run.server);
     rules.around = {around.pre, around.post};
-    rules.server_block = served.server_block.value_or(0);
-    rules.shared_blocks = served.workload.shared_blocks;
+    rules.server_block = workload.server_block.value_or(0);
+    rules.shared_blocks = workload.shared_blocks;
     return rules;
 }
 
@@ -86,11 +88,10 @@ bool has_end_mark(const PreflightFindings& findings, const Dialect& dialect) {
 
 }  // namespace
 
-AssemblerConfig assembler_config(const RunFile& file, const Plan& plan,
-                                 std::uint32_t requests_end) {
-    const Invocation& invocation = file.parts.invocation();
+AssemblerConfig assembler_config(const Replay& run, const Plan& plan, std::uint32_t requests_end) {
+    const Invocation& invocation = run.invocation;
     const ReplayOptions& options = invocation.options;
-    const Workload& workload = file.parts.workload();
+    const Workload& workload = run.workload;
     AssemblerConfig config;
     config.trace = &workload.trace;
     config.plan = &plan;
@@ -98,21 +99,20 @@ AssemblerConfig assembler_config(const RunFile& file, const Plan& plan,
     for (const ReplayTarget& target : options.server.targets) {
         config.urls.push_back(shown_url(target));
     }
-    const Server& server = file.parts.server();
+    const Server& server = run.server;
     config.model = server.findings.model;
-    config.against_model = server.against ? server.against->findings.model : "";
+    config.against_model = server.against ? server.against->model : "";
     config.row_models = workload.models.empty() ? nullptr : &workload.models;
     config.output = options.request.output;
     config.stream = options.request.stream;
     config.has_end_mark = has_end_mark(server.findings, *config.dialect);
-    config.against_has_end_mark =
-        server.against && has_end_mark(server.against->findings, *config.dialect);
+    config.against_has_end_mark = server.against && has_end_mark(*server.against, *config.dialect);
     config.chunks = options.results.chunks;
     config.save_responses = options.results.save_responses;
     config.secrets = secrets_of(invocation.credentials.all);
     config.record_headers = options.request.record_headers;
     config.trace_run_id = options.request.traceparent ? invocation.run_id : "";
-    config.limits = file.calibration.limits;
+    config.limits = run.calibration.limits;
     config.trees = roots_of_sessions(workload.trace);
     if (workload.share) {
         config.place = workload.share->place;
@@ -126,80 +126,80 @@ AssemblerConfig assembler_config(const RunFile& file, const Plan& plan,
     config.periods.grow = options.workload.grow.value_or(GrowRules());
     config.periods.stop_when = options.results.stop_when;
     config.periods.for_ns = options.workload.users.for_ns;
-    config.forecast = forecast_rules(file);
+    config.forecast = forecast_rules(run);
     return config;
 }
 
 namespace {
 
-RunDescription description_of(const RunFile& file) {
-    const Invocation& invocation = file.parts.invocation();
+RunDescription description_of(const Replay& run) {
+    const Invocation& invocation = run.invocation;
     const ReplayOptions& options = invocation.options;
-    const Workload& workload = file.parts.workload();
+    const Workload& workload = run.workload;
     const PlanOptions& plan = options.workload.plan;
-    RunDescription run;
+    RunDescription made;
     for (const ReplayTarget& target : options.server.targets) {
-        run.urls.push_back(shown_url(target));
+        made.urls.push_back(shown_url(target));
     }
-    run.trace_paths = options.workload.files.paths;
-    run.trace_rows = workload.trace.rows.size();
-    run.trace_dependencies = workload.trace.dependencies.size();
-    run.trace_digest = hex_text(workload.trace.digest);
-    run.schedule_digest = hex_text(workload.plan.schedule_digest);
-    run.users = options.workload.users.users;
-    if (run.users > 0) {  // all else has no such time
-        run.for_ns = options.workload.users.for_ns;
+    made.trace_paths = options.workload.files.paths;
+    made.trace_rows = workload.trace.rows.size();
+    made.trace_dependencies = workload.trace.dependencies.size();
+    made.trace_digest = hex_text(workload.trace.digest);
+    made.schedule_digest = hex_text(workload.plan.schedule_digest);
+    made.users = options.workload.users.users;
+    if (made.users > 0) {  // all else has no such time
+        made.for_ns = options.workload.users.for_ns;
     }
-    run.rows = workload.plan.rows.size();
-    run.speed = options.workload.speed_text;
-    run.start_ns = plan.start_ns;
-    run.end_ns = plan.end_ns;
-    run.duration_ns = plan.duration_ns;
-    run.limit = plan.limit;
-    run.last_due_ns = last_due_ns(workload.waiting, workload.plan);
+    made.rows = workload.plan.rows.size();
+    made.speed = options.workload.speed_text;
+    made.start_ns = plan.start_ns;
+    made.end_ns = plan.end_ns;
+    made.duration_ns = plan.duration_ns;
+    made.limit = plan.limit;
+    made.last_due_ns = last_due_ns(workload.waiting, workload.plan);
     if (const auto facts = arrival_facts(options.workload, workload); facts) {
-        run.rate = facts->rate;
-        run.asked_rate = facts->asked_rate;
-        run.arrivals = facts->law;
-        run.arriving = facts->of;
-        run.planned_rate = facts->planned_rate;
+        made.rate = facts->rate;
+        made.asked_rate = facts->asked_rate;
+        made.arrivals = facts->law;
+        made.arriving = facts->of;
+        made.planned_rate = facts->planned_rate;
     }
-    run.sessions = name_of(options.workload.files.sessions);
-    run.spread = plan.spread;
-    run.seed = plan.seed;
-    run.cache_salt = invocation.cache_salt;
-    run.prompt = name_of(file.parts.server().prompt);
-    run.output = name_of(options.request.output);
-    run.arguments = invocation.arguments;
-    return run;
+    made.sessions = name_of(options.workload.files.sessions);
+    made.spread = plan.spread;
+    made.seed = plan.seed;
+    made.cache_salt = invocation.cache_salt;
+    made.prompt = name_of(run.server.prompt);
+    made.output = name_of(options.request.output);
+    made.arguments = invocation.arguments;
+    return made;
 }
 
 }  // namespace
 
-SummaryInfo summary_info(const RunFile& file, std::int64_t zero_utc_ns) {
-    const ReplayOptions& options = file.parts.invocation().options;
-    const PreflightFindings& findings = file.parts.server().findings;
+SummaryInfo summary_info(const Replay& run, std::int64_t zero_utc_ns) {
+    const ReplayOptions& options = run.options();
+    const PreflightFindings& findings = run.server.findings;
     SummaryInfo info;
     info.date = date_text(zero_utc_ns);
     info.backend = options.request.dialect->name;
     info.model_id = findings.model;
     info.tokenizer_id = options.prompts.tokenizer;
-    info.server_block = file.parts.served().server_block;
+    info.server_block = run.workload.server_block;
     info.continuous_usage = options.request.continuous_usage;
     info.split_unknown = split_unknown(findings);
-    info.trace = file.parts.workload().trace.name;
-    info.run = description_of(file);
-    info.cache_probe = file.cache;
-    if (options.sending.inflight_max && file.engine) {
-        info.max_concurrency = file.engine->host.inflight_max;
+    info.trace = run.workload.trace.name;
+    info.run = description_of(run);
+    info.cache_probe = run.cache;
+    if (options.sending.inflight_max && run.sends()) {
+        info.max_concurrency = run.host.inflight_max;
     }
     info.labels = options.results.labels;
     return info;
 }
 
-RuleFacts rule_facts(const RunFile& file, const RunEnd& end) {
-    const Workload& workload = file.parts.workload();
-    const UserRules& users = file.parts.invocation().options.workload.users;
+RuleFacts rule_facts(const Replay& run, const RunEnd& end) {
+    const Workload& workload = run.workload;
+    const UserRules& users = run.options().workload.users;
     RuleFacts facts;
     facts.trace_digest = workload.trace.digest;
     if (workload.waiting && workload.waiting->trees > 0) {
@@ -212,7 +212,7 @@ RuleFacts rule_facts(const RunFile& file, const RunEnd& end) {
     }
     facts.users = users.users;
     facts.for_ns = users.for_ns;
-    facts.arguments = file.parts.invocation().arguments;
+    facts.arguments = run.invocation.arguments;
     facts.measured_from_ns = end.measured_from_ns;
     facts.ending = end.interrupted || end.stopped_when ? Ending::interrupted : Ending::by_itself;
     return facts;
@@ -267,13 +267,13 @@ void EngineThread::fail(const Error& error) {
 
 void EngineThread::thread_main() {
     sharpen_timers();
-    if (const Result<Granted> granted = schedule_engine(orders_.granted.scheduling); !granted) {
+    if (const Result<Granted> granted = schedule_engine(granted_.scheduling); !granted) {
         fail(granted.error());
         return;
     }
     // Its rings belong to the thread that makes them.
-    Result<std::unique_ptr<UringDriver>> driver =
-        UringDriver::make(ring_options(orders_.host, seat_.settings().lanes_max));
+    Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(
+        ring_options(seat_.parts().invocation().options.host, seat_.settings().lanes_max));
     if (!driver) {
         fail(driver.error());
         return;
@@ -283,9 +283,9 @@ void EngineThread::thread_main() {
 
 void EngineThread::play(UringDriver& driver) {
     const ThreadMeter meter;
-    RunParts parts = seat_.run_parts(orders_.stop_requests, meter);
-    parts.stop_wanted = &orders_.stop_wanted;
-    take_standing(orders_.granted, cpu_, standing_, parts);
+    RunParts parts = seat_.run_parts(stop_requests(), meter);
+    parts.stop_wanted = &stop_wanted_;
+    take_standing(granted_, cpu_, standing_, parts);
     Run run(driver, parts, seat_.settings());
     while (!run.warm()) {  // ends: warming up has a bound of its own
         (void)run.turn();
@@ -384,27 +384,25 @@ std::uint64_t EngineThreads::rows_taken() const {
     return taken;
 }
 
-OrExit<std::unique_ptr<EngineCrew>> EngineCrew::make(ReplayParts& parts, const DealtPlan& dealt,
-                                                     const HostChoice& host) {
+OrExit<std::unique_ptr<EngineCrew>> EngineCrew::make(const Replay& run, const Plan& plan,
+                                                     const EarlierRows& earlier) {
     std::unique_ptr<EngineCrew> crew(new EngineCrew());
-    const ReplaySettings settings = settings_of(parts.invocation().options, dealt.plan, host);
-    const Workload& workload = parts.workload();
-    std::vector<PlanShare> shares =
-        shares_with_rows(workload.trace, dealt.plan, host.engines(),
-                         deal_rule(parts.invocation().options, workload));
+    const ReplaySettings settings = settings_of(run.options(), plan, run.host);
+    std::vector<PlanShare> shares = shares_with_rows(run.workload.trace, plan, run.host.engines(),
+                                                     deal_rule(run.options(), run.workload));
     const auto engines = static_cast<std::uint32_t>(shares.size());
     if (shares.empty()) {
-        crew->seats_.push_back(std::make_unique<EngineSeat>(parts, dealt, settings));
+        crew->seats_.push_back(std::make_unique<EngineSeat>(*run.parts, plan, earlier, settings));
     }
     for (std::uint32_t number = 0; number < engines; ++number) {
         const ShardPlace place{number, engines};
         OrExit<std::unique_ptr<ReplayParts>> own =
-            ReplayParts::make(parts.invocation(), parts.served(), parts.server(), place);
+            ReplayParts::make(run.invocation, run.workload, run.server, place);
         if (!own) {
             return own.exit_code();
         }
-        crew->seats_.push_back(std::make_unique<EngineSeat>(std::move(own).value(), dealt,
-                                                            std::move(shares[number]),
+        crew->seats_.push_back(std::make_unique<EngineSeat>(std::move(own).value(),
+                                                            std::move(shares[number]), earlier,
                                                             settings_at(settings, place), place));
     }
     const bool have_memory = std::all_of(crew->seats_.begin(), crew->seats_.end(),
@@ -412,7 +410,7 @@ OrExit<std::unique_ptr<EngineCrew>> EngineCrew::make(ReplayParts& parts, const D
     if (!have_memory) {
         return fail_host("events", {ErrorCode::exhausted, ENOMEM, "take memory for them"});
     }
-    crew->other_cpus_ = host.other_cpus;
+    crew->other_cpus_ = run.host.other_cpus;
     return crew;
 }
 
@@ -435,10 +433,10 @@ std::uint32_t EngineCrew::requests_end(std::size_t rows) const {
     return static_cast<std::uint32_t>(copies * rows);
 }
 
-int EngineCrew::start_others(const EngineOrders& orders) {
+int EngineCrew::start_others(const Granted& granted, const std::atomic<bool>& stop_wanted) {
     for (std::size_t number = 1; number < seats_.size(); ++number) {
-        others_.push_back(
-            std::make_unique<EngineThread>(*seats_[number], other_cpus_[number - 1], orders));
+        others_.push_back(std::make_unique<EngineThread>(*seats_[number], other_cpus_[number - 1],
+                                                         granted, stop_wanted));
         if (const Result<void> started = others_.back()->start(); !started) {
             return fail_host("engine thread", started.error());
         }

@@ -12,14 +12,20 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/flags/options.hpp"
-#include "cmd/replay/engine_seat.hpp"
 #include "cmd/replay/host_choice.hpp"
+#include "cmd/replay/parts.hpp"
 #include "cmd/replay/run_file.hpp"
+#include "cmd/replay/server.hpp"
+#include "engine/history/fired_marks.hpp"
 #include "engine/host/threads.hpp"
 #include "engine/io/uring.hpp"
+#include "engine/plan/plan.hpp"
+#include "engine/prompt/builder.hpp"
 #include "engine/prompt/live_answers.hpp"
 #include "engine/record/assembler.hpp"
+#include "engine/record/ring.hpp"
 #include "engine/record/writer.hpp"
+#include "engine/replay/run.hpp"
 #include "engine/replay/run_order.hpp"
 #include "engine/replay/settings.hpp"
 #include "proto/figures/rules.hpp"
@@ -27,17 +33,65 @@
 
 namespace driftless {
 
+// EngineSeat: what one engine of a run has for itself: its share of the plan, prompts and their
+// cache, the requests that it arms, bodies, event ring, marks, and what it takes of every cap.
+// The only engine of a run has all of it. Made before time 0 on any thread; used by its engine's.
+
+class EngineSeat {
+  public:
+    /// Of the only engine. `plan` is all that is sent, `earlier` what a resumed run did before.
+    EngineSeat(ReplayParts& parts, const Plan& plan, const EarlierRows& earlier,
+               ReplaySettings settings);
+    /// Of one of several. `parts` are its own: no other engine uses them.
+    EngineSeat(std::unique_ptr<ReplayParts> parts, PlanShare share, const EarlierRows& earlier,
+               ReplaySettings settings, ShardPlace place);
+    EngineSeat(const EngineSeat&) = delete;  // its parts refer to each other
+    EngineSeat& operator=(const EngineSeat&) = delete;
+
+    /// There was memory for events.
+    bool has_memory() const { return ring_.has_memory(); }
+    /// Which engine of how many.
+    ShardPlace place() const { return place_; }
+    const ReplaySettings& settings() const { return settings_; }
+    ReplayParts& parts() { return parts_; }
+    RequestPass& pass() { return pass_; }
+    EventRing& ring() { return ring_; }
+    FiredMarks& marks() { return marks_; }
+    /// Of users: their requests have numbers below this; else 0.
+    std::uint32_t requests_end();
+    /// Of its rows in the plan that was dealt; null: they are all of it.
+    const std::vector<std::uint32_t>* positions() const {
+        return share_ ? &share_->positions : nullptr;
+    }
+
+    /// What its loop is made of; the seat outlives the loop, but for what the caller adds.
+    RunParts run_parts(const std::atomic<int>& stop_requests, const ThreadMeter& meter);
+
+    /// What `run.json` says of its end. Once its loop is over, on its thread.
+    RunEnd end_of(Run& run, const UringDriver& driver);
+
+  private:
+    std::unique_ptr<ReplayParts> own_parts_;  ///< of one of several
+    ReplayParts& parts_;
+    std::optional<PlanShare> share_;
+    std::optional<ResolvedTargets> own_targets_;
+    ShardPlace place_;
+    ReplaySettings settings_;
+    RequestPass pass_;
+    PromptBuilder::CacheMarks cache_before_;  ///< of what was built before the run
+    EventRing ring_;
+    FiredMarks marks_;
+};
+
+/// The part of a cap that an engine gets.
+ReplaySettings settings_at(ReplaySettings whole, ShardPlace place);
+
+/// Adds the end of another engine. Bounds are those of all: sums of high-water marks.
+void add_end(RunEnd& sum, const RunEnd& other);
+
 // EngineThreads: the engines of a run: the first plays on the caller's thread, each of the others
 // on a thread of its own, pinned to a CPU of its own, with rings of its own. They meet twice:
 // when all are warm, and at time 0.
-
-/// What every engine is told. All of it outlives them.
-struct EngineOrders {
-    const HostFlags& host;
-    Granted granted;                        ///< to the first engine
-    const std::atomic<int>& stop_requests;  ///< of the user
-    const std::atomic<bool>& stop_wanted;   ///< of `--stop-when`
-};
 
 /// The thread of an engine, which is the caller's, takes what it has beside it while it plays.
 void take_standing(const Granted& granted, std::uint32_t cpu, EngineStanding& standing,
@@ -46,8 +100,10 @@ void take_standing(const Granted& granted, std::uint32_t cpu, EngineStanding& st
 /// One engine that is not the first.
 class EngineThread {
   public:
-    EngineThread(EngineSeat& seat, std::uint32_t cpu, const EngineOrders& orders)
-        : seat_(seat), cpu_(cpu), orders_(orders) {}
+    /// `granted`: to the first engine. `stop_wanted`: of `--stop-when`. All outlive the thread.
+    EngineThread(EngineSeat& seat, std::uint32_t cpu, const Granted& granted,
+                 const std::atomic<bool>& stop_wanted)
+        : seat_(seat), cpu_(cpu), granted_(granted), stop_wanted_(stop_wanted) {}
     ~EngineThread();  ///< abandons what was not begun, and joins
     EngineThread(const EngineThread&) = delete;
     EngineThread& operator=(const EngineThread&) = delete;
@@ -82,7 +138,8 @@ class EngineThread {
 
     EngineSeat& seat_;
     std::uint32_t cpu_;
-    EngineOrders orders_;
+    Granted granted_;
+    const std::atomic<bool>& stop_wanted_;
     SideThread thread_;
     std::atomic<Stage> stage_{Stage::starting};
     std::atomic<Order> order_{Order::wait};
@@ -121,10 +178,11 @@ class EngineThreads final : public Engines {
 
 class EngineCrew {
   public:
-    /// A seat for each of the host's engines that gets rows to send; at least one. The arguments
-    /// outlive the crew. Prints an error if memory is missing.
-    static OrExit<std::unique_ptr<EngineCrew>> make(ReplayParts& parts, const DealtPlan& dealt,
-                                                    const HostChoice& host);
+    /// A seat for each of the host's engines that gets rows to send; at least one. `plan` is all
+    /// that is sent, `earlier` what a resumed run did before. `run` and `plan` outlive the crew.
+    /// Prints an error if memory is missing.
+    static OrExit<std::unique_ptr<EngineCrew>> make(const Replay& run, const Plan& plan,
+                                                    const EarlierRows& earlier);
     EngineCrew(const EngineCrew&) = delete;
     EngineCrew& operator=(const EngineCrew&) = delete;
 
@@ -137,7 +195,7 @@ class EngineCrew {
     /// that was dealt.
     std::uint32_t requests_end(std::size_t rows) const;
     /// Starts the others' threads. Prints what fails.
-    int start_others(const EngineOrders& orders);
+    int start_others(const Granted& granted, const std::atomic<bool>& stop_wanted);
     const std::vector<std::unique_ptr<EngineThread>>& others() const { return others_; }
 
     /// Marks for every engine or for none: with marks of only some, rows of the others would look
@@ -170,12 +228,12 @@ class EngineCrew {
 ReplaySettings settings_of(const ReplayOptions& options, const Plan& plan, const HostChoice& host);
 
 /// `requests_end`: of users (AssemblerConfig); 0: there are none.
-AssemblerConfig assembler_config(const RunFile& file, const Plan& plan, std::uint32_t requests_end);
+AssemblerConfig assembler_config(const Replay& run, const Plan& plan, std::uint32_t requests_end);
 
 /// All but the verdict and what the end adds. `zero_utc_ns`: time 0 of the run.
-SummaryInfo summary_info(const RunFile& file, std::int64_t zero_utc_ns);
+SummaryInfo summary_info(const Replay& run, std::int64_t zero_utc_ns);
 
 /// What rules ask of a run that has ended.
-RuleFacts rule_facts(const RunFile& file, const RunEnd& end);
+RuleFacts rule_facts(const Replay& run, const RunEnd& end);
 
 }  // namespace driftless

@@ -1,10 +1,9 @@
 /// An engine's seat: what it is made of, and how much memory its parts have used.
 
-#include "cmd/replay/engine_seat.hpp"
-
 #include <algorithm>
 #include <utility>
 
+#include "cmd/replay/engine_crew.hpp"
 #include "cmd/replay/host_choice.hpp"
 #include "cmd/replay/pacing.hpp"
 #include "cmd/replay/parts.hpp"
@@ -15,12 +14,10 @@
 
 namespace driftless {
 
-// How much memory a run has used, part by part. A plain function from its parts to values.
+namespace {
 
-/// `before`: the marks of the blocks that were built before the run.
-RunMarks run_marks(Run& run, RequestPass& pass, const EventRing& ring, ReplayParts& parts,
-                   const PromptBuilder::CacheMarks& before);
-
+/// How much memory a run has used, part by part. `before`: the marks of the blocks that were built
+/// before the run.
 RunMarks run_marks(Run& run, RequestPass& pass, const EventRing& ring, ReplayParts& parts,
                    const PromptBuilder::CacheMarks& before) {
     RunMarks marks;
@@ -39,8 +36,6 @@ RunMarks run_marks(Run& run, RequestPass& pass, const EventRing& ring, ReplayPar
     return marks;
 }
 
-namespace {
-
 std::size_t ring_bytes(ReplayParts& parts, const Plan& plan) {
     const RequestFlags& request = parts.invocation().options.request;
     const Workload& workload = parts.workload();
@@ -54,37 +49,38 @@ std::size_t rows_open_max(ReplayParts& parts, const Plan& plan, const ReplaySett
                                  requests_most(plan, parts.workload().users));
 }
 
-RequestPass pass_of(ReplayParts& parts, const DealtPlan& dealt, const Plan& plan, ShardPlace place,
-                    const std::vector<std::uint32_t>* positions) {
+RequestPass pass_of(ReplayParts& parts, const Plan& plan, const EarlierRows& earlier,
+                    ShardPlace place, const std::vector<std::uint32_t>* positions) {
     const Invocation& invocation = parts.invocation();
     const Workload& workload = parts.workload();
     return {parts, plan,
-            schedule_of(invocation.options.workload.plan.speed, workload, plan, dealt.earlier,
-                        users_of(workload.users, place), dealt.live),
+            schedule_of(invocation.options.workload.plan.speed, workload, plan, earlier,
+                        users_of(workload.users, place), workload.live ? &*workload.live : nullptr),
             invocation.run_id, positions};
 }
 
 }  // namespace
 
-EngineSeat::EngineSeat(ReplayParts& parts, const DealtPlan& dealt, ReplaySettings settings)
+EngineSeat::EngineSeat(ReplayParts& parts, const Plan& plan, const EarlierRows& earlier,
+                       ReplaySettings settings)
     : parts_(parts),
       settings_(std::move(settings)),
-      pass_(pass_of(parts_, dealt, dealt.plan, {}, nullptr)),
+      pass_(pass_of(parts_, plan, earlier, {}, nullptr)),
       cache_before_(parts.prompts().cache_marks()),
-      ring_(ring_bytes(parts_, dealt.plan), rows_open_max(parts_, dealt.plan, settings_)) {}
+      ring_(ring_bytes(parts_, plan), rows_open_max(parts_, plan, settings_)) {}
 
-EngineSeat::EngineSeat(std::unique_ptr<ReplayParts> parts, const DealtPlan& dealt, PlanShare share,
-                       ReplaySettings settings, ShardPlace place)
+EngineSeat::EngineSeat(std::unique_ptr<ReplayParts> parts, PlanShare share,
+                       const EarlierRows& earlier, ReplaySettings settings, ShardPlace place)
     : own_parts_(std::move(parts)),
       parts_(*own_parts_),
       share_(std::move(share)),
       own_targets_(for_another_thread(parts_.server().targets)),
       place_(place),
       settings_(std::move(settings)),
-      pass_(pass_of(parts_, dealt, share_->plan, place, &share_->positions)),
+      pass_(pass_of(parts_, share_->plan, earlier, place, &share_->positions)),
       cache_before_(parts_.prompts().cache_marks()),
       ring_(ring_bytes(parts_, share_->plan), rows_open_max(parts_, share_->plan, settings_)) {
-    CHECK(dealt.live == nullptr);
+    CHECK(!parts_.workload().live);
 }
 
 std::uint32_t EngineSeat::requests_end() {

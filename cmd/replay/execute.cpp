@@ -1,7 +1,5 @@
 /// The order of a run on this host, and what is made of it at its end: verdict, figures, page.
 
-#include "cmd/replay/execute.hpp"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,11 +16,10 @@
 #include "cmd/base/process.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/flags/rule_sets.hpp"
-#include "cmd/replay/calibration_lookup.hpp"
 #include "cmd/replay/engine_crew.hpp"
-#include "cmd/replay/meeting.hpp"
 #include "cmd/replay/pacing.hpp"
 #include "cmd/replay/progress_line.hpp"
+#include "cmd/replay/replay.hpp"
 #include "cmd/replay/run_file.hpp"
 #include "cmd/replay/run_sides.hpp"
 #include "cmd/report/page.hpp"
@@ -40,51 +37,119 @@
 
 namespace driftless {
 
-// What became of a run: its verdict, its rules and its thresholds, and the exit code that says so.
+namespace {
 
 /// Fills in verdict, rules and thresholds, by the figures of the run and of its client.
-void judge(const RunFile& file, const RunEnd& end, const SummaryFigures& figures,
-           const ClientTotals& client, SummaryInfo& info);
+void judge(const Replay& run, const RunEnd& end, const SummaryFigures& figures,
+           const ClientTotals& client, SummaryInfo& info) {
+    const ReplayOptions& options = run.options();
+    const Judgement judged = judge_run(run.calibration, figures, client, info.cache_probe);
+    info.verdict = name_of(judged.verdict);
+    info.verdict_reasons = judged.reasons;
+    info.limits = run.calibration.limits;
+    info.client = &client;
+    info.rules = judge_rules(options.rules.chosen.sets, rule_facts(run, end), figures, same_value);
+    info.thresholds = judge_thresholds(options.results.fail_if, figures);
+}
 
-/// By what `judge` found. `failed`: the host failed us.
-int exit_code_of(const RunFile& file, bool interrupted, const SummaryFigures& figures,
-                 const SummaryInfo& info, bool failed);
+/// By what `judge` found: 130 before 7 before 5 before 6 before 8 (design, section 4). `failed`:
+/// the host failed us.
+int exit_code_of(const Replay& run, bool interrupted, const SummaryFigures& figures,
+                 const SummaryInfo& info, bool failed) {
+    const ReplayOptions& options = run.options();
+    if (interrupted) {
+        return exit_interrupted;
+    }
+    if (failed) {
+        return exit_host;
+    }
+    if (figures.answered() == 0) {
+        return exit_no_success;
+    }
+    const bool uncertified =
+        options.calibration.require_certified && info.verdict != name_of(Verdict::certified);
+    const bool unruly = options.rules.required && any_violated(info.rules);
+    if (uncertified || unruly) {
+        return exit_not_certified;
+    }
+    return any_fails(info.thresholds) || info.stopped_when ? exit_threshold : exit_done;
+}
 
-// What the files of a run hold after its writer failed: records that were not written do not
-// count.
-
-/// Replaces the figures of a run, which count all rows that were fired, by those of the records in
-/// `folder`, as `driftless report` reads them, and says how many rows have no record. Does nothing
-/// if the records cannot be read.
+/// After the writer failed: replaces the figures of a run, which count all rows that were fired, by
+/// those of the records in `folder`, as `driftless report` reads them, and says how many rows have
+/// no record. Does nothing if the records cannot be read.
 void read_written(const std::string& folder, SummaryFigures& figures,
-                  std::optional<Unfinished>& unfinished);
+                  std::optional<Unfinished>& unfinished) {
+    RunFacts facts;
+    if (!read_run(folder, facts).empty()) {
+        return;
+    }
+    Past past(facts);
+    std::string why;
+    if (!read_past(folder, facts.records_path, past, why)) {
+        return;
+    }
+    const Unrecorded lost = unrecorded_rows(facts, past, figures.fired);
+    figures = past.summary().figures();
+    figures.unrecorded = lost.rows;
+    unfinished = Unfinished{facts.rows - past.records(), lost.rows};
+}
 
-// The page that a replay leaves in its folder: report.html, made of the run's files once they are
-// whole.
+/// Why it could not be written, or empty.
+std::string try_page(const std::string& folder, const SummaryFigures& figures,
+                     const SummaryInfo& info) {
+    RunFacts facts;
+    if (std::string why = read_run(folder, facts); !why.empty()) {
+        return why;
+    }
+    std::string why;
+    const ReportedRun run{folder, facts, figures, info, summary_json(figures, info)};
+    const Result<std::string> page = page_of(run, why);
+    if (!page) {
+        return why;
+    }
+    const Result<void> written =
+        write_whole_file(folder + "/report.html", page.value(), Lasting::written);
+    return written
+               ? ""
+               : "cannot " + std::string(written.error().doing) + ": " + reason_of(written.error());
+}
 
 /// Writes `folder`/report.html, over that of an earlier segment. If it fails, a warning says why;
 /// the run itself has all of its files.
 void write_run_page(const std::string& folder, const SummaryFigures& figures,
-                    const SummaryInfo& info);
-
-namespace {
+                    const SummaryInfo& info) {
+    const std::string why = try_page(folder, figures, info);
+    if (why.empty()) {
+        print_line("page: %s/report.html", folder.c_str());
+    } else {
+        complain(
+            "driftless: warning: %s/report.html was not written: %s; once that is fixed, "
+            "run driftless report %s --html FILE",
+            folder.c_str(), why.c_str(), folder.c_str());
+    }
+}
 
 /// One run on this host: its parts, and what the order of a run asks for. Prints what stops it.
 class Execution final : private RunHost {
   public:
-    Execution(const PreparedRun& prepared, UringDriver& driver, const std::string& folder,
-              Quiet& quiet)
-        : prepared_(prepared),
-          options_(prepared.parts.invocation().options),
-          workload_(prepared.parts.workload()),
-          host_(prepared.file.engine->host),
-          driver_(driver),
-          folder_(folder),
-          quiet_(quiet),
+    explicit Execution(Replay& replay)
+        : replay_(replay),
+          options_(replay.options()),
+          workload_(replay.workload),
+          host_(replay.host),
+          driver_(*replay.driver),
+          folder_(folder_of(options_, workload_.trace.name)),
           line_(STDERR_FILENO, {options_.results.progress && !options_.results.quiet,
                                 &stop_requests(), options_.sending.grace_ns}),
-          sides_(prepared.parts, cpu_set_of(host_.apart)),
-          meeting_(prepared.parts, prepared.resumed != nullptr) {}
+          sides_(*replay.parts, cpu_set_of(host_.apart)),
+          meeting_(*replay.parts, replay.resumes()) {
+        replay.ring = driver_.features();
+        if (replay.resumes()) {
+            resumed_.emplace(resumed_run(replay));
+            remaining_ = resumed_->remaining_plan();
+        }
+    }
 
     int go();
 
@@ -108,13 +173,10 @@ class Execution final : private RunHost {
     void close_books(const RecordWriter& writer) override;
     void discard(const RecordWriter* writer) override;
 
-    const LiveTurns* live_turns() const {
-        const std::optional<LiveTurns>& live = prepared_.parts.served().live;
-        return live ? &*live : nullptr;
-    }
-    std::uint32_t segment() const {
-        return prepared_.resumed == nullptr ? 0 : prepared_.resumed->segment();
-    }
+    const LiveTurns* live_turns() const { return workload_.live ? &*workload_.live : nullptr; }
+    std::uint32_t segment() const { return resumed_ ? resumed_->segment() : 0; }
+    /// What is to be sent: the workload's own plan, or what a resumed run has left.
+    const Plan& plan() const { return resumed_ ? remaining_ : workload_.plan; }
     ProgressCallback progress_callback();
     std::uint32_t requests_end();
     Result<void> open_crew();
@@ -128,15 +190,20 @@ class Execution final : private RunHost {
     bool refuse_unless_done(int code) { return code == exit_done || refuse(code); }
     bool write_run_json(Instant zero, Lasting lasting);
     RunEnd end_of_engines();
+    void print_end(const SummaryFigures& figures, const SummaryInfo& info,
+                   std::uint32_t stepped_aside);
 
-    const PreparedRun& prepared_;
+    const Replay& replay_;
     const ReplayOptions& options_;
     const Workload& workload_;
     const HostChoice& host_;
     UringDriver& driver_;
+    /// Was checked not to exist, and is made here (numbered, where `--out` did not name it and
+    /// another run has it), but for a run that is resumed.
     std::string folder_;
+    std::optional<ResumedRun> resumed_;
+    Plan remaining_;  ///< of a resumed run
     RunProgress progress_;
-    Quiet& quiet_;
     std::optional<NewFolder> taken_;  ///< of a new run, once it has it
     ThreadMeter meter_;
     EngineStanding standing_;
@@ -158,15 +225,11 @@ int fail_records(const RecordWriter& writer) {
 }
 
 int Execution::go() {
-    if (prepared_.plan.rows.empty()) {  // a run that was killed when all had left
+    if (plan().rows.empty()) {  // a run that was killed when all had left
         return play();
     }
-    OrExit<std::unique_ptr<EngineCrew>> crew = EngineCrew::make(
-        prepared_.parts,
-        {prepared_.plan,
-         prepared_.resumed != nullptr ? prepared_.resumed->remaining.earlier : EarlierRows(),
-         live_turns()},
-        host_);
+    OrExit<std::unique_ptr<EngineCrew>> crew =
+        EngineCrew::make(replay_, plan(), resumed_ ? resumed_->remaining.earlier : EarlierRows());
     if (!crew) {
         return crew.exit_code();
     }
@@ -184,7 +247,7 @@ int Execution::go() {
 
 /// Of users: their requests have numbers below this; else 0.
 std::uint32_t Execution::requests_end() {
-    return crew_ == nullptr ? 0 : crew_->requests_end(prepared_.plan.rows.size());
+    return crew_ == nullptr ? 0 : crew_->requests_end(plan().rows.size());
 }
 
 Result<void> Execution::open_crew() {
@@ -195,7 +258,7 @@ Result<void> Execution::open_crew() {
     rules.kept = options_.request.live_keep;
     rules.goes_on_unanswered = workload_.users.failures.rule == FailureRule::go_on;
     live_.emplace(workload_.trace, *live_turns(), rules,
-                  std::max<std::size_t>(requests_end(), prepared_.plan.rows.size()));
+                  std::max<std::size_t>(requests_end(), plan().rows.size()));
     const Result<void> opened = crew_->open(&live_->replies);
     live_->histories.bound(crew_->first().pass().bodies().region_bytes() / 2);
     return opened;
@@ -203,16 +266,14 @@ Result<void> Execution::open_crew() {
 
 int Execution::play() {
     RunOrder order(driver_, *this, order_parts());
-    const OrderEnd end =
-        prepared_.plan.rows.empty() ? order.play_without_rows() : play_engines(order);
+    const OrderEnd end = plan().rows.empty() ? order.play_without_rows() : play_engines(order);
     const RecordWriter* const writer = order.writer();
     const bool unwritten = end == OrderEnd::refused && writer != nullptr && writer->failed();
     return unwritten ? fail_records(*writer) : code_;
 }
 
 OrderEnd Execution::play_engines(RunOrder& order) {
-    const EngineOrders orders{options_.host, host_.granted, stop_requests(), stop_wanted_};
-    if (!refuse_unless_done(crew_->start_others(orders))) {
+    if (!refuse_unless_done(crew_->start_others(host_.granted, stop_wanted_))) {
         return OrderEnd::refused;
     }
     RunParts parts = crew_->first().run_parts(stop_requests(), meter_);
@@ -233,25 +294,25 @@ OrderEnd Execution::play_engines(RunOrder& order) {
 
 OrderParts Execution::order_parts() {
     RunSegment segment;
-    segment.run_id = prepared_.parts.invocation().run_id;
-    segment.command = prepared_.parts.invocation().command;
-    segment.first_due_ns =
-        prepared_.plan.rows.empty() ? prepared_.plan.last_due_ns : 0;  // else the engines know
-    AssemblerConfig config = assembler_config(prepared_.file, prepared_.plan, requests_end());
+    segment.run_id = replay_.invocation.run_id;
+    segment.command = replay_.invocation.command;
+    segment.first_due_ns = plan().rows.empty() ? plan().last_due_ns : 0;  // else the engines know
+    AssemblerConfig config = assembler_config(replay_, plan(), requests_end());
     config.histories = live_ ? &live_->histories : nullptr;
     config.periods.users_wanted = &users_wanted_;
     config.periods.stop_wanted = &stop_wanted_;
     const bool is_part = options_.shard.is_part();
     return {std::move(config),
-            Summary(options_.results.goodput, largest_overhead(prepared_.parts.server()),
+            Summary(options_.results.goodput, largest_overhead(replay_.server),
                     {.others_send = is_part,
                      .merged = false,
                      .forecast_apart = is_part && workload_.waiting.has_value()}),
-            segment, crew_ == nullptr ? unused_marks_ : crew_->first().marks(), prepared_.resumed};
+            segment, crew_ == nullptr ? unused_marks_ : crew_->first().marks(),
+            resumed_ ? &*resumed_ : nullptr};
 }
 
 std::optional<RecordSinks> Execution::open_files() {
-    const bool is_new = prepared_.resumed == nullptr;
+    const bool is_new = !resumed_;
     if (is_new) {
         Result<NewFolder> taken =
             options_.results.out.empty() ? take_numbered_folder(folder_) : take_new_folder(folder_);
@@ -300,9 +361,9 @@ FiredMarks Execution::create_marks(const std::string& run_id, std::size_t rows) 
 }
 
 bool Execution::name_segment(const RunSegment& segment, Instant zero) {
-    if (prepared_.resumed != nullptr) {
-        progress_.segments = prepared_.resumed->segments;
-        progress_.earlier_meeting = prepared_.resumed->meeting;
+    if (resumed_) {
+        progress_.segments = resumed_->segments;
+        progress_.earlier_meeting = resumed_->meeting;
     }
     progress_.segments.push_back(segment);
     return write_run_json(zero, Lasting::synced);
@@ -311,8 +372,7 @@ bool Execution::name_segment(const RunSegment& segment, Instant zero) {
 bool Execution::write_run_json(Instant zero, Lasting lasting) {
     progress_.segments.back().clock = anchor(zero);
     const std::string path = folder_ + "/run.json";
-    const Result<void> written =
-        write_whole_file(path, to_json(prepared_.file, progress_), lasting);
+    const Result<void> written = write_whole_file(path, to_json(replay_, progress_), lasting);
     return written || refuse(fail_host(path.c_str(), written.error()));
 }
 
@@ -371,9 +431,24 @@ RunEnd Execution::end_of_engines() {
     return end;
 }
 
+void Execution::print_end(const SummaryFigures& figures, const SummaryInfo& info,
+                          std::uint32_t stepped_aside) {
+    replay_.quiet.end();
+    std::fputs(printable_lines(summary_table(figures, info, options_.results.table)).c_str(),
+               stdout);
+    if (stepped_aside > 0) {
+        print_line(
+            "realtime: %u times an engine went among ordinary threads for a second, because it "
+            "slept for less than a tenth of the time, and the kernel stops such a thread for 50 ms "
+            "of each second",
+            stepped_aside);
+    }
+    print_line("files: %s", folder_.c_str());
+}
+
 void Execution::close_books(const RecordWriter& writer) {
     RunEnd end = end_of_engines();
-    SummaryInfo info = summary_info(prepared_.file, progress_.segments.front().clock.zero_utc_ns);
+    SummaryInfo info = summary_info(replay_, progress_.segments.front().clock.zero_utc_ns);
     SummaryFigures figures = writer.summary().figures();
     end.rows_fired = figures.fired + figures.warmup_fired;
     if (writer.failed()) {
@@ -382,39 +457,29 @@ void Execution::close_books(const RecordWriter& writer) {
     end.records = figures.rows + figures.warmup_rows;
     sides_.sum_up(folder_, figures, info);
     figures.warnings = warnings_of(figures, info);
-    if (prepared_.resumed != nullptr) {  // of all rows, not of the last segment's
-        end.prompts_digest = prepared_.prompts.digest;
-        end.against_digest = prepared_.prompts.against_digest;
-        end.clamped_rows = prepared_.prompts.clamped_rows;
+    if (resumed_) {  // of all rows, not of the last segment's
+        end.prompts_digest = replay_.sums.digest;
+        end.against_digest = replay_.sums.against_digest;
+        end.clamped_rows = replay_.sums.clamped_rows;
     }
     info.clamped_rows = end.clamped_rows;
     if (first_run_ != nullptr && crew_->stopped_early(*first_run_)) {
         end.stopped_when = info.stopped_when = writer.stopped_when();
     }
-    judge(prepared_.file, end, figures, writer.client(), info);
+    judge(replay_, end, figures, writer.client(), info);
     // run.json comes last: its exit code tells of all files but itself.
     const std::string summary = folder_ + "/summary.json";
     const std::string run_json = folder_ + "/run.json";
     const Result<void> summed = write_whole_file(summary, summary_json(figures, info));
     const bool failed = writer.failed() || !summed || sides_.failed();
-    end.exit_code = exit_code_of(prepared_.file, end.interrupted, figures, info, failed);
+    end.exit_code = exit_code_of(replay_, end.interrupted, figures, info, failed);
     end.verdict = info.verdict;
     end.verdict_reasons = info.verdict_reasons;
     end.marks.resident_max = read_memory_marks().resident_max;
     progress_.end = end;
-    const Result<void> closed = write_whole_file(run_json, to_json(prepared_.file, progress_));
-    check_kept(prepared_.file.calibration, writer.client());
-    quiet_.end();
-    std::fputs(printable_lines(summary_table(figures, info, options_.results.table)).c_str(),
-               stdout);
-    if (end.stepped_aside > 0) {
-        print_line(
-            "realtime: %u times an engine went among ordinary threads for a second, because it "
-            "slept for less than a tenth of the time, and the kernel stops such a thread for 50 ms "
-            "of each second",
-            end.stepped_aside);
-    }
-    print_line("files: %s", folder_.c_str());
+    const Result<void> closed = write_whole_file(run_json, to_json(replay_, progress_));
+    check_kept(replay_.calibration, writer.client());
+    print_end(figures, info, end.stepped_aside);
     if (writer.failed()) {
         (void)fail_records(writer);
     }
@@ -430,103 +495,14 @@ void Execution::close_books(const RecordWriter& writer) {
         write_run_page(folder_, figures, info);
     }
     if (meeting_.meet_host_again(progress_)) {
-        (void)write_whole_file(run_json, to_json(prepared_.file, progress_));
+        (void)write_whole_file(run_json, to_json(replay_, progress_));
     }
 }
 
 }  // namespace
 
-int execute_run(const PreparedRun& prepared, UringDriver& driver, const std::string& folder,
-                Quiet& quiet) {
-    return Execution(prepared, driver, folder, quiet).go();
-}
-
-void judge(const RunFile& file, const RunEnd& end, const SummaryFigures& figures,
-           const ClientTotals& client, SummaryInfo& info) {
-    const ReplayOptions& options = file.parts.invocation().options;
-    const Judgement judged = judge_run(file.calibration, figures, client, info.cache_probe);
-    info.verdict = name_of(judged.verdict);
-    info.verdict_reasons = judged.reasons;
-    info.limits = file.calibration.limits;
-    info.client = &client;
-    info.rules = judge_rules(options.rules.chosen.sets, rule_facts(file, end), figures, same_value);
-    info.thresholds = judge_thresholds(options.results.fail_if, figures);
-}
-
-// 130 before 7 before 5 before 6 before 8 (design, section 4).
-int exit_code_of(const RunFile& file, bool interrupted, const SummaryFigures& figures,
-                 const SummaryInfo& info, bool failed) {
-    const ReplayOptions& options = file.parts.invocation().options;
-    if (interrupted) {
-        return exit_interrupted;
-    }
-    if (failed) {
-        return exit_host;
-    }
-    if (figures.answered() == 0) {
-        return exit_no_success;
-    }
-    const bool uncertified =
-        options.calibration.require_certified && info.verdict != name_of(Verdict::certified);
-    const bool unruly = options.rules.required && any_violated(info.rules);
-    if (uncertified || unruly) {
-        return exit_not_certified;
-    }
-    return any_fails(info.thresholds) || info.stopped_when ? exit_threshold : exit_done;
-}
-
-void read_written(const std::string& folder, SummaryFigures& figures,
-                  std::optional<Unfinished>& unfinished) {
-    RunFacts facts;
-    if (!read_run(folder, facts).empty()) {
-        return;
-    }
-    Past past(facts);
-    std::string why;
-    if (!read_past(folder, facts.records_path, past, why)) {
-        return;
-    }
-    const Unrecorded lost = unrecorded_rows(facts, past, figures.fired);
-    figures = past.summary().figures();
-    figures.unrecorded = lost.rows;
-    unfinished = Unfinished{facts.rows - past.records(), lost.rows};
-}
-
-namespace {
-
-/// Why it could not be written, or empty.
-std::string try_page(const std::string& folder, const SummaryFigures& figures,
-                     const SummaryInfo& info) {
-    RunFacts facts;
-    if (std::string why = read_run(folder, facts); !why.empty()) {
-        return why;
-    }
-    std::string why;
-    const ReportedRun run{folder, facts, figures, info, summary_json(figures, info)};
-    const Result<std::string> page = page_of(run, why);
-    if (!page) {
-        return why;
-    }
-    const Result<void> written =
-        write_whole_file(folder + "/report.html", page.value(), Lasting::written);
-    return written
-               ? ""
-               : "cannot " + std::string(written.error().doing) + ": " + reason_of(written.error());
-}
-
-}  // namespace
-
-void write_run_page(const std::string& folder, const SummaryFigures& figures,
-                    const SummaryInfo& info) {
-    const std::string why = try_page(folder, figures, info);
-    if (why.empty()) {
-        print_line("page: %s/report.html", folder.c_str());
-    } else {
-        complain(
-            "driftless: warning: %s/report.html was not written: %s; once that is fixed, "
-            "run driftless report %s --html FILE",
-            folder.c_str(), why.c_str(), folder.c_str());
-    }
+int execute_run(Replay& run) {
+    return Execution(run).go();
 }
 
 }  // namespace driftless

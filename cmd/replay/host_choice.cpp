@@ -13,6 +13,7 @@
 #include "cmd/flags/checks.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/replay/pacing.hpp"
+#include "cmd/replay/replay.hpp"
 #include "cmd/replay/run_file.hpp"
 #include "engine/host/cpu_load.hpp"
 
@@ -381,8 +382,8 @@ void print_engines(const HostChoice& host, const std::vector<std::uint32_t>& all
     }
 }
 
-}  // namespace
-
+/// Chooses, pins this thread to the engine's CPU, has it scheduled, and prints what was chosen, or
+/// what is missing and how much. `targets`: where rows go to.
 OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload,
                                const std::vector<Endpoint>& targets) {
     const HostFlags& flags = options.host;
@@ -428,6 +429,8 @@ OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& wor
     return host;
 }
 
+}  // namespace
+
 std::uint32_t receive_buffers_for(std::uint32_t lanes) {
     return std::clamp(std::bit_ceil(8 * lanes), receive_buffers_min, receive_buffers_max);
 }
@@ -442,13 +445,24 @@ UringOptions ring_options(const HostFlags& flags, std::uint32_t lanes) {
     return options;
 }
 
-OrExit<std::unique_ptr<UringDriver>> make_driver(const HostFlags& flags, std::uint32_t lanes) {
-    Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(ring_options(flags, lanes));
+int take_host(Replay& run) {
+    const ReplayOptions& options = run.options();
+    OrExit<HostChoice> host = choose_host(options, run.workload, run.server.targets.endpoints);
+    if (!host) {
+        return host.exit_code();
+    }
+    run.host = std::move(host).value();
+    const std::uint32_t lanes =
+        lanes_most(options, run.workload.plan, run.workload.users, run.host);
+    reserve_files(lanes + files_reserved);
+    Result<std::unique_ptr<UringDriver>> driver =
+        UringDriver::make(ring_options(options.host, lanes));
     if (!driver) {
         complain("driftless: %s", ring_refusal(driver.error(), read_ring_bars()).c_str());
         return exit_host;
     }
-    return std::move(driver).value();
+    run.driver = std::move(driver).value();
+    return exit_done;
 }
 
 }  // namespace driftless

@@ -45,11 +45,6 @@ struct HostChoice {
     }
 };
 
-/// Chooses, pins this thread to the engine's CPU, has it scheduled, and prints what was chosen, or
-/// what is missing and how much. `targets`: where rows go to.
-OrExit<HostChoice> choose_host(const ReplayOptions& options, const Workload& workload,
-                               const std::vector<Endpoint>& targets);
-
 /// Requests that may be open at once, were there no other bound.
 std::size_t requests_most(const Plan& plan, const UserRules& users);
 /// Connections that may be in use at once.
@@ -88,8 +83,6 @@ inline constexpr std::uint32_t receive_buffers_max = 4096;
 
 /// The rings of an engine with so many connections.
 UringOptions ring_options(const HostFlags& flags, std::uint32_t lanes);
-/// Those of the calling thread. Prints why the kernel refuses, with the remedy.
-OrExit<std::unique_ptr<UringDriver>> make_driver(const HostFlags& flags, std::uint32_t lanes);
 
 // Placement: one decision over the threads of a replay and the CPUs of its host: where the writer
 // runs, how the engines wait, and how the kernel schedules them. Each part is a flag; what no flag

@@ -24,6 +24,7 @@
 #include "cmd/base/run_folder.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/settings.hpp"
+#include "cmd/replay/replay.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/utf8.hpp"
@@ -304,7 +305,12 @@ std::string folder_of(const ReplayOptions& options, const std::string& trace_nam
            (place.is_part() ? "-shard-" + std::to_string(place.index) : "");
 }
 
-int check_paths(const ResultFlags& results, bool dry_run) {
+// What a run left that was killed before it wrote run.json may be replaced.
+int check_places(Replay& run) {
+    if (run.resumes()) {
+        return exit_done;
+    }
+    const ResultFlags& results = run.options().results;
     const Result<Place> found =
         results.out.empty() ? Result<Place>(Place::free) : place_at(results.out);
     if (!found) {
@@ -327,7 +333,7 @@ int check_paths(const ResultFlags& results, bool dry_run) {
                  results.records_path.c_str());
         return exit_usage;
     }
-    return try_places(results, dry_run, place);
+    return try_places(results, run.options().dry_run, place);
 }
 
 }  // namespace driftless

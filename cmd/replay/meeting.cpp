@@ -1,4 +1,4 @@
-#include "cmd/replay/meeting.hpp"
+/// The meeting of the processes of one plan (RunMeeting), and the clocks at time 0.
 
 #include <poll.h>
 #include <time.h>
@@ -18,6 +18,7 @@
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/settings.hpp"
 #include "cmd/flags/side_values.hpp"
+#include "cmd/replay/run_sides.hpp"
 #include "engine/base/time.hpp"
 #include "engine/machines/meet.hpp"
 #include "proto/core/hash.hpp"

@@ -12,6 +12,7 @@
 #include "cmd/base/guard.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
+#include "cmd/replay/replay.hpp"
 #include "cmd/report/lines.hpp"
 #include "engine/host/host.hpp"
 #include "engine/plan/arrivals.hpp"
@@ -365,7 +366,8 @@ void print_length(const Counted& counted, const Workload& workload) {
 
 }  // namespace
 
-int check_budgets(const SendingFlags& sending, const Workload& workload) {
+int check_budgets(Replay& run) {
+    const SendingFlags& sending = run.options().sending;
     const Counted all[] = {
         {"--budget-input", "input", sending.budget_input, &TraceRow::input_length},
         {"--budget-output", "output", sending.budget_output, &TraceRow::output_length}};
@@ -373,10 +375,27 @@ int check_budgets(const SendingFlags& sending, const Workload& workload) {
         if (!one.budget) {
             continue;
         }
-        if (!is_known(one, workload)) {
+        if (!is_known(one, run.workload)) {
             return exit_input;
         }
-        print_length(one, workload);
+        print_length(one, run.workload);
+    }
+    return exit_done;
+}
+
+// How many users send is not known before.
+int check_thresholds(Replay& run) {
+    const std::size_t rows = run.workload.plan.rows.size();
+    for (const Threshold& one : run.options().results.fail_if) {
+        const bool counts = one.figure->name == "completed" &&
+                            (one.compare == Compare::below || one.compare == Compare::at_most);
+        if (counts && run.workload.users.users == 0 && crosses(one, static_cast<double>(rows))) {
+            complain(
+                "driftless: --fail-if \"%s\" holds even if all requests are answered: the "
+                "plan has %s; replay more rows, or use a lower bound",
+                one.text.c_str(), counted(rows, "row", "rows").c_str());
+            return exit_usage;
+        }
     }
     return exit_done;
 }

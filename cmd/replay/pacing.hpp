@@ -96,10 +96,4 @@ const Plan& plan_to_estimate(const Workload& workload);
 Schedule schedule_of(Speed speed, const Workload& workload, const Plan& plan,
                      const EarlierRows& earlier, const UserRules& users, const LiveTurns* live);
 
-// What token budgets (--budget-input, --budget-output) mean for a workload, before it is sent.
-
-/// Refuses, on standard error, a workload with rows whose tokens are unknown and cannot be counted.
-/// Otherwise prints how long the rows take at least, if each is sent once.
-int check_budgets(const SendingFlags& sending, const Workload& workload);
-
 }  // namespace driftless

@@ -10,6 +10,7 @@
 #include "cmd/base/files.hpp"
 #include "cmd/base/guard.hpp"
 #include "cmd/replay/host_choice.hpp"
+#include "cmd/replay/replay.hpp"
 #include "engine/host/host.hpp"
 #include "engine/plan/forecast.hpp"
 #include "engine/plan/plan.hpp"
@@ -56,13 +57,16 @@ std::string problem_of(const ReplayOptions& options, const Trace& trace) {
     return "";
 }
 
-}  // namespace
-
+/// As the user says; else live where the trace holds no answers.
 Assistant assistant_of(const RequestFlags& request, const Trace& trace) {
     return request.assistant.value_or(trace.deltas ? Assistant::live : Assistant::recorded);
 }
 
-int check_live(const ReplayOptions& options, const Trace& trace) {
+}  // namespace
+
+int check_live(Replay& run) {
+    const ReplayOptions& options = run.options();
+    const Trace& trace = run.workload.trace;
     const Assistant assistant = assistant_of(options.request, trace);
     if (assistant == Assistant::recorded) {
         if (!trace.deltas && text_of(options.request.live_keep) != text_of(KeptWords())) {
@@ -100,31 +104,33 @@ std::optional<std::uint32_t> known_block(const ServerFlags& flags, const Preflig
 /// Bodies that are whole name a model.
 int check_one_body(const Trace& trace, const Server& server) {
     const bool is_whole = trace.recorded || !trace.body_ends.empty();
-    if (!server.against || !is_whole || server.against->findings.model == server.body.model) {
+    if (!server.against || !is_whole || server.against->model == server.body.model) {
         return exit_done;
     }
     complain(
         "driftless: --against: the trace has whole requests, which both servers get "
         "unchanged, but --url has model \"%s\" and --against \"%s\"; serve the same "
         "model, or name one that both know with --model",
-        server.body.model.c_str(), server.against->findings.model.c_str());
+        server.body.model.c_str(), server.against->model.c_str());
     return exit_preflight;
 }
 
 }  // namespace
 
-OrExit<ServedWorkload> serve(Workload workload, const RequestFlags& request, const Server& server) {
-    if (const int code = check_one_body(workload.trace, server); code != exit_done) {
+int make_bodies(Replay& run) {
+    Workload& workload = run.workload;
+    const RequestFlags& request = run.options().request;
+    if (const int code = check_one_body(workload.trace, run.server); code != exit_done) {
         return code;
     }
     if (!workload.trace.recorded) {
-        return ServedWorkload{std::move(workload), {}, {}, {}, {}};
+        return exit_done;
     }
     InputErrors errors;
     const Assistant assistant = assistant_of(request, workload.trace);
     std::optional<TraceWithBodies> made = make_recorded_bodies(
-        workload.plan, *request.dialect, server.body, assistant, std::move(workload.trace), errors,
-        request.row_body ? &*request.row_body : nullptr);
+        workload.plan, *request.dialect, run.server.body, assistant, std::move(workload.trace),
+        errors, request.row_body ? &*request.row_body : nullptr);
     if (!made) {
         print_errors(errors);
         return exit_input;
@@ -140,7 +146,9 @@ OrExit<ServedWorkload> serve(Workload workload, const RequestFlags& request, con
         print_line("requests: %s", note.c_str());
         workload.notes.push_back(note);
     }
-    return ServedWorkload{std::move(workload), made->figures, std::move(made->live), {}, {}};
+    workload.recorded = made->figures;
+    workload.live = std::move(made->live);
+    return exit_done;
 }
 
 Overhead served_overhead(const Server& server, Side side) {
@@ -149,80 +157,51 @@ Overhead served_overhead(const Server& server, Side side) {
 
 namespace {
 
-/// What one server's cache should hold: behind its template, and in its own blocks where their size
-/// is known.
-struct ServerForecast {
-    Plan plan;
-    std::optional<std::uint32_t> block;
-    std::string note;
-};
-
-/// `plan` has no sides.
-ServerForecast forecast_of(const Workload& workload, Plan plan, const ServerFlags& flags,
-                           const Server& server, Side side) {
-    const Trace& trace = workload.trace;
-    const std::uint32_t post = findings_of(server, side).overhead.post;
+/// What the cache of a side's server should hold of each row in its own blocks, if their size is
+/// known: that size. Rows that wait are forecast in the run.
+std::optional<std::uint32_t> forecast_blocks(const Workload& workload, const ServerFlags& flags,
+                                             const Server& server, Side side,
+                                             std::vector<std::uint32_t>& cached) {
+    const std::optional<std::uint32_t> block = known_block(flags, findings_of(server, side));
+    if (!block || workload.waiting) {
+        return block;
+    }
     const Overhead around = served_overhead(server, side);
-    ServerForecast made{std::move(plan), known_block(flags, findings_of(server, side)), {}};
-    if (post != made.plan.post_tokens) {
-        made.plan = expect_cached(trace, post, std::move(made.plan));
+    auto made =
+        expect_server_cached(workload.trace, {around.pre, around.post}, *block, workload.plan);
+    if (!made) {
+        return {};
     }
-    if (!made.block || workload.waiting) {  // the latter are forecast in the run
-        return made;
-    }
-    auto cached = expect_server_cached(trace, {around.pre, around.post}, *made.block, made.plan);
-    if (cached) {
-        made.plan.server_cached = std::move(*cached);
-    } else {
-        made.block.reset();
-        made.note = "more than " + std::to_string(server_forecast_ids_max) +
-                    " block ids: hits are not forecast in the server's blocks";
-    }
-    return made;
-}
-
-/// Blocks of one size are named where both servers have it.
-ServedWorkload forecast_both(ServedWorkload served, const ServerFlags& flags, const Server& server,
-                             std::uint64_t seed) {
-    Workload& workload = served.workload;
-    const auto of_side = [&](Side side) {
-        return forecast_of(workload, plan_of_side(workload.trace, workload.plan, side), flags,
-                           server, side);
-    };
-    ServerForecast a = of_side(Side::a);
-    ServerForecast b = of_side(Side::b);
-    Result<Plan> plan = dual_plan(workload.trace, a.plan, b.plan, seed);
-    CHECK(plan);  // it was made once before
-    workload.plan = std::move(plan).value();
-    served.server_block = a.block == b.block ? a.block : std::nullopt;
-    served.forecast_note = a.note;
-    return served;
+    cached = std::move(*made);
+    return block;
 }
 
 }  // namespace
 
-ServedWorkload forecast(ServedWorkload served, const ReplayOptions& options, const Server& server) {
-    if (served.workload.plan.dual) {
-        return forecast_both(std::move(served), options.server, server, options.workload.plan.seed);
+int forecast_hits(Replay& run) {
+    Workload& workload = run.workload;
+    const ServerFlags& flags = run.options().server;
+    Plan& plan = workload.plan;
+    PostTokens post{run.server.findings.overhead.post, 0};
+    if (plan.dual) {
+        post.against = findings_of(run.server, Side::b).overhead.post;
     }
-    ServerForecast made = forecast_of(served.workload, std::move(served.workload.plan),
-                                      options.server, server, Side::none);
-    served.workload.plan = std::move(made.plan);
-    served.server_block = made.block;
-    served.forecast_note = std::move(made.note);
-    return served;
+    if (post != plan.post) {
+        plan = expect_cached(workload.trace, post, std::move(plan));
+    }
+    workload.server_block =
+        forecast_blocks(workload, flags, run.server, Side::a, plan.server_cached);
+    if (!workload.server_block && known_block(flags, run.server.findings)) {
+        workload.forecast_note = "more than " + std::to_string(server_forecast_ids_max) +
+                                 " block ids: hits are not forecast in the server's blocks";
+    }
+    // Blocks of one size are named where both servers have it.
+    if (plan.dual && forecast_blocks(workload, flags, run.server, Side::b, plan.against_cached) !=
+                         workload.server_block) {
+        workload.server_block.reset();
+    }
+    return exit_done;
 }
-
-namespace {
-
-/// Each row once, though two servers get it.
-std::vector<Planned> rows_once(const Plan& plan) {
-    std::vector<Planned> rows = plan.rows;
-    std::erase_if(rows, [](const Planned& planned) { return planned.side == Side::b; });
-    return rows;
-}
-
-}  // namespace
 
 std::int64_t longest_row(const Trace& trace, const Plan& plan) {
     std::int64_t longest = 0;
@@ -235,15 +214,26 @@ std::int64_t longest_row(const Trace& trace, const Plan& plan) {
     return longest;
 }
 
+namespace {
+
+/// What a model takes, in tokens; -1: not known.
+struct ModelRoom {
+    std::int64_t context = -1;  ///< prompt and output together
+    std::int64_t input = -1;    ///< the prompt alone
+};
+
+/// Refuses rows that do not fit the model, before anything is sent; if its room is unknown, it
+/// refuses nothing. Prints what the longest row needs.
 int check_context(const Workload& workload, ModelRoom room) {
     const std::int64_t longest = longest_row(workload.trace, workload.plan);
     const auto too_long = [&](const Planned& planned) {
         const TraceRow& row = workload.trace.rows[planned.row];
-        return (room.context >= 0 &&
-                std::int64_t{row.input_length} + row.output_length > room.context) ||
-               (room.input >= 0 && row.input_length > room.input);
+        const bool is_long = (room.context >= 0 &&
+                              std::int64_t{row.input_length} + row.output_length > room.context) ||
+                             (room.input >= 0 && row.input_length > room.input);
+        return is_long && !planned.is_to_second();
     };
-    const std::vector<Planned> rows = rows_once(workload.plan);
+    const std::vector<Planned>& rows = workload.plan.rows;
     const auto count = std::count_if(rows.begin(), rows.end(), too_long);
     if (count == 0) {
         const bool known = room.context >= 0 || room.input >= 0;
@@ -277,26 +267,30 @@ int check_context(const Workload& workload, ModelRoom room) {
     return exit_input;
 }
 
+/// What a server that refuses shorter answers than `least` tokens means for the rows; empty:
+/// nothing.
 std::string short_answers_warning(OutputRule output, const Workload& workload,
                                   std::uint32_t least) {
-    const std::vector<Planned> rows = rows_once(workload.plan);
+    const std::vector<Planned>& rows = workload.plan.rows;
     const auto asks_for_less = [&](const Planned& planned) {
         const std::uint32_t asked = workload.trace.rows[planned.row].output_length;
-        return asked > 0 && asked < least;
+        return asked > 0 && asked < least && !planned.is_to_second();
     };
     const auto count =
         output == OutputRule::free ? 0 : std::count_if(rows.begin(), rows.end(), asks_for_less);
     return count == 0 ? ""
-                      : std::to_string(count) + " of " + std::to_string(rows.size()) +
+                      : std::to_string(count) + " of " + std::to_string(workload.plan.rows_once()) +
                             " rows ask for fewer than the " + std::to_string(least) +
                             " tokens that the server accepted in the preflight, and may be "
                             "refused; --output free asks for no length";
 }
 
+/// What is lost if `overhead` tokens are assumed to be all in front of the prompt and are not: one
+/// line, with the flag that sets the split; empty: nothing.
 std::string split_warning(const Workload& workload, const Overhead& overhead, bool templated) {
-    const std::vector<Planned> rows = rows_once(workload.plan);
+    const std::vector<Planned>& rows = workload.plan.rows;
     const auto sharing = std::count_if(rows.begin(), rows.end(), [](const Planned& planned) {
-        return planned.expected_cached_tokens > 0;
+        return planned.expected_cached_tokens > 0 && !planned.is_to_second();
     });
     if (sharing == 0) {
         return "";
@@ -311,12 +305,43 @@ std::string split_warning(const Workload& workload, const Overhead& overhead, bo
            " around a prompt and does not show how many of them come first; " + in_front +
            " assumed to come first, so cache blocks may be shifted by up to " +
            counted(around, "token", "tokens") + ", and each of the " + std::to_string(sharing) +
-           " rows (of " + std::to_string(rows.size()) +
+           " rows (of " + std::to_string(workload.plan.rows_once()) +
            ") that share a prefix may miss one; --overhead PRE,POST with PRE+POST = " + tokens +
            " sets the split" +
            (templated ? "; --tokenizer with the model's folder finds it if the chat template there "
                         "is a common one"
                       : "");
+}
+
+}  // namespace
+
+int check_rows(Replay& run) {
+    if (!run.server.preflight_done) {
+        return exit_done;
+    }
+    const RequestFlags& request = run.options().request;
+    const PreflightFindings& found = run.server.findings;
+    if (const int code = check_context(run.workload, {found.max_model_len, found.max_input_tokens});
+        code != exit_done) {
+        return code;
+    }
+    const auto warn = [&run](const char* where, const std::string& text) {
+        if (!text.empty()) {
+            complain("driftless: warning: %s", (where + text).c_str());
+            run.warnings.push_back("warning: " + (where + text));
+        }
+    };
+    const auto warn_of_split = [&](const PreflightFindings& of, const char* where) {
+        if (split_unknown(of)) {
+            warn(where, split_warning(run.workload, of.overhead, request.dialect->templated));
+        }
+    };
+    warn_of_split(found, "");
+    if (run.server.against) {
+        warn_of_split(*run.server.against, "--against: ");
+    }
+    warn("", short_answers_warning(request.output, run.workload, found.least_answer));
+    return exit_done;
 }
 
 PromptOptions prompt_options(const Invocation& invocation, const Server& server, Side side) {
@@ -393,45 +418,52 @@ RowBodies row_bodies_of(const RequestFlags& request, const Workload& workload,
 }  // namespace
 
 OrExit<std::unique_ptr<ReplayParts>> ReplayParts::make(const Invocation& invocation,
-                                                       const ServedWorkload& served,
+                                                       const Workload& workload,
                                                        const Server& server, ShardPlace engine) {
-    Result<BodyFrame> frame =
-        frame_of(*invocation.options.request.dialect, served.workload, server.body);
-    Result<BodyFrame> against = !server.against
-                                    ? Result<BodyFrame>(BodyFrame())
-                                    : frame_of(*invocation.options.request.dialect, served.workload,
-                                               body_of(server, Side::b));
+    Result<BodyFrame> frame = frame_of(*invocation.options.request.dialect, workload, server.body);
+    Result<BodyFrame> against = !server.against ? Result<BodyFrame>(BodyFrame())
+                                                : frame_of(*invocation.options.request.dialect,
+                                                           workload, body_of(server, Side::b));
     if (!frame || !against) {
         return fail_host("bodies", frame ? against.error() : frame.error());
     }
-    return std::unique_ptr<ReplayParts>(new ReplayParts(
-        invocation, served, server, engine, std::move(frame).value(), std::move(against).value()));
+    return std::unique_ptr<ReplayParts>(new ReplayParts(invocation, workload, server, engine,
+                                                        std::move(frame).value(),
+                                                        std::move(against).value()));
 }
 
-ReplayParts::ReplayParts(const Invocation& invocation, const ServedWorkload& served,
+ReplayParts::ReplayParts(const Invocation& invocation, const Workload& workload,
                          const Server& server, ShardPlace engine, BodyFrame frame,
                          BodyFrame against_frame)
     : invocation_(invocation),
-      served_(served),
+      workload_(workload),
       server_(server),
       words_(&words_for(server, invocation.options.prompts.ids_from, ids_)),
-      prompts_(served.workload.trace, *words_,
-               prompts_of(served.workload, prompt_options(invocation, server))),
+      prompts_(workload.trace, *words_, prompts_of(workload, prompt_options(invocation, server))),
       heads_(heads_of(invocation)),
       frame_(std::move(frame)),
       against_frame_(std::move(against_frame)),
-      place_(engine.within(served.workload.share ? served.workload.share->place : ShardPlace())),
-      row_fields_(row_fields_of(invocation.options.request, served.workload, place_)),
-      row_bodies_(row_bodies_of(invocation.options.request, served.workload, server.body)) {
+      place_(engine.within(workload.share ? workload.share->place : ShardPlace())),
+      row_fields_(row_fields_of(invocation.options.request, workload, place_)),
+      row_bodies_(row_bodies_of(invocation.options.request, workload, server.body)) {
     if (server.against) {
         against_row_bodies_ =
-            row_bodies_of(invocation.options.request, served.workload, body_of(server, Side::b));
+            row_bodies_of(invocation.options.request, workload, body_of(server, Side::b));
     }
-    if (server.against && server.against->findings.overhead != server.findings.overhead) {
-        against_prompts_.emplace(
-            served.workload.trace, *words_,
-            prompts_of(served.workload, prompt_options(invocation, server, Side::b)));
+    if (server.against && server.against->overhead != server.findings.overhead) {
+        against_prompts_.emplace(workload.trace, *words_,
+                                 prompts_of(workload, prompt_options(invocation, server, Side::b)));
     }
+}
+
+int make_parts(Replay& run) {
+    OrExit<std::unique_ptr<ReplayParts>> made =
+        ReplayParts::make(run.invocation, run.workload, run.server);
+    if (!made) {
+        return made.exit_code();
+    }
+    run.parts = std::move(made).value();
+    return exit_done;
 }
 
 AgainstForm ReplayParts::against() {
@@ -468,7 +500,7 @@ Result<void> RequestPass::open(const Replies* replies) {
                    parts_.frame(), arm);
     std::vector<std::size_t> history(workload.trace.rows.size(), 0);
     if (replies != nullptr) {
-        history = history_room(workload.trace, *parts_.served().live, tokens_unknown);
+        history = history_room(workload.trace, *workload.live, tokens_unknown);
     }
     std::size_t largest = 0;
     std::size_t all = 0;

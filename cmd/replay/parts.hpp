@@ -1,5 +1,4 @@
-/// Parts: what requests are made of, between workload and loop: the workload as its server gets it,
-/// and the bodies and heads of its rows.
+/// Parts: what requests are made of, between workload and loop: the bodies and heads of its rows.
 #pragma once
 
 #include <cstdint>
@@ -12,36 +11,16 @@
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/flags/options.hpp"
 #include "cmd/replay/invocation.hpp"
-#include "cmd/replay/pacing.hpp"
 #include "cmd/replay/server.hpp"
 #include "cmd/replay/workload.hpp"
 #include "engine/prompt/arm.hpp"
-#include "engine/prompt/recorded_bodies.hpp"
 #include "proto/run/overhead.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
 
-/// ServedWorkload: a workload as the server gets it, once that is known: recorded requests have
-/// become bodies, and hits are forecast for its template and its cache blocks. Made before time 0;
-/// never changed afterwards.
-struct ServedWorkload {
-    Workload workload;
-    std::optional<RecordedFigures> recorded;    ///< the trace holds recorded requests
-    std::optional<LiveTurns> live;              ///< `--assistant live`
-    std::optional<std::uint32_t> server_block;  ///< tokens: hits are forecast in such blocks, too
-    std::string forecast_note;  ///< why they are not, though their size is known; empty: nothing
-};
-
-/// With the bodies of recorded requests. Prints notes, or what cannot be sent.
-OrExit<ServedWorkload> serve(Workload workload, const RequestFlags& request, const Server& server);
-
 /// What the server of a side puts around a prompt, as its caches see it.
 Overhead served_overhead(const Server& server, Side side = Side::none);
-
-/// With hits as the server's caches should have them: after its template, and in its own blocks
-/// where their size is known.
-ServedWorkload forecast(ServedWorkload served, const ReplayOptions& options, const Server& server);
 
 // What requests are made of, between workload and loop. ReplayParts is built once, when the server
 // is known: words, prompts, heads, the frame of bodies, headers of rows. A RequestPass arms the
@@ -57,8 +36,8 @@ class ReplayParts {
     /// The arguments outlive the parts and do not change. Prints an error if the dialect refuses
     /// its frame.
     static OrExit<std::unique_ptr<ReplayParts>> make(const Invocation& invocation,
-                                                     const ServedWorkload& served,
-                                                     const Server& server, ShardPlace engine = {});
+                                                     const Workload& workload, const Server& server,
+                                                     ShardPlace engine = {});
     ReplayParts(const ReplayParts&) = delete;  // its parts refer to each other
     ReplayParts& operator=(const ReplayParts&) = delete;
 
@@ -74,16 +53,15 @@ class ReplayParts {
     const RowBodies* row_bodies() const { return row_bodies_.empty() ? nullptr : &row_bodies_; }
     ShardPlace place() const { return place_; }
     const Invocation& invocation() const { return invocation_; }
-    const ServedWorkload& served() const { return served_; }
-    const Workload& workload() const { return served_.workload; }
+    const Workload& workload() const { return workload_; }
     const Server& server() const { return server_; }
 
   private:
-    ReplayParts(const Invocation& invocation, const ServedWorkload& served, const Server& server,
+    ReplayParts(const Invocation& invocation, const Workload& workload, const Server& server,
                 ShardPlace engine, BodyFrame frame, BodyFrame against_frame);
 
     const Invocation& invocation_;
-    const ServedWorkload& served_;
+    const Workload& workload_;
     const Server& server_;
     std::optional<WordTable> ids_;
     const WordTable* words_;
@@ -137,37 +115,7 @@ class RequestPass {
     std::optional<Armer> armer_;  ///< once it is open
 };
 
-// Live assistants, before the run: whose words the conversations of a trace are replayed with.
-
-/// As the user says; else live where the trace holds no answers.
-Assistant assistant_of(const RequestFlags& request, const Trace& trace);
-
-/// Refuses what a run with live assistants cannot do, with the remedy, on standard error. Returns
-/// `exit_done` or the code of the refusal.
-int check_live(const ReplayOptions& options, const Trace& trace);
-
-// Whether the rows of a workload fit the server: its context, its shortest answers, what it puts
-// around a prompt.
-
 /// Tokens of the longest row, prompt and output together.
 std::int64_t longest_row(const Trace& trace, const Plan& plan);
-
-/// What a model takes, in tokens; -1: not known.
-struct ModelRoom {
-    std::int64_t context = -1;  ///< prompt and output together
-    std::int64_t input = -1;    ///< the prompt alone
-};
-
-/// Refuses rows that do not fit the model, before anything is sent; if its room is unknown, it
-/// refuses nothing. Prints what the longest row needs.
-int check_context(const Workload& workload, ModelRoom room);
-
-/// What is lost if `overhead` tokens are assumed to be all in front of the prompt and are not: one
-/// line, with the flag that sets the split.
-std::string split_warning(const Workload& workload, const Overhead& overhead, bool templated);
-
-/// What a server that refuses shorter answers than `least` tokens means for the rows; empty:
-/// nothing.
-std::string short_answers_warning(OutputRule output, const Workload& workload, std::uint32_t least);
 
 }  // namespace driftless

@@ -1,4 +1,5 @@
-#include "cmd/replay/resume.hpp"
+/// A replay that continues an earlier run (`--resume`) or repeats it (`--from`): its flags taken up
+/// again, whether it is the same work, what is left to send.
 
 #include <cstdio>
 #include <optional>
@@ -11,9 +12,9 @@
 #include "cmd/base/guard.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/flags/settings.hpp"
-#include "cmd/replay/calibration_lookup.hpp"
 #include "cmd/replay/pacing.hpp"
 #include "cmd/replay/parts.hpp"
+#include "cmd/replay/replay.hpp"
 #include "cmd/replay/shard.hpp"
 #include "proto/core/check.hpp"
 
@@ -28,11 +29,11 @@ int refuse(const std::string& flag, const std::string& why) {
 
 }  // namespace
 
-OrExit<TakenUp> take_up(const std::string& api_key, ReplayCommandLine typed) {
-    const AgainFlags& again = typed.options.again;
+int take_up(const std::string& api_key, ReplayCommandLine& line, std::optional<RunFacts>& earlier) {
+    const AgainFlags again = line.options.again;
     const bool resumes = !again.resume.empty();
     if (!resumes && again.from.empty() && !again.resend) {
-        return TakenUp{std::move(typed), {}};
+        return exit_done;
     }
     if (resumes && !again.from.empty()) {
         return refuse("--resume", "continues a run and --from repeats one; use only one of them");
@@ -55,22 +56,22 @@ OrExit<TakenUp> take_up(const std::string& api_key, ReplayCommandLine typed) {
                                 "its own folder, and merge again");
     }
     if (resumes) {
-        const int code = check_calibration_again(typed.options.calibration, again.resume, facts,
+        const int code = check_calibration_again(line.options.calibration, again.resume, facts,
                                                  read_host_facts());
         if (code != exit_done) {
             return code;
         }
     }
     const std::string other =
-        resumes ? flag_not_to_resume_with(typed.arguments, facts.arguments) : "";
+        resumes ? flag_not_to_resume_with(line.arguments, facts.arguments) : "";
     if (!other.empty()) {
         return refuse(other, "--resume continues with the original settings; remove this flag");
     }
-    const Recalled recalled = recall(facts.arguments, typed.arguments, !api_key.empty());
+    const Recalled recalled = recall(facts.arguments, line.arguments, !api_key.empty());
     if (!recalled.refused.empty()) {
         return refuse(flag, recalled.refused);
     }
-    ReplayCommandLine line = parse_replay_options(recalled.arguments, api_key);
+    line = parse_replay_options(recalled.arguments, api_key);
     if (line.kind != ReplayCommandLine::Kind::run) {
         return refuse(flag, folder + ": " + line.text);
     }
@@ -87,7 +88,8 @@ OrExit<TakenUp> take_up(const std::string& api_key, ReplayCommandLine typed) {
     } else {
         line.options.again = {"", false, folder};
     }
-    return TakenUp{std::move(line), std::move(facts)};
+    earlier = std::move(facts);
+    return exit_done;
 }
 
 namespace {
@@ -101,16 +103,12 @@ int refuse_digest(const char* flag, const char* what, std::uint64_t was, std::ui
     return exit_input;
 }
 
-/// `--from` with another salt: the same workload in other words, which no cache knows yet.
-bool salt_is_new(const RunFacts& facts, const std::string& salt, std::string_view flag) {
-    return flag == "--from" && salt != facts.cache_salt.value_or("");
-}
-
 /// Where no digest of all prompts is known, as of a run that was cut short: what they are drawn
-/// from.
-int check_sources(const RunFacts& facts, const ReplayParts& parts, const char* flag) {
-    const std::uint64_t seed = parts.invocation().options.workload.plan.seed;
-    const std::optional<LoadedCorpus>& text = parts.server().words.text;
+/// from: seed and dataset. With an equal schedule they make equal prompts.
+int check_sources(const Replay& run, const char* flag) {
+    const RunFacts& facts = *run.earlier;
+    const std::uint64_t seed = run.options().workload.plan.seed;
+    const std::optional<LoadedCorpus>& text = run.server.words.text;
     if (seed != facts.seed) {
         complain("driftless: %s: the run had --seed %llu, not %llu; remove this flag", flag,
                  static_cast<Long>(facts.seed), static_cast<Long>(seed));
@@ -138,7 +136,7 @@ int check_against(const RunFacts& facts, const Server& server, const char* flag)
     if (!facts.against || !server.against) {
         return exit_done;
     }
-    const PreflightFindings& found = server.against->findings;
+    const PreflightFindings& found = *server.against;
     return found.overhead == facts.against->overhead
                ? exit_done
                : refuse_overhead(flag, "the server of --against", found.overhead,
@@ -173,7 +171,13 @@ OrExit<PromptSums> sum_prompts(ReplayParts& parts) {
     return sums;
 }
 
-int check_schedule(const RunFacts& facts, const Workload& workload, const char* flag) {
+int check_schedule(Replay& run) {
+    if (!run.earlier) {
+        return exit_done;
+    }
+    const RunFacts& facts = *run.earlier;
+    const Workload& workload = run.workload;
+    const char* const flag = run.resumes() ? "--resume" : "--from";
     if (workload.trace.digest != facts.trace_digest) {
         return refuse_digest(flag, "rows in the trace", facts.trace_digest, workload.trace.digest,
                              "the file has changed; give the one that the run read as TRACE");
@@ -192,12 +196,17 @@ int check_schedule(const RunFacts& facts, const Workload& workload, const char* 
     return exit_done;
 }
 
-int check_words(const RunFacts& facts, const ReplayParts& parts, const char* flag) {
-    const Server& server = parts.server();
+namespace {
+
+/// The words, what the servers' templates add, and the sources of prompts whose digest is not
+/// known.
+int check_words(const Replay& run, const char* flag) {
+    const RunFacts& facts = *run.earlier;
+    const Server& server = run.server;
     const Overhead& overhead = server.findings.overhead;
     const char* prompt = server.prompt == PromptKind::text ? "text" : "ids";
-    if (parts.workload().trace.is_recorded_text()) {
-        return facts.prompts_digest ? exit_done : check_sources(facts, parts, flag);
+    if (run.workload.trace.is_recorded_text()) {
+        return facts.prompts_digest ? exit_done : check_sources(run, flag);
     }
     if (overhead != facts.overhead) {
         return refuse_overhead(flag, "the server", overhead, facts.overhead);
@@ -205,23 +214,28 @@ int check_words(const RunFacts& facts, const ReplayParts& parts, const char* fla
     if (const int code = check_against(facts, server, flag); code != exit_done) {
         return code;
     }
-    if (facts.prompt != prompt || parts.words().digest() != facts.words_digest) {
+    const std::uint64_t words = run.parts->words().digest();
+    if (facts.prompt != prompt || words != facts.words_digest) {
         return refuse_digest(
-            flag, "words", facts.words_digest, parts.words().digest(),
+            flag, "words", facts.words_digest, words,
             "another set of words is one token on this server, or --tokenizer or --prompt differs");
     }
-    return facts.prompts_digest ? exit_done : check_sources(facts, parts, flag);
+    return facts.prompts_digest ? exit_done : check_sources(run, flag);
 }
 
-int check_prompts(const RunFacts& facts, ReplayParts& parts, const char* flag) {
-    const int words = check_words(facts, parts, flag);
+/// `--from`: the prompts themselves, where the run knew its digest; else the words.
+int check_prompts(const Replay& run) {
+    const char* const flag = "--from";
+    const RunFacts& facts = *run.earlier;
+    const int words = check_words(run, flag);
     if (words != exit_done || !facts.prompts_digest) {
         return words;
     }
-    if (salt_is_new(facts, parts.invocation().cache_salt, flag) &&
-        !parts.workload().trace.is_recorded_text()) {
+    // With another salt it is the same workload in other words, which no cache knows yet.
+    const bool is_new_salt = run.invocation.cache_salt != facts.cache_salt.value_or("");
+    if (is_new_salt && !run.workload.trace.is_recorded_text()) {
         // Their digest must differ; what else decides it must not.
-        const int code = check_sources(facts, parts, flag);
+        const int code = check_sources(run, flag);
         if (code == exit_done) {
             print_line(
                 "from: prompts use other words than the run's (another --cache-salt); lengths, "
@@ -229,11 +243,11 @@ int check_prompts(const RunFacts& facts, ReplayParts& parts, const char* flag) {
         }
         return code;
     }
-    const std::optional<WorkloadShare>& share = parts.workload().share;
+    const std::optional<WorkloadShare>& share = run.workload.share;
     if ((share ? share->place : ShardPlace()) != shard_in(facts.arguments)) {
-        return check_sources(facts, parts, flag);  // its digest is of other rows
+        return check_sources(run, flag);  // its digest is of other rows
     }
-    const OrExit<PromptSums> sums = sum_prompts(parts);
+    const OrExit<PromptSums> sums = sum_prompts(*run.parts);
     if (!sums) {
         return sums.exit_code();
     }
@@ -243,8 +257,6 @@ int check_prompts(const RunFacts& facts, ReplayParts& parts, const char* flag) {
     }
     return exit_done;
 }
-
-namespace {
 
 double seconds_of(std::int64_t ns) {
     return static_cast<double>(ns) / 1e9;
@@ -263,7 +275,12 @@ int check_model(const std::string& was, const std::string& is) {
 
 }  // namespace
 
-OrExit<Resumption> Resumption::open(const std::string& folder, RunFacts facts) {
+int open_earlier(Replay& run) {
+    const std::string& folder = run.options().again.resume;
+    if (folder.empty()) {
+        return exit_done;
+    }
+    const RunFacts& facts = *run.earlier;
     Result<FolderLock> lock = FolderLock::take(folder);
     if (!lock) {
         const bool busy = lock.error().code == ErrorCode::exists;
@@ -299,56 +316,67 @@ OrExit<Resumption> Resumption::open(const std::string& folder, RunFacts facts) {
             folder.c_str());
         return exit_usage;
     }
-    return Resumption(folder, std::move(lock).value(), std::move(facts), std::move(past));
+    run.lock = std::move(lock).value();
+    run.past = std::move(past);
+    return exit_done;
 }
 
+namespace {
+
 /// Those of rows of the run.
-std::uint64_t Resumption::known_records(const Workload& workload) const {
+std::uint64_t known_records(const Replay& run) {
+    const Workload& workload = run.workload;
     std::uint64_t known = 0;
     for (const Planned& planned : workload.plan.rows) {
-        known += past_->has_record(workload.trace.rows[planned.row].index, planned.side) ? 1 : 0;
+        known += run.past->has_record(workload.trace.rows[planned.row].index, planned.side) ? 1 : 0;
     }
     return known;
 }
 
-OrExit<PromptSums> Resumption::check(ReplayParts& parts) const {
-    const RequestFlags& request = parts.invocation().options.request;
-    const Server& server = parts.server();
-    const bool dual = server.against && facts_.against;
-    if (const int code = check_model(facts_.info.model_id, server.findings.model);
-        code != exit_done) {
+/// `--resume`: the prompts for this server are those of the earlier segments. Sums all of them.
+int check_resumed(Replay& run) {
+    const RequestFlags& request = run.options().request;
+    const RunFacts& facts = *run.earlier;
+    const Server& server = run.server;
+    int code = check_model(facts.info.model_id, server.findings.model);
+    if (code == exit_done && server.against && facts.against) {
+        code = check_model(facts.against->model, server.against->model);
+    }
+    if (code != exit_done) {
         return code;
     }
-    if (const int code =
-            dual ? check_model(facts_.against->model, server.against->findings.model) : exit_done;
-        code != exit_done) {
-        return code;
-    }
-    if (request.described && request.described->form.digest != facts_.template_digest) {
+    if (request.described && request.described->form.digest != facts.template_digest) {
         complain(
             "driftless: --resume: %s has changed since the run; restore the file, or "
             "repeat the run with --from",
             request.template_file.c_str());
         return exit_input;
     }
-    const std::uint64_t foreign = past_->records() - known_records(parts.workload());
+    const std::uint64_t foreign = run.past->records() - known_records(run);
     if (foreign > 0) {
         complain(
             "driftless: --resume %s: %llu of its records are of rows that the run does not have; "
             "nothing was changed; restore its requests.jsonl, or repeat the run with --from",
-            folder_.c_str(), static_cast<unsigned long long>(foreign));
+            run.options().again.resume.c_str(), static_cast<unsigned long long>(foreign));
         return exit_input;
     }
-    const int code = check_words(facts_, parts, "--resume");
+    code = check_words(run, "--resume");
     if (code != exit_done) {
         return code;
     }
-    return sum_prompts(parts);
+    const OrExit<PromptSums> sums = sum_prompts(*run.parts);
+    if (!sums) {
+        return sums.exit_code();
+    }
+    run.sums = sums.value();
+    return exit_done;
 }
 
-std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const {
-    Result<FiredMarks> marks = FiredMarks::open(
-        facts_.segments.back().run_id, marks_for(workload.trace.rows.size(), workload.plan.dual));
+std::optional<FiredMarks> find_marks(const Replay& run) {
+    const Workload& workload = run.workload;
+    Result<FiredMarks> marks =
+        FiredMarks::open(run.earlier->segments.back().run_id,
+                         marks_for(workload.trace.rows.size(), workload.plan.dual));
     if (!marks) {
         const bool foreign = marks.error().code == ErrorCode::denied;
         print_line(
@@ -360,18 +388,23 @@ std::optional<FiredMarks> Resumption::find_marks(const Workload& workload) const
     return std::move(marks).value();
 }
 
-ResumedRun Resumption::resume(const ReplayOptions& options, const Workload& workload) const {
+}  // namespace
+
+ResumedRun resumed_run(const Replay& run) {
+    const ReplayOptions& options = run.options();
+    const Workload& workload = run.workload;
+    const RunFacts& facts = *run.earlier;
     const bool resend = options.again.resend;
-    const std::optional<FiredMarks> marks = find_marks(workload);
-    ResumedRun resumed = resume_run({workload.trace, workload.plan, *past_,
-                                     marks ? &*marks : nullptr, facts_.segments.back().first_due_ns,
+    const std::optional<FiredMarks> marks = find_marks(run);
+    ResumedRun resumed = resume_run({workload.trace, workload.plan, *run.past,
+                                     marks ? &*marks : nullptr, facts.segments.back().first_due_ns,
                                      workload.waiting.has_value(), options.workload.plan.speed},
-                                    facts_.segments, resend);
-    resumed.meeting = facts_.meeting;
+                                    facts.segments, resend);
+    resumed.meeting = facts.meeting;
     const RemainingRows& remaining = resumed.remaining;
     print_line("resume: segment %u of %s; %llu of %llu rows have a record", resumed.segment(),
-               folder_.c_str(), static_cast<unsigned long long>(past_->records()),
-               static_cast<unsigned long long>(facts_.rows));
+               options.again.resume.c_str(), static_cast<unsigned long long>(run.past->records()),
+               static_cast<unsigned long long>(facts.rows));
     print_line("resume: %zu rows were sent%s without a record, and are %s%s",
                remaining.given_up.size() + remaining.again.size(),
                marks ? "" : ", or may have been,", resend ? "sent again" : "interrupted",
@@ -390,31 +423,11 @@ ResumedRun Resumption::resume(const ReplayOptions& options, const Workload& work
     return resumed;
 }
 
-OrExit<std::optional<EarlierRun>> open_earlier(const AgainFlags& again,
-                                               const std::optional<RunFacts>& facts) {
-    if (!facts) {
-        return std::optional<EarlierRun>();
+int compare_prompts(Replay& run) {
+    if (run.resumes()) {
+        return check_resumed(run);
     }
-    EarlierRun earlier{*facts, {}};
-    if (!again.resume.empty()) {
-        OrExit<Resumption> opened = Resumption::open(again.resume, *facts);
-        if (!opened) {
-            return opened.exit_code();
-        }
-        earlier.resumption.emplace(std::move(opened).value());
-    }
-    return std::optional<EarlierRun>(std::move(earlier));
-}
-
-OrExit<PromptSums> compare(const std::optional<EarlierRun>& earlier, ReplayParts& parts) {
-    if (earlier && earlier->resumption) {
-        return earlier->resumption->check(parts);
-    }
-    const int code = earlier ? check_prompts(earlier->facts, parts, "--from") : exit_done;
-    if (code != exit_done) {
-        return code;
-    }
-    return PromptSums();
+    return run.earlier ? check_prompts(run) : exit_done;
 }
 
 }  // namespace driftless

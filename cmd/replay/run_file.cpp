@@ -7,7 +7,7 @@
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/pacing.hpp"
 #include "cmd/replay/parts.hpp"
-#include "cmd/replay/run_file_parts.hpp"
+#include "cmd/replay/replay.hpp"
 #include "cmd/replay/workload.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/json/utf8.hpp"
@@ -16,29 +16,8 @@
 
 namespace driftless {
 
-namespace {
-
-void write_reason(JsonWriter& json, const char* key, const std::string& reason) {
-    json.key(key);
-    reason.empty() ? json.null() : json.string(reason);
-}
-
-}  // namespace
-
 EngineFacts settle_engine(const ThreadMeter& meter, bool realtime) {
     return {meter.why_no_instructions(), settle_memory(), realtime};
-}
-
-void write_engine(JsonWriter& json, const EngineFacts& facts) {
-    json.key("engine").begin_object();
-    json.key("instructions").boolean(facts.why_no_instructions.empty());
-    write_reason(json, "instructions_reason", facts.why_no_instructions);
-    json.key("realtime").boolean(facts.realtime);
-    json.key("pages_present").boolean(facts.memory.present);
-    json.key("pages_locked").boolean(facts.memory.locked);
-    write_reason(json, "pages_reason", facts.memory.why_not);
-    json.key("huge_page_bytes").unsigned_integer(facts.memory.huge_bytes);
-    json.end_object();
 }
 
 namespace {
@@ -90,6 +69,411 @@ StampFacts stamp_facts(StampRule rule, const UringDriver& driver, Run& run) {
 
 namespace {
 
+void strings(JsonWriter& json, const char* key, const std::vector<std::string>& values) {
+    json.key(key).begin_array();
+    for (const std::string& value : values) {
+        json.string(value);
+    }
+    json.end_array();
+}
+
+void write_reason(JsonWriter& json, const char* key, const std::string& reason) {
+    json.key(key);
+    reason.empty() ? json.null() : json.string(reason);
+}
+
+/// The key "engine".
+void write_engine(JsonWriter& json, const EngineFacts& facts) {
+    json.key("engine").begin_object();
+    json.key("instructions").boolean(facts.why_no_instructions.empty());
+    write_reason(json, "instructions_reason", facts.why_no_instructions);
+    json.key("realtime").boolean(facts.realtime);
+    json.key("pages_present").boolean(facts.memory.present);
+    json.key("pages_locked").boolean(facts.memory.locked);
+    write_reason(json, "pages_reason", facts.memory.why_not);
+    json.key("huge_page_bytes").unsigned_integer(facts.memory.huge_bytes);
+    json.end_object();
+}
+
+/// Key and value of `dataset`: what the text is; null where there is none.
+void write_text(JsonWriter& json, const std::string& dataset,
+                const std::optional<LoadedCorpus>& text) {
+    json.key("dataset");
+    if (!text) {
+        json.null();
+        return;
+    }
+    const CorpusFigures& figures = text->figures;
+    char digest[17];
+    std::snprintf(digest, sizeof(digest), "%016llx",
+                  static_cast<unsigned long long>(text->corpus.digest()));
+    json.begin_object();
+    json.key("file").string(dataset);
+    json.key("column");
+    text->column.empty() ? json.null() : json.string(text->column);
+    json.key("whole").boolean(text->is_whole);
+    json.key("texts").unsigned_integer(figures.texts);
+    json.key("empty_texts").unsigned_integer(figures.empty_texts);
+    json.key("bytes").unsigned_integer(figures.bytes);
+    json.key("bytes_left_out").unsigned_integer(figures.left_out_bytes);
+    json.key("sections_left_out").unsigned_integer(figures.sections_left_out);
+    json.key("words_put_in").unsigned_integer(figures.words_put_in);
+    json.key("pieces").unsigned_integer(text->corpus.pieces());
+    json.key("tokens").unsigned_integer(text->corpus.tokens());
+    json.key("digest").string(digest);
+    json.end_object();
+}
+
+/// The key "tls", an array.
+void write_tls(JsonWriter& json, const std::vector<TlsFacts>& peers) {
+    json.key("tls").begin_array();
+    for (const TlsFacts& peer : peers) {
+        json.begin_object();
+        json.key("name").string(peer.name);
+        json.key("trust").string(peer.trust);
+        json.key("version").string(peer.version);
+        json.key("cipher").string(peer.cipher);
+        json.key("handshakes").unsigned_integer(peer.handshakes);
+        json.key("resumed").unsigned_integer(peer.resumed);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void write_bounds(JsonWriter& json, const GoodputLimits& limits) {
+    json.key("ttft_ns").optional_integer(limits.ttft_ns);
+    json.key("ttft_due_ns").optional_integer(limits.ttft_due_ns);
+    json.key("tpot_ns").optional_integer(limits.tpot_ns);
+    json.key("e2e_ns").optional_integer(limits.e2e_ns);
+}
+
+void write_goodput(JsonWriter& json, const GoodputRules& rules) {
+    json.key("goodput").begin_object();
+    write_bounds(json, common_limits(rules));
+    json.key("groups").begin_array();
+    for (const GoodputRule& rule : rules) {
+        if (rule.key) {
+            json.begin_object();
+            json.key("key").string(rule.key->text);
+            json.key("value").string(rule.value);
+            write_bounds(json, rule.limits);
+            json.end_object();
+        }
+    }
+    json.end_array().end_object();
+}
+
+/// Key and value of `preflight`: an object, or null where there was none. `warnings` stand behind
+/// its own notes.
+void write_preflight(JsonWriter& json, const Server& server,
+                     const std::vector<std::string>& warnings) {
+    const PreflightFindings& found = server.findings;
+    json.key("preflight");
+    if (!server.preflight_done) {
+        json.null();
+        return;
+    }
+    const auto known = [](std::int64_t value) {
+        return value < 0 ? std::optional<std::int64_t>{} : std::optional<std::int64_t>{value};
+    };
+    json.begin_object();
+    json.key("model").string(found.model);
+    strings(json, "models", found.models);
+    json.key("server").string(found.server);
+    json.key("owned_by").string(found.owned_by);
+    json.key("keep_alive_timeout_s").optional_integer(found.keep_alive.timeout_s);
+    json.key("keep_alive_max").optional_integer(found.keep_alive.max);
+    json.key("max_model_len").optional_integer(known(found.max_model_len));
+    json.key("max_input_tokens").optional_integer(known(found.max_input_tokens));
+    json.key("overhead_source").string(found.overhead_source);
+    json.key("split_known").boolean(found.split_known);
+    json.key("split_source").string(found.split_source);
+    json.key("server_block").optional_integer(known(found.server_block));
+    json.key("server_block_source");
+    found.server_block_source.empty() ? json.null() : json.string(found.server_block_source);
+    json.key("has_tokenize").boolean(found.tokenize.has_value());
+    json.key("tokenize_form");
+    found.tokenize ? json.string(name_of(*found.tokenize)) : json.null();
+    json.key("has_usage").boolean(found.has_usage);
+    json.key("has_cached_tokens").boolean(found.has_cached_tokens);
+    json.key("has_token_ids").boolean(found.has_token_ids);
+    json.key("has_end_mark");
+    found.has_end_mark ? json.boolean(*found.has_end_mark) : json.null();
+    json.key("ignore_eos").boolean(found.ignore_eos);
+    json.key("stream_options").boolean(found.stream_options);
+    json.key("length_asked").optional_integer(known(found.length_asked));
+    json.key("length_made").optional_integer(known(found.length_made));
+    json.key("stream_chunks").optional_integer(known(found.stream_chunks));
+    json.key("stream_receives").optional_integer(known(found.stream_receives));
+    json.key("headers_before_token").boolean(found.headers_before_token);
+    json.key("words_asked").optional_integer(known(found.words_asked));
+    json.key("words_counted")
+        .optional_integer(found.words_asked < 0 ? std::optional<std::int64_t>{}
+                                                : found.words_counted);
+    json.key("words_exact").boolean(found.words == WordVerdict::exact);
+    json.key("words_verdict").string(name_of(found.words));
+    json.key("word_questions").unsigned_integer(found.word_questions);
+    json.key("word_joins").unsigned_integer(found.joins);
+    strings(json, "words_dropped", found.dropped_words);
+    json.key("first_words_asked").unsigned_integer(found.first_words_asked);
+    json.key("first_words").unsigned_integer(found.first_words.size());
+    json.key("requests").unsigned_integer(found.requests);
+    json.key("probe_ns").optional_integer(known(found.probe_ns));
+    std::vector<std::string> notes = found.notes;
+    notes.insert(notes.end(), warnings.begin(), warnings.end());
+    strings(json, "notes", notes);
+    json.end_object();
+}
+
+/// Key and value of `cache_probe`.
+void write_cache_probe(JsonWriter& json, const CacheProbe& probe) {
+    json.key("cache_probe").begin_object();
+    json.key("state").string(name_of(probe.state));
+    json.key("why");
+    probe.why.empty() ? json.null() : json.string(probe.why);
+    json.key("tokens").unsigned_integer(probe.tokens);
+    json.key("cached_tokens").unsigned_integer(probe.cached_tokens);
+    json.key("reset");
+    probe.reset.empty() ? json.null() : json.string(probe.reset);
+    json.end_object();
+}
+
+/// Key and value of `verified`: an object, or null where nothing was.
+void write_verified(JsonWriter& json, const std::optional<VerifyFindings>& verified) {
+    json.key("verified");
+    if (!verified) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("rows").unsigned_integer(verified->rows);
+    json.key("tokens").unsigned_integer(verified->tokens);
+    json.key("pairs").unsigned_integer(verified->pairs);
+    json.key("shared_tokens").unsigned_integer(verified->shared_tokens);
+    json.key("shared_beyond").unsigned_integer(verified->shared_beyond);
+    json.end_object();
+}
+
+void write_difference(JsonWriter& json, const char* key,
+                      const std::optional<ClockDifference>& difference) {
+    json.key(key);
+    if (!difference) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("offset_ns").integer(difference->offset_ns);
+    json.key("error_ns").integer(difference->error_ns);
+    json.key("round_trip_ns").integer(difference->round_trip_ns);
+    json.end_object();
+}
+
+/// `shard`: which part of the plan this process sent; null: all of it.
+void write_shard(JsonWriter& json, const ShardFlags& flags,
+                 const std::optional<WorkloadShare>& share) {
+    json.key("shard");
+    if (!share) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("index").unsigned_integer(share->place.index);
+    json.key("count").unsigned_integer(share->place.count);
+    json.key("from").string(flags.from);
+    json.key("plan_rows").unsigned_integer(share->plan_rows);
+    json.end_object();
+}
+
+/// `meeting`, else `earlier` (JSON), else null: the run began by itself.
+void write_meeting(JsonWriter& json, const std::optional<MeetingFacts>& meeting,
+                   const std::string& earlier) {
+    json.key("meeting");
+    if (!meeting) {
+        json.raw(earlier.empty() ? "null" : earlier);
+        return;
+    }
+    json.begin_object();
+    json.key("at").string(meeting->at);
+    json.key("role").string(meeting->role);
+    json.key("zero_utc_ns").integer(meeting->zero_utc_ns);
+    json.key("clock").begin_object();
+    write_difference(json, "before", meeting->before);
+    write_difference(json, "after", meeting->after);
+    json.key("kernel_error_ns").optional_integer(meeting->kernel_error_ns);
+    json.end_object();
+    json.end_object();
+}
+
+/// `users`: null where there are none.
+void write_users(JsonWriter& json, const UserRules& rules, const std::optional<GrowRules>& grow) {
+    json.key("users");
+    if (rules.users == 0) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("count").unsigned_integer(rules.users);
+    json.key("of").string(rules.single_rows ? "rows" : "trees");
+    json.key("first").unsigned_integer(rules.first());
+    json.key("grow");
+    grow ? json.string(text_of(*grow)) : json.null();
+    json.key("ramp_ns").integer(rules.ramp_ns);
+    json.key("order").string(name_of(rules.order));
+    json.key("recycle").boolean(rules.recycle);
+    json.key("recycle_share").string(rules.shares_system ? "system" : "none");
+    json.key("barrier").string(rules.tree_barrier ? "tree" : "stream");
+    json.key("for_ns").optional_integer(rules.for_ns);
+    json.key("drain_ns");
+    rules.for_ns ? json.integer(rules.drain()) : json.null();
+    json.key("on_failure").string(text_of(rules.failures));
+    json.key("on_429").string(rules.failures.waits_for_429 ? "wait" : "record");
+    json.key("tree_idle_cap_ns").optional_integer(rules.idle.tree_ns);
+    json.key("system_idle_cap_ns").optional_integer(rules.idle.system_ns);
+    json.key("start_within").begin_array();
+    json.number(rules.start.from).number(rules.start.to).end_array();
+    json.key("start_by").string(rules.start.by_turns ? "turns" : "timeline");
+    json.key("prime").string(rules.start.prime_one_token ? "one-token" : "exact");
+    json.key("warmup_requests").unsigned_integer(rules.start.warmup_requests);
+    json.end_object();
+}
+
+/// The key `arrivals`: null where rows do not arrive at a rate.
+void write_arrivals(JsonWriter& json, const WorkloadFlags& flags, const Workload& workload) {
+    json.key("arrivals");
+    const std::optional<ArrivalFacts> facts = arrival_facts(flags, workload);
+    if (!facts) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("rate").string(facts->rate);
+    json.key("asked_rate");
+    facts->asked_rate ? json.number(*facts->asked_rate) : json.null();
+    json.key("law").string(facts->law);
+    json.key("of").string(facts->of);
+    json.key("planned_rate");
+    facts->planned_rate ? json.number(*facts->planned_rate) : json.null();
+    json.key("seed").unsigned_integer(flags.plan.seed);
+    json.end_object();
+}
+
+/// `abandon`: which requests their clients give up; null: none.
+void write_abandon(JsonWriter& json, const std::optional<AbandonRules>& rules, std::uint64_t seed) {
+    json.key("abandon");
+    if (!rules) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("share").number(rules->share);
+    json.key("from_ns").integer(rules->from_ns);
+    json.key("to_ns").integer(rules->to_ns);
+    json.key("seed").unsigned_integer(seed);
+    json.end_object();
+}
+
+/// `gaps`: null where nothing waits.
+void write_gaps(JsonWriter& json, const WorkloadFlags& flags,
+                const std::optional<Waiting>& waiting) {
+    json.key("gaps");
+    if (!waiting || flags.users.single_rows) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("rule").string(name_of(flags.gap.value_or(GapRule::end_to_start)));
+    json.key("cap_ns").optional_integer(flags.gap_cap_ns);
+    json.key("gaps").unsigned_integer(waiting->gaps.gaps);
+    json.key("capped").unsigned_integer(waiting->gaps.capped);
+    json.key("derived_ns").integer(waiting->gaps.derived_ns);
+    json.key("kept_ns").integer(waiting->gaps.kept_ns);
+    json.end_object();
+}
+
+void write_marks(JsonWriter& json, const RunMarks& marks) {
+    json.key("memory").begin_object();
+    json.key("resident_bytes_max").unsigned_integer(marks.resident_max);
+    json.key("body_region_bytes").unsigned_integer(marks.body_region);
+    json.key("body_bytes_max").unsigned_integer(marks.body_max);
+    json.key("row_header_bytes").unsigned_integer(marks.row_fields);
+    json.key("event_ring_bytes").unsigned_integer(marks.event_ring);
+    json.key("event_ring_bytes_max").unsigned_integer(marks.event_ring_max);
+    json.key("block_cache_bytes").unsigned_integer(marks.block_cache);
+    json.key("block_cache_hits").unsigned_integer(marks.block_cache_hits);
+    json.key("block_cache_misses").unsigned_integer(marks.block_cache_misses);
+    json.key("frame_bytes").unsigned_integer(marks.frames);
+    json.key("frames_max").unsigned_integer(marks.frames_max);
+    json.key("connections_max").unsigned_integer(marks.lanes_max);
+    json.end_object();
+}
+
+/// What caps on idle time have done; null without users.
+void write_idle(JsonWriter& json, const std::optional<IdleFigures>& idle) {
+    json.key("idle_caps");
+    if (!idle) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("tree_jumps").unsigned_integer(idle->tree_jumps);
+    json.key("tree_skipped_ns").integer(idle->tree_skipped_ns);
+    json.key("system_jumps").unsigned_integer(idle->system_jumps);
+    json.key("system_skipped_ns").integer(idle->system_skipped_ns);
+    json.end_object();
+}
+
+void write_stamps(JsonWriter& json, const StampFacts& stamps) {
+    json.key("kernel_stamps").begin_object();
+    json.key("transmit").string(stamps.transmit);
+    json.key("receive").boolean(stamps.receive);
+    json.key("reason");
+    stamps.reason.empty() ? json.null() : json.string(stamps.reason);
+    json.key("wire").unsigned_integer(stamps.wire);
+    json.key("missing").unsigned_integer(stamps.missing);
+    json.key("refused").unsigned_integer(stamps.refused);
+    json.key("stray").unsigned_integer(stamps.stray);
+    json.key("clock_offset_ns").integer(stamps.clock_offset_ns);
+    json.key("clock_error_ns").integer(stamps.clock_error_ns);
+    json.key("clock_steps").unsigned_integer(stamps.clock_steps);
+    json.end_object();
+}
+
+/// Key and value of `end`: an object, or null while the run has not ended.
+void write_run_end(JsonWriter& json, const std::optional<RunEnd>& end) {
+    json.key("end");
+    if (!end) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    json.key("rows_fired").unsigned_integer(end->rows_fired);
+    json.key("records").unsigned_integer(end->records);
+    json.key("interrupted").boolean(end->interrupted);
+    write_stopped_when(json, end->stopped_when);
+    json.key("connects").unsigned_integer(end->connects);
+    json.key("connect_failures").unsigned_integer(end->connect_failures);
+    json.key("stale_retries").unsigned_integer(end->stale_retries);
+    json.key("closed_idle").unsigned_integer(end->closed_idle);
+    json.key("retired_idle").unsigned_integer(end->retired_idle);
+    json.key("idle_limit_ns").optional_integer(end->idle_limit_ns);
+    json.key("system_calls").unsigned_integer(end->system_calls);
+    json.key("operations").unsigned_integer(end->operations);
+    json.key("no_buffers").unsigned_integer(end->no_buffers);
+    json.key("overflows").unsigned_integer(end->overflows);
+    json.key("stepped_aside").unsigned_integer(end->stepped_aside);
+    json.key("guard_ns").integer(end->guard_ns);
+    json.key("margin_ns").integer(end->margin_ns);
+    json.key("measured_from_ns").optional_integer(end->measured_from_ns);
+    write_idle(json, end->idle);
+    write_marks(json, end->marks);
+    write_stamps(json, end->stamps);
+    write_tls(json, end->tls);
+    json.key("verdict").string(end->verdict);
+    strings(json, "verdict_reasons", end->verdict_reasons);
+    json.key("exit_code").integer(end->exit_code);
+    json.end_object();
+}
+
 void counts(JsonWriter& json, const char* key, const std::vector<std::uint32_t>& values) {
     json.key(key).begin_array();
     for (const std::uint32_t value : values) {
@@ -98,7 +482,8 @@ void counts(JsonWriter& json, const char* key, const std::vector<std::uint32_t>&
     json.end_array();
 }
 
-void named(JsonWriter& json, const char* key, const NamedValues& values) {
+void named(JsonWriter& json, const char* key,
+           const std::vector<std::pair<std::string, std::string>>& values) {
     json.key(key).begin_object();
     for (const auto& [name, value] : values) {
         json.key(name).string(value);
@@ -106,11 +491,11 @@ void named(JsonWriter& json, const char* key, const NamedValues& values) {
     json.end_object();
 }
 
-void write_trace(JsonWriter& json, const RunFile& file) {
-    const Workload& workload = file.parts.workload();
+void write_trace(JsonWriter& json, const Replay& run) {
+    const Workload& workload = run.workload;
     const Trace& trace = workload.trace;
     json.key("trace").begin_object();
-    strings(json, "paths", file.parts.invocation().options.workload.files.paths);
+    strings(json, "paths", run.options().workload.files.paths);
     json.key("name").string(trace.name);
     json.key("format").string(trace.format);
     json.key("time_unit").string(trace.time_unit);
@@ -161,10 +546,10 @@ void write_side_digests(JsonWriter& json, const Plan& plan, const std::optional<
     json.end_object();
 }
 
-void write_plan(JsonWriter& json, const RunFile& file, const std::optional<RunEnd>& end) {
-    const Invocation& invocation = file.parts.invocation();
+void write_plan(JsonWriter& json, const Replay& run, const std::optional<RunEnd>& end) {
+    const Invocation& invocation = run.invocation;
     const WorkloadFlags& flags = invocation.options.workload;
-    const Workload& workload = file.parts.workload();
+    const Workload& workload = run.workload;
     const Plan& plan = workload.plan;
     const WaitFigures waits = workload.waiting ? workload.waiting->figures : WaitFigures();
     json.key("plan").begin_object();
@@ -303,7 +688,7 @@ void write_against(JsonWriter& json, const ReplayOptions& options, const Server&
         json.null();
         return;
     }
-    const PreflightFindings& found = server.against->findings;
+    const PreflightFindings& found = *server.against;
     json.begin_object();
     json.key("url").string(shown_url(options.server.targets.back()));
     json.key("model").string(found.model);
@@ -314,13 +699,13 @@ void write_against(JsonWriter& json, const ReplayOptions& options, const Server&
     json.end_object();
 }
 
-void write_request(JsonWriter& json, const RunFile& file) {
-    const ReplayOptions& options = file.parts.invocation().options;
+void write_request(JsonWriter& json, const Replay& run) {
+    const ReplayOptions& options = run.options();
     const RequestFlags& request = options.request;
-    const Server& server = file.parts.server();
-    const bool sends = file.engine.has_value();
+    const Server& server = run.server;
+    const bool sends = run.sends();
     const std::string length_member = sends ? server.body.length_member : "";
-    const std::optional<std::uint32_t> server_block = file.parts.served().server_block;
+    const std::optional<std::uint32_t> server_block = run.workload.server_block;
     json.key("request").begin_object();
     json.key("urls").begin_array();
     for (const ReplayTarget& target : options.server.targets) {
@@ -334,11 +719,11 @@ void write_request(JsonWriter& json, const RunFile& file) {
     json.key("model").string(server.findings.model);
     write_against(json, options, server, sends);
     json.key("prompt").string(name_of(server.prompt));
-    json.key("words").unsigned_integer(file.parts.words().size());
-    json.key("words_digest").string(hex_text(file.parts.words().digest()));
+    json.key("words").unsigned_integer(run.parts->words().size());
+    json.key("words_digest").string(hex_text(run.parts->words().digest()));
     write_tokenizer(json, options.prompts.tokenizer, server.words.selected);
-    write_recorded(json, file.parts.served().recorded);
-    write_live(json, file.parts.served().live, file.parts.invocation().options.request.live_keep);
+    write_recorded(json, run.workload.recorded);
+    write_live(json, run.workload.live, run.options().request.live_keep);
     write_text(json, options.prompts.dataset, server.words.text);
     json.key("output").string(name_of(request.output));
     json.key("stream").boolean(request.stream);
@@ -350,14 +735,14 @@ void write_request(JsonWriter& json, const RunFile& file) {
     server_block ? json.unsigned_integer(*server_block) : json.null();
     json.key("length_member");
     length_member.empty() ? json.null() : json.string(length_member);
-    write_limits(json, options, sends ? file.engine->host.inflight_max : 0);
+    write_limits(json, options, sends ? run.host.inflight_max : 0);
     json.end_object();
 }
 
-void write_host(JsonWriter& json, const RunFile& file) {
-    const HostFacts& host = file.host;
-    const bool sends = file.engine.has_value();
-    const HostChoice choice = sends ? file.engine->host : HostChoice();
+void write_host(JsonWriter& json, const Replay& run) {
+    const HostFacts& host = run.facts;
+    const bool sends = run.sends();
+    const HostChoice& choice = run.host;
     json.key("host").begin_object();
     json.key("kernel").string(host.kernel);
     json.key("machine").string(host.machine);
@@ -380,7 +765,7 @@ void write_host(JsonWriter& json, const RunFile& file) {
     json.key("file_limit").unsigned_integer(choice.file_limit);
     json.key("compiler").string(__VERSION__);
     json.end_object();
-    named(json, "ring", sends ? file.engine->ring : NamedValues());
+    named(json, "ring", run.ring);
 }
 
 void write_anchors(JsonWriter& json, const ClockAnchors& clock) {
@@ -432,8 +817,8 @@ void write_calibration(JsonWriter& json, const CalibrationFacts& facts) {
 
 }  // namespace
 
-std::string to_json(const RunFile& file, const RunProgress& progress) {
-    const Invocation& invocation = file.parts.invocation();
+std::string to_json(const Replay& run, const RunProgress& progress) {
+    const Invocation& invocation = run.invocation;
     std::string text;
     JsonWriter json(text);
     json.begin_object();
@@ -449,17 +834,17 @@ std::string to_json(const RunFile& file, const RunProgress& progress) {
     strings(json, "rules", invocation.options.rules.chosen.texts);
     strings(json, "metrics_tables", invocation.options.metrics.table_texts);
     write_segments(json, progress.segments);
-    write_trace(json, file);
-    write_load(json, file.parts.workload().load);
-    write_shard(json, invocation.options.shard, file.parts.workload().share);
+    write_trace(json, run);
+    write_load(json, run.workload.load);
+    write_shard(json, invocation.options.shard, run.workload.share);
     write_meeting(json, progress.meeting, progress.earlier_meeting);
-    write_plan(json, file, progress.end);
-    write_request(json, file);
-    write_preflight(json, file.parts.server(), file.warnings);
-    write_verified(json, file.verified);
-    write_cache_probe(json, file.cache);
-    write_calibration(json, file.calibration);
-    write_host(json, file);
+    write_plan(json, run, progress.end);
+    write_request(json, run);
+    write_preflight(json, run.server, run.warnings);
+    write_verified(json, run.verified);
+    write_cache_probe(json, run.cache);
+    write_calibration(json, run.calibration);
+    write_host(json, run);
     if (progress.engine) {
         write_engine(json, *progress.engine);
     }

@@ -1,5 +1,5 @@
-/// RunFile: what `run.json` says about a run. Written before time 0 without the facts of the end,
-/// and again at the end; a file that is there is always whole.
+/// What `run.json` says about a run, beside what its Replay says. Written before time 0 without the
+/// facts of the end, and again at the end; a file that is there is always whole.
 ///
 /// Plain values, complete once they are made. Nothing here is secret: the command line is masked,
 /// and `arguments`, which `--resume` and `--from` repeat, hold no secret (settings.hpp). Keys are
@@ -13,8 +13,6 @@
 #include <vector>
 
 #include "cmd/flags/options.hpp"
-#include "cmd/replay/host_choice.hpp"
-#include "cmd/replay/parts.hpp"
 #include "cmd/replay/server.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/host/host.hpp"
@@ -31,7 +29,7 @@ namespace driftless {
 // What run.json says of the engine's thread and its memory: what is counted, what was granted, and
 // why not.
 
-class JsonWriter;
+struct Replay;
 
 struct EngineFacts {
     std::string why_no_instructions;  ///< empty: they are counted
@@ -42,11 +40,6 @@ struct EngineFacts {
 /// Makes the memory of the process present and locked as far as the host allows, and notes the
 /// result.
 EngineFacts settle_engine(const ThreadMeter& meter, bool realtime);
-
-/// The key "engine".
-void write_engine(JsonWriter& json, const EngineFacts& facts);
-
-using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
 /// High-water marks of everything that is bounded. Bytes unless named otherwise.
 struct RunMarks {
@@ -112,23 +105,6 @@ struct RunEnd {
     int exit_code = 0;
 };
 
-/// Who will send the rows: what was chosen of this host, and its rings.
-struct EngineHost {
-    HostChoice host;
-    NamedValues ring;
-};
-
-/// All that is settled before time 0. Never changed afterwards; what it refers to outlives it.
-struct RunFile {
-    const ReplayParts& parts;  ///< command line, workload, server and words
-    HostFacts host;
-    std::optional<EngineHost> engine;        ///< nothing: a dry run
-    CalibrationFacts calibration;            ///< of a dry run: none
-    std::optional<VerifyFindings> verified;  ///< `--verify-prompts`
-    std::vector<std::string> warnings;       ///< about rows that this server may not take as meant
-    CacheProbe cache = {};                   ///< of the servers' caches; of a dry run: none
-};
-
 /// How the processes of one plan came to one time 0.
 struct MeetingFacts {
     std::string at;                ///< HOST:PORT, or the instant of `--start-at`
@@ -148,7 +124,7 @@ struct RunProgress {
     std::optional<RunEnd> end;
 };
 
-std::string to_json(const RunFile& file, const RunProgress& progress);
+std::string to_json(const Replay& run, const RunProgress& progress);
 
 // What run.json says of the kernel's stamps: which were asked for, how they came, and why not.
 

@@ -20,22 +20,14 @@
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/checks.hpp"
 #include "cmd/replay/invocation.hpp"
-#include "cmd/replay/server_checks.hpp"
+#include "cmd/replay/replay.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/io/loop.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/check.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/write.hpp"
 
 namespace driftless {
-
-// The servers of further `--url`s: each is asked everything that the first was, before a row is
-// sent. A server that is down or serves another model would cost its share of the rows.
-
-/// `first` has been asked. Prints a line for each of the others, and returns what must hold for all
-/// of them (words, context, ignore_eos).
-OrExit<Server> meet_others(const Invocation& invocation, Driver& driver, Server first);
 
 namespace {
 
@@ -122,6 +114,17 @@ OrExit<ResolvedTargets> resolve_targets(const ServerFlags& flags, Duration conne
     return resolved;
 }
 
+int resolve_targets(Replay& run) {
+    const ReplayOptions& options = run.options();
+    OrExit<ResolvedTargets> targets =
+        resolve_targets(options.server, options.sending.timeouts.connect);
+    if (!targets) {
+        return targets.exit_code();
+    }
+    run.server.targets = std::move(targets).value();
+    return exit_done;
+}
+
 ResolvedTargets for_another_thread(const ResolvedTargets& targets) {
     ResolvedTargets own;
     own.endpoints = targets.endpoints;
@@ -154,21 +157,6 @@ void add_tls_facts(std::vector<TlsFacts>& sum, const std::vector<TlsFacts>& othe
             sum[peer].cipher = other[peer].cipher;
         }
     }
-}
-
-void write_tls(JsonWriter& json, const std::vector<TlsFacts>& peers) {
-    json.key("tls").begin_array();
-    for (const TlsFacts& peer : peers) {
-        json.begin_object();
-        json.key("name").string(peer.name);
-        json.key("trust").string(peer.trust);
-        json.key("version").string(peer.version);
-        json.key("cipher").string(peer.cipher);
-        json.key("handshakes").unsigned_integer(peer.handshakes);
-        json.key("resumed").unsigned_integer(peer.resumed);
-        json.end_object();
-    }
-    json.end_array();
 }
 
 namespace {
@@ -243,7 +231,7 @@ WordDecision decide_words(const ReplayOptions& options, const PreflightFindings&
 }
 
 /// What was found out about the first server stands in the bodies of rows.
-Server after_preflight(Server server) {
+void take_findings(Server& server) {
     const PreflightFindings& found = server.findings;
     server.preflight_done = true;
     server.targets.endpoints.front().said = found.keep_alive;
@@ -251,11 +239,16 @@ Server after_preflight(Server server) {
     server.body.ignore_eos = found.ignore_eos;
     server.body.stream_options = found.stream_options;
     server.body.length_member = found.length_member;
-    return server;
 }
 
-}  // namespace
+/// What a preflight learned of one target.
+struct AskedTarget {
+    PreflightFindings findings;
+    std::string model;  ///< as rows name it
+};
 
+/// Asks one target; its requests are numbered from `first_request`. Prints what fails, `where`
+/// before it ("--url URL: ", or empty).
 OrExit<AskedTarget> ask_target(Driver& driver, const PreflightPlan& plan, const std::string& where,
                                std::uint32_t first_request) {
     Loop loop(driver, preflight_timers);
@@ -271,6 +264,8 @@ OrExit<AskedTarget> ask_target(Driver& driver, const PreflightPlan& plan, const 
     }
     return AskedTarget{preflight.findings(), preflight.model()};
 }
+
+}  // namespace
 
 PreflightPlan preflight_plan(const Invocation& invocation, const Server& server,
                              const BodySpec& body, const WordTable& words, std::size_t index) {
@@ -328,18 +323,18 @@ const WordTable& words_for(const Server& server, std::uint32_t ids_from,
 }
 
 const PreflightFindings& findings_of(const Server& server, Side side) {
-    return side == Side::b ? server.against->findings : server.findings;
+    return side == Side::b ? *server.against : server.findings;
 }
 
 Overhead largest_overhead(const Server& server) {
     const Overhead& first = server.findings.overhead;
-    const bool is_first = !server.against || server.against->findings.overhead.pre <= first.pre;
-    return is_first ? first : server.against->findings.overhead;
+    const bool is_first = !server.against || server.against->overhead.pre <= first.pre;
+    return is_first ? first : server.against->overhead;
 }
 
 BodySpec body_of(const Server& server, Side side) {
     BodySpec body = server.body;
-    body.model = side == Side::b ? server.against->findings.model : body.model;
+    body.model = side == Side::b ? server.against->model : body.model;
     return body;
 }
 
@@ -351,58 +346,28 @@ bool split_unknown(const PreflightFindings& found) {
     return !found.split_known && found.overhead.pre > 0;
 }
 
-Server describe_server(const ReplayOptions& options, const std::string& first_model,
-                       ChosenWords words, ResolvedTargets targets) {
-    Server server;
-    server.targets = std::move(targets);
-    server.words = std::move(words);
+int describe_server(Replay& run) {
+    const ReplayOptions& options = run.options();
+    const Workload& workload = run.workload;
+    Server& server = run.server;
+    server.sends_recorded_text = workload.trace.is_recorded_text();
     server.prompt = options.request.prompt;
     server.body = body_spec(options.request);
-    server.body.model = first_model.empty() ? options.request.model : first_model;
+    server.body.model = workload.models.empty()
+                            ? options.request.model
+                            : workload.models.name_of(workload.plan.rows.front().row);
     server.findings.model = server.body.model;
     server.findings.overhead = options.server.overhead.value_or(Overhead{});
     server.findings.overhead_source = options.server.overhead ? "flag" : "none";
     server.findings.ignore_eos = server.body.ignore_eos;
     server.findings.stream_options = server.body.stream_options;
     if (options.server.dual) {
-        server.against = AgainstServer{server.findings};
+        server.against = server.findings;
         if (!options.request.against_model.empty()) {
-            server.against->findings.model = options.request.against_model;
+            server.against->model = options.request.against_model;
         }
     }
-    return server;
-}
-
-OrExit<Server> meet_server(const Invocation& invocation, Driver& driver, Server described) {
-    const ReplayOptions& options = invocation.options;
-    if (!options.server.preflight) {
-        return described;
-    }
-    Server server = std::move(described);
-    BodySpec body = server.body;  // as the flags say, whatever the first answers were
-    NextStep next = NextStep::ask_again;
-    while (next == NextStep::ask_again) {  // at most twice: ids are not asked for again
-        body.prompt = server.prompt;
-        std::optional<WordTable> storage;
-        const WordTable& words = words_for(server, options.prompts.ids_from, storage);
-        OrExit<AskedTarget> asked =
-            ask_target(driver, preflight_plan(invocation, server, body, words, 0), "",
-                       server.findings.requests + 1);
-        if (!asked) {
-            return asked.exit_code();
-        }
-        server.findings = std::move(asked.value().findings);
-        server.body.model = asked.value().model;
-        WordDecision decision = decide_words(options, server.findings, server.prompt, words);
-        next = decision.next;
-        server.prompt = decision.prompt;
-        server.kept = std::move(decision.kept);
-    }
-    if (next == NextStep::refuse) {
-        return refuse_words(options, server.findings, server.prompt);
-    }
-    print_findings(server.findings, server.prompt);
-    return meet_others(invocation, driver, after_preflight(std::move(server)));
+    return exit_done;
 }
 
 namespace {
@@ -472,7 +437,7 @@ Narrowing narrow_for_further_server(const ReplayOptions& options, const WordTabl
 }
 
 /// What must hold for all servers holds for the least of them.
-Server take_least(Server server, const PreflightFindings& found) {
+void take_least(Server& server, const PreflightFindings& found) {
     PreflightFindings& all = server.findings;
     if (found.max_model_len >= 0) {
         all.max_model_len = all.max_model_len < 0
@@ -488,7 +453,6 @@ Server take_least(Server server, const PreflightFindings& found) {
     server.body.ignore_eos = server.body.ignore_eos && found.ignore_eos;
     all.stream_options = all.stream_options && found.stream_options;
     server.body.stream_options = server.body.stream_options && found.stream_options;
-    return server;
 }
 
 /// Why rows cannot be bounded alike on both servers; empty: they can. One body goes to all.
@@ -538,16 +502,17 @@ BodySpec asked_body(const ReplayOptions& options, const Server& server) {
     return body;
 }
 
-/// All servers so far, and this one.
-OrExit<Server> meet(const Invocation& invocation, Driver& driver, std::size_t index,
-                    Server server) {
-    const ReplayOptions& options = invocation.options;
+/// Holds this one against all servers so far.
+int meet_further(Replay& run, std::size_t index) {
+    const ReplayOptions& options = run.options();
+    Server& server = run.server;
     const std::string url = shown_url(options.server.targets[index]);
     const std::string shown = (options.server.dual ? "--against " : "--url ") + url;
     std::optional<WordTable> storage;
     const WordTable& words = words_for(server, options.prompts.ids_from, storage);
     const OrExit<AskedTarget> asked = ask_target(
-        driver, preflight_plan(invocation, server, asked_body(options, server), words, index),
+        *run.driver,
+        preflight_plan(run.invocation, server, asked_body(options, server), words, index),
         shown + ": ", server.findings.requests + 1);
     if (!asked) {
         return asked.exit_code();
@@ -576,10 +541,11 @@ OrExit<Server> meet(const Invocation& invocation, Driver& driver, std::size_t in
         server.findings.notes.push_back(where + note);
     }
     if (server.against) {
-        server.against->findings = found;
-        server.against->findings.model = asked.value().model;
+        *server.against = found;
+        server.against->model = asked.value().model;
     }
-    return take_least(std::move(server), found);
+    take_least(server, found);
+    return exit_done;
 }
 
 /// The first server is the second, too: there is nothing to be asked again.
@@ -588,28 +554,62 @@ bool is_met(const ReplayOptions& options, const Server& server) {
            options.request.against_model == server.body.model;
 }
 
-}  // namespace
-
-OrExit<Server> meet_others(const Invocation& invocation, Driver& driver, Server first) {
-    const std::vector<ReplayTarget>& targets = invocation.options.server.targets;
+/// The servers of further `--url`s: each is asked everything that the first was, before a row is
+/// sent: a server that is down or serves another model would cost its share of the rows. Prints a
+/// line for each; the findings are then what holds for all of them (words, context, ignore_eos).
+int meet_others(Replay& run) {
+    const std::vector<ReplayTarget>& targets = run.options().server.targets;
+    Server& server = run.server;
     std::set<std::string> met{whole_url(targets.front())};
-    Server server = std::move(first);
     for (std::size_t index = 1; index < targets.size(); ++index) {
         const bool is_new = met.insert(whole_url(targets[index])).second;
-        if (!is_new && is_met(invocation.options, server)) {
+        if (!is_new && is_met(run.options(), server)) {
             if (server.against) {
-                server.against->findings = server.findings;
+                *server.against = server.findings;
                 std::puts(both_sides_note);
             }
             continue;  // given twice: twice its share of the rows
         }
-        OrExit<Server> next = meet(invocation, driver, index, std::move(server));
-        if (!next) {
-            return next.exit_code();
+        if (const int code = meet_further(run, index); code != exit_done) {
+            return code;
         }
-        server = std::move(next).value();
     }
-    return server;
+    return exit_done;
+}
+
+}  // namespace
+
+int meet_servers(Replay& run) {
+    const ReplayOptions& options = run.options();
+    if (!options.server.preflight) {
+        return exit_done;
+    }
+    Server& server = run.server;
+    BodySpec body = server.body;  // as the flags say, whatever the first answers were
+    NextStep next = NextStep::ask_again;
+    while (next == NextStep::ask_again) {  // at most twice: ids are not asked for again
+        body.prompt = server.prompt;
+        std::optional<WordTable> storage;
+        const WordTable& words = words_for(server, options.prompts.ids_from, storage);
+        OrExit<AskedTarget> asked =
+            ask_target(*run.driver, preflight_plan(run.invocation, server, body, words, 0), "",
+                       server.findings.requests + 1);
+        if (!asked) {
+            return asked.exit_code();
+        }
+        server.findings = std::move(asked.value().findings);
+        server.body.model = asked.value().model;
+        WordDecision decision = decide_words(options, server.findings, server.prompt, words);
+        next = decision.next;
+        server.prompt = decision.prompt;
+        server.kept = std::move(decision.kept);
+    }
+    if (next == NextStep::refuse) {
+        return refuse_words(options, server.findings, server.prompt);
+    }
+    print_findings(server.findings, server.prompt);
+    take_findings(server);
+    return meet_others(run);
 }
 
 }  // namespace driftless

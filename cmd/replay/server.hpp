@@ -36,14 +36,8 @@ ResolvedTargets for_another_thread(const ResolvedTargets& targets);
 /// addresses, and reads certificates. Prints what fails.
 OrExit<ResolvedTargets> resolve_targets(const ServerFlags& flags, Duration connect_timeout);
 
-/// The second server of dual fire: what differs from the first. Its bodies are those of the first,
-/// but for the model and the tokens that its own overhead displaces.
-struct AgainstServer {
-    PreflightFindings findings;  ///< its model among them, as rows name it
-};
-
-/// Where rows go, and how they speak. Made whole by `describe_server`; `meet_server` takes that
-/// description and returns what the servers themselves said.
+/// Where rows go, and how they speak: what the flags say of it, and then what the servers
+/// themselves said.
 struct Server {
     ResolvedTargets targets;  ///< none under `--dry-run`
     ChosenWords words;
@@ -53,7 +47,10 @@ struct Server {
     PromptKind prompt = PromptKind::text;  ///< ids where the probe refused the words
     BodySpec body;
     std::optional<WordTable> kept;  ///< the words without those that the server does not know
-    std::optional<AgainstServer> against;  ///< `--against`
+    /// `--against`: the second server of dual fire, its model among them as rows name it. Its
+    /// bodies are those of the first, but for the model and the tokens that its own overhead
+    /// displaces.
+    std::optional<PreflightFindings> against;
 };
 
 /// What was found of the server of a side; of none, of the first.
@@ -65,15 +62,6 @@ BodySpec body_of(const Server& server, Side side);
 /// The side of a target.
 Side side_of(const Server& server, std::size_t index);
 
-/// What the flags alone say of the server. `first_model`: of the first row, where rows have models
-/// of their own; else empty.
-Server describe_server(const ReplayOptions& options, const std::string& first_model,
-                       ChosenWords words, ResolvedTargets targets);
-
-/// Asks all targets (or keeps to what the flags say, under `--no-preflight`), prints what was
-/// found, and decides model, prompt kind and overhead.
-OrExit<Server> meet_server(const Invocation& invocation, Driver& driver, Server described);
-
 /// The server adds tokens around a prompt, and how many of them stand in front is not known.
 bool split_unknown(const PreflightFindings& found);
 
@@ -84,20 +72,25 @@ AskedServer asked_server(const Invocation& invocation, const Server& server, std
 PreflightPlan preflight_plan(const Invocation& invocation, const Server& server,
                              const BodySpec& body, const WordTable& words, std::size_t index);
 
-/// What a preflight learned of one target.
-struct AskedTarget {
-    PreflightFindings findings;
-    std::string model;  ///< as rows name it
-};
-
-/// Asks one target; its requests are numbered from `first_request`. Prints what fails, `where`
-/// before it ("--url URL: ", or empty).
-OrExit<AskedTarget> ask_target(Driver& driver, const PreflightPlan& plan, const std::string& where,
-                               std::uint32_t first_request);
-
 /// The words, or ids, that prompts are made of. `storage` holds a table that is made here.
 const WordTable& words_for(const Server& server, std::uint32_t ids_from,
                            std::optional<WordTable>& storage);
+
+// What a person reads of the servers that were asked.
+
+/// All that the first server said.
+void print_findings(const PreflightFindings& found, PromptKind prompt);
+
+/// A note of the findings: to the screen, or where it is a warning to the error output. `where` is
+/// "URL: ", or empty for the first server.
+void print_note(const std::string& where, const std::string& note);
+
+/// Which words a server made us leave out.
+void print_kept_words(const std::string& where, const PreflightFindings& found,
+                      const WordTable& kept);
+
+/// What the server does to the words, as a clause.
+std::string describe_words(const PreflightFindings& found, PromptKind prompt);
 
 // What `run.json` says of the TLS of a run, one entry per https target. Plain values.
 
@@ -110,14 +103,9 @@ struct TlsFacts {
     std::uint64_t resumed = 0;     ///< those that took up an earlier session
 };
 
-class JsonWriter;
-
 std::vector<TlsFacts> tls_facts(const TlsClientOptions& options, const ResolvedTargets& targets);
 
 /// Adds what another engine's peers have met, of the same targets.
 void add_tls_facts(std::vector<TlsFacts>& sum, const std::vector<TlsFacts>& other);
-
-/// Writes them as the member "tls", an array.
-void write_tls(JsonWriter& json, const std::vector<TlsFacts>& peers);
 
 }  // namespace driftless

@@ -1,4 +1,5 @@
-#include "cmd/replay/server_checks.hpp"
+/// What is asked of the servers before the first row, and what a person reads of it: their
+/// findings, prompts held against their tokens, caches that are warm.
 
 #include <algorithm>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include "cmd/base/guard.hpp"
 #include "cmd/base/process.hpp"
 #include "cmd/replay/invocation.hpp"
+#include "cmd/replay/replay.hpp"
 #include "cmd/replay/server.hpp"
 #include "engine/io/loop.hpp"
 #include "engine/plan/plan.hpp"
@@ -168,15 +170,16 @@ void print_findings(const VerifyFindings& found) {
 
 }  // namespace
 
-OrExit<std::optional<VerifyFindings>> verify_prompts(ReplayParts& parts, Driver& driver) {
-    const Invocation& invocation = parts.invocation();
+int verify_prompts(Replay& run) {
+    const Invocation& invocation = run.invocation;
     const ReplayOptions& options = invocation.options;
     const ServerFlags& flags = options.server;
-    const Server& server = parts.server();
-    const Workload& workload = parts.workload();
+    const Server& server = run.server;
+    const Workload& workload = run.workload;
+    ReplayParts& parts = *run.parts;
     const std::uint32_t rows = rows_to_verify(flags, server);
     if (rows == 0) {
-        return std::optional<VerifyFindings>();
+        return exit_done;
     }
     const bool ids = server.prompt == PromptKind::ids;
     if (ids && !server.findings.has_usage) {
@@ -207,16 +210,13 @@ OrExit<std::optional<VerifyFindings>> verify_prompts(ReplayParts& parts, Driver&
     }
     plan.overhead = server.findings.overhead;
     plan.trace = &workload.trace;
-    const std::optional<Plan> own =  // of side a, the server that is asked
-        workload.plan.dual ? std::optional(plan_of_side(workload.trace, workload.plan, Side::a))
-                           : std::nullopt;
-    plan.plan = own ? &*own : &workload.plan;
+    plan.plan = &workload.plan;
     plan.words = &parts.words();
     plan.prompts = ids ? &others : &parts.prompts();
     plan.rows_max = rows;
     plan.seed = options.workload.plan.seed;
     plan.first_request = server.findings.requests + 1;
-    Loop loop(driver, verify_timers);
+    Loop loop(*run.driver, verify_timers);
     Verification verification(loop, plan);
     const bool good = verification.run();
     const VerifyFindings found = verification.findings();
@@ -234,7 +234,8 @@ OrExit<std::optional<VerifyFindings>> verify_prompts(ReplayParts& parts, Driver&
                        "ids, or remove --verify-prompts to run anyway"));
     }
     print_findings(found);
-    return std::optional<VerifyFindings>(found);
+    run.verified = found;
+    return exit_done;
 }
 
 namespace {
@@ -308,25 +309,26 @@ void print(const CacheProbe& probe, const std::string& where, bool is_recorded_t
     }
 }
 
-int refuse(const std::string& url, const std::string& why) {
+int refuse_reset(const std::string& url, const std::string& why) {
     complain("driftless: --reset-cache: %s: %s", url.c_str(), why.c_str());
     return exit_preflight;
 }
 
-OrExit<CacheProbe> probe_one(const ReplayParts& parts, Driver& driver, std::size_t index,
-                             std::uint32_t tokens, std::uint32_t& next_request) {
-    const Invocation& invocation = parts.invocation();
+OrExit<CacheProbe> probe_one(const Replay& run, std::size_t index, std::uint32_t tokens,
+                             std::uint32_t& next_request) {
+    const Invocation& invocation = run.invocation;
+    const ReplayParts& parts = *run.parts;
     const ReplayOptions& options = invocation.options;
-    const Server& server = parts.server();
+    const Server& server = run.server;
     const std::string url = shown_url(options.server.targets[index]);
     const Side side = side_of(server, index);
     // Parts of one plan look at the same servers, and are no earlier run of each other.
     const std::size_t number = index + options.shard.place.index * options.server.targets.size();
-    Loop loop(driver, probe_timers);
+    Loop loop(*run.driver, probe_timers);
     WarmProbe asker(loop,
                     preflight_plan(invocation, server, body_of(server, side), parts.words(), index),
                     findings_of(server, side),
-                    make_tell_tale(parts.workload().trace, parts.words(),
+                    make_tell_tale(run.workload.trace, parts.words(),
                                    prompt_options(invocation, server, side), number, tokens),
                     next_request);
     CacheProbe probe;
@@ -341,10 +343,10 @@ OrExit<CacheProbe> probe_one(const ReplayParts& parts, Driver& driver, std::size
         return exit_interrupted;
     }
     if (!good) {
-        return refuse(url, asker.failure());
+        return refuse_reset(url, asker.failure());
     }
     print(probe, options.server.targets.size() > 1 ? url + ": " : "",
-          parts.workload().trace.is_recorded_text());
+          run.workload.trace.is_recorded_text());
     return probe;
 }
 
@@ -355,37 +357,53 @@ CacheProbe not_asked(CacheState state, const char* why) {
     return probe;
 }
 
-}  // namespace
-
-OrExit<CacheProbe> probe_caches(const ReplayParts& parts, Driver& driver,
-                                std::uint32_t first_request) {
-    const ServerFlags& flags = parts.invocation().options.server;
+/// Asks each server, empties its cache if that was asked for, and prints what was found. Refuses to
+/// go on if a cache cannot be emptied, or cannot be shown to be empty. Requests are numbered from
+/// `next_request`.
+OrExit<CacheProbe> probe_all(const Replay& run, std::uint32_t next_request) {
+    const ServerFlags& flags = run.options().server;
     if (!flags.preflight || !flags.warm_probe) {
         return not_asked(CacheState::off, flags.preflight ? "--no-warm-probe" : "--no-preflight");
     }
-    const std::uint32_t tokens = tokens_of(parts.server().findings);
+    const std::uint32_t tokens = tokens_of(run.server.findings);
     if (tokens == 0) {
         constexpr const char* why =
             "prompts long enough for the probe do not fit the model's context";
         return flags.reset_cache
-                   ? OrExit<CacheProbe>(refuse(shown_url(flags.targets.front()),
-                                               std::string("it cannot be checked: ") + why))
+                   ? OrExit<CacheProbe>(refuse_reset(shown_url(flags.targets.front()),
+                                                     std::string("it cannot be checked: ") + why))
                    : OrExit<CacheProbe>(not_asked(CacheState::unknown, why));
     }
     CacheProbe all;
-    std::uint32_t next_request = first_request;
     std::set<std::string> asked;
     for (std::size_t index = 0; index < flags.targets.size(); ++index) {
         if (!asked.insert(whole_url(flags.targets[index])).second) {
             continue;  // given twice
         }
-        const OrExit<CacheProbe> one = probe_one(parts, driver, index, tokens, next_request);
+        const OrExit<CacheProbe> one = probe_one(run, index, tokens, next_request);
         if (!one) {
             return one.exit_code();
         }
         all = with(std::move(all), one.value());
     }
     return all;
+}
+
+}  // namespace
+
+int probe_caches(Replay& run) {
+    if (run.resumes()) {  // its first segment has warmed the cache itself
+        std::puts("cache: not probed, because it holds the rows sent before");
+        run.cache = run.earlier->info.cache_probe;
+        return exit_done;
+    }
+    const std::uint32_t verified = run.verified ? run.verified->requests : 0;
+    const OrExit<CacheProbe> cache = probe_all(run, run.server.findings.requests + verified + 1);
+    if (!cache) {
+        return cache.exit_code();
+    }
+    run.cache = cache.value();
+    return exit_done;
 }
 
 }  // namespace driftless

@@ -17,6 +17,7 @@
 #include "cmd/flags/side_values.hpp"
 #include "cmd/replay/pacing.hpp"
 #include "cmd/replay/parts.hpp"
+#include "cmd/replay/replay.hpp"
 #include "cmd/report/lines.hpp"
 #include "engine/machines/meet_message.hpp"
 #include "engine/plan/trees.hpp"
@@ -404,9 +405,10 @@ Plan estimated_share(const Plan& whole, const std::vector<bool>& is_own) {
     return part;
 }
 
-int refuse_empty(const WorkloadShare& share, std::size_t trees, bool is_own, bool is_dual) {
+int refuse_empty(const WorkloadShare& share, const Workload& workload, bool is_own) {
     const bool by_trees = share.rule == DealRule::trees;
-    const std::size_t parts = by_trees ? trees : share.plan_rows / (is_dual ? 2 : 1);
+    const std::size_t parts =
+        by_trees ? RowTrees(workload.trace, workload.plan).count() : workload.plan.rows_once();
     complain(
         "driftless: --shard %s: %s shard has no row, because the plan has %s; start %s at most",
         text_of(share.place).c_str(), is_own ? "this" : "another",
@@ -427,7 +429,9 @@ DealRule deal_rule(const ReplayOptions& options, const Workload& workload) {
     return waits || sticks ? DealRule::trees : DealRule::rows;
 }
 
-int choose_share(const ReplayOptions& options, Workload& workload) {
+int choose_share(Replay& run) {
+    const ReplayOptions& options = run.options();
+    Workload& workload = run.workload;
     if (!options.shard.any()) {
         return exit_done;
     }
@@ -455,8 +459,7 @@ int choose_share(const ReplayOptions& options, Workload& workload) {
     }
     // Or the others would wait for it at the meeting.
     if (std::find(has_rows.begin(), has_rows.end(), false) != has_rows.end()) {
-        return refuse_empty(share, RowTrees(workload.trace, workload.plan).count(), rows == 0,
-                            workload.plan.dual);
+        return refuse_empty(share, workload, rows == 0);
     }
     share.estimated = estimated_share(plan_to_estimate(workload), is_own);
     UserRules& users = workload.users;
@@ -472,9 +475,10 @@ int choose_share(const ReplayOptions& options, Workload& workload) {
     return exit_done;
 }
 
-void deal_share(Workload& workload) {
+int deal_share(Replay& run) {
+    Workload& workload = run.workload;
     if (!workload.share) {
-        return;
+        return exit_done;
     }
     WorkloadShare& share = *workload.share;
     PlanShare part =
@@ -482,6 +486,7 @@ void deal_share(Workload& workload) {
                  share.place.index);
     workload.plan = std::move(part.plan);
     share.positions = std::move(part.positions);
+    return exit_done;
 }
 
 }  // namespace driftless

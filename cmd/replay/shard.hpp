@@ -69,11 +69,4 @@ std::string file_of_shard(const std::string& path, std::uint32_t index);
 /// other, and sessions that one connection or one user has.
 DealRule deal_rule(const ReplayOptions& options, const Workload& workload);
 
-/// Before any server is asked: what this process will need, and its users. Prints which part it
-/// has; refuses a part without rows. Returns an exit code. Does nothing if there is one process.
-int choose_share(const ReplayOptions& options, Workload& workload);
-
-/// Once all is forecast: the plan keeps the rows of this process.
-void deal_share(Workload& workload);
-
 }  // namespace driftless

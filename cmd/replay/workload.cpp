@@ -15,6 +15,7 @@
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/synth.hpp"
 #include "cmd/replay/pacing.hpp"
+#include "cmd/replay/replay.hpp"
 #include "cmd/report/lines.hpp"
 #include "engine/plan/forecast.hpp"
 #include "engine/plan/plan.hpp"
@@ -24,7 +25,6 @@
 #include "engine/prompt/row_fields.hpp"
 #include "engine/server/findings.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/write.hpp"
 
 namespace driftless {
 
@@ -45,36 +45,32 @@ void add_notes(const char* topic, const std::vector<std::string>& notes,
     all.insert(all.end(), notes.begin(), notes.end());
 }
 
-/// A trace, and what was said of it.
-struct NotedTrace {
-    Trace trace;
-    std::vector<std::string> notes;
-};
-
-OrExit<NotedTrace> read_noted(const TraceFiles& files) {
+int read_rows(const TraceFiles& files, Workload& workload) {
     InputErrors errors;
-    NotedTrace read;
     int code = exit_done;
     if (names_made_trace(files.paths)) {
-        code = read_made_trace(files, read.trace, errors, read.notes);
-    } else if (!read_trace(files, read.trace, errors, read.notes)) {
+        code = read_made_trace(files, workload.trace, errors, workload.notes);
+    } else if (!read_trace(files, workload.trace, errors, workload.notes)) {
         code = exit_input;
     }
-    print_notes("trace", read.notes);
+    print_notes("trace", workload.notes);
     if (code != exit_done) {
         print_errors(errors);
-        return code;
     }
-    return read;
+    return code;
 }
 
-OrExit<LoadedTrace> loaded(const LoadOptions& options, Trace trace) {
-    Result<LoadedTrace> load = apply_load(options, std::move(trace));
+/// `--load` and its kin: which rows there are at all.
+int shape_load(const LoadOptions& options, Workload& workload) {
+    Result<LoadedTrace> load = apply_load(options, std::move(workload.trace));
     if (!load) {
         complain("driftless: %s", load_refusal(load.error()));
         return exit_input;
     }
-    return std::move(load).value();
+    workload.trace = std::move(load.value().trace);
+    workload.load = load.value().figures;
+    add_notes("load", load_notes(workload.load), workload.notes);
+    return exit_done;
 }
 
 /// What goes by sessions has nothing to go by where there are none.
@@ -87,12 +83,12 @@ std::vector<std::string> session_notes(const SendingFlags& sending, const Trace&
             (sticky ? "--connection sticky" : "--balance session") + " has no effect"};
 }
 
-OrExit<Plan> plan_of(const WorkloadFlags& flags, const Trace& trace) {
+int plan_rows(const WorkloadFlags& flags, Workload& workload) {
     PlanOptions options = flags.plan;
     if (flags.arrivals) {
         options.duration_ns.reset();  // of arrivals, which are not known yet
     }
-    Result<Plan> plan = make_plan(trace, options);
+    Result<Plan> plan = make_plan(workload.trace, options);
     if (!plan && plan.error().code == ErrorCode::out_of_range) {
         complain(
             "driftless: --speed %s: the last selected row would be due after more than 73 "
@@ -102,48 +98,42 @@ OrExit<Plan> plan_of(const WorkloadFlags& flags, const Trace& trace) {
         return exit_input;
     }
     if (!plan) {
-        complain("driftless: %s, --limit or --duration", nothing_selected(trace).c_str());
+        complain("driftless: %s, --limit or --duration", nothing_selected(workload.trace).c_str());
         return exit_input;
     }
-    return std::move(plan).value();
+    workload.plan = std::move(plan).value();
+    return exit_done;
 }
 
-OrExit<RowModels> named_models(const std::optional<FieldTemplate>& row_model, const Trace& trace,
-                               const Plan& plan) {
+int name_models(const std::optional<FieldTemplate>& row_model, Workload& workload) {
     if (!row_model) {
-        return RowModels();
+        return exit_done;
     }
-    if (trace.recorded) {
+    if (workload.trace.recorded) {
         complain(
             "driftless: --model with a column cannot be used with recorded requests; give "
             "one model for all of them");
         return exit_input;
     }
     InputErrors errors;
-    RowModels models(*row_model, trace, plan, errors);
+    workload.models = RowModels(*row_model, workload.trace, workload.plan, errors);
     print_errors(errors);
     if (!errors.empty()) {
         return exit_input;
     }
-    print_line("models: %zu, named by the rows (%s)", models.names().size(),
-               list_first(models.names(), models_shown).c_str());
-    return models;
+    const std::vector<std::string>& names = workload.models.names();
+    print_line("models: %zu, named by the rows (%s)", names.size(),
+               list_first(names, models_shown).c_str());
+    return exit_done;
 }
 
-/// A trace that is ready to be played, and what was settled about rows that wait.
-struct Timed {
-    Trace trace;
-    Plan plan;
-    std::optional<Waiting> waiting;
-    std::vector<std::string> notes;
-};
-
 /// Turns wait for what of their tree had ended, where the user says so.
-OrExit<BarredTrace> barred(const UserRules& users, const Plan& plan, Trace trace) {
+int bar_turns(const UserRules& users, Workload& workload, BarrierFigures& figures) {
     if (!users.tree_barrier) {
-        return BarredTrace{std::move(trace), {}};
+        return exit_done;
     }
-    const bool ends_known = std::any_of(trace.answers_ns.begin(), trace.answers_ns.end(),
+    const std::vector<std::int64_t>& lengths = workload.trace.answers_ns;
+    const bool ends_known = std::any_of(lengths.begin(), lengths.end(),
                                         [](std::int64_t length_ns) { return length_ns > 0; });
     if (!ends_known) {
         complain(
@@ -151,17 +141,18 @@ OrExit<BarredTrace> barred(const UserRules& users, const Plan& plan, Trace trace
             "--barrier stream");
         return exit_input;
     }
-    return add_barriers(plan, std::move(trace));
+    BarredTrace barred = add_barriers(workload.plan, std::move(workload.trace));
+    workload.trace = std::move(barred.trace);
+    figures = barred.figures;
+    return exit_done;
 }
 
-/// [row index] the first blocks that passes share, where the user says so.
-OrExit<std::vector<std::uint32_t>> shared_blocks(const UserRules& users, const Trace& trace,
-                                                 const Plan& plan,
-                                                 std::vector<std::string>& notes) {
-    if (!users.shares_system) {
-        return std::vector<std::uint32_t>();
+/// The first blocks that passes share, where the user says so.
+int share_blocks(Workload& workload) {
+    if (!workload.users.shares_system) {
+        return exit_done;
     }
-    SystemBlocks found = system_blocks(trace, plan);
+    SystemBlocks found = system_blocks(workload.trace, workload.plan);
     if (found.rows == 0) {
         complain(
             "driftless: --recycle-share system: no conversation of the trace has a whole "
@@ -172,8 +163,9 @@ OrExit<std::vector<std::uint32_t>> shared_blocks(const UserRules& users, const T
     add_notes("users",
               {"passes share up to " + counted(found.most, "block", "blocks") + " of " +
                counted(found.rows, "row", "rows") + ", of system and tools"},
-              notes);
-    return std::move(found.blocks);
+              workload.notes);
+    workload.shared_blocks = std::move(found.blocks);
+    return exit_done;
 }
 
 std::string barrier_note(const BarrierFigures& figures) {
@@ -188,72 +180,83 @@ std::string barrier_note(const BarrierFigures& figures) {
     return note;
 }
 
-OrExit<Timed> loop_rows(const UserRules& users, Trace trace, Plan plan) {
-    lay_out_loop(trace, plan);
-    plan = plan_of_waits(trace, std::move(plan), Speed(), users);
-    const auto rows = static_cast<std::uint32_t>(plan.rows.size());
-    if (const int code = check_users(users, true, rows, trace, plan); code != exit_done) {
+int loop_rows(Workload& workload) {
+    const UserRules& users = workload.users;
+    lay_out_loop(workload.trace, workload.plan);
+    workload.plan = plan_of_waits(workload.trace, std::move(workload.plan), Speed(), users);
+    const auto rows = static_cast<std::uint32_t>(workload.plan.rows.size());
+    if (const int code = check_users(users, true, rows, workload.trace, workload.plan);
+        code != exit_done) {
         return code;
     }
-    Waiting waiting = waiting_of(trace, plan, Speed(), users, {});
-    waiting.trees = rows;
-    return Timed{std::move(trace), std::move(plan), std::move(waiting), {}};
+    workload.waiting = waiting_of(workload.trace, workload.plan, Speed(), users, {});
+    workload.waiting->trees = rows;
+    return exit_done;
 }
 
-/// Closed sessions: gaps by the rules, and a plan whose digest tells of them.
-OrExit<Timed> close_sessions(const WorkloadFlags& flags, Trace trace, Plan recorded) {
+int time_arrivals(const WorkloadFlags& flags, Workload& workload) {
+    OrExit<Plan> plan = arrive_at_rate(flags, workload.trace, std::move(workload.plan));
+    if (!plan) {
+        return plan.exit_code();
+    }
+    workload.plan = std::move(plan).value();
+    return exit_done;
+}
+
+/// Closed sessions: gaps by the rules, and a plan whose digest tells of them. `notes`: what became
+/// of gaps and barriers.
+int close_sessions(const WorkloadFlags& flags, Workload& workload,
+                   std::vector<std::string>& notes) {
     const GapRules rules{flags.gap.value_or(GapRule::end_to_start), flags.gap_cap_ns};
-    const UserRules& users = flags.users;
-    if (const int code = check_waits(trace, rules, users.users > 0); code != exit_done) {
-        return code;
-    }
-    RetimedTrace retimed = retime(rules, recorded, std::move(trace));
-    OrExit<BarredTrace> bars = barred(users, recorded, std::move(retimed.trace));
-    if (!bars) {
-        return bars.exit_code();
-    }
-    retimed.trace = std::move(bars.value().trace);
-    const Speed speed = flags.plan.speed;
-    OrExit<Plan> at_rate = arrive_at_rate(flags, retimed.trace, std::move(recorded));
-    if (!at_rate) {
-        return at_rate.exit_code();
-    }
-    Plan plan = plan_of_waits(retimed.trace, std::move(at_rate).value(), speed, users);
-    const std::uint32_t trees = users.users > 0 ? RowTrees(retimed.trace, plan).count() : 0;
-    const UserCount& count = flags.user_count;
-    const bool is_bound = count.is_bound || count.first < count.most;
-    const int code =
-        users.users > 0 ? check_users(users, is_bound, trees, retimed.trace, plan) : exit_done;
+    const UserRules& users = workload.users;
+    int code = check_waits(workload.trace, rules, users.users > 0);
     if (code != exit_done) {
         return code;
     }
-    Waiting waiting = waiting_of(retimed.trace, plan, speed, users, retimed.figures);
-    waiting.trees = trees;
-    std::vector<std::string> notes;
-    if (!retimed.trace.dependencies.empty()) {
+    RetimedTrace retimed = retime(rules, workload.plan, std::move(workload.trace));
+    workload.trace = std::move(retimed.trace);
+    BarrierFigures barriers;
+    code = bar_turns(users, workload, barriers);
+    if (code == exit_done) {
+        code = time_arrivals(flags, workload);
+    }
+    if (code != exit_done) {
+        return code;
+    }
+    const Trace& trace = workload.trace;
+    const Speed speed = flags.plan.speed;
+    workload.plan = plan_of_waits(trace, std::move(workload.plan), speed, users);
+    const std::uint32_t trees = users.users > 0 ? RowTrees(trace, workload.plan).count() : 0;
+    const UserCount& count = flags.user_count;
+    const bool is_bound = count.is_bound || count.first < count.most;
+    code = users.users > 0 ? check_users(users, is_bound, trees, trace, workload.plan) : exit_done;
+    if (code != exit_done) {
+        return code;
+    }
+    workload.waiting = waiting_of(trace, workload.plan, speed, users, retimed.figures);
+    workload.waiting->trees = trees;
+    if (!trace.dependencies.empty()) {
         notes.push_back(gap_note(rules, retimed.figures));
     }
     if (users.tree_barrier) {
-        notes.push_back(barrier_note(bars.value().figures));
+        notes.push_back(barrier_note(barriers));
     }
-    return Timed{std::move(retimed.trace), std::move(plan), std::move(waiting), std::move(notes)};
+    return exit_done;
 }
 
-OrExit<Timed> timed(const WorkloadFlags& flags, Trace trace, Plan recorded) {
+int time_rows(const WorkloadFlags& flags, Workload& workload, std::vector<std::string>& notes) {
     if (flags.users.single_rows) {
-        return loop_rows(flags.users, std::move(trace), std::move(recorded));
+        return loop_rows(workload);
     }
-    if (flags.files.sessions != Sessions::closed) {
-        OrExit<Plan> plan = arrive_at_rate(flags, trace, std::move(recorded));
-        return plan ? OrExit<Timed>(Timed{std::move(trace), std::move(plan).value(), {}, {}})
-                    : plan.exit_code();
-    }
-    return close_sessions(flags, std::move(trace), std::move(recorded));
+    return flags.files.sessions == Sessions::closed ? close_sessions(flags, workload, notes)
+                                                    : time_arrivals(flags, workload);
 }
 
 /// What will be sent, as two lines: rows, wall time and pace; tokens.
-std::string selection_text(const Trace& trace, const Plan& plan,
-                           const std::optional<Waiting>& waiting, const WorkloadFlags& flags) {
+std::string selection_text(const Workload& workload, const WorkloadFlags& flags) {
+    const Trace& trace = workload.trace;
+    const Plan& plan = workload.plan;
+    const std::optional<Waiting>& waiting = workload.waiting;
     const double seconds = static_cast<double>(last_due_ns(waiting, plan)) / 1e9;
     char rate[64] = "";
     if (seconds > 0 && !waiting) {
@@ -275,87 +278,80 @@ std::string selection_text(const Trace& trace, const Plan& plan,
 }
 
 /// `--against`: each row twice, for both servers.
-OrExit<Plan> for_both(const ReplayOptions& options, const Trace& trace, Plan plan,
-                      std::vector<std::string>& notes) {
-    if (!options.server.dual) {
-        return plan;
-    }
-    Result<Plan> dual = dual_plan(trace, plan, plan, options.workload.plan.seed);
+int plan_for_both(std::uint64_t seed, Workload& workload) {
+    Result<Plan> dual = dual_plan(workload.trace, std::move(workload.plan), seed);
     if (!dual) {
         complain("driftless: --against: cannot %s", dual.error().doing);
         return exit_input;
     }
+    workload.plan = std::move(dual).value();
     std::size_t a_first = 0;
-    const std::vector<Planned>& rows = dual.value().rows;
+    const std::vector<Planned>& rows = workload.plan.rows;
     for (std::size_t i = 0; i < rows.size(); i += 2) {
         a_first += rows[i].side == Side::a ? 1 : 0;
     }
-    add_notes("dual",
-              {"each row goes to --url (a) and to --against (b) at one instant, " +
-               grouped(a_first) + " to a first and " + grouped(plan.rows.size() - a_first) +
-               " to b: " + counted(rows.size(), "request", "requests")},
-              notes);
-    return std::move(dual).value();
+    add_notes(
+        "dual",
+        {"each row goes to --url (a) and to --against (b) at one instant, " + grouped(a_first) +
+         " to a first and " + grouped(workload.plan.rows_once() - a_first) +
+         " to b: " + counted(rows.size(), "request", "requests")},
+        workload.notes);
+    return exit_done;
+}
+
+/// Says what was selected. `gaps`: of gaps and barriers.
+void tell_selection(const WorkloadFlags& flags, const std::vector<std::string>& gaps,
+                    Workload& workload) {
+    const Plan& plan = workload.plan;
+    std::puts(selection_text(workload, flags).c_str());  // two lines of numbers
+    if (flags.arrivals) {
+        add_notes("rate", arrival_notes(flags, workload.trace, plan), workload.notes);
+    }
+    add_notes("sessions", waiting_notes(workload.waiting, plan, flags.users), workload.notes);
+    add_notes("gaps", gaps, workload.notes);
+    if (flags.users.users > 0) {
+        add_notes("users", user_notes(flags.users, workload.waiting->trees, plan), workload.notes);
+    }
 }
 
 }  // namespace
 
-OrExit<Workload> load_workload(const ReplayOptions& options) {
+int load_workload(Replay& run) {
+    const ReplayOptions& options = run.options();
     const WorkloadFlags& flags = options.workload;
-    OrExit<NotedTrace> read = read_noted(flags.files);
-    if (!read) {
-        return read.exit_code();
+    Workload& workload = run.workload;
+    workload.users = flags.users;
+    int code = read_rows(flags.files, workload);
+    if (code == exit_done) {
+        code = shape_load(flags.load, workload);
     }
-    std::vector<std::string> notes = std::move(read.value().notes);
-    OrExit<LoadedTrace> load = loaded(flags.load, std::move(read.value().trace));
-    if (!load) {
-        return load.exit_code();
+    if (code != exit_done) {
+        return code;
     }
-    add_notes("load", load_notes(load.value().figures), notes);
-    add_notes("trace", session_notes(options.sending, load.value().trace), notes);
-    OrExit<Plan> recorded = plan_of(flags, load.value().trace);
-    if (!recorded) {
-        return recorded.exit_code();
+    add_notes("trace", session_notes(options.sending, workload.trace), workload.notes);
+    std::vector<std::string> gaps;
+    code = plan_rows(flags, workload);
+    if (code == exit_done) {
+        code = time_rows(flags, workload, gaps);
     }
-    OrExit<Timed> ready = timed(flags, std::move(load.value().trace), std::move(recorded).value());
-    if (!ready) {
-        return ready.exit_code();
+    if (code != exit_done) {
+        return code;
     }
-    auto& [trace, plan, waiting, gaps] = ready.value();
-    std::puts(selection_text(trace, plan, waiting, flags).c_str());  // two lines of numbers
-    if (flags.arrivals) {
-        add_notes("rate", arrival_notes(flags, trace, plan), notes);
-    }
-    add_notes("sessions", waiting_notes(waiting, plan, flags.users), notes);
-    add_notes("gaps", gaps, notes);
-    if (flags.users.users > 0) {
-        add_notes("users", user_notes(flags.users, waiting->trees, plan), notes);
-    }
+    tell_selection(flags, gaps, workload);
     (void)::malloc_trim(0);  // what planning used stays resident otherwise
-    OrExit<RowModels> models = named_models(options.request.row_model, trace, plan);
-    if (!models) {
-        return models.exit_code();
+    code = name_models(options.request.row_model, workload);
+    if (code == exit_done) {
+        code = share_blocks(workload);
     }
-    OrExit<std::vector<std::uint32_t>> shared = shared_blocks(flags.users, trace, plan, notes);
-    if (!shared) {
-        return shared.exit_code();
+    if (code == exit_done && options.server.dual) {
+        code = plan_for_both(flags.plan.seed, workload);
     }
-    OrExit<Plan> sent = for_both(options, trace, std::move(plan), notes);
-    if (!sent) {
-        return sent.exit_code();
-    }
-    return Workload{std::move(trace),
-                    load.value().figures,
-                    std::move(sent).value(),
-                    std::move(waiting),
-                    flags.users,
-                    std::move(models).value(),
-                    std::move(notes),
-                    std::move(shared).value(),
-                    {}};
+    return code;
 }
 
-int check_row_templates(const RequestFlags& request, const Workload& workload) {
+int check_row_templates(Replay& run) {
+    const RequestFlags& request = run.options().request;
+    const Workload& workload = run.workload;
     const bool is_numbered = request.row_body && (request.row_body->has(Placeholder::pass) ||
                                                   request.row_body->has(Placeholder::user));
     if (is_numbered && !workload.trace.body_ends.empty()) {
@@ -412,8 +408,7 @@ int refuse(const std::string& dataset, const TraceRow& row, const std::string& w
     return exit_input;
 }
 
-}  // namespace
-
+/// Reads and counts the dataset's text. Prints what it is, or what is wrong with it.
 OrExit<LoadedCorpus> choose_text(const PromptFlags& prompts, Tokenizer& tokenizer,
                                  const WordTable& words) {
     std::string why;
@@ -428,6 +423,8 @@ OrExit<LoadedCorpus> choose_text(const PromptFlags& prompts, Tokenizer& tokenize
     return std::move(loaded).value();
 }
 
+/// Rows that ask for more text than there is, or for something that text cannot give. Prints what
+/// is wrong; returns an exit code.
 int check_text(const std::string& dataset, const Workload& workload,
                const std::optional<LoadedCorpus>& text) {
     if (!text) {
@@ -450,35 +447,8 @@ int check_text(const std::string& dataset, const Workload& workload,
     return exit_done;
 }
 
-void write_text(JsonWriter& json, const std::string& dataset,
-                const std::optional<LoadedCorpus>& text) {
-    json.key("dataset");
-    if (!text) {
-        json.null();
-        return;
-    }
-    const CorpusFigures& figures = text->figures;
-    char digest[17];
-    std::snprintf(digest, sizeof(digest), "%016llx",
-                  static_cast<unsigned long long>(text->corpus.digest()));
-    json.begin_object();
-    json.key("file").string(dataset);
-    json.key("column");
-    text->column.empty() ? json.null() : json.string(text->column);
-    json.key("whole").boolean(text->is_whole);
-    json.key("texts").unsigned_integer(figures.texts);
-    json.key("empty_texts").unsigned_integer(figures.empty_texts);
-    json.key("bytes").unsigned_integer(figures.bytes);
-    json.key("bytes_left_out").unsigned_integer(figures.left_out_bytes);
-    json.key("sections_left_out").unsigned_integer(figures.sections_left_out);
-    json.key("words_put_in").unsigned_integer(figures.words_put_in);
-    json.key("pieces").unsigned_integer(text->corpus.pieces());
-    json.key("tokens").unsigned_integer(text->corpus.tokens());
-    json.key("digest").string(digest);
-    json.end_object();
-}
-
-OrExit<ChosenWords> choose_words(const PromptFlags& prompts) {
+/// Prints what was chosen, or why none can be.
+OrExit<ChosenWords> words_of(const PromptFlags& prompts) {
     if (prompts.tokenizer.empty()) {
         return ChosenWords();
     }
@@ -512,6 +482,26 @@ OrExit<ChosenWords> choose_words(const PromptFlags& prompts) {
     }
     words.selected.emplace(std::move(selected).value());
     return words;
+}
+
+}  // namespace
+
+int choose_words(Replay& run) {
+    const PromptFlags& prompts = run.options().prompts;
+    OrExit<ChosenWords> words = words_of(prompts);
+    if (!words) {
+        return words.exit_code();
+    }
+    run.server.words = std::move(words).value();
+    const int code = check_text(prompts.dataset, run.workload, run.server.words.text);
+    if (code != exit_done) {
+        return code;
+    }
+    if (prompts.cache_salt == "random" && !run.workload.trace.is_recorded_text()) {
+        print_line("prompts: --cache-salt %s gives these prompts again",
+                   run.invocation.cache_salt.c_str());
+    }
+    return exit_done;
 }
 
 }  // namespace driftless

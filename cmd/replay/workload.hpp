@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/flags/options.hpp"
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
@@ -16,6 +15,7 @@
 #include "engine/plan/waits.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/corpus.hpp"
+#include "engine/prompt/recorded_bodies.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "engine/server/preflight.hpp"
 #include "proto/trace/row.hpp"
@@ -43,7 +43,8 @@ struct WorkloadShare {
     std::vector<std::uint32_t> positions;
 };
 
-/// Made whole by `load_workload`, before any server is asked.
+/// Made by `load_workload`, before any server is asked; then the stages that know the server add
+/// what it gets of it.
 struct Workload {
     Trace trace;
     LoadFigures load;
@@ -55,31 +56,12 @@ struct Workload {
     /// [row index] first blocks that all passes share (`--recycle-share system`); empty: none.
     std::vector<std::uint32_t> shared_blocks;
     std::optional<WorkloadShare> share;  ///< nothing: this process sends all of it
+
+    std::optional<RecordedFigures> recorded;    ///< the trace holds recorded requests
+    std::optional<LiveTurns> live;              ///< `--assistant live`
+    std::optional<std::uint32_t> server_block;  ///< tokens: hits are forecast in such blocks, too
+    std::string forecast_note;  ///< why they are not, though their size is known; empty: nothing
 };
-
-/// Reads and plans; prints notes on standard output and refusals on standard error.
-OrExit<Workload> load_workload(const ReplayOptions& options);
-
-/// Refuses rows whose values cannot be in the headers and bodies that `--header`, `--extra-body`
-/// and the trace make of them, and lists all of them.
-int check_row_templates(const RequestFlags& request, const Workload& workload);
-
-// `--dataset`: the text that prompts are cut from, before time 0.
-
-class JsonWriter;
-
-/// Reads and counts the dataset's text. Prints what it is, or what is wrong with it.
-OrExit<LoadedCorpus> choose_text(const PromptFlags& prompts, Tokenizer& tokenizer,
-                                 const WordTable& words);
-
-/// Refuses, before anything is sent, rows that ask for more text than there is, or for something
-/// that text cannot give. Prints what is wrong; returns an exit code.
-int check_text(const std::string& dataset, const Workload& workload,
-               const std::optional<LoadedCorpus>& text);
-
-/// Writes member "dataset" of an object: what the text is; null where there is none.
-void write_text(JsonWriter& json, const std::string& dataset,
-                const std::optional<LoadedCorpus>& text);
 
 /// ChosenWords: what prompts are made of before any server is asked: the words of `--tokenizer` and
 /// the text of `--dataset`. A plain value, made once.
@@ -88,9 +70,5 @@ struct ChosenWords {
     std::vector<TemplateSplit> template_splits;  ///< of the chat template beside `--tokenizer`
     std::optional<LoadedCorpus> text;            ///< of `--dataset`
 };
-
-/// Takes the words from the vocabulary of `--tokenizer`, where there is one, and counts the text of
-/// `--dataset` with it. Prints what was chosen, or why none can be.
-OrExit<ChosenWords> choose_words(const PromptFlags& prompts);
 
 }  // namespace driftless

@@ -290,14 +290,17 @@ std::optional<std::vector<std::uint32_t>> expect_server_cached(const Trace& trac
     CHECK(server_block > 0);
     std::uint64_t ids = 0;
     for (const Planned& planned : plan.rows) {
-        ids += trace.rows[planned.row].ids_count;
+        ids += planned.is_to_second() ? 0 : trace.rows[planned.row].ids_count;
     }
     if (ids > server_forecast_ids_max) {
         return {};
     }
-    Forecast forecast(trace, around, ids, plan.rows.size());
+    Forecast forecast(trace, around, ids, plan.rows_once());
     std::vector<std::uint32_t> cached(trace.rows.size(), 0);
     for (const std::uint32_t position : file_order(trace, plan)) {
+        if (plan.rows[position].is_to_second()) {
+            continue;  // to a server that has seen as much
+        }
         const TraceRow& row = trace.rows[plan.rows[position].row];
         const std::uint32_t shared = std::min(forecast.next(row), forecast.length_of(row) - 1);
         cached[plan.rows[position].row] = shared / server_block * server_block;

@@ -209,7 +209,8 @@ struct AroundPrompt {
 
 /// What `Plan::server_cached` is for server blocks of so many tokens (at least 1): one number for
 /// each row of the trace (by its position there; 0 for those that are not selected). Rows count in
-/// file order, as in the other forecast. Nothing where the plan has more references.
+/// file order, as in the other forecast. Under dual fire it is that of one server, either of them.
+/// Nothing where the plan has more references.
 std::optional<std::vector<std::uint32_t>> expect_server_cached(const Trace& trace,
                                                                AroundPrompt around,
                                                                std::uint32_t server_block,

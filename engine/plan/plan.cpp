@@ -151,26 +151,35 @@ std::vector<std::uint32_t> file_order(const Trace& trace, const Plan& plan) {
     return order;
 }
 
-Plan expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan plan) {
-    CacheForecast forecast(trace, post_tokens);
+Plan expect_cached(const Trace& trace, PostTokens post, Plan plan) {
     plan.foretold = {};
-    plan.post_tokens = post_tokens;
-    for (const std::uint32_t i : file_order(trace, plan)) {
-        Planned& planned = plan.rows[i];
-        const TraceRow& row = trace.rows[planned.row];
-        planned.expected_cached_tokens = forecast.next(row);
-        const bool is_known = trace.foretells_hits(row);
-        ++(is_known ? plan.foretold.rows : plan.foretold.rows_unknown);
-        if (is_known) {
-            plan.foretold.input_tokens += row.input_length;
-            plan.foretold.cached_tokens += planned.expected_cached_tokens;
+    plan.post = post;
+    const std::vector<std::uint32_t> order = file_order(trace, plan);
+    for (const bool to_second : {false, true}) {
+        if (to_second && !plan.dual) {
+            break;
+        }
+        CacheForecast forecast(trace, to_second ? post.against : post.first);
+        for (const std::uint32_t i : order) {
+            Planned& planned = plan.rows[i];
+            if (planned.is_to_second() != to_second) {
+                continue;
+            }
+            const TraceRow& row = trace.rows[planned.row];
+            planned.expected_cached_tokens = forecast.next(row);
+            const bool is_known = trace.foretells_hits(row);
+            ++(is_known ? plan.foretold.rows : plan.foretold.rows_unknown);
+            if (is_known) {
+                plan.foretold.input_tokens += row.input_length;
+                plan.foretold.cached_tokens += planned.expected_cached_tokens;
+            }
         }
     }
     return plan;
 }
 
 Plan summed_up(const Trace& trace, Plan plan) {
-    plan = expect_cached(trace, plan.post_tokens, std::move(plan));
+    plan = expect_cached(trace, plan.post, std::move(plan));
     plan.burst_rows_max = 0;
     plan.input_tokens = plan.output_tokens = plan.inputs_unknown = plan.outputs_unknown = 0;
     Digest digest;
@@ -261,55 +270,30 @@ Side first_side(std::uint64_t seed, std::uint32_t index) {
     return ((drawn >> 32 ^ index) & 1) == 0 ? Side::a : Side::b;
 }
 
-Result<Plan> dual_plan(const Trace& trace, const Plan& a, const Plan& b, std::uint64_t seed) {
-    CHECK(a.rows.size() == b.rows.size() && !a.dual && !b.dual);
+Result<Plan> dual_plan(const Trace& trace, Plan plan, std::uint64_t seed) {
+    CHECK(!plan.dual);
     if (trace.rows.size() > rows_max) {
         return Error{ErrorCode::out_of_range, 0, "send each row twice: the trace has too many"};
     }
-    Plan dual = a;
-    dual.dual = true;
-    dual.against_cached = b.server_cached;
-    dual.burst_rows_max = 2 * a.burst_rows_max;
-    dual.input_tokens = a.input_tokens + b.input_tokens;
-    dual.output_tokens = a.output_tokens + b.output_tokens;
-    dual.inputs_unknown = a.inputs_unknown + b.inputs_unknown;
-    dual.outputs_unknown = a.outputs_unknown + b.outputs_unknown;
-    dual.foretold = {a.foretold.rows + b.foretold.rows,
-                     a.foretold.input_tokens + b.foretold.input_tokens,
-                     a.foretold.cached_tokens + b.foretold.cached_tokens,
-                     a.foretold.rows_unknown + b.foretold.rows_unknown};
-    dual.rows.clear();
-    dual.rows.reserve(2 * a.rows.size());
-    for (std::size_t i = 0; i < a.rows.size(); ++i) {
-        CHECK(a.rows[i].row == b.rows[i].row && a.rows[i].due_ns == b.rows[i].due_ns);
-        Planned first = a.rows[i];
-        Planned second = b.rows[i];
-        first.side = Side::a;
-        second.side = Side::b;
-        if (first_side(seed, trace.rows[first.row].index) == Side::b) {
-            std::swap(first, second);
-        }
-        dual.rows.push_back(first);
-        dual.rows.push_back(second);
+    const std::vector<Planned> rows = std::exchange(plan.rows, {});
+    plan.dual = true;
+    plan.burst_rows_max *= 2;
+    for (std::uint64_t* sum :
+         {&plan.input_tokens, &plan.output_tokens, &plan.inputs_unknown, &plan.outputs_unknown,
+          &plan.foretold.rows, &plan.foretold.input_tokens, &plan.foretold.cached_tokens,
+          &plan.foretold.rows_unknown}) {
+        *sum *= 2;
     }
-    dual.schedule_digest = digest_of(trace, dual);
-    return dual;
-}
-
-Plan plan_of_side(const Trace& trace, const Plan& dual, Side side) {
-    CHECK(dual.dual && side != Side::none);
-    Plan one;
-    one.rows_outside = dual.rows_outside;
-    one.post_tokens = dual.post_tokens;
-    one.server_cached = side == Side::a ? dual.server_cached : dual.against_cached;
-    one.rows.reserve(dual.rows.size() / 2);
-    for (const Planned& planned : dual.rows) {
-        if (planned.side == side) {
-            one.rows.push_back(planned);
-            one.rows.back().side = Side::none;
-        }
+    plan.rows.reserve(2 * rows.size());
+    for (const Planned& row : rows) {
+        const Side first = first_side(seed, trace.rows[row.row].index);
+        plan.rows.push_back(row);
+        plan.rows.back().side = first;
+        plan.rows.push_back(row);
+        plan.rows.back().side = first == Side::a ? Side::b : Side::a;
     }
-    return summed_up(trace, std::move(one));
+    plan.schedule_digest = digest_of(trace, plan);
+    return plan;
 }
 
 namespace {

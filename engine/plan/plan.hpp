@@ -2,6 +2,7 @@
 /// plan for two servers at once (dual fire), and dealt to several that play it (shares).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -54,6 +55,9 @@ struct Planned {
     /// only, full blocks only, never the row's last token).
     std::uint32_t expected_cached_tokens = 0;
     Side side = Side::none;
+
+    /// Of the two requests of a row, the one to the second server: who counts rows skips it.
+    bool is_to_second() const { return side == Side::b; }
 };
 
 /// Hits of an infinite cache, of the selected rows of which they are known (Trace::foretells_hits).
@@ -62,6 +66,13 @@ struct ForetoldHits {
     std::uint64_t input_tokens = 0;   ///< of those rows
     std::uint64_t cached_tokens = 0;  ///< that they would hit
     std::uint64_t rows_unknown = 0;   ///< all other selected rows
+};
+
+/// Tokens that a server's template puts behind a prompt; `against`: that of the second server.
+struct PostTokens {
+    std::uint32_t first = 0;
+    std::uint32_t against = 0;
+    friend bool operator==(const PostTokens&, const PostTokens&) = default;
 };
 
 struct Plan {
@@ -74,13 +85,16 @@ struct Plan {
     std::uint64_t inputs_unknown = 0;  ///< rows whose length is not recorded: not in these sums
     std::uint64_t outputs_unknown = 0;
     ForetoldHits foretold;
-    std::uint32_t post_tokens = 0;  ///< that the forecast of cached tokens was made for
+    PostTokens post;  ///< that the forecast of cached tokens was made for
     std::int64_t last_due_ns = 0;
     /// By position in `Trace::rows`: the same in the server's own blocks (forecast.hpp);
     /// empty where their size is not known.
     std::vector<std::uint32_t> server_cached;
     bool dual = false;                          ///< each row stands twice, once for each server
     std::vector<std::uint32_t> against_cached;  ///< `server_cached` of the second of them
+
+    /// Rows of the trace, of a plan that is whole: each counts once, though two servers get it.
+    std::size_t rows_once() const { return dual ? rows.size() / 2 : rows.size(); }
 };
 
 /// The rows that are selected, by due, without their `expected_cached_tokens`; maybe none.
@@ -95,10 +109,10 @@ Plan summed_up(const Trace& trace, Plan plan);
 /// Positions in `plan.rows` by the rows' order in the file. Nearly free where the plan goes by it.
 std::vector<std::uint32_t> file_order(const Trace& trace, const Plan& plan);
 
-/// The same plan with each `expected_cached_tokens` for a server whose template puts `post_tokens`
-/// behind the prompt: they displace the end of a row's last block, which then differs from the same
-/// block inside a longer row. `make_plan` assumes none.
-Plan expect_cached(const Trace& trace, std::uint32_t post_tokens, Plan plan);
+/// The same plan with each `expected_cached_tokens` for servers whose templates put `post` behind
+/// the prompt: they displace the end of a row's last block, which then differs from the same block
+/// inside a longer row. Each server has a cache of its own. `make_plan` assumes no such tokens.
+Plan expect_cached(const Trace& trace, PostTokens post, Plan plan);
 
 /// PlannedRows: where a row of the trace stands in a plan, if it was selected. A plain table, made
 /// once; 4 bytes for each row of the trace.
@@ -130,13 +144,10 @@ class PlannedRows {
 /// Whom the row with this `index` goes to first.
 Side first_side(std::uint64_t seed, std::uint32_t index);
 
-/// Of two plans of the same rows and dues, in the same order, that differ in what the two servers'
-/// caches should hold. Sums are over both sides, and the digest covers the order of each pair.
-/// Errors: out_of_range, where a trace of so many rows has no place for each twice.
-Result<Plan> dual_plan(const Trace& trace, const Plan& a, const Plan& b, std::uint64_t seed);
-
-/// What one server gets, as a plan of its own: without sides. `side`: a or b.
-Plan plan_of_side(const Trace& trace, const Plan& dual, Side side);
+/// Both requests of each row of `plan`, which has one of each. Sums are over both sides, and the
+/// digest covers the order of each pair. Errors: out_of_range, where a trace of so many rows has no
+/// place for each twice.
+Result<Plan> dual_plan(const Trace& trace, Plan plan, std::uint64_t seed);
 
 // Shares: a plan dealt to several that play it side by side: the engines of one process
 // (`--engines`), the processes of several machines (`--shard`).

@@ -93,8 +93,13 @@ std::size_t shared_front(std::span<const std::int64_t> a, std::span<const std::i
 
 std::vector<VerifyPair> draw_pairs(const Trace& trace, const Plan& plan, std::uint32_t rows_max,
                                    std::uint64_t seed) {
-    std::vector<std::uint32_t> positions(plan.rows.size());
-    std::iota(positions.begin(), positions.end(), 0u);
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t position = 0; position < plan.rows.size(); ++position) {
+        if (!plan.rows[position].is_to_second()) {
+            all.push_back(position);
+        }
+    }
+    std::vector<std::uint32_t> positions = all;
     Random random(seed);
     const std::size_t count = std::min<std::size_t>(rows_max, positions.size());
     for (std::size_t i = 0; i < count; ++i) {
@@ -111,7 +116,7 @@ std::vector<VerifyPair> draw_pairs(const Trace& trace, const Plan& plan, std::ui
         }
         pairs.push_back({position, std::nullopt, 0});
     }
-    for (std::uint32_t position = 0; position < plan.rows.size(); ++position) {
+    for (const std::uint32_t position : all) {
         const TraceRow& other = trace.rows[plan.rows[position].row];
         if (other.ids_count == 0) {
             continue;

@@ -57,7 +57,7 @@ struct VerifyPair {
 };
 
 /// Up to `rows_max` rows drawn by seed, in the order of the plan, each with the row that shares
-/// most with it and is not the same prompt again.
+/// most with it and is not the same prompt again. Of dual fire: requests to the first server.
 std::vector<VerifyPair> draw_pairs(const Trace& trace, const Plan& plan, std::uint32_t rows_max,
                                    std::uint64_t seed);
 

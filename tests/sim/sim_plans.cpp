@@ -24,7 +24,7 @@ Plan plan_of(const Trace& trace, const SimOptions& options) {
         CHECK(static_cast<bool>(plan));
     }
     if (options.dual) {
-        plan = dual_plan(trace, plan.value(), plan.value(), options.seed);
+        plan = dual_plan(trace, std::move(plan).value(), options.seed);
         CHECK(static_cast<bool>(plan));
     }
     if (options.bug == Bug::planned_twice) {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "cmd/replay/engine_seat.hpp"
+#include "cmd/replay/engine_crew.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/live_answers.hpp"
 #include "engine/prompt/recorded_bodies.hpp"

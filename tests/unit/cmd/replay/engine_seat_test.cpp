@@ -1,5 +1,5 @@
 // What an engine gets of the caps of a run: parts that add up to them, and never "no bound" of one.
-#include "cmd/replay/engine_seat.hpp"
+#include "cmd/replay/engine_crew.hpp"
 
 #include <gtest/gtest.h>
 

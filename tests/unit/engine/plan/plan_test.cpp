@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/plan/forecast.hpp"
 #include "tests/unit/made.hpp"
 
 namespace driftless {
@@ -63,7 +64,7 @@ Plan single_plan(const Trace& trace, PlanOptions options = {}) {
 }
 
 Plan dual_of(const Trace& trace, const Plan& plan, std::uint64_t seed) {
-    Result<Plan> dual = dual_plan(trace, plan, plan, seed);
+    Result<Plan> dual = dual_plan(trace, plan, seed);
     EXPECT_TRUE(dual);
     return std::move(dual).value();
 }
@@ -139,35 +140,20 @@ TEST(DualFire, DigestTellsOfSidesAndOrder) {
 
 // Each server has a cache of its own: the second request of a row is no hit of the first's.
 TEST(DualFire, HitsAreThoseOfOneServer) {
-    const Trace trace = trace_of(3);
-    Plan a = single_plan(trace);
-    Plan b = expect_cached(trace, 8, a);  // whose template displaces more
-    a.server_cached = {0, 32, 32};
-    b.server_cached = {0, 16, 16};
-    Result<Plan> dual = dual_plan(trace, a, b, 1);
-    ASSERT_TRUE(dual);
-    for (const Planned& planned : dual.value().rows) {
-        const Plan& own = planned.side == Side::a ? a : b;
-        EXPECT_EQ(planned.expected_cached_tokens, own.rows[planned.row].expected_cached_tokens);
+    Trace trace = trace_of(31);
+    trace.rows[1].input_length = 36;
+    const Plan a = single_plan(trace);
+    const Plan b = expect_cached(trace, {8}, a);  // whose template displaces more
+    const Plan dual = expect_cached(trace, {0, 8}, dual_of(trace, a, 1));
+    for (std::size_t i = 0; i < dual.rows.size(); ++i) {
+        const Plan& own = dual.rows[i].side == Side::a ? a : b;
+        EXPECT_EQ(dual.rows[i].expected_cached_tokens, own.rows[i / 2].expected_cached_tokens);
     }
-    EXPECT_EQ(dual.value().rows[0].expected_cached_tokens, 0u);
-    EXPECT_EQ(dual.value().rows[1].expected_cached_tokens, 0u);
-    EXPECT_EQ(dual.value().server_cached, a.server_cached);
-    EXPECT_EQ(dual.value().against_cached, b.server_cached);
-}
-
-TEST(DualFire, EachSideIsThePlanItWasMadeOf) {
-    const Trace trace = trace_of(31);
-    const Plan plan = single_plan(trace);
-    const Plan dual = dual_of(trace, plan, 9);
-    for (const Side side : {Side::a, Side::b}) {
-        const Plan own = plan_of_side(trace, dual, side);
-        EXPECT_FALSE(own.dual);
-        EXPECT_EQ(own.schedule_digest, plan.schedule_digest);
-        EXPECT_EQ(own.foretold.cached_tokens, plan.foretold.cached_tokens);
-        EXPECT_EQ(own.burst_rows_max, plan.burst_rows_max);
-        EXPECT_EQ(own.rows.size(), plan.rows.size());
-    }
+    EXPECT_EQ(dual.foretold.rows, 62u);
+    EXPECT_EQ(dual.foretold.input_tokens, 2 * a.foretold.input_tokens);
+    EXPECT_GT(a.foretold.cached_tokens, b.foretold.cached_tokens);
+    EXPECT_EQ(dual.foretold.cached_tokens, a.foretold.cached_tokens + b.foretold.cached_tokens);
+    EXPECT_EQ(expect_server_cached(trace, {}, 16, dual), expect_server_cached(trace, {}, 16, a));
 }
 
 // The plan selects what was asked, to the nanosecond, and forecasts an infinite prefix cache.
@@ -359,7 +345,7 @@ TEST(Plan, ForecastKnowsTheTemplateBehindThePrompt) {
     add_row(trace, 1025, {1, 2, 5});
     Plan plan = plan_of(trace, {});
     EXPECT_EQ(cached(plan), (Cached{0, 1024, 1024, 1024}));
-    plan = expect_cached(trace, 3, std::move(plan));
+    plan = expect_cached(trace, {3}, std::move(plan));
     EXPECT_EQ(cached(plan), (Cached{0, 512, 512, 1024}));
     EXPECT_EQ(plan.foretold.cached_tokens, 2048u);
 }

@@ -100,7 +100,7 @@ TEST(Shares, KeepTreesWhole) {
 TEST(Shares, KeepBothRequestsOfARow) {
     const Trace trace = trace_of(50, 5);
     const Plan plan = plan_of(trace);
-    const Result<Plan> dual = dual_plan(trace, plan, plan, 3);
+    const Result<Plan> dual = dual_plan(trace, plan, 3);
     ASSERT_TRUE(dual);
     const std::vector<std::uint32_t> owners = deal(trace, dual.value(), 3, DealRule::rows);
     std::map<std::uint32_t, std::vector<std::uint32_t>> of_row;
