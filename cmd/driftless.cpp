@@ -9,13 +9,10 @@
 #include <string_view>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/base/process.hpp"
 #include "cmd/base/program.hpp"
-#include "cmd/flags/synth.hpp"
+#include "cmd/flags/synth_values.hpp"
 #include "cmd/help/help.hpp"
-#include "cmd/host/calibrate.hpp"
-#include "cmd/host/doctor.hpp"
+#include "cmd/host/host.hpp"
 #include "cmd/mock/mock.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/report/report.hpp"
@@ -23,9 +20,7 @@
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/merge.hpp"
 #include "cmd/runs/sweep.hpp"
-#include "cmd/trace/convert.hpp"
-#include "cmd/trace/inspect.hpp"
-#include "cmd/trace/synth.hpp"
+#include "cmd/trace/trace.hpp"
 
 namespace {
 

@@ -10,9 +10,9 @@
 #include <cstdio>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/guard.hpp"
+#include "cmd/base/program.hpp"
 #include "engine/plan/files.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/trace/row.hpp"
 #include "proto/trace/write.hpp"
 

@@ -1,6 +1,26 @@
 #include "cmd/base/program.hpp"
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "cmd/base/exit_codes.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 
@@ -13,6 +33,265 @@ const ShippedFile* find_shipped_file(std::string_view name) {
     const auto found = std::find_if(all.begin(), all.end(),
                                     [name](const ShippedFile& one) { return one.name == name; });
     return found == all.end() ? nullptr : &*found;
+}
+
+namespace {
+
+/// Nothing can be freed for others here. What a run has written is whole, and can be resumed.
+void end_without_memory() {
+    constexpr std::string_view said =
+        "driftless: out of memory; raise the limit (ulimit -v, ulimit -d, or the container's), or "
+        "use a part "
+        "of the trace\n";
+    (void)!::write(STDERR_FILENO, said.data(), said.size());
+    ::_exit(exit_host);
+}
+
+/// fprintf needs 8 KiB of stack, which may be more than there is.
+void say_stack_is_small(rlim_t bytes) {
+    char digits[24];
+    const char* const end = std::to_chars(digits, digits + sizeof digits, bytes / 1024).ptr;
+    static_assert(stack_bytes_min == 1024 * 1024);
+    for (const std::string_view part :
+         {std::string_view("driftless: the stack is limited to "), std::string_view(digits, end),
+          std::string_view(" KiB; raise the limit to 1024 KiB or more (ulimit -s 8192)\n")}) {
+        (void)!::write(STDERR_FILENO, part.data(), part.size());
+    }
+}
+
+/// As many bytes as are common; the hard limit of the user, where that is less.
+bool settle_stack() {
+    constexpr rlim_t stack_bytes = 8 << 20;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= stack_bytes_min) {
+        return true;  // RLIM_INFINITY is the largest of all
+    }
+    const rlim_t was = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max < stack_bytes ? limit.rlim_max : stack_bytes;
+    if (limit.rlim_cur < stack_bytes_min || ::setrlimit(RLIMIT_STACK, &limit) != 0) {
+        say_stack_is_small(was);
+        return false;
+    }
+    // Threads get what the limit was when the process began.
+    pthread_attr_t attributes;
+    const bool set = ::pthread_attr_init(&attributes) == 0 &&
+                     ::pthread_attr_setstacksize(&attributes, limit.rlim_cur) == 0 &&
+                     ::pthread_setattr_default_np(&attributes) == 0;
+    (void)::pthread_attr_destroy(&attributes);
+    return set;
+}
+
+bool output_was_closed = false;  // set once, before any thread
+
+/// No file of ours gets the number of one that is closed. Devices are opened for those alone: a
+/// root may have none.
+bool hold_standard_files() {
+    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(number, F_GETFD) >= 0) {
+            continue;
+        }
+        const bool is_output = number == STDOUT_FILENO;
+        output_was_closed = output_was_closed || is_output;
+        // open takes the lowest that is free
+        const int opened = is_output ? ::open("/dev/full", O_RDWR) : -1;
+        if (opened != number && ::open("/dev/null", O_RDWR) != number) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+bool stdout_was_closed() {
+    return output_was_closed;
+}
+
+bool settle_process() {
+    if (!settle_stack()) {
+        return false;
+    }
+    struct sigaction ignore{};
+    ignore.sa_handler = SIG_IGN;
+    (void)sigaction(SIGXFSZ, &ignore, nullptr);
+    std::set_new_handler(&end_without_memory);
+    return hold_standard_files();
+}
+
+void wipe_variable(const std::string& name) {
+    const std::string begin = name + "=";
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        if (std::string_view(*entry).starts_with(begin)) {
+            char* const value = *entry + begin.size();
+            ::explicit_bzero(value, std::strlen(value));
+        }
+    }
+    (void)::unsetenv(name.c_str());
+}
+
+namespace {
+
+std::atomic<int> requests{0};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+/// The first drains, the second cancels; whoever asks again is held up by something that neither
+/// can end, such as a disk that hangs.
+constexpr int looked_at_max = 2;
+std::atomic<int> let_be{0};  ///< requests that somebody looks at; the next one ends the process
+
+void count_request(int) {
+    if (requests.fetch_add(1, std::memory_order_relaxed) >= let_be.load()) {
+        ::_exit(exit_interrupted);
+    }
+}
+
+}  // namespace
+
+void catch_stop_signals() {
+    struct sigaction action{};
+    action.sa_handler = count_request;
+    sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, nullptr);
+    (void)sigaction(SIGTERM, &action, nullptr);
+    // A terminal that closes; under nohup it is ignored already, and stays so.
+    struct sigaction hangup{};
+    (void)sigaction(SIGHUP, nullptr, &hangup);
+    if (hangup.sa_handler != SIG_IGN) {
+        (void)sigaction(SIGHUP, &action, nullptr);
+    }
+    // A reader of our output that went away is an error of the write.
+    struct sigaction ignore{};
+    ignore.sa_handler = SIG_IGN;
+    (void)sigaction(SIGPIPE, &ignore, nullptr);
+}
+
+void count_stop_requests() {
+    let_be.store(looked_at_max);
+}
+
+const std::atomic<int>& stop_requests() {
+    return requests;
+}
+
+Quiet::Quiet(bool quiet) {
+    if (!quiet) {
+        return;
+    }
+    std::fflush(stdout);
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    kept_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (nowhere >= 0 && kept_ >= 0) {
+        (void)::dup2(nowhere, STDOUT_FILENO);
+    }
+    if (nowhere >= 0) {
+        (void)::close(nowhere);
+    }
+}
+
+Quiet::~Quiet() {
+    end();
+}
+
+void Quiet::end() {
+    if (kept_ >= 0) {
+        std::fflush(stdout);
+        (void)::dup2(kept_, STDOUT_FILENO);
+        (void)::close(kept_);
+        kept_ = -1;
+    }
+}
+
+namespace {
+
+/// A descriptor, and the head of a character that one write ended in.
+struct Screen {
+    int fd;
+    std::string begun;
+};
+
+bool write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t count = ::write(fd, text.data(), text.size());
+        if (count <= 0 && errno != EINTR) {
+            return false;
+        }
+        text.remove_prefix(count > 0 ? static_cast<std::size_t>(count) : 0);
+    }
+    return true;
+}
+
+/// Bytes at the end of `text` that may begin a character: at most 3.
+std::size_t begun_bytes(std::string_view text) {
+    for (std::size_t bytes = 1; bytes <= 3 && bytes <= text.size(); ++bytes) {
+        const auto lead = static_cast<std::uint8_t>(text[text.size() - bytes]);
+        if (lead < 0x80) {
+            return 0;
+        }
+        if (lead >= 0xC0) {
+            const std::size_t whole = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+            return bytes < whole ? bytes : 0;
+        }
+    }
+    return 0;
+}
+
+ssize_t write_clean(void* cookie, const char* bytes, std::size_t size) {
+    Screen& screen = *static_cast<Screen*>(cookie);
+    std::string text = std::move(screen.begun);
+    text.append(bytes, size);
+    const std::size_t begun = begun_bytes(text);
+    screen.begun = text.substr(text.size() - begun);
+    text.resize(text.size() - begun);
+    return write_all(screen.fd, printable_lines(text)) ? static_cast<ssize_t>(size) : 0;
+}
+
+std::FILE* open_clean(Screen& screen, int buffering) {
+    std::FILE* const stream =
+        ::fopencookie(&screen, "w", {nullptr, &write_clean, nullptr, nullptr});
+    if (stream != nullptr) {
+        (void)std::setvbuf(stream, nullptr, buffering, BUFSIZ);
+    }
+    return stream;
+}
+
+void write_line(std::FILE* stream, const char* format, std::va_list values) {
+    std::va_list again;
+    va_copy(again, values);
+    const int bytes = std::vsnprintf(nullptr, 0, format, values);
+    std::string text(bytes > 0 ? static_cast<std::size_t>(bytes) : 0, '\0');
+    (void)std::vsnprintf(text.data(), text.size() + 1, format, again);
+    va_end(again);
+    (void)std::fputs((printable(text) + "\n").c_str(), stream);
+}
+
+}  // namespace
+
+void print_line(const char* format, ...) {
+    std::va_list values;
+    va_start(values, format);
+    write_line(stdout, format, values);
+    va_end(values);
+}
+
+void complain(const char* format, ...) {
+    std::va_list values;
+    va_start(values, format);
+    write_line(stderr, format, values);
+    va_end(values);
+}
+
+void guard_screens() {
+    // Never destroyed: the streams are flushed at exit, behind the destructors of static objects.
+    static Screen& error = *new Screen{STDERR_FILENO, {}};
+    static Screen& out = *new Screen{STDOUT_FILENO, {}};
+    if (std::FILE* const stream = open_clean(error, _IONBF); stream != nullptr) {
+        stderr = stream;
+    }
+    if (::isatty(STDOUT_FILENO) == 1) {
+        if (std::FILE* const stream = open_clean(out, _IOLBF); stream != nullptr) {
+            stdout = stream;
+        }
+    }
 }
 
 }  // namespace driftless

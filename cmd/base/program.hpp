@@ -1,10 +1,15 @@
-/// The program: its version, what it was built from, and the files that it brings along.
+/// The program and its process: version, what it was built from, the files that it brings along;
+/// its descriptors and environment, how it is stopped, and what guards the terminal.
 #pragma once
 
+#include <atomic>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace driftless {
+
+// The program: its version, what it was built from, and the files that it brings along.
 
 // The version of the program, as `--version` and `run.json` give it.
 
@@ -38,5 +43,87 @@ std::span<const ShippedFile> shipped_files();
 
 /// nullptr: there is no such file.
 const ShippedFile* find_shipped_file(std::string_view name);
+
+// The process of a command: its descriptors, its environment, and how it is stopped.
+
+// What every command needs before it begins: standard descriptors that are open, and an error
+// message for each way to end early. Called by main, once; reads no flag and opens no file of the
+// user's.
+
+/// Opens standard descriptors that are closed (`>&-`): otherwise the next file that is opened gets
+/// the number, and text for the screen goes into it. Input and errors become /dev/null; output
+/// becomes /dev/full, so that what cannot be printed is an error of the command. A file at its
+/// limit (`ulimit -f`) becomes an error of the write that meets it, not a signal. Without memory
+/// the process ends with `exit_host` and says so. A small stack (`ulimit -s`) is enlarged up to the
+/// hard limit, also for threads that are made later. Returns false if the descriptors cannot be
+/// opened; prints why if the stack stays too small.
+bool settle_process();
+
+/// Whether standard output was closed when the process began.
+bool stdout_was_closed();
+
+/// Stack that is enough for every command: about four times the deepest use that was measured.
+inline constexpr unsigned long stack_bytes_min = 1 << 20;
+
+// Secrets in the environment: read once, then gone from the block that /proc/PID/environ and core
+// dumps show. Only for the beginning of a process, while it has one thread.
+
+/// Overwrites the value of every `name` in the environment, and takes the name away: whoever asks
+/// for it later, or starts a process, finds none. A copy that a caller made stays. The
+/// environment of the shell that started us is not changed.
+void wipe_variable(const std::string& name);
+
+// How often the user has asked to stop: SIGINT, SIGTERM and SIGHUP, counted. The one thing in the
+// program that a signal handler touches.
+
+/// From here on SIGINT, SIGTERM and SIGHUP end the process with exit code 130, at once; and SIGPIPE
+/// and SIGXFSZ are ignored.
+void catch_stop_signals();
+
+/// From here on the first two are counted instead, for those who look at the count: handlers
+/// interrupt system calls, so a sleeping loop wakes. Only the third ends the process.
+void count_stop_requests();
+
+/// The count. Lock-free; lives as long as the program.
+const std::atomic<int>& stop_requests();
+
+/// Quiet: standard output leads nowhere until the result is there.
+///
+/// All commands that run something print alike: standard output has what was chosen, then the
+/// result; standard error has progress, warnings and errors. `--quiet` keeps only the result of the
+/// former, and only warnings and errors of the latter. Notes are printed in many places; holding
+/// back the stream covers all of them.
+class Quiet {
+  public:
+    /// Holds standard output back from here on, if `quiet`.
+    explicit Quiet(bool quiet);
+    ~Quiet();
+    Quiet(const Quiet&) = delete;
+    Quiet& operator=(const Quiet&) = delete;
+
+    /// What is printed from here on is seen again. Harmless where nothing is held back.
+    void end();
+
+  private:
+    int kept_ = -1;  ///< standard output as it was; -1: nothing is held back
+};
+
+// Guard: filters our messages on their way to a terminal. They contain names of files and flags,
+// and words of traces and servers, which must not move the cursor, reverse the text or hide it.
+//
+// Called by main, once, before anything is printed. It owns the streams `stdout` and `stderr` from
+// then on; what is written to descriptors (the progress line, files) bypasses it.
+
+/// From here on `stderr`, and `stdout` if it is a terminal, show text as `printable_lines` gives
+/// it. `stdout` to files and pipes may be data and stays unchanged. A stream that cannot be
+/// replaced is left alone.
+void guard_screens();
+
+/// Prints one line to `stdout`. What is unprintable, line breaks too, is escaped: a name cannot
+/// begin a line of its own.
+void print_line(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+/// The same to `stderr`.
+void complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 }  // namespace driftless

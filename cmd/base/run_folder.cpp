@@ -15,7 +15,7 @@
 
 #include "cmd/base/files.hpp"
 #include "cmd/base/secrets.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/history/run_facts.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-#include "engine/prompt/read_ranks.hpp"
+#include "engine/prompt/tokenizer.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 

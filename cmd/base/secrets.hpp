@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/core/text.hpp"
 #include "proto/http/request.hpp"
-#include "proto/run/masked.hpp"
 
 namespace driftless {
 

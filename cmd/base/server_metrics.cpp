@@ -4,8 +4,7 @@
 
 #include "cmd/base/toml_reader.hpp"
 #include "engine/history/run_lines.hpp"
-#include "proto/core/check.hpp"
-#include "proto/run/server_line.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/run/server_log.hpp"
 
 namespace driftless {

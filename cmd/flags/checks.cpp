@@ -6,8 +6,8 @@
 
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/option_values.hpp"
-#include "cmd/flags/side_values.hpp"
-#include "cmd/flags/threshold_values.hpp"
+#include "cmd/flags/replay_values.hpp"
+#include "cmd/flags/summary_values.hpp"
 #include "proto/core/text.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/run/client_sample.hpp"

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "engine/plan/arrivals.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -11,8 +11,8 @@
 #include "cmd/base/values.hpp"
 #include "cmd/flags/checks.hpp"
 #include "cmd/flags/option_values.hpp"
-#include "proto/api/dialect_parts.hpp"
-#include "proto/core/check.hpp"
+#include "proto/api/dialect.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

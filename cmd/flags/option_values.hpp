@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "cmd/base/values.hpp"
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "engine/plan/load.hpp"
-#include "proto/core/result.hpp"
-#include "proto/trace/format.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/trace/formats.hpp"
 #include "proto/trace/write.hpp"
 
 namespace driftless {

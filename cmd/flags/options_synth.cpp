@@ -2,9 +2,8 @@
 
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
-#include "cmd/flags/options_flags.hpp"
-#include "cmd/flags/synth.hpp"
-#include "proto/trace/format.hpp"
+#include "cmd/flags/options_parser.hpp"
+#include "cmd/flags/synth_values.hpp"
 #include "proto/trace/formats.hpp"
 
 namespace driftless {

@@ -1,5 +1,3 @@
-#include "cmd/flags/rate_values.hpp"
-
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -9,9 +7,10 @@
 
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
-#include "engine/plan/due.hpp"
+#include "cmd/flags/replay_values.hpp"
 #include "engine/plan/load.hpp"
-#include "proto/core/decimal.hpp"
+#include "engine/plan/plan.hpp"
+#include "proto/core/numbers.hpp"
 
 namespace driftless {
 

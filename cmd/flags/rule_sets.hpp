@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/figures/rules.hpp"
+#include "proto/figures/criteria.hpp"
 
 namespace driftless {
 

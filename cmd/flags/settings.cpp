@@ -8,9 +8,9 @@
 
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/rule_sets.hpp"
-#include "cmd/flags/synth.hpp"
+#include "cmd/flags/synth_values.hpp"
 #include "proto/core/text.hpp"
-#include "proto/http/url.hpp"
+#include "proto/http/request.hpp"
 
 namespace driftless {
 
@@ -213,7 +213,7 @@ std::string flag_not_to_resume_with(const std::vector<std::string>& given,
 
 namespace {
 
-/// The server and its model, the work (same_work.cpp compares it), files, the client's host, and
+/// The server and its model, the work (compare_runs.cpp compares it), files, the client's host, and
 /// how it was dealt to several.
 constexpr std::array<std::string_view, 41> not_settings{
     "--url",        "--against",  "--model",     "--api",          "--api-key",        "--seed",

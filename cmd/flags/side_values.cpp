@@ -1,5 +1,3 @@
-#include "cmd/flags/side_values.hpp"
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -10,7 +8,8 @@
 #include "cmd/base/secrets.hpp"
 #include "cmd/base/server_metrics.hpp"
 #include "cmd/base/values.hpp"
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
+#include "cmd/flags/replay_values.hpp"
 #include "proto/core/text.hpp"
 #include "proto/run/client_sample.hpp"
 

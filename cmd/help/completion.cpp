@@ -1,6 +1,6 @@
-#include "cmd/help/completion.hpp"
-
 #include <algorithm>
+
+#include "cmd/help/help.hpp"
 
 namespace driftless {
 

@@ -1,4 +1,5 @@
-/// The commands of the program, and what help, man pages and completions know of them.
+/// The commands of the program, and what people and shells are told of them: help, man pages
+/// (driftless(1), driftless-replay(1) and so on), and completions for bash, zsh and fish.
 #pragma once
 
 #include <cstdio>
@@ -8,9 +9,11 @@
 #include <vector>
 
 #include "cmd/base/program.hpp"
-#include "cmd/flags/flag_table.hpp"
+#include "cmd/flags/help_flags.hpp"
 
 namespace driftless {
+
+// The commands of the program, and what help, man pages and completions know of them.
 
 struct Command {
     const char* name;
@@ -54,5 +57,84 @@ void print_help(std::span<const Command> commands, std::FILE* out);
 
 /// `typed` stands where a command does, and is not one.
 int refuse_command(std::span<const Command> commands, const std::string& typed);
+
+// Man pages: driftless(1), and one for each command, driftless-replay(1). Pure.
+
+/// What stands in the head of every page.
+struct PageFacts {
+    std::string version;
+    std::string date;  ///< of the version, "2026-11-25"
+};
+
+std::string man_page(const CommandPages& command, const PageFacts& facts);
+
+/// `built_in`: commands that have no page of their own. `shipped`: files that the program prints.
+std::string program_man_page(const std::vector<CommandPages>& commands,
+                             const std::vector<CommandPages>& built_in,
+                             std::span<const ShippedFile> shipped, const PageFacts& facts);
+
+/// Roff: writes the macros of man pages (man(7)). Pure: text in, text out.
+///
+/// What it is given is plain text: nothing of it can become a macro or an escape. Every line of the
+/// result has 80 bytes at most, as mandoc -Tlint asks.
+class Roff {
+  public:
+    /// `date` as "2026-11-25".
+    Roff(std::string_view page, std::string_view date, std::string_view version);
+
+    void section(std::string_view title);
+    void subsection(std::string_view title);
+    /// Filled text; empty lines part paragraphs, and indented lines stay as they are.
+    void text(std::string_view text);
+    /// A term, and what it means. `term` is roff already: made of `bold`, `italic` and `plain`.
+    void definition(std::string_view term, std::string_view meaning);
+    void line(std::string_view roff);
+
+    const std::string& page() const { return page_; }
+
+    static std::string plain(std::string_view text);
+    static std::string bold(std::string_view text) { return "\\fB" + plain(text) + "\\fR"; }
+    static std::string italic(std::string_view text) { return "\\fI" + plain(text) + "\\fR"; }
+
+  private:
+    void filled(std::string_view text);
+    void verbatim(std::string_view lines);
+
+    std::string page_;
+};
+
+// Completions: scripts for bash, zsh and fish that know every command, flag and choice. Pure.
+//
+// They are whole: no script asks the program anything while somebody types.
+
+/// Words of the program that may follow each other, and the flags that may follow them:
+/// "replay", "synth stress reuse", "completion zsh", "help seccomp.json".
+struct Completed {
+    std::string words;
+    std::string summary;
+    const FlagTable* table = nullptr;  ///< nullptr: no flags
+};
+/// Points into `commands` and `built_in`. `files` follow `help`.
+std::vector<Completed> completed_words(const std::vector<CommandPages>& commands,
+                                       const std::vector<CommandPages>& built_in,
+                                       std::span<const ShippedFile> files);
+
+std::string bash_completion(const std::vector<Completed>& all);
+std::string zsh_completion(const std::vector<Completed>& all);
+std::string fish_completion(const std::vector<Completed>& all);
+
+/// Text between single quotes, as bash and zsh read it.
+std::string shell_quoted(std::string_view text);
+
+/// The help of a flag as one line.
+std::string line_of_help(const Flag& flag);
+
+/// Words with a blank between them.
+std::string with_blanks(const std::vector<std::string>& words);
+
+/// The next words behind `typed` ("": the first ones), each with its summary, in order.
+std::vector<Completed> words_behind(const std::vector<Completed>& all, std::string_view typed);
+/// Every beginning behind which another word may follow: "", "synth", "synth stress".
+std::vector<std::string> beginnings(const std::vector<Completed>& all);
 
 }  // namespace driftless

@@ -1,5 +1,3 @@
-#include "cmd/host/calibrate.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,9 +5,9 @@
 #include <cstdio>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/host_errors.hpp"
-#include "cmd/base/measuring.hpp"
-#include "cmd/report/lines.hpp"
+#include "cmd/base/this_host.hpp"
+#include "cmd/host/host.hpp"
+#include "cmd/report/screen_text.hpp"
 #include "engine/host/cpu_load.hpp"
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"

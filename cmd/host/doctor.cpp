@@ -1,5 +1,3 @@
-#include "cmd/host/doctor.hpp"
-
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -17,9 +15,10 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/measuring.hpp"
 #include "cmd/base/program.hpp"
-#include "cmd/report/lines.hpp"
+#include "cmd/base/this_host.hpp"
+#include "cmd/host/host.hpp"
+#include "cmd/report/screen_text.hpp"
 #include "engine/host/cpu_load.hpp"
 #include "engine/host/host.hpp"
 #include "proto/json/write.hpp"

@@ -3,13 +3,12 @@
 #include <cstdio>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/guard.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
-#include "cmd/flags/options_flags.hpp"
-#include "cmd/flags/side_values.hpp"
-#include "cmd/host/calibrate.hpp"
-#include "cmd/host/doctor.hpp"
+#include "cmd/flags/options_parser.hpp"
+#include "cmd/flags/replay_values.hpp"
+#include "cmd/host/host.hpp"
 
 namespace driftless {
 

@@ -1,5 +1,3 @@
-#include "cmd/mock/answer.hpp"
-
 #include <algorithm>
 
 #include "cmd/mock/core.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/mock/behaviour.hpp"
+#include "cmd/mock/engine_model.hpp"
 #include "cmd/mock/pages.hpp"
 #include "cmd/mock/prompt_count.hpp"
 #include "engine/base/time.hpp"

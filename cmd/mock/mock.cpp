@@ -14,13 +14,12 @@
 #include <utility>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/base/host_errors.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/base/this_host.hpp"
 #include "cmd/base/values.hpp"
-#include "cmd/mock/server.hpp"
 #include "engine/host/host.hpp"
 #include "engine/io/uring.hpp"
-#include "engine/prompt/load_tokenizer.hpp"
+#include "engine/prompt/tokenizer.hpp"
 #include "proto/http/fields.hpp"
 
 namespace driftless::mock {

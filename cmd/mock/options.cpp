@@ -1,8 +1,8 @@
 #include <cstdio>
 
-#include "cmd/base/guard.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
-#include "cmd/flags/options_flags.hpp"
+#include "cmd/flags/options_parser.hpp"
 #include "cmd/mock/mock.hpp"
 
 namespace driftless::mock {

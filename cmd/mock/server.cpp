@@ -1,5 +1,3 @@
-#include "cmd/mock/server.hpp"
-
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -9,9 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/io/loop.hpp"
+#include "cmd/mock/mock.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/io/tls.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless::mock {
 

@@ -5,10 +5,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "cmd/reading/change_spread.hpp"
-#include "cmd/reading/metric_terms.hpp"
-#include "proto/core/check.hpp"
-#include "proto/core/normal_quantile.hpp"
+#include "cmd/reading/compare_spread.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/numbers.hpp"
 #include "proto/figures/distribution.hpp"
 
 namespace driftless {

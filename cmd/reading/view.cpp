@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "cmd/reading/view.hpp"
-#include "cmd/reading/view_parts.hpp"
 
 namespace driftless {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cmd/reading/view_parts.hpp"
+#include "cmd/reading/view.hpp"
 
 namespace driftless {
 

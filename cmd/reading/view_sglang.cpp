@@ -5,7 +5,6 @@
 #include <map>
 
 #include "cmd/reading/view.hpp"
-#include "cmd/reading/view_parts.hpp"
 
 namespace driftless {
 

@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

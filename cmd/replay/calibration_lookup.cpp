@@ -10,16 +10,15 @@
 #include <filesystem>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/base/measuring.hpp"
-#include "cmd/base/process.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/base/this_host.hpp"
 #include "cmd/flags/option_values.hpp"
-#include "cmd/flags/side_values.hpp"
+#include "cmd/flags/replay_values.hpp"
 #include "cmd/replay/pacing.hpp"
 #include "cmd/replay/replay.hpp"
 #include "engine/base/time.hpp"
 #include "engine/host/cpu_load.hpp"
-#include "engine/machines/meet_message.hpp"
+#include "engine/machines/meet.hpp"
 
 namespace driftless {
 

@@ -11,7 +11,7 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/replay/pacing.hpp"
 #include "cmd/replay/replay.hpp"
@@ -19,7 +19,7 @@
 #include "engine/io/sockets.hpp"
 #include "engine/plan/files.hpp"
 #include "proto/api/api_template.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/trace/write.hpp"
 
 namespace driftless {

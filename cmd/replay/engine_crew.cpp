@@ -9,7 +9,7 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/process.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/replay/host_choice.hpp"
@@ -20,7 +20,7 @@
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
 #include "engine/plan/trees.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/trace/times.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/host_choice.hpp"
 #include "cmd/replay/parts.hpp"
 #include "cmd/replay/run_file.hpp"
@@ -21,14 +21,14 @@
 #include "engine/io/uring.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/prompt/builder.hpp"
-#include "engine/prompt/live_answers.hpp"
+#include "engine/prompt/recorded_bodies.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/replay/run.hpp"
 #include "engine/replay/run_order.hpp"
 #include "engine/replay/settings.hpp"
-#include "proto/figures/rules.hpp"
+#include "proto/figures/criteria.hpp"
 #include "proto/figures/summary.hpp"
 
 namespace driftless {

@@ -10,7 +10,7 @@
 #include "cmd/replay/run_file.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/run.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

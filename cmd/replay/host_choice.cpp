@@ -7,8 +7,8 @@
 #include <queue>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/base/host_errors.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/base/this_host.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/checks.hpp"
 #include "cmd/flags/option_values.hpp"

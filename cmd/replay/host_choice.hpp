@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/workload.hpp"
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/plan/plan.hpp"
-#include "engine/plan/waits.hpp"
+#include "engine/plan/wait_graph.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/replay/settings.hpp"
 #include "proto/trace/row.hpp"
@@ -144,7 +144,7 @@ std::uint64_t bytes_within(const Plan& plan, const std::vector<std::size_t>& byt
 /// below.
 std::size_t event_ring_bytes(const Plan& plan, const Trace& trace, bool lengths_known,
                              bool dues_known);
-/// A few of the largest events that an answer may have (answer_limits.hpp), whatever the plan says.
+/// A few of the largest events that an answer may have (ring.hpp), whatever the plan says.
 inline constexpr std::size_t event_ring_bytes_min = std::size_t{8} << 20;
 /// 0.2 s of 500 k chunks/s at 320 bytes each; the writer takes that in the same time.
 inline constexpr std::size_t event_ring_bytes_max = std::size_t{32} << 20;

@@ -19,15 +19,13 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/base/process.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/settings.hpp"
 #include "cmd/replay/replay.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/utf8.hpp"
 
 namespace driftless {
 

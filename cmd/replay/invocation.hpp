@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 
 namespace driftless {
 

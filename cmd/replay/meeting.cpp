@@ -11,18 +11,16 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/base/process.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
+#include "cmd/flags/replay_values.hpp"
 #include "cmd/flags/settings.hpp"
-#include "cmd/flags/side_values.hpp"
-#include "cmd/replay/run_sides.hpp"
+#include "cmd/replay/side_threads.hpp"
 #include "engine/base/time.hpp"
 #include "engine/machines/meet.hpp"
 #include "proto/core/hash.hpp"
-#include "proto/json/utf8.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 

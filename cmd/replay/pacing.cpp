@@ -9,16 +9,15 @@
 #include <utility>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/guard.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/replay/replay.hpp"
-#include "cmd/report/lines.hpp"
+#include "cmd/report/screen_text.hpp"
 #include "engine/host/host.hpp"
 #include "engine/plan/arrivals.hpp"
 #include "engine/plan/schedule.hpp"
-#include "engine/plan/user_rules.hpp"
-#include "engine/plan/users.hpp"
+#include "engine/plan/trees.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/workload.hpp"
 #include "engine/plan/plan.hpp"
-#include "engine/plan/user_rules.hpp"
+#include "engine/plan/trees.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {

@@ -8,13 +8,13 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/replay/host_choice.hpp"
 #include "cmd/replay/replay.hpp"
 #include "engine/host/host.hpp"
 #include "engine/plan/forecast.hpp"
 #include "engine/plan/plan.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/server.hpp"
 #include "cmd/replay/workload.hpp"
 #include "engine/prompt/arm.hpp"
-#include "proto/run/overhead.hpp"
+#include "proto/run/record.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {

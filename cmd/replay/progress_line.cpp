@@ -1,5 +1,3 @@
-#include "cmd/replay/progress_line.hpp"
-
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -15,10 +13,9 @@
 #include <string_view>
 
 #include "cmd/base/values.hpp"
-#include "cmd/report/lines.hpp"
-#include "cmd/report/words.hpp"
-#include "proto/core/check.hpp"
-#include "proto/core/result.hpp"
+#include "cmd/replay/side_threads.hpp"
+#include "cmd/report/screen_text.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

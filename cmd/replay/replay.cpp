@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/guard.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/replay/shard.hpp"
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/process.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/host_choice.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/parts.hpp"
@@ -24,7 +24,7 @@
 #include "engine/host/host.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/server/checks.hpp"
-#include "proto/figures/client_totals.hpp"
+#include "proto/figures/taint.hpp"
 #include "proto/figures/warm_cache.hpp"
 
 namespace driftless {

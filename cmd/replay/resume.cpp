@@ -9,14 +9,14 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/flags/settings.hpp"
 #include "cmd/replay/pacing.hpp"
 #include "cmd/replay/parts.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/shard.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/server.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
 #include "engine/io/uring.hpp"
-#include "engine/machines/meet_message.hpp"
-#include "engine/plan/user_rules.hpp"
+#include "engine/machines/meet.hpp"
+#include "engine/plan/trees.hpp"
 #include "engine/replay/run.hpp"
 #include "engine/server/checks.hpp"
 #include "proto/figures/warm_cache.hpp"

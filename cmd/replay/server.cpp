@@ -15,16 +15,14 @@
 #include <vector>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/base/process.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/checks.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/replay.hpp"
 #include "engine/io/driver.hpp"
-#include "engine/io/loop.hpp"
 #include "engine/io/sockets.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/replay/workload.hpp"
 #include "engine/io/driver.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/workload.hpp"
 #include "engine/plan/plan.hpp"
 

@@ -14,17 +14,15 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/reading/hit_loss.hpp"
-#include "cmd/report/figures.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/reading/prefix_cache.hpp"
+#include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
-#include "cmd/report/text_formats.hpp"
-#include "cmd/report/words.hpp"
+#include "cmd/report/screen_text.hpp"
 #include "engine/plan/files.hpp"
-#include "proto/core/check.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 #include "proto/figures/verdict.hpp"
-#include "proto/json/utf8.hpp"
 
 namespace driftless {
 

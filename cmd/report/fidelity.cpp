@@ -7,15 +7,15 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cmd/reading/inspect.hpp"
+#include "cmd/reading/trace_figures.hpp"
 #include "cmd/reading/view.hpp"
-#include "cmd/report/lines.hpp"
-#include "cmd/report/readings.hpp"
 #include "cmd/report/rebuilt_run.hpp"
+#include "cmd/report/report.hpp"
+#include "cmd/report/screen_text.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "proto/core/hash.hpp"
-#include "proto/json/utf8.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 

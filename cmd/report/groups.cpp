@@ -7,13 +7,12 @@
 #include <utility>
 
 #include "cmd/reading/view.hpp"
-#include "cmd/report/lines.hpp"
-#include "cmd/report/readings.hpp"
+#include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
-#include "cmd/report/text_formats.hpp"
-#include "proto/core/check.hpp"
+#include "cmd/report/report.hpp"
+#include "cmd/report/screen_text.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/utf8.hpp"
 
 namespace driftless {
 

@@ -6,16 +6,14 @@
 #include <vector>
 
 #include "cmd/flags/option_values.hpp"
-#include "cmd/flags/options_flags.hpp"
-#include "cmd/flags/table_kind.hpp"
-#include "cmd/flags/threshold_values.hpp"
-#include "cmd/report/readings.hpp"
+#include "cmd/flags/options_parser.hpp"
+#include "cmd/flags/summary_values.hpp"
 #include "cmd/report/report.hpp"
-#include "proto/figures/thresholds.hpp"
+#include "proto/figures/criteria.hpp"
 
 namespace driftless {
 
-// The flags of `report` for its readings (readings.hpp).
+// The flags of `report` for its readings (report.hpp).
 
 inline Result<std::string> parse_trace_path(std::string_view text) {
     if (text.empty()) {

@@ -1,5 +1,3 @@
-#include "cmd/report/page_data.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,11 +12,11 @@
 #include <variant>
 
 #include "cmd/base/server_metrics.hpp"
+#include "cmd/report/page.hpp"
 #include "engine/history/run_lines.hpp"
 #include "engine/plan/forecast.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "proto/metrics/exposition.hpp"
-#include "proto/run/server_line.hpp"
 #include "proto/run/server_log.hpp"
 
 namespace driftless {

@@ -1,5 +1,3 @@
-#include "cmd/report/perfetto.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -11,10 +9,11 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/report/figures.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/report/export_cells.hpp"
+#include "cmd/report/exports.hpp"
 #include "engine/plan/files.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

@@ -8,15 +8,15 @@
 #include <utility>
 
 #include "cmd/base/exit_codes.hpp"
-#include "cmd/base/guard.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/base/server_metrics.hpp"
 #include "cmd/flags/rule_sets.hpp"
-#include "cmd/flags/threshold_values.hpp"
+#include "cmd/flags/summary_values.hpp"
 #include "engine/history/fired_marks.hpp"
 #include "engine/history/run_lines.hpp"
 #include "proto/core/text.hpp"
-#include "proto/figures/rules.hpp"
+#include "proto/figures/criteria.hpp"
 #include "proto/figures/verdict.hpp"
 
 namespace driftless {

@@ -13,8 +13,8 @@
 #include "engine/history/past.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/history/run_lines.hpp"
+#include "proto/figures/criteria.hpp"
 #include "proto/figures/summary.hpp"
-#include "proto/figures/thresholds.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/record.hpp"
 

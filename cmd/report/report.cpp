@@ -7,19 +7,16 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
-#include "cmd/flags/threshold_values.hpp"
+#include "cmd/flags/summary_values.hpp"
 #include "cmd/report/exports.hpp"
 #include "cmd/report/page.hpp"
-#include "cmd/report/perfetto.hpp"
-#include "cmd/report/readings.hpp"
 #include "cmd/report/rebuilt_run.hpp"
 #include "cmd/report/summary_table.hpp"
 #include "cmd/report/workbook.hpp"
 #include "proto/core/text.hpp"
-#include "proto/figures/thresholds.hpp"
-#include "proto/json/utf8.hpp"
+#include "proto/figures/criteria.hpp"
 
 namespace driftless {
 

@@ -1,17 +1,286 @@
-/// `driftless report`: the summary of a run, rebuilt from what it wrote: of one that was killed, or
-/// still goes on, as far as it came.
+/// `driftless report`: the summary of a run, rebuilt from what it wrote (of one that was killed, or
+/// still goes on, as far as it came), and what else it makes of the records: tables by group,
+/// another tool's view, trees as jobs, the steady part, why rows are slow, how faithful it was.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cmd/reading/prefix_cache.hpp"
+#include "cmd/reading/steady_state.hpp"
+#include "cmd/reading/view.hpp"
+#include "cmd/reading/why.hpp"
 #include "cmd/report/exports.hpp"
-#include "cmd/report/readings.hpp"
+#include "cmd/report/rebuilt_run.hpp"
 #include "cmd/report/summary_table.hpp"
-#include "proto/figures/thresholds.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/figures/breakdowns.hpp"
+#include "proto/figures/criteria.hpp"
+#include "proto/figures/distribution.hpp"
+#include "proto/figures/summary.hpp"
+#include "proto/json/write.hpp"
+#include "proto/run/record.hpp"
+#include "proto/trace/row.hpp"
 
 namespace driftless {
+
+// Readings: what `report` makes of the records beside the summary: tables by group, another
+// tool's view, trees as jobs, the steady part, why rows are slow, what was sent, how faithful it
+// is to the trace. What was asked for, and each of them.
+
+// Groups: the figures of a run by what its rows have of a key (`report --by`), and by limits of
+// their own (`--goodput "tier=gold ttft:200"`). Owns its sums: about 0.5 MB a group and what
+// Summary says of its rows.
+
+/// Groups that are told apart; rows of further ones are together in one, `others`.
+inline constexpr std::size_t groups_max = 100;
+
+/// A figure of a group.
+struct GroupColumn {
+    const char* name;   ///< in JSON and CSV
+    const char* title;  ///< on the screen; nullptr: not there
+    int decimals;
+};
+
+struct GroupRow {
+    std::string value;
+    std::vector<std::optional<double>> figures;  ///< [columns]; nothing: unknown
+};
+
+struct GroupTable {
+    std::string key;
+    std::vector<GroupRow> rows;
+};
+
+const std::vector<GroupColumn>& group_columns();
+
+/// A table for each key, and where none is given for each key of the limits (`slos`; those of `run`
+/// are judged by). Returns why the records cannot be read, or the empty text.
+std::string group_tables(const ReportedRun& run, const std::vector<GroupKey>& keys,
+                         const GoodputRules& slos, std::vector<GroupTable>& out);
+
+std::string group_screen(const std::vector<GroupTable>& tables);
+/// An array of objects: key, groups.
+void write_groups(JsonWriter& json, const std::vector<GroupTable>& tables);
+/// Lines of CSV, head first.
+std::string group_csv(const std::vector<GroupTable>& tables);
+
+struct ReportReadings {
+    const View* view = nullptr;  ///< nullptr: none
+    std::vector<GroupKey> by;
+    GoodputRules slos;  ///< before those of the run; of some rows each is a table, too
+    bool steady = false;
+    std::optional<WhyWish> why;
+    bool trees = false;
+    bool certificate = false;
+    std::string against;  ///< a trace; empty: none
+
+    /// A table by group.
+    bool any_groups() const {
+        return !by.empty() || std::any_of(slos.begin(), slos.end(), [](const GoodputRule& one) {
+            return one.key.has_value();
+        });
+    }
+    /// Any that stands below the summary.
+    bool any_below() const {
+        return any_groups() || steady || why.has_value() || trees || certificate ||
+               !against.empty();
+    }
+};
+
+/// What readings say.
+struct ReadingTexts {
+    std::string screen;   ///< below the summary, or instead of it where `own_screen`
+    std::string members;  ///< of the JSON object, each with a comma before it
+    std::string notes;    ///< lines for standard error
+    std::string by_csv;   ///< empty: no groups
+    bool own_screen = false;
+};
+
+/// Errors: a line for standard error, else the empty text.
+std::string take_readings(const ReportReadings& readings, const ReportedRun& run, bool json,
+                          ReadingTexts& out);
+
+/// The summary's JSON with further members.
+std::string with_members(const std::string& summary, const std::string& members);
+
+/// The names of `--view`, for its help and its error.
+std::string view_names();
+/// Errors: invalid.
+Result<const View*> parse_view(std::string_view text);
+
+// The requests of a run as other tools would have seen them, for `report --view`.
+
+/// Of the measurement, by row. Memory: 16 bytes a chunk and about 250 a request. Returns why its
+/// records cannot be read, or the empty text.
+std::string read_viewed_run(const ReportedRun& run, ViewedRun& out);
+
+// `report --trees`: figures of the sessions that wait for each other, as jobs.
+
+/// Returns why the records cannot be read, or the empty text.
+std::string read_trees(const ReportedRun& run, TreeTotals& out);
+std::string tree_screen(const TreeTotals& totals);
+void write_trees(JsonWriter& json, const TreeTotals& totals);
+
+// SteadyRun: finds the steady part of a run from its records, and the figures of that part and of
+// the whole. Owns about 100 bytes a request; reads no file.
+
+/// What both sides of the table say.
+struct SteadySide {
+    std::uint64_t requests = 0;  ///< that left in it
+    double seconds = 0;
+    double requests_per_s = 0;  ///< answered in it
+    /// Of answers within it; of those that it cuts, by their chunks. Nothing where tokens of one
+    /// were not counted.
+    std::optional<double> tokens_per_s;
+    // ns, of those that left in it
+    Distribution ttft;
+    Distribution ttft_due;
+    Distribution tpot;
+    Distribution e2e;
+};
+
+struct SteadyReading {
+    SteadyState state;
+    SteadySide whole;
+    SteadySide window;
+};
+
+class SteadyRun {
+  public:
+    /// Every record, in the order of the file; its chunks do not matter.
+    void add(const Record& record);
+    /// Once all were added. Returns the places of those that `add_again` needs, ascending from 0:
+    /// whose tokens came partly within the window, so that the stamps of their chunks decide.
+    std::vector<std::uint32_t> find();
+    void add_again(const Record& record);
+    SteadyReading reading() const;
+
+  private:
+    struct Answer {
+        std::uint32_t place = 0;
+        bool is_ok = false;
+        bool is_whole = false;
+        bool has_ttft = false;  ///< that counts
+        std::int64_t fired_ns = 0;
+        OptionalNs ended_ns;
+        OptionalNs ttft_ns;
+        OptionalNs ttft_due_ns;
+        std::optional<double> tpot_ns;
+        OptionalNs e2e_ns;
+        std::optional<double> tokens;  ///< that were counted
+    };
+    struct Side {
+        std::int64_t begin_ns = 0;
+        std::int64_t end_ns = 0;
+        std::uint64_t requests = 0;
+        std::uint64_t answered = 0;
+        double tokens = 0;
+        bool is_counted = true;
+        Sample ttft;
+        Sample ttft_due;
+        Sample tpot;
+        Sample e2e;
+        bool holds(std::int64_t at_ns) const { return at_ns >= begin_ns && at_ns < end_ns; }
+        /// Some of its time is within, and some is not.
+        bool cuts(const Answer& answer) const;
+        void add(const Answer& answer);
+        SteadySide figures() const;
+    };
+
+    std::uint32_t added_ = 0;
+    std::vector<Answer> answers_;
+    SteadyState state_;
+    Side whole_;
+    Side window_;
+};
+
+// `report --steady`: the steady part of a run beside the whole of it.
+
+/// A pass over the records, and a second one for few of them. Returns why they cannot be read, or
+/// the empty text.
+std::string read_steady(const ReportedRun& run, SteadyReading& out);
+std::string steady_screen(const SteadyReading& reading);
+void write_steady(JsonWriter& json, const SteadyReading& reading);
+
+// `report --why`: what sets the slowest rows apart, in words.
+
+/// "tpot", "10%", "tpot:10%". Errors: invalid.
+Result<WhyWish> parse_why(std::string_view text);
+
+/// Gives `records` what the servers of the run said of themselves. Returns why their file cannot be
+/// read, or the empty text.
+std::string set_servers(const ReportedRun& run, WhyRecords& records);
+/// Returns why the records cannot be read, or the empty text.
+std::string read_why(const ReportedRun& run, const WhyWish& wish, WhyFinding& out);
+std::string why_screen(const WhyFinding& finding, const WhyWish& wish);
+void write_why(JsonWriter& json, const WhyFinding& finding, const WhyWish& wish);
+
+// `report --certificate`: what was admitted and really sent. Two runs with the same certificate
+// played the same work. What the servers made of it is shown beside it, and is not part of it.
+
+struct WorkCertificate {
+    std::uint64_t digest = 0;  ///< of all that follows, down to `clamped`
+    std::uint64_t trace_digest = 0;
+    std::uint64_t schedule_digest = 0;
+    std::optional<std::uint64_t> prompts_digest;
+    std::uint64_t selected = 0;  ///< rows of the plan
+    std::uint64_t sent = 0;
+    std::uint64_t dropped = 0;  ///< not sent: a row that they waited for failed
+    std::uint64_t clamped = 0;  ///< not longer than the template: sent with one word
+
+    std::uint64_t unsent = 0;             ///< for any reason
+    std::optional<double> ceiling;        ///< share of prompt tokens that an endless cache holds
+    std::optional<double> observed;       ///< share that the servers reported
+    std::uint64_t first_turns = 0;        ///< first of their session, or without one
+    std::uint64_t first_turn_prompt = 0;  ///< tokens of those that reported their hits
+    std::uint64_t first_turn_cached = 0;
+    std::uint64_t first_turn_expected = 0;
+    std::uint64_t first_turns_unforetold = 0;  ///< that reported: recorded text
+    HitLossTokens loss;
+};
+
+/// Returns why the records cannot be read, or the empty text.
+std::string read_certificate(const ReportedRun& run, WorkCertificate& out);
+std::string certificate_screen(const ReportedRun& run, const WorkCertificate& certificate);
+void write_certificate(JsonWriter& json, const ReportedRun& run,
+                       const WorkCertificate& certificate);
+
+// `report --against TRACE`: how faithful a run is to a trace: arrivals, lengths, sharing and gaps
+// as recorded beside those that were replayed.
+
+/// One figure on both sides; nothing: not known.
+struct FidelityLine {
+    std::string name;
+    const char* unit = "";
+    std::optional<double> recorded;
+    std::optional<double> replayed;
+    int decimals = 0;
+};
+
+struct FidelityReading {
+    double speed = 1;         ///< recorded time over replayed time, by which the former is divided
+    bool rows_match = false;  ///< the run's rows are rows of this trace, one by one
+    std::uint64_t rows_sent = 0;
+    std::vector<FidelityLine> lines;
+    // Where rows match; ms.
+    std::vector<FidelityLine> by_row;
+    /// Largest distance of the two cumulative curves (Kolmogorov and Smirnov), 0 to 1.
+    std::vector<FidelityLine> distances;
+};
+
+/// Reads the trace and the records. Returns why one of them cannot be read, or the empty text.
+std::string read_fidelity(const ReportedRun& run, const std::string& path, FidelityReading& out);
+std::string fidelity_screen(const std::string& path, const FidelityReading& reading);
+void write_fidelity(JsonWriter& json, const FidelityReading& reading);
+
+// `driftless report`: the summary of a run, rebuilt from what it wrote: of one that was killed, or
+// still goes on, as far as it came.
 
 /// `argv[0]` is the command's name. Returns the exit code.
 int run_report(int argc, char** argv);

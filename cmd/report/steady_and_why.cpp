@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "cmd/reading/view.hpp"
-#include "cmd/report/lines.hpp"
-#include "cmd/report/page_data.hpp"
-#include "cmd/report/readings.hpp"
+#include "cmd/report/page.hpp"
 #include "cmd/report/rebuilt_run.hpp"
+#include "cmd/report/report.hpp"
+#include "cmd/report/screen_text.hpp"
 
 namespace driftless {
 

@@ -10,10 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/report/lines.hpp"
-#include "cmd/report/words.hpp"
+#include "cmd/report/screen_text.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/utf8.hpp"
 
 namespace driftless {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/flags/table_kind.hpp"
+#include "cmd/flags/summary_values.hpp"
 #include "proto/figures/breakdowns.hpp"
 #include "proto/figures/summary.hpp"
 

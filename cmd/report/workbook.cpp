@@ -17,11 +17,9 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/report/figures.hpp"
-#include "cmd/report/text_formats.hpp"
-#include "proto/core/check.hpp"
-#include "proto/core/result.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/report/export_cells.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/report/figures.hpp"
+#include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
 
 namespace driftless {

@@ -19,18 +19,14 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/base/process.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/base/values.hpp"
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "cmd/replay/invocation.hpp"
 #include "cmd/runs/cell.hpp"
-#include "cmd/runs/cut_off.hpp"
-#include "cmd/runs/search.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
-#include "proto/json/utf8.hpp"
 
 namespace driftless {
 

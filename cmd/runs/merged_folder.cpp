@@ -1,5 +1,3 @@
-#include "cmd/runs/merged_folder.hpp"
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -16,13 +14,14 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/runs/merge.hpp"
 #include "engine/history/run_lines.hpp"
-#include "engine/plan/due.hpp"
 #include "engine/plan/files.hpp"
+#include "engine/plan/plan.hpp"
 #include "engine/record/line_sink.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
-#include "proto/json/utf8.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {

@@ -5,9 +5,8 @@
 
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
-#include "cmd/flags/options_flags.hpp"
-#include "cmd/flags/table_kind.hpp"
-#include "cmd/flags/threshold_values.hpp"
+#include "cmd/flags/options_parser.hpp"
+#include "cmd/flags/summary_values.hpp"
 #include "cmd/runs/compare.hpp"
 #include "cmd/runs/merge.hpp"
 #include "cmd/runs/table.hpp"

@@ -10,7 +10,7 @@
 #include "cmd/base/files.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
-#include "cmd/flags/options_flags.hpp"
+#include "cmd/flags/options_parser.hpp"
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
 

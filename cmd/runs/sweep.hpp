@@ -1,17 +1,23 @@
-/// `driftless sweep`: a trace played once for each combination of values.
+/// `driftless sweep`: a trace played once for each combination of values: its options and plan, the
+/// ledger of all cells with its files and table, and playing them cell by cell.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cmd/base/run_folder.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "cmd/runs/cell.hpp"
-#include "cmd/runs/cut_off.hpp"
+#include "proto/json/write.hpp"
 
 namespace driftless {
+
+// `driftless sweep`: a trace played once for each combination of values.
 
 /// `argv[0]` is the command's name. Returns the exit code.
 int run_sweep(int argc, char** argv);
@@ -103,5 +109,124 @@ SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments);
 /// Reads the text of a file over the defaults in `out`. Returns what is wrong with it, as "line 3:
 /// gate is not known", or the empty text.
 std::string read_plan_file(std::string_view text, SweepPlan& out);
+
+// What is known of every cell of a sweep: the ledger and its files, repeats taken together, and
+// the table that people see.
+
+// Ledger: what is known of every cell of a sweep, and the files that keep it: `sweep.json`,
+// written whole after each step, and `sweep.csv`. One process at a time has the folder.
+
+inline constexpr int sweep_schema = 1;
+
+enum class CellState : std::uint8_t {
+    pending,  ///< not begun
+    running,  ///< begun; in a file that nobody writes any more: cut off
+    ended,
+};
+
+struct LedgerCell {
+    PlannedCell planned;
+    CellState state = CellState::pending;
+    CellOutcome outcome = CellOutcome::failed;  ///< of an ended one
+    std::string why;                            ///< one line; empty: nothing to say
+    std::string note;  ///< what else happened, as that the server's counters are not known
+    std::optional<bool> warm;
+    std::optional<int> exit_code;  ///< of the replay; nothing: it was not started, or killed
+    std::string began;             ///< UTC
+    std::string verdict;           ///< its name
+    std::string summary;           ///< figures, a JSON object; empty: none
+    std::vector<std::string> cut_folders;  ///< of earlier tries that were cut off
+};
+
+/// Whether the figures of a cell count in averages: it ended by itself, the client did not spoil
+/// it, no --stop-when cut it short, and its cache is not known to have been warm.
+bool is_averaged(const LedgerCell& cell);
+
+/// The figures of a run that a ledger keeps, as a JSON object.
+std::string kept_figures(const CellSummary& summary);
+
+struct Ledger {
+    SweepPlan plan;
+    std::vector<LedgerCell> cells;  ///< in the order in which they are played
+};
+Ledger new_ledger(const SweepPlan& plan);
+
+std::string sweep_json(const Ledger& ledger);
+std::string sweep_csv(const Ledger& ledger);
+
+/// Reads the text of a `sweep.json`. Returns what is wrong with it, or the empty text.
+std::string read_ledger(const std::string& text, Ledger& out);
+
+/// Writes both files into `folder`. Errors: those of the file system.
+Result<void> write_ledger(const Ledger& ledger, const std::string& folder);
+
+// Averages: the repeats of each combination of values, taken together. A cell that began warm, was
+// spoiled, stopped early or failed is left out, and counted. Pure.
+
+/// A figure of cells that is averaged.
+struct AveragedFigure {
+    const char* key;  ///< in `summary`
+    std::optional<double> mean;
+};
+
+struct Average {
+    std::string name;  ///< "speed=2 users=8"
+    std::vector<CellValue> values;
+    std::size_t averaged = 0;  ///< cells
+    std::size_t warm = 0;      ///< left out, though they ended well
+    std::size_t others = 0;    ///< left out: spoiled, failed, stopped early, not run yet
+    std::vector<AveragedFigure> figures;
+
+    std::optional<double> figure(std::string_view key) const;
+};
+
+/// In the order of the first repeat.
+std::vector<Average> averages_of(const Ledger& ledger);
+
+/// The key `averages` of `sweep.json`.
+void write_averages(JsonWriter& json, const std::vector<Average>& averages);
+
+// What people see of a sweep: a line per cell, and a table of all. Pure.
+
+/// "cell 3 of 6  speed=4 users=8  ", without the end of the line.
+std::string cell_begins(const Ledger& ledger, std::size_t index);
+/// The rest of it: what came of the cell.
+std::string cell_ends(const LedgerCell& cell);
+
+/// A row per combination, means of its repeats; below, what is not in them, and why.
+std::string sweep_table(const Ledger& ledger);
+
+// Plays a sweep: cell by cell, and between two cells waits until no server has a request left.
+
+// Requests that a server works on, from the text of its /metrics page. Pure.
+
+/// The sum of all running and waiting requests that the page has, over all engines and models; by
+/// the names of vLLM, SGLang, TGI, llama.cpp and Dynamo. Nothing where it has none of them.
+std::optional<double> busy_requests(std::string_view page);
+
+// The idle barrier: between two cells, wait until no server has a request left. Prints nothing,
+// except that a name cannot be resolved or a certificate cannot be read.
+
+enum class IdleOutcome : std::uint8_t {
+    idle,     ///< its counters were 0 three times, 0.5 s apart
+    unknown,  ///< it has no counters that we know; it had 2 s of quiet
+    busy,     ///< requests were left at the limit
+    stopped,  ///< the user asked to stop
+};
+
+struct IdleEnd {
+    IdleOutcome outcome = IdleOutcome::idle;
+    std::string note;  ///< one clause, where it is not idle
+};
+
+/// Asks /metrics of every target of these flags. `stops` as in `run_hook`.
+IdleEnd wait_until_idle(const ReplayOptions& options, std::int64_t limit_ns, int stops);
+
+// Plays a sweep: cell by cell, with hooks, idle barrier and files around each.
+
+/// Plays every cell of the ledger that has not ended, in order; writes the files into `folder`
+/// after each step, prints a line per cell and a table. The caller holds the folder's lock and has
+/// called `count_stop_requests`. `key` is the value of OPENAI_API_KEY. Returns the exit code.
+int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key);
 
 }  // namespace driftless

@@ -1,5 +1,3 @@
-#include "cmd/runs/sweep_ledger.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +8,10 @@
 #include <string_view>
 
 #include "cmd/base/files.hpp"
-#include "cmd/report/text_formats.hpp"
-#include "cmd/runs/cut_off.hpp"
-#include "proto/json/utf8.hpp"
+#include "cmd/report/export_cells.hpp"
+#include "cmd/runs/cell.hpp"
+#include "cmd/runs/sweep.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -131,21 +130,21 @@ void write_cell(JsonWriter& json, const LedgerCell& cell) {
 }
 
 SweepHook read_hook(JsonValue hook) {
-    return {text_of(hook.find("command")), hook.find("limit_ns").as_i64().value_or(0)};
+    return {kept_text(hook.find("command")), hook.find("limit_ns").as_i64().value_or(0)};
 }
 
 SweepPlan read_plan(JsonValue json) {
     SweepPlan plan;
-    plan.home = text_of(json.find("home"));
+    plan.home = kept_text(json.find("home"));
     plan.traces = read_kept_traces(json.find("traces"));
     plan.arguments = texts_of(json.find("arguments"));
     for (JsonValue one = json.find("over").first(); one.present(); one = one.next()) {
-        plan.axes.push_back({text_of(one.find("name")), texts_of(one.find("values")),
+        plan.axes.push_back({kept_text(one.find("name")), texts_of(one.find("values")),
                              one.find("of_server").as_bool().value_or(false)});
     }
     plan.repeat = json.find("repeat").as_u64().value_or(1);
     for (JsonValue one = json.find("labels").first(); one.present(); one = one.next()) {
-        plan.labels.emplace_back(text_of(one.at(0)), text_of(one.at(1)));
+        plan.labels.emplace_back(kept_text(one.at(0)), kept_text(one.at(1)));
     }
     plan.before = read_hook(json.find("hooks").find("before"));
     plan.ready = read_hook(json.find("hooks").find("ready"));
@@ -157,7 +156,7 @@ SweepPlan read_plan(JsonValue json) {
 
 /// False: an outcome of another version.
 bool read_cell(JsonValue json, LedgerCell& cell) {
-    const std::string state = text_of(json.find("outcome"));
+    const std::string state = kept_text(json.find("outcome"));
     cell.state = state == "pending"   ? CellState::pending
                  : state == "running" ? CellState::running
                                       : CellState::ended;
@@ -170,18 +169,18 @@ bool read_cell(JsonValue json, LedgerCell& cell) {
             known = true;
         }
     }
-    cell.why = text_of(json.find("why"));
-    cell.note = text_of(json.find("note"));
+    cell.why = kept_text(json.find("why"));
+    cell.note = kept_text(json.find("note"));
     cell.warm = json.find("warm").as_bool();
     if (const std::optional<std::int64_t> code = json.find("exit_code").as_i64(); code) {
         cell.exit_code = static_cast<int>(*code);
     }
-    cell.began = text_of(json.find("began"));
-    cell.verdict = text_of(json.find("verdict"));
+    cell.began = kept_text(json.find("began"));
+    cell.verdict = kept_text(json.find("verdict"));
     const JsonValue summary = json.find("summary");
     cell.summary = summary.is(JsonType::object) ? std::string(summary.raw()) : "";
     cell.cut_folders = texts_of(json.find("cut"));
-    return known && text_of(json.find("run")) == cell.planned.folder;
+    return known && kept_text(json.find("run")) == cell.planned.folder;
 }
 
 /// A run that --stop-when ended has the figures of a part of the trace.

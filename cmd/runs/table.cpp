@@ -13,11 +13,9 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/runs/table_run.hpp"
-#include "proto/core/check.hpp"
+#include "cmd/base/program.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/utf8.hpp"
 
 namespace driftless {
 

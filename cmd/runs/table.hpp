@@ -1,16 +1,294 @@
-/// `driftless compare --table RUN..`: many runs beside each other, the frontiers that they make,
-/// and the formats in which they leave.
+/// `driftless compare --table RUN..`: many runs beside each other: one run by its summary.json
+/// alone, the cells and figures that the table is sorted by, the frontiers that two figures make,
+/// the charts, and the formats in which they leave.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cmd/reading/view.hpp"
-#include "cmd/runs/run_cell.hpp"
-#include "cmd/runs/table_run.hpp"
+#include "cmd/runs/cell.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/figures/criteria.hpp"
+#include "proto/figures/distribution.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless {
+
+// TableRun: one run of a table, by its summary.json alone: its keys, what came of it, and whether
+// all played the same work.
+
+// Keys of a run: what its summary.json says of the load and of the corpus, each as a name and a
+// text. Pure.
+//
+// The corpus is what must be equal among the runs of a table: trace, window and what is made of
+// its rows. The load is what people vary on purpose: server, model, pace, users. The cache salt is
+// neither: with another salt prompts have other words, and share the same.
+
+/// Names as replay's flags have them, without dashes. Of a value that is not set the text is empty.
+std::vector<CellValue> load_keys(JsonValue summary);
+
+/// Trace and window first: what no sweep can excuse.
+std::vector<CellValue> corpus_keys(JsonValue summary);
+bool is_of_window(std::string_view corpus_key);
+
+/// "trace_digest", as a reader of messages knows it: "trace", "--seed".
+std::string words_of_key(std::string_view key);
+
+/// The text under `name`; empty: none.
+std::string_view value_in(const std::vector<CellValue>& values, std::string_view name);
+bool has_value(const std::vector<CellValue>& values, std::string_view name);
+
+// TableRun: one run of a table, by its summary.json alone: what was run, what came of it, and
+// whether its figures count. Of a cell of a sweep, sweep.json says what became of it.
+
+/// Runs of one table, cells of sweeps counted.
+inline constexpr std::size_t table_runs_max = 1000;
+
+struct TableRun {
+    std::string folder;  ///< path from here
+    std::string name;    ///< the last part of it
+    std::string sweep;   ///< folder of its sweep, without a slash at the end; empty: none
+    std::string cell;    ///< "speed=2 users=8"; empty: of no sweep
+    std::vector<CellValue> values;  ///< what the sweep varied
+    std::vector<CellValue> load;    ///< what may differ: server, pace, users
+    std::vector<CellValue> corpus;  ///< what may not
+    std::vector<std::pair<std::string, std::string>> labels;
+    std::optional<CellSummary> summary;  ///< nothing: it has none
+    /// E2E by output token, ms, of requests that are ok; nothing until read_e2e_per_token.
+    std::optional<Distribution> e2e_per_token;
+    std::string prompts_digest;  ///< of run.json; empty: not known
+    std::string run_id;          ///< of run.json; empty: not known
+    std::string outcome;         ///< "completed", "spoiled", "stopped", "killed", ..
+    /// Why its figures are in no mean and on no frontier: one line; empty: they are.
+    std::string left_out;
+
+    bool counts() const { return summary && left_out.empty(); }
+    /// A label, or nothing.
+    std::optional<std::string> label(std::string_view key) const;
+};
+
+/// Reads folders of runs and of sweeps, in the order given; of a sweep all of its cells. Returns
+/// what is wrong, with the remedy, or the empty text. A run without a summary.json is not an error:
+/// its `left_out` says so.
+std::string read_table_runs(const std::vector<std::string>& folders, std::vector<TableRun>& out);
+
+/// What a summary says about itself: fills all that does not come from a folder or a sweep.
+void describe_run(TableRun& run);
+
+// Whether runs played the same work, as far as a table needs it. Pure.
+//
+// Equal must be: the trace (its digest), the window of it (--start, --end, --duration, --limit,
+// and the number of rows that this selects), and what rows are made into (seed, kind of prompts,
+// lengths of answers, sampling, dataset ..). Different may be: the server and its model, the pace
+// (--speed, --rate ..), users, copies (--replicate), limits, the cache salt. What a sweep varied
+// on purpose may differ among its cells, but for trace and window. Where two runs agree in all
+// that sets the pace, so must the digests of their schedules, and of their prompts where the salts
+// and servers agree, too.
+
+/// For each run that is not of the corpus of the first one that has a summary: one line with the
+/// reason, beginning with its folder.
+std::vector<std::string> corpus_differences(const std::vector<TableRun>& runs);
+
+// Pareto frontiers of two figures: which of many points no other point beats. Pure; points are
+// finite.
+
+enum class Better : std::uint8_t { low, high };
+
+/// Which end of each axis people want.
+struct ParetoAxes {
+    Better x = Better::low;
+    Better y = Better::high;
+};
+
+struct ParetoPoint {
+    double x = 0;
+    double y = 0;
+};
+
+/// `a` is at least as good as `b` on both axes, and better on one.
+bool dominates(const ParetoPoint& a, const ParetoPoint& b, ParetoAxes axes);
+
+/// Indices of the points that none dominates, from the best x to the best y. Of equal points all
+/// are there, in the order given.
+std::vector<std::size_t> pareto_frontier(std::span<const ParetoPoint> points, ParetoAxes axes);
+
+struct Dominance {
+    std::size_t count = 0;  ///< of points that dominate this one; 0: it is on the frontier
+    std::size_t by = 0;     ///< one of them that is on the frontier, the one with the best x
+};
+/// [points]. Compares every two: for tables that people read, of some thousand points at most.
+std::vector<Dominance> pareto_dominance(std::span<const ParetoPoint> points, ParetoAxes axes);
+
+// Hypervolume of points in two figures: the area that they dominate, up to a reference point. One
+// number for a whole frontier: of two groups with the same reference, the larger one reaches
+// further. Pure. (Zitzler and Thiele, 1998.)
+
+/// How far the reference lies beyond the worst point of an axis where less is better: with 1 the
+/// worst point would span no area at all.
+inline constexpr double reference_margin = 1.1;
+
+/// The reference of a chart, for all of its groups: 0 where more is better, else the worst of all
+/// points times `reference_margin`. Points are positive.
+ParetoPoint hypervolume_reference(std::span<const ParetoPoint> points, ParetoAxes axes);
+
+/// In the unit of x times the unit of y. Points that are not better than the reference on both axes
+/// add nothing.
+double hypervolume(std::span<const ParetoPoint> points, ParetoAxes axes,
+                   const ParetoPoint& reference);
+
+// The cells of a table of runs, the figures that they are shown and sorted by, and the charts
+// that two figures make. Pure.
+
+// TableFigure: a figure of a run that a table is sorted by or an axis shows, by the names of
+// thresholds ("ttft:p99") and some more. Pure.
+//
+// - interactivity:p90: tokens per second of one stream, the slow tail: 1000 / TPOT p90 in ms.
+// - e2e_interactivity:p90: the same over the whole request: 1000 / (E2E p90 per output token, ms).
+// - input_throughput: prompt tokens of complete answers per second, cached or not.
+// - hits: tokens that servers found in their caches, of those that the trace allows.
+// - joules_per_token: energy per input and output token, if a page of metrics has watts.
+//
+// A rate with "/gpu" behind it is divided by the label `gpus` of the run.
+
+enum class TableUnit : std::uint8_t { ms, share, per_second, tokens_per_second, joules, count };
+/// "ms", "share", "1/s", "tokens/s", "J"; of a count "".
+const char* name_of(TableUnit unit);
+
+struct TableFigure {
+    enum class Source : std::uint8_t {
+        threshold,
+        interactivity,
+        e2e_interactivity,
+        input_rate,
+        hits,
+        joules,
+    };
+
+    std::string name;   ///< as typed: "ttft:p99", "output_throughput/gpu"
+    std::string title;  ///< for people: "TTFT p99", "output per GPU"
+    TableUnit unit = TableUnit::count;
+    Better better = Better::low;
+    Source source = Source::threshold;
+    Threshold which;  ///< what to read; of interactivity the TPOT, of e2e_interactivity the E2E
+    bool per_gpu = false;
+
+    /// ms, a share from 0 to 1, a rate, a number; nothing where it was not measured, or no label
+    /// says how many GPUs there were.
+    std::optional<double> of(const TableRun& run) const;
+    /// It is made of records: call read_e2e_per_token (table.hpp) first.
+    bool needs_records() const { return source == Source::e2e_interactivity; }
+    /// Fewer values than the percentile needs (proto/figures/distribution.hpp).
+    bool below_floor(const TableRun& run) const;
+    /// Of a percentile: the least number of values; 0: any will do.
+    std::uint64_t floor() const;
+};
+
+/// Errors: invalid; the `doing` is a clause with the remedy.
+Result<TableFigure> parse_table_figure(std::string_view text);
+
+/// The label `gpus`, where it is a number above 0.
+std::optional<double> gpus_of(const TableRun& run);
+
+/// RunCell: the runs of equal values, which are repeats of each other: one line of a table, one
+/// point of a chart. Pure.
+struct RunCell {
+    std::string name;                 ///< of its first run
+    std::vector<std::string> values;  ///< [columns]; empty: it has none
+    std::vector<std::size_t> runs;    ///< all of them, by index
+    /// Runs whose figures are shown: those that count; if none counts, all that have figures.
+    std::vector<std::size_t> shown;
+    bool counts = false;  ///< it has a place in charts
+};
+
+struct ManyRuns {
+    std::vector<TableRun> runs;
+    std::vector<std::string> columns;  ///< what differs among the runs: axes, labels, flags
+    std::vector<RunCell> cells;
+    bool merged = false;  ///< runs that no sweep says to be repeats stand in one line
+};
+
+/// Runs of equal values become one cell, in the order of the first; `each`: every run stays alone.
+/// Cells of a sweep are what the sweep says; other runs are repeats where server, load, limits and
+/// labels are equal.
+ManyRuns table_of(std::vector<TableRun> runs, bool each);
+
+/// A figure of a cell over its shown runs.
+struct CellFigure {
+    double mean = 0;
+    double low = 0;
+    double high = 0;
+    std::size_t runs = 0;      ///< that have it
+    bool below_floor = false;  ///< in one of them: too few values for the percentile
+};
+std::optional<CellFigure> figure_of(const ManyRuns& table, const RunCell& cell,
+                                    const TableFigure& figure);
+
+/// The value of a cell in a column, which may be a label of its runs; empty: none.
+std::string value_of(const ManyRuns& table, const RunCell& cell, std::string_view column);
+
+/// Cells by a figure, the best first; those without it come last. Stable.
+void sort_cells(ManyRuns& table, const TableFigure& by);
+
+// ParetoChart: cells of a table in two figures, in groups, with the frontier of each group and of
+// all together, and the area that each dominates. Pure.
+
+struct ChartAxes {
+    TableFigure x;
+    TableFigure y;
+    ParetoAxes better() const { return {x.better, y.better}; }
+};
+
+/// "ttft:p99:output_throughput", or with a comma between the two; "low" or "high" before a name
+/// says which end is better. Errors: invalid; the `doing` is a clause with the remedy.
+Result<ChartAxes> parse_chart_axes(std::string_view text);
+
+/// The four pairs of InferenceX (plot_pareto.py) at p50, p90, p99 and p99.9: TTFT against input
+/// tokens/s, interactivity against all tokens/s, E2E against all tokens/s, interactivity against
+/// output tokens/s. `per_gpu`: rates by the label `gpus`.
+std::vector<ChartAxes> standard_charts(bool per_gpu);
+
+/// Every run that counts has a label `gpus`.
+bool knows_gpus(const ManyRuns& table);
+
+struct ChartPoint {
+    std::size_t cell = 0;
+    std::size_t group = 0;
+    CellFigure x;
+    CellFigure y;
+    bool on_frontier = false;  ///< of its group
+    bool on_all = false;       ///< of all groups together
+    Dominance dominated;       ///< by points of all groups; `by` is a point
+    bool below_floor() const { return x.below_floor || y.below_floor; }
+};
+
+struct ChartGroup {
+    std::string name;                   ///< value of the label; empty: it has none
+    std::vector<std::size_t> frontier;  ///< points, from the best x on
+    double hypervolume = 0;
+};
+
+struct ParetoChart {
+    ChartAxes axes;
+    std::vector<ChartPoint> points;
+    std::vector<ChartGroup> groups;
+    std::vector<std::size_t> frontier;  ///< points, of all groups together
+    double hypervolume = 0;             ///< of all groups together
+    ParetoPoint reference;              ///< of every hypervolume here
+    std::vector<std::size_t> missing;   ///< cells that lack one of the figures, or have 0
+};
+
+/// Cells that count. `group`: an axis, a label or a flag; empty: all cells are one group.
+ParetoChart pareto_chart(const ManyRuns& table, const ChartAxes& axes, std::string_view group);
+
+// `driftless compare --table RUN..`: many runs beside each other, the frontiers that they make,
+// and the formats in which they leave.
 
 struct TableCommand {
     std::vector<std::string> runs;    ///< folders as typed, of runs and of sweeps; at least one
@@ -34,7 +312,7 @@ int compare_table(const TableCommand& command);
 // and --llm-d, and the one figure that no summary has. Nothing else here reads records.
 
 /// Returns why the run cannot be read, or the empty text. Memory: as read_viewed_run
-/// (cmd/report/readings.hpp), of one run at a time.
+/// (cmd/report/report.hpp), of one run at a time.
 std::string view_run(const TableRun& run, ViewedRun& out);
 
 /// Reads the values that e2e_interactivity is made of, for every run that counts. Returns why a run

@@ -7,13 +7,12 @@
 
 #include "cmd/base/run_folder.hpp"
 #include "cmd/reading/view.hpp"
-#include "cmd/report/readings.hpp"
+#include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
-#include "cmd/report/text_formats.hpp"
+#include "cmd/report/report.hpp"
 #include "cmd/runs/table.hpp"
-#include "cmd/runs/table_run.hpp"
-#include "proto/core/check.hpp"
-#include "proto/json/utf8.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {

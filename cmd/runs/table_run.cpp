@@ -1,5 +1,3 @@
-#include "cmd/runs/table_run.hpp"
-
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -10,7 +8,8 @@
 #include <utility>
 
 #include "cmd/base/files.hpp"
-#include "cmd/runs/sweep_ledger.hpp"
+#include "cmd/runs/sweep.hpp"
+#include "cmd/runs/table.hpp"
 #include "proto/figures/verdict.hpp"
 
 namespace driftless {

@@ -1,5 +1,3 @@
-#include "cmd/trace/convert.hpp"
-
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,19 +17,19 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/base/process.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/flags/option_values.hpp"
-#include "cmd/flags/options.hpp"
-#include "cmd/flags/synth.hpp"
-#include "cmd/reading/read_logs.hpp"
+#include "cmd/flags/replay_options.hpp"
+#include "cmd/flags/synth_values.hpp"
+#include "cmd/trace/read_logs.hpp"
+#include "cmd/trace/trace.hpp"
 #include "engine/base/keyed_hash.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/history/run_lines.hpp"
 #include "engine/plan/load.hpp"
 #include "engine/plan/trace_file.hpp"
-#include "engine/prompt/load_tokenizer.hpp"
+#include "engine/prompt/tokenizer.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/write.hpp"
 #include "proto/run/record.hpp"
@@ -58,10 +56,6 @@ bool is_run_folder(const std::string& path);
 /// Rows that users sent several times become a session of their own for each pass. Returns the exit
 /// code; errors are printed.
 int read_run_trace(std::string folder, Trace& out, std::vector<std::string>& notes);
-
-/// The trace of a run as it was planned. False if it cannot be read any more or is another one;
-/// `why` says so in a clause.
-bool read_planned_trace(const std::string& folder, Trace& out, std::string& why);
 
 namespace {
 
@@ -376,13 +370,6 @@ std::string read_planned(const RunFacts& facts, Trace& out) {
 bool is_run_folder(const std::string& path) {
     struct stat facts{};
     return ::stat((path + "/run.json").c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
-}
-
-bool read_planned_trace(const std::string& folder, Trace& out, std::string& why) {
-    RunFacts facts;
-    why = read_run(folder, facts);
-    why = why.empty() ? read_planned(facts, out) : why;
-    return why.empty();
 }
 
 int read_run_trace(std::string folder, Trace& out, std::vector<std::string>& notes) {

@@ -1,5 +1,3 @@
-#include "cmd/trace/inspect.hpp"
-
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/stat.h>
@@ -11,11 +9,11 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
+#include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
-#include "cmd/reading/inspect.hpp"
-#include "cmd/report/lines.hpp"
-#include "cmd/report/words.hpp"
+#include "cmd/reading/trace_figures.hpp"
+#include "cmd/report/screen_text.hpp"
+#include "cmd/trace/trace.hpp"
 #include "engine/plan/files.hpp"
 #include "engine/plan/trace_file.hpp"
 

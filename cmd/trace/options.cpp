@@ -2,13 +2,10 @@
 
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
-#include "cmd/flags/options_flags.hpp"
-#include "cmd/flags/options_trace.hpp"
-#include "cmd/flags/synth.hpp"
-#include "cmd/trace/convert.hpp"
-#include "cmd/trace/inspect.hpp"
-#include "cmd/trace/synth.hpp"
-#include "proto/trace/log_format.hpp"
+#include "cmd/flags/options_parser.hpp"
+#include "cmd/flags/synth_values.hpp"
+#include "cmd/trace/trace.hpp"
+#include "proto/trace/logs.hpp"
 
 namespace driftless {
 

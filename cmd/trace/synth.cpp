@@ -1,12 +1,11 @@
-#include "cmd/trace/synth.hpp"
-
 #include <cstdio>
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
-#include "cmd/base/guard.hpp"
-#include "cmd/flags/synth.hpp"
-#include "cmd/reading/inspect.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/flags/synth_values.hpp"
+#include "cmd/reading/trace_figures.hpp"
+#include "cmd/trace/trace.hpp"
 #include "engine/plan/files.hpp"
 #include "engine/plan/synth_rows.hpp"
 #include "engine/plan/trees.hpp"

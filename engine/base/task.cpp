@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -9,8 +9,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "proto/core/check.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

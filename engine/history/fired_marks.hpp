@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <string>
 
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "engine/history/run_lines.hpp"
-#include "engine/plan/due.hpp"
+#include "engine/plan/plan.hpp"
 #include "proto/run/client_sample.hpp"
 #include "proto/run/record.hpp"
 

@@ -11,10 +11,10 @@
 #include "engine/history/fired_marks.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/history/run_lines.hpp"
-#include "engine/plan/due.hpp"
-#include "proto/core/result.hpp"
-#include "proto/figures/client_totals.hpp"
+#include "engine/plan/plan.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/figures/summary.hpp"
+#include "proto/figures/taint.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/record.hpp"
 

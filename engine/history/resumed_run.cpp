@@ -7,10 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "engine/plan/due.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/record/fill_record.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/figures/taint.hpp"
 #include "proto/trace/row.hpp"
 #include "proto/trace/times.hpp"

@@ -7,7 +7,6 @@
 #include "engine/history/fired_marks.hpp"
 #include "engine/history/past.hpp"
 #include "engine/history/run_facts.hpp"
-#include "engine/plan/due.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/record/fill_record.hpp"
 #include "proto/run/record.hpp"

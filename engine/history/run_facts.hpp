@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "proto/core/result.hpp"
-#include "proto/figures/merged_run.hpp"
-#include "proto/figures/rules.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/figures/breakdowns.hpp"
+#include "proto/figures/criteria.hpp"
 #include "proto/figures/summary.hpp"
 #include "proto/figures/taint.hpp"
 #include "proto/figures/verdict.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
-#include "proto/run/overhead.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless {
 

@@ -12,7 +12,7 @@
 
 #include "engine/host/host.hpp"
 #include "engine/host/threads.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/figures/breakdowns.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/record.hpp"

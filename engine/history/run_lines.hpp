@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "engine/plan/files.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {

@@ -13,7 +13,7 @@
 
 #include "engine/host/cpu_load.hpp"
 #include "engine/host/host.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/figures/taint.hpp"
 #include "proto/json/document.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "engine/host/host.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

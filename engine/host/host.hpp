@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

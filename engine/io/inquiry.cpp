@@ -7,8 +7,7 @@
 
 #include "engine/io/sockets.hpp"
 #include "engine/io/tls.hpp"
-#include "proto/core/check.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -9,9 +9,9 @@
 
 #include "engine/base/task.hpp"
 #include "engine/base/time.hpp"
-#include "engine/io/loop.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/io/tls.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/http/parsers.hpp"
 
 namespace driftless {

@@ -1,12 +1,11 @@
-#include "engine/io/resends.hpp"
-
 #include <linux/tcp.h>  // netinet/tcp.h has an older tcp_info, and does not go beside this one
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cstddef>
 
-#include "proto/core/check.hpp"
+#include "engine/io/driver.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

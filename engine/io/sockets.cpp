@@ -18,8 +18,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "proto/core/check.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "engine/base/time.hpp"
-#include "proto/core/check.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

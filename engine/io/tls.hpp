@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

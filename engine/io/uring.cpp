@@ -13,9 +13,8 @@
 #include <utility>
 
 #include "engine/io/driver.hpp"
-#include "engine/io/resends.hpp"
 #include "engine/io/sockets.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -17,9 +17,7 @@
 
 #include "engine/io/driver.hpp"
 #include "engine/io/io_ring.hpp"
-#include "engine/io/op_slots.hpp"
 #include "engine/io/sockets.hpp"
-#include "engine/io/transmit_stamps.hpp"
 
 namespace driftless {
 

@@ -10,7 +10,7 @@
 #include "engine/base/time.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/machines/meet.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "engine/plan/trees.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
-#include "proto/core/portable_math.hpp"
+#include "proto/core/numbers.hpp"
 
 namespace driftless {
 

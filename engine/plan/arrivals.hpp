@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/plan/plan.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
@@ -17,7 +17,7 @@ namespace driftless {
 // taken through it keeps its law at every instant (the time change of point processes).
 //
 // Made of pieces, one behind the other from time 0; behind the last one a rate holds for ever.
-// Rates are arrivals per second. The same bits on every machine (proto/core/portable_math.hpp).
+// Rates are arrivals per second. The same bits on every machine (proto/core/numbers.hpp).
 
 /// How a rate goes from one value to another.
 enum class RampForm : std::uint8_t { linear, exponential };

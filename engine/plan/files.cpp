@@ -19,8 +19,7 @@
 #include <string_view>
 #include <utility>
 
-#include "proto/core/check.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

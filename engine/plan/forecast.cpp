@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "engine/plan/trees.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

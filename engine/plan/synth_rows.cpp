@@ -4,10 +4,9 @@
 #include <bit>
 #include <cmath>
 
-#include "proto/core/portable_math.hpp"
+#include "proto/core/numbers.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/write.hpp"
-#include "proto/trace/format.hpp"
 #include "proto/trace/formats.hpp"
 #include "proto/trace/times.hpp"
 

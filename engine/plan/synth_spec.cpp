@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "proto/core/decimal.hpp"
-#include "proto/core/normal_quantile.hpp"
-#include "proto/core/portable_math.hpp"
+#include "proto/core/numbers.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

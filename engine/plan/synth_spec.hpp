@@ -7,15 +7,15 @@
 #include <variant>
 #include <vector>
 
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
-#include "proto/core/result.hpp"
 
 namespace driftless {
 
 // ValueLaw: the distribution of a length or of a time, and seeded draws from it.
 //
 // Values are whole numbers: tokens, turns, or nanoseconds. The same seed gives the same values on
-// every machine (portable_math.hpp). Immutable once made.
+// every machine (numbers.hpp). Immutable once made.
 
 enum class LawKind : std::uint8_t {
     fixed,        ///< `centre`

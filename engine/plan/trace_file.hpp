@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/plan/synth_spec.hpp"
-#include "proto/core/result.hpp"
-#include "proto/trace/format.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/trace/formats.hpp"
 #include "proto/trace/row.hpp"
 #include "proto/trace/write.hpp"
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "engine/io/tls.hpp"
-#include "engine/plan/row_values.hpp"
-#include "proto/core/check.hpp"
+#include "engine/prompt/row_fields.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/http/request.hpp"
 

@@ -9,13 +9,10 @@
 #include <vector>
 
 #include "engine/base/time.hpp"
-#include "engine/plan/due.hpp"
 #include "engine/plan/plan.hpp"
-#include "engine/plan/row_values.hpp"
 #include "engine/plan/schedule.hpp"
-#include "engine/prompt/body_pool.hpp"
 #include "engine/prompt/builder.hpp"
-#include "engine/prompt/live_answers.hpp"
+#include "engine/prompt/recorded_bodies.hpp"
 #include "engine/prompt/row_fields.hpp"
 #include "engine/prompt/rows_underway.hpp"
 #include "proto/api/dialect.hpp"

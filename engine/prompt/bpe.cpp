@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "engine/prompt/code_points.hpp"
-#include "proto/core/check.hpp"
+#include "engine/prompt/tokenizer.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

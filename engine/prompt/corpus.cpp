@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "engine/plan/files.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/split.hpp"
-#include "proto/json/utf8.hpp"
+#include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {

@@ -9,9 +9,8 @@
 
 #include "engine/plan/files.hpp"
 #include "engine/prompt/tokenizer.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/json/document.hpp"
-#include "proto/json/split.hpp"
 
 namespace driftless {
 

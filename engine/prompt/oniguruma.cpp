@@ -2,7 +2,7 @@
 #include <array>
 #include <vector>
 
-#include "engine/prompt/pattern.hpp"
+#include "engine/prompt/tokenizer.hpp"
 
 namespace driftless {
 

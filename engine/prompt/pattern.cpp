@@ -1,12 +1,10 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "engine/prompt/pattern.hpp"
-
 #include <pcre2.h>
 
 #include <utility>
 
-#include "engine/prompt/code_points.hpp"
-#include "proto/core/check.hpp"
+#include "engine/prompt/tokenizer.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -1,11 +1,11 @@
-#include "engine/prompt/read_ranks.hpp"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "engine/prompt/tokenizer.hpp"
 
 namespace driftless {
 

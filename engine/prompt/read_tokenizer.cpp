@@ -4,8 +4,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "engine/prompt/code_points.hpp"
-#include "engine/prompt/read_ranks.hpp"
 #include "engine/prompt/tokenizer.hpp"
 #include "proto/json/document.hpp"
 

@@ -1,4 +1,5 @@
-/// What of a request differs from row to row: its header fields and the members of its body.
+/// What of a request differs from row to row: the values of placeholders (`{session}`,
+/// `{kept.NAME}`), the header fields and the members of the body.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +9,96 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/plan/due.hpp"
 #include "engine/plan/plan.hpp"
-#include "proto/api/body_template.hpp"
 #include "proto/api/dialect.hpp"
+#include "proto/api/request_body.hpp"
 #include "proto/http/request.hpp"
+#include "proto/json/document.hpp"
 #include "proto/trace/row.hpp"
 
 namespace driftless {
+
+/// RowValues: what the placeholders of templates stand for in a row (`{session}`, `{kept.NAME}`),
+/// for headers, models and bodies alike. What is decided in the run, a pass and a user, is a mark
+/// in the text, in whose place a number is put when the row is armed.
+///
+/// Used before time 0. The trace outlives it; it never touches a file, a clock or a socket.
+class RowValues {
+  public:
+    explicit RowValues(const Trace& trace);
+
+    /// The row that is asked about from now on.
+    void set(const TraceRow& row);
+
+    /// The value as text; columns as the trace writes them, strings without their quotes. Nothing:
+    /// the row has none. Of a pass or a user its mark.
+    std::optional<std::string> text_of(const TemplatePiece& piece) const;
+    /// All pieces together; nothing where the row lacks one.
+    std::optional<std::string> text_of(const FieldTemplate& field) const;
+    /// The same as JSON: a placeholder alone has the type of its value, all else is a string.
+    std::optional<std::string> json_of(const FieldTemplate& field) const;
+
+  private:
+    std::optional<std::string> name_of(std::uint32_t session) const;
+    JsonValue column(const TemplatePiece& piece) const { return kept_.find(piece.text); }
+
+    const Trace& trace_;
+    const std::vector<std::uint32_t> roots_;    ///< [sessions]
+    const std::vector<std::uint32_t> parents_;  ///< [sessions]
+    const TraceRow* row_ = nullptr;
+    JsonDocument document_;
+    JsonValue kept_;
+};
+
+// Bytes in the place of numbers. No header has such a byte, and no JSON.
+inline constexpr char pass_mark = '\x01';
+inline constexpr char user_mark = '\x02';
+
+std::size_t count_marks(std::string_view text);
+/// Upper bound of a marked text's bytes with its numbers.
+std::size_t marked_bytes_max(std::string_view text);
+/// Marks in JSON that is still to be parsed, where they are written as text, become bytes.
+std::string with_marks(std::string json);
+/// Copies the text with the numbers in it; returns what is behind it. Takes no memory.
+char* write_marked(std::string_view text, std::uint32_t pass, std::uint32_t user, char* out);
+
+/// RowModels: the model of each row, where the trace names one (`--model "{kept.COLUMN}"`): several
+/// models of one server, or LoRA adapters of one model.
+///
+/// Made once, before anything is sent, so that arming copies bytes. It owns the names, each once;
+/// it never touches a file, a clock or a socket.
+class RowModels {
+  public:
+    /// Names that a trace may have: a typing error in the column's name would give each row its
+    /// own.
+    static constexpr std::size_t names_max = 4096;
+
+    /// Of no row.
+    RowModels() = default;
+
+    /// `errors` lists rows without a name, by line.
+    RowModels(const FieldTemplate& model, const Trace& trace, const Plan& plan,
+              InputErrors& errors);
+
+    bool empty() const { return names_.empty(); }
+    const std::vector<std::string>& names() const { return names_; }
+    /// Of a row by its position in `Trace::rows`; of one that was selected.
+    const std::string& name_of(std::uint32_t row) const { return names_[of_row_[row]]; }
+    /// How its body begins: `{"model":"NAME"`. `opening_bytes_max`: the longest.
+    std::string_view opening_of(std::uint32_t row) const { return openings_[of_row_[row]]; }
+    std::size_t opening_bytes_max() const { return opening_bytes_max_; }
+
+    /// What a body with this model begins with.
+    static std::string opening(std::string_view model);
+
+  private:
+    std::vector<std::string> names_;
+    std::vector<std::string> openings_;
+    std::vector<std::uint16_t> of_row_;  ///< [trace rows]
+    std::size_t opening_bytes_max_ = 0;
+};
+
+// What of a request differs from row to row: its header fields and the members of its body.
 
 /// RowFields: the header fields that differ from row to row (`--header "X-Session: {session}"`),
 /// rendered for every row of a plan before time 0, so that arming copies bytes and nothing can be
@@ -67,7 +150,7 @@ class RowFields {
 //
 // Owns the frames' text, each different one once; it never touches a file, a clock or a socket.
 
-/// BodyFrame's parts, as views; with marks (row_values.hpp).
+/// BodyFrame's parts, as views; with marks (row_fields.hpp).
 struct FrameView {
     std::string_view before;
     std::string_view between;
@@ -80,7 +163,7 @@ struct RowBodySpec {
     const Dialect& dialect;
     BodySpec body;  ///< its extra body is that of all rows, without placeholders
     const std::optional<BodyTemplate>& members;  ///< nothing: no placeholders
-    /// Bytes that rows put before the frame in its place (row_values.hpp); empty: none.
+    /// Bytes that rows put before the frame in its place (row_fields.hpp); empty: none.
     std::string opening = {};
 };
 

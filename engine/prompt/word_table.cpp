@@ -9,9 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/prompt/code_points.hpp"
-#include "engine/prompt/load_tokenizer.hpp"
-#include "proto/core/check.hpp"
+#include "engine/prompt/tokenizer.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 
@@ -19,7 +19,7 @@ namespace driftless {
 /// A slot holds the separator and the word, ready to be stored as it is: " the", or ",1000" for
 /// token ids. Words of the text tables are lower-case ASCII and exactly one token each wherever
 /// they stand (token-exact.md, sections 1 and 14). Immutable; owned by whoever made it. It does not
-/// choose words: block.hpp does.
+/// choose words: builder.hpp does.
 class WordTable {
   public:
     static constexpr std::uint32_t words_max = 4096;

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "engine/record/fill_record.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/http/parsers.hpp"
 #include "proto/http/sse.hpp"
-#include "proto/run/masked.hpp"
 
 namespace driftless {
 
@@ -368,7 +368,7 @@ void Assembler::on_part(RowState& state, const Event& event, std::string_view pa
     state.pending_ns = event.stamp_ns;
 }
 
-/// Whether the event that goes on is too large with this piece (answer_limits.hpp).
+/// Whether the event that goes on is too large with this piece (ring.hpp).
 bool Assembler::is_over(const RowState& state, std::string_view payload) const {
     return state.pending.size() + payload.size() > limits_of(state, config_).event_bytes_max;
 }

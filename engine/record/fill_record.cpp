@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "engine/io/tls.hpp"
-#include "engine/plan/answer_limits.hpp"
-#include "proto/core/check.hpp"
+#include "engine/record/ring.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 #include "proto/http/parsers.hpp"
 #include "proto/http/request.hpp"
-#include "proto/run/masked.hpp"
 
 namespace driftless {
 

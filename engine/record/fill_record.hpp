@@ -13,12 +13,11 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/plan/answer_limits.hpp"
-#include "engine/plan/due.hpp"
 #include "engine/plan/plan.hpp"
-#include "engine/plan/row_values.hpp"
-#include "engine/prompt/live_answers.hpp"
-#include "engine/record/period_rules.hpp"
+#include "engine/prompt/recorded_bodies.hpp"
+#include "engine/prompt/row_fields.hpp"
+#include "engine/record/grow_and_stop.hpp"
+#include "engine/record/ring.hpp"
 #include "engine/record/row_state.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/figures/taint.hpp"
@@ -48,7 +47,7 @@ struct AssemblerConfig {
     bool against_has_end_mark = false;  ///< of side b
     bool chunks = true;                 ///< `--chunks full`
     std::uint64_t save_responses = 0;   ///< `--save-responses`: answers, UINT64_MAX for all
-    std::vector<std::string> secrets;   ///< never to stand in a record (masked.hpp)
+    std::vector<std::string> secrets;   ///< never to stand in a record (text.hpp)
     std::string trace_run_id;  ///< what traces are named after; empty: requests had no traceparent
     std::vector<std::string> record_headers;  ///< names of answer fields that are recorded
     TaintLimits limits;                       ///< what calibration allows; none without one

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

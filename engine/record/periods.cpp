@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/figures/summary.hpp"
 
 namespace driftless {

@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/plan/due.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/trees.hpp"
 #include "engine/record/fill_record.hpp"
-#include "engine/record/period_rules.hpp"
+#include "engine/record/grow_and_stop.hpp"
 #include "proto/figures/distribution.hpp"
 #include "proto/run/period.hpp"
 #include "proto/run/record.hpp"

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "engine/host/host.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -1,16 +1,22 @@
-/// What the engine thread tells the writer thread, and the ring in which it does.
+/// What the engine thread tells the writer thread, and the ring in which it does; before it how
+/// much one answer may say, which both hold it against.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
 
-#include "engine/plan/due.hpp"
+#include "engine/plan/plan.hpp"
+#include "proto/api/dialect.hpp"
 #include "proto/run/record.hpp"
+#include "proto/trace/row.hpp"
 
 namespace driftless {
+
+// What the engine thread tells the writer thread, and the ring in which it does.
 
 // Event: what the engine thread tells the writer thread. 64 bytes, then `length` bytes of payload.
 //
@@ -115,7 +121,7 @@ struct Event {
         std::uint16_t status = 0;  ///< head: HTTP status
         Side side;                 ///< armed
     };
-    std::uint32_t request = 0;  ///< number of the sending (due.hpp)
+    std::uint32_t request = 0;  ///< number of the sending (plan.hpp)
     std::uint32_t lane = 0;
     std::uint32_t length = 0;  ///< payload bytes that follow
     std::int64_t stamp_ns = 0;
@@ -260,5 +266,60 @@ class EventRing {
     alignas(64) std::atomic<std::uint64_t> shared_tail_{0};
     alignas(64) std::atomic<std::uint64_t> shared_head_{0};
 };
+
+// Answer limits: how much one answer may say before it is over its limit. Pure arithmetic; the
+// engine holds events against it as they come, the writer what the server says it counted.
+
+/// Events, and tokens, of an answer to a row that asked for so many; 0: unknown. A server may send
+/// four times the asked tokens in events, and some more for role, usage and pings. Where nothing
+/// is asked (`--output free`): a bound far above any model's context.
+constexpr std::uint64_t answer_events_max(std::uint32_t asked, OutputRule rule) {
+    constexpr std::uint64_t events_per_token = 4;
+    constexpr std::uint64_t events_extra = 64;
+    constexpr std::uint64_t events_free = 4'000'000;
+    return rule == OutputRule::free || asked == 0 ? events_free
+                                                  : events_per_token * asked + events_extra;
+}
+
+/// Which bound an answer went over.
+enum class AnswerLimit : std::int32_t {
+    events = 1,  ///< events_max
+    bytes,       ///< bytes_max
+    head,        ///< bytes or fields of a head, or of trailers (proto/http/parsers.hpp)
+};
+
+/// Bounds on what one answer may hold, from the row's asked length. Comments (`: ping`) are not
+/// events; their bytes count.
+struct AnswerLimits {
+    std::uint64_t events_max = 0;
+    std::uint64_t bytes_max = 0;
+    std::uint64_t event_bytes_max = 0;  ///< of one event, or of an answer that is not streamed
+};
+
+/// Tokens of a row's prompt, for its limits; a recorded body is taken for one in 16 bytes at least.
+inline std::uint64_t prompt_tokens_of(const Trace& trace, const TraceRow& row) {
+    constexpr std::uint64_t bytes_per_token = 16;
+    return std::max<std::uint64_t>(row.input_length, trace.body_of(row).size() / bytes_per_token);
+}
+
+/// An event of one token is below 1 KiB on every server measured; usage and heads add some. Where
+/// every event repeats all text and ids so far, those come on top; so do the ids of the prompt,
+/// which some servers send back (8 bytes a token), some with their logprobs.
+constexpr AnswerLimits answer_limits(std::uint64_t prompt, std::uint32_t asked, OutputRule rule,
+                                     bool repeats_text) {
+    constexpr std::uint64_t bytes_per_event = 4096;
+    constexpr std::uint64_t bytes_extra = 16 << 20;
+    constexpr std::uint64_t repeated_bytes_per_token = 32;
+    constexpr std::uint64_t event_bytes = 1 << 20;
+    constexpr std::uint64_t event_bytes_per_token = 64;
+    AnswerLimits limits;
+    limits.events_max = answer_events_max(asked, rule);
+    limits.event_bytes_max = event_bytes + event_bytes_per_token * (prompt + asked);
+    limits.bytes_max = limits.events_max * bytes_per_event + bytes_extra + limits.event_bytes_max;
+    if (repeats_text) {
+        limits.bytes_max += repeated_bytes_per_token * asked * std::uint64_t{asked};
+    }
+    return limits;
+}
 
 }  // namespace driftless

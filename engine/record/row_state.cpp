@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "engine/plan/due.hpp"
-#include "proto/core/check.hpp"
+#include "engine/plan/plan.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -11,12 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/plan/due.hpp"
 #include "engine/plan/forecast.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/record/ring.hpp"
-#include "proto/api/answer_words.hpp"
 #include "proto/api/dialect.hpp"
+#include "proto/api/request_body.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/run/record.hpp"
 #include "proto/trace/row.hpp"

@@ -11,8 +11,8 @@
 #include "engine/base/time.hpp"
 #include "engine/host/probes.hpp"
 #include "engine/host/threads.hpp"
-#include "proto/core/check.hpp"
-#include "proto/json/utf8.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {

@@ -20,9 +20,9 @@
 #include "engine/record/assembler.hpp"
 #include "engine/record/line_sink.hpp"
 #include "engine/record/ring.hpp"
-#include "proto/core/check.hpp"
-#include "proto/figures/client_totals.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/figures/summary.hpp"
+#include "proto/figures/taint.hpp"
 #include "proto/run/client_sample.hpp"
 #include "proto/run/record.hpp"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/replay/settings.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -6,7 +6,6 @@
 
 #include "engine/base/time.hpp"
 #include "engine/io/driver.hpp"
-#include "engine/io/loop.hpp"
 #include "engine/plan/schedule.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/replay/health.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -9,7 +9,7 @@
 #include "engine/base/time.hpp"
 #include "engine/host/threads.hpp"
 #include "engine/io/driver.hpp"
-#include "engine/prompt/body_pool.hpp"
+#include "engine/prompt/rows_underway.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/lanes.hpp"
 #include "proto/run/client_sample.hpp"

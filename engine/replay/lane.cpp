@@ -7,7 +7,7 @@
 #include "engine/io/driver.hpp"
 #include "engine/io/tls.hpp"
 #include "engine/replay/lane_parts.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -12,15 +12,13 @@
 
 #include "engine/base/task.hpp"
 #include "engine/base/time.hpp"
-#include "engine/base/timers.hpp"
 #include "engine/io/driver.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/io/tls.hpp"
-#include "engine/plan/answer_limits.hpp"
 #include "engine/prompt/rows_underway.hpp"
 #include "engine/record/ring.hpp"
-#include "proto/core/check.hpp"
-#include "proto/core/linked_list.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/lists.hpp"
 #include "proto/http/parsers.hpp"
 #include "proto/http/sse.hpp"
 #include "proto/trace/row.hpp"
@@ -100,7 +98,7 @@ class ResendMeter {
 };
 
 /// LaneTls: what a lane has on top of its connection where that speaks TLS. Plain state; the parts
-/// of the lanes change it (connecting.hpp, lanes.hpp).
+/// of the lanes change it (exchanges.hpp, lanes.hpp).
 ///
 /// A request's records belong to one connection, so that a TLS lane is bound to its row as soon as
 /// the row is armed, and every byte of it is encrypted before it is due.

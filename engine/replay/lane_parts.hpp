@@ -10,13 +10,12 @@
 #include <vector>
 
 #include "engine/base/time.hpp"
-#include "engine/io/loop.hpp"
-#include "engine/prompt/body_pool.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/prompt/rows_underway.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/lane.hpp"
 #include "engine/replay/settings.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/http/fields.hpp"
 
 namespace driftless {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/io/tls.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "engine/replay/connecting.hpp"
 #include "engine/replay/exchanges.hpp"
 #include "engine/replay/lane.hpp"
 #include "engine/replay/lane_parts.hpp"

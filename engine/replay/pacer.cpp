@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "engine/host/probes.hpp"
-#include "engine/plan/answer_limits.hpp"
-#include "proto/core/check.hpp"
+#include "engine/record/ring.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "engine/history/fired_marks.hpp"
-#include "engine/io/loop.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/plan/schedule.hpp"
 #include "engine/prompt/arm.hpp"
 #include "engine/record/ring.hpp"

@@ -18,10 +18,10 @@
 
 #include "engine/history/fired_marks.hpp"
 #include "engine/host/threads.hpp"
-#include "engine/io/loop.hpp"
+#include "engine/io/driver.hpp"
 #include "engine/plan/schedule.hpp"
 #include "engine/prompt/arm.hpp"
-#include "engine/prompt/live_answers.hpp"
+#include "engine/prompt/recorded_bodies.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/between_fires.hpp"
 #include "engine/replay/health.hpp"

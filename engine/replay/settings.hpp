@@ -8,7 +8,7 @@
 #include "engine/base/time.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/io/tls.hpp"
-#include "engine/plan/due.hpp"
+#include "engine/plan/plan.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/http/fields.hpp"
 

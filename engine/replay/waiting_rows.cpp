@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/io/driver.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -3,9 +3,8 @@
 #include <utility>
 
 #include "engine/io/driver.hpp"
+#include "proto/core/text.hpp"
 #include "proto/http/fields.hpp"
-#include "proto/json/utf8.hpp"
-#include "proto/run/masked.hpp"
 
 namespace driftless {
 

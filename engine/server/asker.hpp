@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/io/driver.hpp"
 #include "engine/io/inquiry.hpp"
-#include "engine/io/loop.hpp"
 #include "engine/server/tokenize.hpp"
 #include "proto/http/request.hpp"
 #include "proto/json/document.hpp"
@@ -24,7 +24,7 @@ struct AskedServer {
     std::string host;        ///< value of the Host header
     std::string root_path;   ///< what stands before "/v1"
     std::vector<Header> headers;
-    std::vector<std::string> secrets;  ///< never to stand in what is printed of it (masked.hpp)
+    std::vector<std::string> secrets;  ///< never to stand in what is printed of it (text.hpp)
     std::string run_id;
     AskLimits limits{seconds(60)};                    ///< of each request
     const std::atomic<int>* stop_requests = nullptr;  ///< the user's; more than 0 ends it

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "engine/prompt/block.hpp"
-#include "proto/core/check.hpp"
+#include "engine/prompt/builder.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

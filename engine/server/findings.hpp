@@ -12,9 +12,9 @@
 #include "engine/io/inquiry.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "proto/api/dialect.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/http/fields.hpp"
-#include "proto/run/overhead.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless {
 

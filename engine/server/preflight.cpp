@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/http/fields.hpp"
 #include "proto/json/document.hpp"
 

@@ -29,7 +29,7 @@
 #include "engine/server/findings.hpp"
 #include "engine/server/tokenize.hpp"
 #include "proto/api/dialect.hpp"
-#include "proto/run/overhead.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/prompt/load_tokenizer.hpp"
+#include "engine/prompt/tokenizer.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"

@@ -11,9 +11,8 @@
 #include <utility>
 
 #include "engine/io/io_ring.hpp"
-#include "proto/core/check.hpp"
-#include "proto/core/result.hpp"
-#include "proto/run/masked.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 

@@ -13,14 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "engine/host/child.hpp"
 #include "engine/host/threads.hpp"
 #include "engine/io/inquiry.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/io/tls.hpp"
 #include "engine/io/uring.hpp"
 #include "engine/record/line_sink.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/run/period.hpp"
 
 namespace driftless {
@@ -117,7 +116,7 @@ class EventCommand {
 struct EventRules {
     Duration limit = seconds(60);      ///< of each event
     Duration last_wait = seconds(5);   ///< .. once the run is over
-    std::vector<std::string> secrets;  ///< never to stand in the file (masked.hpp)
+    std::vector<std::string> secrets;  ///< never to stand in the file (text.hpp)
     std::uint32_t segment = 0;
     std::vector<std::uint64_t> told;  ///< numbers of those that have a line of an earlier segment
     const std::atomic<int>* stop_requests = nullptr;  ///< the user's; more than 0: none begins

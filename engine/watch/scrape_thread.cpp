@@ -5,10 +5,9 @@
 #include <utility>
 
 #include "engine/io/io_ring.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 #include "proto/http/fields.hpp"
-#include "proto/json/utf8.hpp"
-#include "proto/run/masked.hpp"
 
 namespace driftless {
 

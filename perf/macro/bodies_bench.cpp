@@ -13,7 +13,7 @@
 #include "engine/host/host.hpp"
 #include "engine/io/sockets.hpp"
 #include "engine/io/uring.hpp"
-#include "engine/machines/floor.hpp"
+#include "engine/machines/calibration_floor.hpp"
 #include "engine/replay/exchanges.hpp"
 #include "perf/macro/benches.hpp"
 #include "perf/macro/stage.hpp"

@@ -13,8 +13,8 @@
 
 #include "engine/host/host.hpp"
 #include "engine/io/sockets.hpp"
-#include "engine/machines/floor.hpp"
-#include "proto/core/check.hpp"
+#include "engine/machines/calibration_floor.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless::perf {
 

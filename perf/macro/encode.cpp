@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/prompt/load_tokenizer.hpp"
+#include "engine/prompt/tokenizer.hpp"
 #include "proto/json/document.hpp"
 
 namespace {

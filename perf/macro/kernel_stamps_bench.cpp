@@ -7,7 +7,7 @@
 
 #include "engine/io/sockets.hpp"
 #include "engine/io/uring.hpp"
-#include "engine/machines/floor.hpp"
+#include "engine/machines/calibration_floor.hpp"
 #include "perf/macro/benches.hpp"
 #include "perf/macro/stage.hpp"
 

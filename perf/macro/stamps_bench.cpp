@@ -6,7 +6,7 @@
 #include <fstream>
 #include <unordered_map>
 
-#include "engine/machines/floor.hpp"
+#include "engine/machines/calibration_floor.hpp"
 #include "perf/macro/benches.hpp"
 #include "perf/macro/echo.hpp"
 #include "perf/macro/stage.hpp"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "cmd/reading/read_logs.hpp"
+#include "cmd/trace/read_logs.hpp"
 #include "proto/core/hash.hpp"
-#include "proto/trace/log_reader.hpp"
+#include "proto/trace/logs.hpp"
 
 namespace driftless {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/history/fired_marks.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 namespace {

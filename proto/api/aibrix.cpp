@@ -1,6 +1,6 @@
 // AIBrix's gateway: OpenAI's chat, with headers that say how to route (`--routing-strategy`,
 // `--user`), and answers that say which pod gave them.
-#include "proto/api/dialect_parts.hpp"
+#include "proto/api/dialect.hpp"
 
 namespace driftless {
 

@@ -2,7 +2,7 @@
 // `type`; its input tokens leave out those that the cache held.
 #include <algorithm>
 
-#include "proto/api/dialect_parts.hpp"
+#include "proto/api/dialect.hpp"
 
 namespace driftless {
 

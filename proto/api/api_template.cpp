@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "proto/api/dialect.hpp"
-#include "proto/api/dialect_parts.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
-#include "proto/http/url.hpp"
+#include "proto/http/request.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 

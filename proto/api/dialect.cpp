@@ -1,13 +1,15 @@
+/// The table of all dialects, errors and usage as any of them tells them, and the parts they share.
+
 #include "proto/api/dialect.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "proto/api/api_template.hpp"
-#include "proto/api/dialect_parts.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/utf8.hpp"
+#include "proto/json/write.hpp"
 
 namespace driftless {
 
@@ -195,6 +197,435 @@ Usage read_usage(const JsonValue& usage) {
         counts.cached_tokens = count_of(usage.find("prompt_cache_hit_tokens"));  // DeepSeek
     }
     return counts;
+}
+
+std::string_view length_name_of(const BodySpec& spec, std::string_view usual) {
+    return spec.length_member.empty() ? usual : spec.length_member;
+}
+
+void set_member(std::vector<BodyMember>& members, std::string_view name, std::string_view json) {
+    const auto same =
+        std::find_if(members.begin(), members.end(),
+                     [name](const BodyMember& member) { return member.name == name; });
+    if (json == "null") {
+        if (same != members.end()) {
+            members.erase(same);
+        }
+    } else if (same != members.end()) {
+        same->json = json;
+    } else {
+        members.push_back({std::string(name), std::string(json)});
+    }
+}
+
+bool has_member(const std::vector<BodyMember>& members, std::string_view name) {
+    return std::any_of(members.begin(), members.end(),
+                       [name](const BodyMember& member) { return member.name == name; });
+}
+
+void append_member(std::string& out, std::string_view name, std::string_view value) {
+    out += ',';
+    out += in_json_quotes(name);
+    out += ':';
+    out += value;
+}
+
+namespace {
+
+/// Applies the members of `object` to the list that holds the length. True: it sets the length.
+bool apply_beside_length(const JsonValue& object, const BodyShape& shape,
+                         std::vector<BodyMember>& members) {
+    bool length_taken = false;
+    for (JsonValue member = object.first(); member.present(); member = member.next()) {
+        length_taken = length_taken || member.key() == shape.length_name;
+        set_member(members, member.key(), member.raw());
+    }
+    return length_taken;
+}
+
+/// Applies `--extra-body`; gives whether it takes the length out of our hands.
+Result<bool> apply_extra(const BodySpec& spec, const BodyShape& shape, BodyMembers& members) {
+    JsonDocument document;
+    const Result<JsonValue> extra = document.parse(spec.extra_body);
+    if (!extra) {
+        return extra.error();
+    }
+    if (!extra.value().is(JsonType::object)) {
+        return Error{ErrorCode::invalid, 0, "is not a JSON object"};
+    }
+    bool length_taken = false;
+    for (JsonValue member = extra.value().first(); member.present(); member = member.next()) {
+        const std::string_view name = member.key();
+        if (name == shape.prompt_name) {
+            return extra_takes_prompt;
+        }
+        if (!shape.nest.empty() && name == shape.nest) {
+            if (!member.is(JsonType::object)) {
+                return Error{ErrorCode::invalid, 0,
+                             "has other members; give an object, which is merged into it"};
+            }
+            length_taken = apply_beside_length(member, shape, members.nested) || length_taken;
+            continue;
+        }
+        length_taken = length_taken || (shape.nest.empty() && name == shape.length_name);
+        set_member(has_member(members.first, name) ? members.first : members.last, name,
+                   member.raw());
+    }
+    return length_taken;
+}
+
+void append_members(std::string& out, const std::vector<BodyMember>& members) {
+    for (const BodyMember& member : members) {
+        append_member(out, member.name, member.json);
+    }
+}
+
+}  // namespace
+
+std::string in_json_quotes(std::string_view text) {
+    std::string out;
+    JsonWriter(out).string(text);
+    return out;
+}
+
+std::string joined_objects(std::string_view first, std::string_view second) {
+    std::vector<BodyMember> all;
+    for (const std::string_view text : {first, second}) {
+        JsonDocument document;
+        const Result<JsonValue> object = document.parse(text);
+        const JsonValue members = object ? object.value() : JsonValue();
+        for (JsonValue one = members.first(); one.present(); one = one.next()) {
+            if (!has_member(all, one.key())) {
+                all.push_back({std::string(one.key()), std::string(one.raw())});
+            }
+        }
+    }
+    std::string out;
+    append_members(out, all);
+    out.resize(std::max<std::size_t>(out.size(), 1));
+    out.front() = '{';  // in place of the first comma
+    return out + '}';
+}
+
+// One by one, so that the one at fault has a name.
+std::string refused_extra(const Dialect& dialect, BodySpec spec, std::string_view extra) {
+    JsonDocument document;
+    const Result<JsonValue> object = document.parse(extra);
+    const JsonValue members = object ? object.value() : JsonValue();
+    for (JsonValue member = members.first(); member.present(); member = member.next()) {
+        if (member.key() == "stream" && member.as_bool() != spec.stream) {
+            return "\"stream\" decides how answers are read; remove it";
+        }
+        spec.extra_body.clear();
+        JsonWriter json(spec.extra_body);
+        json.begin_object().key(member.key()).raw(member.raw());
+        json.end_object();
+        if (const Result<BodyFrame> frame = dialect.frame(spec); !frame) {
+            return in_json_quotes(member.key()) + " " + frame.error().doing;
+        }
+    }
+    return "";
+}
+
+std::vector<BodyMember> model_member(const BodySpec& spec) {
+    return spec.model.empty() ? std::vector<BodyMember>()
+                              : std::vector<BodyMember>{{"model", in_json_quotes(spec.model)}};
+}
+
+BodyMembers flat_members(const BodySpec& spec) {
+    BodyMembers members;
+    members.first = model_member(spec);
+    if (spec.stream) {
+        members.last.push_back({"stream", "true"});
+    }
+    members.last.push_back({"temperature", "0"});
+    if (spec.output == OutputRule::exact && spec.ignore_eos) {
+        members.last.push_back({"ignore_eos", "true"});
+    }
+    return members;
+}
+
+Result<BodyFrame> make_frame(const BodySpec& spec, const BodyShape& shape, BodyMembers members) {
+    BodyFrame frame;
+    frame.has_length = spec.output != OutputRule::free;
+    if (!spec.extra_body.empty()) {
+        const Result<bool> length_taken = apply_extra(spec, shape, members);
+        if (!length_taken) {
+            return length_taken.error();
+        }
+        frame.has_length = frame.has_length && !length_taken.value();
+    }
+    append_members(frame.before, members.first);
+    append_member(frame.before, shape.prompt_name, shape.prompt_open);
+    frame.before.front() = '{';  // in place of the first comma
+    frame.between = shape.prompt_close;
+    std::string inside;
+    if (frame.has_length) {
+        append_member(inside, shape.length_name, {});
+    }
+    std::string behind;
+    append_members(behind, members.nested);
+    if (!shape.nest.empty()) {
+        behind += '}';
+        // What comes first in the nest has no comma before it.
+        std::string& first = frame.has_length ? inside : behind;
+        first.erase(0, first.front() == ',' ? 1 : 0);
+        append_member(frame.between, shape.nest, "{");
+    }
+    frame.between += inside;
+    frame.after = behind;
+    append_members(frame.after, members.last);
+    frame.after += '}';
+    return frame;
+}
+
+namespace {
+
+/// The error that an event holds, or that it is (SGLang sends flat ones); nothing where it is none.
+std::optional<std::string_view> find_error(const JsonValue& root, std::string_view event_name) {
+    if (const auto said = error_said(root.find("error"))) {
+        return said;
+    }
+    if (event_name == "error" || root.find("object").as_string() == "error") {
+        return root.find("message").as_string().value_or(root.raw());
+    }
+    return std::nullopt;
+}
+
+/// How finish reasons begin by which servers give a request up: vLLM, SGLang, LMDeploy, Mistral,
+/// Dynamo and OpenRouter (error, abort), TensorRT-LLM (cancelled, timeout), DeepSeek
+/// (insufficient_system_resource), Responses (failed).
+constexpr std::string_view failures[] = {
+    "error", "abort", "cancel", "fail", "timeout", "internal_error", "insufficient_system_resource",
+};
+
+/// Members that describe a value and have none of its text, or none that the model made.
+constexpr std::string_view labels[] = {
+    "role",        "name",     "id",     "tool_call_id", "type",     "format",    "signature",
+    "url",         "object",   "status", "detail",       "encoding", "citations", "citation",
+    "annotations", "logprobs", "usage",  "metadata",     "data",
+};
+
+bool is_label(std::string_view name) {
+    return std::find(std::begin(labels), std::end(labels), name) != std::end(labels);
+}
+
+bool says_something(const JsonValue& error) {
+    switch (error.present() ? error.type() : JsonType::null) {
+        case JsonType::null:
+            return false;
+        case JsonType::boolean:
+            return *error.as_bool();
+        case JsonType::number:
+            return error.as_double() != 0.0;  // codes; one beyond a double is one, too
+        case JsonType::string:
+            return !error.as_string()->empty();
+        case JsonType::array:
+        case JsonType::object:
+            return error.size() > 0;
+    }
+    return false;
+}
+
+}  // namespace
+
+JsonValue open_event(JsonDocument& document, std::string_view event_name, std::string_view data,
+                     EventReading& reading, JsonType or_root) {
+    const std::string_view payload = trim(data, white_space);
+    if (payload == "[DONE]") {
+        reading.kind = EventReading::Kind::done;
+        return {};
+    }
+    reading.kind = EventReading::Kind::bad;
+    const Result<JsonValue> parsed = document.parse(payload);
+    if (!parsed || !(parsed.value().is(JsonType::object) || parsed.value().is(or_root))) {
+        return {};
+    }
+    if (const auto message = find_error(parsed.value(), event_name)) {
+        reading.kind = EventReading::Kind::error;
+        reading.error_message = *message;
+        return {};
+    }
+    reading.kind = EventReading::Kind::delta;
+    return parsed.value();
+}
+
+std::optional<std::string_view> error_said(const JsonValue& error) {
+    if (!says_something(error)) {
+        return std::nullopt;
+    }
+    const JsonValue message = error.is(JsonType::object) ? error.find("message") : error;
+    return message.as_string().value_or(error.raw());
+}
+
+bool is_failed_finish(std::string_view finish_reason) {
+    return std::any_of(std::begin(failures), std::end(failures),
+                       [finish_reason](std::string_view begin) {
+                           return equal_ignoring_case(finish_reason.substr(0, begin.size()), begin);
+                       });
+}
+
+void read_finish(const JsonValue& finish, EventReading& reading) {
+    const JsonValue type = finish.is(JsonType::object) ? finish.find("type") : finish;
+    const auto reason = type.as_string();
+    if (reason && *reason != "null" && *reason != "None") {  // the names of nothing, as texts
+        reading.finish_reason = *reason;
+        reading.error_message = is_failed_finish(*reason) ? text_of(finish.find("message")) : "";
+    }
+}
+
+bool has_text(const JsonValue& value) {
+    constexpr std::size_t values_max = 64;
+    std::array<JsonValue, 8> open;  // a value at each depth, of which the rest is still to be seen
+    std::size_t depth = 1;
+    open[0] = value;
+    for (std::size_t seen = 0; depth > 0 && seen < values_max; ++seen) {
+        const JsonValue here = open[depth - 1];
+        open[depth - 1] = depth > 1 ? here.next() : JsonValue();
+        if (!here.present()) {
+            --depth;
+        } else if (is_label(here.key())) {
+            continue;
+        } else if (!text_of(here).empty()) {
+            return true;
+        } else if (here.size() > 0 && depth < open.size()) {
+            open[depth++] = here.first();
+        }
+    }
+    return false;
+}
+
+std::string_view text_of(const JsonValue& value) {
+    return value.as_string().value_or(std::string_view{});
+}
+
+std::int64_t count_of(const JsonValue& value) {
+    if (!value.is(JsonType::number)) {
+        return -1;
+    }
+    const std::string_view text = value.raw();
+    const std::size_t point = std::min(text.find('.'), text.size());
+    const bool is_integer = text.find_first_not_of('0', point + 1) == text.npos;
+    return is_integer ? count_in(text.substr(0, point)) : -1;
+}
+
+std::string openai_stream_options(bool continuous_usage) {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_object().key("include_usage").boolean(true);
+    if (continuous_usage) {
+        json.key("continuous_usage_stats").boolean(true);
+    }
+    json.end_object();
+    return out;
+}
+
+BodyShape chat_shape_of(const BodySpec& spec) {
+    BodyShape shape = chat_shape;
+    shape.length_name = length_name_of(spec, shape.length_name);
+    return shape;
+}
+
+BodyMembers openai_members(const BodySpec& spec) {
+    BodyMembers members = flat_members(spec);
+    if (spec.stream && spec.stream_options) {  // behind `stream`, the first of the last
+        members.last.insert(
+            members.last.begin() + 1,
+            BodyMember{"stream_options", openai_stream_options(spec.continuous_usage)});
+    }
+    return members;
+}
+
+namespace {
+
+/// Members of a choice beside its delta that have no text of the model: names of ends and filters.
+bool is_of_the_end(std::string_view name) {
+    return name == "delta" || name == "message" || name.ends_with("reason") ||
+           name.starts_with("matched_stop") || name.find("filter") != name.npos;
+}
+
+/// The first member of a choice that has text which nobody reads.
+std::string_view find_unread(const JsonValue& choice) {
+    for (JsonValue member = choice.first(); member.present(); member = member.next()) {
+        if (!is_of_the_end(member.key()) && has_text(member)) {
+            return member.key();
+        }
+    }
+    return {};
+}
+
+/// llama.cpp's own counts, where nobody asked it for a usage. `prompt_n` is without the cached.
+void read_timings(const JsonValue& timings, EventReading& reading) {
+    const std::int64_t read = count_of(timings.find("prompt_n"));
+    reading.cached_tokens = count_of(timings.find("cache_n"));
+    reading.completion_tokens = count_of(timings.find("predicted_n"));
+    reading.prompt_tokens =
+        read < 0 ? read : read + std::max<std::int64_t>(reading.cached_tokens, 0);
+    reading.has_usage = reading.prompt_tokens >= 0 || reading.completion_tokens >= 0;
+}
+
+/// A usage that says something.
+bool has_counts(const JsonValue& usage) {
+    return usage.is(JsonType::object) && usage.size() > 0;
+}
+
+/// The usage of an event, wherever it stands; else what stands in its ordinary place.
+JsonValue find_usage(const JsonValue& root, const JsonValue& choices) {
+    const JsonValue usage = root.find("usage");
+    if (has_counts(usage)) {
+        return usage;
+    }
+    for (JsonValue choice = choices.first(); choice.present(); choice = choice.next()) {
+        if (const JsonValue inside = choice.find("usage"); has_counts(inside)) {
+            return inside;
+        }
+    }
+    const JsonValue of_groq = root.find("x_groq").find("usage");
+    return has_counts(of_groq) ? of_groq : usage;
+}
+
+}  // namespace
+
+void read_choice_frame(const JsonValue& choice, EventReading& reading) {
+    if (const JsonValue ids = choice.find("token_ids"); ids.is(JsonType::array)) {
+        reading.token_ids =
+            std::max<std::int64_t>(reading.token_ids, 0) + static_cast<std::int64_t>(ids.size());
+    }
+    read_finish(choice.find("finish_reason"), reading);
+}
+
+void read_openai_event(const JsonValue& root, ReadChoice read_choice, EventReading& reading) {
+    const JsonValue choices = root.find("choices");
+    const JsonValue usage = find_usage(root, choices);
+    if (choices.present() && !choices.is(JsonType::array) && !choices.is(JsonType::null)) {
+        reading.kind = EventReading::Kind::bad;
+        return;
+    }
+    const JsonValue timings = root.find("timings");
+    const bool meaningful =
+        choices.is(JsonType::array) || usage.is(JsonType::object) || timings.is(JsonType::object);
+    reading.kind = meaningful ? EventReading::Kind::delta : EventReading::Kind::ignored;
+    reading.response_id = text_of(root.find("id"));
+    for (JsonValue choice = choices.first(); choice.present(); choice = choice.next()) {
+        read_choice(choice, reading);
+    }
+    reading.usage_is_running = choices.size() > 0;
+    if (!usage.is(JsonType::object)) {
+        read_timings(timings, reading);
+    } else {
+        const Usage counts = read_usage(usage);
+        reading.has_usage = true;
+        reading.prompt_tokens = counts.prompt_tokens;
+        reading.completion_tokens = counts.completion_tokens;
+        reading.cached_tokens = counts.cached_tokens;
+    }
+    reading.token_bearing = !reading.content.empty() || !reading.reasoning.empty() ||
+                            !reading.tool_text.empty() || reading.token_ids > 0;
+    for (JsonValue choice = choices.first();
+         choice.present() && !reading.token_bearing && reading.unread_member.empty();
+         choice = choice.next()) {
+        reading.unread_member = find_unread(choice);
+    }
 }
 
 }  // namespace driftless

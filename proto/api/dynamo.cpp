@@ -3,7 +3,7 @@
 // refused. Annotations are events of names of their own, and mean nothing here.
 #include <utility>
 
-#include "proto/api/dialect_parts.hpp"
+#include "proto/api/dialect.hpp"
 
 namespace driftless {
 

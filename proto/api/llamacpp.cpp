@@ -1,6 +1,6 @@
 // llama.cpp's own completion API. A prompt goes out as text or as token ids, without a template;
 // every event says how many tokens have been made so far, and the last one says all the rest.
-#include "proto/api/dialect_parts.hpp"
+#include "proto/api/dialect.hpp"
 
 namespace driftless {
 

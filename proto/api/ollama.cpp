@@ -1,6 +1,6 @@
 // Ollama's /api/generate: one JSON text a line. `raw` keeps its template away from the prompt;
 // token ids and ignore_eos it does not know.
-#include "proto/api/dialect_parts.hpp"
+#include "proto/api/dialect.hpp"
 
 namespace driftless {
 

@@ -1,6 +1,6 @@
 // The chat completions dialect: messages out, deltas in. Servers differ in what they put into a
 // delta (null, empty, absent), so that everything is optional and only text counts as a token.
-#include "proto/api/dialect_parts.hpp"
+#include "proto/api/dialect.hpp"
 
 namespace driftless {
 

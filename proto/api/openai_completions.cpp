@@ -1,5 +1,5 @@
 // The completions dialect: one prompt out, as text or as token ids, pieces of text in.
-#include "proto/api/dialect_parts.hpp"
+#include "proto/api/dialect.hpp"
 
 namespace driftless {
 

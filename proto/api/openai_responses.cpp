@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "proto/api/dialect_parts.hpp"
+#include "proto/api/dialect.hpp"
 
 namespace driftless {
 

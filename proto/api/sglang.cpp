@@ -3,7 +3,7 @@
 // --incremental-streaming-output; both are told apart by their ids, event by event.
 #include <utility>
 
-#include "proto/api/dialect_parts.hpp"
+#include "proto/api/dialect.hpp"
 
 namespace driftless {
 

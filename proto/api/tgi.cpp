@@ -1,6 +1,6 @@
 // Text Generation Inference: /generate_stream, an event for each token, and /generate, one JSON
 // text. It takes neither token ids nor ignore_eos, and does not say what it had cached.
-#include "proto/api/dialect_parts.hpp"
+#include "proto/api/dialect.hpp"
 
 namespace driftless {
 

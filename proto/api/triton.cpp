@@ -1,6 +1,6 @@
 // Triton's generate extension before TensorRT-LLM's ensemble. It counts nothing and says no reason
 // for an end: tokens are chunks here.
-#include "proto/api/dialect_parts.hpp"
+#include "proto/api/dialect.hpp"
 
 namespace driftless {
 

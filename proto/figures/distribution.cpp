@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <tuple>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
 

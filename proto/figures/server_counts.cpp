@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/figures/summary.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "proto/json/write.hpp"
 #include "proto/metrics/server_figure.hpp"
-#include "proto/run/overhead.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {

@@ -1,16 +1,5 @@
-/// Summary: the sums over the records of a run. Fed with records one by one, in any order, so that
-/// it can be rebuilt from `requests.jsonl` later; it owns its numbers, reads no clock and judges
-/// nothing. Memory: 136 bytes a request that is ok (exact percentiles of its times 40, when and how
-/// late it left 48, what was open 16, hits of the cache 32), 32 a tainted one, two histograms, 8
-/// bytes a second of the run (its ClientTotals: 48 more). `figures` takes 104 more while it sorts.
-///
-/// Percentiles of ttft, ttft_due, tpot, itl, e2e and chunk gaps are over the rows that are `ok`;
-/// ttft and ttft_due also over those that were abandoned after their first token. `short_output`
-/// and `long_output` are counted beside them. Drift is over all rows that left, but those that
-/// `--max-inflight` held back. Nothing that failed vanishes: `completed` + `short_output` +
-/// `long_output` + `abandoned` + `censored` + `failed` is the number of records of the phase
-/// `profile`; those of the warm-up are counted apart, and in nothing else. What needs the chunks of
-/// every row (itl, chunk gaps, the best second) is unknown where those of one row were not kept.
+/// Summary: the sums over the records of a run, made one record at a time. Before it goodput: what
+/// rows are told apart by, and what makes one good.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "proto/core/errors.hpp"
 #include "proto/figures/breakdowns.hpp"
-#include "proto/figures/client_totals.hpp"
 #include "proto/figures/distribution.hpp"
-#include "proto/figures/goodput.hpp"
-#include "proto/figures/merged_run.hpp"
 #include "proto/figures/run_timeline.hpp"
 #include "proto/figures/server_counts.hpp"
 #include "proto/figures/taint.hpp"
@@ -37,10 +24,95 @@
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 #include "proto/metrics/server_figure.hpp"
-#include "proto/run/overhead.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
+
+// Goodput: what rows are told apart by, and what makes one good. Plain values.
+
+/// GroupKey: what rows are told apart by (`report --by`, `--goodput "tier=gold ttft:200"`). A plain
+/// value; reading one touches nothing.
+struct GroupKey {
+    enum class Kind : std::uint8_t {
+        phase,
+        turn,
+        api,
+        url,
+        model,
+        outcome,
+        side,
+        kept,
+        header,
+        input,
+    };
+    Kind kind = Kind::phase;
+    std::string text;         ///< as typed
+    std::string member;       ///< of `kept` and `header`
+    std::uint32_t parts = 0;  ///< of `input`: so many groups of about equally many rows
+};
+
+/// "phase", "turn", "kept.model", "header.X", "input:4", .. Errors: invalid.
+Result<GroupKey> parse_group_key(std::string_view text);
+
+/// What a row has of a key: "-" where it has nothing. Of `input` its length in tokens, as digits.
+/// `document` is scratch.
+std::string group_value(const GroupKey& key, const Record& record, JsonDocument& document);
+
+/// The upper ends of `parts` ranges of lengths with about equally many rows each, ascending and
+/// without equals; fewer where lengths are few. Sorts `lengths`.
+std::vector<std::uint32_t> length_bounds(std::vector<std::uint32_t>& lengths, std::uint32_t parts);
+
+// What makes a request good (`--goodput`): limits for all rows, and for the rows of a group their
+// own. Pure values.
+
+/// A request is good when it is ok and meets all that are set; one without a TPOT, because it has
+/// one token or all of them came at one instant, passes that limit.
+struct GoodputLimits {
+    OptionalNs ttft_ns;
+    OptionalNs tpot_ns;
+    OptionalNs e2e_ns;
+    OptionalNs ttft_due_ns = {};  ///< from the due instant: with the time that a cap held the row
+    bool set() const { return ttft_ns || tpot_ns || e2e_ns || ttft_due_ns; }
+};
+/// Nothing: nobody knows. It was abandoned before it had broken a limit; or it is ok, its tokens
+/// were not counted, so that it has no TPOT, and it broke no other limit.
+std::optional<bool> is_good(const GoodputLimits& limits, const Record& record);
+
+/// Limits of some rows, or of all that no other rule fits.
+struct GoodputRule {
+    std::optional<GroupKey> key;  ///< nothing: all others
+    std::string value;            ///< .. else the rows that have this of it
+    GoodputLimits limits;
+};
+using GoodputRules = std::vector<GoodputRule>;
+
+/// The rule of a row: the first with a key that fits it, else the one without a key. Nothing: no
+/// limit says whether it is good.
+std::optional<std::size_t> rule_of(const GoodputRules& rules, const Record& record);
+/// Limits of the rows of no group; none are set where no rule has them.
+GoodputLimits common_limits(const GoodputRules& rules);
+/// "tier=gold"; "others" of a rule without a key.
+std::string group_text(const GoodputRule& rule);
+
+/// Rows of one rule.
+struct GoodputCount {
+    std::uint64_t decided = 0;  ///< it is known whether they are good, or they had no chance to be
+    std::uint64_t good = 0;
+};
+
+// Summary: the sums over the records of a run. Fed with records one by one, in any order, so that
+// it can be rebuilt from `requests.jsonl` later; it owns its numbers, reads no clock and judges
+// nothing. Memory: 136 bytes a request that is ok (exact percentiles of its times 40, when and how
+// late it left 48, what was open 16, hits of the cache 32), 32 a tainted one, two histograms, 8
+// bytes a second of the run (its ClientTotals: 48 more). `figures` takes 104 more while it sorts.
+//
+// Percentiles of ttft, ttft_due, tpot, itl, e2e and chunk gaps are over the rows that are `ok`;
+// ttft and ttft_due also over those that were abandoned after their first token. `short_output`
+// and `long_output` are counted beside them. Drift is over all rows that left, but those that
+// `--max-inflight` held back. Nothing that failed vanishes: `completed` + `short_output` +
+// `long_output` + `abandoned` + `censored` + `failed` is the number of records of the phase
+// `profile`; those of the warm-up are counted apart, and in nothing else. What needs the chunks of
+// every row (itl, chunk gaps, the best second) is unknown where those of one row were not kept.
 
 // ErrorTexts: why rows failed, as the servers or the kernel worded it, with how many rows each.
 //
@@ -117,7 +189,7 @@ struct RunDescription {
 void write_run(JsonWriter& json, const RunDescription& run);
 
 // ThresholdFinding, StoppedWhen: what became of a threshold (`--fail-if`), and which condition
-// ended a run (`--stop-when`). Values; thresholds.hpp and engine/record/period_rules.hpp judge.
+// ended a run (`--stop-when`). Values; criteria.hpp and engine/record/grow_and_stop.hpp judge.
 
 enum class FigureUnit : std::uint8_t {
     time,    ///< of a latency

@@ -2,11 +2,11 @@
 #include <cstdio>
 #include <string_view>
 
+#include "proto/core/text.hpp"
 #include "proto/figures/breakdowns.hpp"
 #include "proto/figures/server_counts.hpp"
 #include "proto/figures/summary.hpp"
 #include "proto/figures/warm_cache.hpp"
-#include "proto/json/utf8.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/figures/server_counts.hpp"
 #include "proto/figures/summary.hpp"

@@ -26,8 +26,7 @@
 #include <vector>
 
 #include "proto/core/text.hpp"
-#include "proto/figures/client_totals.hpp"
-#include "proto/figures/merged_run.hpp"
+#include "proto/figures/breakdowns.hpp"
 #include "proto/figures/summary.hpp"
 #include "proto/figures/taint.hpp"
 
@@ -60,7 +59,7 @@ Judgement judge_uncalibrated(std::string why, const SummaryFigures& figures,
                              const ClientTotals& client, const TaintLimits& limits);
 
 // Reasons: the sentences of a verdict. Each is a clause with its figures. Used by those alone who
-// judge: verdict.cpp, merged_run.cpp.
+// judge: verdict.cpp, breakdowns.cpp.
 
 using Reasons = std::vector<std::string>;
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "proto/core/decimal.hpp"
+#include "proto/core/numbers.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

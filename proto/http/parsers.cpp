@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/http/fields.hpp"
 

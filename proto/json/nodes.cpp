@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "proto/core/text.hpp"
-#include "proto/json/utf8.hpp"
 
 namespace driftless {
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "proto/json/utf8.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 

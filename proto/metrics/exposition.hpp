@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {

@@ -1,6 +1,6 @@
 #include "proto/run/period.hpp"
 
-#include "proto/json/utf8.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "proto/core/check.hpp"
-#include "proto/json/utf8.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {

@@ -1,4 +1,5 @@
-/// Record: what is known about one row at the end, and how it ended: closed lists. Plain values.
+/// Record: what is known about one row at the end, and how it ended: closed lists; before it the
+/// tokens that a server adds around every prompt. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +8,20 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
+
+// Overhead: the tokens that a server adds around every prompt. Plain values.
+
+/// H = pre + post tokens, as the preflight found or `--overhead` says.
+struct Overhead {
+    std::uint32_t pre = 0;
+    std::uint32_t post = 0;
+    bool operator==(const Overhead&) const = default;
+};
+
+// Record: what is known about one row at the end, and how it ended: closed lists. Plain values.
 
 // How a row ended, why it was late, and where its token count comes from: closed lists, with the
 // names that records have. Values and names only; the assembler and the engine decide.

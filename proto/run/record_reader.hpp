@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/record.hpp"

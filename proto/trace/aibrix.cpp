@@ -1,7 +1,6 @@
 #include <string>
 
 #include "proto/trace/formats.hpp"
-#include "proto/trace/recorded.hpp"
 
 namespace driftless {
 namespace {

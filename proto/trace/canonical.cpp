@@ -1,8 +1,6 @@
 #include <limits>
 
-#include "proto/trace/format.hpp"
 #include "proto/trace/formats.hpp"
-#include "proto/trace/recorded.hpp"
 
 namespace driftless {
 namespace {

@@ -4,9 +4,7 @@
 #include <string>
 
 #include "proto/json/write.hpp"
-#include "proto/trace/format.hpp"
 #include "proto/trace/formats.hpp"
-#include "proto/trace/recorded.hpp"
 
 namespace driftless {
 

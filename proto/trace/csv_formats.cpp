@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "proto/trace/format.hpp"
 #include "proto/trace/formats.hpp"
 
 namespace driftless {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "proto/json/utf8.hpp"
+#include "proto/core/text.hpp"
 
 namespace driftless {
 

@@ -1,11 +1,10 @@
-#include "proto/trace/format_choice.hpp"
-
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "proto/trace/columns.hpp"
+#include "proto/trace/csv.hpp"
 #include "proto/trace/formats.hpp"
+#include "proto/trace/reader.hpp"
 
 namespace driftless {
 

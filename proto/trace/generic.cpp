@@ -1,9 +1,8 @@
 #include <algorithm>
 
-#include "proto/core/decimal.hpp"
 #include "proto/core/hash.hpp"
-#include "proto/trace/columns.hpp"
-#include "proto/trace/format.hpp"
+#include "proto/core/numbers.hpp"
+#include "proto/trace/csv.hpp"
 #include "proto/trace/formats.hpp"
 
 namespace driftless {

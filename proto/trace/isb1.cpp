@@ -7,9 +7,7 @@
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/write.hpp"
-#include "proto/trace/format.hpp"
 #include "proto/trace/formats.hpp"
-#include "proto/trace/recorded.hpp"
 
 namespace driftless {
 

@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "proto/json/write.hpp"
-#include "proto/trace/format.hpp"
 #include "proto/trace/formats.hpp"
-#include "proto/trace/recorded.hpp"
 
 namespace driftless {
 

@@ -9,9 +9,7 @@
 #include "proto/core/text.hpp"
 #include "proto/json/write.hpp"
 #include "proto/trace/draft.hpp"
-#include "proto/trace/format.hpp"
 #include "proto/trace/formats.hpp"
-#include "proto/trace/recorded.hpp"
 
 namespace driftless {
 
@@ -337,7 +335,7 @@ bool matches(const JsonValue& row) {
 }
 
 /// A time with a fraction of a millisecond, where nobody said that it is milliseconds: tools that
-/// write seconds use the same names. The whole trace decides (whole_trace.hpp).
+/// write seconds use the same names. The whole trace decides (reader.hpp).
 bool in_doubt(const RowContext& context, const Field& time) {
     const std::size_t point = time.text.find('.');
     const bool stated = context.rules.unit_stated || context.rules.format_stated;

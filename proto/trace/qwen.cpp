@@ -1,4 +1,3 @@
-#include "proto/trace/format.hpp"
 #include "proto/trace/formats.hpp"
 
 namespace driftless {

@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "proto/core/text.hpp"
-#include "proto/trace/columns.hpp"
-#include "proto/trace/format.hpp"
-#include "proto/trace/format_choice.hpp"
-#include "proto/trace/whole_trace.hpp"
+#include "proto/trace/csv.hpp"
+#include "proto/trace/formats.hpp"
 
 namespace driftless {
 

@@ -8,7 +8,6 @@
 
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
-#include "proto/json/utf8.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {

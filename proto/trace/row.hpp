@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 
@@ -245,7 +245,7 @@ static_assert(sizeof(TraceRow) == 48);
 enum class Trigger : std::uint8_t {
     completion,
     dispatch,
-    over,  ///< whatever becomes of the other row; no trace says so (engine/plan/waits.hpp)
+    over,  ///< whatever becomes of the other row; no trace says so (engine/plan/wait_graph.hpp)
 };
 
 struct Dependency {
@@ -299,7 +299,8 @@ struct Trace {
     /// `body_of`.
     std::string body_bytes;
     std::vector<std::uint64_t> body_ends;
-    /// They are recorded requests, of which bodies have yet to be made (proto/api/recorded.hpp).
+    /// They are recorded requests, of which bodies have yet to be made
+    /// (proto/api/request_body.hpp).
     bool recorded = false;
     /// Recorded requests hold only the messages that are new since the answer to the row before in
     /// their session: what was said before is put together while the run goes on.

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
-#include "proto/trace/format.hpp"
+#include "proto/trace/formats.hpp"
 
 namespace driftless {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "proto/trace/draft.hpp"
-#include "proto/trace/format.hpp"
+#include "proto/trace/formats.hpp"
 
 namespace driftless {
 

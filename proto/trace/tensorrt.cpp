@@ -6,8 +6,7 @@
 #include <string_view>
 
 #include "proto/core/hash.hpp"
-#include "proto/trace/branches.hpp"
-#include "proto/trace/format.hpp"
+#include "proto/trace/agents.hpp"
 #include "proto/trace/formats.hpp"
 #include "proto/trace/segments.hpp"
 

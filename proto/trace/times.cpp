@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "proto/core/decimal.hpp"
+#include "proto/core/numbers.hpp"
 
 namespace driftless {
 

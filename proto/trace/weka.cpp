@@ -7,10 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/trace/agents.hpp"
 #include "proto/trace/draft.hpp"
-#include "proto/trace/flat_agents.hpp"
-#include "proto/trace/format.hpp"
 #include "proto/trace/formats.hpp"
 #include "proto/trace/times.hpp"
 

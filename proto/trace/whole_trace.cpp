@@ -1,5 +1,3 @@
-#include "proto/trace/whole_trace.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -9,8 +7,8 @@
 
 #include "proto/core/hash.hpp"
 #include "proto/trace/draft.hpp"
-#include "proto/trace/format.hpp"
 #include "proto/trace/formats.hpp"
+#include "proto/trace/reader.hpp"
 #include "proto/trace/segments.hpp"
 
 namespace driftless {

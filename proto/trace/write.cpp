@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "proto/core/text.hpp"
-#include "proto/trace/format.hpp"
 #include "proto/trace/formats.hpp"
 #include "proto/trace/row.hpp"
 #include "proto/trace/times.hpp"

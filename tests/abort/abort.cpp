@@ -7,15 +7,14 @@
 #include <string_view>
 
 #include "engine/base/task.hpp"
-#include "engine/base/timers.hpp"
+#include "engine/base/time.hpp"
 #include "engine/io/driver.hpp"
-#include "engine/io/op_slots.hpp"
-#include "engine/io/transmit_stamps.hpp"
+#include "engine/io/io_ring.hpp"
 #include "engine/plan/schedule.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/record/writer.hpp"
 #include "proto/api/dialect.hpp"
-#include "proto/core/result.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "proto/core/hash.hpp"
-#include "proto/core/normal_quantile.hpp"
+#include "proto/core/numbers.hpp"
 
 namespace driftless {
 

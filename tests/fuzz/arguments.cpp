@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "cmd/flags/settings.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace {
 

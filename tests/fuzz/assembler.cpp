@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/figures/summary.hpp"
 
 namespace driftless {

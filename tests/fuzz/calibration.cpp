@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace driftless;

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "engine/plan/plan.hpp"
-#include "proto/core/check.hpp"
-#include "proto/core/decimal.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/numbers.hpp"
 #include "proto/trace/times.hpp"
 
 namespace {

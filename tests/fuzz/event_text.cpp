@@ -8,8 +8,8 @@
 
 #include "cmd/base/secrets.hpp"
 #include "cmd/base/values.hpp"
-#include "cmd/flags/side_values.hpp"
-#include "proto/core/check.hpp"
+#include "cmd/flags/replay_values.hpp"
+#include "proto/core/errors.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/json/utf8.hpp"
+#include "proto/core/text.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless {

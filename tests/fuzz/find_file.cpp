@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "cmd/runs/search.hpp"
-#include "proto/core/check.hpp"
+#include "cmd/runs/find.hpp"
+#include "proto/core/errors.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace driftless;

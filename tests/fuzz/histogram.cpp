@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "engine/plan/synth_spec.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/history/past.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 using namespace driftless;
 

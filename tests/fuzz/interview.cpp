@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "engine/server/preflight.hpp"
-#include "proto/core/check.hpp"
-#include "proto/json/utf8.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 #include "tests/sim/sim_driver.hpp"
 
 namespace driftless::sim {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
-#include "proto/json/utf8.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {

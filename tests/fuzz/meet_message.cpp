@@ -1,14 +1,13 @@
 // Any line of who meets: refused whole, or a message that is written and read back as itself. Any
 // text as the reason of a refusal makes a line that the other side can read.
-#include "engine/machines/meet_message.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "proto/core/check.hpp"
+#include "engine/machines/meet.hpp"
+#include "proto/core/errors.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "engine/server/findings.hpp"
 #include "engine/server/tokenize.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace driftless;

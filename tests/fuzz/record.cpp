@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/record_reader.hpp"
 

@@ -1,13 +1,12 @@
 // Any bytes as a recorded request: what is made of it is one JSON object, on one line, for every
 // dialect and rule.
-#include "proto/api/recorded.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "proto/core/check.hpp"
+#include "proto/api/request_body.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/json/document.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

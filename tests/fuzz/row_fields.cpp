@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/http/fields.hpp"
 
 namespace driftless {

@@ -1,10 +1,9 @@
 // Any bytes are a line of server.jsonl or are not; what is one, written anew, means the same.
-#include "proto/run/server_line.hpp"
-
 #include <string>
 #include <variant>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/run/server_log.hpp"
 
 namespace driftless {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "cmd/flags/checks.hpp"
-#include "cmd/flags/rate_values.hpp"
-#include "proto/core/check.hpp"
+#include "cmd/flags/replay_values.hpp"
+#include "proto/core/errors.hpp"
 
 namespace {
 

@@ -1,11 +1,10 @@
 // Any bytes as a sweep.json: refused in words, or a ledger that, written anew, is read as the same.
-#include "cmd/runs/sweep_ledger.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "proto/core/check.hpp"
+#include "cmd/runs/sweep.hpp"
+#include "proto/core/errors.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace driftless;

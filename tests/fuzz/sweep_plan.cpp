@@ -8,8 +8,7 @@
 #include <string_view>
 
 #include "cmd/runs/sweep.hpp"
-#include "cmd/runs/sweep_ledger.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "cmd/flags/threshold_values.hpp"
+#include "cmd/flags/summary_values.hpp"
 #include "cmd/runs/find.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace {
 

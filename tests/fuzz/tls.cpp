@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless {

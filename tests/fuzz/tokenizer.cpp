@@ -10,10 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/prompt/code_points.hpp"
-#include "engine/prompt/read_ranks.hpp"
-#include "proto/core/check.hpp"
-#include "proto/json/utf8.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 
 namespace {
 

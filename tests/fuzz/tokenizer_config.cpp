@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/prompt/read_ranks.hpp"
-#include "proto/core/check.hpp"
+#include "engine/prompt/tokenizer.hpp"
+#include "proto/core/errors.hpp"
 
 namespace {
 

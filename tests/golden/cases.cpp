@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <iterator>
 
-#include "engine/plan/answer_limits.hpp"
+#include "engine/record/ring.hpp"
 #include "engine/replay/lane.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/http/parsers.hpp"
 #include "tests/golden/cases.hpp"
 
@@ -117,7 +117,7 @@ void add_endless(std::vector<CannedAnswer>& answers) {
 
 void add_sizes(std::vector<CannedAnswer>& answers) {
     answers.push_back(whole("more tokens than asked", stream_of(20, 20), Outcome::long_output));
-    // Two are asked: answer_limits.hpp.
+    // Two are asked: ring.hpp.
     answers.push_back(
         whole("as many tokens counted as are believed", stream_of(2, 72), Outcome::long_output));
     answers.push_back(

@@ -1,12 +1,11 @@
 // How a connection comes to stand: its time limit, the steps of its handshake, and what is noted
 // where it fails; and how it ends.
-#include "engine/replay/connecting.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <vector>
 
+#include "engine/replay/exchanges.hpp"
 #include "tests/sim/by_hand.hpp"
 
 namespace driftless::sim {

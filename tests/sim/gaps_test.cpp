@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "engine/plan/waits.hpp"
+#include "engine/plan/wait_graph.hpp"
 #include "tests/sim/killed_laws.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/swarm.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/plan/schedule.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "tests/sim/laws_of_overtaking.hpp"
 #include "tests/sim/sim_parts.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/history/past.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "tests/sim/sim_parts.hpp"
 
 namespace driftless::sim {

@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "engine/plan/due.hpp"
+#include "engine/plan/plan.hpp"
 #include "engine/replay/run_order.hpp"
 #include "proto/json/document.hpp"
 #include "tests/sim/breaches.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "engine/plan/due.hpp"
+#include "engine/plan/plan.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/breaches.hpp"
 

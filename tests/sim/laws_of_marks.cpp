@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "engine/plan/due.hpp"
+#include "engine/plan/plan.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/sim_parts.hpp"

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/plan/due.hpp"
+#include "engine/plan/plan.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_turns.hpp"
 

@@ -2,7 +2,7 @@
 // calibration end with the reason, and nothing stays behind.
 #include <gtest/gtest.h>
 
-#include "engine/machines/floor.hpp"
+#include "engine/machines/calibration_floor.hpp"
 #include "engine/server/preflight.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/sim_driver.hpp"

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "cmd/mock/behaviour.hpp"
+#include "cmd/mock/engine_model.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless::sim {

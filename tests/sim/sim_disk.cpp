@@ -10,7 +10,7 @@
 #include <iterator>
 #include <utility>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 // Names that the linker gives: calls of `write` arrive at the one, the kernel's is the other.
 extern "C" ssize_t __real_write(int fd, const void* bytes, std::size_t count);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/prompt/word_table.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "tests/sim/sim_parts.hpp"
 
 namespace driftless::sim {

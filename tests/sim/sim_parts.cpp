@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/plan/plan.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/figures/verdict.hpp"
 #include "tests/sim/sim_driver.hpp"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/plan/plan.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "tests/sim/sim_parts.hpp"
 
 namespace driftless::sim {

@@ -8,7 +8,6 @@
 
 #include "cmd/replay/engine_crew.hpp"
 #include "engine/plan/plan.hpp"
-#include "engine/prompt/live_answers.hpp"
 #include "engine/prompt/recorded_bodies.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "engine/record/writer.hpp"

@@ -15,7 +15,7 @@
 #include "engine/history/run_facts.hpp"
 #include "engine/plan/arrivals.hpp"
 #include "engine/plan/plan.hpp"
-#include "engine/plan/user_rules.hpp"
+#include "engine/plan/trees.hpp"
 #include "engine/record/assembler.hpp"
 #include "engine/replay/settings.hpp"
 #include "proto/run/record.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "tests/sim/sim_driver.hpp"
 
 namespace driftless::sim {

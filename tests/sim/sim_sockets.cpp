@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "tests/sim/sim_driver.hpp"
 
 namespace driftless::sim {

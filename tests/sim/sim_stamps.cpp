@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "tests/sim/sim_driver.hpp"
 
 namespace driftless::sim {

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "tests/tls/certificates.hpp"
 
 namespace driftless::sim {

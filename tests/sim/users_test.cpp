@@ -1,7 +1,5 @@
 // Users over whole runs: a corpus that is gone through again is another one for the server, and a
 // run ends when its time is up.
-#include "engine/plan/users.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/plan/schedule.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/swarm.hpp"

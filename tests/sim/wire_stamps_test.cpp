@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "engine/replay/connecting.hpp"
+#include "engine/replay/exchanges.hpp"
 #include "engine/replay/lane.hpp"
 #include "tests/sim/by_hand.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <cstdio>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

@@ -9,7 +9,7 @@
 
 #include "proto/api/api_template.hpp"
 #include "proto/api/dialect.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "tests/fuzz/shared/target.hpp"
 
 namespace driftless {

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "proto/core/check.hpp"
-#include "proto/json/utf8.hpp"
-#include "proto/trace/format.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
+#include "proto/trace/formats.hpp"
 #include "proto/trace/times.hpp"
 #include "tests/fuzz/shared/target.hpp"
 #include "tests/unit/proto/trace/log_reading.hpp"

@@ -6,7 +6,7 @@
 
 #include "engine/plan/files.hpp"
 #include "engine/plan/plan.hpp"
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/json/write.hpp"
 #include "proto/trace/reader.hpp"
 #include "tests/fuzz/shared/target.hpp"

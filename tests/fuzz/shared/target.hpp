@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 

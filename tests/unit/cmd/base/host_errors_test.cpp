@@ -1,9 +1,8 @@
-#include "cmd/base/host_errors.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cerrno>
 
+#include "cmd/base/this_host.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

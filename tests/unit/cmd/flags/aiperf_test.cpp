@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "cmd/flags/options.hpp"
-#include "cmd/flags/spelling.hpp"
+#include "cmd/flags/other_tools.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

@@ -5,8 +5,8 @@
 
 #include <sstream>
 
-#include "cmd/flags/options.hpp"
-#include "cmd/flags/spelling.hpp"
+#include "cmd/flags/other_tools.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

@@ -1,8 +1,7 @@
 // The parts of a flag's help: default, files, words that could be values.
-#include "cmd/flags/flag_table.hpp"
-
 #include <gtest/gtest.h>
 
+#include "cmd/flags/help_flags.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "cmd/flags/foreign.hpp"
+#include "cmd/flags/other_tools.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

@@ -1,14 +1,13 @@
 // Rates and requests that are open at once, as other tools write them.
 
-#include "cmd/flags/foreign.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <iterator>
 #include <sstream>
 
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/other_tools.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "tests/unit/cmd/flags/spelled.hpp"
 
 namespace driftless {

@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "cmd/flags/synth.hpp"
+#include "cmd/flags/synth_values.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

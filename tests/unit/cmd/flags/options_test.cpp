@@ -1,7 +1,5 @@
 // The flags of rates and of closed loops: what they mean, and one clear line for what is wrong.
 
-#include "cmd/flags/options.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/flags/replay_options.hpp"
 #include "tests/unit/cmd/flags/parse_flags.hpp"
 #include "tests/unit/scratch_folder.hpp"
 

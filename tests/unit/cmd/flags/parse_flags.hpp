@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

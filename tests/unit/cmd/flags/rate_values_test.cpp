@@ -1,14 +1,13 @@
 // Token budgets as they are typed, and what is refused.
 
-#include "cmd/flags/rate_values.hpp"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "engine/plan/due.hpp"
+#include "cmd/flags/replay_values.hpp"
+#include "engine/plan/plan.hpp"
 
 namespace driftless {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cmd/flags/options.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

@@ -1,12 +1,11 @@
 // Timed events as people type them, alone and in files; what is wrong is said with the remedy.
 
-#include "cmd/flags/side_values.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "cmd/base/secrets.hpp"
+#include "cmd/flags/replay_values.hpp"
 #include "tests/unit/cmd/flags/parse_flags.hpp"
 #include "tests/unit/scratch_folder.hpp"
 

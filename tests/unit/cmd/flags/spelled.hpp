@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cmd/flags/options.hpp"
-#include "cmd/flags/spelling.hpp"
+#include "cmd/flags/other_tools.hpp"
+#include "cmd/flags/replay_options.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

@@ -1,8 +1,7 @@
 // Command lines of other tools arrive under our names; nothing else is changed.
-#include "cmd/flags/spelling.hpp"
-
 #include <gtest/gtest.h>
 
+#include "cmd/flags/other_tools.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

@@ -1,8 +1,7 @@
 // Limits of --goodput for some rows: what is read, and what is refused.
-#include "cmd/flags/threshold_values.hpp"
-
 #include <gtest/gtest.h>
 
+#include "cmd/flags/summary_values.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

@@ -1,9 +1,9 @@
 // Plain text stays plain text in a man page, however it begins, and every line of it is short.
-#include "cmd/help/man_page.hpp"
-
 #include <gtest/gtest.h>
 
 #include <sstream>
+
+#include "cmd/help/help.hpp"
 
 namespace driftless {
 namespace {

@@ -1,7 +1,7 @@
 // The chunk rate at 60 % of the core, from a few rehearsals.
 #include <gtest/gtest.h>
 
-#include "cmd/base/measuring.hpp"
+#include "cmd/base/this_host.hpp"
 
 namespace driftless {
 namespace {

@@ -1,10 +1,10 @@
 // What the doctor says of a host: each reading at the limit that it names, and one beyond it.
-#include "cmd/host/doctor.hpp"
-
 #include <gtest/gtest.h>
 #include <sched.h>
 
 #include <algorithm>
+
+#include "cmd/host/host.hpp"
 
 namespace driftless {
 namespace {

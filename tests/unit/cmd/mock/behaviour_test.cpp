@@ -1,5 +1,3 @@
-#include "cmd/mock/behaviour.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/mock/engine_model.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/cmd/mock/player.hpp"

@@ -1,5 +1,3 @@
-#include "cmd/mock/server.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "cmd/mock/mock.hpp"
 #include "engine/io/uring.hpp"
 #include "tests/unit/cmd/mock/player.hpp"
 #include "tests/unit/texts.hpp"

@@ -1,13 +1,12 @@
 // Ids of prefixes and ids of contents are told apart, and rows by what of them was there before.
 
-#include "cmd/reading/cache_capacity.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "cmd/reading/prefix_cache.hpp"
 #include "engine/plan/forecast.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"

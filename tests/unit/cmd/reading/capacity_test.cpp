@@ -4,14 +4,14 @@
 #include <list>
 #include <map>
 
-#include "cmd/reading/cache_capacity.hpp"
+#include "cmd/reading/prefix_cache.hpp"
 #include "engine/plan/forecast.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 
 namespace driftless {
 namespace {
 
-/// A cache of so many places by the definition in cache_capacity.hpp: blocks are named by their
+/// A cache of so many places by the definition in prefix_cache.hpp: blocks are named by their
 /// whole prefix, spelled out; each is moved or brought in by itself.
 class LruCache {
   public:

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cmd/reading/change_spread.hpp"
 #include "cmd/reading/compare_groups.hpp"
+#include "cmd/reading/compare_spread.hpp"
 #include "proto/figures/distribution.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/json_text.hpp"

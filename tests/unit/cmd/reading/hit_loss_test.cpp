@@ -1,7 +1,7 @@
 // Every cause of a lost hit, one by one, and that what the records cannot tell is unknown.
-#include "cmd/reading/hit_loss.hpp"
-
 #include <gtest/gtest.h>
+
+#include "cmd/reading/prefix_cache.hpp"
 
 namespace driftless {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "cmd/reading/pareto.hpp"
+#include "cmd/runs/table.hpp"
 
 namespace driftless {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/reading/inspect.hpp"
+#include "cmd/reading/trace_figures.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 

@@ -1,11 +1,10 @@
 // Rates and bursts, worked out by hand.
 
-#include "cmd/reading/inspect.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "cmd/reading/trace_figures.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 #include "tests/unit/engine/plan/made.hpp"

@@ -1,12 +1,12 @@
 // The search for the knee, against servers whose knee is known.
 
-#include "cmd/reading/knee.hpp"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <queue>
 #include <random>
+
+#include "cmd/runs/find.hpp"
 
 namespace driftless {
 

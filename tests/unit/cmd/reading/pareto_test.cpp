@@ -1,12 +1,12 @@
 // Pareto: frontiers that were found by hand, ties among them; and, of random points on a small
 // grid, those that the definition gives.
-#include "cmd/reading/pareto.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 #include <vector>
+
+#include "cmd/runs/table.hpp"
 
 namespace driftless {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cmd/reading/change_spread.hpp"
 #include "cmd/reading/compare_groups.hpp"
+#include "cmd/reading/compare_spread.hpp"
 #include "tests/comparison/made_runs.hpp"
 
 namespace driftless {

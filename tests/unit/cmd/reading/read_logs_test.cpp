@@ -1,6 +1,6 @@
 // Block ids say which prompts begin alike, no more and no less, and only under their secret.
 
-#include "cmd/reading/read_logs.hpp"
+#include "cmd/trace/read_logs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <set>
 
 #include "engine/plan/files.hpp"
-#include "engine/prompt/load_tokenizer.hpp"
+#include "engine/prompt/tokenizer.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/round_trip.hpp"

@@ -1,7 +1,7 @@
 // Words of others inside XML and Markdown: shown as they are, and nothing in them is markup.
 #include <gtest/gtest.h>
 
-#include "cmd/report/text_formats.hpp"
+#include "cmd/report/export_cells.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "cmd/reading/inspect.hpp"
-#include "cmd/report/readings.hpp"
+#include "cmd/reading/trace_figures.hpp"
+#include "cmd/report/report.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/json_text.hpp"
 #include "tests/unit/scratch_folder.hpp"

@@ -1,12 +1,11 @@
 // The one list of columns and figures: every key of a record has its place, unit and definition.
-#include "cmd/report/figures.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 #include <string>
 
+#include "cmd/report/export_cells.hpp"
 #include "proto/figures/summary.hpp"
 #include "proto/run/client_sample.hpp"
 #include "proto/run/period.hpp"

@@ -1,8 +1,6 @@
 // What prompts share, and what was hit of it: counted by hand on a small trace, and by the rules of
 // an infinite cache on random ones.
 
-#include "cmd/report/page_data.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -10,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "cmd/report/page.hpp"
 #include "proto/metrics/exposition.hpp"
 #include "proto/metrics/server_figure.hpp"
 #include "proto/run/server_log.hpp"

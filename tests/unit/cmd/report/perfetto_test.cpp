@@ -1,7 +1,5 @@
 // A run as a trace of Perfetto, read back by a small reader of its own: a slice for each record,
 // nested soundly, on the track of its lane.
-#include "cmd/report/perfetto.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/report/exports.hpp"
 #include "proto/run/period.hpp"
 #include "proto/run/record.hpp"
 

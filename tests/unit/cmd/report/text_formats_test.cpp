@@ -1,9 +1,8 @@
 // CSV fields are quoted where RFC 4180 asks for it, and nowhere else.
 
-#include "cmd/report/text_formats.hpp"
-
 #include <gtest/gtest.h>
 
+#include "cmd/report/export_cells.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 

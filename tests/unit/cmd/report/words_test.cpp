@@ -1,7 +1,7 @@
 // Plots have the width and height that was asked for, and an eighth of a cell is not lost.
 #include <gtest/gtest.h>
 
-#include "cmd/report/lines.hpp"
+#include "cmd/report/screen_text.hpp"
 
 namespace driftless {
 namespace {

@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "cmd/base/process.hpp"
-#include "cmd/flags/threshold_values.hpp"
-#include "engine/host/child.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/flags/summary_values.hpp"
+#include "engine/host/threads.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {

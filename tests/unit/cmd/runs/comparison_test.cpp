@@ -1,11 +1,10 @@
 // --fail-if of a comparison: what people type, and that the interval decides, not the point.
-#include "cmd/runs/comparison.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "cmd/runs/compare.hpp"
 #include "tests/unit/cmd/runs/made_sides.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -1,12 +1,11 @@
 // What a try left that was cut off is kept, under the first name that is free.
 
-#include "cmd/runs/cut_off.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "cmd/runs/cell.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/runs/table_run.hpp"
+#include "cmd/runs/table.hpp"
 
 namespace driftless {
 

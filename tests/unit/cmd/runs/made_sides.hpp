@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/runs/comparison.hpp"
+#include "cmd/runs/compare.hpp"
 
 namespace driftless {
 

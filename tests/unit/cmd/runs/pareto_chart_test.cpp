@@ -1,7 +1,6 @@
 // Charts of a table: axes as people type them, frontiers by group, what has no place, per GPU.
 #include <gtest/gtest.h>
 
-#include "cmd/runs/run_cell.hpp"
 #include "cmd/runs/table.hpp"
 #include "tests/unit/cmd/runs/made_run.hpp"
 #include "tests/unit/schema_check.hpp"

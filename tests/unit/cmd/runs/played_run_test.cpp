@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "cmd/runs/comparison.hpp"
+#include "cmd/runs/compare.hpp"
 #include "tests/unit/cmd/runs/made_sides.hpp"
 
 namespace driftless {

@@ -1,9 +1,8 @@
 // Cells of a table: what becomes one line, what its columns are, means and ranges of repeats, what
 // is left out, and the order by a figure.
-#include "cmd/runs/run_cell.hpp"
-
 #include <gtest/gtest.h>
 
+#include "cmd/runs/table.hpp"
 #include "tests/unit/cmd/runs/made_run.hpp"
 
 namespace driftless {

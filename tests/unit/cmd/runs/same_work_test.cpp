@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cmd/flags/settings.hpp"
-#include "cmd/runs/comparison.hpp"
+#include "cmd/runs/compare.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -1,7 +1,5 @@
 // What a run says of its load, by its summary and its records.
 
-#include "cmd/runs/search.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,8 +1,7 @@
 // sweep.json holds a sweep whole: it reads back, keeps to its schema, and averages no warm cell.
-#include "cmd/runs/sweep_ledger.hpp"
-
 #include <gtest/gtest.h>
 
+#include "cmd/runs/sweep.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -1,7 +1,7 @@
 // Running and waiting requests of a /metrics page, by the names of each server.
-#include "cmd/runs/sweep_play.hpp"
-
 #include <gtest/gtest.h>
+
+#include "cmd/runs/sweep.hpp"
 
 namespace driftless {
 namespace {

@@ -1,14 +1,12 @@
 // Corpus: which runs may stand in one table. What differs on purpose is accepted, other work is
 // refused with the reason, and what a sweep varied is excused, but for trace and window.
 
-#include "cmd/runs/table_run.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "cmd/runs/sweep_ledger.hpp"
+#include "cmd/runs/sweep.hpp"
 #include "cmd/runs/table.hpp"
 #include "tests/unit/cmd/runs/made_run.hpp"
 #include "tests/unit/scratch_folder.hpp"

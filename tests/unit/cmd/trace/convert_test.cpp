@@ -1,6 +1,4 @@
 // The salt is read from a file or the environment, and is long enough, or the refusal says so.
-#include "cmd/trace/convert.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cmd/trace/trace.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

@@ -1,8 +1,7 @@
 // What inspect shows: the same figures as its JSON, plots where they are asked for.
-#include "cmd/trace/inspect.hpp"
-
 #include <gtest/gtest.h>
 
+#include "cmd/trace/trace.hpp"
 #include "tests/unit/cmd/reading/make_trace.hpp"
 #include "tests/unit/texts.hpp"
 

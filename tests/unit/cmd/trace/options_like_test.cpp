@@ -1,7 +1,7 @@
 // The flags of synth like: defaults, and refusals with their remedies.
 #include <gtest/gtest.h>
 
-#include "cmd/trace/synth.hpp"
+#include "cmd/trace/trace.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

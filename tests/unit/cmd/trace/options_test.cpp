@@ -1,7 +1,7 @@
 // The flags of convert: defaults, refusals with their remedies, and a help that shows examples.
 #include <gtest/gtest.h>
 
-#include "cmd/trace/convert.hpp"
+#include "cmd/trace/trace.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

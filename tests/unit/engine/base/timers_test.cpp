@@ -1,12 +1,11 @@
 // Timers fire in order of their deadlines, whatever the order of setting, moving and clearing.
-#include "engine/base/timers.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "engine/base/time.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

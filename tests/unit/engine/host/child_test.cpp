@@ -1,10 +1,9 @@
 // Child: how a process ends is told, also one that cannot begin; what is left running is killed.
-#include "engine/host/child.hpp"
-
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include "engine/host/threads.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {

@@ -1,8 +1,6 @@
 // What the kernel is asked for by each kind of operation, and what the buffer of a receive with
 // stamps holds.
 
-#include "engine/io/op_slots.hpp"
-
 #include <gtest/gtest.h>
 #include <linux/errqueue.h>
 #include <poll.h>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "engine/io/driver.hpp"
+#include "engine/io/io_ring.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

@@ -11,11 +11,11 @@
 #include <iterator>
 
 #include "engine/io/driver.hpp"
+#include "engine/io/io_ring.hpp"
 #include "engine/io/sockets.hpp"
-#include "engine/io/transmit_stamps.hpp"
 #include "engine/io/uring.hpp"
-#include "engine/machines/floor.hpp"
-#include "proto/core/result.hpp"
+#include "engine/machines/calibration_floor.hpp"
+#include "proto/core/errors.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 
 namespace driftless {

@@ -1,7 +1,5 @@
 // Laps of a small ring of transmit stamps: none is lost or read twice, whatever places the kernel
 // passes over.
-#include "engine/io/transmit_stamps.hpp"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -13,7 +11,7 @@
 #include <map>
 
 #include "engine/io/driver.hpp"
-#include "engine/io/op_slots.hpp"
+#include "engine/io/io_ring.hpp"
 #include "engine/io/sockets.hpp"
 #include "proto/core/hash.hpp"
 

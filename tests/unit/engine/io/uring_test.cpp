@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/io/loop.hpp"
+#include "engine/io/driver.hpp"
 
 namespace driftless {
 namespace {

@@ -1,13 +1,13 @@
 // Clock difference: the truth lies within what is said, however unequal the ways are.
 
-#include "engine/machines/meet_message.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <vector>
+
+#include "engine/machines/meet.hpp"
 
 namespace driftless {
 

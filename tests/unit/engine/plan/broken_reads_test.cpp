@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "cmd/reading/read_logs.hpp"
+#include "cmd/trace/read_logs.hpp"
 #include "engine/history/past.hpp"
 #include "engine/plan/files.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "engine/prompt/corpus.hpp"
-#include "engine/prompt/load_tokenizer.hpp"
+#include "engine/prompt/tokenizer.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"

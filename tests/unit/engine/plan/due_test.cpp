@@ -1,12 +1,11 @@
 // Which requests are abandoned, and when: the share and the times are those that were asked for,
 // and a draw depends on the seed and the request alone.
-#include "engine/plan/due.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "engine/plan/plan.hpp"
 #include "tests/unit/engine/plan/goodness_of_fit.hpp"
 
 namespace driftless {

@@ -9,7 +9,7 @@
 
 #include "engine/plan/schedule.hpp"
 #include "engine/plan/trace_file.hpp"
-#include "engine/plan/waits.hpp"
+#include "engine/plan/wait_graph.hpp"
 
 namespace driftless {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/flags/synth.hpp"
+#include "cmd/flags/synth_values.hpp"
 #include "engine/plan/synth_rows.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 

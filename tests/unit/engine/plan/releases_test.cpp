@@ -1,14 +1,13 @@
 // Closed sessions: what waits is due so long after the last of those that it waits for, and what
 // waits for a row without an answer never is.
 
-#include "engine/plan/releases.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
+#include "engine/plan/closed_loop.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/schedule.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"

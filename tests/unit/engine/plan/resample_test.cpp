@@ -1,6 +1,4 @@
 // Trees are taken whole; their copies share what strangers share, and nothing else.
-#include "engine/plan/resample.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +6,8 @@
 #include <map>
 #include <set>
 
-#include "cmd/reading/inspect.hpp"
+#include "cmd/reading/trace_figures.hpp"
+#include "engine/plan/load.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "engine/plan/trees.hpp"
 #include "tests/unit/engine/plan/made.hpp"

@@ -1,8 +1,8 @@
 // Each row's model is the one that its column names, each name is kept once, and a row without one
 // is refused by its line.
-#include "engine/plan/row_values.hpp"
-
 #include <gtest/gtest.h>
+
+#include "engine/prompt/row_fields.hpp"
 
 namespace driftless {
 namespace {

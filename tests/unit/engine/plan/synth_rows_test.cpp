@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "cmd/reading/inspect.hpp"
+#include "cmd/reading/trace_figures.hpp"
 #include "engine/plan/plan.hpp"
 #include "tests/unit/engine/plan/made.hpp"
 #include "tests/unit/scratch_folder.hpp"

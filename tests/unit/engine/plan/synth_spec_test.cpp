@@ -8,7 +8,7 @@
 #include <cmath>
 #include <functional>
 
-#include "proto/core/normal_quantile.hpp"
+#include "proto/core/numbers.hpp"
 
 namespace driftless {
 namespace {

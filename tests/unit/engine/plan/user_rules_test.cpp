@@ -1,8 +1,6 @@
 // A tree that is entered inside its recording: what is over, what primes, what is still to come and
 // when. By hand, and for seeded trees against the rule read row by row.
 
-#include "engine/plan/user_rules.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/plan/trees.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
 

@@ -1,8 +1,6 @@
 // Barriers: a row waits for what of the other sessions of its tree had ended when it began, and for
 // no more of that than is needed. By hand, and for seeded trees against the rule with all waits.
 
-#include "engine/plan/waits.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/plan/wait_graph.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

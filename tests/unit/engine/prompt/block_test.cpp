@@ -1,13 +1,12 @@
 // A block's words depend on its key and the position only, and tell keys apart within the head.
 
-#include "engine/prompt/block.hpp"
-
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 #include <vector>
 
+#include "engine/prompt/builder.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

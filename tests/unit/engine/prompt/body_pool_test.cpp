@@ -1,11 +1,10 @@
 // The body pool gives disjoint memory, refuses what does not fit, and is whole again at the end.
-#include "engine/prompt/body_pool.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <vector>
 
+#include "engine/prompt/rows_underway.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/prompt/block.hpp"
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "proto/core/hash.hpp"

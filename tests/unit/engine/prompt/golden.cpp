@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "engine/plan/files.hpp"
-#include "engine/prompt/load_tokenizer.hpp"
-#include "proto/core/check.hpp"
+#include "engine/prompt/tokenizer.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {

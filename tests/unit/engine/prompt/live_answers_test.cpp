@@ -1,8 +1,8 @@
-#include "engine/prompt/live_answers.hpp"
-
 #include <gtest/gtest.h>
 
 #include <thread>
+
+#include "engine/prompt/recorded_bodies.hpp"
 
 namespace driftless {
 namespace {

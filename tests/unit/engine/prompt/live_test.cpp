@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/prompt/live_answers.hpp"
 #include "engine/prompt/recorded_bodies.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -1,12 +1,11 @@
 // Expressions written for Oniguruma match in PCRE2 what Oniguruma matches.
-#include "engine/prompt/pattern.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/prompt/tokenizer.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

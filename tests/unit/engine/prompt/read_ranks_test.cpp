@@ -1,13 +1,12 @@
 // Rank files are recognised by content, cut as tokenizer_config.json or the number of ranks says,
 // and refused by line where they are damaged. Expected ids: see digest_test.cpp; here, what the
 // program around Kimi's tokenizer does to long texts, by its published constants.
-#include "engine/prompt/read_ranks.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "engine/prompt/tokenizer.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"
 #include "tests/unit/texts.hpp"
 

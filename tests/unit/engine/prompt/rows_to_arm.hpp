@@ -8,8 +8,8 @@
 #include "engine/plan/plan.hpp"
 #include "engine/plan/schedule.hpp"
 #include "engine/prompt/arm.hpp"
-#include "engine/prompt/body_pool.hpp"
 #include "engine/prompt/builder.hpp"
+#include "engine/prompt/rows_underway.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "proto/trace/row.hpp"
 

@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/prompt/block.hpp"
 #include "engine/prompt/builder.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/unit/engine/prompt/golden.hpp"

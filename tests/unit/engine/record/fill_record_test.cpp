@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <string>
 
-#include "engine/plan/answer_limits.hpp"
+#include "engine/record/ring.hpp"
 #include "tests/unit/engine/record/script.hpp"
 
 namespace driftless {

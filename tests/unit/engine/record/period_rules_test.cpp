@@ -1,14 +1,13 @@
 // When a run ends early: a condition holds for as long as it has to, by enough values.
 
-#include "engine/record/period_rules.hpp"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <string>
 #include <utility>
 
-#include "cmd/flags/threshold_values.hpp"
+#include "cmd/flags/summary_values.hpp"
+#include "engine/record/grow_and_stop.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

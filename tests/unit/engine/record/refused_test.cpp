@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "engine/history/fired_marks.hpp"
-#include "engine/prompt/body_pool.hpp"
+#include "engine/prompt/rows_underway.hpp"
 #include "engine/record/line_sink.hpp"
 #include "engine/record/writer.hpp"
 #include "tests/unit/engine/record/script.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "proto/core/check.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 
 namespace driftless {

@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "engine/prompt/load_tokenizer.hpp"
+#include "engine/prompt/tokenizer.hpp"
 #include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {

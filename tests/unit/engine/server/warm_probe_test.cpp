@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "engine/prompt/block.hpp"
+#include "engine/prompt/builder.hpp"
 #include "engine/server/checks.hpp"
 
 namespace driftless {

@@ -1,6 +1,6 @@
-#include "proto/api/answer_words.hpp"
-
 #include <gtest/gtest.h>
+
+#include "proto/api/request_body.hpp"
 
 namespace driftless {
 namespace {

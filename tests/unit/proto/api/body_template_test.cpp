@@ -1,10 +1,9 @@
 // Texts of a body are filled as JSON; what a row lacks is left out with its name.
-#include "proto/api/body_template.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "proto/api/request_body.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {

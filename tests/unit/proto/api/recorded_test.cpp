@@ -1,10 +1,9 @@
 // Recorded requests as bodies: the words go out as they were recorded, fixed where servers refuse.
-#include "proto/api/recorded.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "proto/api/request_body.hpp"
 #include "proto/json/document.hpp"
 #include "tests/unit/texts.hpp"
 

@@ -1,9 +1,9 @@
 // Decimals are read and scaled exactly, at the borders of 64 bits too.
-#include "proto/core/decimal.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "proto/core/numbers.hpp"
 
 namespace driftless {
 namespace {

@@ -1,6 +1,4 @@
 // A list links what is on it, keeps its order and its count, and leaves no link behind.
-#include "proto/core/linked_list.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "proto/core/hash.hpp"
+#include "proto/core/lists.hpp"
 
 namespace driftless {
 namespace {

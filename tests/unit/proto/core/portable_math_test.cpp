@@ -1,7 +1,5 @@
 // Logarithm and exponential are those of the C library within a few units of the last place, and
 // give the same bits everywhere.
-#include "proto/core/portable_math.hpp"
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -9,6 +7,7 @@
 #include <cstdint>
 
 #include "proto/core/hash.hpp"
+#include "proto/core/numbers.hpp"
 
 namespace driftless {
 namespace {

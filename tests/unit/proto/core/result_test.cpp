@@ -1,9 +1,9 @@
 // Codes are told to people by their names in the enum.
-#include "proto/core/result.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cerrno>
+
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 namespace {

@@ -1,8 +1,7 @@
 // The client's sums: unknown until a sample knows, and costs per request and per chunk.
-#include "proto/figures/client_totals.hpp"
-
 #include <gtest/gtest.h>
 
+#include "proto/figures/taint.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
 

@@ -1,7 +1,5 @@
 // Rows go by the limits of their group, by the common ones, or by none.
 
-#include "proto/figures/goodput.hpp"
-
 #include <gtest/gtest.h>
 
 #include "proto/figures/summary.hpp"

@@ -1,9 +1,8 @@
 // The verdict of a merged run is that of its worst shard; what is missing and clocks that are not
 // known well enough stand above every certificate.
-#include "proto/figures/merged_run.hpp"
-
 #include <gtest/gtest.h>
 
+#include "proto/figures/breakdowns.hpp"
 #include "proto/figures/verdict.hpp"
 #include "tests/unit/texts.hpp"
 

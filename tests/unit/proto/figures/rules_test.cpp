@@ -1,7 +1,7 @@
 // Each rule looks at what a run did: planted causes violate it, at its bound and just beyond.
-#include "proto/figures/rules.hpp"
-
 #include <gtest/gtest.h>
+
+#include "proto/figures/criteria.hpp"
 
 namespace driftless {
 namespace {

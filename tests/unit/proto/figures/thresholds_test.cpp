@@ -1,12 +1,11 @@
 // Thresholds: when a run fails, by each kind of figure; what was not measured fails.
-#include "proto/figures/thresholds.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "cmd/flags/threshold_values.hpp"
+#include "cmd/flags/summary_values.hpp"
+#include "proto/figures/criteria.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

@@ -1,9 +1,9 @@
 // URLs as people type them lead to the right host, port and path, or are refused with a reason.
-#include "proto/http/url.hpp"
-
 #include <gtest/gtest.h>
 
 #include <ostream>
+
+#include "proto/http/request.hpp"
 
 namespace driftless {
 namespace {

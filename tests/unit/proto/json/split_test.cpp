@@ -1,10 +1,10 @@
 // An array's elements come out whole, however its bytes come in; what is no array is known as such.
-#include "proto/json/split.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "proto/json/document.hpp"
 
 namespace driftless {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/json/split.hpp"
+#include "proto/json/document.hpp"
 
 namespace driftless {
 namespace {

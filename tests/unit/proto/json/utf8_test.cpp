@@ -1,12 +1,11 @@
 // No byte of a server's reaches the terminal that does more there than show a letter.
 
-#include "proto/json/utf8.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <string>
 
+#include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 
 namespace driftless {

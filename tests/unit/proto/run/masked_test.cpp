@@ -1,7 +1,7 @@
 // Others' words leave the program without secrets, whole, cut or one inside the other.
-#include "proto/run/masked.hpp"
-
 #include <gtest/gtest.h>
+
+#include "proto/core/text.hpp"
 
 namespace driftless {
 namespace {

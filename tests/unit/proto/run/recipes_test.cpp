@@ -14,7 +14,7 @@
 #include "proto/json/document.hpp"
 #include "proto/run/period.hpp"
 #include "proto/run/record.hpp"
-#include "proto/run/server_line.hpp"
+#include "proto/run/server_log.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/texts.hpp"
 

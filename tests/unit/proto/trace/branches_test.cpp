@@ -1,10 +1,10 @@
 // Forks and joins: what comes next on a branch waits for what came before, and for nothing else.
-#include "proto/trace/branches.hpp"
-
 #include <gtest/gtest.h>
 
 #include <utility>
 #include <vector>
+
+#include "proto/trace/agents.hpp"
 
 namespace driftless {
 namespace {

@@ -1,9 +1,8 @@
 // Records are cut as RFC 4180 says.
 
-#include "proto/trace/columns.hpp"
-
 #include <gtest/gtest.h>
 
+#include "proto/trace/csv.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 
 namespace driftless {

@@ -1,13 +1,12 @@
 // Agents that were recorded in one line get their chains back: rule by rule, and on random threads
 // as a plain reading of the rules finds them.
-#include "proto/trace/flat_agents.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "proto/core/hash.hpp"
+#include "proto/trace/agents.hpp"
 #include "tests/unit/proto/trace/plain_agents.hpp"
 
 namespace driftless {

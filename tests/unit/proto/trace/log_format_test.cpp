@@ -1,11 +1,10 @@
 // Every shape in which services write what was asked and answered gives the text that was there:
 // parts, results of tools, items of the responses API, and JSON within a string.
-#include "proto/trace/log_format.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "proto/trace/logs.hpp"
 #include "tests/unit/proto/trace/log_reading.hpp"
 
 namespace driftless {

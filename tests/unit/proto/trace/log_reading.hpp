@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/plan/files.hpp"
-#include "proto/trace/log_reader.hpp"
+#include "proto/trace/logs.hpp"
 
 namespace driftless {
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "proto/trace/format.hpp"
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
 #include "tests/unit/proto/trace/reading.hpp"

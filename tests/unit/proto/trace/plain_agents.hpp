@@ -1,4 +1,4 @@
-/// The rules of flat_agents.hpp as they are said, without a tree and without haste: what tests hold
+/// The rules of agents.hpp as they are said, without a tree and without haste: what tests hold
 /// `find_agent_chains` against.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "proto/trace/flat_agents.hpp"
+#include "proto/trace/agents.hpp"
 
 namespace driftless {
 

@@ -1,11 +1,10 @@
 // An id that names blocks of two lengths is noticed, once, in its namespace.
-#include "proto/trace/whole_trace.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "proto/trace/reader.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
 
 namespace driftless {

@@ -1,0 +1,667 @@
+#include "cmd/base/this_host.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "cmd/base/files.hpp"
+#include "engine/host/host.hpp"
+#include "engine/host/threads.hpp"
+#include "engine/io/uring.hpp"
+#include "engine/machines/calibration_floor.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/run/record.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::string_view container_remedy =
+    "Docker and Podman: driftless help seccomp.json > seccomp.json, then --security-opt "
+    "seccomp=seccomp.json; Kubernetes: driftless help pod.yaml; more: driftless help containers.md";
+
+// The mock's rings need between 1 and 2 MiB (Linux 6.18), those of a replay less; all rings of a
+// user are counted together.
+constexpr std::uint64_t locked_kib_enough = 8192;
+
+std::string remedy(const Error& error, const RingBars& bars) {
+    if (error.sys_errno == ENOMEM && bars.locked_kib > 0) {
+        return fmt::format(
+            "; rings count as locked memory, and this user can lock {} KiB: ulimit -l {} is enough",
+            bars.locked_kib, locked_kib_enough);
+    }
+    if (error.code != ErrorCode::denied && error.code != ErrorCode::unsupported) {
+        return "";
+    }
+    // A filter may answer EPERM (Docker) or ENOSYS (Podman): it is the likelier cause of both.
+    std::string_view why = "use Linux 6.1 or newer, with io_uring allowed";
+    if (bars.disabled != 0) {
+        why =
+            "kernel.io_uring_disabled forbids it: sysctl kernel.io_uring_disabled=0 on the host "
+            "allows it";
+    } else if (bars.filtered) {
+        why = "a seccomp filter forbids it, as containers do by default";
+    }
+    return fmt::format("; {}{}{}", why, bars.filtered ? ". " : "",
+                       bars.filtered ? container_remedy : "");
+}
+
+}  // namespace
+
+RingBars read_ring_bars() {
+    RingBars bars;
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("Seccomp:")) {
+            bars.filtered = line.ends_with('2');
+        }
+    }
+    std::ifstream("/proc/sys/kernel/io_uring_disabled") >> bars.disabled;
+    rlimit locked{};
+    if (::getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur < locked_kib_enough * 1024) {
+        bars.locked_kib = std::max<std::uint64_t>(locked.rlim_cur / 1024, 1);
+    }
+    utsname name{};
+    if (::uname(&name) == 0) {
+        bars.kernel = name.release;
+    }
+    return bars;
+}
+
+std::string ring_refusal(const Error& error, const RingBars& bars) {
+    return fmt::format("cannot {} on Linux {}: {}{}", error.doing, bars.kernel, reason_of(error),
+                       remedy(error, bars));
+}
+
+std::string_view RingProbe::feature(std::string_view name) const {
+    for (const auto& [key, value] : features) {
+        if (key == name) {
+            return value;
+        }
+    }
+    return "";
+}
+
+std::string RingProbe::text() const {
+    std::string text = "single issuer, deferred work";
+    text += feature("registered_ring") == "yes" ? ", registered ring" : "";
+    text += feature("absolute_wait") == "yes" ? ", absolute wait" : "";
+    text += feature("no_iowait") == "yes" ? ", no iowait" : "";
+    text += "; kernel stamps: sent by " + std::string(feature("transmit_stamps"));
+    return text + (feature("receive_stamps") == "yes" ? ", received" : ", not received");
+}
+
+RingProbe probe_ring() {
+    UringOptions options;
+    options.ops_max = 64;
+    options.submit_entries = 64;
+    options.buffers = 16;
+    options.stamps = {true, true};
+    const Result<std::unique_ptr<UringDriver>> driver = UringDriver::make(options);
+    RingProbe probe;
+    if (driver) {
+        probe.features = driver.value()->features();
+    } else {
+        probe.refusal = ring_refusal(driver.error(), read_ring_bars());
+    }
+    return probe;
+}
+
+std::string pinning_refusal(std::uint32_t cpu, const Error& error) {
+    const std::string flag = "--cpu " + std::to_string(cpu) + ": ";
+    if (::sched_getscheduler(0) == SCHED_DEADLINE) {
+        return flag + "the kernel pins no thread of the class deadline; start it without chrt -d";
+    }
+    if (error.code != ErrorCode::invalid) {
+        return flag + "cannot pin the thread there: " + reason_of(error);
+    }
+    return flag + "this process is not allowed on that CPU; use one of " +
+           cpu_list_text(allowed_cpus());
+}
+
+const char* name_of(Grade grade) {
+    switch (grade) {
+        case Grade::ok:
+            return "ok";
+        case Grade::warning:
+            return "warning";
+        case Grade::fault:
+            return "fault";
+    }
+    return "";
+}
+
+namespace {
+
+/// What makes the figures.
+std::string command_for(std::uint32_t engines) {
+    return engines > 1 ? "driftless calibrate --engines " + std::to_string(engines)
+                       : "driftless calibrate";
+}
+
+/// Of a file of this user's state.
+std::string state_path(const std::string& begin, const EngineSetup& engines) {
+    std::string name = "/driftless/" + begin;
+    name += engines.realtime ? "-realtime" : "";
+    name += engines.engines > 1 ? "-engines-" + std::to_string(engines.engines) : "";
+    name += ".json";
+    const auto below = [](const char* variable, const std::string& rest) {
+        const char* folder = std::getenv(variable);
+        const bool is_whole = folder != nullptr && *folder == '/';  // else it is no place of a user
+        return is_whole ? std::string(folder) + rest : std::string();
+    };
+    const std::string state = below("XDG_STATE_HOME", name);
+    return state.empty() ? below("HOME", "/.local/state" + name) : state;
+}
+
+}  // namespace
+
+std::string default_calibration_path(const EngineSetup& engines) {
+    return state_path("calibration", engines);
+}
+
+std::string kept_calibration_path(const EngineSetup& engines, const std::string& placed) {
+    return state_path("measured-" + placed, engines);
+}
+
+Result<void> save_calibration(const Calibration& calibration, const std::string& path) {
+    std::error_code failed;
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (!folder.empty()) {
+        (void)std::filesystem::create_directories(folder, failed);
+    }
+    return failed ? Error{ErrorCode::io_failed, failed.value(), "make its folder"}
+                  : write_whole_file(path, to_json(calibration), Lasting::written);
+}
+
+FoundCalibration find_calibration(const std::string& path, const HostFacts& host,
+                                  const EngineSetup& run) {
+    std::string from = path.empty() ? default_calibration_path(run) : path;
+    Result<std::string> text = read_regular_file(from);
+    if (!text && path.empty() && run.realtime) {
+        from = default_calibration_path({false, run.engines});
+        text = read_regular_file(from);
+    }
+    if (!text && path.empty() && text.error().code == ErrorCode::not_found) {
+        return {std::nullopt, command_for(run.engines) + " has not run on this host", true};
+    }
+    if (!text) {
+        return {std::nullopt, from + " " + why_unreadable(text.error()), true};
+    }
+    JsonDocument document;
+    Result<Calibration> read = read_calibration(document, text.value());
+    if (!read) {
+        return {std::nullopt,
+                from + " is not a calibration file: cannot " + read.error().doing + ": " +
+                    reason_of(read.error()),
+                true};
+    }
+    const std::string why = why_not_of(read.value(), host, run);
+    if (!why.empty()) {
+        return {std::nullopt, why + "; run " + command_for(run.engines) + " again", false};
+    }
+    return {std::move(read).value(), "", false};
+}
+
+namespace {
+
+constexpr std::uint64_t seed = 0;
+// 0.03 s of spinning, 0.1 s of waits, 0.04 s of fires; the rehearsal takes about 0.5 s.
+constexpr FloorPlan brief_floor{milliseconds(30), 32, 40, milliseconds(200)};
+constexpr std::uint64_t brief_streams = 200;
+constexpr RehearsalShape brief_shape{60, 11};
+
+// A thread that spins before all others is stopped for 50 ms of each second.
+SpinGaps spin_gaps(UringDriver& driver, Duration length, bool realtime) {
+    if (realtime) {
+        run_among_others();
+    }
+    const SpinGaps gaps = measure_spin_gaps(driver, length);
+    if (realtime) {
+        (void)run_before_others();  // was granted before
+    }
+    return gaps;
+}
+
+/// What one engine's thread finds.
+struct ThreadFloor {
+    SpinGaps gaps;
+    WaitFloors waits;
+    FireFloors fires;
+    double steal_share = 0;  ///< of the time, as the next one
+    double run_delay_share = 0;
+};
+
+Result<ThreadFloor> measure_thread(const FloorPlan& plan, const MeasuredHost& host) {
+    const Result<std::unique_ptr<UringDriver>> made = UringDriver::make({});
+    if (!made) {
+        return made.error();
+    }
+    UringDriver& driver = *made.value();
+    ThreadProbe probe(this_thread_id());
+    const Instant begin = driver.now();
+    ThreadFloor found;
+    found.gaps = spin_gaps(driver, plan.spin, host.realtime);
+    constexpr Error stopped{ErrorCode::cancelled, 0, "measure the host"};
+    if (host.stopped()) {
+        return stopped;
+    }
+    found.waits = measure_waits(driver, plan.wait_rounds, plan.most, seed);
+    if (host.stopped()) {
+        return stopped;
+    }
+    const cpu_set_t cpus = cpu_set_of(host.others);
+    const Result<FireFloors> fires =
+        measure_fires(driver, plan.fire_rounds, plan.most, &cpus, seed);
+    if (!fires) {
+        return fires.error();
+    }
+    found.fires = fires.value();
+    const double length = static_cast<double>((driver.now() - begin).ns);
+    const ThreadCost cost = probe.next();
+    found.steal_share = static_cast<double>(cost.steal_ns) / length;
+    found.run_delay_share = static_cast<double>(cost.run_delay_ns) / length;
+    return found;
+}
+
+/// Each figure by itself; of two spreads the one that is later at its p99.
+ThreadFloor worse_of(const ThreadFloor& a, const ThreadFloor& b) {
+    const auto later = [](const Spread& one, const Spread& other) {
+        return other.p99_ns > one.p99_ns ? other : one;
+    };
+    return {{std::max(a.gaps.per_s, b.gaps.per_s), std::max(a.gaps.max_ns, b.gaps.max_ns),
+             std::max(a.gaps.lost_share, b.gaps.lost_share)},
+            {later(a.waits.spin, b.waits.spin), later(a.waits.hybrid, b.waits.hybrid),
+             later(a.waits.sleep, b.waits.sleep)},
+            {later(a.fires.small, b.fires.small), later(a.fires.large, b.fires.large)},
+            std::max(a.steal_share, b.steal_share),
+            std::max(a.run_delay_share, b.run_delay_share)};
+}
+
+/// The thread of an engine that is not the first: measures as that one does, at the same time.
+/// `plan` and `host` outlive it.
+class OtherEngine {
+  public:
+    OtherEngine(const FloorPlan& plan, const MeasuredHost& host) : plan_(plan), host_(host) {}
+    ~OtherEngine() { thread_.join(); }
+    OtherEngine(const OtherEngine&) = delete;
+    OtherEngine& operator=(const OtherEngine&) = delete;
+
+    /// Errors: denied, exhausted.
+    Result<void> start(std::uint32_t cpu) {
+        const cpu_set_t cpus = cpu_set_of({cpu});
+        return thread_.start<&OtherEngine::measure>("engine", &cpus, *this);
+    }
+    /// Waits for its end.
+    const Result<ThreadFloor>& found() {
+        thread_.join();
+        return found_;
+    }
+
+  private:
+    void measure() {
+        sharpen_timers();
+        if (host_.realtime && !run_before_others()) {
+            found_ = Error{ErrorCode::denied, EPERM, "run before ordinary threads"};
+            return;
+        }
+        found_ = measure_thread(plan_, host_);
+    }
+
+    const FloorPlan& plan_;
+    const MeasuredHost& host_;
+    Result<ThreadFloor> found_{ThreadFloor{}};
+    SideThread thread_;
+};
+
+std::string now_text() {
+    timespec time{};
+    (void)::clock_gettime(CLOCK_REALTIME, &time);
+    return utc_text(std::int64_t{time.tv_sec} * 1'000'000'000);
+}
+
+}  // namespace
+
+Calibration begin_calibration(const HostFacts& facts, const MeasuredHost& host) {
+    Calibration calibration;
+    calibration.date = now_text();
+    calibration.kernel = facts.kernel;
+    calibration.cpu_model = facts.cpu_model;
+    calibration.cpus_online = facts.cpus_online;
+    calibration.engine_cpu = host.engine_cpus.front();
+    calibration.engines = host.engines();
+    calibration.realtime = host.realtime;
+    return calibration;
+}
+
+Result<void> measure_floor(const FloorPlan& plan, const MeasuredHost& host, Calibration& out) {
+    std::vector<std::unique_ptr<OtherEngine>> others;
+    for (std::uint32_t engine = 1; engine < host.engines(); ++engine) {
+        others.push_back(std::make_unique<OtherEngine>(plan, host));
+        if (const Result<void> started = others.back()->start(host.engine_cpus[engine]); !started) {
+            return started.error();
+        }
+    }
+    Result<ThreadFloor> worst = measure_thread(plan, host);
+    for (const std::unique_ptr<OtherEngine>& other : others) {
+        const Result<ThreadFloor>& found = other->found();
+        if (worst) {
+            worst = found ? worse_of(worst.value(), found.value()) : found;
+        }
+    }
+    if (!worst) {
+        return worst.error();
+    }
+    const ThreadFloor& found = worst.value();
+    out.spin_gaps_per_s = found.gaps.per_s;
+    out.spin_gap_max_ns = found.gaps.max_ns;
+    out.spin_lost_share = found.gaps.lost_share;
+    out.wake_spin = found.waits.spin;
+    out.wake_hybrid = found.waits.hybrid;
+    out.wake_sleep = found.waits.sleep;
+    out.fire_small = found.fires.small;
+    out.fire_large = found.fires.large;
+    out.steal_share = found.steal_share;
+    out.run_delay_share = found.run_delay_share;
+    return {};
+}
+
+Result<void> measure_briefly(const MeasuredHost& host, const char* wait, Calibration& out,
+                             std::string& why_no_rehearsal) {
+    if (const Result<void> floor = measure_floor(brief_floor, host, out); !floor) {
+        return floor.error();
+    }
+    if (host.stopped()) {
+        return Error{ErrorCode::cancelled, 0, "measure the host"};
+    }
+    const std::uint64_t room = connection_files(raise_file_limit());
+    const auto streams = static_cast<std::uint32_t>(std::min(room, brief_streams * host.engines()));
+    Rehearsals rehearsals(host, brief_shape, wait);
+    const Result<void> opened = rehearsals.open();
+    const Result<Rehearsal> done =
+        opened ? rehearsals.run(streams) : Result<Rehearsal>(opened.error());
+    if (done) {
+        out.rehearsals.push_back(done.value());
+    } else {
+        why_no_rehearsal =
+            std::string("cannot ") + done.error().doing + ": " + reason_of(done.error());
+    }
+    return {};
+}
+
+namespace {
+
+constexpr std::int64_t chunks_per_stream_second = 50;
+constexpr const char* chunk_gap = "20ms";
+// A rate of a shorter sample, as the last of a run, says little of a second.
+constexpr std::int64_t sample_ns_min = 200'000'000;
+
+// The first line that comes out of a pipe, without its end; what there is, where it closes before.
+std::string read_line(int from) {
+    std::string line;
+    char c = 0;
+    while (::read(from, &c, 1) == 1 && c != '\n') {
+        line += c;
+    }
+    return line;
+}
+
+/// Its exit code; -1: a signal ended it. Where the user asks to stop, it is not waited for.
+int wait_for(Child& process, const MeasuredHost& host) {
+    std::optional<ChildEnd> end;
+    while (!end) {
+        if (host.stopped()) {
+            process.signal(SIGKILL);
+        }
+        end = process.wait(std::int64_t{1'000'000'000});
+    }
+    return end->exit_code;
+}
+
+std::int64_t number(JsonValue sample, std::string_view key) {
+    return sample.find(key).as_i64().value_or(0);
+}
+
+/// What one engine did in a sample of its own, which is about a second.
+struct EngineSecond {
+    std::int64_t chunks = 0;  ///< per second
+    double taken_share = 0;
+    double busy_share = 0;
+};
+
+/// Beside an engine, its own writer is what it waits for: only steal says that others were there.
+EngineSecond second_of(JsonValue s, std::int64_t span_ns, bool writer_is_beside) {
+    const std::int64_t waited_ns = writer_is_beside ? 0 : number(s, "run_delay_ns");
+    const double span = static_cast<double>(span_ns);
+    const std::int64_t busy = number(s, "busy_fire_ns") + number(s, "busy_receive_ns") +
+                              number(s, "busy_prepare_ns") + number(s, "busy_stamps_ns");
+    return {number(s, "chunks") * 1'000'000'000 / span_ns,
+            std::min(static_cast<double>(waited_ns + number(s, "steal_ns")) / span, 1.0),
+            static_cast<double>(busy) / span};
+}
+
+/// The second with the most chunks. All engines sample from time 0 on, so that the samples of one
+/// place are of about the same second.
+Result<void> read_client(const std::string& path, bool writer_is_beside, Rehearsal& rehearsal) {
+    std::ifstream file(path);
+    JsonDocument document;
+    std::map<std::int64_t, std::vector<EngineSecond>> engines;
+    for (std::string line; std::getline(file, line);) {
+        const Result<JsonValue> sample = document.parse(line);
+        if (!sample) {
+            return sample.error();
+        }
+        const JsonValue s = sample.value();
+        const std::int64_t span = number(s, "to_ns") - number(s, "from_ns");
+        rehearsal.lost =
+            rehearsal.lost || number(s, "ring_dropped_payloads") > 0 || number(s, "no_buffers") > 0;
+        if (span >= sample_ns_min) {
+            engines[number(s, "engine")].push_back(second_of(s, span, writer_is_beside));
+        }
+    }
+    std::vector<EngineSecond> all;
+    for (const auto& [engine, seconds] : engines) {
+        all.resize(std::max(all.size(), seconds.size()));
+        for (std::size_t at = 0; at < seconds.size(); ++at) {
+            all[at].chunks += seconds[at].chunks;
+            all[at].taken_share = std::max(all[at].taken_share, seconds[at].taken_share);
+            all[at].busy_share = std::max(all[at].busy_share, seconds[at].busy_share);
+        }
+    }
+    for (const EngineSecond& second : all) {
+        if (second.chunks > rehearsal.chunks) {
+            rehearsal.chunks = second.chunks;
+            rehearsal.taken_share = second.taken_share;
+            rehearsal.busy_share = second.busy_share;
+        }
+    }
+    return {};
+}
+
+/// Whether the writer of that run shared an engine's CPU, as its run.json says.
+Result<bool> read_placement(const std::string& path) {
+    const Result<std::string> text = read_whole_file(path);
+    if (!text) {
+        return text.error();
+    }
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(text.value());
+    return root ? Result<bool>(
+                      root.value().find("host").find("writer_gives_way").as_bool().value_or(false))
+                : root.error();
+}
+
+Result<void> read_records(const std::string& path, Rehearsal& rehearsal) {
+    std::ifstream file(path);
+    JsonDocument document;
+    std::vector<std::int64_t> drift;
+    std::vector<std::int64_t> delay;
+    for (std::string line; std::getline(file, line);) {
+        const Result<Record> record = read_record(document, line);
+        if (!record) {
+            return record.error();
+        }
+        if (record.value().drift_ns) {
+            drift.push_back(*record.value().drift_ns);
+        }
+        if (record.value().receive_delay_ns) {
+            delay.push_back(*record.value().receive_delay_ns);
+        }
+    }
+    rehearsal.drift = spread_of(drift);
+    rehearsal.receive_delay = spread_of(delay);
+    return {};
+}
+
+}  // namespace
+
+/// Starts this program with other arguments. Its standard output goes to `output`, its messages to
+/// the file `messages`. It may use all CPUs that we were allowed: what it inherited from a pinned
+/// thread would put its writer beside its engine.
+Result<Child> Rehearsals::start(const std::vector<std::string>& arguments, int output,
+                                const std::string& messages) const {
+    const Result<int> file = open_output(messages);
+    if (!file) {
+        return file.error();
+    }
+    ChildCommand command;
+    command.program = own_program;
+    command.arguments = arguments;
+    command.environment = own_environment({"OPENAI_API_KEY"});
+    command.output = output;
+    command.messages = file.value();
+    const cpu_set_t all = cpu_set_of(host_.allowed);
+    const cpu_set_t own = cpu_set_of({host_.engine_cpus.front()});
+    (void)::sched_setaffinity(0, sizeof all, &all);
+    Result<Child> process = Child::start(command);
+    (void)::sched_setaffinity(0, sizeof own, &own);
+    (void)::close(file.value());
+    return process;
+}
+
+Rehearsals::~Rehearsals() {
+    if (mock_) {
+        mock_->signal(SIGTERM);
+        (void)wait_for(*mock_, host_);
+    }
+    if (!folder_.empty()) {
+        std::error_code ignored;
+        (void)std::filesystem::remove_all(folder_, ignored);
+    }
+}
+
+Result<void> Rehearsals::open() {
+    const char* temporary = std::getenv("TMPDIR");
+    std::string name = std::string(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp");
+    name += "/driftless-calibrate-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) {
+        return error_from_errno(errno, "make a temporary folder");
+    }
+    folder_ = name;
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) {
+        return error_from_errno(errno, "make a pipe");
+    }
+    Result<Child> mock =
+        start({"driftless", "mock", "--listen", "127.0.0.1:0", "--ttft", "5ms", "--itl", chunk_gap,
+               "--jitter", "0.05", "--cpu", std::to_string(host_.others.front())},
+              ends[1], folder_ + "/mock.txt");
+    (void)::close(ends[1]);
+    const std::string said = mock ? read_line(ends[0]) : std::string();
+    (void)::close(ends[0]);
+    if (!mock) {
+        return mock.error();
+    }
+    mock_ = std::move(mock).value();
+    constexpr std::string_view before = "listening on ";
+    if (!said.starts_with(before)) {
+        return Error{ErrorCode::io_failed, 0, "start the mock"};
+    }
+    url_ = said.substr(before.size());
+    return {};
+}
+
+Result<void> Rehearsals::write_trace(const std::string& path, std::uint32_t streams) const {
+    std::ofstream file(path);
+    for (std::uint32_t i = 0; i < streams; ++i) {
+        file << "{\"timestamp\": " << std::uint64_t{i} * shape_.begin_ms / streams
+             << ", \"input_length\": 16, \"output_length\": " << shape_.chunks_a_stream
+             << ", \"hash_ids\": [" << i << "]}\n";
+    }
+    file.flush();
+    return file ? Result<void>() : Error{ErrorCode::io_failed, 0, "write a trace"};
+}
+
+Result<Rehearsal> Rehearsals::run(std::uint32_t streams) {
+    const std::string name = folder_ + "/" + std::to_string(streams);
+    const Result<void> written = write_trace(name + ".jsonl", streams);
+    if (!written) {
+        return written.error();
+    }
+    const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    std::vector<std::string> arguments{"driftless", "replay", name + ".jsonl", "--url", url_};
+    arguments.insert(arguments.end(),
+                     {"--no-preflight", "--model", "mock-model", "--spread", "--chunks", "none",
+                      "--no-progress", "--calibration", "none", "--wait", wait_, "--cpu",
+                      std::to_string(host_.engine_cpus.front()), "--engines",
+                      std::to_string(host_.engines()), "--out", name});
+    if (host_.realtime) {
+        arguments.push_back("--realtime");
+    }
+    arguments.insert(arguments.end(), host_.placement.begin(), host_.placement.end());
+    Result<Child> replay = start(arguments, nowhere, name + ".txt");
+    (void)::close(nowhere);
+    if (!replay) {
+        return replay.error();
+    }
+    if (wait_for(replay.value(), host_) != 0) {
+        return Error{ErrorCode::io_failed, 0, "rehearse a replay"};
+    }
+    Rehearsal rehearsal;
+    rehearsal.streams = streams;
+    rehearsal.chunks_asked = chunks_per_stream_second * streams;
+    const Result<bool> beside = read_placement(name + "/run.json");
+    if (!beside) {
+        return beside.error();
+    }
+    const Result<void> client = read_client(name + "/client.jsonl", beside.value(), rehearsal);
+    const Result<void> records = read_records(name + "/requests.jsonl", rehearsal);
+    if (!client || !records) {
+        return client ? records.error() : client.error();
+    }
+    return rehearsal;
+}
+
+Capacity capacity_of(const std::vector<Rehearsal>& rehearsals, double busy_share) {
+    double chunks = 0;  // of the last rehearsal below, from (0, 0)
+    double busy = 0;
+    for (const Rehearsal& rehearsal : rehearsals) {
+        const double next = static_cast<double>(rehearsal.chunks);
+        if (rehearsal.busy_share >= busy_share && rehearsal.busy_share > busy) {
+            const double part = (busy_share - busy) / (rehearsal.busy_share - busy);
+            return {static_cast<std::int64_t>(chunks + part * (next - chunks)), false};
+        }
+        chunks = next;
+        busy = rehearsal.busy_share;
+    }
+    if (busy <= 0) {
+        return {};
+    }
+    return {static_cast<std::int64_t>(chunks / busy * busy_share), true};
+}
+
+}  // namespace driftless

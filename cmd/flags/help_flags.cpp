@@ -1,0 +1,122 @@
+#include "cmd/flags/help_flags.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "proto/core/errors.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr std::string_view word_letters = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
+
+bool is_lower_case(char letter) {
+    return letter >= 'a' && letter <= 'z';
+}
+
+/// "auto" and "FILE" of "auto|FILE".
+std::vector<std::string> unit_parts(std::string_view unit) {
+    std::vector<std::string> parts;
+    while (!unit.empty()) {
+        const std::string_view part = unit.substr(0, unit.find('|'));
+        if (!part.empty()) {
+            parts.emplace_back(part);
+        }
+        unit.remove_prefix(std::min(part.size() + 1, unit.size()));
+    }
+    return parts;
+}
+
+/// The first word of each indented line.
+std::string listed_words(std::string_view footer) {
+    std::string listed;
+    for (std::size_t at = footer.find("\n  "); at != footer.npos;
+         at = footer.find("\n  ", at + 1)) {
+        const std::string_view line = footer.substr(at + 3);
+        listed += std::string(line.substr(0, line.find_first_of(" \n"))) + " ";
+    }
+    return listed;
+}
+
+}  // namespace
+
+std::vector<std::string> possible_values(std::string_view text) {
+    constexpr std::string_view between = " \n,;:()[]|\"";
+    std::vector<std::string> words;
+    while (!text.empty()) {
+        const std::size_t begin = std::min(text.find_first_not_of(between), text.size());
+        text.remove_prefix(begin);
+        const std::string_view word = text.substr(0, text.find_first_of(between));
+        text.remove_prefix(word.size());
+        const bool fits = !word.empty() && is_lower_case(word.front()) &&
+                          word.find_first_not_of(word_letters) == word.npos;
+        if (fits && std::find(words.begin(), words.end(), word) == words.end()) {
+            words.emplace_back(word);
+        }
+    }
+    return words;
+}
+
+std::vector<std::string> Flag::unit_words() const {
+    std::vector<std::string> words;
+    for (const std::string& part : unit_parts(unit)) {
+        if (is_lower_case(part.front())) {
+            words.push_back(part);
+        }
+    }
+    return words;
+}
+
+bool Flag::takes_file() const {
+    const std::vector<std::string> parts = unit_parts(unit);
+    return std::any_of(parts.begin(), parts.end(), [](const std::string& part) {
+        return part == "FILE" || part == "DIR" || part == "RUN";
+    });
+}
+
+std::vector<std::string> names_of(const std::vector<Flag>& flags) {
+    std::vector<std::string> names;
+    for (const Flag& flag : flags) {
+        names.insert(names.end(), flag.names.begin(), flag.names.end());
+    }
+    return names;
+}
+
+Flag make_flag(std::vector<std::string> names, std::string unit, std::string help,
+               std::string group) {
+    Flag flag{std::move(names), std::move(unit), std::move(help), {}, std::move(group), {}};
+    const std::size_t open = flag.help.rfind(" [");
+    if (open != flag.help.npos && flag.help.ends_with(']')) {
+        flag.standard = flag.help.substr(open + 2, flag.help.size() - open - 3);
+        flag.help.resize(open);
+    }
+    return flag;
+}
+
+std::vector<std::string> possible_choices(const Flag& flag, const std::string& footer,
+                                          const std::string& refusal) {
+    return possible_values(flag.unit + "\n" + flag.help + "\n" + flag.standard + "\n" +
+                           listed_words(footer) + "\n" + refusal);
+}
+
+namespace {
+
+AskedTables* living = nullptr;
+
+}  // namespace
+
+AskedTables::AskedTables() {
+    CHECK(living == nullptr);
+    living = this;
+}
+
+AskedTables::~AskedTables() {
+    living = nullptr;
+}
+
+AskedTables* AskedTables::current() {
+    return living;
+}
+
+}  // namespace driftless

@@ -1,0 +1,77 @@
+/// The flags of a command as help, man pages and completions see them: FlagTable, plain values that
+/// are read from the parser's own help, so that a flag which the parser has cannot be missing.
+/// Knows no parser: options_parser fills the tables. New flags are added in the options files.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace driftless {
+
+/// A flag that the help shows, or an argument without a flag.
+struct Flag {
+    std::vector<std::string> names;    ///< "-o", "--out"; of an argument its name alone, "TRACE"
+    std::string unit;                  ///< of its value, "URL"; empty: it has none
+    std::string help;                  ///< without its default; lines may be broken
+    std::string standard;              ///< its default, as the help tells it; empty: none is told
+    std::string group;                 ///< heading in the help
+    std::vector<std::string> choices;  ///< words that it takes, where it does not take any word
+
+    /// The words among the parts of the unit: "auto" of "auto|FILE".
+    std::vector<std::string> unit_words() const;
+    bool takes_file() const;
+    bool is_repeatable() const { return help.ends_with("; repeatable"); }
+};
+
+/// A command, or one of its kinds that has flags of its own.
+struct FlagTable {
+    std::string command;  ///< as it is typed, without the program: "replay", "synth stress reuse"
+    std::string description;
+    std::vector<Flag> arguments;
+    std::vector<Flag> flags;
+    std::string footer;  ///< what the help says behind the flags
+};
+
+/// All names of all flags.
+std::vector<std::string> names_of(const std::vector<Flag>& flags);
+
+/// A flag with the texts of its parser: the default is split off the help.
+Flag make_flag(std::vector<std::string> names, std::string unit, std::string help,
+               std::string group);
+
+/// No list of values has it: a flag that takes it takes any word.
+inline constexpr const char* unlisted_word = "such-a-word-is-in-no-list";
+
+/// The words of a text that could be values of a flag: lower case, once each.
+std::vector<std::string> possible_values(std::string_view text);
+
+/// Words in the help of a flag, its unit, the indented lists of a footer and what the flag says of
+/// a wrong value that could be values of it. Which of them are, only the flag's parser knows.
+std::vector<std::string> possible_choices(const Flag& flag, const std::string& footer,
+                                          const std::string& refusal);
+
+/// AskedTables: while one lives, a command that is asked for its help gives its flag table instead.
+///
+/// Every parser builds its flags and its help in one function of its own; this is how the flags
+/// come out of all of them without a second list anywhere. One at a time, on the main thread,
+/// before anything else has begun.
+class AskedTables {
+  public:
+    AskedTables();
+    ~AskedTables();
+    AskedTables(const AskedTables&) = delete;
+    AskedTables& operator=(const AskedTables&) = delete;
+
+    const std::vector<FlagTable>& tables() const { return tables_; }
+
+    /// The one that lives; nullptr: help is text.
+    static AskedTables* current();
+    void add(FlagTable table) { tables_.push_back(std::move(table)); }
+
+  private:
+    std::vector<FlagTable> tables_;
+};
+
+}  // namespace driftless

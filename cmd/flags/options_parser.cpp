@@ -1,0 +1,144 @@
+/// What every parser does: reads words into values, prints its help, gives its flag table.
+
+#include "cmd/flags/options_parser.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cmd/flags/help_flags.hpp"
+#include "proto/core/text.hpp"
+
+namespace driftless {
+
+// The flag table of a command, read from its parser.
+//
+// Included by options files only, like the parser's header.
+
+/// Flags of no group are left out: the help does not show them. Sets what the flags write to, so
+/// that `app` is of no use afterwards.
+FlagTable table_of(CLI::App& app);
+
+namespace {
+
+/// Why the flag refuses this word; empty: it takes it.
+std::string refusal_of(CLI::Option& option, const std::string& word) {
+    option.clear();
+    option.add_result(word);
+    try {
+        option.run_callback();
+        return "";
+    } catch (const CLI::ParseError& error) {
+        return error.what();
+    }
+}
+
+/// The words that the flag takes: of its help, and of what it says where it refuses one. Of a flag
+/// that takes any word, those that its unit names.
+std::vector<std::string> choices_of(CLI::Option& option, const Flag& flag,
+                                    const std::string& footer) {
+    const std::string why = refusal_of(option, unlisted_word);
+    if (why.empty()) {
+        return flag.unit_words();
+    }
+    std::vector<std::string> choices;
+    for (const std::string& word : possible_choices(flag, footer, why)) {
+        if (refusal_of(option, word).empty()) {
+            choices.push_back(word);
+        }
+    }
+    return choices;
+}
+
+Flag flag_of(CLI::Option& option, const std::string& footer) {
+    std::vector<std::string> names;
+    for (const std::string& name : option.get_snames()) {
+        names.push_back("-" + name);
+    }
+    for (const std::string& name : option.get_lnames()) {
+        names.push_back("--" + name);
+    }
+    const bool has_value = option.get_expected_max() > 0;
+    Flag flag = make_flag(std::move(names), has_value ? option.get_type_name() : "",
+                          option.get_description(), option.get_group());
+    if (has_value) {
+        flag.choices = choices_of(option, flag, footer);
+    }
+    return flag;
+}
+
+}  // namespace
+
+FlagTable table_of(CLI::App& app) {
+    constexpr std::string_view program = "driftless ";
+    FlagTable table;
+    table.command = app.get_name().substr(program.size());
+    table.description = app.get_description();
+    table.footer = app.get_footer();
+    for (CLI::Option* option : app.get_options()) {
+        if (option->get_positional()) {
+            table.arguments.push_back(
+                make_flag({option->get_name(true)}, "", option->get_description(), ""));
+        } else if (!option->get_group().empty()) {
+            table.flags.push_back(flag_of(*option, table.footer));
+        }
+    }
+    return table;
+}
+
+std::string Flags::wrong_value(const std::string& shown, const Error& error,
+                               const std::vector<std::string>& taken) {
+    const std::string nearest = nearest_name(shown, taken);
+    return " \"" + shown + "\" " + error.doing +
+           (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+std::string unknown_argument(const CLI::App& app) {
+    const std::vector<std::string> extras = app.remaining();
+    if (extras.empty()) {
+        return "";
+    }
+    if (!extras[0].starts_with("-")) {
+        return "unexpected argument " + extras[0];
+    }
+    const std::string typed = extras[0].substr(0, extras[0].find('='));  // the value may be a key
+    if (typed == "--version" || typed == "-V") {
+        return "unknown flag " + typed + "; use driftless --version";
+    }
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+        if (!option->get_group().empty()) {
+            names.push_back(option->get_name());
+        }
+    }
+    const std::string nearest = nearest_name(typed, names);
+    return "unknown flag " + typed + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+std::string reason_of(const CLI::ParseError& error) {
+    // "--url: 1 required URL missing"
+    const std::string text = error.what();
+    constexpr std::string_view before = ": 1 required ";
+    constexpr std::string_view behind = " missing";
+    const std::size_t at = text.find(before);
+    if (error.get_name() != "ArgumentMismatch" || at == text.npos || !text.ends_with(behind)) {
+        return text;
+    }
+    const std::size_t begin = at + before.size();
+    return text.substr(0, at) + " needs a value (" +
+           text.substr(begin, text.size() - behind.size() - begin) + ")";
+}
+
+std::string help_of(CLI::App& app) {
+    if (AskedTables* asked = AskedTables::current(); asked != nullptr) {
+        asked->add(table_of(app));
+        return "";
+    }
+    std::string text = app.help();
+    for (std::size_t at = text.find("\n\n\n"); at != text.npos; at = text.find("\n\n\n", at)) {
+        text.erase(at, 1);
+    }
+    return text;
+}
+
+}  // namespace driftless

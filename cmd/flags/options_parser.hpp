@@ -1,0 +1,195 @@
+/// The parser that the options files of all commands share, over CLI11; and the flags that say
+/// which trace is read, how, and how much load is made of it, for all commands that read one.
+///
+/// Included by options files only: CLI11 is heavy, and nothing else needs it.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cmd/base/secrets.hpp"
+#include "cmd/flags/help_flags.hpp"
+#include "cmd/flags/option_values.hpp"
+#include "engine/plan/trace_file.hpp"
+#include "proto/core/errors.hpp"
+
+namespace driftless {
+
+// Flags: what the option parsers of all commands share over CLI11.
+//
+// Included by options files only: CLI11 is heavy, and nothing else needs it.
+
+/// The flags of a command. Every value goes through a function that gives the value, or the remedy
+/// as the `doing` of its Error; the default is typed text too, so that the help cannot differ from
+/// what happens. What is wrong leaves as a CLI::ParseError whose text names flag, value and remedy.
+class Flags {
+  public:
+    explicit Flags(CLI::App& app) : app_(app) {}
+
+    /// Heading of the flags that follow; empty: they work, and the help does not show them.
+    void group(const char* name) { group_ = name; }
+
+    /// A flag with one value, given at most once. `standard` is the default, or nullptr where the
+    /// target keeps what it holds (`help` tells it then, in brackets).
+    template <typename T, typename Target>
+    void value(const char* name, const char* unit, const char* help, const char* standard,
+               Result<T> (*parse)(std::string_view), Target& target) {
+        std::string text = help;
+        if (standard != nullptr) {
+            const Result<T> parsed = parse(standard);
+            CHECK(parsed);
+            target = parsed.value();
+            text += std::string(" [") + standard + "]";
+        }
+        const std::string flag = name;
+        add(flag, unit, text, [flag, parse, &target](const CLI::results_t& given) {
+            if (given.size() > 1) {
+                throw CLI::ValidationError(flag + " is given " + std::to_string(given.size()) +
+                                           " times; give it once");
+            }
+            target = read(flag, given[0], parse);
+            return true;
+        });
+    }
+
+    /// A flag that may be given any number of times, each time with one value.
+    template <typename T>
+    void values(const char* name, const char* unit, const char* help,
+                Result<T> (*parse)(std::string_view), std::vector<T>& target) {
+        const std::string flag = name;
+        add(flag, unit, std::string(help) + "; repeatable",
+            [flag, parse, &target](const CLI::results_t& given) {
+                for (const std::string& text : given) {
+                    target.push_back(read(flag, text, parse));
+                }
+                return true;
+            });
+    }
+
+    /// A flag without value: `target` becomes `meaning`.
+    void on_off(const char* name, const char* help, bool& target, bool meaning = true) {
+        app_.add_flag_callback(name, [&target, meaning] { target = meaning; }, help)->group(group_);
+    }
+
+  private:
+    template <typename T>
+    static T read(const std::string& flag, const std::string& text,
+                  Result<T> (*parse)(std::string_view)) {
+        Result<T> parsed = parse(text);
+        if (!parsed) {
+            std::vector<std::string> taken;
+            const bool takes_any = static_cast<bool>(parse(unlisted_word));
+            for (const std::string& word : possible_values(parsed.error().doing)) {
+                if (!takes_any && parse(word)) {
+                    taken.push_back(word);
+                }
+            }
+            throw CLI::ValidationError(
+                flag + wrong_value(mask_refused(flag, text), parsed.error(), taken));
+        }
+        return std::move(parsed).value();
+    }
+
+    /// ` "VALUE" is not one of A, B or C; did you mean B?`, with the nearest of what would be
+    /// taken.
+    static std::string wrong_value(const std::string& shown, const Error& error,
+                                   const std::vector<std::string>& taken);
+
+    void add(const std::string& name, const char* unit, const std::string& help,
+             const CLI::callback_t& callback) {
+        app_.add_option(name, callback, help)
+            ->type_name(unit)
+            ->group(group_)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    }
+
+    CLI::App& app_;
+    std::string group_;
+};
+
+/// What is wrong with a command line, for its error; where CLI11 says it in its own way, in ours.
+std::string reason_of(const CLI::ParseError& error);
+
+/// One line about the first argument that no flag took (the app allows extras), with the name that
+/// may have been meant; or the empty text.
+std::string unknown_argument(const CLI::App& app);
+
+/// CLI11's help, with one empty line between groups instead of two. Where tables are asked for
+/// (AskedTables) the flags go there, and the text is empty. Each parser gives its help through
+/// here: that is what puts its flags into man pages and completions.
+std::string help_of(CLI::App& app);
+
+// The flags that say which trace is read, how, and how much load is made of it: shared by all
+// commands that read one.
+//
+// Included by options files only, like the flags that it adds to.
+
+// The flags that say which trace is read, and how: shared by all commands that read one.
+
+/// TRACE.. itself. Whether one must be given is the command's to say.
+inline void add_trace_argument(CLI::App& app, TraceFiles& files) {
+    app.add_option("TRACE", files.paths, "trace files, a directory, or - (compressed or not)");
+}
+
+/// All but `--keep`, which means something else to each command.
+inline void add_trace_flags(Flags& flags, TraceFiles& files) {
+    flags.value("--format", "NAME", "format of the trace [detected]", nullptr, parse_trace_format,
+                files.format);
+    flags.value("--time-unit", "UNIT",
+                "unit of the trace's times: ns, us, ms, s, iso or auto [the format's]", nullptr,
+                parse_time_unit, files.time_unit);
+    flags.value("--block-size", "TOKENS", "tokens per block [the format's]", nullptr,
+                parse_positive_u32, files.block_size);
+    flags.value("--map", "K=COLUMN,..",
+                "name the columns: time, in, out, hashes, session, turn, delay;\n"
+                "in replay also model",
+                nullptr, parse_map, files.map);
+    flags.value("--sessions", "HOW",
+                "when turns are sent: recorded (recorded instants), open (recorded\n"
+                "gaps if they have no instants), closed (when what they wait for\n"
+                "has ended)",
+                "recorded", parse_sessions, files.sessions);
+    flags.value("--flat-agents", "HOW",
+                "agents recorded in one line of a closed trace: chains (each waits\n"
+                "for its own answers) or keep",
+                "chains", parse_flat_agents, files.flat_agents);
+    flags.value("--hash-scope", "SCOPE",
+                "equal block ids share inside a file, everywhere (all), or inside a\n"
+                "session [the format's]",
+                nullptr, parse_hash_scope, files.id_scope);
+    flags.value("--default-output", "N", "output tokens of rows that record none [refused]",
+                nullptr, parse_positive_u32, files.default_output);
+    flags.on_off("--lenient",
+                 "repair and count contradictions if possible instead of refusing them",
+                 files.lenient);
+}
+
+// The flags that make more or less load of a trace, shared by replay and convert.
+
+inline void add_load_flags(Flags& flags, LoadOptions& load) {
+    flags.value("--share", "WHAT",
+                "rows without block ids share a prefix within a session, or all do", nullptr,
+                parse_sharing, load.share);
+    flags.value("--max-context", "N",
+                "leave out trees that have a request of more tokens, in plus out [none]", nullptr,
+                parse_positive_count, load.admission.context_max);
+    flags.value("--max-trees", "N", "then use the first N session trees of the trace [all]",
+                nullptr, parse_positive_u32, load.admission.trees_max);
+    flags.value("--sample-sessions", "SHARE",
+                "keep this share of the sessions, each as a whole: 0.1 or 10%", "1", parse_sample,
+                load.sample);
+    flags.value("--replicate", "N",
+                "overlay N copies that share nothing and start at different times;\n"
+                "rows:N copies one after another until there are N rows",
+                "1", parse_copies, load.copies);
+    flags.value("--replicate-within", "T",
+                "copies start within T of the first [60s, or a tenth of the trace]", nullptr,
+                parse_duration_ns, load.within_ns);
+}
+
+}  // namespace driftless

@@ -1,0 +1,601 @@
+/// The parser of `driftless replay`: its flags, group by group, and what follows from them.
+
+#include <algorithm>
+#include <string>
+
+#include "cmd/base/values.hpp"
+#include "cmd/flags/checks.hpp"
+#include "cmd/flags/option_values.hpp"
+#include "cmd/flags/options_parser.hpp"
+#include "cmd/flags/other_tools.hpp"
+#include "cmd/flags/replay_options.hpp"
+#include "cmd/flags/replay_values.hpp"
+#include "cmd/flags/rule_sets.hpp"
+#include "cmd/flags/summary_values.hpp"
+#include "proto/api/dialect.hpp"
+
+namespace driftless {
+
+// The flags of timed events.
+//
+// Included by options.cpp only, like the flags that it adds to.
+
+inline void add_event_flags(Flags& flags, EventFlags& events) {
+    flags.group("Events");
+    flags.values("--event", "WHAT", "\"+90s post URL\", \"+2m run COMMAND\", \"+10m label TEXT\"",
+                 parse_event, events.typed);
+    flags.value("--events", "FILE", "such lines [none]", nullptr, parse_text, events.file);
+    flags.value("--event-timeout", "T", "time limit of one event", "60s",
+                parse_positive_duration_ns, events.timeout_ns);
+}
+
+// The flags of a replay on several machines.
+//
+// Included by options.cpp only, like the flags that it adds to.
+
+inline void add_machine_flags(Flags& flags, ShardFlags& shard) {
+    flags.group("Several machines");
+    flags.value("--shard", "I/N",
+                "send share I (from 0) of N; all N processes get the same flags.\n"
+                "none: send all [as Slurm, MPI or DRIFTLESS_SHARDS says, else none]",
+                nullptr, parse_shard, shard.typed);
+    flags.value("--meet", "HOST:PORT",
+                "begin all shards at one instant: shard 0 listens at PORT, the others\n"
+                "connect to HOST; they compare plans and clocks. No authentication",
+                nullptr, parse_meet_place, shard.meet);
+    flags.value("--meet-timeout", "T",
+                "a shard that is later than this is named, and nothing is sent", "5m",
+                parse_positive_duration_ns, shard.meet_timeout_ns);
+    flags.value("--start-at", "UTC", "time 0, as in 2026-11-26T05:30:00Z [when all is ready]",
+                nullptr, parse_utc_ns, shard.start_at_utc_ns);
+    flags.value("--clock-error-max", "T",
+                "warn if the offset to shard 0's clock is not known to within T", "1ms",
+                parse_positive_duration_ns, shard.clock_error_max_ns);
+}
+
+// The flags of metrics: the servers' own, and the run's.
+//
+// Included by options.cpp only, like the flags that it adds to.
+
+inline void add_metrics_flags(Flags& flags, MetricsFlags& metrics) {
+    flags.group("Metrics");
+    flags.values("--metrics", "URL|auto|none",
+                 "metrics pages to read during the run; auto: /metrics of each --url\n"
+                 "that answers [auto]",
+                 parse_metrics_place, metrics.places);
+    flags.value("--metrics-period", "T", "time between two readings", "1s", parse_metrics_period,
+                metrics.period_ns);
+    flags.values("--metrics-table", "FILE", "TOML of an engine's names, before the known ones",
+                 parse_text, metrics.table_files);
+    flags.value("--listen", "ADDRESS:PORT", "serve the run's own live /metrics here [none]",
+                nullptr, parse_listen_place, metrics.listen);
+}
+
+// The flags of rates.
+//
+// Included by options.cpp only, like the flags that it adds to.
+
+inline void add_rate_flags(Flags& flags, ReplayOptions& options) {
+    RateFlags& rates = options.workload.rates;
+    flags.group("Rate");
+    flags.value("--rate", "R",
+                "rows per second (10, 2.5/s, 600/m), in file order, instead of recorded\n"
+                "instants; with --sessions open or closed, sessions per second;\n"
+                "inf: all at time 0, capped by --max-inflight [as recorded]",
+                nullptr, parse_rate, rates.rate);
+    flags.value("--arrivals", "LAW",
+                "gaps of the rate: constant, poisson, gamma:K (K below 1 is burstier),\n"
+                "or recorded (the recorded gaps, scaled to the rate) [poisson]",
+                nullptr, parse_arrivals, rates.arrivals);
+    flags.value("--ramp", "FROM:TO:OVER",
+                "a rate that changes over a time, then stays: 1:20:60s, optionally\n"
+                "followed by :linear, :exponential or :steps=N [none]",
+                nullptr, parse_ramp, rates.ramp);
+    flags.value("--shape", "FILE",
+                "rate from lines of SECONDS,RATE, linear between; the last stays [none]", nullptr,
+                parse_text, rates.shape_file);
+    flags.value("--abandon", "P:T1..T2",
+                "10%:2s..10s: clients give up this share of the requests, at a seeded\n"
+                "time after the fire; they count as abandoned, not as failed [none]",
+                nullptr, parse_abandon, options.sending.abandon);
+}
+
+// The flags of users, and of what they do between requests.
+//
+// Included by options.cpp only, like the flags that it adds to.
+
+inline void add_user_flags(Flags& flags, ReplayOptions& options) {
+    UserRules& users = options.workload.users;
+    flags.group("Users");
+    flags.value("--users", "N",
+                "N live session trees at any time, or up to N (..N); implies\n"
+                "--sessions closed",
+                nullptr, parse_user_count, options.workload.user_count);
+    flags.value("--concurrency", "N",
+                "a closed loop of rows, without sessions: N are open, and the next one\n"
+                "in file order is due when one ends [none]",
+                nullptr, parse_positive_u32, options.workload.concurrency);
+    flags.value("--grow", "METRIC:LIMIT",
+                "with --users A..B: begin with A and add users up to B at the end of a\n"
+                "--period while ttft:p95:2s (or the like) holds with room; not for\n"
+                "published figures [none]",
+                nullptr, parse_grow_rules, options.workload.grow);
+    flags.value("--user-ramp", "T", "users begin within this time, at seeded instants", "0s",
+                parse_duration_ns, users.ramp_ns);
+    flags.value("--session-order", "HOW", "order in which trees are played: file, or shuffle",
+                "file", parse_tree_rule, users.order);
+    flags.on_off("--recycle", "repeat the trace when it is used up, sharing no blocks with before",
+                 users.recycle);
+    flags.value("--recycle-share", "WHAT",
+                "what passes share: none, or system (system and tool blocks)", "none",
+                parse_shares_system, users.shares_system);
+    flags.value("--barrier", "WHAT",
+                "a turn waits for its stream and its joins (stream), or also for all\n"
+                "of its tree that ended before it in the recording (tree)",
+                "stream", parse_tree_barrier, users.tree_barrier);
+    flags.value("--for", "T", "nothing is due after this time [to the end]", nullptr,
+                parse_positive_duration_ns, users.for_ns);
+    flags.value("--drain", "T", "after --for, time for open answers to end [60s]", nullptr,
+                parse_duration_ns, users.drain_ns);
+    flags.value("--on-failure", "RULE",
+                "turns after a failed one: end-tree (not sent), continue (sent), or\n"
+                "retry:N (the failed one is sent again, at most N times) [end-tree]",
+                nullptr, parse_failure_rules, options.workload.on_failure);
+    flags.value("--on-429", "HOW", "record a 429 as a failure, or wait and send the row again",
+                "record", parse_wait_for_429, users.failures.waits_for_429);
+    flags.value(
+        "--tree-idle-cap", "T",
+        "longest time without a request of a tree in flight, before --speed\ndivides it [none]",
+        nullptr, parse_duration_ns, users.idle.tree_ns);
+    flags.value("--system-idle-cap", "T", "longest time without any request in flight [none]",
+                nullptr, parse_duration_ns, users.idle.system_ns);
+    flags.value("--start-within", "A:B",
+                "first trees begin inside their recordings, between these shares of\n"
+                "them; the warm-up sends the turn before [0:0]",
+                nullptr, parse_start_within, options.workload.start_within);
+    flags.value("--start-by", "WHAT", "what --start-within divides: timeline or turns", "timeline",
+                parse_start_by_turns, users.start.by_turns);
+    flags.value("--prime", "LENGTH", "answers of the warm-up: exact, or one-token", "exact",
+                parse_prime_one_token, users.start.prime_one_token);
+    flags.value("--warmup-requests", "N", "one-token requests per user before the measurement", "0",
+                parse_u32, users.start.warmup_requests);
+}
+
+// The text of `driftless replay --help` behind its flags.
+
+/// What durations are, the APIs with a line each, headers of rows, and exit codes.
+std::string replay_help_footer();
+
+namespace {
+
+constexpr const char* before_apis =
+    R"(Durations are 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m; a bare number is seconds.
+
+Standard output gets the chosen settings, then the result; standard error gets progress, warnings
+and errors. --quiet omits the settings and progress.
+
+APIs:
+)";
+
+constexpr const char* behind_apis = R"(
+Headers of rows: a --header can contain values of the row: {row}, {session}, {tree} (the session
+at the root of its tree), {parent} (the session that spawned its session), {turn}, {pass} (0, or the
+pass of --recycle), {user} (of --users) and {kept.COLUMN}. If the row has no such value, it is sent
+without that header, because routers take an empty header for a session. Values that could begin
+another header are refused. With the same seed, a request has the same headers in each run, except
+{user}: the user that is free first sends it. --session-headers agentx sends {session}-{pass} as
+X-Correlation-ID, X-Session-ID, X-Session-Affinity, X-SMG-Routing-Key and X-Dynamo-Session-ID, and
+for sub-agents {parent}-{pass} as X-Dynamo-Parent-Session-ID; a --header of the same name wins.
+
+Flags of vLLM's and SGLang's benchmarks, AIPerf, GuideLLM, UCM and others are understood, too. Lines
+"flags: .." say what becomes of those that mean something else here.
+
+Examples:
+  driftless replay trace.jsonl --url http://127.0.0.1:8000
+  driftless replay trace.jsonl --url http://10.0.0.7:8000 --model llama --speed 2.5 --end 10m
+  driftless replay trace.jsonl --url http://a:8000 --url http://b:8000 --api openai-completions
+  driftless replay trace.jsonl --url http://a:8000 --goodput "ttft:200 tpot:50" --label run=7
+  driftless replay trace.jsonl --url http://a:8000 --fail-if "ttft:p99 > 2s"
+  driftless replay trace.jsonl --url https://llm.example.com/v1 --ca our-ca.pem
+  driftless replay trace.jsonl --url http://a:8000 --header "X-Session: {session}"
+  driftless replay trace.jsonl --dry-run
+  driftless replay --resume runs/20261121T062957Z-trace
+  driftless replay --from runs/20261121T062957Z-trace --url http://b:8000
+
+Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 preflight failed,
+5 no request got a complete answer, 6 not certified, or a rule violated, when that was required,
+7 the host lacks something or fails, 8 a --fail-if or --stop-when holds, 130 interrupted.)";
+
+}  // namespace
+
+std::string replay_help_footer() {
+    constexpr std::size_t name_width = 20;
+    std::string text = before_apis;
+    for (const Dialect* dialect : dialects()) {
+        std::string line = std::string("  ") + dialect->name;
+        line.resize(std::max(line.size(), 2 + name_width), ' ');
+        text += line + dialect->help + "\n";
+    }
+    return text + behind_apis;
+}
+
+namespace {
+
+constexpr const char* description =
+    "Replays a request trace against an inference server: every request is sent at its\n"
+    "recorded instant, and every streamed token gets a time stamp.\n";
+
+void add_trace_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Trace");
+    add_trace_flags(flags, options.workload.files);
+    flags.value("--keep", "A,B", "trace columns to keep in every record [none]", nullptr,
+                parse_list, options.workload.files.keep);
+    flags.value("--start", "T", "rows from this trace time on, counted from the first row [0]",
+                nullptr, parse_duration_ns, options.workload.plan.start_ns);
+    flags.value("--end", "T", "rows before this trace time [the end]", nullptr, parse_duration_ns,
+                options.workload.plan.end_ns);
+    flags.value("--limit", "N", "at most N rows, counted after sorting [all]", nullptr,
+                parse_positive_count, options.workload.plan.limit);
+    flags.value("--duration", "T", "only rows that are due within the first T of the run [all]",
+                nullptr, parse_positive_duration_ns, options.workload.plan.duration_ns);
+    add_load_flags(flags, options.workload.load);
+}
+
+void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options) {
+    flags.group("Server");
+    flags.values("--url", "URL", "http://HOST:PORT/BASE, https:// or unix:PATH", parse_url,
+                 server.urls);
+    flags.value("--balance", "RULE",
+                "several --url: turn (row by row), or session (each to one URL)", "turn",
+                parse_balance, options.sending.balance);
+    flags.value("--against", "URL", "second server, which gets each row at the same instant [none]",
+                nullptr, parse_url, server.against);
+    flags.value("--against-model", "NAME",
+                "model of --against [--model, else the first that it lists]", nullptr, parse_text,
+                options.request.against_model);
+    flags.value("--connect-to", "PLACE",
+                "HOST:PORT or unix:PATH instead; Host and SNI stay the URL's", nullptr,
+                parse_connect_to, options.server.connect_to);
+    flags.value("--endpoint", "PATH", "path after the URL [the API's]", nullptr, parse_text,
+                server.endpoint);
+    flags.value("--api", "NAME", "API of the server; the names are below", "openai-chat", parse_api,
+                options.request.dialect);
+    flags.value("--template", "FILE", "JSON that describes the server for --api template", nullptr,
+                parse_text, options.request.template_file);
+    flags.value("--routing-strategy", "NAME", "header of that name; for aibrix [the gateway's]",
+                nullptr, parse_text, options.request.routing_strategy);
+    flags.value("--user", "NAME", "header of that name; for aibrix [none]", nullptr, parse_text,
+                options.request.user);
+    flags.value("--model", "NAME", "model, or \"{kept.COLUMN}\" per row [first of /v1/models]",
+                nullptr, parse_text, options.request.model);
+    flags.values("--header", "K:V", "header of every request, or K:env:NAME; see below",
+                 parse_added_header, options.request.headers);
+    flags.value("--session-headers", "FAMILY",
+                "session headers of a tool: agentx (what AIPerf sends), or none", "none",
+                parse_session_headers, options.request.session_headers);
+    flags.on_off("--traceparent", "send a sampled trace id with each row: work for the server",
+                 options.request.traceparent);
+    flags.values("--record-header", "NAME",
+                 "response header to keep in every record, up to 256 bytes", parse_header_name,
+                 options.request.record_headers);
+    flags.value("--extra-body", "JSON", "object whose members are added to every body [none]",
+                nullptr, parse_extra_body, options.request.extra_body);
+    flags.value("--api-key", "KEY", "bearer token, never printed, or env:NAME [env OPENAI_API_KEY]",
+                nullptr, parse_text, server.api_key);
+    flags.value("--ca", "FILE", "PEM of the authorities to trust for https [the system's]", nullptr,
+                parse_text, options.server.tls.ca_file);
+    flags.on_off("--insecure", "do not check the server's certificate for https",
+                 options.server.tls.verify, false);
+    flags.value("--cert", "FILE", "PEM chain of a client certificate for https [none]", nullptr,
+                parse_text, options.server.tls.cert_file);
+    flags.value("--key", "FILE", "PEM of its key [in --cert]", nullptr, parse_text,
+                options.server.tls.key_file);
+    flags.value("--wait-ready", "T", "time to wait for the server to be ready [0]", nullptr,
+                parse_positive_duration_ns, options.server.wait_ready_ns);
+    flags.on_off("--no-preflight", "send no probes; needs --model", options.server.preflight,
+                 false);
+    flags.value("--overhead", "PRE,POST", "tokens that the server adds around a prompt [probed]",
+                nullptr, parse_overhead, options.server.overhead);
+    flags.value("--server-block", "TOKENS",
+                "the server's cache blocks: hits are also forecast in them [probed]", nullptr,
+                parse_positive_u32, options.server.server_block);
+    flags.on_off("--no-warm-probe", "do not check for a cache warm from an earlier run",
+                 options.server.warm_probe, false);
+    flags.on_off("--reset-cache", "empty the server's prefix cache first, and check that",
+                 options.server.reset_cache);
+    flags.group("");  // not in the help: the spelling of other tools
+    flags.value("--host", "NAME", "", nullptr, parse_text, server.host);
+    flags.value("--port", "N", "", "8000", parse_positive_u32, server.port);
+}
+
+void add_prompt_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Prompts and answers");
+    flags.value("--prompt", "KIND", "text, or ids (arrays of token ids)", "text", parse_prompt_kind,
+                options.request.prompt);
+    flags.value("--tokenizer", "FILE|DIR",
+                "for words and ids: tokenizer.json, tekken.json, tiktoken [built-in]", nullptr,
+                parse_text, options.prompts.tokenizer);
+    flags.value("--dataset", "FILE",
+                "prompts of its text: ShareGPT or JSON lines; needs --tokenizer [words]", nullptr,
+                parse_text, options.prompts.dataset);
+    flags.value("--dataset-column", "NAME",
+                "text column of --dataset [conversations, messages, text, prompt, ..]", nullptr,
+                parse_text, options.prompts.dataset_column);
+    flags.value("--ids-from", "N", "first of the 4,096 token ids that --prompt ids uses", "1000",
+                parse_u32, options.prompts.ids_from);
+    flags.value("--verify-prompts", "N",
+                "rows first held against the server's /tokenize, ids against usage", "0", parse_u32,
+                options.server.verify_prompts);
+    flags.value("--save-prompts", "FILE",
+                "new file for the exact bodies, which can be replayed [none]", nullptr, parse_text,
+                options.prompts.save_prompts);
+    flags.value("--block-cache", "BYTES", "memory for prompt blocks; changes speed, never bytes",
+                "1M", parse_bytes, options.prompts.block_cache_bytes);
+    flags.value("--cache-salt", "TEXT|random",
+                "text that makes this run's prompts differ from other runs' [none]", nullptr,
+                parse_text, options.prompts.cache_salt);
+    flags.value("--output", "RULE", "exact: the recorded length; cap: at most that; free: no limit",
+                "exact", parse_output_rule, options.request.output);
+    flags.value("--assistant", "WHOSE",
+                "answers in conversations: recorded, or live (the server's own);\n"
+                "traces without answers are live [recorded]",
+                nullptr, parse_assistant, options.request.assistant);
+    flags.value("--live-keep", "A,B", "parts of a live answer to keep: text, tools, reasoning",
+                "text,tools", parse_kept_words, options.request.live_keep);
+    flags.value("--length-field", "NAME",
+                "bounds answers: max_tokens, max_completion_tokens or auto", "auto",
+                parse_length_field, options.request.length_member);
+    flags.on_off("--continuous-usage", "ask for token counts on every chunk",
+                 options.request.continuous_usage);
+    flags.on_off("--no-stream", "ask for unstreamed answers: no first token, no chunks",
+                 options.request.stream, false);
+    flags.value("--seed", "N", "seed of prompts, --spread and load flags", "0", parse_count,
+                options.workload.plan.seed);
+}
+
+void add_schedule_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Schedule");
+    flags.value("--speed", "X", "2 is twice as fast", "1", parse_text, options.workload.speed_text);
+    flags.value("--gap", "RULE",
+                "gaps of closed sessions: end-to-start (the recorded gap after the\n"
+                "answer), start-to-start (the recorded distance of the starts, minus\n"
+                "the time of the answer), or none [end-to-start]",
+                nullptr, parse_gap_rule, options.workload.gap);
+    flags.value("--gap-cap", "T", "longest gap before a turn, before --speed divides it [none]",
+                nullptr, parse_duration_ns, options.workload.gap_cap_ns);
+    flags.on_off("--spread", "spread rows that share an instant over the gap to the next",
+                 options.workload.plan.spread);
+    flags.value("--arm-ahead", "T|all", "how far ahead prompts are built", "2s", parse_arm_ahead,
+                options.sending.arm_ahead);
+    flags.value("--max-inflight", "N", "most requests open at once [file limit - 64]", nullptr,
+                parse_positive_u32, options.sending.inflight_max);
+    flags.value("--budget-input", "N/m",
+                "input tokens per minute (/s, /h): rows wait for a token bucket of that\n"
+                "size, full at first; N/m:uncached: only tokens not expected in a cache\n"
+                "[none]",
+                nullptr, parse_input_budget, options.sending.budget_input);
+    flags.value("--budget-output", "N/m", "the same for recorded output tokens [none]", nullptr,
+                parse_output_budget, options.sending.budget_output);
+    flags.value("--connections", "N", "connections kept open [as the schedule needs]", nullptr,
+                parse_positive_u32, options.sending.connections);
+    flags.value("--connection", "RULE",
+                "reuse; fresh: one per row; sticky: one per session while idle", "reuse",
+                parse_connection_rule, options.sending.connection);
+    flags.value("--timeout-connect", "T", "time until a connection is established", "5s",
+                parse_positive_duration_ns, options.sending.timeouts.connect.ns);
+    flags.value("--timeout-first-byte", "T", "time from the fire to the first byte of the answer",
+                "600s", parse_positive_duration_ns, options.sending.timeouts.first_byte.ns);
+    flags.value("--timeout-idle", "T", "longest pause inside an answer", "120s",
+                parse_positive_duration_ns, options.sending.timeouts.idle.ns);
+    flags.value("--timeout-total", "T", "time from the fire to the end of the answer", "3600s",
+                parse_positive_duration_ns, options.sending.timeouts.total.ns);
+    flags.value("--grace", "T", "after an interrupt, time for open answers to end", "5s",
+                parse_duration_ns, options.sending.grace_ns);
+    flags.on_off("--dry-run", "do everything except sending", options.dry_run);
+}
+
+void add_output_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Output");
+    flags.value("--out", "DIR", "folder of the run [runs/<UTC time>-<trace name>]", nullptr,
+                parse_folder, options.results.out);
+    flags.value("--output-path", "FILE", "file for the records [requests.jsonl in the folder]",
+                nullptr, parse_text, options.results.records_path);
+    flags.value("--chunks", "KIND", "chunk arrays in the records: full or none", "full",
+                parse_chunks, options.results.chunks);
+    flags.value("--save-responses", "N|all", "answers to keep in responses.jsonl", "0",
+                parse_save_responses, options.results.save_responses);
+    flags.values("--goodput", "LIMITS",
+                 "in ms: \"ttft:200 tpot:50\"; for some rows only:\n"
+                 "\"tier=gold ttft:99\"",
+                 parse_goodput_rule, options.results.goodput);
+    flags.value("--period", "T|none", "write a line of sums to periods.jsonl every T", "10s",
+                parse_period, options.results.period_ns);
+    flags.value("--report", "KIND",
+                "html: write a page of charts, report.html, at the end; or none", "html",
+                parse_report, options.results.page);
+    flags.values("--label", "K=V", "label for run.json and the summary", parse_label,
+                 options.results.labels);
+    flags.value("--table", "KIND", "the summary on the screen: short, or full (every figure)",
+                "short", parse_table_kind, options.results.table);
+    flags.on_off("--no-progress", "no progress on standard error (a line; in logs one every 30 s)",
+                 options.results.progress, false);
+    flags.on_off("--quiet", "print the result, warnings and errors only", options.results.quiet);
+}
+
+void add_host_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Host");
+    flags.value("--engines", "N|auto",
+                "threads that send, each on its own CPU; auto: a core each, but one", "1",
+                parse_engines, options.host.engines);
+    flags.value("--cpu", "N", "CPU of the first engine [the quietest of those allowed]", nullptr,
+                parse_u32, options.host.cpu);
+    flags.value("--writer-cpu", "N|beside|apart|auto",
+                "CPU of the writer; beside: the engine's, apart: all others; auto:\n"
+                "beside if this host has the server and few CPUs, else apart",
+                "auto", parse_writer_cpu, options.host.writer_cpu);
+    flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin with 2 CPUs to spare)", "auto",
+                parse_wait_policy, options.host.wait);
+    flags.value("--scheduling", "HOW",
+                "ordinary, slice (short time slices, if Linux grants them), kept (and\n"
+                "the engine's CPU never looks idle) or auto (kept beside a server of\n"
+                "this host that shares two or three CPUs, else slice)",
+                "auto", parse_scheduling, options.host.scheduling);
+    flags.on_off("--realtime",
+                 "run the engine before all ordinary threads (SCHED_FIFO; not with spin)",
+                 options.host.realtime);
+    flags.on_off("--warm-send",
+                 "send a loopback byte 0.1 ms before isolated requests to warm the path",
+                 options.host.warm_sends);
+    flags.value("--receive-buffers", "N",
+                "receive buffers of 4 KiB each, a power of two\n"
+                "[8 for each connection, from 256 to 4096]",
+                nullptr, parse_buffer_count, options.host.receive_buffers);
+    flags.value("--stamps", "WHICH", "kernel stamps: full, wire (only of sent data) or none",
+                "full", parse_stamp_rule, options.host.stamps);
+    flags.value("--calibration", "auto|none|FILE",
+                "figures of this host; auto: those of driftless calibrate, or of an\n"
+                "earlier run, or else measured for a second before time 0",
+                "auto", parse_text, options.calibration.source);
+    flags.value("--certify-within", "T",
+                "taint each row later than this: 5ms, or sent:5ms read:5ms", "5ms",
+                parse_certify_within, options.calibration.certify_within);
+    flags.on_off("--require-certified", "exit with 6 unless the verdict is certified",
+                 options.calibration.require_certified);
+}
+
+void add_rule_flags(Flags& flags, RuleFlags& rules, ResultFlags& results) {
+    flags.group("Rules");
+    flags.values("--rules", "NAME|FILE", "published rules: sets what they fix and judges the run",
+                 parse_text, rules.typed);
+    flags.on_off("--require-rules", "exit with 6 if a rule is violated", rules.required);
+    flags.values("--fail-if", "COND",
+                 "exit with 8 if it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_fail_if,
+                 results.fail_if);
+    flags.values("--stop-when", "COND",
+                 "end early with exit 8 when this holds at the end of a --period:\n"
+                 "\"errors > 5 %\", \"ttft:p99 > 10s for 30s\"",
+                 parse_stop_rule, results.stop_when);
+}
+
+void add_again_flags(Flags& flags, ReplayOptions& options) {
+    flags.group("Again");
+    flags.value("--resume", "RUN", "continue a killed run, in its own folder", nullptr, parse_text,
+                options.again.resume);
+    flags.on_off("--resend", "with --resume: send rows again that were sent but have no record",
+                 options.again.resend);
+    flags.value("--from", "RUN", "repeat a run; refused if schedule or prompts differ", nullptr,
+                parse_text, options.again.from);
+}
+
+/// What was given, in our spelling: TRACE.., then `--flag` or `--flag=value`.
+std::vector<std::string> given_arguments(const CLI::App& app, const ReplayOptions& options) {
+    std::vector<std::string> given = options.workload.files.paths;
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->count() == 0 || !option->nonpositional()) {
+            continue;
+        }
+        if (option->get_expected_max() == 0) {
+            given.push_back(option->get_name());
+            continue;
+        }
+        for (const std::string& value : option->results()) {
+            given.push_back(option->get_name() + "=" + value);
+        }
+    }
+    return given;
+}
+
+/// An earlier run has flags of its own, and rules are applied to all of them together.
+bool takes_up(const std::vector<std::string>& arguments) {
+    return std::any_of(arguments.begin(), arguments.end(),
+                       [](const std::string& one) { return one == "--resume" || one == "--from"; });
+}
+
+ReplayCommandLine refused(const std::string& why) {
+    ReplayCommandLine line;
+    line.kind = ReplayCommandLine::Kind::refused;
+    line.text = "driftless replay: " + why + " (see driftless replay --help)";
+    return line;
+}
+
+/// The same, with the names that were typed for those of our flags that it begins with or has.
+ReplayCommandLine refused(const std::string& why, const Spelled& spelled) {
+    std::string names;
+    for (const auto& [ours, typed] : spelled.typed_as) {
+        const std::size_t at = why.find(ours);
+        const std::size_t end = at == why.npos ? at : at + ours.size();
+        const bool whole = at != why.npos && (end == why.size() || why[end] == ' ' ||
+                                              why[end] == ':' || why[end] == ',');
+        if (whole && why.find(typed) == why.npos && names.find(typed) == names.npos) {
+            names += (names.empty() ? "" : ", ") + ours + " was typed as " + typed;
+        }
+    }
+    return refused(names.empty() ? why : why + " (" + names + ")");
+}
+
+}  // namespace
+
+ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments,
+                                       const std::string& api_key) {
+    Spelled spelled = spell(arguments);
+    if (!spelled.refused.empty()) {
+        return refused(spelled.refused);
+    }
+    ReplayCommandLine line;
+    ReplayOptions& options = line.options;
+    if (!takes_up(spelled.arguments)) {
+        const std::string why = apply_rules(spelled.arguments, spelled.notes, options.rules.chosen);
+        if (!why.empty()) {
+            return refused(why, spelled);
+        }
+    }
+    line.notes = spelled.notes;
+    TypedServer server;
+    CLI::App app{description, "driftless replay"};
+    app.footer(replay_help_footer());
+    app.get_formatter()->column_width(30);
+    app.allow_extras();
+    app.set_help_flag("-h,--help", "print this help and exit");
+    add_trace_argument(app, options.workload.files);
+    Flags flags(app);
+    add_trace_flags(flags, options);
+    add_server_flags(flags, server, options);
+    add_prompt_flags(flags, options);
+    add_schedule_flags(flags, options);
+    add_rate_flags(flags, options);
+    add_user_flags(flags, options);
+    add_output_flags(flags, options);
+    add_event_flags(flags, options.events);
+    add_metrics_flags(flags, options.metrics);
+    add_host_flags(flags, options);
+    add_rule_flags(flags, options.rules, options.results);
+    add_again_flags(flags, options);
+    add_machine_flags(flags, options.shard);
+    try {
+        app.parse(std::vector<std::string>(spelled.arguments.rbegin(), spelled.arguments.rend()));
+    } catch (const CLI::CallForHelp&) {
+        line.kind = ReplayCommandLine::Kind::help;
+        line.text = help_of(app);
+        return line;
+    } catch (const CLI::ParseError& error) {
+        return refused(reason_of(error), spelled);
+    }
+    note_api(app.get_option("--api")->results(), *options.request.dialect, line.notes);
+    std::string why = unknown_argument(app);
+    line.arguments = given_arguments(app, options);
+    if (why.empty() && options.workload.files.paths.empty()) {
+        why = spelled.trace_missing;
+    }
+    if (why.empty() && options.again.resume.empty() && options.again.from.empty()) {
+        why = complete(server, api_key, options);
+    }
+    if (why.empty() && spelled.makes_rows && options.workload.files.paths.size() > 1) {
+        why = "the tool makes its own rows; name a trace by --dataset-path or --input-file";
+    }
+    if (!why.empty()) {
+        return refused(why, spelled);
+    }
+    return line;
+}
+
+}  // namespace driftless

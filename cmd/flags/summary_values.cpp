@@ -1,0 +1,368 @@
+#include "cmd/flags/summary_values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cmd/base/values.hpp"
+
+namespace driftless {
+
+namespace {
+
+Error remedy(const char* doing) {
+    return {ErrorCode::invalid, 0, doing};
+}
+
+struct CompareWord {
+    std::string_view word;
+    Compare compare;
+};
+// The longer ones first.
+constexpr std::array compare_words = {
+    CompareWord{">=", Compare::at_least}, CompareWord{"<=", Compare::at_most},
+    CompareWord{">", Compare::above}, CompareWord{"<", Compare::below}};
+
+bool read_statistic(std::string_view name, Threshold& out) {
+    constexpr std::array<std::pair<std::string_view, Statistic>, 4> words = {
+        {{"mean", Statistic::mean},
+         {"avg", Statistic::mean},
+         {"min", Statistic::min},
+         {"max", Statistic::max}}};
+    for (const auto& [word, statistic] : words) {
+        if (name == word) {
+            out.statistic = statistic;
+            return true;
+        }
+    }
+    name = name == "median" ? "p50" : name;
+    for (std::size_t i = 0; i < percentiles.size() && name.starts_with('p'); ++i) {
+        if (name.substr(1) == percentiles[i].name) {
+            out.statistic = Statistic::percentile;
+            out.percentile = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/// A plain decimal number from 0 on.
+std::optional<double> read_number(std::string_view text) {
+    double value = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    return whole && std::isfinite(value) && value >= 0 && !text.starts_with('-')
+               ? std::optional(value)
+               : std::nullopt;
+}
+
+Result<double> read_bound(FigureUnit unit, std::string_view text) {
+    if (unit == FigureUnit::share && text.starts_with('-')) {
+        return remedy("needs a share from 0 to 100 %, as in \"errors > 0.1 %\"");
+    }
+    if (text.starts_with('+') || text.starts_with('-')) {
+        return remedy(
+            "compares with another run, but there is only one; give an absolute bound, as in "
+            "\"ttft:p99 > 2s\"");
+    }
+    if (unit == FigureUnit::time) {
+        const bool bare = text.find_first_not_of("0123456789.") == text.npos;
+        const Result<std::int64_t> ns =
+            bare ? Result<std::int64_t>(remedy("")) : parse_duration_ns(text);
+        return ns ? Result<double>(static_cast<double>(ns.value()))
+                  : Result<double>(remedy("needs a bound with its unit, as in 2s or 300ms"));
+    }
+    const bool percent = text.ends_with('%');
+    const std::optional<double> value =
+        read_number(percent ? text.substr(0, text.size() - 1) : text);
+    if (unit == FigureUnit::number) {
+        return value && !percent ? Result<double>(*value)
+                                 : remedy("needs a plain number, as in \"completed < 240\"");
+    }
+    if (!value || *value > (percent ? 100 : 1)) {
+        return remedy("needs a share from 0 to 100 %, as in \"errors > 0.1 %\"");
+    }
+    return percent ? *value / 100 : *value;
+}
+
+/// "ttft:p99", "errors": figure and statistic of a threshold.
+Result<void> read_figure(std::string_view left, Threshold& out) {
+    const std::size_t colon = left.find(':');
+    const std::string_view name = left.substr(0, colon);
+    out.figure = find_figure(name == "e2el" ? "e2e" : name);
+    if (out.figure == nullptr) {
+        return remedy(
+            "is not a known figure; use ttft, ttft_due, tpot, itl, e2e, chunk_gap and drift (each "
+            "with :p99 or the like), errors, good, tainted, overtaken, completed, failed, "
+            "request_throughput, output_throughput, total_token_throughput and request_goodput");
+    }
+    const bool has_statistic = colon != left.npos;
+    if (out.figure->unit != FigureUnit::time) {
+        return has_statistic ? remedy("has no statistics: it is one figure; use its name alone")
+                             : Result<void>();
+    }
+    if (!has_statistic || !read_statistic(left.substr(colon + 1), out)) {
+        return remedy(
+            "needs one of these statistics: p25, p50, p75, p90, p95, p99, p99.9, mean, min or max, "
+            "as in ttft:p99");
+    }
+    return {};
+}
+
+/// Why a threshold holds, or does not, whatever a run does; null: a run decides.
+const char* why_decided(const Threshold& threshold) {
+    const bool is_share = threshold.figure->unit == FigureUnit::share;
+    const double bound = threshold.bound;
+    const bool at_zero = bound <= 0;
+    const bool at_all = is_share && bound >= 1;
+    const Compare compare = threshold.compare;
+    if ((compare == Compare::above && at_all) || (compare == Compare::below && at_zero)) {
+        return is_share
+                   ? "never holds: a share is from 0 to 100 %; use a bound between them, as in "
+                     "\"errors > 1 %\""
+                   : "never holds: nothing is below 0; use a larger bound";
+    }
+    if ((compare == Compare::at_least && at_zero) || (compare == Compare::at_most && at_all)) {
+        return is_share
+                   ? "always holds: a share is from 0 to 100 %; use > or <, or a bound between "
+                     "them"
+                   : "always holds: nothing is below 0; use >, or a larger bound";
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+Result<Threshold> parse_figure(std::string_view text) {
+    Threshold out;
+    out.text = std::string(text);
+    const Result<void> read = read_figure(text, out);
+    return read ? Result<Threshold>(out) : Result<Threshold>(read.error());
+}
+
+Result<Threshold> parse_threshold(std::string_view text) {
+    const std::string condition = without_blanks(text);
+    const std::string_view all = condition;
+    const std::size_t at = all.find_first_of("<>");
+    if (at == all.npos) {
+        return remedy(
+            "has no comparison; say when the run fails, as in \"ttft:p99 > 2s\" or \"errors > 0.1 "
+            "%\", in quotes: a shell takes > for the name of a file");
+    }
+    if (at > 0 && all[at - 1] == '=') {
+        return remedy("is not a comparison; use >=, <=, > or <");
+    }
+    Threshold out;
+    out.text = std::string(text);
+    std::string_view bound;
+    for (const auto& [word, compare] : compare_words) {
+        if (all.substr(at).starts_with(word)) {
+            out.compare = compare;
+            bound = all.substr(at + word.size());
+            break;
+        }
+    }
+    if (const Result<void> read = read_figure(all.substr(0, at), out); !read) {
+        return read.error();
+    }
+    const Result<double> value = read_bound(out.figure->unit, bound);
+    if (!value) {
+        return value.error();
+    }
+    out.bound = value.value();
+    return out;
+}
+
+Result<Threshold> parse_fail_if(std::string_view text) {
+    const Result<Threshold> threshold = parse_threshold(text);
+    const char* const why = threshold ? why_decided(threshold.value()) : nullptr;
+    return why == nullptr ? threshold : Result<Threshold>(remedy(why));
+}
+
+Result<StopRule> parse_stop_rule(std::string_view text) {
+    constexpr std::string_view word = " for ";
+    const std::size_t at = text.find(word);
+    const Result<Threshold> threshold = parse_threshold(text.substr(0, at));
+    if (!threshold) {
+        return threshold.error();
+    }
+    if (const char* const why = why_decided(threshold.value()); why != nullptr) {
+        return remedy(why);
+    }
+    StopRule rule;
+    rule.threshold = threshold.value();
+    rule.text = std::string(text);
+    const std::optional<StopFigure> figure = stop_figure_of(rule.threshold);
+    if (!figure) {
+        return remedy(
+            "uses a figure that is only known at the end; during a run use errors, failed, or "
+            "ttft, ttft_due, tpot and e2e with a statistic, as in \"ttft:p99 > 10s for 30s\"");
+    }
+    rule.figure = *figure;
+    if (at != text.npos) {
+        const Result<std::int64_t> time =
+            parse_duration_ns(without_blanks(text.substr(at + word.size())));
+        if (!time) {
+            return remedy("needs a time after \"for\", as in \"ttft:p99 > 10s for 30s\"");
+        }
+        rule.for_ns = time.value();
+    }
+    return rule;
+}
+
+namespace {
+
+constexpr const char* limits_remedy =
+    "is not a list of limits; use ttft:200 ttft_due:500 tpot:50 e2e:3s (a bare number is "
+    "milliseconds)";
+constexpr const char* group_remedy =
+    "is not a rule for some rows; use KEY=VALUE and limits in ms, as in \"tier=gold ttft:200\"";
+constexpr const char* colon_remedy =
+    "has = where a limit has a colon; use ttft:200 ttft_due:500 tpot:50 e2e:3s (a bare number is "
+    "milliseconds); "
+    "a kept column of that name is kept.NAME";
+constexpr const char* range_remedy =
+    "uses input:PARTS, which has no single value; use phase, turn, api, url, model, header.NAME or "
+    "a name of --keep";
+constexpr std::string_view between = " ,";
+
+bool is_limit(std::string_view name) {
+    return name == "ttft" || name == "ttft_due" || name == "tpot" || name == "e2e" ||
+           name == "e2el";
+}
+
+Result<void> read_limit(std::string_view part, GoodputLimits& limits) {
+    const std::size_t colon = part.find(':');
+    const std::string_view name = part.substr(0, colon);
+    if (colon == part.npos) {
+        return Error{ErrorCode::invalid, 0, limits_remedy};
+    }
+    std::string value(part.substr(colon + 1));
+    if (value.find_first_not_of("0123456789.") == value.npos) {
+        value += "ms";
+    }
+    const Result<std::int64_t> limit = parse_duration_ns(value);
+    if (!limit || limit.value() <= 0) {
+        return Error{ErrorCode::invalid, 0, limits_remedy};
+    }
+    if (name == "ttft") {
+        limits.ttft_ns = limit.value();
+    } else if (name == "ttft_due") {
+        limits.ttft_due_ns = limit.value();
+    } else if (name == "tpot") {
+        limits.tpot_ns = limit.value();
+    } else if (name == "e2e" || name == "e2el") {
+        limits.e2e_ns = limit.value();
+    } else {
+        return Error{ErrorCode::invalid, 0, limits_remedy};
+    }
+    return {};
+}
+
+bool is_kept(const GroupKey& key, const std::vector<std::string>& keep) {
+    return std::find(keep.begin(), keep.end(), key.member) != keep.end();
+}
+
+}  // namespace
+
+Result<GoodputLimits> parse_goodput(std::string_view text) {
+    GoodputLimits limits;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find_first_of(between), text.size());
+        if (end > 0) {
+            if (const Result<void> read = read_limit(text.substr(0, end), limits); !read) {
+                return read.error();
+            }
+        }
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return limits.set() ? Result<GoodputLimits>(limits)
+                        : Result<GoodputLimits>(Error{ErrorCode::invalid, 0, limits_remedy});
+}
+
+Result<GoodputRule> parse_group_goodput(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    const std::size_t end = text.find_first_of(between, equals);
+    const std::string name(text.substr(0, equals));
+    const std::size_t begin = text.find_last_of(between, equals) + 1;
+    if (equals != text.npos && is_limit(text.substr(begin, equals - begin))) {
+        return Error{ErrorCode::invalid, 0, colon_remedy};
+    }
+    if (equals == text.npos || equals == 0 || end == text.npos) {
+        return Error{ErrorCode::invalid, 0, group_remedy};
+    }
+    Result<GroupKey> key = parse_group_key(name);
+    if (!key) {
+        key = parse_group_key("kept." + name);
+    }
+    const Result<GoodputLimits> limits = parse_goodput(text.substr(end + 1));
+    if (!key || !limits) {
+        return key ? limits.error() : key.error();
+    }
+    if (key.value().kind == GroupKey::Kind::input) {
+        return Error{ErrorCode::invalid, 0, range_remedy};
+    }
+    return GoodputRule{std::move(key).value(),
+                       std::string(text.substr(equals + 1, end - equals - 1)), limits.value()};
+}
+
+Result<GoodputRule> parse_goodput_rule(std::string_view text) {
+    if (text.find('=') != text.npos) {
+        return parse_group_goodput(text);
+    }
+    const Result<GoodputLimits> limits = parse_goodput(text);
+    return limits ? Result<GoodputRule>(GoodputRule{{}, "", limits.value()})
+                  : Result<GoodputRule>(limits.error());
+}
+
+GoodputRules with_rules(GoodputRules asked, const GoodputRules& before) {
+    for (const GoodputRule& rule : before) {
+        const bool is_asked = std::any_of(asked.begin(), asked.end(), [&](const GoodputRule& one) {
+            return group_text(one) == group_text(rule);
+        });
+        if (!is_asked) {
+            asked.push_back(rule);
+        }
+    }
+    return asked;
+}
+
+std::string repeated_goodput(const GoodputRules& rules) {
+    const auto common =
+        std::count_if(rules.begin(), rules.end(), [](const auto& rule) { return !rule.key; });
+    return common > 1 ? "--goodput is given " + std::to_string(common) +
+                            " times for all rows; give it once, and add rules for some rows as in "
+                            "\"tier=gold ttft:200\""
+                      : "";
+}
+
+std::string limits_missing(const std::vector<Threshold>& fail_if) {
+    for (const Threshold& one : fail_if) {
+        const std::string_view name = one.figure->name;
+        if (name == "good" || name == "request_goodput") {
+            return "--fail-if \"" + one.text +
+                   "\" counts good requests, but no limits are set; add --goodput \"ttft:200 "
+                   "tpot:50\" or the like";
+        }
+    }
+    return "";
+}
+
+std::string goodput_refusal(const GoodputRules& rules, const std::vector<std::string>& keep) {
+    for (const GoodputRule& rule : rules) {
+        if (rule.key && rule.key->kind == GroupKey::Kind::kept && !is_kept(*rule.key, keep)) {
+            return "--goodput \"" + rule.key->member + "=" + rule.value +
+                   " ..\" uses a column that no record has; add --keep " + rule.key->member +
+                   ", too";
+        }
+    }
+    return repeated_goodput(rules);
+}
+
+}  // namespace driftless

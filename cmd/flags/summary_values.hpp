@@ -1,0 +1,69 @@
+/// Values of the flags that every command with a summary has: limits as people type them
+/// (`--fail-if "ttft:p99 > 2s"`), what makes a row good (`--goodput`), and which table is printed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/core/errors.hpp"
+#include "proto/figures/criteria.hpp"
+#include "proto/figures/summary.hpp"
+
+namespace driftless {
+
+// Limits as people type them: thresholds (`--fail-if "ttft:p99 > 2s"`) and what makes a row good
+// (`--goodput`), on every command that has them.
+
+// Thresholds as people type them (`--fail-if "ttft:p99 > 2s"`), shared by replay and report.
+
+/// "ttft:p99 > 2s", "errors > 0.1 %", "completed < 240"; blanks count for nothing. A time needs its
+/// statistic and a unit. Errors: invalid; the `doing` is a clause with the remedy.
+Result<Threshold> parse_threshold(std::string_view text);
+/// The same as somebody types it now: one that no run decides is refused.
+Result<Threshold> parse_fail_if(std::string_view text);
+
+/// "ttft:p99", "errors": what a threshold measures, without a bound. Errors as above.
+Result<Threshold> parse_figure(std::string_view text);
+
+/// "errors > 5 %", "ttft:p99 > 10s for 30s": a threshold of a figure that is known while a run goes
+/// on, and how long it has to hold. Errors as above.
+Result<StopRule> parse_stop_rule(std::string_view text);
+
+// What `--goodput` takes, on every command that has it. Pure.
+
+/// "ttft:200 tpot:50 e2e:3000", milliseconds, blanks or commas between; `e2el` means `e2e`. Errors:
+/// invalid.
+Result<GoodputLimits> parse_goodput(std::string_view text);
+/// Limits of some rows, "tier=gold ttft:200 tpot:50": a key of `--by`, or a name of `kept`, and
+/// its value. Errors: invalid.
+Result<GoodputRule> parse_group_goodput(std::string_view text);
+/// One or the other. Errors: invalid.
+Result<GoodputRule> parse_goodput_rule(std::string_view text);
+
+/// What is asked, and what `before` says of other rows.
+GoodputRules with_rules(GoodputRules asked, const GoodputRules& before);
+
+/// Why rules for all rows that are given more than once cannot stand together, or the empty text.
+std::string repeated_goodput(const GoodputRules& rules);
+/// Why a condition that counts good requests cannot be judged where no limits are set, or the empty
+/// text.
+std::string limits_missing(const std::vector<Threshold>& fail_if);
+/// Why the rules cannot stand together in a run that keeps these columns of its trace, or the
+/// empty text.
+std::string goodput_refusal(const GoodputRules& rules, const std::vector<std::string>& keep);
+
+// The value of `--table`, for the commands that print a summary.
+
+enum class TableKind : std::uint8_t { compact, full };
+
+/// "short" or "full".
+inline Result<TableKind> parse_table_kind(std::string_view text) {
+    if (text == "short" || text == "full") {
+        return text == "full" ? TableKind::full : TableKind::compact;
+    }
+    return Error{ErrorCode::invalid, 0, "is not one of short, full"};
+}
+
+}  // namespace driftless

@@ -1,0 +1,629 @@
+#include "cmd/flags/synth_values.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/files.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/base/values.hpp"
+#include "cmd/flags/replay_values.hpp"
+#include "engine/plan/synth_rows.hpp"
+#include "engine/plan/trace_file.hpp"
+#include "proto/json/document.hpp"
+#include "proto/trace/formats.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Trees of agents that may live at a time under one root: memory follows them.
+constexpr std::uint64_t live_agents_max = 1'000'000;
+/// What an offload pattern's sets are of a cache, in percent.
+constexpr std::uint64_t fits_percent = 80;
+constexpr std::uint64_t exceeds_percent = 125;
+
+std::string specify_random(const KindValues& values, SynthSpec& spec) {
+    RandomSpec random{values.count, values.input, values.output};
+    const RangeRatio& ratio = values.range_ratio;
+    if (ratio.input > 0 || ratio.output > 0) {
+        if (values.input.kind != LawKind::fixed || values.output.kind != LawKind::fixed) {
+            return "--range-ratio is a range around fixed lengths; give --in and --out-tokens as "
+                   "numbers, or remove it";
+        }
+        const Result<ValueLaw> input = range_law(values.input, ratio.input);
+        const Result<ValueLaw> output = range_law(values.output, ratio.output);
+        if (!input || !output) {
+            return "--range-ratio reaches beyond 134217728 tokens; use shorter lengths";
+        }
+        random.input = input.value();
+        random.output = output.value();
+    }
+    spec.kind = random;
+    return "";
+}
+
+std::string specify_prefix(const KindValues& values, SynthSpec& spec) {
+    PrefixSpec prefix;
+    prefix.rows = values.count;
+    prefix.groups = values.groups;
+    prefix.prefix = values.prefix;
+    prefix.suffix = values.suffix;
+    prefix.output = values.output;
+    prefix.zipf = values.popularity.zipf;
+    prefix.ordered = values.popularity.ordered;
+    spec.kind = prefix;
+    return "";
+}
+
+/// What all trees have in common.
+TreeSpec tree_of(const char* name, const KindValues& values) {
+    TreeSpec tree;
+    tree.name = name;
+    tree.trees = values.count;
+    tree.turns = values.turns;
+    tree.sub_turns = fixed_law(1);
+    tree.system_tokens = values.system;
+    tree.first = values.input;
+    tree.sub_first = fixed_law(1);
+    tree.growth = values.growth;
+    tree.output = values.output;
+    tree.gap = values.gap;
+    tree.context_max = values.context_max;
+    tree.summary = fixed_law(1);
+    tree.fan_out = fixed_law(1);
+    return tree;
+}
+
+std::string specify_agents(const KindValues& values, SynthSpec& spec) {
+    TreeSpec tree = tree_of("agent", values);
+    tree.sub_turns = values.sub_turns;
+    tree.sub_first = values.input;
+    tree.sub_system_tokens = values.sub_system;
+    tree.compact_at = values.compact_at;
+    tree.summary = values.summary;
+    tree.depth = values.depth;
+    tree.spawn = values.spawn;
+    tree.fan_out = values.fan_out;
+    tree.parallel = values.parallel;
+    std::uint64_t live = 1;
+    for (std::uint32_t level = 0; level < tree.depth; ++level) {
+        live *= tree.parallel;
+        if (live > live_agents_max) {
+            return "--parallel " + std::to_string(tree.parallel) + " on --depth " +
+                   std::to_string(tree.depth) +
+                   " levels are more than 1000000 agents at a time; lower one of them";
+        }
+    }
+    spec.kind = tree;
+    return "";
+}
+
+/// A conversation that grows until it asks for a summary, again and again.
+std::string specify_compaction(const KindValues& values, SynthSpec& spec) {
+    TreeSpec tree = tree_of("compaction", values);
+    tree.compact_at = values.compact_at;
+    tree.summary = values.summary;
+    spec.kind = tree;
+    return "";
+}
+
+/// One prompt that is used again after a long time.
+std::string specify_reactivation(const KindValues& values, SynthSpec& spec) {
+    spec.kind = tree_of("reactivation", values);
+    return "";
+}
+
+/// One prompt that many continue at one instant.
+std::string specify_fan_out(const KindValues& values, SynthSpec& spec) {
+    if (std::int64_t{values.prompt} + values.fan_suffix + values.output.high >
+        std::int64_t{row_tokens_max}) {
+        return "--in and --suffix together are more than 134217728 tokens; lower one of them";
+    }
+    TreeSpec tree = tree_of("fan-out", values);
+    tree.turns = fixed_law(2);
+    tree.first = fixed_law(values.prompt);
+    tree.growth = fixed_law(values.fan_suffix);
+    tree.gap = fixed_law(0);
+    tree.context_max = row_tokens_max;
+    tree.depth = 1;
+    tree.spawn = 1;
+    tree.fan_out = fixed_law(values.fan);
+    tree.parallel = values.fan;
+    tree.inherit = true;
+    tree.sub_first = fixed_law(values.fan_suffix);
+    spec.kind = tree;
+    return "";
+}
+
+std::uint64_t prompts_of(std::uint64_t tokens, std::uint32_t prompt) {
+    return std::max<std::uint64_t>(1, tokens / prompt);
+}
+
+std::string specify_pattern(SynthKind kind, const KindValues& values, SynthSpec& spec) {
+    StressSpec stress;
+    stress.input = values.prompt;
+    stress.output = values.output;
+    stress.rows = values.count;
+    stress.rounds = values.rounds;
+    std::uint64_t least = values.set_tokens;
+    if (kind == SynthKind::stress_reuse) {
+        stress.pattern = StressPattern::reuse;
+        stress.hit_ppm = values.hit_ppm;
+        stress.set_low = prompts_of(least, values.prompt);
+    } else if (kind == SynthKind::stress_working_set) {
+        stress.pattern = StressPattern::working_set;
+        least = values.set_range.low;
+        stress.set_low = prompts_of(least, values.prompt);
+        stress.set_high = prompts_of(values.set_range.high, values.prompt);
+        stress.steps = values.steps;
+    } else {
+        stress.pattern = StressPattern::offload;
+        least = values.set_tokens * fits_percent / 100;
+        stress.set_low = prompts_of(least, values.prompt);
+        stress.set_high = prompts_of(values.set_tokens * exceeds_percent / 100, values.prompt) + 1;
+    }
+    if (least < values.prompt) {
+        return std::string("--in ") + std::to_string(values.prompt) +
+               ": one prompt is longer than the working set; use a shorter prompt or a larger "
+               "set " +
+               (kind == SynthKind::stress_offload ? "--capacity" : "--working-set");
+    }
+    if (stress_rows(stress) > synth_rows_max) {
+        return "these are " + std::to_string(stress_rows(stress)) +
+               " rows, but a trace can have 4294967000; give longer prompts (--in), or lower the "
+               "others";
+    }
+    spec.kind = stress;
+    return "";
+}
+
+}  // namespace
+
+std::string specify(SynthKind kind, const KindValues& values, SynthSpec& spec) {
+    if (values.compact_at > 0) {
+        const std::uint64_t kept =
+            std::uint64_t{values.system} + static_cast<std::uint64_t>(values.summary.centre);
+        if (kept >= values.compact_at || values.compact_at > values.context_max) {
+            return "--compact-at " + std::to_string(values.compact_at) +
+                   ": must be more than --system plus --summary, and at most --max-context";
+        }
+    }
+    switch (kind) {
+        case SynthKind::random:
+            return specify_random(values, spec);
+        case SynthKind::prefix:
+            return specify_prefix(values, spec);
+        case SynthKind::chat:
+            spec.kind = tree_of("chat", values);
+            return "";
+        case SynthKind::agents:
+            return specify_agents(values, spec);
+        case SynthKind::stress_compaction:
+            return specify_compaction(values, spec);
+        case SynthKind::stress_reactivation:
+            return specify_reactivation(values, spec);
+        case SynthKind::stress_fan_out:
+            return specify_fan_out(values, spec);
+        default:
+            return specify_pattern(kind, values, spec);
+    }
+}
+
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::uint64_t set_tokens_max = 1'000'000'000'000;
+constexpr std::uint64_t groups_max = 1'000'000;
+
+/// What a law's values are.
+struct LawValues {
+    std::int64_t least;
+    std::int64_t most;
+    bool times;
+    const char* remedy;
+    const char* range;
+};
+constexpr const char* token_remedy =
+    "is not a length; use 512, uniform:100..900, normal:512:100, lognormal:512:0.8 (median, sigma) "
+    "or file:PATH (lines of length,weight)";
+constexpr const char* token_range = "has a length that is not from 1 to 134217728 tokens";
+constexpr LawValues tokens{1, row_tokens_max, false, token_remedy, token_range};
+constexpr LawValues any_tokens{0, row_tokens_max, false, token_remedy,
+                               "has a length that is not from 0 to 134217728 tokens"};
+constexpr LawValues numbers{1, 1'000'000, false,
+                            "is not a number; use 4, uniform:2..8, normal:6:2, lognormal:4:0.8 or "
+                            "file:PATH (lines of number,weight)",
+                            "has a number that is not from 1 to 1000000"};
+constexpr LawValues times{0, 366LL * 86400 * second_ns, true,
+                          "is not a time; use 2s, uniform:1s..5s, lognormal:3s:1 (median, sigma), "
+                          "exponential:2s or file:PATH (lines of milliseconds,weight)",
+                          "has a time that is not from 0 to 366 days"};
+
+Error invalid(const char* why) {
+    return {ErrorCode::invalid, 0, why};
+}
+
+/// A decimal that is not negative and finite.
+std::optional<double> number_of(std::string_view text) {
+    double value = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = code == std::errc{} && end == text.data() + text.size();
+    return whole && std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
+}
+
+/// Cuts off what stands before the next colon.
+std::string_view take_part(std::string_view& text) {
+    const std::size_t end = std::min(text.find(':'), text.size());
+    const std::string_view part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return part;
+}
+
+/// One whole value of the law, within its range.
+Result<std::int64_t> value_of(std::string_view text, const LawValues& values) {
+    Result<std::int64_t> value = invalid(values.remedy);
+    if (values.times) {
+        value = parse_duration_ns(text);
+    } else if (const Result<std::uint64_t> count = parse_count(text); count) {
+        value = count.value() > static_cast<std::uint64_t>(values.most)
+                    ? values.most + 1
+                    : static_cast<std::int64_t>(count.value());
+    } else if (count.error().code == ErrorCode::out_of_range ||
+               (text.starts_with('-') && parse_count(text.substr(1)))) {
+        return invalid(values.range);
+    }
+    if (!value) {
+        return invalid(text.starts_with('-') ? values.range : values.remedy);
+    }
+    if (value.value() < values.least || value.value() > values.most) {
+        return invalid(values.range);
+    }
+    return value;
+}
+
+Result<ValueLaw> between(ValueLaw law, std::string_view text, const LawValues& values) {
+    const std::size_t dots = text.find("..");
+    if (dots == text.npos) {
+        return invalid(values.remedy);
+    }
+    const Result<std::int64_t> low = value_of(text.substr(0, dots), values);
+    const Result<std::int64_t> high = value_of(text.substr(dots + 2), values);
+    if (!low || !high) {
+        return low ? high.error() : low.error();
+    }
+    if (high.value() < low.value()) {
+        return invalid("has a range that ends before it begins; swap the two ends");
+    }
+    law.low = low.value();
+    law.high = high.value();
+    return law;
+}
+
+/// "512:100", "512:0.8", "512", and maybe bounds behind it.
+Result<ValueLaw> real_law(LawKind kind, std::string_view text, const LawValues& values) {
+    ValueLaw law;
+    law.kind = kind;
+    law.low = values.least;
+    law.high = values.most;
+    const auto real = [&](std::string_view part) {
+        if (!values.times) {
+            return number_of(part);
+        }
+        const Result<std::int64_t> ns = parse_duration_ns(part);
+        return ns ? std::optional(static_cast<double>(ns.value())) : std::nullopt;
+    };
+    const std::optional<double> centre = real(take_part(text));
+    std::optional<double> spread = 0.0;
+    if (kind != LawKind::exponential) {
+        const std::string_view part = take_part(text);
+        spread = kind == LawKind::lognormal ? number_of(part) : real(part);
+    }
+    if (!centre || !spread || *centre <= 0) {
+        return invalid(centre && *centre <= 0 ? "must have a mean or median above 0"
+                                              : values.remedy);
+    }
+    law.centre = *centre;
+    law.spread = *spread;
+    if (!text.empty()) {
+        const Result<ValueLaw> bounded = between(law, text, values);
+        if (!bounded) {
+            return bounded;
+        }
+        law = bounded.value();
+    }
+    if (share_inside(law) < law_share_min) {
+        return invalid(
+            "has more than half of its values outside its bounds; use a smaller deviation, or "
+            "lognormal");
+    }
+    return law;
+}
+
+Result<ValueLaw> parse_law(std::string_view text, const LawValues& values) {
+    std::string_view behind = text;
+    const std::string_view kind = take_part(behind);
+    if (kind == "file" && !behind.empty()) {
+        ValueLaw law;
+        law.kind = LawKind::histogram;
+        law.low = values.least;
+        law.high = values.most;
+        law.file = behind;
+        law.unit = values.times ? second_ns / 1000 : 1;
+        return law;
+    }
+    if (kind == "uniform") {
+        ValueLaw law;
+        law.kind = LawKind::uniform;
+        return between(law, behind, values);
+    }
+    if (kind == "normal" || kind == "lognormal" || kind == "exponential") {
+        return real_law(kind == "normal"      ? LawKind::normal
+                        : kind == "lognormal" ? LawKind::lognormal
+                                              : LawKind::exponential,
+                        behind, values);
+    }
+    const Result<std::int64_t> value = value_of(text, values);
+    return value ? Result<ValueLaw>(fixed_law(value.value())) : value.error();
+}
+
+/// A count within [least, most].
+Result<std::uint64_t> parse_within(std::string_view text, std::uint64_t least, std::uint64_t most,
+                                   const char* remedy) {
+    const Result<std::uint64_t> count = parse_count(text);
+    if (!count || count.value() < least || count.value() > most) {
+        return invalid(remedy);
+    }
+    return count;
+}
+
+Result<std::uint32_t> narrow(const Result<std::uint64_t>& value) {
+    return value ? Result<std::uint32_t>(static_cast<std::uint32_t>(value.value())) : value.error();
+}
+
+constexpr const char* range_remedy =
+    "is not from 0 up to (not including) 1, as in 0.2, nor {\"input\":0.2,\"output\":0.1}";
+
+}  // namespace
+
+Result<ValueLaw> parse_token_law(std::string_view text) {
+    return parse_law(text, tokens);
+}
+
+Result<ValueLaw> parse_any_token_law(std::string_view text) {
+    return parse_law(text, any_tokens);
+}
+
+Result<ValueLaw> parse_number_law(std::string_view text) {
+    return parse_law(text, numbers);
+}
+
+Result<ValueLaw> parse_time_law(std::string_view text) {
+    return parse_law(text, times);
+}
+
+Result<std::uint32_t> parse_row_tokens(std::string_view text) {
+    return narrow(parse_within(text, 0, row_tokens_max, "is not from 0 to 134217728 tokens"));
+}
+
+Result<std::uint32_t> parse_positive_row_tokens(std::string_view text) {
+    return narrow(parse_within(text, 1, row_tokens_max, "is not from 1 to 134217728 tokens"));
+}
+
+Result<std::uint64_t> parse_set_tokens(std::string_view text) {
+    return parse_within(text, 1, set_tokens_max, "is not from 1 to 1000000000000 tokens");
+}
+
+Result<SetRange> parse_set_range(std::string_view text) {
+    constexpr const char* remedy =
+        "is not a range of tokens, the smaller one first, as in 1000000..4000000";
+    const std::size_t dots = text.find("..");
+    if (dots == text.npos) {
+        return invalid(remedy);
+    }
+    const Result<std::uint64_t> low = parse_set_tokens(text.substr(0, dots));
+    const Result<std::uint64_t> high = parse_set_tokens(text.substr(dots + 2));
+    if (!low || !high || high.value() < low.value()) {
+        return invalid(remedy);
+    }
+    return SetRange{low.value(), high.value()};
+}
+
+Result<std::uint64_t> parse_rows(std::string_view text) {
+    return parse_within(text, 1, synth_rows_max,
+                        "is not from 1 to 4294967000, the most rows that a trace can have");
+}
+
+Result<std::uint32_t> parse_groups(std::string_view text) {
+    return narrow(parse_within(text, 1, groups_max, "is not a number from 1 to 1000000"));
+}
+
+Result<std::uint32_t> parse_small(std::string_view text) {
+    return narrow(parse_within(text, 1, 1000, "is not a number from 1 to 1000"));
+}
+
+Result<std::uint32_t> parse_depth(std::string_view text) {
+    return narrow(parse_within(text, 0, 8, "is not a number from 0 to 8"));
+}
+
+Result<std::uint64_t> parse_hit_rate(std::string_view text) {
+    const std::string_view digits = text.substr(0, text.size() - (text.ends_with('%') ? 1 : 0));
+    const std::optional<double> percent = number_of(digits);
+    if (!percent || *percent > 100) {
+        return invalid("is not a hit rate from 0 to 100 %");
+    }
+    return static_cast<std::uint64_t>(std::floor(*percent * 10'000 + 0.5));
+}
+
+Result<double> parse_part(std::string_view text) {
+    const std::optional<double> part = number_of(text);
+    return part && *part <= 1 ? Result<double>(*part)
+                              : invalid("is not a decimal from 0 to 1, as in 0.25");
+}
+
+Result<RangeRatio> parse_range_ratio(std::string_view text) {
+    RangeRatio ratio;
+    if (const std::optional<double> both = number_of(text)) {
+        ratio = {*both, *both};
+    } else {
+        JsonDocument document;
+        const Result<JsonValue> pair = document.parse(text);
+        if (!pair || !pair.value().is(JsonType::object)) {
+            return invalid(range_remedy);
+        }
+        for (JsonValue one = pair.value().first(); one.present(); one = one.next()) {
+            const std::optional<double> part = number_of(one.raw());
+            if (!part || (one.key() != "input" && one.key() != "output")) {
+                return invalid(range_remedy);
+            }
+            (one.key() == "input" ? ratio.input : ratio.output) = *part;
+        }
+    }
+    return ratio.input < 1 && ratio.output < 1 ? Result<RangeRatio>(ratio) : invalid(range_remedy);
+}
+
+Result<double> parse_synth_rate(std::string_view text) {
+    constexpr double least = 1e-6;
+    const Result<TypedRate> rate = parse_rate(text);
+    if (!rate || rate.value().infinite) {
+        return rate ? Result<double>(0.0) : Result<double>(rate.error());
+    }
+    return rate.value().per_second < least
+               ? invalid("is less than one row in 11 days; use 10 (a second), 600/m, 50/h or inf")
+               : Result<double>(rate.value().per_second);
+}
+
+Result<bool> parse_constant(std::string_view text) {
+    return text == "constant" || text == "poisson"
+               ? Result<bool>(text == "constant")
+               : invalid("is not known; use poisson or constant");
+}
+
+Result<Popularity> parse_popularity(std::string_view text) {
+    Popularity popularity;
+    if (text.starts_with("zipf:")) {
+        const std::optional<double> zipf = number_of(text.substr(5));
+        if (!zipf || *zipf > 20) {
+            return invalid("has an exponent that is not from 0 to 20, as in zipf:1.1");
+        }
+        popularity.zipf = *zipf;
+    } else if (text != "equal" && text != "ordered") {
+        return invalid("is not known; use equal, ordered, or zipf:EXPONENT");
+    }
+    popularity.ordered = text == "ordered";
+    return popularity;
+}
+
+Result<std::int64_t> parse_token_time(std::string_view text) {
+    const Result<std::int64_t> time = parse_duration_ns(text);
+    return time && time.value() <= 10 * second_ns ? time : invalid("is not a time up to 10s");
+}
+
+Result<ValueLaw> range_law(const ValueLaw& fixed, double ratio) {
+    ValueLaw law = fixed;
+    law.kind = LawKind::uniform;
+    law.low = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(std::floor(fixed.centre * (1 - ratio))));
+    law.high = static_cast<std::int64_t>(std::ceil(fixed.centre * (1 + ratio)));
+    return law.high <= row_tokens_max ? Result<ValueLaw>(law) : invalid("reaches beyond 134217728");
+}
+
+namespace {
+
+std::string read_histogram(ValueLaw& law) {
+    if (law.file.empty()) {
+        return "";
+    }
+    const Result<std::string> text = read_whole_file(law.file);
+    if (!text) {
+        return "file:" + law.file + ": " + reason_of(text.error()) + "; name an existing file";
+    }
+    std::uint64_t line = 0;
+    Result<std::vector<LawBin>> bins =
+        read_law_bins(text.value(), law.unit, law.low, law.high, line);
+    if (!bins) {
+        return "file:" + law.file + (line > 0 ? ":" + std::to_string(line) : std::string()) + ": " +
+               bins.error().doing +
+               "; lines are value,weight or from..to,weight, with values from " +
+               std::to_string(law.low / law.unit) + " to " + std::to_string(law.high / law.unit);
+    }
+    law.bins = std::move(bins).value();
+    return "";
+}
+
+}  // namespace
+
+std::string read_histograms(SynthSpec& spec) {
+    std::vector<ValueLaw*> laws;
+    if (auto* random = std::get_if<RandomSpec>(&spec.kind)) {
+        laws = {&random->input, &random->output};
+    } else if (auto* prefix = std::get_if<PrefixSpec>(&spec.kind)) {
+        laws = {&prefix->prefix, &prefix->suffix, &prefix->output};
+    } else if (auto* tree = std::get_if<TreeSpec>(&spec.kind)) {
+        laws = {&tree->turns,  &tree->sub_turns, &tree->first,   &tree->sub_first, &tree->growth,
+                &tree->output, &tree->gap,       &tree->summary, &tree->fan_out};
+    } else if (auto* stress = std::get_if<StressSpec>(&spec.kind)) {
+        laws = {&stress->output};
+    }
+    for (ValueLaw* law : laws) {
+        if (const std::string why = read_histogram(*law); !why.empty()) {
+            return why;
+        }
+    }
+    return "";
+}
+
+namespace {
+
+std::vector<std::string> words_of(std::string_view line) {
+    std::vector<std::string> words;
+    while (!line.empty()) {  // each turn takes a blank or a word off the line
+        const std::size_t end = std::min(line.find(' '), line.size());
+        if (end > 0) {
+            words.emplace_back(line.substr(0, end));
+        }
+        line.remove_prefix(std::min(end + 1, line.size()));
+    }
+    return words;
+}
+
+int refuse(const std::string& why) {
+    complain("driftless: %s", why.c_str());
+    return exit_usage;
+}
+
+}  // namespace
+
+bool names_made_trace(const std::vector<std::string>& paths) {
+    return std::any_of(paths.begin(), paths.end(),
+                       [](const std::string& path) { return path.starts_with(made_scheme); });
+}
+
+int read_made_trace(const TraceFiles& files, Trace& out, InputErrors& errors,
+                    std::vector<std::string>& notes) {
+    if (files.paths.size() > 1) {
+        return refuse(std::string(made_scheme) +
+                      "..: a synthetic workload is already a trace; give no other");
+    }
+    const std::string_view line = std::string_view(files.paths[0]).substr(made_scheme.size());
+    SynthCommandLine parsed = parse_synth_options(words_of(line));
+    if (parsed.kind == SynthCommandLine::Kind::refused) {
+        return refuse(files.paths[0] + ": " + parsed.text.substr(parsed.text.find(": ") + 2));
+    }
+    if (parsed.kind == SynthCommandLine::Kind::help) {
+        return refuse(files.paths[0] + ": is not a workload; driftless synth --help lists them");
+    }
+    SynthOptions& options = parsed.options;
+    if (const std::string why = read_histograms(options.spec); !why.empty()) {
+        complain("driftless: %s", why.c_str());
+        return exit_input;
+    }
+    const bool usable = read_made(options.spec, "synth-" + options.name, *options.target, files,
+                                  out, errors, notes);
+    return usable ? exit_done : exit_input;
+}
+
+}  // namespace driftless

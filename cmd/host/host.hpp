@@ -1,0 +1,137 @@
+/// `driftless calibrate`: what this host can promise, in about 20 s; `driftless doctor`: what a
+/// replay needs of this host, what is missing, and the remedy.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/base/this_host.hpp"
+#include "engine/host/calibration.hpp"
+#include "engine/host/cpu_load.hpp"
+#include "engine/host/host.hpp"
+
+namespace driftless {
+
+// `driftless calibrate`: what this host can promise, in about 20 s.
+
+/// Runs the command; `argv[0]` is its name. Returns the exit code (design, section 4).
+int run_calibrate(int argc, char** argv);
+
+// The command line of `driftless calibrate`, as plain values.
+
+struct CalibrateOptions {
+    std::string out;  ///< file; empty: where `replay` looks
+    std::optional<std::uint32_t> cpu;
+    std::uint32_t engines = 1;  ///< or `engines_auto`
+    bool quick = false;         ///< a tenth of the measurements and one rehearsal
+    bool realtime = false;      ///< for replays with --realtime
+    bool accept_noise = false;  ///< save what was measured while others had the CPU, too
+};
+
+/// Options to run with, or an exit code after help or a refusal was printed.
+struct ParsedCalibrate {
+    std::optional<int> exit_code;
+    CalibrateOptions options;
+};
+
+ParsedCalibrate parse_calibrate_options(int argc, char** argv);
+
+// Advice: what a person can do about what `calibrate` found, one line each; and the settings of a
+// host that it judges, as `doctor` does.
+
+/// Settings of the host that matter for timing. Empty or 0: cannot be read here.
+struct HostSettings {
+    std::uint32_t engine_cpu = 0;
+    PowerSettings power;   ///< of the engine's CPU
+    std::string isolated;  ///< CPUs that the scheduler leaves alone, "2-3"
+    std::size_t cpus_allowed = 0;
+    std::uint64_t file_limit = 0;
+    std::uint32_t backlog_max = 0;  ///< net.core.somaxconn
+    std::uint32_t ports = 0;        ///< ephemeral ports
+    bool slow_start_after_idle = false;
+};
+/// `cpus_allowed`: as they were before anything was pinned.
+HostSettings read_host_settings(std::uint32_t engine_cpu, std::size_t cpus_allowed);
+
+/// A finding for each setting, most useful first.
+std::vector<HostFinding> judge_settings(const HostSettings& settings);
+
+/// What was measured, then those settings that are not as they should be.
+std::vector<std::string> advice_of(const Calibration& calibration, const HostSettings& settings);
+
+// `driftless doctor`: what a replay needs of this host, what is missing, and the remedy.
+
+/// Runs the command; `argv[0]` is its name. Returns the exit code: 7 where a replay cannot run.
+int run_doctor(int argc, char** argv);
+
+// The command line of `driftless doctor`, as plain values.
+
+struct DoctorOptions {
+    std::string folder = "runs";  ///< where runs will be written
+    std::optional<std::uint32_t> cpu;
+    bool json = false;
+};
+
+/// Options to run with, or an exit code after help or a refusal was printed.
+struct ParsedDoctor {
+    std::optional<int> exit_code;
+    DoctorOptions options;
+};
+
+ParsedDoctor parse_doctor_options(int argc, char** argv);
+
+// What `doctor` reads of this host: plain values, so that judging them needs no host.
+
+/// How the kernel ranks this process; a replay that is started here inherits it.
+struct SchedulingClass {
+    int policy = 0;  ///< SCHED_OTHER, ..
+    int nice = 0;
+};
+
+/// Which interfaces are up.
+enum class Network : std::uint8_t { none, loopback, more };
+
+/// A replay has up to so many threads: engine, writer, events, metrics, resolver, a hook, ..
+inline constexpr std::uint32_t threads_needed = 8;
+/// ... and without events so many beside its engine. Measured by a group's limit of tasks.
+inline constexpr std::uint32_t threads_least = 2;
+
+/// 0 or empty: cannot be read here.
+struct HostReadings {
+    HostFacts facts;
+    RingProbe ring;
+    HostSettings settings;
+    CpuChoice engine_cpu;
+    double engine_cpu_busy = 0;  ///< share of the last 100 ms, before a replay is there
+    std::uint64_t lockable_bytes = UINT64_MAX;  ///< UINT64_MAX: all
+    CgroupLimits cgroup;
+    std::uint32_t threads_started = threads_needed;  ///< of so many that were tried
+    std::uint64_t address_space_bytes = UINT64_MAX;  ///< `ulimit -v`, -d; UINT64_MAX: not limited
+    std::uint64_t file_bytes_max = UINT64_MAX;       ///< `ulimit -f`; UINT64_MAX: not limited
+    SchedulingClass scheduling;
+    Network network = Network::more;
+    ClockSource clock;
+    std::vector<Interface> interfaces;
+    std::uint32_t port_reuse = 0;        ///< net.ipv4.tcp_tw_reuse
+    std::int64_t receive_bytes_max = 0;  ///< last of net.ipv4.tcp_rmem
+    std::int64_t send_bytes_max = 0;     ///< last of net.ipv4.tcp_wmem
+    std::uint64_t memory_available = 0;
+    std::string folder;
+    std::string folder_refusal;  ///< why no run can be written there; empty: it can
+    std::uint64_t folder_bytes_free = UINT64_MAX;
+    std::uint64_t folder_files_free = UINT64_MAX;
+    std::string calibration_date;  ///< of the figures that hold for this host; empty: none
+    std::string why_no_calibration;
+};
+
+/// Takes 100 ms, in which it looks at how busy the CPUs are.
+HostReadings read_host(const DoctorOptions& options);
+
+// What `doctor` says of a host's readings. Pure.
+
+/// Every topic in a fixed order, also those that are well. A finding that is not has a remedy.
+std::vector<HostFinding> judge_host(const HostReadings& host);
+
+}  // namespace driftless

@@ -1,0 +1,289 @@
+#include "cmd/report/screen_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "proto/api/dialect.hpp"
+#include "proto/core/text.hpp"
+
+namespace driftless {
+
+namespace {
+
+constexpr const char* across[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
+constexpr const char* upward[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
+/// The eighths of `cells` cells that a value fills.
+std::size_t eighths(double value, double full, std::size_t cells) {
+    if (!(value > 0) || !(full > 0)) {
+        return 0;
+    }
+    const double filled = std::min(value / full, 1.0) * static_cast<double>(cells * 8);
+    return std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(filled)));
+}
+
+}  // namespace
+
+std::string bar(double value, double full, std::size_t width) {
+    std::string text;
+    std::size_t left = eighths(value, full, width);
+    for (std::size_t cell = 0; cell < width; ++cell) {
+        const std::size_t here = std::min<std::size_t>(left, 8);
+        text += across[here];
+        left -= here;
+    }
+    return text;
+}
+
+std::vector<std::string> columns(std::span<const std::uint64_t> values, std::size_t height) {
+    const std::uint64_t full = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+    std::vector<std::string> lines(height);
+    for (const std::uint64_t value : values) {
+        std::size_t left = eighths(static_cast<double>(value), static_cast<double>(full), height);
+        for (std::size_t line = height; line > 0; --line) {
+            const std::size_t here = std::min<std::size_t>(left, 8);
+            lines[line - 1] += upward[here];
+            left -= here;
+        }
+    }
+    return lines;
+}
+
+std::string grouped(std::uint64_t value) {
+    const std::string digits = std::to_string(value);
+    std::string text;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        if (i > 0 && (digits.size() - i) % 3 == 0) {
+            text += ',';
+        }
+        text += digits[i];
+    }
+    return text;
+}
+
+std::string grouped_sum(std::uint64_t sum, bool is_whole) {
+    return is_whole ? grouped(sum) : sum == 0 ? "unknown" : "at least " + grouped(sum);
+}
+
+std::string share(std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? "-"
+                      : fmt::format("{:.2f} %",
+                                    100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string rows_text(std::uint64_t rows) {
+    return grouped(rows) + (rows == 1 ? " row" : " rows");
+}
+
+bool can_count_chunk_tokens(std::string_view backend) {
+    const Dialect* dialect = find_dialect(backend);
+    return dialect != nullptr && dialect->has_stream_options;
+}
+
+bool same_cache_forecasts(const SummaryFigures& f) {
+    return f.server_cache_rows == f.cache_rows_compared() &&
+           f.server_cache_expected == f.expected_cached_tokens_reported &&
+           f.server_cache_rows_equal == f.cache_rows_equal;
+}
+
+CacheAnswer cache_answer(const SummaryFigures& f, const SummaryInfo& info) {
+    if (f.cache_rows_reported == 0) {
+        return CacheAnswer::none;
+    }
+    if (f.cache_rows_compared() == 0) {
+        return CacheAnswer::not_foretold;
+    }
+    const bool blocks_known = info.server_block && f.server_cache_rows == f.cache_rows_compared();
+    const std::uint64_t expected =
+        blocks_known ? f.server_cache_expected : f.expected_cached_tokens_reported;
+    if (f.cached_tokens_compared() == 0 && expected > 0) {
+        return CacheAnswer::only_zeros;
+    }
+    return blocks_known && !same_cache_forecasts(f) &&
+                   f.server_cache_rows_equal >= f.cache_rows_equal
+               ? CacheAnswer::by_server_blocks
+               : CacheAnswer::by_trace_blocks;
+}
+
+std::string no_hits_text(const SummaryFigures& f) {
+    const std::string hits = f.tainted_lost == 0 ? "hits not reported by the server"
+                                                 : "hits not known: " + rows_text(f.tainted_lost) +
+                                                       " lost a part of the answer in this client";
+    return f.foretells_hits() ? grouped(f.expected_cached_tokens) + " tokens expected, " + hits
+                              : hits + ", and " + why_not_foretold;
+}
+
+std::string prompts_text(const PromptFigures& prompts) {
+    const std::string text = fmt::format(
+        "{} of exactly the recorded length, {} off, {} not reported", grouped(prompts.exact),
+        grouped(prompts.off), grouped(prompts.unknown - prompts.lost));
+    return prompts.lost == 0
+               ? text
+               : text + fmt::format(", {} lost by this client", grouped(prompts.lost));
+}
+
+namespace {
+
+/// Of so many rows at most.
+void add_uncounted(std::vector<std::string>& texts, const UncountedRows& uncounted) {
+    if (uncounted.outputs > uncounted.lost) {
+        texts.push_back(rows_text(uncounted.outputs - uncounted.lost) +
+                        ": the server counts no tokens: its usage is missing or 0");
+    }
+    if (uncounted.lost > 0) {
+        texts.push_back(rows_text(uncounted.lost) +
+                        ": this client lost a part of the answer (its event ring was full)");
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> no_tpot_texts(const SummaryFigures& figures) {
+    std::vector<std::string> texts;
+    if (figures.tpot_unknown > 0) {
+        texts.push_back(rows_text(figures.tpot_unknown) + ": all tokens came at one instant");
+    }
+    add_uncounted(texts, figures.uncounted);
+    return texts;
+}
+
+std::vector<std::string> no_itl_texts(const SummaryFigures& figures, const SummaryInfo& info) {
+    std::vector<std::string> texts;
+    const std::uint64_t left_out = figures.itl_rows_left_out;
+    if (left_out > 0 && figures.timeline.rows_without_chunks > 0) {
+        texts.push_back(rows_text(left_out) + ": the chunks were not kept (--chunks none)");
+        return texts;
+    }
+    if (left_out > 0) {
+        add_uncounted(texts, figures.uncounted);
+    }
+    if (left_out > figures.uncounted.outputs) {
+        const char* remedy =
+            info.continuous_usage
+                ? ", which the server counts only at the end, despite --continuous-usage"
+            : can_count_chunk_tokens(info.backend) ? ": --continuous-usage may count them"
+                                                   : "";
+        texts.push_back(rows_text(left_out - figures.uncounted.outputs) +
+                        ": several tokens per chunk" + remedy);
+    }
+    return texts;
+}
+
+std::string live_text(const LiveSums& live) {
+    std::string text =
+        counted(live.turns, "turn contains", "turns contain") + " answers of this run";
+    if (live.filled > 0) {
+        text += fmt::format("; {} padded by {} tokens", live.filled, live.filled_tokens);
+    }
+    if (live.over > 0) {
+        text += fmt::format("; {} longer than recorded, by {} tokens", live.over, live.over_tokens);
+    }
+    return text;
+}
+
+std::string abandoned_text(const AbandonedSums& abandoned) {
+    const std::uint64_t silent = abandoned.no_first_token;
+    std::string text =
+        fmt::format("{} by their clients (--abandon), {} of their tokens had arrived",
+                    rows_text(abandoned.requests), grouped(abandoned.output_tokens));
+    if (silent > 0) {
+        text += fmt::format("; {} had no first token, and TTFT would be longer with them",
+                            grouped(silent));
+    }
+    return text;
+}
+
+const char* overtaken_remedy(const SummaryInfo& info) {
+    if (info.run.trace_dependencies == 0) {
+        return "the trace does not record what they waited for, so --sessions closed is not "
+               "possible";
+    }
+    return info.run.sessions == "closed" ? "the trace does not record that they waited for it"
+                                         : "--sessions closed lets turns wait for answers";
+}
+
+std::string failure_text(Outcome outcome, const std::string& said) {
+    if (!said.empty()) {
+        return printable(said);
+    }
+    switch (outcome) {
+        case Outcome::timeout_connect:
+            return "no connection in time (--timeout-connect)";
+        case Outcome::timeout_first_byte:
+            return "no answer in time (--timeout-first-byte)";
+        case Outcome::timeout_idle:
+            return "the answer paused for too long (--timeout-idle)";
+        case Outcome::timeout_total:
+            return "the answer took too long (--timeout-total)";
+        case Outcome::truncated:
+            return "the server closed the connection inside the answer";
+        case Outcome::no_tokens:
+            return "the answer had no token";
+        case Outcome::cancelled:
+            return "in flight when the run was ended";
+        case Outcome::interrupted:
+            return "in flight when the run was killed";
+        default:
+            return "no error text";
+    }
+}
+
+std::string failed_kinds(const std::array<std::uint64_t, outcome_count>& outcomes,
+                         Outcome without) {
+    std::string text;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        const auto outcome = static_cast<Outcome>(i);
+        if (outcomes[i] > 0 && is_failure(outcome) && outcome != without) {
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(outcome),
+                                grouped(outcomes[i]));
+        }
+    }
+    return text;
+}
+
+namespace {
+
+constexpr std::int64_t ns_per_s = 1'000'000'000;
+
+}  // namespace
+
+std::optional<std::uint64_t> shown_peak(const SummaryFigures& f) {
+    return f.duration_ns < ns_per_s ? std::nullopt : f.timeline.max_output_tokens_per_s;
+}
+
+// In a short run the best whole second can lie below the mean.
+std::string peak_text(const SummaryFigures& f) {
+    if (f.duration_ns < ns_per_s) {
+        return "";
+    }
+    const std::optional<std::uint64_t> best = shown_peak(f);
+    if (!best) {
+        return ", peak not known";
+    }
+    const bool is_below = static_cast<double>(*best) < f.output_throughput.value_or(0);
+    return ", peak " + grouped(*best) + "/s" +
+           (is_below ? " (of whole seconds; the run is too short for it)" : "");
+}
+
+std::string outputs_text(const SummaryFigures& f) {
+    const std::uint64_t uncounted = f.outputs_unknown - f.outputs_unrecorded;
+    const std::uint64_t compared = f.outputs_exact + f.outputs_short + f.outputs_long;
+    if (f.outputs_short + f.outputs_long + f.outputs_unknown == 0) {
+        return "";
+    }
+    if (compared + uncounted == 0) {
+        return "no recorded length to compare with";
+    }
+    std::string text =
+        fmt::format("{} of the recorded length, {} shorter, {} longer, {} not counted",
+                    grouped(f.outputs_exact), grouped(f.outputs_short), grouped(f.outputs_long),
+                    grouped(uncounted));
+    return f.outputs_unrecorded == 0 ? text
+                                     : text + fmt::format(", {} without a recorded length",
+                                                          grouped(f.outputs_unrecorded));
+}
+
+}  // namespace driftless

@@ -1,0 +1,535 @@
+/// A run as it was played, as far as a comparison needs it.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/files.hpp"
+#include "cmd/base/run_folder.hpp"
+#include "cmd/base/values.hpp"
+#include "cmd/reading/view.hpp"
+#include "cmd/report/rebuilt_run.hpp"
+#include "cmd/runs/compare.hpp"
+#include "engine/plan/plan.hpp"
+#include "proto/core/hash.hpp"
+#include "proto/figures/run_timeline.hpp"
+#include "proto/figures/summary.hpp"
+
+namespace driftless {
+
+namespace {
+
+struct ReadRow {
+    ComparedRequest request;
+    PlayedRow row;
+    std::uint32_t attempt = 0;
+    bool censored = false;
+    bool waits_in_vain = false;  ///< not sent, for a row that it waited for failed
+};
+
+/// One side while its records are read.
+struct SideRead {
+    std::vector<ReadRow> rows;
+    RunTimeline timeline;
+};
+
+double known(const OptionalNs& value) {
+    return value ? static_cast<double>(*value) : unknown_value;
+}
+
+/// Whether the server is to blame: what the end of the client cut off says nothing of it.
+bool is_servers_failure(const Record& record) {
+    return is_failure(record.outcome) && record.outcome != Outcome::not_sent &&
+           record.outcome != Outcome::interrupted && record.outcome != Outcome::cancelled;
+}
+
+std::optional<bool> meets_slo(const GoodputRules& slo, const Record& record) {
+    const std::optional<std::size_t> rule = rule_of(slo, record);
+    if (!rule || record.censored || record.outcome == Outcome::interrupted) {
+        return std::nullopt;
+    }
+    return is_good(slo[*rule].limits, record);
+}
+
+/// The same in each run; another one in each pass.
+std::uint64_t tree_of(const Record& record) {
+    const std::optional<std::string>& name = record.tree ? record.tree : record.session;
+    if (!name) {
+        return 0;
+    }
+    Digest digest;
+    digest.add(*name);
+    digest.add_u64(record.pass);
+    return std::max<std::uint64_t>(digest.value(), 1);
+}
+
+bool has_lane_cap(const RunFacts& facts) {
+    return std::any_of(facts.arguments.begin(), facts.arguments.end(),
+                       [](const std::string& one) { return one.starts_with("--connections="); });
+}
+
+ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
+    ReadRow out;
+    ComparedRequest& request = out.request;
+    request.key = number_in_pass(record.row, record.pass);
+    request.due_ns = record.due_ns;
+    request.tree = tree_of(record);
+    request.ok = record.outcome == Outcome::ok;
+    request.failed = is_servers_failure(record);
+    request.tainted = !record.tainted.empty();
+    request.held = is_wish(record.late_cause) || (lane_cap && record.late_cause == LateCause::lane);
+    request.fired_ns = record.fired_ns;
+    request.meets_slo = meets_slo(slo, record);
+    request.ended_ns = record.ended_ns ? record.ended_ns : record.done_ns;
+    const double length = static_cast<double>(record.input_length.value_or(0));
+    PlayedRow& row = out.row;
+    row.row = record.row;
+    row.pass = record.pass;
+    row.turn = record.turn.value_or(0);
+    row.outcome = record.outcome;
+    row.prompt_tokens = record.prompt_tokens ? static_cast<double>(*record.prompt_tokens) : length;
+    row.cached_tokens = known(record.cached_tokens);
+    row.expected_tokens = known(record.expected_cached_tokens);
+    row.output_digest = record.output_digest;
+    request.input_tokens = record.input_length ? length : row.prompt_tokens;
+    request.output_tokens =
+        counts_output(record) ? static_cast<double>(*record.output_tokens) : unknown_value;
+    const auto put = [&request](RowValue value, double of) {
+        request.values[static_cast<std::size_t>(value)] = of;
+    };
+    put(RowValue::ttft, known(record.ttft_ns));
+    put(RowValue::ttft_due, known(record.ttft_due_ns));
+    put(RowValue::tpot, record.tpot_ns.value_or(unknown_value));
+    put(RowValue::e2e, known(record.e2e_ns));
+    out.attempt = record.attempt;
+    out.censored = record.censored;
+    out.waits_in_vain = record.outcome == Outcome::not_sent && record.error.has_value();
+    return out;
+}
+
+void count(const ReadRow& one, PlayedCounts& counts) {
+    const Outcome outcome = one.row.outcome;
+    counts.ok += one.request.ok ? 1 : 0;
+    counts.failed += one.request.failed ? 1 : 0;
+    counts.other_length += is_whole(outcome) && !one.request.ok ? 1 : 0;
+    counts.abandoned += outcome == Outcome::abandoned ? 1 : 0;
+    counts.censored += one.censored ? 1 : 0;
+    counts.dropped += one.waits_in_vain ? 1 : 0;
+    counts.interrupted += outcome == Outcome::interrupted ? 1 : 0;
+    const bool ended_by_user = outcome == Outcome::cancelled && !one.censored;
+    counts.unplayed += ended_by_user || (outcome == Outcome::not_sent && !one.waits_in_vain);
+    counts.again += one.attempt > 0 ? 1 : 0;
+    counts.tainted += one.request.tainted ? 1 : 0;
+}
+
+/// The rows in the order of their keys, of each the last try.
+void settle(SideRead& read, PlayedRun& run) {
+    std::stable_sort(read.rows.begin(), read.rows.end(), [](const ReadRow& a, const ReadRow& b) {
+        return a.request.key != b.request.key ? a.request.key < b.request.key
+                                              : a.attempt < b.attempt;
+    });
+    run.compared.requests.reserve(read.rows.size());
+    run.rows.reserve(read.rows.size());
+    for (std::size_t i = 0; i < read.rows.size(); ++i) {
+        const ReadRow& one = read.rows[i];
+        if (i + 1 < read.rows.size() && read.rows[i + 1].request.key == one.request.key) {
+            ++run.counts.tries_left_out;
+            continue;
+        }
+        count(one, run.counts);
+        run.compared.requests.push_back(one.request);
+        run.rows.push_back(one.row);
+    }
+    run.compared.duration_ns = read.timeline.figures().duration_ns;
+}
+
+/// As its summary.json has it; empty where there is none.
+void read_verdict(const std::string& folder, PlayedRun& run) {
+    const std::string path = folder + "/summary.json";
+    const Result<std::string> text = read_regular_file(path);
+    if (!text && text.error().code == ErrorCode::not_found) {
+        return;
+    }
+    run.why_no_verdict =
+        "no verdict, " + path + " has none (driftless report " + folder + " rebuilds it)";
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(text ? text.value() : "");
+    if (!root) {
+        return;
+    }
+    const JsonValue verdict = root.value().find("verdict");
+    run.verdict = verdict.find("name").as_string().value_or("");
+    const JsonValue reasons = verdict.find("reasons");
+    for (JsonValue one = reasons.first(); one.present(); one = one.next()) {
+        run.verdict_reasons.emplace_back(one.as_string().value_or(""));
+    }
+    const JsonValue warnings = verdict.find("warnings");
+    for (JsonValue one = warnings.first(); one.present(); one = one.next()) {
+        run.warnings.emplace_back(one.as_string().value_or(""));
+    }
+}
+
+using Sides = std::array<SideRead, side_count>;
+
+/// Rules by a column that no record has had so far: such a rule would fit no row, without a word.
+class UnmetColumns {
+  public:
+    explicit UnmetColumns(const GoodputRules& slo) {
+        for (const GoodputRule& rule : slo) {
+            if (rule.key && rule.key->kind == GroupKey::Kind::kept) {
+                keys_.push_back(*rule.key);
+            }
+        }
+    }
+    void meet(const Record& record) {
+        std::erase_if(
+            keys_, [&](const GroupKey& key) { return group_value(key, record, scratch_) != "-"; });
+    }
+    std::string refusal(const std::string& folder) const {
+        return keys_.empty() ? ""
+                             : folder + ": --goodput uses the column " + keys_.front().member +
+                                   ", which no record of this run has; replay with --keep " +
+                                   keys_.front().member;
+    }
+
+  private:
+    std::vector<GroupKey> keys_;
+    JsonDocument scratch_;
+};
+
+std::string read_sides(const std::string& path, const RunFacts& facts, const GoodputRules& slo,
+                       Sides& sides, UnmetColumns& unmet) {
+    const bool lane_cap = has_lane_cap(facts);
+    return each_record_in(path, [&](const Record& record) {
+        unmet.meet(record);
+        SideRead& side = sides[static_cast<std::size_t>(record.side)];
+        if (record.phase == Phase::warmup) {
+            side.timeline.add_warm_up(record);
+        } else if (record.phase == Phase::profile) {
+            side.timeline.add(record);
+            side.rows.push_back(read_row(record, slo, lane_cap));
+        }
+    });
+}
+
+}  // namespace
+
+std::string PlayedRun::name() const {
+    return side.empty() ? folder : folder + ", side " + side;
+}
+
+std::vector<const PlayedRun*> all_runs(const std::vector<PlayedRun>& a,
+                                       const std::vector<PlayedRun>& b) {
+    std::vector<const PlayedRun*> runs;
+    for (const std::vector<PlayedRun>* group : {&a, &b}) {
+        for (const PlayedRun& run : *group) {
+            runs.push_back(&run);
+        }
+    }
+    return runs;
+}
+
+int read_played(const std::string& folder, const GoodputRules& slo, std::vector<PlayedRun>& out,
+                std::string& why) {
+    PlayedRun run;
+    run.folder = folder;
+    while (run.folder.size() > 1 && run.folder.back() == '/') {
+        run.folder.pop_back();
+    }
+    if (why = read_run(run.folder, run.facts); !why.empty()) {
+        return exit_usage;
+    }
+    run.killed = !run.facts.ended;
+    run.goes_on = is_being_written(run.folder);
+    read_verdict(run.folder, run);
+    const std::string path =
+        run.facts.records_path.empty() ? run.folder + "/requests.jsonl" : run.facts.records_path;
+    Sides sides;
+    UnmetColumns unmet(slo);
+    if (why = read_sides(path, run.facts, slo.empty() ? run.facts.goodput : slo, sides, unmet);
+        !why.empty()) {
+        return exit_input;
+    }
+    if (why = unmet.refusal(run.folder); !why.empty()) {
+        return exit_usage;
+    }
+    const auto rows_of = [&sides](Side side) -> SideRead& {
+        return sides[static_cast<std::size_t>(side)];
+    };
+    const bool is_dual = !rows_of(Side::a).rows.empty() || !rows_of(Side::b).rows.empty();
+    const std::uint64_t planned = is_dual ? run.facts.rows / 2 : run.facts.rows;  // of each side
+    for (const Side side : is_dual ? std::vector{Side::a, Side::b} : std::vector{Side::none}) {
+        PlayedRun& one = out.emplace_back(run);
+        one.side = side == Side::none ? "" : name_of(side);
+        one.facts.rows = planned;
+        settle(rows_of(side), one);
+        if (!run.facts.has_users &&
+            one.rows.size() < planned) {  // how many users send nobody knows
+            one.counts.unplayed += planned - one.rows.size();
+        }
+    }
+    return exit_done;
+}
+
+namespace {
+
+constexpr std::uint32_t size_groups = 5;
+constexpr int time_groups = 6;
+
+/// Walks all runs at once, in the order of their keys.
+class Walk {
+  public:
+    explicit Walk(std::vector<const PlayedRun*> runs)
+        : runs_(std::move(runs)), at_(runs_.size(), 0) {}
+
+    /// To the next key that every run has; false at the end.
+    bool next() {
+        const std::size_t rows = runs_.front()->rows.size();
+        for (at_.front() = started_ ? at_.front() + 1 : 0; at_.front() < rows; ++at_.front()) {
+            started_ = true;
+            if (all_have(runs_.front()->compared.requests[at_.front()].key)) {
+                return true;
+            }
+        }
+        return false;
+    }
+    const ComparedRequest& request(std::size_t run) const {
+        return runs_[run]->compared.requests[at_[run]];
+    }
+    const PlayedRow& row(std::size_t run) const { return runs_[run]->rows[at_[run]]; }
+
+  private:
+    bool all_have(std::uint64_t key) {
+        for (std::size_t run = 1; run < runs_.size(); ++run) {
+            const std::vector<ComparedRequest>& requests = runs_[run]->compared.requests;
+            while (at_[run] < requests.size() && requests[at_[run]].key < key) {
+                ++at_[run];
+            }
+            if (at_[run] == requests.size() || requests[at_[run]].key != key) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    std::vector<const PlayedRun*> runs_;
+    std::vector<std::size_t> at_;  ///< [runs]
+    bool started_ = false;
+};
+
+/// The mean over runs `from` to `to`; NaN where one does not know it.
+double mean_of(const Walk& walk, std::size_t from, std::size_t to, std::size_t value) {
+    double sum = 0;
+    for (std::size_t run = from; run < to; ++run) {
+        const ComparedRequest& request = walk.request(run);
+        const double one = request.values[value];
+        sum += request.ok && one > 0 ? one : unknown_value;
+    }
+    return sum / static_cast<double>(to - from);
+}
+
+std::vector<PairedRequest> known_of(const std::vector<PairedRequest>& requests, RowValue value) {
+    std::vector<PairedRequest> known;
+    for (const PairedRequest& one : requests) {
+        if (!std::isnan(one.ratio(value))) {
+            known.push_back(one);
+        }
+    }
+    return known;
+}
+
+/// A group's name and rows; sorted by `order`.
+struct Group {
+    std::string name;
+    std::vector<const PairedRequest*> rows;
+};
+using Groups = std::map<std::int64_t, Group>;
+
+Groups by_size(const std::vector<PairedRequest>& rows) {
+    std::vector<std::uint32_t> lengths;
+    for (const PairedRequest& row : rows) {
+        lengths.push_back(static_cast<std::uint32_t>(row.input_tokens));
+    }
+    const std::vector<std::uint32_t> bounds = length_bounds(lengths, size_groups);
+    Groups groups;
+    for (const PairedRequest& row : rows) {
+        const auto found = std::lower_bound(bounds.begin(), bounds.end(), row.input_tokens);
+        Group& group = groups[found - bounds.begin()];
+        group.name = "to " + with_commas(*found, 0);
+        group.rows.push_back(&row);
+    }
+    return groups;
+}
+
+Groups by_turn(const std::vector<PairedRequest>& rows) {
+    struct Turns {
+        std::uint32_t last;
+        const char* name;
+    };
+    constexpr std::array turns{Turns{0, "none"},
+                               Turns{1, "1"},
+                               Turns{2, "2"},
+                               Turns{4, "3 to 4"},
+                               Turns{8, "5 to 8"},
+                               Turns{16, "9 to 16"},
+                               Turns{UINT32_MAX, "from 17"}};
+    Groups groups;
+    for (const PairedRequest& row : rows) {
+        const auto* const found = std::find_if(
+            turns.begin(), turns.end(), [&row](const Turns& one) { return row.turn <= one.last; });
+        Group& group = groups[found - turns.begin()];
+        group.name = found->name;
+        group.rows.push_back(&row);
+    }
+    return groups;
+}
+
+Groups by_hit(const std::vector<PairedRequest>& rows) {
+    constexpr std::array names{"none", "to 25 %", "to 50 %", "to 75 %", "to 100 %"};
+    Groups groups;
+    for (const PairedRequest& row : rows) {
+        if (std::isnan(row.expected_hit)) {
+            continue;
+        }
+        const double quarters = std::ceil(std::clamp(row.expected_hit, 0.0, 1.0) * 4);
+        Group& group = groups[static_cast<std::int64_t>(quarters)];
+        group.name = names[static_cast<std::size_t>(quarters)];
+        group.rows.push_back(&row);
+    }
+    return groups;
+}
+
+Groups by_time(const std::vector<PairedRequest>& rows) {
+    const auto order = [](const PairedRequest& x, const PairedRequest& y) {
+        return x.due_ns < y.due_ns;
+    };
+    const auto [first, last] = std::minmax_element(rows.begin(), rows.end(), order);
+    const std::int64_t from = first->due_ns;
+    const std::int64_t part = std::max<std::int64_t>((last->due_ns - from) / time_groups + 1, 1);
+    Groups groups;
+    for (const PairedRequest& row : rows) {
+        const std::int64_t number = (row.due_ns - from) / part;
+        Group& group = groups[number];
+        group.name = fmt::format("{:.1f} to {:.1f} s", in_s(from + number * part),
+                                 in_s(from + (number + 1) * part));
+        group.rows.push_back(&row);
+    }
+    return groups;
+}
+
+/// A's side of a group is 1 everywhere, so that the ratio of the two medians is the median of the
+/// ratios, with the interval of the room that all others come from.
+ChangeGroup change_of(const Group& group, RowValue value, const ComparisonOptions& options) {
+    ComparedRun ones;
+    ComparedRun ratios;
+    for (const PairedRequest* row : group.rows) {
+        ComparedRequest& one = ones.requests.emplace_back();
+        one.key = std::uint64_t{row->pass} << 32 | row->row;
+        one.due_ns = row->due_ns;
+        one.tree = row->tree;
+        one.ok = true;
+        one.values[static_cast<std::size_t>(RowValue::ttft)] = 1;
+        ratios.requests.push_back(one);
+        ratios.requests.back().values[static_cast<std::size_t>(RowValue::ttft)] = row->ratio(value);
+    }
+    const ComparedMetric median{ComparedFigure::value_percentile, RowValue::ttft, 500};
+    const GroupComparison compared =
+        compare_groups({&ones, 1}, {&ratios, 1}, {&median, 1}, options);
+    const MetricComparison& found = compared.metrics.front();
+    ChangeGroup out{group.name, group.rows.size(), found.ratio,
+                    found.low,  found.high,        found.in_these_runs};
+    if (std::isnan(out.ratio)) {  // few rows have a median, and no interval
+        std::vector<double> values;
+        for (const PairedRequest* row : group.rows) {
+            values.push_back(row->ratio(value));
+        }
+        std::nth_element(values.begin(), values.begin() + (values.size() - 1) / 2, values.end());
+        out.ratio = values[(values.size() - 1) / 2];
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<PairedRequest> paired_requests(const std::vector<PlayedRun>& a,
+                                           const std::vector<PlayedRun>& b) {
+    std::vector<PairedRequest> requests;
+    Walk walk(all_runs(a, b));
+    while (walk.next()) {
+        const PlayedRow& row = walk.row(0);
+        const ComparedRequest& request = walk.request(0);
+        PairedRequest& one = requests.emplace_back();
+        one.row = row.row;
+        one.pass = row.pass;
+        one.turn = row.turn;
+        one.due_ns = request.due_ns;
+        one.tree = request.tree;
+        one.input_tokens = request.input_tokens;
+        one.expected_hit = row.expected_tokens / row.prompt_tokens;
+        for (std::size_t i = 0; i < row_value_count; ++i) {
+            one.a[i] = mean_of(walk, 0, a.size(), i);
+            one.b[i] = mean_of(walk, a.size(), a.size() + b.size(), i);
+            if (std::isnan(one.ratio(static_cast<RowValue>(i)))) {
+                one.a[i] = one.b[i] = unknown_value;
+            }
+        }
+    }
+    return requests;
+}
+
+std::vector<PairedRequest> most_changed(const std::vector<PairedRequest>& requests, RowValue value,
+                                        std::size_t most) {
+    std::vector<PairedRequest> known = known_of(requests, value);
+    const auto size = [value](const PairedRequest& one) {
+        return std::fabs(std::log(one.ratio(value)));
+    };
+    const std::size_t listed = std::min(most, known.size());
+    std::partial_sort(
+        known.begin(), known.begin() + static_cast<std::ptrdiff_t>(listed), known.end(),
+        [&](const PairedRequest& x, const PairedRequest& y) { return size(x) > size(y); });
+    known.resize(listed);
+    return known;
+}
+
+std::vector<ChangeView> where_it_changed(const std::vector<PairedRequest>& requests, RowValue value,
+                                         const ComparisonOptions& options) {
+    std::vector<ChangeView> views;
+    const std::vector<PairedRequest> rows = known_of(requests, value);
+    if (rows.empty()) {
+        return views;
+    }
+    const auto add = [&](const char* by, const Groups& groups) {
+        if (groups.size() < 2) {
+            return;
+        }
+        ChangeView& view = views.emplace_back();
+        view.by = by;
+        for (const auto& [order, group] : groups) {
+            view.groups.push_back(change_of(group, value, options));
+        }
+    };
+    add("input tokens", by_size(rows));
+    add("turn", by_turn(rows));
+    add("expected hit", by_hit(rows));
+    add("due", by_time(rows));
+    return views;
+}
+
+OutputChanges output_changes(const PlayedRun& a, const PlayedRun& b) {
+    OutputChanges out;
+    Walk walk({&a, &b});
+    while (walk.next()) {
+        const bool known = walk.request(0).ok && walk.request(1).ok && walk.row(0).output_digest &&
+                           walk.row(1).output_digest;
+        out.known += known ? 1 : 0;
+        out.changed += known && walk.row(0).output_digest != walk.row(1).output_digest ? 1 : 0;
+    }
+    return out;
+}
+
+}  // namespace driftless

@@ -1,0 +1,587 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/flags/summary_values.hpp"
+#include "cmd/report/screen_text.hpp"
+#include "cmd/runs/cell.hpp"
+#include "cmd/runs/find.hpp"
+#include "engine/plan/files.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
+#include "proto/figures/distribution.hpp"
+#include "proto/figures/verdict.hpp"
+#include "proto/json/document.hpp"
+#include "proto/json/write.hpp"
+#include "proto/run/record.hpp"
+
+namespace driftless {
+
+namespace {
+
+Error remedy(const char* doing) {
+    return {ErrorCode::invalid, 0, doing};
+}
+
+bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == ',';
+}
+
+bool compares(char c) {
+    return c == '<' || c == '>' || c == '=';
+}
+
+/// The conditions, without blanks: one begins where a word begins that neither compares nor is
+/// compared with ("ttft:p99 < 2s" is one, and "errors < 1 %").
+std::vector<std::string> conditions_of(std::string_view text) {
+    std::vector<std::string> out;
+    for (std::size_t at = 0; at < text.size();) {
+        if (is_blank(text[at])) {
+            ++at;
+            continue;
+        }
+        std::size_t end = at;
+        while (end < text.size() && !is_blank(text[end])) {
+            ++end;
+        }
+        const std::string_view word = text.substr(at, end - at);
+        const bool goes_on =
+            !out.empty() && (compares(word.front()) || word == "%" || compares(out.back().back()));
+        goes_on ? out.back() += word : out.emplace_back(word);
+        at = end;
+    }
+    return out;
+}
+
+/// What a figure does under more load decides which way it can be an SLO.
+enum class UnderLoad : std::uint8_t { rises, falls };
+constexpr std::array<std::pair<std::string_view, UnderLoad>, 9> figures{{
+    {"ttft", UnderLoad::rises},
+    {"ttft_due", UnderLoad::rises},
+    {"tpot", UnderLoad::rises},
+    {"itl", UnderLoad::rises},
+    {"e2e", UnderLoad::rises},
+    {"chunk_gap", UnderLoad::rises},
+    {"errors", UnderLoad::rises},
+    {"failed", UnderLoad::rises},
+    {"good", UnderLoad::falls},
+}};
+
+std::string opposite(const std::string& condition) {
+    const std::size_t at = condition.find_first_of("<>");
+    const bool equal = at + 1 < condition.size() && condition[at + 1] == '=';
+    const char* other = condition[at] == '<' ? (equal ? ">" : ">=") : (equal ? "<" : "<=");
+    return condition.substr(0, at) + other + condition.substr(at + (equal ? 2 : 1));
+}
+
+Result<Slo> parse_slo(const std::string& condition) {
+    if (condition.find_first_of("<>") == condition.npos) {
+        return remedy("has no comparison; say what must hold, as in \"ttft:p99<2s tpot:p95<50ms\"");
+    }
+    // In its own words first: "<==1s" is none, and its opposite would be.
+    if (const Result<Threshold> itself = parse_threshold(condition); !itself) {
+        return itself.error();
+    }
+    Slo slo;
+    slo.text = condition;
+    slo.fail_if = opposite(condition);
+    Result<Threshold> threshold = parse_threshold(slo.fail_if);
+    if (!threshold) {
+        return threshold.error();
+    }
+    slo.threshold = std::move(threshold).value();
+    const std::string_view name = slo.threshold.figure->name;
+    const auto* const found = std::find_if(figures.begin(), figures.end(),
+                                           [&](const auto& one) { return one.first == name; });
+    if (found == figures.end()) {
+        return remedy(
+            "cannot be in an SLO; use ttft, ttft_due, tpot, itl, e2e or chunk_gap (each with :p99 "
+            "or the like), errors, failed or good");
+    }
+    const bool bounded_above = condition[condition.find_first_of("<>")] == '<';
+    if (bounded_above != (found->second == UnderLoad::rises)) {
+        return remedy(
+            "is the wrong way round: an SLO says what must hold, as in \"ttft:p99<2s\", "
+            "\"errors<1%\" or \"good>95%\"");
+    }
+    if (slo.threshold.figure->unit == FigureUnit::time &&
+        slo.threshold.statistic == Statistic::percentile) {
+        slo.floor = percentile_floor(percentiles[slo.threshold.percentile].per_mille);
+    }
+    return slo;
+}
+
+}  // namespace
+
+Result<Slos> parse_slos(std::string_view text) {
+    Slos out;
+    bool bounds_errors = false;
+    for (const std::string& condition : conditions_of(text)) {
+        Result<Slo> slo = parse_slo(condition);
+        if (!slo) {
+            return slo.error();
+        }
+        const std::string_view name = slo.value().threshold.figure->name;
+        bounds_errors = bounds_errors || name == "errors" || name == "failed";
+        out.rows_min = std::max(out.rows_min, slo.value().floor);
+        out.list.push_back(std::move(slo).value());
+    }
+    if (out.list.empty()) {
+        return remedy("is empty; say what must hold, as in \"ttft:p99<2s\"");
+    }
+    if (!bounds_errors) {
+        Result<Slo> errors = parse_slo(std::string(errors_slo));
+        CHECK(errors);
+        out.list.push_back(std::move(errors).value());
+    }
+    return out;
+}
+
+namespace {
+
+FigureUnit unit_of(std::string_view name) {
+    return name == "ms"      ? FigureUnit::time
+           : name == "share" ? FigureUnit::share
+                             : FigureUnit::number;
+}
+
+/// What became of each `--fail-if`, which are the SLOs in their order.
+Result<void> read_findings(const JsonValue& root, const Slos& slos, JudgedProbe& probe) {
+    JsonValue one = root.find("thresholds").first();
+    for (const Slo& slo : slos.list) {
+        const auto fails = one.find("fails").as_bool();
+        if (!fails) {
+            return Error{ErrorCode::missing, 0, "thresholds"};
+        }
+        ThresholdFinding finding;
+        finding.condition = slo.text;
+        finding.value = one.find("value").as_double();
+        finding.unit = unit_of(one.find("unit").as_string().value_or(""));
+        finding.fails = *fails;
+        probe.findings.push_back(std::move(finding));
+        one = one.next();
+    }
+    return {};
+}
+
+Result<void> read_summary(const CellSummary& summary, const Slos& slos, JudgedProbe& probe) {
+    const JsonValue root = summary.root();
+    const auto fired = root.find("fired").as_u64();
+    const auto warmup = root.find("warmup").find("fired").as_u64();
+    if (!fired) {
+        return Error{ErrorCode::missing, 0, "fired"};
+    }
+    probe.verdict = summary.verdict();
+    probe.rows = *fired - std::min(*fired, warmup.value_or(0));
+    return read_findings(root, slos, probe);
+}
+
+/// Times of the rows that were sent in the measurement.
+Result<std::vector<RowTimes>> read_times(const std::string& path) {
+    Result<FileLines> lines = FileLines::open(path);
+    if (!lines) {
+        return lines.error();
+    }
+    JsonDocument document;
+    std::vector<RowTimes> rows;
+    while (const auto line = lines.value().next()) {
+        const Result<Record> record = read_record(document, *line);
+        if (!record) {
+            return record.error();
+        }
+        const Record& one = record.value();
+        if (one.fired_ns && one.ended_ns && one.phase == Phase::profile) {
+            rows.push_back({one.due_ns, one.first_token_ns, *one.ended_ns});
+        }
+    }
+    return rows;
+}
+
+/// By how much a figure lies beyond its bound: 2 is twice the bound; nothing where unmeasured.
+double excess(const Slo& slo, const ThresholdFinding& finding) {
+    constexpr double ns_per_ms = 1e6;
+    constexpr double unmeasured = 1e300;
+    if (!finding.value) {
+        return unmeasured;
+    }
+    const double value = *finding.value * (finding.unit == FigureUnit::time ? ns_per_ms : 1);
+    const double bound = slo.threshold.bound;
+    const bool falls = slo.text.find('>') != slo.text.npos;
+    const double over = falls ? bound : value;
+    const double under = falls ? value : bound;
+    return under > 0 ? over / under : unmeasured;
+}
+
+/// The SLO that fails by the largest factor; null where all hold.
+const Slo* worst(const Slos& slos, const JudgedProbe& probe) {
+    const Slo* found = nullptr;
+    double most = 0;
+    for (std::size_t i = 0; i < slos.list.size(); ++i) {
+        const double by = excess(slos.list[i], probe.findings[i]);
+        if (probe.findings[i].fails && by >= most) {
+            found = &slos.list[i];
+            most = by;
+        }
+    }
+    return found;
+}
+
+std::string figures_text(const JudgedProbe& probe) {
+    std::string text;
+    for (const ThresholdFinding& one : probe.findings) {
+        text += (text.empty() ? "" : ", ") + one.condition + " " + value_text(one);
+    }
+    return text;
+}
+
+std::string stability_text(const StabilityFinding& found) {
+    char text[128];
+    (void)std::snprintf(text, sizeof text,
+                        "the server does not keep up: waiting requests rise %.1f-fold and TTFT "
+                        "%.1f-fold during the run",
+                        found.waiting_ratio, found.ttft_ratio);
+    return text;
+}
+
+void decide(const CellEnd& end, const Slos& slos, JudgedProbe& probe) {
+    const Slo* fails = worst(slos, probe);
+    const bool unstable = probe.stability.stability == Stability::unstable;
+    if (end.outcome == CellOutcome::spoiled || is_spoiled(probe.verdict)) {
+        probe.outcome = ProbeOutcome::spoiled;
+        const auto reason = end.summary->root().find("verdict").find("reasons").first().as_string();
+        probe.why = probe.verdict + (reason ? ": " + std::string(*reason) : "");
+    } else if (probe.rows < slos.rows_min) {
+        probe.outcome = ProbeOutcome::too_short;
+        probe.why = std::to_string(probe.rows) + " requests of the " +
+                    std::to_string(slos.rows_min) + " that its percentile needs";
+    } else if (fails != nullptr || unstable) {
+        probe.outcome = ProbeOutcome::fails;
+        probe.binds = fails != nullptr ? fails->text : std::string(stability_slo);
+        probe.why = fails != nullptr ? figures_text(probe) : stability_text(probe.stability);
+    } else {
+        probe.outcome = ProbeOutcome::meets;
+        probe.why = figures_text(probe);
+    }
+}
+
+}  // namespace
+
+const char* name_of(ProbeOutcome outcome) {
+    switch (outcome) {
+        case ProbeOutcome::meets:
+            return "meets";
+        case ProbeOutcome::fails:
+            return "fails";
+        case ProbeOutcome::spoiled:
+            return "spoiled";
+        case ProbeOutcome::too_short:
+            return "too short";
+    }
+    return "";
+}
+
+bool can_be_judged(const CellEnd& end) {
+    const bool ended = end.exit_code == exit_done || end.exit_code == exit_threshold ||
+                       end.exit_code == exit_not_certified || end.exit_code == exit_no_success;
+    return ended && end.summary && end.outcome != CellOutcome::interrupted;
+}
+
+Result<void> judge_probe(const CellEnd& end, const std::string& folder, const Slos& slos,
+                         JudgedProbe& probe) {
+    CHECK(can_be_judged(end));
+    if (const Result<void> read = read_summary(*end.summary, slos, probe); !read) {
+        return read.error();
+    }
+    Result<std::vector<RowTimes>> times = read_times(folder + "/requests.jsonl");
+    if (!times) {
+        return times.error();
+    }
+    probe.stability = judge_stability(std::move(times).value());
+    decide(end, slos, probe);
+    return {};
+}
+
+namespace {
+
+/// "12.5 a second".
+std::string with_unit(const SearchReport& report, double value) {
+    return load_text(value) + " " + report.options->over->unit;
+}
+
+std::string knee_text(const SearchReport& report) {
+    const Knee& knee = report.knee;
+    if (knee.pass && knee.fail) {
+        return "from " + load_text(*knee.pass) + " to " + with_unit(report, *knee.fail) +
+               ": the first meets the SLO, the second does not";
+    }
+    if (knee.fail) {
+        return "below " + with_unit(report, *knee.fail) + ", the lowest load that was tried";
+    }
+    return knee.pass
+               ? "above " + with_unit(report, *knee.pass) + ", the highest load that was tried"
+           : report.probes.empty() ? "not known: no probe ran"
+                                   : "not known: every probe was spoiled";
+}
+
+std::string interval_text(const SearchReport& report) {
+    const Knee& knee = report.knee;
+    const std::string seeds = std::to_string(report.options->rules.replicates + 1);
+    return "from " + (knee.low ? load_text(*knee.low) : "unknown") + " to " +
+           (knee.high ? load_text(*knee.high) : "unknown") + ": all " + seeds +
+           " seeds meet the SLO at the first load, and none does at the second";
+}
+
+const char* remedy_of(const SearchReport& report) {
+    switch (report.knee.state) {
+        case SearchState::lowest_fails:
+            return "the lowest load fails: lower --low, or replay a part of the trace (-- "
+                   "--sample-sessions 10%)";
+        case SearchState::highest_passes:
+            return "the highest load passes: raise --high";
+        case SearchState::spoiled:
+            return report.probes.empty() ? ""
+                                         : "a probe was spoiled in every try, for the reason in "
+                                           "its verdict; use a quieter "
+                                           "client, or raise --tries";
+        case SearchState::too_many:
+            return "results contradict each other: make probes longer";
+        case SearchState::searching:
+        case SearchState::found:
+            break;
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string binding(const SearchReport& report) {
+    std::string binds;
+    for (const JudgedProbe& one : report.probes) {
+        const bool there = report.knee.fail && one.probe.value == *report.knee.fail;
+        if (there && one.outcome == ProbeOutcome::fails && (binds.empty() || one.probe.seed == 0)) {
+            binds = one.binds;
+        }
+    }
+    return binds;
+}
+
+std::string probe_line(const SearchReport& report, const JudgedProbe& probe) {
+    const std::string seed =
+        probe.probe.seed > 0 ? " seed " + std::to_string(report.options->seed + probe.probe.seed)
+                             : "";
+    return fmt::format("probe {:<3} {} {}{}: {} ({} requests, {:.1f} s): {}\n",
+                       report.probes.size(), report.options->over->name,
+                       load_text(probe.probe.value), seed, name_of(probe.outcome), probe.rows,
+                       probe.seconds, probe.why);
+}
+
+std::string result_lines(const SearchReport& report) {
+    Lines lines;
+    lines.rule("Knee");
+    lines.add("Knee", knee_text(report));
+    if (report.knee.state == SearchState::found && report.options->rules.replicates > 0) {
+        lines.add("Interval", interval_text(report));
+    }
+    if (const std::string binds = binding(report); !binds.empty()) {
+        lines.add("Binds", binds == stability_slo
+                               ? "stability: waiting requests and TTFT rise during the run"
+                               : binds);
+    }
+    std::size_t thrown = 0;
+    for (const JudgedProbe& one : report.probes) {
+        thrown += one.outcome == ProbeOutcome::meets || one.outcome == ProbeOutcome::fails ? 0 : 1;
+    }
+    lines.add("Probes", fmt::format("{} in {:.1f} s, {} of them discarded", report.probes.size(),
+                                    report.seconds, thrown));
+    if (!report.knee.monotone) {
+        lines.add("Warning",
+                  "a load above this knee met the SLO: batching or caching helps there; the knee "
+                  "is the lowest one");
+    }
+    if (const char* remedy = remedy_of(report); *remedy != '\0') {
+        lines.add("Note", remedy);
+    }
+    if (!report.why.empty() && report.state != "stopped") {  // what stopped it is on stderr
+        lines.add("Ended", report.why);
+    }
+    return lines.take();
+}
+
+namespace {
+
+const char* stability_name(Stability stability) {
+    switch (stability) {
+        case Stability::unknown:
+            return "unknown";
+        case Stability::stable:
+            return "stable";
+        case Stability::unstable:
+            return "unstable";
+    }
+    return "";
+}
+
+void write_load(JsonWriter& json, std::string_view key, const std::optional<double>& value) {
+    json.key(key);
+    value ? json.raw(load_text(*value)) : json.null();
+}
+
+void write_probe(JsonWriter& json, const JudgedProbe& one) {
+    json.begin_object();
+    json.key("value").raw(load_text(one.probe.value));
+    json.key("run").string(one.run);
+    json.key("meets");
+    one.outcome == ProbeOutcome::meets   ? json.boolean(true)
+    : one.outcome == ProbeOutcome::fails ? json.boolean(false)
+                                         : json.null();
+    json.key("verdict").string(one.verdict);
+    json.key("why").string(one.why);
+    json.key("outcome").string(name_of(one.outcome));
+    write_optional_text(json, "binds", one.binds);
+    json.key("purpose").string(name_of(one.probe.purpose));
+    json.key("seed").unsigned_integer(one.probe.seed);
+    json.key("rows").unsigned_integer(one.rows);
+    json.key("seconds").number(one.seconds);
+    json.key("stability").string(stability_name(one.stability.stability));
+    json.key("slos").begin_array();
+    for (const ThresholdFinding& finding : one.findings) {
+        json.begin_object();
+        json.key("slo").string(finding.condition);
+        json.key("value");
+        finding.value ? json.number(*finding.value) : json.null();
+        json.key("meets").boolean(!finding.fails);
+        json.end_object();
+    }
+    json.end_array();
+    write_texts(json, "cut", one.cut_folders);
+    json.end_object();
+}
+
+/// False: an outcome of another version.
+bool read_outcome(const std::string& name, ProbeOutcome& out) {
+    for (const ProbeOutcome one : {ProbeOutcome::meets, ProbeOutcome::fails, ProbeOutcome::spoiled,
+                                   ProbeOutcome::too_short}) {
+        if (name == name_of(one)) {
+            out = one;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool read_stability(const std::string& name, Stability& out) {
+    for (const Stability one : {Stability::unknown, Stability::stable, Stability::unstable}) {
+        if (name == stability_name(one)) {
+            out = one;
+            return true;
+        }
+    }
+    return false;
+}
+
+std::vector<ThresholdFinding> read_findings(JsonValue slos) {
+    std::vector<ThresholdFinding> findings;
+    for (JsonValue one = slos.first(); one.present(); one = one.next()) {
+        ThresholdFinding finding;
+        finding.condition = kept_text(one.find("slo"));
+        finding.value = one.find("value").as_double();
+        finding.fails = !one.find("meets").as_bool().value_or(false);
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+/// False: something is missing.
+bool read_probe(JsonValue json, JudgedProbe& out) {
+    const auto value = json.find("value").as_double();
+    const auto seed = json.find("seed").as_u64();
+    const auto rows = json.find("rows").as_u64();
+    const auto seconds = json.find("seconds").as_double();
+    constexpr double lowest = load_min / 2048;
+    if (!value || !(*value >= lowest && *value <= load_max) || !seed || *seed > UINT32_MAX ||
+        !rows || !seconds) {
+        return false;
+    }
+    out.probe.value = *value;
+    out.probe.seed = static_cast<std::uint32_t>(*seed);
+    out.rows = *rows;
+    out.seconds = *seconds;
+    out.run = kept_text(json.find("run"));
+    out.verdict = kept_text(json.find("verdict"));
+    out.why = kept_text(json.find("why"));
+    out.binds = kept_text(json.find("binds"));
+    out.findings = read_findings(json.find("slos"));
+    out.cut_folders = texts_of(json.find("cut"));
+    return read_outcome(kept_text(json.find("outcome")), out.outcome) &&
+           read_stability(kept_text(json.find("stability")), out.stability.stability);
+}
+
+}  // namespace
+
+std::string find_json(const SearchReport& report) {
+    const FindOptions& options = *report.options;
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    json.key("schema").integer(find_schema);
+    json.key("over").string(options.over->name);
+    write_load(json, "pass", report.knee.pass);
+    write_load(json, "fail", report.knee.fail);
+    write_load(json, "low", report.knee.low);
+    write_load(json, "high", report.knee.high);
+    write_optional_text(json, "binds", binding(report));
+    json.key("monotone").boolean(report.knee.monotone);
+    json.key("state").string(report.state);
+    write_optional_text(json, "why", report.why);
+    json.key("slo").begin_array();
+    for (const Slo& slo : options.slos.list) {
+        json.string(slo.text);
+    }
+    json.end_array();
+    json.key("allowed").begin_array();
+    json.raw(load_text(options.rules.low)).raw(load_text(options.rules.high)).end_array();
+    json.key("tolerance").number(options.rules.tolerance);
+    json.key("replicates").unsigned_integer(options.rules.replicates);
+    json.key("seed").unsigned_integer(options.seed);
+    json.key("seconds").number(report.seconds);
+    write_texts(json, "command", report.command);
+    json.key("home").string(report.home);
+    write_kept_traces(json, report.traces);
+    json.key("probes").begin_array();
+    for (const JudgedProbe& one : report.probes) {
+        write_probe(json, one);
+    }
+    json.end_array().end_object();
+    escape_unprintable_json(text, 0);
+    text += '\n';
+    return text;
+}
+
+std::string read_search(const std::string& text, KeptSearch& out) {
+    JsonDocument document;
+    const Result<JsonValue> read = document.parse(text);
+    if (!read) {
+        return "is not JSON; start a new search";
+    }
+    const JsonValue root = read.value();
+    if (root.find("schema").as_i64() != find_schema) {
+        return "was written by another version of driftless; use that one";
+    }
+    out.command = texts_of(root.find("command"));
+    out.home = kept_text(root.find("home"));
+    out.traces = read_kept_traces(root.find("traces"));
+    out.seconds = root.find("seconds").as_double().value_or(0);
+    for (JsonValue one = root.find("probes").first(); one.present(); one = one.next()) {
+        if (!read_probe(one, out.probes.emplace_back())) {
+            return "has an unreadable probe: number " + std::to_string(out.probes.size());
+        }
+    }
+    return "";
+}
+
+}  // namespace driftless

@@ -1,0 +1,521 @@
+/// Frontiers of two figures, then the cells of a table and the figures of its charts.
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cmd/flags/summary_values.hpp"
+#include "cmd/runs/table.hpp"
+#include "proto/figures/distribution.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// The point with the sign of each axis turned so that more is better.
+ParetoPoint upward(const ParetoPoint& point, ParetoAxes axes) {
+    return {axes.x == Better::high ? point.x : -point.x,
+            axes.y == Better::high ? point.y : -point.y};
+}
+
+}  // namespace
+
+bool dominates(const ParetoPoint& a, const ParetoPoint& b, ParetoAxes axes) {
+    const ParetoPoint up = upward(a, axes);
+    const ParetoPoint other = upward(b, axes);
+    const bool nowhere_worse = up.x >= other.x && up.y >= other.y;
+    return nowhere_worse && (up.x > other.x || up.y > other.y);
+}
+
+std::vector<std::size_t> pareto_frontier(std::span<const ParetoPoint> points, ParetoAxes axes) {
+    std::vector<std::size_t> order(points.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        const ParetoPoint one = upward(points[a], axes);
+        const ParetoPoint other = upward(points[b], axes);
+        return one.x != other.x ? one.x > other.x : one.y > other.y;
+    });
+    // Best x first, and best y among equal x: what comes later is dominated unless its y is better,
+    // or the point is equal to the last one that was kept.
+    std::vector<std::size_t> frontier;
+    for (const std::size_t index : order) {
+        const ParetoPoint one = upward(points[index], axes);
+        const ParetoPoint last = frontier.empty() ? one : upward(points[frontier.back()], axes);
+        const bool equal = one.x == last.x && one.y == last.y;
+        if (frontier.empty() || one.y > last.y || equal) {
+            frontier.push_back(index);
+        }
+    }
+    return frontier;
+}
+
+std::vector<Dominance> pareto_dominance(std::span<const ParetoPoint> points, ParetoAxes axes) {
+    const std::vector<std::size_t> frontier = pareto_frontier(points, axes);
+    std::vector<Dominance> all(points.size());
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const auto beats = [&](const ParetoPoint& one) { return dominates(one, points[i], axes); };
+        const auto found = std::find_if(frontier.begin(), frontier.end(),
+                                        [&](std::size_t at) { return beats(points[at]); });
+        if (found != frontier.end()) {
+            all[i].by = *found;
+            all[i].count =
+                static_cast<std::size_t>(std::count_if(points.begin(), points.end(), beats));
+        }
+    }
+    return all;
+}
+
+namespace {
+
+/// How much better than the reference, on one axis; below 0: worse.
+double gain(double value, double reference, Better better) {
+    return better == Better::high ? value - reference : reference - value;
+}
+
+}  // namespace
+
+ParetoPoint hypervolume_reference(std::span<const ParetoPoint> points, ParetoAxes axes) {
+    ParetoPoint worst;
+    for (const ParetoPoint& point : points) {
+        worst.x = std::max(worst.x, point.x);
+        worst.y = std::max(worst.y, point.y);
+    }
+    return {axes.x == Better::high ? 0 : worst.x * reference_margin,
+            axes.y == Better::high ? 0 : worst.y * reference_margin};
+}
+
+double hypervolume(std::span<const ParetoPoint> points, ParetoAxes axes,
+                   const ParetoPoint& reference) {
+    double area = 0;
+    double covered = 0;  // of y, by the points with a better x
+    for (const std::size_t index : pareto_frontier(points, axes)) {
+        const double width = gain(points[index].x, reference.x, axes.x);
+        const double height = gain(points[index].y, reference.y, axes.y);
+        if (width > 0 && height > covered) {
+            area += width * (height - covered);
+            covered = height;
+        }
+    }
+    return area;
+}
+
+namespace {
+
+constexpr double ns_in_ms = 1e6;
+constexpr double ms_per_s = 1000;
+constexpr std::string_view gpu_suffix = "/gpu";
+
+/// Names that are an inverse of a time, statistic by statistic.
+struct Inverse {
+    std::string_view prefix;
+    std::string_view time;
+    std::string_view title;
+    TableFigure::Source source;
+};
+constexpr std::array inverses{
+    Inverse{"interactivity:", "tpot:", "interactivity", TableFigure::Source::interactivity},
+    Inverse{"e2e_interactivity:", "e2e:", "E2E interactivity",
+            TableFigure::Source::e2e_interactivity},
+};
+const Inverse* find_inverse(std::string_view name) {
+    const auto* const found =
+        std::find_if(inverses.begin(), inverses.end(),
+                     [name](const Inverse& one) { return name.starts_with(one.prefix); });
+    return found == inverses.end() ? nullptr : found;
+}
+
+Error remedy(const char* doing) {
+    return {ErrorCode::invalid, 0, doing};
+}
+
+/// What thresholds name, and how people see it.
+struct KnownFigure {
+    std::string_view name;
+    std::string_view title;
+    TableUnit unit;
+    Better better;
+};
+constexpr std::array known{
+    KnownFigure{"ttft", "TTFT", TableUnit::ms, Better::low},
+    KnownFigure{"ttft_due", "TTFT from due", TableUnit::ms, Better::low},
+    KnownFigure{"tpot", "TPOT", TableUnit::ms, Better::low},
+    KnownFigure{"itl", "ITL", TableUnit::ms, Better::low},
+    KnownFigure{"e2e", "E2E", TableUnit::ms, Better::low},
+    KnownFigure{"chunk_gap", "chunk gap", TableUnit::ms, Better::low},
+    KnownFigure{"drift", "drift", TableUnit::ms, Better::low},
+    KnownFigure{"errors", "errors", TableUnit::share, Better::low},
+    KnownFigure{"good", "good", TableUnit::share, Better::high},
+    KnownFigure{"tainted", "tainted", TableUnit::share, Better::low},
+    KnownFigure{"overtaken", "overtaken", TableUnit::share, Better::low},
+    KnownFigure{"completed", "ok", TableUnit::count, Better::high},
+    KnownFigure{"failed", "failed", TableUnit::count, Better::low},
+    KnownFigure{"request_throughput", "requests/s", TableUnit::per_second, Better::high},
+    KnownFigure{"output_throughput", "output tokens/s", TableUnit::tokens_per_second, Better::high},
+    KnownFigure{"total_token_throughput", "all tokens/s", TableUnit::tokens_per_second,
+                Better::high},
+    KnownFigure{"request_goodput", "good requests/s", TableUnit::per_second, Better::high},
+};
+
+std::string statistic_text(const Threshold& which) {
+    const std::size_t colon = which.text.find(':');
+    return colon == which.text.npos ? "" : " " + which.text.substr(colon + 1);
+}
+
+bool take_known(const Threshold& which, TableFigure& out) {
+    const auto found = std::find_if(known.begin(), known.end(), [&](const KnownFigure& one) {
+        return one.name == which.figure->name;
+    });
+    if (found == known.end()) {
+        return false;
+    }
+    out.which = which;
+    out.title = std::string(found->title) + statistic_text(which);
+    out.unit = found->unit;
+    out.better = found->better;
+    return true;
+}
+
+/// What thresholds do not know. False: nor do we.
+bool take_own(std::string_view name, TableFigure& out) {
+    if (name == "input_throughput") {
+        out.source = TableFigure::Source::input_rate;
+        out.title = "input tokens/s";
+        out.unit = TableUnit::tokens_per_second;
+        out.better = Better::high;
+    } else if (name == "hits") {
+        out.source = TableFigure::Source::hits;
+        out.title = "cache hits";
+        out.unit = TableUnit::share;
+        out.better = Better::high;
+    } else if (name == "joules_per_token") {
+        out.source = TableFigure::Source::joules;
+        out.title = "energy per token";
+        out.unit = TableUnit::joules;
+        out.better = Better::low;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool is_rate(TableUnit unit) {
+    return unit == TableUnit::per_second || unit == TableUnit::tokens_per_second;
+}
+
+std::optional<double> ratio(std::optional<double> part, std::optional<double> whole) {
+    return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
+}
+
+/// 1000 / E2E by token.
+std::optional<double> read_e2e_interactivity(const TableRun& run, const Threshold& e2e) {
+    if (!run.e2e_per_token || run.e2e_per_token->count == 0) {
+        return {};
+    }
+    const double ms = statistic_of(e2e, *run.e2e_per_token);
+    return ms > 0 ? std::optional(ms_per_s / ms) : std::nullopt;
+}
+
+/// 1000 / TPOT: of a low percentile of speed the high one of times is asked.
+std::optional<double> read_interactivity(const TableRun& run, const Threshold& tpot) {
+    const std::optional<double> ns = run.summary->figure(tpot);
+    return ns && *ns > 0 ? std::optional(ms_per_s * ns_in_ms / *ns) : std::nullopt;
+}
+
+std::optional<double> read(const TableRun& run, const TableFigure& figure) {
+    const JsonValue root = run.summary->root();
+    switch (figure.source) {
+        case TableFigure::Source::threshold: {
+            const std::optional<double> value = run.summary->figure(figure.which);
+            return value && figure.unit == TableUnit::ms ? std::optional(*value / ns_in_ms) : value;
+        }
+        case TableFigure::Source::interactivity:
+            return read_interactivity(run, figure.which);
+        case TableFigure::Source::e2e_interactivity:
+            return read_e2e_interactivity(run, figure.which);
+        case TableFigure::Source::input_rate:
+            return ratio(root.find("total_input_tokens").as_double(),
+                         root.find("duration").as_double());
+        case TableFigure::Source::hits: {
+            // Older runs have only rows whose hits are foretold.
+            const JsonValue cache = root.find("cache");
+            const JsonValue compared = cache.find("cached_tokens_compared");
+            const JsonValue rows = cache.find("rows_compared");
+            const bool by_server = rows.as_i64().value_or(0) > 0 &&
+                                   rows.as_i64() == cache.find("server_rows").as_i64();
+            return ratio((compared.present() ? compared : cache.find("cached_tokens")).as_double(),
+                         cache
+                             .find(by_server ? "server_expected_cached_tokens"
+                                             : "expected_cached_tokens_reported")
+                             .as_double());
+        }
+        case TableFigure::Source::joules:
+            return root.find("server").find("energy").find("joules_per_token").as_double();
+    }
+    return {};
+}
+
+/// Values behind the percentiles of a time.
+std::optional<std::uint64_t> count_of(const TableRun& run, std::string_view name) {
+    const std::string key = "count_" + std::string(name == "e2e" ? "e2el" : name);
+    return run.summary->root().find(key).as_u64();
+}
+
+}  // namespace
+
+const char* name_of(TableUnit unit) {
+    switch (unit) {
+        case TableUnit::ms:
+            return "ms";
+        case TableUnit::per_second:
+            return "1/s";
+        case TableUnit::tokens_per_second:
+            return "tokens/s";
+        case TableUnit::joules:
+            return "J";
+        case TableUnit::share:
+            return "share";
+        case TableUnit::count:
+            return "";
+    }
+    return "";
+}
+
+std::optional<double> gpus_of(const TableRun& run) {
+    const std::optional<std::string> text = run.label("gpus");
+    double value = 0;
+    if (!text) {
+        return {};
+    }
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    const bool whole = error == std::errc() && end == text->data() + text->size();
+    return whole && std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> TableFigure::of(const TableRun& run) const {
+    if (!run.summary) {
+        return {};
+    }
+    const std::optional<double> value = read(run, *this);
+    return per_gpu ? ratio(value, gpus_of(run)) : value;
+}
+
+std::uint64_t TableFigure::floor() const {
+    const bool is_time = which.figure != nullptr && which.figure->unit == FigureUnit::time;
+    return is_time && which.statistic == Statistic::percentile
+               ? percentile_floor(percentiles[which.percentile].per_mille)
+               : 0;
+}
+
+bool TableFigure::below_floor(const TableRun& run) const {
+    const std::uint64_t least = floor();
+    if (least == 0 || !run.summary) {
+        return false;
+    }
+    const std::optional<std::uint64_t> count =
+        needs_records() ? run.e2e_per_token ? std::optional(run.e2e_per_token->count) : std::nullopt
+                        : count_of(run, which.figure->name);
+    return count && *count < least;
+}
+
+Result<TableFigure> parse_table_figure(std::string_view text) {
+    TableFigure figure;
+    figure.name = std::string(text);
+    std::string_view name = text;
+    if (name.ends_with(gpu_suffix)) {
+        figure.per_gpu = true;
+        name.remove_suffix(gpu_suffix.size());
+    }
+    const Inverse* const inverse = find_inverse(name);
+    if (inverse != nullptr || !take_own(name, figure)) {
+        std::string asked(name);
+        if (inverse != nullptr) {
+            asked.replace(0, inverse->prefix.size(), inverse->time);
+        }
+        const Result<Threshold> which = parse_figure(asked);
+        if (!which || !take_known(which.value(), figure)) {
+            return remedy(
+                "is not a known figure; use those of --fail-if (ttft:p99, output_throughput, "
+                "errors ..), interactivity:p90, e2e_interactivity:p90 and the like, "
+                "input_throughput, hits or joules_per_token; a rate may end in /gpu");
+        }
+    }
+    if (inverse != nullptr) {
+        figure.source = inverse->source;
+        figure.title = std::string(inverse->title) + statistic_text(figure.which);
+        figure.unit = TableUnit::tokens_per_second;
+        figure.better = Better::high;
+    }
+    if (figure.per_gpu && (inverse != nullptr || !is_rate(figure.unit))) {
+        return remedy("is not a rate: only rates can be divided by GPUs; remove /gpu");
+    }
+    figure.title += figure.per_gpu ? " per GPU" : "";
+    return figure;
+}
+
+namespace {
+
+/// What a run has under the name of a column: an axis of its sweep, a label, or a flag.
+std::string text_of(const TableRun& run, std::string_view column) {
+    if (has_value(run.values, column)) {
+        return std::string(value_in(run.values, column));
+    }
+    if (const std::optional<std::string> label = run.label(column)) {
+        return *label;
+    }
+    return std::string(value_in(run.load, column));
+}
+
+/// Names of everything that may be a column, in the order of the first run that has it.
+std::vector<std::string> possible_columns(const std::vector<TableRun>& runs) {
+    std::vector<std::string> names;
+    std::set<std::string, std::less<>> seen;
+    const auto add = [&](const std::string& name) {
+        if (seen.insert(name).second) {
+            names.push_back(name);
+        }
+    };
+    for (const TableRun& run : runs) {
+        for (const CellValue& one : run.values) {
+            add(one.name);
+        }
+    }
+    for (const TableRun& run : runs) {
+        for (const auto& [name, value] : run.labels) {
+            add(name);
+        }
+    }
+    for (const TableRun& run : runs) {
+        for (const CellValue& one : run.load) {
+            add(one.name);
+        }
+    }
+    return names;
+}
+
+bool is_axis(const std::vector<TableRun>& runs, const std::string& name) {
+    return std::any_of(runs.begin(), runs.end(),
+                       [&](const TableRun& run) { return has_value(run.values, name); });
+}
+
+/// Axes of sweeps always; of the rest what differs among the runs that say it.
+std::vector<std::string> columns_of(const std::vector<TableRun>& runs) {
+    std::vector<std::string> columns;
+    for (const std::string& name : possible_columns(runs)) {
+        std::set<std::string> texts;
+        for (const TableRun& run : runs) {
+            if (run.summary) {
+                texts.insert(text_of(run, name));
+            }
+        }
+        if (is_axis(runs, name) || texts.size() > 1) {
+            columns.push_back(name);
+        }
+    }
+    return columns;
+}
+
+/// Equal for repeats of one cell. The parts are parted by bytes that no value has.
+std::string key_of(const TableRun& run, std::size_t index, bool each) {
+    if (each || (run.sweep.empty() && !run.summary)) {
+        return std::to_string(index);
+    }
+    if (!run.sweep.empty()) {
+        return run.sweep + '\0' + run.cell;
+    }
+    std::string key(1, '\0');
+    for (const CellValue& one : run.load) {
+        key += one.name + '\0' + one.value + '\0';
+    }
+    std::vector<std::pair<std::string, std::string>> labels = run.labels;
+    std::sort(labels.begin(), labels.end());
+    for (const auto& [name, value] : labels) {
+        key += name + '\1' + value + '\1';
+    }
+    return key;
+}
+
+void choose_shown(const std::vector<TableRun>& runs, RunCell& cell) {
+    const auto take = [&](auto wanted) {
+        std::copy_if(cell.runs.begin(), cell.runs.end(), std::back_inserter(cell.shown),
+                     [&](std::size_t index) { return wanted(runs[index]); });
+    };
+    take([](const TableRun& run) { return run.counts(); });
+    cell.counts = !cell.shown.empty();
+    if (!cell.counts) {
+        take([](const TableRun& run) { return run.summary.has_value(); });
+    }
+}
+
+}  // namespace
+
+ManyRuns table_of(std::vector<TableRun> runs, bool each) {
+    ManyRuns table;
+    table.runs = std::move(runs);
+    table.columns = columns_of(table.runs);
+    std::vector<std::string> keys;
+    for (std::size_t i = 0; i < table.runs.size(); ++i) {
+        const TableRun& run = table.runs[i];
+        const std::string key = key_of(run, i, each);
+        const auto at =
+            static_cast<std::size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
+        if (at < keys.size()) {
+            table.merged = table.merged || run.sweep.empty();
+        } else {
+            keys.push_back(key);
+            table.cells.push_back({run.name, {}, {}, {}, false});
+            for (const std::string& column : table.columns) {
+                table.cells.back().values.push_back(text_of(run, column));
+            }
+        }
+        table.cells[at].runs.push_back(i);
+    }
+    for (RunCell& cell : table.cells) {
+        choose_shown(table.runs, cell);
+    }
+    return table;
+}
+
+std::optional<CellFigure> figure_of(const ManyRuns& table, const RunCell& cell,
+                                    const TableFigure& figure) {
+    CellFigure out;
+    double sum = 0;
+    for (const std::size_t index : cell.shown) {
+        const TableRun& run = table.runs[index];
+        const std::optional<double> value = figure.of(run);
+        if (!value) {
+            continue;
+        }
+        out.low = out.runs == 0 ? *value : std::min(out.low, *value);
+        out.high = out.runs == 0 ? *value : std::max(out.high, *value);
+        out.below_floor = out.below_floor || figure.below_floor(run);
+        sum += *value;
+        ++out.runs;
+    }
+    if (out.runs == 0) {
+        return {};
+    }
+    out.mean = sum / static_cast<double>(out.runs);
+    return out;
+}
+
+std::string value_of(const ManyRuns& table, const RunCell& cell, std::string_view column) {
+    return text_of(table.runs[cell.runs.front()], column);
+}
+
+void sort_cells(ManyRuns& table, const TableFigure& by) {
+    const auto place = [&](const RunCell& cell) {
+        const std::optional<CellFigure> value = figure_of(table, cell, by);
+        const double sign = by.better == Better::low ? 1 : -1;
+        return std::pair(!value, value ? sign * value->mean : 0);
+    };
+    std::stable_sort(table.cells.begin(), table.cells.end(),
+                     [&](const RunCell& a, const RunCell& b) { return place(a) < place(b); });
+}
+
+}  // namespace driftless

@@ -1,0 +1,157 @@
+/// The commands about traces and what each was asked: `driftless convert`, another format, cropped,
+/// sampled, scaled or overlaid; `inspect`, what is in a trace; `synth`, a trace without a
+/// recording.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cmd/reading/trace_figures.hpp"
+#include "engine/plan/load.hpp"
+#include "engine/plan/plan.hpp"
+#include "engine/plan/trace_file.hpp"
+#include "proto/trace/row.hpp"
+#include "proto/trace/write.hpp"
+
+namespace driftless {
+
+// `driftless convert`: a trace in, the same or another format out; crop, sample, scale, overlay.
+
+/// Returns the exit code. `argv[0]` is the command's name.
+int run_convert(int argc, char** argv);
+
+// ConvertOptions: what the user asked of `driftless convert`, as plain values.
+//
+// Made once by `parse_convert_options`. Parsing touches no file.
+
+/// `--from-logs`: what is read are logs of requests, not a trace.
+struct LogOptions {
+    bool wanted = false;
+    std::string format;     ///< `--log-format`; empty: detected
+    std::string tokenizer;  ///< a file
+    std::string salt_file;  ///< one of these two is given
+    std::string salt_env;
+};
+
+struct ConvertOptions {
+    TraceFiles files;
+    LogOptions logs;
+    LoadOptions load;
+    PlanOptions plan;
+    std::string speed_text;
+    const TraceTarget* target = nullptr;  ///< never nullptr after parsing
+    std::string out;                      ///< a file that must not be there, or "-"
+};
+
+/// What came of a command line.
+struct ConvertCommandLine {
+    enum class Kind : std::uint8_t {
+        run,      ///< `options` is complete
+        help,     ///< `text` is the help, for standard output; exit 0
+        refused,  ///< `text` is one line for standard error; exit 2
+    };
+    Kind kind = Kind::run;
+    std::string text;
+    ConvertOptions options;
+};
+
+/// Parses everything after the command's name.
+ConvertCommandLine parse_convert_options(const std::vector<std::string>& arguments);
+
+// The secret salt of `--from-logs`: read from a file or the environment, never from the command
+// line, where others could see it.
+
+/// Fewest bytes of a salt: a guess among 2^64 or more, with room for letters and digits.
+inline constexpr std::size_t salt_bytes_min = 16;
+inline constexpr std::size_t salt_bytes_max = 4096;
+
+/// Reads the salt from `file`, or, if that is empty, from the environment variable `variable`;
+/// blanks and newlines at its end do not count. Returns the empty text, or one line that says why
+/// there is no salt and what to do.
+std::string read_salt(const std::string& file, const std::string& variable, std::string& salt);
+
+// `driftless inspect`: what is in a trace, what is wrong with it, what a cache of it could hit.
+
+/// Returns the exit code. `argv[0]` is the command's name.
+int run_inspect(int argc, char** argv);
+
+/// InspectCommand: what the user asked of `driftless inspect`, as plain values.
+///
+/// Made once by `parse_inspect_options`. Parsing touches no file.
+struct InspectCommand {
+    TraceFiles files;
+    InspectOptions inspect;
+    bool each = false;              ///< every file is a trace of its own
+    bool plot = false;              ///< plots on the screen
+    bool json = false;              ///< JSON on standard output instead of the screen
+    std::uint64_t token_bytes = 0;  ///< of a token in the KV cache; 0: sizes in tokens only
+    std::string hash_block_report;  ///< a file that must not be there, or "-"; empty: none
+};
+
+/// What came of a command line.
+struct InspectCommandLine {
+    enum class Kind : std::uint8_t {
+        run,      ///< `command` is complete
+        help,     ///< `text` is the help, for standard output; exit 0
+        refused,  ///< `text` is one line for standard error; exit 2
+    };
+    Kind kind = Kind::run;
+    std::string text;
+    InspectCommand command;
+};
+
+/// Parses everything after the command's name.
+InspectCommandLine parse_inspect_options(const std::vector<std::string>& arguments);
+
+// What `driftless inspect` shows: figures as tables, and as plots where they are asked for. Text
+// out; it computes nothing that is not a share, and prints nothing.
+
+struct InspectView {
+    bool plots = false;
+    std::uint64_t token_bytes = 0;  ///< of a token in the KV cache; 0: sizes in tokens only
+};
+
+std::string inspect_table(const Trace& trace, const InspectFigures& figures,
+                          const InspectView& view);
+
+/// The table of files: its heading, a line of a file (with the trace's format where `each` is one
+/// of its own), and a line of one that is refused.
+std::string file_heading(bool each);
+std::string file_line(const FileFigures& file, const Trace* each);
+std::string refused_line(const std::string& name, const InputErrors& errors);
+
+// `driftless synth`: a workload without a recording, as a trace.
+
+/// `argv[0]` is the command's name. Returns the exit code.
+int run_synth(int argc, char** argv);
+
+// `driftless synth like TRACE`: whole trees of a real trace, and how well they keep what it is.
+
+/// `arguments`: those after "synth like". Returns the exit code.
+int run_like(const std::vector<std::string>& arguments);
+
+/// LikeCommand: what the user asked of `driftless synth like TRACE`, as plain values.
+struct LikeCommand {
+    TraceFiles files;
+    LikeOptions like;
+    const TraceTarget* target = nullptr;  ///< never nullptr after parsing
+    std::string out;                      ///< a file that must not be there, or "-"
+};
+
+/// What came of a command line.
+struct LikeCommandLine {
+    enum class Kind : std::uint8_t {
+        run,      ///< `command` is complete
+        help,     ///< `text` is the help, for standard output; exit 0
+        refused,  ///< `text` is one line for standard error; exit 2
+    };
+    Kind kind = Kind::run;
+    std::string text;
+    LikeCommand command;
+};
+
+/// Parses everything after "synth like". Touches no file.
+LikeCommandLine parse_like_options(const std::vector<std::string>& arguments);
+
+}  // namespace driftless

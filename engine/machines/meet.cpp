@@ -1,0 +1,294 @@
+#include "engine/machines/meet.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/timex.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include "engine/base/time.hpp"
+#include "proto/core/text.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Stamps of a stranger may be anything: beyond this no arithmetic is done with them. Of the year
+/// 2116, and far from where sums of two overflow.
+constexpr std::int64_t stamp_ns_max = std::int64_t{1} << 62;
+
+std::int64_t read_realtime(const void*) {
+    timespec time{};
+    (void)::clock_gettime(CLOCK_REALTIME, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+bool is_possible(const ClockExchange& one) {
+    for (const std::int64_t stamp : {one.t1_ns, one.t2_ns, one.t3_ns, one.t4_ns}) {
+        if (stamp < 0 || stamp > stamp_ns_max) {
+            return false;
+        }
+    }
+    return one.t1_ns <= one.t4_ns && one.t2_ns <= one.t3_ns &&
+           one.t3_ns - one.t2_ns <= one.t4_ns - one.t1_ns;
+}
+
+}  // namespace
+
+MeetClock realtime_clock() {
+    return {read_realtime, nullptr};
+}
+
+std::optional<ClockDifference> difference_of(std::span<const ClockExchange> exchanges) {
+    std::optional<ClockDifference> best;
+    for (const ClockExchange& one : exchanges) {
+        if (!is_possible(one)) {
+            continue;
+        }
+        const std::int64_t round_trip_ns = (one.t4_ns - one.t1_ns) - (one.t3_ns - one.t2_ns);
+        if (best && round_trip_ns >= best->round_trip_ns) {
+            continue;
+        }
+        // Halves are taken of small numbers: the sum of two stamps would overflow.
+        const std::int64_t there_ns = one.t1_ns - one.t2_ns;
+        const std::int64_t back_ns = one.t4_ns - one.t3_ns;
+        best = {there_ns + (back_ns - there_ns) / 2, (round_trip_ns + 1) / 2, round_trip_ns};
+    }
+    return best;
+}
+
+std::optional<std::int64_t> kernel_clock_error_ns() {
+    timex facts{};
+    const int state = ::adjtimex(&facts);
+    if (state == -1 || state == TIME_ERROR || (facts.status & STA_UNSYNC) != 0) {
+        return {};
+    }
+    return std::int64_t{facts.maxerror} * 1'000;
+}
+
+namespace {
+
+using Kind = MeetMessage::Kind;
+
+struct KindName {
+    Kind kind;
+    const char* name;
+};
+constexpr std::array<KindName, 9> kinds{
+    KindName{Kind::hello, "hello"},       KindName{Kind::measure, "measure"},
+    KindName{Kind::ask, "ask"},           KindName{Kind::tell, "tell"},
+    KindName{Kind::measured, "measured"}, KindName{Kind::start, "start"},
+    KindName{Kind::set, "set"},           KindName{Kind::go, "go"},
+    KindName{Kind::refused, "refused"}};
+
+bool read_text(JsonValue from, std::string& out) {
+    const auto text = from.as_string();
+    if (!text || text->size() > meet_text_bytes_max) {
+        return false;
+    }
+    out = *text;
+    return true;
+}
+
+bool read_number(JsonValue from, std::uint32_t& out) {
+    const auto number = from.as_u64();
+    if (!number || *number > std::numeric_limits<std::uint32_t>::max()) {
+        return false;
+    }
+    out = static_cast<std::uint32_t>(*number);
+    return true;
+}
+
+bool read_stamp(JsonValue from, std::int64_t& out) {
+    const auto stamp = from.as_i64();
+    out = stamp.value_or(0);
+    return stamp && *stamp >= 0;
+}
+
+bool read_hello(JsonValue from, MeetHello& out) {
+    std::string phase;
+    const bool known = read_text(from.find("phase"), phase) &&
+                       read_number(from.find("index"), out.index) &&
+                       read_number(from.find("count"), out.count) &&
+                       read_text(from.find("version"), out.version) &&
+                       read_text(from.find("trace"), out.trace_digest) &&
+                       read_text(from.find("plan"), out.plan_digest);
+    out.phase = phase == "after" ? MeetPhase::after : MeetPhase::before;
+    return known && (phase == "before" || phase == "after") && out.index < out.count;
+}
+
+/// What belongs to its kind.
+bool read_members(JsonValue from, MeetMessage& out) {
+    switch (out.kind) {
+        case Kind::hello:
+            return read_hello(from, out.hello);
+        case Kind::ask:
+            return read_stamp(from.find("t1"), out.stamps.t1_ns);
+        case Kind::tell:
+            return read_stamp(from.find("t1"), out.stamps.t1_ns) &&
+                   read_stamp(from.find("t2"), out.stamps.t2_ns) &&
+                   read_stamp(from.find("t3"), out.stamps.t3_ns);
+        case Kind::start:
+            return read_stamp(from.find("at"), out.at_ns);
+        case Kind::refused:
+            return read_text(from.find("why"), out.why);
+        case Kind::measure:
+        case Kind::measured:
+        case Kind::set:
+        case Kind::go:
+            return true;
+    }
+    return false;
+}
+
+/// As much of a reason as the other side takes: whole characters, and a line that is not too long
+/// with its escapes.
+std::string_view cut_reason(std::string_view why) {
+    constexpr std::size_t bytes_max =
+        meet_line_bytes_max - std::string_view(R"({"say":"refused","why":""})").size();
+    why = why.substr(0, meet_text_bytes_max);
+    constexpr std::string_view short_escapes = "\"\\\b\f\n\r\t";
+    std::size_t kept = 0;
+    std::size_t written = 0;
+    for (const char c : why) {
+        written += short_escapes.find(c) != short_escapes.npos ? 2
+                   : static_cast<unsigned char>(c) < 0x20      ? 6
+                                                               : 1;
+        kept += written <= bytes_max ? 1 : 0;
+    }
+    why = why.substr(0, kept);
+    return why.substr(0, utf8_valid_prefix(why));
+}
+
+void write_members(JsonWriter& json, const MeetMessage& message) {
+    if (message.kind == Kind::hello) {
+        const MeetHello& hello = message.hello;
+        json.key("phase").string(hello.phase == MeetPhase::after ? "after" : "before");
+        json.key("index").unsigned_integer(hello.index);
+        json.key("count").unsigned_integer(hello.count);
+        json.key("version").string(hello.version);
+        json.key("trace").string(hello.trace_digest);
+        json.key("plan").string(hello.plan_digest);
+    }
+    if (message.kind == Kind::ask || message.kind == Kind::tell) {
+        json.key("t1").integer(message.stamps.t1_ns);
+    }
+    if (message.kind == Kind::tell) {
+        json.key("t2").integer(message.stamps.t2_ns);
+        json.key("t3").integer(message.stamps.t3_ns);
+    }
+    if (message.kind == Kind::start) {
+        json.key("at").integer(message.at_ns);
+    }
+    if (message.kind == Kind::refused) {
+        json.key("why").string(cut_reason(message.why));
+    }
+}
+
+}  // namespace
+
+std::string to_line(const MeetMessage& message) {
+    std::string line;
+    JsonWriter json(line);
+    json.begin_object();
+    for (const KindName& one : kinds) {
+        if (one.kind == message.kind) {
+            json.key("say").string(one.name);
+        }
+    }
+    write_members(json, message);
+    json.end_object();
+    line += '\n';
+    return line;
+}
+
+std::optional<MeetMessage> read_meet_message(std::string_view line, JsonDocument& document) {
+    if (line.size() > meet_line_bytes_max) {
+        return {};
+    }
+    const Result<JsonValue> root = document.parse(line);
+    if (!root || !root.value().is(JsonType::object)) {
+        return {};
+    }
+    const auto said = root.value().find("say").as_string();
+    for (const KindName& one : kinds) {
+        if (said == one.name) {
+            MeetMessage message;
+            message.kind = one.kind;
+            return read_members(root.value(), message) ? std::optional(message) : std::nullopt;
+        }
+    }
+    return {};
+}
+
+MeetSocket::~MeetSocket() {
+    if (fd_ >= 0) {
+        ::close(fd_);
+    }
+}
+
+MeetSocket::MeetSocket(MeetSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+MeetSocket& MeetSocket::operator=(MeetSocket&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+}
+
+bool MeetLine::receive(const MeetClock& clock) {
+    char bytes[meet_line_bytes_max];
+    const ssize_t count = ::recv(socket_.fd(), bytes, sizeof bytes, 0);
+    const int error = errno;
+    received_ns_ = clock.now();
+    if (count < 0) {
+        return error == EAGAIN || error == EINTR;
+    }
+    received_.append(bytes, static_cast<std::size_t>(count));
+    return count > 0 &&
+           (received_.size() <= meet_line_bytes_max || received_.find('\n') != received_.npos);
+}
+
+std::optional<std::string> MeetLine::take() {
+    const std::size_t end = received_.find('\n');
+    if (end == received_.npos) {
+        return {};
+    }
+    std::string line = received_.substr(0, end);
+    received_.erase(0, end + 1);
+    return line;
+}
+
+bool MeetLine::send(std::string_view line) {
+    const ssize_t count = ::send(socket_.fd(), line.data(), line.size(), MSG_NOSIGNAL);
+    return count == static_cast<ssize_t>(line.size());
+}
+
+bool MeetLine::ask(const MeetClock& clock) {
+    MeetMessage message;
+    message.kind = MeetMessage::Kind::ask;
+    message.stamps.t1_ns = clock.now();
+    return send(to_line(message));
+}
+
+bool MeetLine::tell(ClockExchange stamps, const MeetClock& clock) {
+    MeetMessage message;
+    message.kind = MeetMessage::Kind::tell;
+    message.stamps = stamps;
+    message.stamps.t3_ns = clock.now();
+    return send(to_line(message));
+}
+
+bool wait_for_bytes(int fd, std::int64_t until_ns, int nap_ms) {
+    const std::int64_t left_ms = (until_ns - monotonic_ns()) / 1'000'000 + 1;
+    const auto wait_ms = static_cast<int>(std::clamp<std::int64_t>(left_ms, 0, nap_ms));
+    pollfd one{fd, POLLIN, 0};
+    return ::poll(&one, 1, wait_ms) > 0;
+}
+
+}  // namespace driftless

@@ -1,0 +1,528 @@
+#include "proto/figures/criteria.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
+#include "proto/figures/summary.hpp"
+
+namespace driftless {
+
+namespace {
+
+using Figures = SummaryFigures;
+
+std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? std::nullopt
+                      : std::optional(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+FigureName times(std::string_view name, const Distribution& (*distribution)(const Figures&)) {
+    return {name, FigureUnit::time, distribution, nullptr};
+}
+
+FigureName one(std::string_view name, FigureUnit unit,
+               std::optional<double> (*value)(const Figures&)) {
+    return {name, unit, nullptr, value};
+}
+
+const auto& all_figures() {
+    constexpr FigureUnit part = FigureUnit::share;
+    constexpr FigureUnit number = FigureUnit::number;
+    static const std::array all = {
+        times("ttft", [](const Figures& f) -> const Distribution& { return f.ttft; }),
+        times("ttft_due", [](const Figures& f) -> const Distribution& { return f.ttft_due; }),
+        times("tpot", [](const Figures& f) -> const Distribution& { return f.tpot; }),
+        times("itl", [](const Figures& f) -> const Distribution& { return f.itl; }),
+        times("e2e", [](const Figures& f) -> const Distribution& { return f.e2e; }),
+        times("chunk_gap", [](const Figures& f) -> const Distribution& { return f.chunk_gap; }),
+        times("drift", [](const Figures& f) -> const Distribution& { return f.sending.drift; }),
+        one("errors", part,
+            [](const Figures& f) { return share(f.failed_sent(), f.ended_sent()); }),
+        one("good", part,
+            [](const Figures& f) {
+                // Of rows without a count of tokens only those are judged that are not good.
+                return f.judges_goodput() && f.uncounted.goodput == 0 ? share(f.good, f.decided())
+                                                                      : std::nullopt;
+            }),
+        one("tainted", part, [](const Figures& f) { return share(f.tainted_rows, f.rows); }),
+        one("overtaken", part,
+            [](const Figures& f) { return share(f.overtaken_turns, f.follow_up_turns); }),
+        one("completed", number,
+            [](const Figures& f) { return std::optional(static_cast<double>(f.completed)); }),
+        one("failed", number,
+            [](const Figures& f) { return std::optional(static_cast<double>(f.failed)); }),
+        one("request_throughput", number,
+            [](const Figures& f) { return std::optional(f.request_throughput); }),
+        one("output_throughput", number,
+            [](const Figures& f) { return std::optional(f.output_throughput); }),
+        one("total_token_throughput", number,
+            [](const Figures& f) { return std::optional(f.total_token_throughput); }),
+        one("request_goodput", number, [](const Figures& f) { return f.request_goodput; }),
+    };
+    return all;
+}
+
+std::optional<double> measure(const Threshold& threshold, const Figures& figures) {
+    const FigureName& figure = *threshold.figure;
+    if (figure.distribution == nullptr) {
+        return figure.value(figures);
+    }
+    const Distribution& distribution = figure.distribution(figures);
+    return distribution.count == 0 ? std::nullopt
+                                   : std::optional(statistic_of(threshold, distribution));
+}
+
+}  // namespace
+
+double statistic_of(const Threshold& threshold, const Distribution& distribution) {
+    switch (threshold.statistic) {
+        case Statistic::mean:
+            return distribution.mean;
+        case Statistic::min:
+            return distribution.min;
+        case Statistic::max:
+            return distribution.max;
+        case Statistic::percentile:
+            return distribution.at[threshold.percentile];
+    }
+    return 0;
+}
+
+bool crosses(const Threshold& threshold, double value) {
+    switch (threshold.compare) {
+        case Compare::above:
+            return value > threshold.bound;
+        case Compare::at_least:
+            return value >= threshold.bound;
+        case Compare::below:
+            return value < threshold.bound;
+        case Compare::at_most:
+            return value <= threshold.bound;
+    }
+    return true;
+}
+
+const FigureName* find_figure(std::string_view name) {
+    const auto& all = all_figures();
+    const auto* const found = std::find_if(all.begin(), all.end(),
+                                           [&](const FigureName& one) { return one.name == name; });
+    return found == all.end() ? nullptr : found;
+}
+
+std::vector<ThresholdFinding> judge_thresholds(const std::vector<Threshold>& thresholds,
+                                               const SummaryFigures& figures) {
+    constexpr double ns_per_ms = 1e6;
+    std::vector<ThresholdFinding> findings;
+    for (const Threshold& threshold : thresholds) {
+        CHECK(threshold.figure != nullptr);
+        ThresholdFinding finding;
+        finding.condition = threshold.text;
+        finding.unit = threshold.figure->unit;
+        finding.value = measure(threshold, figures);
+        finding.fails = !finding.value || crosses(threshold, *finding.value);
+        if (finding.value && finding.unit == FigureUnit::time) {
+            *finding.value /= ns_per_ms;
+        }
+        findings.push_back(std::move(finding));
+    }
+    return findings;
+}
+
+std::optional<StopFigure> stop_figure_of(const Threshold& threshold) {
+    constexpr std::array<std::pair<std::string_view, StopFigure>, 6> known = {
+        {{"ttft", StopFigure::ttft},
+         {"ttft_due", StopFigure::ttft_due},
+         {"tpot", StopFigure::tpot},
+         {"e2e", StopFigure::e2e},
+         {"errors", StopFigure::errors},
+         {"failed", StopFigure::failed}}};
+    for (const auto& [name, figure] : known) {
+        if (threshold.figure->name == name) {
+            return figure;
+        }
+    }
+    return std::nullopt;
+}
+
+// What a rule compares, measured in a run: a number, where there is one, and how it is told. Pure.
+
+struct Measured {
+    std::optional<double> value;  ///< nothing: unknown; of `digest` as well
+    std::string text;             ///< of `digest`: 16 hex digits
+};
+
+Measured measure(const Rule& rule, const RuleFacts& facts, const SummaryFigures& figures);
+
+/// A bound as the measure's own unit writes it: "95.00 %", "900 s", "393".
+std::string bound_text(Measure measure, double bound);
+
+/// Length of the profile phase, s: what was asked for, where the run ended by itself.
+double phase_seconds(const RuleFacts& facts, const SummaryFigures& figures);
+
+namespace {
+
+constexpr double ns_per_s = 1e9;
+
+enum class Unit : std::uint8_t { count, share, seconds };
+
+Unit unit_of(Measure measure) {
+    switch (measure) {
+        case Measure::ceiling_hit_rate:
+        case Measure::first_turn_hits:
+        case Measure::ttft_coverage:
+        case Measure::token_coverage:
+        case Measure::error_share:
+        case Measure::overflow_share:
+        case Measure::users_live:
+        case Measure::exact_output:
+            return Unit::share;
+        case Measure::duration:
+            return Unit::seconds;
+        default:
+            return Unit::count;
+    }
+}
+
+/// Up to three digits behind the point, without zeros at the end.
+std::string number_text(double value) {
+    char text[64];
+    (void)std::snprintf(text, sizeof text, "%.3f", value);
+    std::string out = text;
+    out.erase(out.find_last_not_of('0') + 1);
+    out.erase(out.ends_with('.') ? out.size() - 1 : out.size());
+    return out;
+}
+
+std::string share_text(double share) {
+    char text[32];
+    (void)std::snprintf(text, sizeof text, "%.2f %%", 100 * share);
+    return text;
+}
+
+/// `part` of `whole`, told as "12 of 120 requests failed (10.00 %)"; unknown where there is none.
+Measured share_of(std::uint64_t part, std::uint64_t whole, const std::string& what) {
+    if (whole == 0) {
+        return {std::nullopt, "no " + what};
+    }
+    const double share = static_cast<double>(part) / static_cast<double>(whole);
+    return {share, std::to_string(part) + " of " + std::to_string(whole) + " " + what + " (" +
+                       share_text(share) + ")"};
+}
+
+Measured count_of(std::uint64_t count, const char* one, const char* many) {
+    return {static_cast<double>(count), counted(count, one, many)};
+}
+
+std::string digest_text(std::uint64_t digest) {
+    char text[17];
+    (void)std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(digest));
+    return text;
+}
+
+Measured first_turn_hits(const SummaryFigures& f) {
+    const FirstTurnFigures& turns = f.phase.first_turns;
+    if (turns.reported == 0 || turns.input_tokens == 0) {
+        return {std::nullopt,
+                turns.trees == 0 ? "no trees" : "the server reports no cached tokens"};
+    }
+    if (turns.unforetold > 0) {
+        return {std::nullopt, "hits of recorded text cannot be foretold"};
+    }
+    const std::uint64_t possible = turns.expected_tokens + f.template_pre * turns.reported;
+    const std::uint64_t beyond = turns.cached_tokens - std::min(possible, turns.cached_tokens);
+    return {static_cast<double>(beyond) / static_cast<double>(turns.input_tokens),
+            "first requests of " + counted(turns.reported, "tree", "trees") + " hit " +
+                std::to_string(turns.cached_tokens) + " of " + std::to_string(turns.input_tokens) +
+                " tokens, " + std::to_string(possible) +
+                " of them possible in an initially empty cache"};
+}
+
+Measured coverage(const RuleFacts& facts, const SummaryFigures& f, const OptionalNs& last,
+                  const char* what) {
+    if (!facts.for_ns) {
+        return {std::nullopt, "the phase has no length: --for"};
+    }
+    if (!facts.measured_from_ns && f.warmup_rows > 0) {
+        return {std::nullopt, "when the phase began after the warm-up is not known"};
+    }
+    const std::int64_t begin_ns = facts.measured_from_ns.value_or(0);
+    const double phase_s = static_cast<double>(*facts.for_ns) / ns_per_s;
+    const double last_s =
+        last ? static_cast<double>(std::max<std::int64_t>(*last - begin_ns, 0)) / ns_per_s : 0;
+    return {last_s / phase_s, std::string(last ? "" : "no ") + what +
+                                  (last ? " at " + number_text(last_s) + " s" : "") + " of " +
+                                  number_text(phase_s) + " s (" + share_text(last_s / phase_s) +
+                                  ")"};
+}
+
+Measured cut_short(Ending ending) {
+    switch (ending) {
+        case Ending::by_itself:
+            return {0, "the run ended by itself"};
+        case Ending::interrupted:
+            return {1, "the run was interrupted"};
+        case Ending::none:
+            return {1, "the run was killed, or is still running"};
+    }
+    return {};
+}
+
+Measured mean_output(const SummaryFigures& f) {
+    if (f.completed == 0) {
+        return {std::nullopt, "no answers"};
+    }
+    if (f.uncounted.outputs > 0) {
+        return {std::nullopt, "the tokens of some answers were not counted"};
+    }
+    const double mean = static_cast<double>(f.output_tokens) / static_cast<double>(f.completed);
+    return {mean, number_text(mean) + " tokens over " + counted(f.completed, "answer", "answers")};
+}
+
+Measured exact_output(const SummaryFigures& f) {
+    const std::uint64_t known = f.outputs_exact + f.outputs_short + f.outputs_long;
+    return share_of(f.outputs_exact, known, "counted answers have the recorded length");
+}
+
+Measured users_live(const RuleFacts& facts, const SummaryFigures& f) {
+    return share_of(std::min(f.phase.users, facts.users), facts.users, "users sent requests");
+}
+
+/// It leaves no trace in a run that happens to go in that order.
+std::string barrier_of(const std::vector<std::string>& arguments) {
+    const std::vector<std::string> given = values_given(arguments, "--barrier");
+    return given.empty() ? "stream" : given.back();
+}
+
+Measured overtaken(const SummaryFigures& f) {
+    if (f.follow_up_turns == 0) {
+        return {std::nullopt, "no turn follows another"};
+    }
+    return {static_cast<double>(f.overtaken_turns),
+            std::to_string(f.overtaken_turns) + " of " + std::to_string(f.follow_up_turns) +
+                " turns were sent before the previous turn had ended"};
+}
+
+}  // namespace
+
+double phase_seconds(const RuleFacts& facts, const SummaryFigures& figures) {
+    const bool whole = facts.for_ns && facts.ending == Ending::by_itself;
+    return static_cast<double>(whole ? *facts.for_ns : figures.duration_ns) / ns_per_s;
+}
+
+std::string bound_text(Measure measure, double bound) {
+    switch (unit_of(measure)) {
+        case Unit::share:
+            return share_text(bound);
+        case Unit::seconds:
+            return number_text(bound) + " s";
+        case Unit::count:
+            return number_text(bound);
+    }
+    return "";
+}
+
+Measured measure(const Rule& rule, const RuleFacts& facts, const SummaryFigures& f) {
+    switch (rule.measure) {
+        case Measure::trees:
+            return facts.trees ? count_of(*facts.trees, "session tree", "session trees")
+                               : Measured{std::nullopt, "no users play trees"};
+        case Measure::rows:
+            return count_of(facts.rows, "row", "rows");
+        case Measure::digest:
+            return {std::nullopt, digest_text(facts.trace_digest)};
+        case Measure::ceiling_hit_rate:
+            return facts.expected_cached_tokens
+                       ? share_of(*facts.expected_cached_tokens, facts.input_tokens,
+                                  "prompt tokens can hit in an infinite cache")
+                       : Measured{std::nullopt, "hits of recorded text cannot be foretold"};
+        case Measure::first_turn_hits:
+            return first_turn_hits(f);
+        case Measure::ttft_coverage:
+            return coverage(facts, f, f.phase.last_first_token_ns, "first token");
+        case Measure::token_coverage:
+            return coverage(facts, f, f.phase.last_token_ns, "last token");
+        case Measure::error_share:
+            return share_of(f.failed_sent(), f.ended_sent(), "requests failed");
+        case Measure::answered:
+            return count_of(f.answered(), "request was answered", "requests were answered");
+        case Measure::overflow_share:
+            return share_of(f.phase.context_overflows, f.ended_sent(),
+                            "requests were longer than the server's context");
+        case Measure::duration: {
+            const double seconds = phase_seconds(facts, f);
+            return {seconds, number_text(seconds) + " s"};
+        }
+        case Measure::users_live:
+            return users_live(facts, f);
+        case Measure::exact_output:
+            return exact_output(f);
+        case Measure::mean_output:
+            return mean_output(f);
+        case Measure::cut_short:
+            return cut_short(facts.ending);
+        case Measure::warmup_failures:
+            return {static_cast<double>(f.warmup_failed), std::to_string(f.warmup_failed) + " of " +
+                                                              std::to_string(f.warmup_rows) +
+                                                              " requests of the warm-up failed"};
+        case Measure::overtaken:
+            return overtaken(f);
+        case Measure::barrier:
+            return {std::nullopt, barrier_of(facts.arguments)};
+        case Measure::unchecked:
+            return {std::nullopt, rule.why};
+    }
+    return {};
+}
+
+namespace {
+
+struct NamedMeasure {
+    std::string_view name;
+    Measure measure;
+};
+constexpr std::array measures{
+    NamedMeasure{"trees", Measure::trees},
+    NamedMeasure{"rows", Measure::rows},
+    NamedMeasure{"digest", Measure::digest},
+    NamedMeasure{"ceiling_hit_rate", Measure::ceiling_hit_rate},
+    NamedMeasure{"first_turn_hits", Measure::first_turn_hits},
+    NamedMeasure{"ttft_coverage", Measure::ttft_coverage},
+    NamedMeasure{"token_coverage", Measure::token_coverage},
+    NamedMeasure{"error_share", Measure::error_share},
+    NamedMeasure{"answered", Measure::answered},
+    NamedMeasure{"overflow_share", Measure::overflow_share},
+    NamedMeasure{"duration", Measure::duration},
+    NamedMeasure{"users_live", Measure::users_live},
+    NamedMeasure{"exact_output", Measure::exact_output},
+    NamedMeasure{"mean_output", Measure::mean_output},
+    NamedMeasure{"cut_short", Measure::cut_short},
+    NamedMeasure{"warmup_failures", Measure::warmup_failures},
+    NamedMeasure{"overtaken", Measure::overtaken},
+    NamedMeasure{"barrier", Measure::barrier},
+    NamedMeasure{"unchecked", Measure::unchecked},
+};
+
+RuleFinding finding_of(const RuleSet& set, const std::string& rule) {
+    RuleFinding finding;
+    finding.set = set.name;
+    finding.version = set.version;
+    finding.source = set.source;
+    finding.rule = rule;
+    return finding;
+}
+
+std::string bounds_of(const Rule& rule) {
+    if (rule.min && rule.max && *rule.min == *rule.max) {
+        return bound_text(rule.measure, *rule.min);
+    }
+    std::string text = rule.equals;
+    if (rule.min) {
+        text = "at least " + bound_text(rule.measure, *rule.min);
+    }
+    if (rule.max) {
+        text += (rule.min ? ", at most " : "at most ") + bound_text(rule.measure, *rule.max);
+    }
+    return text;
+}
+
+RuleState state_of(const Rule& rule, const Measured& measured) {
+    if (!rule.equals.empty()) {
+        return measured.text == rule.equals ? RuleState::met : RuleState::violated;
+    }
+    if (!measured.value || (!rule.min && !rule.max)) {
+        return RuleState::unknown;
+    }
+    const bool below = rule.min && *measured.value < *rule.min;
+    const bool above = rule.max && *measured.value > *rule.max;
+    return below || above ? RuleState::violated : RuleState::met;
+}
+
+RuleFinding judge_rule(const RuleSet& set, const Rule& rule, const RuleFacts& facts,
+                       const SummaryFigures& figures) {
+    RuleFinding finding = finding_of(set, rule.name);
+    finding.published = rule.published;
+    finding.bound = bounds_of(rule);
+    Measured measured = measure(rule, facts, figures);
+    finding.evidence = std::move(measured.text);
+    const double phase_s = phase_seconds(facts, figures);
+    if (rule.exempt_below_s && phase_s < *rule.exempt_below_s) {
+        finding.state = RuleState::met;
+        finding.evidence +=
+            "; a phase below " + bound_text(Measure::duration, *rule.exempt_below_s) + " is exempt";
+        return finding;
+    }
+    measured.text = finding.evidence;
+    finding.state = state_of(rule, measured);
+    return finding;
+}
+
+/// A flag that fixes how a run is asked for: what was given in its place.
+RuleFinding judge_flag(const RuleSet& set, const FixedFlag& flag, const RuleFacts& facts,
+                       SameValue same) {
+    RuleFinding finding = finding_of(set, flag.name);
+    const std::vector<std::string> given = values_given(facts.arguments, flag.name);
+    std::string values;
+    for (const std::string& value : given) {
+        values += (values.empty() ? "" : ", ") + value;
+    }
+    const std::string is_given = flag.is_switch ? "given" : values;
+    finding.evidence = given.empty() ? "not given" : is_given;
+    finding.bound = flag.absent ? "not given" : flag.is_switch ? "given" : flag.value.value_or("");
+    bool met = flag.absent ? given.empty() : !given.empty();
+    if (met && flag.value) {
+        met = std::all_of(given.begin(), given.end(),
+                          [&](const std::string& value) { return same(value, *flag.value); });
+    }
+    finding.state = met ? RuleState::met : RuleState::violated;
+    return finding;
+}
+
+}  // namespace
+
+std::optional<Measure> measure_of(std::string_view name) {
+    const auto found = std::find_if(measures.begin(), measures.end(),
+                                    [name](const NamedMeasure& one) { return one.name == name; });
+    return found == measures.end() ? std::nullopt : std::optional(found->measure);
+}
+
+std::vector<std::string> values_given(const std::vector<std::string>& arguments,
+                                      std::string_view flag) {
+    std::vector<std::string> values;
+    for (const std::string& argument : arguments) {
+        const std::size_t equals = std::min(argument.find('='), argument.size());
+        if (std::string_view(argument).substr(0, equals) == flag) {
+            values.push_back(argument.substr(std::min(equals + 1, argument.size())));
+        }
+    }
+    return values;
+}
+
+std::vector<RuleFinding> judge_rules(const std::vector<RuleSet>& sets, const RuleFacts& facts,
+                                     const SummaryFigures& figures, SameValue same) {
+    std::vector<RuleFinding> findings;
+    for (const RuleSet& set : sets) {
+        for (const FixedFlag& flag : set.flags) {
+            if (flag.other != OtherValue::allowed) {
+                findings.push_back(judge_flag(set, flag, facts, same));
+            }
+        }
+        for (const Rule& rule : set.rules) {
+            findings.push_back(judge_rule(set, rule, facts, figures));
+        }
+    }
+    return findings;
+}
+
+bool any_violated(const std::vector<RuleFinding>& findings) {
+    return std::any_of(findings.begin(), findings.end(),
+                       [](const RuleFinding& one) { return one.state == RuleState::violated; });
+}
+
+}  // namespace driftless

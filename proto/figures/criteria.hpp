@@ -1,0 +1,181 @@
+/// What a run must meet: thresholds, bounds on its figures (`--fail-if`), and rules, published sets
+/// of them, with what each asks of the run and what became of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/figures/distribution.hpp"
+#include "proto/figures/summary.hpp"
+#include "proto/run/record.hpp"
+
+namespace driftless {
+
+// Thresholds: figures of a run that must not lie beyond a bound (`--fail-if "ttft:p99 > 2s"`). A
+// threshold says when the run fails. A figure that nobody measured fails as well: a run without
+// answers is not a good one. Pure.
+
+/// A figure that thresholds may name: times have a distribution, the others one value, or nothing
+/// where it was not measured.
+struct FigureName {
+    std::string_view name;
+    FigureUnit unit = FigureUnit::number;
+    const Distribution& (*distribution)(const SummaryFigures& figures) = nullptr;
+    std::optional<double> (*value)(const SummaryFigures& figures) = nullptr;
+};
+
+/// Null where there is none of that name.
+const FigureName* find_figure(std::string_view name);
+
+/// Of a distribution.
+enum class Statistic : std::uint8_t { mean, min, max, percentile };
+
+enum class Compare : std::uint8_t { above, at_least, below, at_most };
+
+struct Threshold {
+    const FigureName* figure = nullptr;
+    Statistic statistic = Statistic::percentile;  ///< of times
+    std::size_t percentile = median_index;        ///< index in `percentiles`
+    Compare compare = Compare::above;
+    double bound = 0;  ///< ns, a share or a number
+    std::string text;  ///< as it was typed
+};
+
+/// Of a time, which has values.
+double statistic_of(const Threshold& threshold, const Distribution& distribution);
+/// The value lies beyond the bound.
+bool crosses(const Threshold& threshold, double value);
+
+/// In the order in which they were given.
+std::vector<ThresholdFinding> judge_thresholds(const std::vector<Threshold>& thresholds,
+                                               const SummaryFigures& figures);
+
+// StopRule: a condition that ends a run early (`--stop-when`). A plain value;
+// engine/record/grow_and_stop.hpp judges.
+
+/// What a rule is about: answers of one period, or all requests of the run so far.
+enum class StopFigure : std::uint8_t { ttft, ttft_due, tpot, e2e, errors, failed };
+
+/// Nothing where the figure of that threshold is not known while a run goes on.
+std::optional<StopFigure> stop_figure_of(const Threshold& threshold);
+
+struct StopRule {
+    StopFigure figure = StopFigure::errors;
+    Threshold threshold;
+    std::int64_t for_ns = 0;  ///< it has to hold for so long; 0: at the end of one period
+    std::string text;         ///< as it was typed
+};
+
+// Rules: a published set of rules for a run, what it asks of the run, and what became of each.
+
+// RuleSet: a published set of rules for a run, as plain values: the flags that it fixes and the
+// thresholds that it checks. Read from a file by whoever knows files.
+
+/// What a user's own value of a fixed flag does.
+enum class OtherValue : std::uint8_t {
+    allowed,   ///< it holds, and the rules say nothing of it
+    violated,  ///< it holds, and the run violates the set
+    refused,   ///< a lock: the run does not begin
+};
+
+struct FixedFlag {
+    std::string name;                  ///< ours, "--gap-cap"
+    std::optional<std::string> value;  ///< set unless the user gave one; empty of a switch
+    bool is_switch = false;            ///< it takes no value
+    bool required = false;             ///< the user must give one
+    bool absent = false;               ///< the user must not give one
+    OtherValue other = OtherValue::violated;
+    std::string why;  ///< may be empty
+};
+
+/// What a rule compares with its bounds. The names in a file are these, with `_`.
+enum class Measure : std::uint8_t {
+    trees,             ///< session trees that are played
+    rows,              ///< rows that are played
+    digest,            ///< of the trace: compared with `equals`
+    ceiling_hit_rate,  ///< prompt tokens that an infinite cache can hit, of all
+    first_turn_hits,   ///< hits of trees' first requests beyond the possible, of their tokens
+    ttft_coverage,     ///< how far into the phase the last first token came
+    token_coverage,    ///< the same, of the last token
+    error_share,       ///< failed requests of those that were answered or failed
+    answered,          ///< requests with a whole answer
+    overflow_share,    ///< requests that the server's context had no room for, of the same
+    duration,          ///< of the profile phase, s
+    users_live,        ///< users that sent requests, of those that were asked for
+    exact_output,      ///< answers of the recorded length, of those that were counted
+    mean_output,       ///< tokens an answer
+    cut_short,         ///< 1: the run was interrupted or killed
+    warmup_failures,   ///< requests of the warm-up without a whole answer
+    overtaken,         ///< turns that left before a turn before them had ended
+    barrier,           ///< compared with `equals`: what a turn waits for, stream or tree
+    unchecked,         ///< nothing here tells: always unknown
+};
+std::optional<Measure> measure_of(std::string_view name);
+/// It is compared with `equals`, and has no number.
+constexpr bool is_text(Measure measure) {
+    return measure == Measure::digest || measure == Measure::barrier;
+}
+
+struct Rule {
+    std::string name;
+    Measure measure = Measure::unchecked;
+    std::optional<double> min;  ///< both inclusive
+    std::optional<double> max;
+    std::string equals;
+    std::optional<double> exempt_below_s;  ///< a shorter phase is not judged, and meets it
+    bool published = true;
+    std::string why;  ///< of `unchecked`: why nothing tells
+};
+
+struct RuleSet {
+    std::string name;
+    std::string version;
+    std::string source;  ///< with its commit
+    std::vector<FixedFlag> flags;
+    std::vector<Rule> rules;
+};
+
+// RuleFacts: what rules ask of a run that its records do not say: its corpus, how it was asked
+// for, and how it ended. A value; the same from a run that has just ended and from its run.json.
+
+enum class Ending : std::uint8_t {
+    by_itself,
+    interrupted,  ///< by the user
+    none,         ///< it was killed, or still goes on
+};
+
+struct RuleFacts {
+    std::uint64_t trace_digest = 0;
+    std::optional<std::uint64_t> trees;  ///< that users play; unknown without users
+    std::uint64_t rows = 0;
+    std::uint64_t input_tokens = 0;  ///< of those rows, once each
+    /// In an infinite cache that begins empty; nothing where a row is recorded text.
+    std::optional<std::uint64_t> expected_cached_tokens;
+    std::uint64_t users = 0;
+    OptionalNs for_ns;                   ///< `--for`
+    OptionalNs measured_from_ns;         ///< begin of the profile phase, from time 0; or not known
+    std::vector<std::string> arguments;  ///< TRACE.., then `--flag=value`
+    Ending ending = Ending::by_itself;
+};
+
+// What became of each rule of a set in a run. Rules look at what a run did, and not at its flags,
+// but for those that leave no trace in it. Pure.
+
+/// Whether two values of a flag mean the same, as "60" and "1m" do.
+using SameValue = bool (*)(std::string_view a, std::string_view b);
+
+/// In the order of the sets, flags before thresholds.
+std::vector<RuleFinding> judge_rules(const std::vector<RuleSet>& sets, const RuleFacts& facts,
+                                     const SummaryFigures& figures, SameValue same);
+
+bool any_violated(const std::vector<RuleFinding>& findings);
+
+/// The values that were given of a flag; a switch has one that is empty.
+std::vector<std::string> values_given(const std::vector<std::string>& arguments,
+                                      std::string_view flag);
+
+}  // namespace driftless
