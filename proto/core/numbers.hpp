@@ -49,7 +49,7 @@ Result<std::uint64_t> parse_whole(std::string_view text);
 // Logarithm and exponential that give the same bits on every machine: those of the C library
 // differ in the last bit between versions, and a schedule must not. Only sums, products, quotients
 // and exact scaling are used, which IEEE 754 fixes; the build forbids fused ones
-// (-ffp-contract=off). Errors are below 4 units in the last place (portable_math_test.cpp).
+// (-ffp-contract=off). Errors are below 4 units in the last place (core_test.cpp).
 
 /// The natural logarithm. `x` is finite and above 0.
 double portable_log(double x);

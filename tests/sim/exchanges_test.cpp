@@ -1,14 +1,26 @@
 // What becomes of a row and of its connection when their exchange is over.
+
 #include "engine/replay/exchanges.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/sim/by_hand.hpp"
+#include "tests/sim/effort.hpp"
+#include "tests/sim/laws.hpp"
+#include "tests/sim/scripted_server.hpp"
+#include "tests/sim/swarm.hpp"
 
 namespace driftless::sim {
+
 namespace {
 
 // An exchange on a connection that had been idle for 0.1 s, and had been used: its server closed
@@ -355,4 +367,214 @@ TEST(Watch, EndsAnExchangeAtItsDeadlines) {
 }
 
 }  // namespace
+
+// Whatever a server says has its one named outcome: every golden case, and answers without end,
+// through the whole replay; in one piece, in many, byte by byte.
+
+/// Names the case in a test's report.
+void PrintTo(const CannedAnswer& answer, std::ostream* out) {
+    *out << answer.name;
+}
+
+namespace {
+
+// One row of two tokens.
+Trace one_row() {
+    Trace trace{.block_size = 512, .name_spaces = 1};
+    TraceRow row;
+    row.input_length = 5000;  // more than the first slice of a request
+    row.output_length = canned_tokens;
+    row.ids_count = 10;
+    trace.ids.append(std::vector<std::uint64_t>(10, 7));
+    trace.rows.push_back(row);
+    return trace;
+}
+
+SimResult answered_with(const CannedAnswer& answer, const Weather& weather,
+                        const TlsWeather& tls = {}) {
+    const std::vector<CannedAnswer> answers{answer};
+    const Trace trace = one_row();
+    SimOptions options{.seed = 21, .weather = weather, .tls = tls, .script = {&answers, 1.0, 0}};
+    return run(trace, options);
+}
+
+/// Its length is said, or it comes in chunks: the end of the connection completes nothing.
+bool is_framed(const std::string& wire) {
+    std::string head = wire.substr(0, wire.find("\r\n\r\n"));
+    std::transform(head.begin(), head.end(), head.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return head.find("content-length:") != std::string::npos ||
+           head.find("transfer-encoding:") != std::string::npos;
+}
+
+class Answers : public testing::TestWithParam<CannedAnswer> {};
+
+TEST_P(Answers, HaveTheirOutcomeHoweverTheyAreCut) {
+    const CannedAnswer& answer = GetParam();
+    Weather in_one_piece;
+    in_one_piece.split = 0;
+    Weather in_many{.split = 0.9, .no_buffers = 0.2, .overflow = 0.2};
+    std::vector<Weather> weathers{in_one_piece, in_many};
+    if (answer.wire.size() + answer.again.size() < 16'000) {
+        weathers.emplace_back().bytewise = true;
+    }
+    for (const Weather& weather : weathers) {
+        const SimResult result = answered_with(answer, weather);
+        EXPECT_EQ(broken_laws(result), "");
+        ASSERT_EQ(result.records.size(), 1u);
+        const Record& record = result.records[0];
+        EXPECT_TRUE(record.outcome == answer.outcome || record.outcome == answer.or_else)
+            << name_of(record.outcome) << " instead of " << name_of(answer.outcome) << ": "
+            << record.error.value_or("");
+        const std::string error = record.error.value_or("");
+        EXPECT_TRUE(record.outcome != Outcome::limit_exceeded ||
+                    error.find("limit of ") != std::string::npos ||
+                    error.find("more than ") != std::string::npos)
+            << error;
+    }
+}
+
+// The same over TLS, where the end of the connection is said. One that is not said may be
+// anybody's: what only the end would have completed is truncated then.
+TEST_P(Answers, HaveTheirOutcomeOverTls) {
+    const CannedAnswer& answer = GetParam();
+    TlsWeather tls{.on = true, .interrupt = 0.1};
+    for (const bool silent_end : {false, true}) {
+        tls.no_goodbye = silent_end ? 1 : 0;
+        const SimResult result = answered_with(answer, {}, tls);
+        EXPECT_EQ(broken_laws(result), "");
+        ASSERT_EQ(result.records.size(), 1u);
+        const Outcome outcome = result.records[0].outcome;
+        EXPECT_TRUE(outcome == answer.outcome || outcome == answer.or_else ||
+                    (silent_end && answer.closes && outcome == Outcome::truncated))
+            << name_of(outcome) << " instead of " << name_of(answer.outcome) << ": "
+            << result.records[0].error.value_or("");
+        const bool by_its_end = answer.closes && !is_framed(answer.wire);
+        EXPECT_TRUE(!silent_end || !by_its_end || outcome != Outcome::ok) << name_of(outcome);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, Answers, testing::ValuesIn(canned_answers()), [](const auto& test) {
+    std::string name = test.param.name;
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return !isalnum(static_cast<unsigned char>(c)); },
+        '_');
+    return name;
+});
+
+}  // namespace
+
+// A server's side of a connection ends at each byte of two answers, in each of three ways: every
+// law holds, and a row is ok exactly where its answer had come whole. (At every fifth byte where
+// DRIFTLESS_SIM_SEEDS asks for less than all.)
+
+namespace {
+
+// The second request leaves long after the first answer's end, on the same connection if it can.
+Trace two_rows() {
+    Trace trace = make_trace(4, 2);
+    trace.rows[1].at_ns = 500'000'000;
+    for (TraceRow& row : trace.rows) {
+        row.output_length = 3;
+    }
+    return trace;
+}
+
+SimResult run_cut(std::optional<Cut> cut, std::uint64_t seed, const TlsWeather& tls = {},
+                  double lose_end = 0) {
+    SimOptions options{.seed = seed, .tls = tls};
+    options.weather.cut_at = cut;
+    options.weather.lose_end = lose_end;
+    options.body_bytes = 256 << 10;  // what is mapped is cleared, thousands of times
+    options.ring_bytes = 64 << 10;
+    return run(two_rows(), options);
+}
+
+// [row]
+std::array<Outcome, 2> outcomes_of(const SimResult& result) {
+    std::array<Outcome, 2> outcomes{};
+    for (const Record& record : result.records) {
+        outcomes.at(record.row) = record.outcome;
+    }
+    return outcomes;
+}
+
+void cut_everywhere(Cut::Kind kind) {
+    const SimResult whole = run_cut({}, 1);
+    ASSERT_EQ(whole.records.size(), 2u);
+    ASSERT_TRUE(whole.records[1].reused);
+    const std::uint64_t first = whole.records[0].bytes_received;
+    const std::uint64_t second = whole.records[1].bytes_received;
+    const std::uint64_t step = byte_step();
+    const std::uint64_t begin = static_cast<std::uint64_t>(kind) % step;
+    for (std::uint64_t bytes = begin; bytes <= first + second; bytes += step) {
+        const SimResult result = run_cut(Cut{bytes, kind}, bytes + 1);
+        ASSERT_EQ(broken_laws(result), "") << "after " << bytes;
+        const auto [one, two] = outcomes_of(result);
+        ASSERT_EQ(one == Outcome::ok, bytes >= first) << name_of(one) << " after " << bytes;
+        // What ends right behind the first answer leaves the second to another connection.
+        const bool whole_elsewhere = bytes == first && bytes >= second;
+        ASSERT_EQ(two == Outcome::ok, bytes == first + second || whole_elsewhere)
+            << name_of(two) << " after " << bytes;
+    }
+}
+
+TEST(Cuts, ResetAtEveryByte) {
+    cut_everywhere(Cut::Kind::reset);
+}
+
+TEST(Cuts, CloseAtEveryByte) {
+    cut_everywhere(Cut::Kind::close);
+}
+
+TEST(Cuts, HalfCloseAtEveryByte) {
+    cut_everywhere(Cut::Kind::half_close);
+}
+
+// The kernel loses every end, those of our own shutdowns, too: each is found, so that no row waits
+// for a time limit, and the run ends.
+TEST(Cuts, ThatTheKernelLosesAreFound) {
+    for (const bool secure : {false, true}) {
+        TlsWeather tls;
+        tls.on = secure;
+        for (const Cut::Kind kind : {Cut::Kind::reset, Cut::Kind::close, Cut::Kind::half_close}) {
+            for (std::uint64_t bytes = 0; bytes < 6000; bytes += 97 * byte_step()) {
+                const SimResult result = run_cut(Cut{bytes, kind}, bytes + 1, tls, 1);
+                ASSERT_EQ(broken_laws(result), "") << "after " << bytes;
+                for (const Outcome outcome : outcomes_of(result)) {
+                    ASSERT_NE(outcome, Outcome::timeout_idle) << "after " << bytes;
+                    ASSERT_NE(outcome, Outcome::timeout_first_byte) << "after " << bytes;
+                }
+            }
+        }
+    }
+}
+
+/// Each handshake costs real time: some of the bytes, other ones in each way.
+constexpr std::uint64_t tls_step = 31;
+
+// Over TLS the cuts are those of ciphertext: inside the handshake, a ticket, a record, the header
+// of one. No row is ok whose answer had not come whole; those before it are.
+TEST(Cuts, OfCiphertextLoseNoRow) {
+    for (const bool old : {false, true}) {
+        TlsWeather tls{.on = true, .old = old};
+        const SimResult whole = run_cut({}, 1, tls);
+        ASSERT_EQ(whole.records.size(), 2u);
+        ASSERT_TRUE(whole.records[1].reused);
+        const std::uint64_t first = whole.records[0].bytes_received;
+        for (const Cut::Kind kind : {Cut::Kind::reset, Cut::Kind::close, Cut::Kind::half_close}) {
+            for (std::uint64_t bytes = 10 * static_cast<std::uint64_t>(kind) + (old ? 5 : 0);
+                 bytes <= whole.bytes_delivered; bytes += tls_step * byte_step()) {
+                const SimResult result = run_cut(Cut{bytes, kind}, bytes + 1, tls);
+                ASSERT_EQ(broken_laws(result), "") << "after " << bytes;
+                const auto [one, two] = outcomes_of(result);
+                ASSERT_TRUE(one != Outcome::ok || bytes >= first) << "after " << bytes;
+                ASSERT_TRUE(two != Outcome::ok || bytes >= first) << "after " << bytes;
+            }
+        }
+    }
+}
+
+}  // namespace
+
 }  // namespace driftless::sim

@@ -11,23 +11,10 @@
 #include "engine/replay/run_order.hpp"
 #include "proto/json/document.hpp"
 #include "tests/sim/breaches.hpp"
-#include "tests/sim/laws_of_abandonment.hpp"
-#include "tests/sim/laws_of_budgets.hpp"
 #include "tests/sim/laws_of_connections.hpp"
-#include "tests/sim/laws_of_dual_fire.hpp"
-#include "tests/sim/laws_of_forecast.hpp"
-#include "tests/sim/laws_of_leftovers.hpp"
 #include "tests/sim/laws_of_limits.hpp"
-#include "tests/sim/laws_of_marks.hpp"
-#include "tests/sim/laws_of_overtaking.hpp"
 #include "tests/sim/laws_of_periods.hpp"
-#include "tests/sim/laws_of_rates.hpp"
-#include "tests/sim/laws_of_rules.hpp"
-#include "tests/sim/laws_of_stops.hpp"
-#include "tests/sim/laws_of_talks.hpp"
-#include "tests/sim/laws_of_turns.hpp"
 #include "tests/sim/laws_of_users.hpp"
-#include "tests/sim/laws_of_waits.hpp"
 
 namespace driftless::sim {
 
@@ -194,7 +181,7 @@ std::string ok_is_exact(const SimResult& result) {
             scripted.contains(record.row)) {
             continue;
         }
-        // What is recorded of conversations may be off (laws_of_talks.hpp).
+        // What is recorded of conversations may be off (laws_of_users.hpp).
         breaches.unless(result.live || record.prompt_tokens == record.input_length.value(), record,
                         "is ok, but the server counted another prompt");
         breaches.unless(record.output_tokens == record.output_length.value(), record,

@@ -1,9 +1,17 @@
 #include "tests/sim/laws_of_connections.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
+#include "engine/plan/plan.hpp"
+#include "proto/core/hash.hpp"
 #include "tests/sim/breaches.hpp"
+#include "tests/sim/killed_run.hpp"
 
 namespace driftless::sim {
 
@@ -71,6 +79,248 @@ std::string sessions_stay(const SimResult& result) {
         }
     }
     return breaches.text();
+}
+
+namespace {
+
+/// The two records of a row: [a, b].
+using Pair = std::array<const Record*, 2>;
+
+std::map<std::uint32_t, Pair> pairs_of(const SimResult& result) {
+    std::map<std::uint32_t, Pair> pairs;
+    for (const Record& record : result.records) {
+        if (record.side != Side::none) {
+            pairs[record.row][record.side == Side::b ? 1 : 0] = &record;
+        }
+    }
+    return pairs;
+}
+
+/// By the contract: of the rows 2k and 2k+1 one goes to a first, and the seed says which.
+bool begins_with_a(std::uint64_t seed, std::uint32_t row) {
+    const std::uint64_t drawn = mix64(mix64(seed + golden_gamma) ^ mix64(row / 2 + golden_gamma));
+    return (drawn >> 32) % 2 == row % 2;
+}
+
+/// A few looks at the clock lie between two fires; more than that is somebody's doing.
+constexpr std::int64_t fires_apart_ns = 1'000'000;
+
+}  // namespace
+
+std::string each_row_once_to_each_side(const SimResult& result) {
+    Breaches breaches;
+    std::map<std::uint32_t, std::array<int, side_count>> seen;
+    for (const Record& record : result.records) {
+        const Side side = record.side;
+        breaches.unless(result.dual == (side != Side::none), record,
+                        "has a side in a run without, or none in a run with sides");
+        ++seen[record.row][static_cast<std::size_t>(side)];
+        breaches.unless(
+            side == Side::none ||
+                record.url == (side == Side::a ? "http://simulated/0" : "http://simulated/1"),
+            record, "went to the other side's server");
+    }
+    if (!result.dual || result.disk_failed) {
+        return breaches.text();
+    }
+    for (const auto& [row, times] : seen) {
+        breaches.unless(times[1] == 1 && times[2] == 1,
+                        "row " + std::to_string(row) + " did not go once to each side");
+    }
+    for (const auto& [row, pair] : pairs_of(result)) {
+        breaches.unless(
+            pair[0] == nullptr || pair[1] == nullptr || pair[0]->due_ns == pair[1]->due_ns,
+            "row " + std::to_string(row) + " has two dues");
+    }
+    return breaches.text();
+}
+
+std::string sides_have_the_plans_order(const SimResult& result) {
+    Breaches breaches;
+    if (!result.dual || result.disk_failed) {
+        return "";
+    }
+    std::int64_t more_of_a = 0;
+    for (const auto& [row, pair] : pairs_of(result)) {
+        if (pair[0] == nullptr || pair[1] == nullptr) {
+            continue;  // another law's
+        }
+        const bool a_first = pair[0]->request < pair[1]->request;
+        breaches.unless(a_first == begins_with_a(result.seed, row), *pair[0],
+                        "has its sides in another order than was drawn");
+        more_of_a += a_first ? 1 : -1;
+    }
+    breaches.unless(more_of_a >= -1 && more_of_a <= 1,
+                    "one side is first more often: by " + std::to_string(more_of_a));
+    return breaches.text();
+}
+
+std::string sides_have_lanes_of_their_own(const SimResult& result) {
+    Breaches breaches;
+    std::map<std::pair<std::uint32_t, std::int64_t>, Side> lanes;
+    for (const Record& record : result.records) {
+        if (result.dual && record.connection && record.connect_ns) {
+            // A number is given again when its connection is gone.
+            const auto [lane, fresh] =
+                lanes.emplace(std::pair(*record.connection, *record.connect_ns), record.side);
+            breaches.unless(fresh || lane->second == record.side, record,
+                            "left on a connection of the other side");
+        }
+    }
+    return breaches.text();
+}
+
+std::string no_side_disturbs_the_other(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        if (result.spared == Side::none || record.side != result.spared) {
+            continue;
+        }
+        breaches.unless(record.outcome == Outcome::ok, record,
+                        "was not answered, though its own server is well");
+        breaches.unless(record.drift_ns.value_or(0) <= fires_apart_ns, record,
+                        "left late, though its own server is well");
+        breaches.unless(record.held_ns == 0, record, "was held back for the other side");
+    }
+    return breaches.text();
+}
+
+namespace {
+
+/// The rows' lines of requests.jsonl: [row] which one it is.
+using Places = std::map<std::uint32_t, std::size_t>;
+
+Places places_of(const std::vector<Record>& records) {
+    Places places;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        places[records[i].row] = i;
+    }
+    return places;
+}
+
+/// The turn, before the row was sent; where nobody knows its end, before the row ended. Segments
+/// follow one another, though their instants overlap.
+bool had_ended(const Record& turn, const Record& record, const Places& places) {
+    if (!turn.ended_ns) {
+        return places.at(turn.row) < places.at(record.row);
+    }
+    return turn.segment == record.segment ? *turn.ended_ns <= *record.fired_ns
+                                          : turn.segment < record.segment;
+}
+
+/// What a record has to say of the turns before it, which all have a line.
+std::optional<bool> overtaken(const std::vector<Record>& records, const Places& places,
+                              const Record& record, const std::vector<std::uint32_t>& before) {
+    if (!record.fired_ns || !record.ended_ns) {
+        return std::nullopt;
+    }
+    bool all_known = true;
+    for (const std::uint32_t row : before) {
+        const Record& turn = records[places.at(row)];
+        if (!had_ended(turn, record, places)) {
+            return true;
+        }
+        all_known = all_known && turn.ended_ns;
+    }
+    return all_known ? std::optional(false) : std::nullopt;
+}
+
+const char* word_of(std::optional<bool> overtaken) {
+    return !overtaken ? "null" : *overtaken ? "true" : "false";
+}
+
+std::string overtaken_is_true(const std::vector<Record>& records, const TurnsBefore& turns) {
+    Breaches breaches;
+    const Places places = places_of(records);
+    std::set<std::uint32_t> tried_again;
+    std::set<std::uint32_t> seen;
+    for (const Record& record : records) {
+        if (!seen.insert(record.row).second) {
+            tried_again.insert(record.row);
+        }
+    }
+    for (const Record& record : records) {
+        const auto before = turns.find(record.row);
+        if (before == turns.end()) {
+            breaches.unless(!record.overtaken, record, "overtook, and has no turn before it");
+            continue;
+        }
+        // Others are of another segment, or are lost, or have several ends.
+        bool all_there = !tried_again.contains(record.row);
+        for (const std::uint32_t row : before->second) {
+            all_there = all_there && places.contains(row) && !tried_again.contains(row);
+        }
+        const auto wanted =
+            all_there ? overtaken(records, places, record, before->second) : record.overtaken;
+        breaches.unless(record.overtaken == wanted, record,
+                        std::string("says of overtaking ") + word_of(record.overtaken) + ", not " +
+                            word_of(wanted));
+    }
+    return breaches.text();
+}
+
+/// Where rows come in several passes: none is sent before the answers that it waits for, and those
+/// that wait for none are not told of.
+std::string overtaken_is_true_over_passes(const SimResult& result) {
+    Breaches breaches;
+    std::set<std::uint32_t> waiting;
+    for (const Dependency& one : result.dependencies) {
+        if (one.trigger == Trigger::completion) {
+            waiting.insert(one.row);
+        }
+    }
+    for (const Record& record : result.records) {
+        const bool follows = waiting.contains(record.row) && record.parent_end_ns;
+        const auto wanted =
+            follows && record.fired_ns && record.ended_ns ? std::optional(false) : std::nullopt;
+        breaches.unless(record.overtaken == wanted, record,
+                        std::string("says of overtaking ") + word_of(record.overtaken) + ", not " +
+                            word_of(wanted));
+    }
+    return breaches.text();
+}
+
+}  // namespace
+
+TurnsBefore turns_before(const Trace& trace) {
+    TurnsBefore turns;
+    for (std::size_t i = 0; i < trace.rows.size(); ++i) {
+        const TraceRow& row = trace.rows[i];
+        bool waits = false;
+        for (const Dependency& one : trace.dependencies) {
+            waits = waits || (one.row == row.index && one.trigger != Trigger::over);
+            if (one.row == row.index && one.trigger == Trigger::completion) {
+                turns[row.index].push_back(one.on);
+            }
+        }
+        for (std::size_t back = i; back-- > 0 && !waits && row.session != no_session;) {
+            if (trace.rows[back].session == row.session) {
+                turns[row.index].push_back(trace.rows[back].index);
+                break;
+            }
+        }
+    }
+    return turns;
+}
+
+std::string overtaken_is_true(const SimResult& result) {
+    if (result.users.recycle) {
+        return overtaken_is_true_over_passes(result);
+    }
+    if (result.disk_failed || !result.dual) {
+        return result.disk_failed ? "" : overtaken_is_true(result.records, result.turns_before);
+    }
+    std::string breaches;
+    for (const Side side : {Side::a, Side::b}) {  // a conversation with each
+        std::vector<Record> own = result.records;
+        std::erase_if(own, [side](const Record& record) { return record.side != side; });
+        breaches += overtaken_is_true(own, result.turns_before);
+    }
+    return breaches;
+}
+
+std::string overtaken_is_true_over_segments(const KilledRun& run) {
+    return overtaken_is_true(run.records, run.turns_before);
 }
 
 }  // namespace driftless::sim

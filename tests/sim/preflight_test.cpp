@@ -1,13 +1,19 @@
 // The preflight against a simulated server: it learns model, overhead and split, and that every
 // word is one token; it says why where it cannot.
+
 #include "engine/server/preflight.hpp"
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "tests/sim/preflight_parts.hpp"
+#include "tests/sim/sim_driver.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless::sim {
+
 namespace {
 
 // The template's tokens are found on the right side of the prompt, and all 512 words count as one.
@@ -352,4 +358,418 @@ TEST(Preflight, EndsWhenTheUserStops) {
 }
 
 }  // namespace
+
+// The preflight finds out which words may open a prompt, where the table does not prove it.
+
+namespace {
+
+/// Asks one server of chats in fair weather.
+struct Asked {
+    explicit Asked(const mock::CoreOptions& server,
+                   const WordTable& words = WordTable::built_in()) {
+        SimDriver driver(5, Weather{}, server);
+        Loop loop(driver, 8);
+        PreflightPlan plan;
+        plan.server.host = "simulated";
+        plan.server.run_id = "sim";
+        plan.dialect = &dialect_of(Api::openai_chat);
+        plan.api_path = plan.dialect->default_path;
+        plan.body.prompt = PromptKind::text;
+        plan.words = &words;
+        Preflight preflight(loop, plan);
+        ok = preflight.run();
+        found = preflight.findings();
+        failure = preflight.failure();
+    }
+    bool ok = false;
+    PreflightFindings found;
+    PreflightFailure failure;
+};
+
+mock::CoreOptions server_with(mock::TokenizeForm form) {
+    mock::CoreOptions server;
+    server.tokenize = form;
+    server.overhead = {5, 3};
+    return server;
+}
+
+// Words that are one token behind another word and two as the first of a prompt: where the table is
+// not known to hold there (words were dropped, or they come from some tokenizer), the first place
+// is asked, too, with and without /tokenize. A row's first word is never one of them.
+TEST(PreflightFirstWords, FindsWordsThatMayOpenAPrompt) {
+    std::vector<std::string_view> names;
+    for (std::uint32_t i = 0; i < 256; ++i) {
+        names.push_back(WordTable::built_in().word(i));
+    }
+    const WordTable foreign(names, 256, ' ');
+    const WordTable* const tables[] = {&WordTable::built_in(), &foreign};
+    for (const mock::TokenizeForm form : {mock::TokenizeForm::vllm, mock::TokenizeForm::none}) {
+        for (const WordTable* const table : tables) {
+            mock::CoreOptions server = server_with(form);
+            if (table == &WordTable::built_in()) {
+                server.words.split("yet");
+            }
+            for (std::uint32_t i = 2; i < 200; i += 3) {
+                server.words.split_first(table->word(i));
+            }
+            const Asked asked(server, *table);
+            ASSERT_TRUE(asked.ok) << asked.failure.text;
+            EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
+            ASSERT_EQ(asked.found.first_words.size(), 64u);
+            for (const std::uint32_t word : asked.found.first_words) {
+                EXPECT_FALSE(word < 200 && word % 3 == 2) << word;
+            }
+            const auto kept = table->without(asked.found.dropped, asked.found.first_words);
+            ASSERT_TRUE(kept);
+            EXPECT_EQ(kept->first_bits(), 6u);
+            EXPECT_EQ(kept->word(0), table->word(asked.found.first_words[0]));
+        }
+    }
+}
+
+// Without /tokenize, most words of the table being two tokens at the beginning: the overhead is
+// still that of the template, and not one token longer.
+TEST(PreflightFirstWords, MistakesNoSplitWordForALongerTemplate) {
+    std::vector<std::string_view> names;
+    mock::CoreOptions server = server_with(mock::TokenizeForm::none);
+    for (std::uint32_t i = 0; i < 256; ++i) {
+        names.push_back(WordTable::built_in().word(i));
+        if (i % 3 != 2) {
+            server.words.split_first(names.back());
+        }
+    }
+    const Asked asked(server, WordTable(names, 256, ' '));
+    ASSERT_TRUE(asked.ok) << asked.failure.text;
+    EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
+    ASSERT_EQ(asked.found.first_words.size(), 64u);
+    for (const std::uint32_t word : asked.found.first_words) {
+        EXPECT_EQ(word % 3, 2u);
+    }
+}
+
+// A built-in list that holds behind every word is known to hold in front, too: nothing is asked.
+TEST(PreflightFirstWords, AsksNoFirstWordsOfAProvenTable) {
+    const Asked asked(server_with(mock::TokenizeForm::vllm));
+    EXPECT_EQ(asked.found.words, WordVerdict::exact);
+    EXPECT_EQ(asked.found.first_words_asked, 0u);
+    EXPECT_TRUE(asked.found.first_words.empty());
+}
+
+// Two such words are enough, and they are found wherever they stand.
+TEST(PreflightFirstWords, FindsTheOnlyTwo) {
+    std::vector<std::string_view> names;
+    mock::CoreOptions server = server_with(mock::TokenizeForm::none);
+    for (std::uint32_t i = 0; i < 256; ++i) {
+        names.push_back(WordTable::built_in().word(i));
+        if (i != 1 && i != 6) {
+            server.words.split_first(names.back());
+        }
+    }
+    const Asked asked(server, WordTable(names, 256, ' '));
+    EXPECT_EQ(asked.found.words, WordVerdict::exact);
+    EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
+    EXPECT_EQ(asked.found.first_words, (std::vector<std::uint32_t>{1, 6}));
+    EXPECT_EQ(asked.found.first_words_asked, 256u);
+}
+
+}  // namespace
+
+// A preflight ends in time, whatever the server does: each request obeys the limits it was given,
+// all of them together have one, and a long wait is told of.
+
+namespace {
+
+const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+const std::string models =
+    "HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\n{\"data\":[{\"id\":\"m1\"}]}\n";
+std::vector<std::string> told;
+
+struct Ended {
+    bool ok = false;
+    std::string why;
+    Duration took;
+    std::uint32_t requests = 0;
+};
+
+/// Asks a server that gives the answers in turn.
+Ended ask(const std::vector<CannedAnswer>& answers, const AskLimits& limits,
+          const Weather& weather = {}) {
+    SimDriver driver(1, weather, mock::CoreOptions{}, {&answers, 1.0, 0, true});
+    Ended ended;
+    {
+        Loop loop(driver, 8);
+        PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+        plan.server.limits = limits;
+        plan.server.tell_waiting = [](const std::string& line) { told.push_back(line); };
+        plan.body.model = "m1";
+        const Instant begun = driver.now();
+        Preflight preflight(loop, plan);
+        ended.ok = preflight.run();
+        ended.why = preflight.failure().text;
+        ended.took = driver.now() - begun;
+        ended.requests = preflight.findings().requests;
+    }
+    EXPECT_EQ(driver.sockets_open(), 0u);
+    return ended;
+}
+
+// What was waited for, how long, by which flag, and a remedy; and it took no longer.
+TEST(PreflightLimits, NamesTheLimitThatWasReached) {
+    told.clear();
+    AskLimits limits(seconds(60));
+    limits.first_byte = seconds(3);
+    limits.idle = seconds(2);
+    limits.total = seconds(4);
+    const Ended mute = ask({{"mute", "", "late", seconds(100)}}, limits);
+    EXPECT_FALSE(mute.ok);
+    EXPECT_TRUE(says(mute.why,
+                     "the first byte of an answer did not come within 3 s "
+                     "(--timeout-first-byte); check that the server is not stuck"));
+    EXPECT_TRUE(says(mute.why, "no answer to GET /v1/models came from"));
+    EXPECT_LT(mute.took.ns, seconds(4).ns);
+    const Ended torn = ask({{"torn", head, "late", seconds(100)}}, limits);
+    EXPECT_TRUE(says(torn.why, "nothing more of it came for 2 s (--timeout-idle)"));
+    EXPECT_LT(torn.took.ns, seconds(3).ns);
+    limits.idle = seconds(30);
+    const Ended slow = ask({{"slow", head, "late", seconds(100)}}, limits);
+    EXPECT_TRUE(says(slow.why, "the answer did not end within 4 s (--timeout-total)"));
+    EXPECT_TRUE(told.empty());
+}
+
+// The kernel loses the end of every connection, that of a shutdown, too: an inquiry that is given
+// up ends all the same, and an end that delimits an answer is found.
+TEST(PreflightLimits, HoldWhereTheKernelLosesEnds) {
+    Weather weather;
+    weather.lose_end = 1;
+    AskLimits limits(seconds(60));
+    limits.first_byte = seconds(3);
+    const Ended mute = ask({{"mute", "", "late", seconds(100)}}, limits, weather);
+    EXPECT_FALSE(mute.ok);
+    EXPECT_LT(mute.took.ns, seconds(4).ns);
+    const std::string cut = "HTTP/1.1 200 OK\r\n\r\n{\"data\":[{\"id\":";
+    const Ended torn = ask({{"torn", cut, "", {}, true}}, limits, weather);
+    EXPECT_FALSE(torn.ok);
+    EXPECT_LT(torn.took.ns, seconds(30).ns) << torn.why;  // some requests, 0.5 s each
+}
+
+// An endpoint of tokens that hangs is asked once, not in each of its forms.
+TEST(PreflightLimits, AsksAHangingTokenizeEndpointOnce) {
+    told.clear();
+    const std::vector<CannedAnswer> answers{{"models", models, ""},
+                                            {"head", head, "late", seconds(100)},
+                                            {"head", head, "late", seconds(100)},
+                                            {"head", head, "late", seconds(100)}};
+    const Ended ended = ask(answers, AskLimits(seconds(60)));
+    EXPECT_FALSE(ended.ok);
+    EXPECT_EQ(ended.requests, 3u);  // the models, the tokens, one word
+    EXPECT_LT(ended.took.ns, seconds(125).ns);
+    EXPECT_FALSE(says(ended.why, "--timeout")) << "no flag made this limit";
+    ASSERT_GE(told.size(), 2u);
+    EXPECT_LE(told.size(), 5u);
+    EXPECT_EQ(told[0], "POST /tokenize has had no whole answer for 5 s; waiting up to 60 s");
+}
+
+// Each answer is in time, and there is always a next question: the whole preflight has an end.
+TEST(PreflightLimits, EndsAsAWhole) {
+    const char* busy = "HTTP/1.1 429 Busy\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n";
+    const Ended ended = ask({{"busy", "", busy, seconds(59)}}, AskLimits(seconds(60)));
+    EXPECT_FALSE(ended.ok);
+    EXPECT_GT(ended.took.ns, (Preflight::whole_max - seconds(1)).ns);
+    EXPECT_LT(ended.took.ns, (Preflight::whole_max + seconds(31)).ns);
+    EXPECT_TRUE(says(ended.why, "the preflight has asked for 10 min, as long as it may"));
+}
+
+}  // namespace
+
+// The preflight against servers that refuse, ignore or leave out something: it finds what they
+// obey, waits where it may, and claims nothing that it has not seen.
+
+namespace {
+
+// Without /tokenize and for a model that is not known: every split is found by what the server took
+// from its cache, whatever its blocks are, also where it tells hits alone.
+TEST(Preflight, FindsTheSplitByCachedTokens) {
+    for (const std::uint32_t block : {1u, 16u, 64u, 512u}) {
+        for (const std::uint32_t post : {0u, 1u, 5u, 18u, 19u}) {
+            mock::CoreOptions server = server_with(mock::TokenizeForm::none, 19 - post, post);
+            server.cache_block_tokens = block;
+            server.cached_reported =
+                post == 5 ? mock::CachedReported::hits : mock::CachedReported::always;
+            const Asked asked(server);
+            ASSERT_TRUE(asked.ok) << asked.failure.text;
+            EXPECT_EQ(asked.found.split_source, "cached_tokens") << block << " " << post;
+            EXPECT_EQ(asked.found.overhead.pre, 19 - post) << block;
+            EXPECT_EQ(asked.found.overhead.post, post) << block;
+            EXPECT_EQ(asked.found.server_block, block);
+        }
+    }
+}
+
+// Completions have no template, so the same probe finds what a tokenizer puts around a text. Where
+// nothing is cached, one token is taken for a BOS, and the place of several is unknown.
+TEST(Preflight, FindsTheSplitOfCompletions) {
+    for (const Overhead overhead : {Overhead{1, 0}, Overhead{0, 1}, Overhead{2, 1}}) {
+        mock::CoreOptions server =
+            server_with(mock::TokenizeForm::none, overhead.pre, overhead.post);
+        server.cache_block_tokens = 16;
+        const Asked asked(server, Api::openai_completions);
+        ASSERT_TRUE(asked.ok) << asked.failure.text;
+        EXPECT_EQ(asked.found.split_source, "cached_tokens");
+        EXPECT_EQ(asked.found.overhead.pre, overhead.pre);
+        EXPECT_EQ(asked.found.overhead.post, overhead.post);
+        server.cached_reported = mock::CachedReported::never;
+        const Asked unreported(server, Api::openai_completions);
+        const bool one = overhead.pre + overhead.post == 1;
+        EXPECT_EQ(unreported.found.split_source, one ? "bos" : "none");
+        EXPECT_EQ(unreported.found.split_known, one);
+        EXPECT_EQ(unreported.found.overhead.pre, overhead.pre + overhead.post);
+    }
+    const Asked bare(server_with(mock::TokenizeForm::none, 0, 0), Api::openai_completions);
+    EXPECT_TRUE(bare.found.split_known);
+}
+
+// A cache that holds nothing, one that is not told, and a context too short to share a block: the
+// split stays unknown, and is said to be.
+TEST(Preflight, ClaimsNoSplitThatItHasNotSeen) {
+    mock::CoreOptions server = server_with(mock::TokenizeForm::none, 5, 14);
+    server.cache_block_tokens = 0;
+    const Asked uncached(server);
+    ASSERT_TRUE(uncached.ok) << uncached.failure.text;
+    EXPECT_FALSE(uncached.found.split_known);
+    EXPECT_EQ(uncached.found.split_source, "none");
+    EXPECT_EQ(uncached.found.overhead.pre, 19u);
+    server.cache_block_tokens = 16;
+    server.model.context_tokens = 59;
+    EXPECT_FALSE(Asked(server).found.split_known);
+    server.model.context_tokens = 60;
+    EXPECT_TRUE(Asked(server).found.split_known);
+}
+
+// The member of the length that a server obeys is found; one that was asked for is kept.
+TEST(Preflight, FindsTheLengthThatIsObeyed) {
+    mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
+    EXPECT_EQ(Asked(server).found.length_member, "");
+    EXPECT_EQ(Asked(server).found.length_made, 8);
+    server.model.knows_new_length = false;
+    const Asked asked(server);
+    ASSERT_TRUE(asked.ok) << asked.failure.text;
+    EXPECT_EQ(asked.found.length_member, "max_tokens");
+    EXPECT_EQ(asked.found.length_made, 8);
+    EXPECT_TRUE(says(asked.notes(), "obeys max_tokens"));
+    SimDriver driver(5, Weather{}, server);
+    Loop loop(driver, 8);
+    PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+    plan.body.length_member = "max_completion_tokens";
+    Preflight preflight(loop, plan);
+    ASSERT_TRUE(preflight.run());
+    EXPECT_EQ(preflight.findings().length_member, "max_completion_tokens");
+    EXPECT_EQ(preflight.findings().length_made, 16);
+    std::string notes;
+    for (const std::string& note : preflight.findings().notes) {
+        notes += note;
+    }
+    EXPECT_TRUE(says(notes, "end as long_output"));
+}
+
+// `min_tokens` of the extra body binds probes, too: vLLM refuses a length below it.
+TEST(Preflight, ProbesWithNoLessThanTheExtraBodyWants) {
+    mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
+    SimDriver driver(5, Weather{}, server);
+    Loop loop(driver, 8);
+    PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+    plan.body.extra_body = R"({"min_tokens":12})";
+    Preflight preflight(loop, plan);
+    ASSERT_TRUE(preflight.run()) << preflight.failure().text;
+    EXPECT_EQ(preflight.findings().length_asked, 12);
+}
+
+// 429 is waited out, as long as Retry-After says; five of them end it.
+TEST(Preflight, WaitsWhereRequestsAreLimited) {
+    const auto asked = [](std::vector<CannedAnswer> answers) {
+        SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
+        Loop loop(driver, 8);
+        PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+        const Instant begun = driver.now();
+        Preflight preflight(loop, plan);
+        EXPECT_FALSE(preflight.run());
+        return std::pair(preflight.findings().requests, driver.now() - begun);
+    };
+    const std::string busy = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n";
+    const CannedAnswer limited{"busy", busy + "\r\n", "", milliseconds(1), true};
+    const CannedAnswer patient{"busy", busy + "Retry-After: 3\r\n\r\n", "", milliseconds(1), true};
+    const CannedAnswer gone{"gone", "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", "",
+                            milliseconds(1), true};
+    const auto always = asked({limited});
+    EXPECT_EQ(always.first, 5u);
+    EXPECT_GT(always.second, seconds(15));  // 1, 2, 4 and 8 s
+    const auto once = asked({patient, gone});
+    EXPECT_EQ(once.first, 2u);
+    EXPECT_GT(once.second, seconds(3));
+    EXPECT_LT(once.second, seconds(4));
+}
+
+// What was answered while the server was loading does not count against the limit of 429s.
+TEST(Preflight, CountsBusyAnswersApartFromLoadingOnes) {
+    const std::string empty = "Content-Length: 0\r\n\r\n";
+    const auto answer = [&empty](const std::string& status) {
+        return CannedAnswer{status, "HTTP/1.1 " + status + "\r\n" + empty, "", milliseconds(1),
+                            true};
+    };
+    std::vector<CannedAnswer> answers(6, answer("503 Service Unavailable"));
+    answers.push_back(answer("429 Too Many Requests"));
+    answers.push_back(answer("404 Not Found"));
+    SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
+    Loop loop(driver, 8);
+    PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+    plan.wait_ready = seconds(60);
+    Preflight preflight(loop, plan);
+    EXPECT_FALSE(preflight.run());
+    EXPECT_EQ(preflight.findings().requests, 8u);
+    EXPECT_EQ(preflight.failure().status, 404);
+}
+
+// Without --model the first of the list names the run, also where requests name none.
+TEST(Preflight, TakesTheListedModelForEveryDialect) {
+    for (const Api api : {Api::sglang, Api::tgi, Api::llamacpp, Api::openai_chat}) {
+        const Asked asked(server_with(mock::TokenizeForm::none, 5, 3), api);
+        ASSERT_FALSE(asked.found.models.empty());
+        EXPECT_EQ(asked.found.model, asked.found.models.front());
+        EXPECT_FALSE(says(asked.notes(), "does not list"));
+    }
+}
+
+// A gateway without a worker lists no model: --wait-ready waits for the one that is asked, and what
+// is refused without it names the flag.
+TEST(Preflight, WaitsUntilTheModelIsServed) {
+    const std::string head = "HTTP/1.1 200 OK\r\nContent-Length: ";
+    const std::string empty = R"({"object":"list","data":[]})";
+    const std::string other = R"({"object":"list","data":[{"id":"b"}]})";
+    const auto list = [&head](const std::string& body) {
+        return CannedAnswer{"models", head + std::to_string(body.size()) + "\r\n\r\n" + body, "",
+                            milliseconds(1), true};
+    };
+    const std::vector<CannedAnswer> answers{list(empty), list(empty), list(other)};
+    const auto asked = [&answers](const char* model, Duration patience) {
+        SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
+        Loop loop(driver, 8);
+        PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+        plan.body.model = model;
+        plan.wait_ready = patience;
+        Preflight preflight(loop, plan);
+        (void)preflight.run();  // the page of models is no answer to a prompt
+        return std::pair(preflight.findings(), preflight.failure().text);
+    };
+    const auto waited = asked("", seconds(60));
+    EXPECT_EQ(waited.first.model, "b");
+    const auto gave_up = asked("", milliseconds(100));
+    EXPECT_EQ(gave_up.first.requests, 2u);  // at 0 s and at 0.5 s
+    EXPECT_TRUE(says(gave_up.second, "lists no model, also after"));
+    EXPECT_EQ(asked("b", seconds(60)).first.models, std::vector<std::string>{"b"});
+    const PreflightFindings alias = asked("a", seconds(60)).first;  // a list may never have it
+    EXPECT_LT(alias.requests, 20u);
+    EXPECT_EQ(alias.notes.front(), "the server does not list the model a");
+}
+
+}  // namespace
+
 }  // namespace driftless::sim

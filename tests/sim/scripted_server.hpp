@@ -1,6 +1,5 @@
-/// ScriptedServer: a server of one connection that reads requests properly and answers each with
-/// canned bytes, whatever these are: the golden files, and answers that have no end. It owns no
-/// socket and no clock; the simulator asks it for what it says next.
+/// What ScriptedServers say: every golden case of the chat API, and answers that no file could
+/// hold: endless, huge, or dripping.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +13,10 @@
 #include "proto/run/record.hpp"
 
 namespace driftless::sim {
+
+// ScriptedServer: a server of one connection that reads requests properly and answers each with
+// canned bytes, whatever these are: the golden files, and answers that have no end. It owns no
+// socket and no clock; the simulator asks it for what it says next.
 
 /// One answer: its bytes, then `again` for ever, each `pause` later; or silence; or the end.
 struct CannedAnswer {
@@ -66,5 +69,10 @@ class ScriptedServer {
     const CannedAnswer* answer_ = nullptr;  ///< to the latest request
     std::optional<std::uint32_t> row_;
 };
+
+/// All of them.
+const std::vector<CannedAnswer>& canned_answers();
+/// Without those of more than 64 KiB: what a swarm can afford in every run.
+const std::vector<CannedAnswer>& light_answers();
 
 }  // namespace driftless::sim

@@ -1,17 +1,25 @@
 // Lanes that are bound to a row each: whose turn it is, and what becomes of a row whose lane will
 // not carry it.
+
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <deque>
 #include <memory>
+#include <string_view>
+#include <vector>
 
+#include "engine/replay/exchanges.hpp"
+#include "engine/replay/lane.hpp"
 #include "engine/replay/lanes.hpp"
 #include "tests/sim/by_hand.hpp"
+#include "tests/sim/pacing.hpp"
 
 namespace driftless::sim {
+
 namespace {
 
-// Lanes without connections: nothing is made into records here (tls_lanes_test.cpp).
+// Lanes without connections: nothing is made into records here (tls_test.cpp).
 struct Bound : ByHand {
     Bound() : ByHand(std::vector<SmallRow>(4)) {
         arm();
@@ -197,4 +205,398 @@ TEST(Sealing, GivesUpRows) {
 }
 
 }  // namespace
+
+// Between the last byte of an answer and the end of its row: who hears of it, and which rows wait
+// for the place and the lane that come free.
+
+namespace {
+
+using Rows = std::vector<SmallRow>;
+
+struct Settling : Pacing {
+    explicit Settling(const Rows& rows, const Options& options = {}) : Pacing(rows, options) {
+        arm();
+    }
+
+    /// All rows that are due leave, each on a connection of its own.
+    void fire(std::uint32_t rows) {
+        for (std::uint32_t i = 0; i < rows; ++i) {
+            open();
+        }
+        begin(Duration{0});
+        while (pacer.rows_fired() < rows) {
+            CHECK(step());
+        }
+        lanes.pool.for_each(LaneState::busy, [this](const Lane& lane) {
+            while (lane.unsent() > 0) {
+                turn();
+            }
+        });
+        arm();
+    }
+    /// What has come is read until an answer is whole. No lane goes on, and nobody is told.
+    void read_answer() {
+        for (int i = 0; i < 1000 && lanes.in_flight.answered().empty(); ++i) {
+            (void)driver.turn({Instant{}, 1000, Wait::none, true});
+        }
+        CHECK(!lanes.in_flight.answered().empty());
+    }
+    Lane& lane_of(const RowUnderway& row) {
+        Lane* found = nullptr;
+        lanes.pool.for_each(LaneState::busy,
+                            [&](Lane& lane) { found = lane.exchange.row == &row ? &lane : found; });
+        CHECK(found != nullptr);
+        return *found;
+    }
+};
+
+// Three answers are there together: each ends the turn that has read it, so that somebody can act
+// on it before the next one is read.
+TEST(Settling, AnAnswerEndsTheTurnThatReadIt) {
+    Settling settling(Rows(3));
+    settling.fire(3);
+    settling.driver.stand_still(seconds(1));
+    for (int answer = 0; answer < 3; ++answer) {
+        settling.read_answer();
+        EXPECT_EQ(settling.lanes.in_flight.answered().count, 1u);
+        EXPECT_FALSE(settling.step()) << "it tells the schedule";
+        EXPECT_TRUE(settling.lanes.in_flight.answered().empty());
+    }
+    EXPECT_EQ(settling.lanes.in_flight.settling(), 3u);
+    (void)settling.loop.ready().run(64);
+    EXPECT_EQ(settling.lanes.in_flight.settling(), 0u);
+    (void)settling.step();
+    EXPECT_TRUE(settling.schedule.over());
+}
+
+// Its deadline may pass before its lane is done with.
+TEST(Settling, ADeadlineChangesNothingAboutAWholeAnswer) {
+    Settling settling(Rows(1));
+    settling.fire(1);
+    settling.driver.stand_still(seconds(1));
+    settling.read_answer();
+    const Lane& lane = settling.lane_of(*settling.lanes.in_flight.answered().first);
+    const Instant over_since = lane.exchange.over_since;
+    const Instant free_since = lane.exchange.free_since;
+    ASSERT_TRUE(lane.timer.set());
+    EXPECT_EQ(settling.loop.timers().expire(lane.timer.at(), 8), 1u);
+    EXPECT_EQ(lane.exchange.over_since, over_since);
+    EXPECT_EQ(lane.exchange.free_since, free_since);
+    (void)settling.loop.ready().run(64);
+    EXPECT_EQ(lane.state, LaneState::idle);
+    EXPECT_EQ(settling.ends(), std::vector<Outcome>{Outcome::ok});
+}
+
+// One place in flight: a turn has to wait until the answer's row has its end, which is no time that
+// it was held back for.
+TEST(Settling, APlaceThatComesFreeAtOnceHoldsBackNothing) {
+    for (const bool capped_by_host : {false, true}) {
+        Settling::Options options;
+        options.settings.inflight_max = 1;
+        options.settings.capped_by_host = capped_by_host;
+        options.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::completion}};
+        Settling settling(Rows(2), options);
+        settling.open();
+        settling.fire(1);
+        (void)settling.fired();
+        settling.driver.stand_still(seconds(1));
+        settling.read_answer();
+        EXPECT_FALSE(settling.step());
+        EXPECT_EQ(settling.pacer.rows_fired(), 1u) << "the place is not free yet";
+        (void)settling.loop.ready().run(64);
+        EXPECT_TRUE(settling.step());
+        const std::vector<Event> events = settling.fired();
+        ASSERT_EQ(events.size(), 1u);
+        EXPECT_EQ(events[0].fired.late_cause, LateCause::none);
+        EXPECT_EQ(events[0].fired.held_ns, 0);
+        EXPECT_EQ(events[0].fired.inflight, 0u);
+    }
+}
+
+// The turn's bytes are not there: it does not wait for the lane first, or nobody would know why it
+// was late.
+TEST(Settling, ATurnWithoutBytesIsLateForThem) {
+    Settling::Options options;
+    options.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::completion}};
+    Settling settling(Rows(2), options);
+    settling.open();
+    settling.begin(Duration{0});
+    EXPECT_TRUE(settling.step());
+    (void)settling.fired();
+    settling.driver.stand_still(seconds(1));
+    settling.read_answer();
+    EXPECT_FALSE(settling.step());
+    EXPECT_EQ(settling.health.take(settling.driver.now()).late_arms, 1);
+    (void)settling.loop.ready().run(64);
+    settling.arm();
+    EXPECT_TRUE(settling.step());
+    const std::vector<Event> events = settling.fired();
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].fired.late_cause, LateCause::prepare);
+}
+
+// --- Whether a row that is due has a lane, or must wait for one that comes free.
+
+struct Finding : ByHand {
+    Finding(const Rows& rows, const Options& options)
+        : ByHand(rows, options),
+          ahead(trace, schedule, armer, lanes.parts.targets.size(),
+                settings.connection == ConnectionRule::sticky),
+          waiting(lanes, armer, ring, ahead) {
+        arm();
+    }
+    ~Finding() {
+        waiting.stop();
+        waiting.forget();
+    }
+    RowUnderway& armed(std::uint32_t request) {
+        RowUnderway* row = armer.ready(due(request));
+        CHECK(row != nullptr);
+        return *row;
+    }
+
+    RowsAhead ahead;
+    WaitingRows waiting;
+};
+
+// An idle lane is that of a row that waits, where one does.
+TEST(FindsLane, WhereOneIsIdleAndNobodyWaits) {
+    Finding finding(Rows(2), {});
+    EXPECT_FALSE(finding.waiting.finds_lane(finding.armed(0)));
+    finding.open();
+    EXPECT_TRUE(finding.waiting.finds_lane(finding.armed(0)));
+    EXPECT_TRUE(finding.waiting.finds_lane(finding.armed(1)));
+    finding.waiting.add(finding.take());
+    EXPECT_FALSE(finding.waiting.finds_lane(finding.armed(1)));
+}
+
+// A session's own connection may be the one that comes free; a row without a session has none.
+TEST(FindsLane, NotWhereItsSessionKeepsAConnection) {
+    Finding::Options options;
+    options.settings.connection = ConnectionRule::sticky;
+    Finding finding(Rows{{Duration{0}, 1}, {}}, options);
+    finding.open();
+    EXPECT_FALSE(finding.waiting.finds_lane(finding.armed(0)));
+    EXPECT_TRUE(finding.waiting.finds_lane(finding.armed(1)));
+}
+
+TEST(FindsLane, WhereItIsBoundToOne) {
+    TlsWorld world(1, fair_tls(), 1);
+    Finding finding(Rows(2), over_tls(world));
+    finding.open();
+    ASSERT_NE(finding.lanes.pool.bind(0, finding.armed(0), {}, false), nullptr);
+    EXPECT_TRUE(finding.waiting.finds_lane(finding.armed(0)));
+    EXPECT_FALSE(finding.waiting.finds_lane(finding.armed(1)));
+}
+
+// A row that is due is bound late, and to no lane that a row before it waits for.
+TEST(WaitingRows, AreNotOvertakenOverTls) {
+    TlsWorld world(1, fair_tls(), 1);
+    Finding finding(Rows(2), over_tls(world));
+    RowUnderway& first = finding.take();
+    finding.waiting.add(first);
+    finding.open();
+    RowUnderway& second = finding.take();
+    EXPECT_FALSE(finding.waiting.bind(second));
+    EXPECT_EQ(second.stage, RowStage::armed);
+    EXPECT_TRUE(finding.waiting.step().done);
+    EXPECT_EQ(first.stage, RowStage::bound);
+    EXPECT_FALSE(finding.waiting.bind(second)) << "no lane";
+    finding.open();
+    EXPECT_TRUE(finding.waiting.bind(second));
+    EXPECT_EQ(second.stage, RowStage::bound);
+    EXPECT_EQ(finding.lanes.sealing.late_count(), 2u);
+}
+
+}  // namespace
+
+// When a request left by the kernel's word: which stamps are a row's own, which are believed, and
+// what is counted where there is none.
+
+namespace {
+
+constexpr std::string_view request = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
+
+struct Stamped : ByHand {
+    explicit Stamped(const Options& options = {}) : ByHand(std::vector<SmallRow>(2), options) {
+        arm();
+        open();
+    }
+
+    /// A request leaves on an idle lane.
+    Lane& fire() {
+        Lane& lane = *lanes.pool.take_idle(0, {});
+        RowUnderway& row = take();
+        armer.give_back(row);
+        row.bytes = request;
+        lanes.exchanges.prepare(lane, row, {100, 1 << 20});
+        (void)driver.flush();
+        lanes.exchanges.fired(lane, driver.now());
+        return lane;
+    }
+    /// Until its answer is there; nobody collects stamps meanwhile.
+    void answer(const Lane& lane) {
+        for (int i = 0; i < 1000 && lane.state == LaneState::busy; ++i) {
+            (void)driver.turn({driver.now() + milliseconds(1), 16, Wait::sleep, true});
+            (void)loop.ready().run(64);
+        }
+        CHECK(lane.state != LaneState::busy);
+    }
+    /// The packet that ends in this byte of the lane's request left at `kernel`.
+    void stamp(Lane& lane, std::uint32_t byte, Instant kernel) {
+        Completion done;
+        done.more = true;
+        done.key = lane.exchange.first_key + byte;
+        done.kernel_ns = kernel.ns;
+        done.stamp = driver.now();
+        seen = done.stamp;
+        lanes.stamps.take(lane, done);
+    }
+    std::vector<Event> wires() {
+        std::vector<Event> events;
+        for (const Event& event : drain()) {
+            if (event.kind == EventKind::wire) {
+                events.push_back(event);
+            }
+        }
+        return events;
+    }
+
+    LaneCounts& counts = lanes.parts.counts;
+    Instant seen;  ///< when the latest stamp was taken
+};
+
+Stamped::Options in(const Weather& weather) {
+    Stamped::Options options;
+    options.weather = weather;
+    return options;
+}
+
+TEST(WireStamps, SayWhenARequestLeft) {
+    Stamped stamped;
+    const Lane& lane = stamped.fire();
+    EXPECT_FALSE(lane.exchange.wire_known);
+    stamped.pass(milliseconds(1));
+    EXPECT_TRUE(stamped.lanes.stamps.collect());
+    EXPECT_FALSE(stamped.lanes.stamps.collect());
+    EXPECT_TRUE(lane.exchange.wire_known);
+    const std::vector<Event> events = stamped.wires();
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].request, lane.exchange.request);
+    EXPECT_EQ(events[0].lane, lane.number);
+    const std::int64_t delay_ns = events[0].wire_ns - lane.exchange.fired.ns;
+    EXPECT_GE(delay_ns, 0);
+    EXPECT_LE(delay_ns, microseconds(20).ns);
+    EXPECT_EQ(stamped.counts.wire_stamps, 1u);
+    EXPECT_EQ(stamped.counts.wire_delay_sum_ns, delay_ns);
+    EXPECT_EQ(stamped.counts.wire_delay_max_ns, delay_ns);
+    stamped.answer(lane);
+    EXPECT_EQ(stamped.counts.wire_missing, 0u);
+}
+
+TEST(WireStamps, ARowThatEndsAsksForItsOwn) {
+    Stamped stamped;
+    stamped.answer(stamped.fire());
+    EXPECT_EQ(stamped.counts.wire_stamps, 1u);
+    EXPECT_EQ(stamped.counts.wire_missing, 0u);
+    EXPECT_EQ(stamped.wires().size(), 1u);
+}
+
+TEST(WireStamps, ALostStampIsMissing) {
+    Weather weather;
+    weather.lose_stamp = 1;
+    Stamped stamped(in(weather));
+    stamped.answer(stamped.fire());
+    EXPECT_EQ(stamped.counts.wire_stamps, 0u);
+    EXPECT_EQ(stamped.counts.wire_missing, 1u);
+}
+
+TEST(WireStamps, NoneIsMissingWhereTheKernelHasNone) {
+    Weather weather;
+    weather.stamps = false;
+    Stamped stamped(in(weather));
+    EXPECT_EQ(stamped.counts.lanes_without_stamps, 1u);
+    EXPECT_FALSE(stamped.lanes.shelf.oldest(0)->stamps.in_flight());
+    stamped.answer(stamped.fire());
+    EXPECT_EQ(stamped.counts.wire_missing, 0u);
+    EXPECT_TRUE(stamped.wires().empty());
+}
+
+// The second request of a connection begins behind the bytes of the first.
+TEST(WireStamps, AStampIsOfTheRequestThatItsByteIsIn) {
+    Stamped stamped;
+    stamped.answer(stamped.fire());
+    Lane& lane = stamped.fire();
+    EXPECT_EQ(lane.exchange.first_key, request.size());
+    const Instant fired = lane.exchange.fired;
+    stamped.stamp(lane, UINT32_MAX, fired);  // the byte in front of it
+    stamped.stamp(lane, static_cast<std::uint32_t>(request.size()), fired);
+    EXPECT_EQ(stamped.counts.stamps_stray, 2u);
+    EXPECT_FALSE(lane.exchange.wire_known);
+    stamped.stamp(lane, static_cast<std::uint32_t>(request.size()) - 1, fired);
+    EXPECT_EQ(stamped.counts.stamps_stray, 2u);
+    EXPECT_TRUE(lane.exchange.wire_known);
+}
+
+// The packet with its head is the first; what comes behind says nothing of it.
+TEST(WireStamps, TheFirstStampStands) {
+    Stamped stamped;
+    Lane& lane = stamped.fire();
+    const Instant fired = lane.exchange.fired;
+    stamped.stamp(lane, 0, fired + Duration{7});
+    stamped.stamp(lane, 1, fired + Duration{9});
+    const std::vector<Event> events = stamped.wires();
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].wire_ns, (fired + Duration{7}).ns);
+    EXPECT_EQ(stamped.counts.wire_stamps, 1u);
+    EXPECT_EQ(stamped.counts.stamps_stray, 0u);
+    EXPECT_EQ(stamped.counts.stamps_refused, 0u);
+}
+
+// Before it was fired, or after it was seen: somebody has set the clock.
+TEST(WireStamps, RefusesWhatCannotBe) {
+    Stamped stamped;
+    Lane& lane = stamped.fire();
+    const Instant fired = lane.exchange.fired;
+    stamped.stamp(lane, 0, fired - stamp_tolerance - Duration{1});
+    EXPECT_EQ(stamped.counts.stamps_refused, 1u);
+    stamped.stamp(lane, 0, stamped.driver.now() + milliseconds(1));
+    EXPECT_EQ(stamped.counts.stamps_refused, 2u);
+    stamped.stamp(lane, 0, Instant{0});
+    EXPECT_EQ(stamped.counts.stamps_refused, 3u);
+    EXPECT_FALSE(lane.exchange.wire_known);
+    stamped.stamp(lane, 0, fired - stamp_tolerance);
+    EXPECT_EQ(stamped.counts.stamps_refused, 3u);
+    const std::vector<Event> events = stamped.wires();
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].wire_ns, fired.ns) << "it did not leave before it was fired";
+}
+
+// A head has left before it is answered.
+TEST(WireStamps, RefusesWhatLeftBehindTheAnswer) {
+    for (const Duration later : {Duration{0}, Duration{1}}) {
+        Stamped stamped;
+        Lane& lane = stamped.fire();
+        stamped.pass(milliseconds(1));
+        lane.exchange.any_byte = true;
+        lane.exchange.first_byte = lane.exchange.fired + microseconds(10);
+        stamped.stamp(lane, 0, lane.exchange.first_byte + stamp_tolerance + later);
+        EXPECT_EQ(lane.exchange.wire_known, later.ns == 0);
+        EXPECT_EQ(stamped.counts.stamps_refused, later.ns == 0 ? 0u : 1u);
+    }
+}
+
+// Its row was fired before, on another connection: how long that took is not the host's.
+TEST(WireStamps, ARetryIsNotInTheDelays) {
+    Stamped stamped;
+    Lane& lane = stamped.fire();
+    lane.exchange.is_retry = true;
+    stamped.stamp(lane, 0, lane.exchange.fired + Duration{5});
+    EXPECT_EQ(stamped.counts.wire_stamps, 0u);
+    EXPECT_EQ(stamped.counts.wire_delay_max_ns, 0);
+    EXPECT_EQ(stamped.wires().size(), 1u);
+}
+
+}  // namespace
+
 }  // namespace driftless::sim

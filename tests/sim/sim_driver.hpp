@@ -236,7 +236,7 @@ class SimDriver final : public Driver {
     void let_time_pass(const Turn& turn, TurnResult& result);
     void wait(const Turn& turn, TurnResult& result);
 
-    // sim_host.cpp
+    // sim_run_host.cpp
     void let_host_act();
 
     // sim_driver.cpp again: completions.
@@ -245,7 +245,7 @@ class SimDriver final : public Driver {
     void note_wait(const Op& op, const Visible& visible);
     void hand_over(Visible& visible, TurnResult& result);
 
-    // sim_sockets.cpp: the client's end.
+    // sim_driver.cpp: the client's end.
     Connection& connection_of(int number) {
         return *connections_[static_cast<std::size_t>(number)];
     }
@@ -262,7 +262,7 @@ class SimDriver final : public Driver {
     bool loses_end(Connection& connection, const Piece& piece);
     void note_end_seen(Connection& connection);
 
-    // sim_server.cpp: the server's end.
+    // sim_engines.cpp: the server's end.
     void open_server(int number);
     void server_receives(int number, std::string_view bytes);
     void plain_receives(int number, std::string_view bytes);
@@ -278,14 +278,14 @@ class SimDriver final : public Driver {
     Duration said_limit() const;
     void watch_limit(Connection& connection);
 
-    // sim_tls.cpp: between the two, where TLS is spoken.
+    // sim_engines.cpp: between the two, where TLS is spoken.
     void open_tls(Connection& connection);
     void tls_receives(int number, std::string_view bytes);
     std::string corrupted(Connection& connection, std::string_view bytes);
     void murmur_later(int number);
     void murmur(int number);
 
-    // sim_stamps.cpp
+    // sim_driver.cpp
     void stamp_sent(Connection& connection, const Op& op, std::size_t size);
     void cancel_stamps(Op& op, std::uint32_t number);
     void hand_over(const Stamp& stamp);

@@ -1,9 +1,17 @@
+/// Witness: what really happened to each row of a simulated run, as its driver tells it: when the
+/// kernel took parts of the request, when bytes of the answer came, when the host slept. Writes it
+/// into the result, in run time. Owned by the run.
+
 #include "tests/sim/sim_run.hpp"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "cmd/replay/engine_crew.hpp"
@@ -11,16 +19,85 @@
 #include "engine/prompt/recorded_bodies.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "engine/record/writer.hpp"
+#include "engine/replay/lane.hpp"
 #include "engine/replay/run.hpp"
 #include "engine/replay/run_order.hpp"
-#include "tests/sim/laws_of_overtaking.hpp"
+#include "proto/core/errors.hpp"
+#include "proto/trace/row.hpp"
+#include "tests/sim/laws_of_connections.hpp"
 #include "tests/sim/sim_disk.hpp"
 #include "tests/sim/sim_engines.hpp"
 #include "tests/sim/sim_parts.hpp"
 #include "tests/sim/sim_run_host.hpp"
-#include "tests/sim/witness.hpp"
 
 namespace driftless::sim {
+
+class Witness {
+  public:
+    Witness(const Trace& trace, const Plan& plan, SimResult& result);
+
+    /// Tells the driver whom to tell.
+    void watch(SimDriver& driver);
+
+  private:
+    void note_send(const Op& op, Instant at);
+    void note_read(const Op& op, const ReadTimes& times);
+    void note_sleep(Instant at, Duration length);
+    std::uint32_t row_of(std::uint32_t planned) const;
+    std::int64_t in_run(Instant at) const { return at.ns - result_.zero_ns; }
+
+    const Trace& trace_;
+    const Plan& plan_;
+    SimResult& result_;
+};
+
+Witness::Witness(const Trace& trace, const Plan& plan, SimResult& result)
+    : trace_(trace), plan_(plan), result_(result) {}
+
+void Witness::watch(SimDriver& driver) {
+    driver.tell_sends([this](const Op& op, Instant at) { note_send(op, at); });
+    driver.tell_reads([this](const Op& op, const ReadTimes& times) { note_read(op, times); });
+    driver.tell_sleeps([this](Instant at, Duration length) { note_sleep(at, length); });
+}
+
+std::uint32_t Witness::row_of(std::uint32_t planned) const {
+    return trace_.rows[plan_.rows[planned % plan_.rows.size()].row].index;
+}
+
+// Of a send of a row. That of a second try leaves later than its stamp says.
+void Witness::note_send(const Op& op, Instant at) {
+    const Lane& lane = *static_cast<const Lane*>(op.owner);
+    if (lane.state == LaneState::busy) {
+        std::vector<std::int64_t>& parts_ns = result_.parts_ns[row_of(lane.exchange.request)];
+        parts_ns.resize(lane.exchange.accepted == 0 ? 0 : parts_ns.size());
+        parts_ns.push_back(in_run(at));
+    }
+}
+
+// Of a read that belongs to a row. What came before its request left is no part of the answer.
+void Witness::note_read(const Op& op, const ReadTimes& times) {
+    const Lane& lane = *static_cast<const Lane*>(op.owner);
+    const bool busy = lane.state == LaneState::busy;
+    if (!busy && (lane.state != LaneState::closing || !lane.used)) {
+        return;
+    }
+    const std::uint32_t row = row_of(lane.exchange.request);
+    if (!busy || lane.exchange.over) {
+        result_.unread_ns.try_emplace(row, in_run(times.first_came));
+        return;
+    }
+    Duration& longest = result_.waited[row];
+    const Duration waited = times.read - std::max(times.first_came, lane.exchange.fired);
+    const bool first = lane.exchange.bytes_received == 0;  // of this try
+    longest = first ? waited : std::max(longest, waited);
+    result_.last_reads[row] = {in_run(times.last_came), in_run(times.read)};
+}
+
+void Witness::note_sleep(Instant at, Duration length) {
+    if (result_.zero_ns != 0) {  // before that no row is open
+        result_.sleeps.push_back({in_run(at), length.ns});
+    }
+}
 
 namespace {
 
@@ -394,6 +471,80 @@ SimResult run(const Trace& trace, const SimOptions& options) {
 
 SimResult run_segment(const Trace& trace, const SimOptions& options, const Segment& segment) {
     return Simulation(trace, options, segment).go();
+}
+
+// Plans of simulated runs, and the marks of their rows.
+
+Plan plan_of(const Trace& trace, const SimOptions& options) {
+    PlanOptions plan_options;
+    plan_options.seed = options.seed;
+    Result<Plan> plan = make_plan(trace, plan_options);
+    CHECK(static_cast<bool>(plan));
+    if (options.arrivals) {
+        ArrivalRules rules = *options.arrivals;
+        if (options.bug == Bug::other_rate) {
+            rules.curve = RateCurve(rules.curve.last_rate() * 1.001);
+        }
+        plan = arrive(rules, trace, std::move(plan).value());
+        CHECK(static_cast<bool>(plan));
+    }
+    if (options.dual) {
+        plan = dual_plan(trace, std::move(plan).value(), options.seed);
+        CHECK(static_cast<bool>(plan));
+    }
+    if (options.bug == Bug::planned_twice) {
+        plan.value().rows[1].row = plan.value().rows[0].row;
+    }
+    return std::move(plan).value();
+}
+
+Plan plan_in(const Segment& segment) {
+    return segment.resumed != nullptr ? segment.resumed->remaining_plan() : segment.whole;
+}
+
+Plan engines_plan(Plan plan, Bug bug) {
+    const auto turned = [](Side side) { return side == Side::a ? Side::b : Side::a; };
+    for (std::size_t i = 0; i < plan.rows.size(); ++i) {
+        Planned& planned = plan.rows[i];
+        planned.due_ns -= bug == Bug::early_engine ? 1'000'000 : 0;
+        planned.due_ns += bug == Bug::one_later && i + 1 == plan.rows.size() ? 1 : 0;
+        if (bug == Bug::mixed_sides && i / 2 % 3 == 0) {
+            planned.side = Side::a;
+        } else if (bug == Bug::fair_no_more && i % 2 == 0 && planned.side == Side::b) {
+            planned.side = turned(planned.side);
+            plan.rows[i + 1].side = turned(plan.rows[i + 1].side);
+        }
+    }
+    return plan;
+}
+
+FiredMarks marks_of(std::size_t rows) {
+    const std::string name = "sim-" + std::to_string(::getpid());
+    Result<FiredMarks> marks = FiredMarks::create(name, rows);
+    CHECK(static_cast<bool>(marks));
+    FiredMarks::remove(name);
+    return std::move(marks).value();
+}
+
+std::vector<std::uint32_t> marked_rows(const Trace& trace, const FiredMarks& marks) {
+    std::vector<std::uint32_t> marked;
+    for (std::uint32_t at = 0; at < trace.rows.size(); ++at) {
+        if (marks.marked(at)) {
+            marked.push_back(trace.rows[at].index);
+        }
+    }
+    return marked;
+}
+
+std::set<std::uint64_t> marked_sendings(const Trace& trace, const Plan& plan,
+                                        const FiredMarks& marks) {
+    std::set<std::uint64_t> marked;
+    for (const Planned& planned : plan.rows) {
+        if (marks.marked(mark_of(planned.row, planned.side))) {
+            marked.insert(sending_number(trace.rows[planned.row].index, 0, planned.side));
+        }
+    }
+    return marked;
 }
 
 }  // namespace driftless::sim

@@ -1,10 +1,11 @@
 #include "tests/sim/swarm.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "proto/core/hash.hpp"
-#include "tests/sim/canned_answers.hpp"
+#include "tests/sim/scripted_server.hpp"
 
 namespace driftless::sim {
 
@@ -379,6 +380,308 @@ KilledRun run_killed_swarm(std::uint64_t seed, std::uint32_t rows) {
     SimOptions options = swarm_options(seed);
     draw_arrivals(seed, options);
     return run_killed(open_trace(seed, rows), options, swarm_fates(seed));
+}
+
+// The token budgets of the swarm.
+
+namespace {
+
+constexpr std::uint64_t budgets_stream = 0xB0D6E7;
+
+/// So many tokens may leave in 20 ms to 3 s, and in one period from a hundredth of them on.
+TokenRate drawn_rate(Random& random, std::uint64_t tokens) {
+    const std::uint64_t whole_ms = 20 + random.below(3'000);
+    const std::uint64_t period_ms = 1 + random.below(400);
+    return {1 + tokens * period_ms / whole_ms, milliseconds(static_cast<std::int64_t>(period_ms))};
+}
+
+}  // namespace
+
+void draw_budgets(std::uint64_t seed, const Trace& trace, SimOptions& options) {
+    Random random(mix64(seed ^ budgets_stream));
+    if (random.below(3) != 0) {
+        return;
+    }
+    std::uint64_t input = 0;
+    std::uint64_t output = 0;
+    for (const TraceRow& row : trace.rows) {
+        input += row.input_length;
+        output += row.output_length;
+    }
+    const std::uint64_t which = random.below(3);
+    options.budgets.uncached = random.below(2) == 0;
+    if (which != 0) {
+        options.budgets.input = drawn_rate(random, input);
+    }
+    if (which != 1) {
+        options.budgets.output = drawn_rate(random, output);
+    }
+}
+
+// The swarm's rows, each to two servers.
+
+namespace {
+
+/// One server refuses, resets, stalls, hangs and talks nonsense; the other is well, and our own
+/// host is not to blame for anything: what its rows meet is the other side's doing.
+void spare_one_side(Random& random, SimOptions& options) {
+    const Weather hard = options.weather;
+    Weather& weather = options.weather;
+    weather = Weather();
+    weather.refuse_connect = hard.refuse_connect + 0.3 * random.uniform();
+    weather.slow_connect = hard.slow_connect;
+    weather.hang_connect = hard.hang_connect + 0.2 * random.uniform();
+    weather.block_send = hard.block_send + 0.02 * random.uniform();
+    weather.cut = hard.cut + 0.3 * random.uniform();
+    weather.stall = hard.stall + 0.01 * random.uniform();
+    weather.idle_close = hard.idle_close;
+    options.spared = static_cast<std::uint32_t>(random.below(2));
+    options.server.faults.clear();
+    options.server.slots = 0;
+    options.server.keep_alive_requests = 0;
+    options.server.keep_alive_timeout = Duration{0};
+    options.tls = TlsWeather();
+    options.inflight_max = 4096;
+    options.capped_by_host = false;
+    options.connections_fixed = 0;
+    options.body_bytes = 64 << 20;
+    options.ring_bytes = 16 << 20;
+    options.drain_share = 0.2;
+    options.disk = DiskRoom();
+    options.abandon = AbandonRules();
+    options.stop_at_ns = options.stop_again_ns = -1;
+    options.run_json_synced = options.run_json_written = Duration{0};
+}
+
+}  // namespace
+
+SimOptions dual_options(std::uint64_t seed) {
+    constexpr std::uint64_t dual_stream = 0xD0A1;
+    Random random(mix64(seed ^ dual_stream));
+    SimOptions options = swarm_options(seed);
+    options.dual = true;
+    options.targets = 2;
+    options.balance = Balance::turn;
+    if (options.connection == ConnectionRule::sticky) {  // is refused
+        options.connection = ConnectionRule::reuse;
+    }
+    draw_arrivals(seed, options);
+    if (random.below(2) == 0) {
+        spare_one_side(random, options);
+    } else {
+        draw_stop(seed, options);
+    }
+    return options;
+}
+
+SimResult run_dual_swarm(std::uint64_t seed, std::uint32_t rows) {
+    return run(swarm_trace(seed, rows / 2), dual_options(seed));
+}
+
+// The swarm's rows, dealt to several engines.
+
+namespace {
+
+/// What a run of several engines cannot have, or the simulator cannot share out.
+void keep_to_engines(SimOptions& options, Random& random) {
+    options.spared.reset();       // the side that is well is told apart by one driver
+    options.weather.suspend = 0;  // it would be the sleep of one engine
+    options.tls = TlsWeather();   // OpenSSL draws from one seed, whoever asks
+    options.engines = static_cast<std::uint32_t>(2 + random.below(7));
+}
+
+/// Users, at least one on each engine, by rules of which no engine has to see the whole run.
+SimOptions users_on_engines(std::uint64_t seed, const Trace& trace, Random& random) {
+    SimOptions options = users_options(seed, trace);
+    keep_to_engines(options, random);
+    options.users.users = options.engines + static_cast<std::uint32_t>(random.below(5));
+    options.users.users_first = 0;
+    options.users.idle.system_ns.reset();
+    options.users.start = StartRules();
+    options.grow = GrowRules();
+    options.budgets = BudgetRules();
+    return options;
+}
+
+Random dice_of(std::uint64_t seed) {
+    constexpr std::uint64_t engines_stream = 0xE261;
+    return Random(mix64(seed ^ engines_stream));
+}
+
+}  // namespace
+
+SimOptions engines_options(std::uint64_t seed) {
+    Random random = dice_of(seed);
+    SimOptions options = random.below(3) == 0 ? dual_options(seed) : swarm_options(seed);
+    keep_to_engines(options, random);
+    options.closed = !options.dual && random.below(3) == 0;
+    return options;
+}
+
+SimResult run_engines_swarm(std::uint64_t seed, std::uint32_t rows) {
+    const SimOptions options = engines_options(seed);
+    if (!options.dual && seed % 4 == 0) {
+        const Trace trees = users_trace(seed, rows);
+        Random random = dice_of(seed);
+        return run(trees, users_on_engines(seed, trees, random));
+    }
+    Trace trace = swarm_trace(seed, options.dual ? rows / 2 : rows);
+    if (options.closed) {
+        close_sessions(trace, seed);
+    }
+    return run(trace, options);
+}
+
+// The swarm's rows, at a rate.
+
+void draw_arrivals(std::uint64_t seed, SimOptions& options) {
+    constexpr std::uint64_t rates_stream = 0x72617465;
+    Random random(mix64(seed ^ rates_stream));
+    if (random.below(3) != 0) {
+        return;
+    }
+    ArrivalRules rules;
+    const double rate = 50 + static_cast<double>(random.below(5000));
+    rules.law = static_cast<ArrivalLaw>(random.below(3));
+    rules.shape = 0.2 + 3 * random.uniform();
+    rules.curve = RateCurve(rate);
+    rules.seed = seed;
+    rules.scaled = rules.law != ArrivalLaw::constant && random.below(3) == 0;
+    if (rules.law != ArrivalLaw::constant && random.below(3) == 0) {
+        rules.curve.add(0.05 + random.uniform() / 10, rate * random.uniform(), rate);
+    }
+    options.arrivals = rules;
+}
+
+void draw_abandonment(std::uint64_t seed, SimOptions& options) {
+    constexpr std::uint64_t abandonment_stream = 0xABA4D0;
+    Random random(mix64(seed ^ abandonment_stream));
+    if (random.below(3) != 0) {
+        return;
+    }
+    AbandonRules& rules = options.abandon;
+    rules.share = random.below(8) == 0 ? 1 : random.uniform();
+    rules.from_ns = static_cast<std::int64_t>(random.below(50'000'000));
+    rules.to_ns = rules.from_ns + static_cast<std::int64_t>(random.below(200'000'000));
+    rules.seed = seed;
+}
+
+StopRule stop_rule(const char* figure, double bound, std::int64_t for_ns) {
+    StopRule rule;
+    rule.threshold.figure = find_figure(figure);
+    rule.threshold.bound = bound;
+    rule.figure = stop_figure_of(rule.threshold).value_or(StopFigure::errors);
+    rule.for_ns = for_ns;
+    rule.text = std::string(figure) + " > " + std::to_string(bound);
+    return rule;
+}
+
+void draw_stop(std::uint64_t seed, SimOptions& options) {
+    constexpr std::uint64_t stop_stream = 0x5709;
+    Random random(mix64(seed ^ stop_stream));
+    if (random.below(3) != 0) {
+        return;
+    }
+    const auto for_ns =
+        random.below(2) == 0 ? 0 : static_cast<std::int64_t>(random.below(300'000'000));
+    if (random.below(2) == 0) {
+        options.stop_when.push_back(stop_rule("errors", 0.5 * random.uniform(), for_ns));
+    } else {
+        const char* const figure = random.below(2) == 0 ? "ttft" : "tpot";
+        options.stop_when.push_back(stop_rule(figure, 1e7 * random.uniform(), for_ns));
+    }
+}
+
+// The swarm's conversations: sessions of messages, played with the answers of the run.
+
+namespace {
+
+constexpr std::uint64_t talks_stream = 0x7A1C5;
+constexpr std::array<const char*, 3> followers{"user", "tool", "user"};
+
+std::string message(const char* role, std::uint32_t words, Random& random) {
+    std::string text;
+    for (std::uint32_t word = 0; word < words; ++word) {
+        text += word == 0 ? "" : " ";
+        text += static_cast<char>('a' + random.below(26));
+        text += static_cast<char>('a' + random.below(26));
+    }
+    return R"({"role":")" + std::string(role) + R"(","content":")" + text + R"("})";
+}
+
+/// A conversation that goes on, or a new one.
+struct Talk {
+    std::string messages;
+    std::uint32_t tokens = 0;  ///< of the latest prompt, as recorded
+    std::uint32_t answer = 0;  ///< of the answer to it
+    std::uint32_t left = 0;    ///< rows to come
+};
+
+}  // namespace
+
+// What is recorded of lengths may be off by the same number of tokens in a whole conversation.
+Trace talks_trace(std::uint64_t seed, std::uint32_t rows, std::uint32_t overhead) {
+    Random random(mix64(seed ^ talks_stream));
+    Trace trace = make_trace(seed, rows);
+    const std::uint64_t turns_max = 1 + random.below(8);
+    const bool knows_lengths = random.below(3) != 0;
+    trace.deltas = random.below(3) == 0;
+    trace.recorded = true;
+    Talk talk;
+    for (std::uint32_t index = 0; index < rows; ++index) {
+        TraceRow& row = trace.rows[index];
+        const auto words = static_cast<std::uint32_t>(1 + random.below(12));
+        row.ids_begin = row.ids_count = 0;
+        row.output_length = static_cast<std::uint32_t>(2 + random.below(14));
+        if (talk.left == 0) {
+            talk = {};
+            talk.left = static_cast<std::uint32_t>(1 + random.below(turns_max));
+            talk.messages = message("user", words, random);
+            const auto off = static_cast<std::uint32_t>(random.below(7));
+            talk.tokens = std::max(overhead + words + off, 4U) - 3;
+            trace.sessions.push_back("talk " + std::to_string(trace.sessions.size()));
+            row.turn = 1;
+        } else {
+            const std::string next = message(followers[random.below(3)], words, random);
+            const std::string recorded = message("assistant", talk.answer, random);
+            talk.messages = trace.deltas ? next : talk.messages + "," + recorded + "," + next;
+            talk.tokens += talk.answer + words;
+            const bool at_once = random.below(2) == 0;
+            trace.dependencies.push_back(
+                {index, index - 1, Trigger::completion,
+                 at_once ? 0 : static_cast<std::int64_t>(random.below(30'000'000))});
+            row.turn = trace.rows[index - 1].turn + 1;
+        }
+        --talk.left;
+        talk.answer = row.output_length;
+        row.session = static_cast<std::uint32_t>(trace.sessions.size() - 1);
+        row.input_length = knows_lengths ? talk.tokens : 0;
+        trace.body_bytes += R"({"messages":[)" + talk.messages + "]}";
+        trace.body_ends.push_back(trace.body_bytes.size());
+    }
+    trace.ids = {};
+    return trace;
+}
+
+SimOptions talks_options(std::uint64_t seed) {
+    SimOptions options = swarm_options(seed);
+    options.closed = true;
+    options.live = true;
+    options.server.check_history = 1 << 16;
+    options.script.share = 0;  // what it says the mock does not remember
+    return options;
+}
+
+SimResult run_talks_swarm(std::uint64_t seed, std::uint32_t rows) {
+    SimOptions options = talks_options(seed);
+    if (seed % 2 == 1) {
+        options.users = drawn_rules(seed);
+        options.users.start = {};
+        options.users.recycle = false;
+        options.drain_ns = static_cast<std::int64_t>(Random(seed).below(200'000'000));
+    }
+    const mock::TemplateTokens& overhead = options.server.overhead;
+    return run(talks_trace(seed, rows, overhead.pre + overhead.post), options);
 }
 
 }  // namespace driftless::sim

@@ -7,7 +7,6 @@
 
 #include "proto/trace/row.hpp"
 #include "tests/sim/killed_run.hpp"
-#include "tests/sim/killed_users.hpp"
 #include "tests/sim/sim_run.hpp"
 
 namespace driftless::sim {
@@ -40,7 +39,7 @@ Trace swarm_trace(std::uint64_t seed, std::uint32_t rows);
 SimResult run_swarm(std::uint64_t seed, std::uint32_t rows);
 
 /// Dual fire: half as many rows, each to two servers, one of which is well in half of the runs
-/// (swarm_dual.cpp).
+/// (swarm.cpp).
 SimOptions dual_options(std::uint64_t seed);
 SimResult run_dual_swarm(std::uint64_t seed, std::uint32_t rows);
 
@@ -60,7 +59,7 @@ SimResult run_users_swarm(std::uint64_t seed, std::uint32_t rows);
 /// Sessions of messages, of `rows` turns in all; `overhead` tokens of each prompt are the server's.
 Trace talks_trace(std::uint64_t seed, std::uint32_t rows, std::uint32_t overhead);
 SimOptions talks_options(std::uint64_t seed);
-/// Conversations that hold the answers of the run (swarm_talks.cpp); users play every other seed.
+/// Conversations that hold the answers of the run (swarm.cpp); users play every other seed.
 SimResult run_talks_swarm(std::uint64_t seed, std::uint32_t rows);
 /// The rules by which users play in that seed.
 UserRules drawn_rules(std::uint64_t seed);

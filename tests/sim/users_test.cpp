@@ -1,18 +1,26 @@
 // Users over whole runs: a corpus that is gone through again is another one for the server, and a
 // run ends when its time is up.
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "engine/plan/schedule.hpp"
+#include "engine/plan/wait_graph.hpp"
 #include "tests/sim/breaches.hpp"
+#include "tests/sim/killed_laws.hpp"
 #include "tests/sim/laws.hpp"
+#include "tests/sim/laws_of_periods.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/sim/turned.hpp"
 
 namespace driftless::sim {
+
 namespace {
 
 constexpr std::uint32_t rows = 60;
@@ -149,4 +157,350 @@ TEST(UsersRun, UsersAreAdded) {
 }
 
 }  // namespace
+
+// An hour of users who play a small corpus again and again: of each request the client keeps what
+// its exact percentiles need, and nothing else.
+
+namespace {
+
+constexpr std::uint32_t hour_rows = 200;
+constexpr std::uint32_t hour_turns = 4;  // of a session
+constexpr std::int64_t minute_ns = 60'000'000'000;
+/// Of a request (proto/figures/summary.hpp: 136), and the pieces that the figures are kept in.
+constexpr double bytes_of_a_request = 145;
+/// Figures of each second and each period, and what the allocator and the simulated world gather.
+constexpr double bytes_of_a_minute = 12 << 10;
+
+SimOptions an_hour() {
+    SimOptions options{.seed = 11, .closed = true};
+    options.users.users = 64;
+    options.users.recycle = true;
+    options.users.for_ns = 61 * minute_ns;
+    options.drain_ns = minute_ns;
+    options.period_ns = minute_ns / 6;
+    options.inflight_max = 64;
+    options.server.cache_blocks_max = 1000;
+    options.unwatched = true;
+    options.weighed_at_ns = {10 * minute_ns, 30 * minute_ns, 60 * minute_ns};
+    return options;
+}
+
+Trace sessions() {
+    Trace trace = make_trace(11, hour_rows);
+    for (std::uint32_t row = 0; row < hour_rows; ++row) {
+        if (row % hour_turns == 0) {
+            trace.sessions.push_back(std::to_string(row));
+        } else {
+            trace.dependencies.push_back({row, row - 1, Trigger::completion, minute_ns / 2});
+        }
+        trace.rows[row].session = row / hour_turns;
+    }
+    return trace;
+}
+
+TEST(UsersHour, KeepsItsFiguresAndNothingElse) {
+    const SimResult result = run(sessions(), an_hour());
+    ASSERT_TRUE(result.ended) << result.turns << " turns, " << result.records.size() << " records, "
+                              << result.weights.size() << " weighed";
+    ASSERT_EQ(result.weights.size(), 3u);
+    if (result.weights[0].heap_bytes == 0) {
+        GTEST_SKIP() << "this allocator does not say how much is in use";
+    }
+    EXPECT_GT(result.weights[2].records, 7'000u);
+    const double minutes[] = {10, 30, 60};
+    for (std::size_t i = 0; i < 3; ++i) {
+        const SimResult::Weight& now = result.weights[i];
+        RecordProperty("bytes" + std::to_string(i), std::to_string(now.heap_bytes));
+        RecordProperty("records" + std::to_string(i), std::to_string(now.records));
+        if (i > 0) {
+            const SimResult::Weight& before = result.weights[i - 1];
+            const auto grown =
+                static_cast<double>(now.heap_bytes) - static_cast<double>(before.heap_bytes);
+            const auto records = static_cast<double>(now.records - before.records);
+            EXPECT_LE(grown, records * bytes_of_a_request +
+                                 (minutes[i] - minutes[i - 1]) * bytes_of_a_minute)
+                << grown / records << " bytes a request";
+        }
+    }
+}
+
+}  // namespace
+
+// Turns that wait for an answer leave as soon as it has been read, before anything else is done.
+
+namespace {
+
+using Rows = std::vector<SmallRow>;
+
+constexpr std::uint32_t turns = 6;
+
+// Each row waits for the one before it.
+Turned::Options chain(const Turned::Options& base = {}) {
+    Turned::Options options = base;
+    options.weather.merge = 0;
+    for (std::uint32_t row = 1; row < turns; ++row) {
+        options.dependencies.push_back({row, row - 1, Trigger::completion, 0});
+    }
+    return options;
+}
+
+// When each request left and ended, and what was on the ring in which order.
+struct Told {
+    std::vector<std::int64_t> fired_ns;
+    std::vector<std::int64_t> ended_ns;
+    std::vector<std::uint32_t> lanes;
+    std::uint32_t before_the_end = 0;  ///< requests that left before the one before them was told
+    std::uint64_t connects = 0;
+};
+
+Told told_by(Turned& turned) {
+    Told told;
+    told.connects = turned.run.lane_counts().connects;
+    told.fired_ns.resize(turns);
+    told.ended_ns.resize(turns);
+    told.lanes.resize(turns);
+    std::vector<bool> ended(turns);
+    for (const Event* event = turned.ring.front(); event != nullptr; event = turned.ring.front()) {
+        const std::uint32_t request = event->request;
+        if (event->kind == EventKind::fired) {
+            told.fired_ns[request] = event->stamp_ns;
+            told.lanes[request] = event->lane;
+            told.before_the_end += request > 0 && !ended[request - 1] ? 1 : 0;
+        } else if (event->kind == EventKind::end) {
+            told.ended_ns[request] = event->stamp_ns;
+            ended[request] = true;
+            EXPECT_EQ(event->end.outcome, Outcome::ok);
+        }
+        turned.ring.pop();
+    }
+    return told;
+}
+
+Told play(const Turned::Options& options) {
+    Turned turned(Rows(turns), options);
+    turned.warm();
+    turned.begin(milliseconds(1));
+    turned.turn_until_over();
+    turned.expect_nothing_left();
+    return told_by(turned);
+}
+
+// Its own connection comes free a moment later; the turn need not wait for that.
+TEST(Turns, LeaveBeforeTheLaneOfTheAnswerIsDoneWith) {
+    const Told told = play(chain());
+    EXPECT_EQ(told.before_the_end, turns - 1);
+    EXPECT_EQ(told.connects, 2u);
+    for (std::uint32_t turn = 1; turn < turns; ++turn) {
+        EXPECT_NE(told.lanes[turn], told.lanes[turn - 1]);
+        EXPECT_GE(told.fired_ns[turn], told.ended_ns[turn - 1]);
+        EXPECT_LT(told.fired_ns[turn] - told.ended_ns[turn - 1], microseconds(10).ns);
+    }
+}
+
+// Where no other stands they leave on it, and nothing is opened for them.
+TEST(Turns, LeaveOnTheLaneOfTheAnswer) {
+    Turned::Options options = chain();
+    options.settings.connections_fixed = 1;
+    const Told told = play(options);
+    EXPECT_EQ(told.before_the_end, 0u);
+    EXPECT_EQ(told.connects, 1u);
+    for (std::uint32_t turn = 1; turn < turns; ++turn) {
+        EXPECT_LT(told.fired_ns[turn] - told.ended_ns[turn - 1], microseconds(10).ns);
+    }
+}
+
+// The place in flight is the answer's until its lane is done with.
+TEST(Turns, KeepTheNumberInFlight) {
+    Turned::Options options = chain();
+    options.settings.connections_fixed = 2;
+    options.settings.inflight_max = 1;
+    EXPECT_EQ(play(options).before_the_end, 0u);
+}
+
+// A session's connection is the one that the answer came on.
+TEST(Turns, StayOnTheConnectionOfTheirSession) {
+    Turned::Options options = chain();
+    options.settings.connections_fixed = 2;
+    options.settings.connection = ConnectionRule::sticky;
+    Turned turned(Rows(turns, {Duration{0}, 1}), options);
+    turned.warm();
+    turned.begin(milliseconds(1));
+    turned.turn_until_over();
+    const Told told = told_by(turned);
+    EXPECT_EQ(told.before_the_end, 0u);
+    EXPECT_EQ(told.lanes, std::vector<std::uint32_t>(turns, told.lanes[0]));
+}
+
+// Over TLS a turn is made into records when it is due, on a connection that stands.
+TEST(Turns, OpenNoConnectionsOverTls) {
+    TlsWorld world(1, fair_tls(), 1);
+    EXPECT_EQ(play(chain(over_tls(world))).connects, 2u);
+}
+
+// One answer that releases several wants as many connections, before it has come.
+TEST(Turns, FindConnectionsWhereAnAnswerReleasesMany) {
+    Turned::Options options;
+    for (std::uint32_t row = 1; row < turns; ++row) {
+        options.dependencies.push_back({row, 0, Trigger::completion, 0});
+    }
+    const Told told = play(options);
+    EXPECT_EQ(told.connects, turns);
+    for (std::uint32_t turn = 1; turn < turns; ++turn) {
+        EXPECT_LT(told.fired_ns[turn] - told.ended_ns[0], microseconds(20).ns);
+    }
+}
+
+}  // namespace
+
+// Trees with agents, played by users: however many agents a turn starts at once, they are of one
+// tree; what nobody waits for holds nobody up; and a pass has each tree once.
+
+namespace {
+
+constexpr std::uint32_t agents = 25;
+constexpr std::uint32_t tree_rows =
+    2 + 2 * agents + 1;  // before, agents of two turns, behind, one alone
+constexpr std::uint32_t trees = 6;
+constexpr std::uint32_t users = 3;
+
+/// A turn starts 25 agents at once; the next one waits for all of them. One more, which has two
+/// seconds to go, is waited for by nobody.
+Trace fan_out() {
+    Trace trace = make_trace(9, trees * tree_rows);
+    for (std::uint32_t tree = 0; tree < trees; ++tree) {
+        const std::uint32_t first = tree * tree_rows;
+        trace.sessions.push_back("tree " + std::to_string(tree));
+        for (std::uint32_t row = first; row < first + tree_rows; ++row) {
+            trace.rows[row].session = tree;
+            trace.rows[row].at_ns = trace.rows[first].at_ns;
+        }
+        const std::uint32_t behind = first + 1 + 2 * agents;
+        for (std::uint32_t agent = 0; agent < agents; ++agent) {
+            const std::uint32_t begin = first + 1 + 2 * agent;
+            trace.dependencies.push_back({begin, first, Trigger::completion, 0});
+            trace.dependencies.push_back({begin + 1, begin, Trigger::completion, 1'000'000});
+        }
+        for (std::uint32_t agent = 0; agent < agents; ++agent) {
+            trace.dependencies.push_back({behind, first + 2 + 2 * agent, Trigger::completion, 0});
+        }
+        trace.dependencies.push_back({behind + 1, first, Trigger::dispatch, seconds(2).ns});
+    }
+    return trace;
+}
+
+SimOptions played() {
+    SimOptions options{.seed = 9, .closed = true};
+    options.users.users = users;
+    options.inflight_max = 256;
+    options.body_bytes = 16 << 20;
+    return options;
+}
+
+// In each period no more trees are live than there are users, while far more requests are open.
+TEST(AgentTrees, FanOutIsOfOneTree) {
+    const SimResult result = run(fan_out(), played());
+    EXPECT_EQ(broken_laws(result), "");
+    EXPECT_EQ(result.records.size(), trees * tree_rows);
+    const auto periods = read_periods(result.periods_jsonl);
+    ASSERT_TRUE(periods.has_value());
+    std::uint64_t most_trees = 0;
+    for (const Period& one : *periods) {
+        most_trees = std::max(most_trees, one.live_trees.value_or(0));
+    }
+    EXPECT_EQ(most_trees, users);
+    std::vector<std::pair<std::int64_t, int>> steps;
+    for (const Record& record : result.records) {
+        EXPECT_EQ(record.outcome, Outcome::ok);
+        steps.emplace_back(*record.fired_ns, 1);
+        steps.emplace_back(*record.ended_ns, -1);
+    }
+    std::sort(steps.begin(), steps.end());
+    int open = 0;
+    int most = 0;
+    for (const auto& [at_ns, change] : steps) {
+        open += change;
+        most = std::max(most, open);
+    }
+    EXPECT_GT(most, static_cast<int>(agents));
+}
+
+// It is sent two seconds behind its parent, when all others have ended; its tree is live until
+// then.
+TEST(AgentTrees, WhatNobodyWaitsForHoldsNobodyUp) {
+    const SimResult result = run(fan_out(), played());
+    std::map<std::uint32_t, const Record*> records;
+    for (const Record& record : result.records) {
+        records[record.row] = &record;
+    }
+    for (std::uint32_t tree = 0; tree < trees; ++tree) {
+        const Record& behind = *records.at(tree * tree_rows + 1 + 2 * agents);
+        const Record& alone = *records.at(tree * tree_rows + 2 + 2 * agents);
+        EXPECT_EQ(alone.due_ns, *records.at(tree * tree_rows)->fired_ns + seconds(2).ns);
+        EXPECT_LT(*behind.fired_ns, alone.due_ns);
+    }
+}
+
+// Each tree has all of its rows in each pass that was not cut off, and none of them twice.
+TEST(AgentTrees, APassHasEachTreeOnce) {
+    SimOptions options = played();
+    options.users.recycle = true;
+    options.users.for_ns = seconds(30).ns;
+    options.drain_ns = seconds(60).ns;
+    const SimResult result = run(fan_out(), options);
+    EXPECT_EQ(broken_laws(result), "");
+    std::map<std::uint32_t, std::uint32_t> rows_in;  // [pass]
+    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+    for (const Record& record : result.records) {
+        EXPECT_TRUE(seen.emplace(record.pass, record.row).second) << record.row;
+        ++rows_in[record.pass];
+    }
+    ASSERT_GT(rows_in.size(), 4u);
+    for (std::uint32_t pass = 0; pass + 2 < rows_in.size(); ++pass) {
+        EXPECT_EQ(rows_in[pass], trees * tree_rows) << pass;
+    }
+}
+
+}  // namespace
+
+// Gaps between starts: rows that wait for the end and for the start of one and the same other row
+// keep every law, also where the run dies and goes on.
+
+namespace {
+
+constexpr std::uint32_t rows = 60;
+constexpr std::int64_t cap_ns = 20'000'000;
+
+Trace timed_by_starts(std::uint64_t seed) {
+    Trace trace = swarm_trace(seed, rows);
+    close_sessions(trace, seed);
+    const Result<Plan> plan = make_plan(trace, {});
+    EXPECT_TRUE(plan);
+    const std::size_t before = trace.dependencies.size();
+    trace = retime({GapRule::start_to_start, cap_ns}, plan.value(), std::move(trace)).trace;
+    EXPECT_GT(trace.dependencies.size(), before) << "no row waits twice for another";
+    return trace;
+}
+
+SimOptions closed_options(std::uint64_t seed) {
+    SimOptions options = swarm_options(seed);
+    options.closed = true;
+    return options;
+}
+
+TEST(SimGaps, BetweenStartsKeepTheLaws) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        EXPECT_EQ(broken_laws(run(timed_by_starts(seed), closed_options(seed))), "") << seed;
+    }
+}
+
+TEST(SimGaps, BetweenStartsGoOn) {
+    for (std::uint64_t seed = 0; seed < 15; ++seed) {
+        const KilledRun killed =
+            run_killed(timed_by_starts(seed), closed_options(seed), swarm_fates(seed));
+        EXPECT_EQ(broken_laws(killed), "") << seed;
+    }
+}
+
+}  // namespace
+
 }  // namespace driftless::sim

@@ -23,7 +23,6 @@
 #include "proto/core/hash.hpp"
 #include "tests/sim/killed_laws.hpp"
 #include "tests/sim/laws.hpp"
-#include "tests/sim/laws_of_killed_users.hpp"
 #include "tests/sim/swarm.hpp"
 
 namespace driftless::sim {

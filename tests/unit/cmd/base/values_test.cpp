@@ -1,9 +1,28 @@
-// Durations, sizes and counts mean exactly what was typed, or are refused with a reason.
+// What commands share: values, exit codes, folders, errors of the host.
+
 #include "cmd/base/values.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "cmd/base/exit_codes.hpp"
+#include "cmd/base/files.hpp"
+#include "cmd/base/program.hpp"
+#include "cmd/base/server_metrics.hpp"
+#include "cmd/base/this_host.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// Durations, sizes and counts mean exactly what was typed, or are refused with a reason.
+
 namespace {
 
 std::int64_t duration(std::string_view text) {
@@ -107,4 +126,142 @@ TEST(Values, SplitListsAtCommas) {
 }
 
 }  // namespace
+
+// A stage gives its value whole, or the exit code that the command ends with, and never both.
+
+namespace {
+
+OrExit<std::unique_ptr<int>> half_of(int number) {
+    if (number % 2 != 0) {
+        return exit_input;
+    }
+    return std::make_unique<int>(number / 2);
+}
+
+TEST(OrExit, HasTheValueOrTheExitCode) {
+    OrExit<std::unique_ptr<int>> whole = half_of(8);
+    ASSERT_TRUE(whole);
+    const std::unique_ptr<int> value = std::move(whole).value();
+    EXPECT_EQ(*value, 4);
+    const OrExit<std::unique_ptr<int>> refused = half_of(7);
+    EXPECT_FALSE(refused);
+    EXPECT_EQ(refused.exit_code(), exit_input);
+}
+
+}  // namespace
+
+// Whether a run's folder can be made is tried in the nearest folder above it that is there.
+
+namespace {
+
+// "R/trace_replay": a folder whose name is one letter was taken to be "." or "/", and to be there.
+TEST(Folders, TriesAboveFoldersOfOneLetter) {
+    namespace fs = std::filesystem;
+    const fs::path before = fs::current_path();
+    const fs::path scratch =
+        fs::temp_directory_path() / ("driftless-folders-" + std::to_string(::getpid()));
+    fs::create_directory(scratch);
+    fs::current_path(scratch);
+    EXPECT_TRUE(try_place("R/trace_replay"));
+    EXPECT_TRUE(try_place("R/a/b"));
+    EXPECT_TRUE(try_place("run"));
+    EXPECT_TRUE(fs::is_empty(scratch)) << "nothing is left behind";
+    fs::current_path(before);
+    fs::remove_all(scratch);
+}
+
+}  // namespace
+
+namespace {
+
+constexpr Error eperm{ErrorCode::denied, EPERM, "set up io_uring"};
+
+// The likeliest cause is named: the sysctl where it is set, else a filter, else the kernel.
+TEST(RingErrors, NameTheCauseAndTheRemedy) {
+    const std::string filtered = ring_refusal(eperm, {.filtered = true, .kernel = "6.8"});
+    EXPECT_TRUE(says(filtered, "cannot set up io_uring on Linux 6.8: "));
+    EXPECT_TRUE(says(filtered, "seccomp filter forbids it"));
+    EXPECT_TRUE(says(filtered, "driftless help pod.yaml"));
+
+    const std::string disabled = ring_refusal(eperm, {.disabled = 2, .kernel = "6.8"});
+    EXPECT_TRUE(says(disabled, "sysctl kernel.io_uring_disabled=0"));
+    EXPECT_FALSE(says(disabled, "seccomp"));
+
+    const Error einval{ErrorCode::unsupported, EINVAL, "set up io_uring"};
+    const std::string old = ring_refusal(einval, {.kernel = "5.15"});
+    EXPECT_TRUE(says(old, "on Linux 5.15: "));
+    EXPECT_TRUE(says(old, "Linux 6.1 or newer"));
+}
+
+// Where permission is not the matter, no remedy is guessed.
+TEST(RingErrors, GuessNoRemedyForOtherErrors) {
+    const Error full{ErrorCode::exhausted, ENOMEM, "set up io_uring"};
+    const std::string said = ring_refusal(full, {.filtered = true, .kernel = "6.8"});
+    EXPECT_FALSE(says(said, "seccomp"));
+    EXPECT_EQ(said.find(';'), std::string::npos);
+}
+
+// A small limit of locked memory, as containers and older systems have, is named.
+TEST(RingErrors, NameTheLimitOfLockedMemory) {
+    const Error full{ErrorCode::exhausted, ENOMEM, "set up io_uring"};
+    const std::string said =
+        ring_refusal(full, {.filtered = true, .kernel = "6.8", .locked_kib = 64});
+    EXPECT_TRUE(says(said, "this user can lock 64 KiB: ulimit -l 8192"));
+    EXPECT_FALSE(says(said, "seccomp"));
+}
+
+// The host that runs this test has a kernel with a name.
+TEST(RingErrors, ReadsThisHost) {
+    EXPECT_FALSE(read_ring_bars().kernel.empty());
+}
+
+}  // namespace
+
+// Tables are read whole or refused with line and reason; each shipped one reads and names an
+// engine.
+
+namespace {
+
+std::string why(std::string_view text) {
+    EngineMapping out;
+    return read_mapping(text, out);
+}
+
+TEST(MappingFile, ReadsAndRefuses) {
+    const std::string head = "engine = \"x\"\nprefixes = [\"x:\"]\n";
+    EXPECT_EQ(why(head + "[[figure]]\nname = \"running\"\nmetrics = \"x:a\"\n"), "");
+    EXPECT_EQ(why("engine = \"x\"\nfigure = []\n"), "line 1: prefixes is missing");
+    EXPECT_EQ(
+        why(head + "[[figure]]\nname = \"runing\"\nmetrics = \"x:a\"\n"),
+        "line 3: [[figure]] name \"runing\" is not known; driftless help metrics.md lists all");
+    EXPECT_EQ(why(head + "[[figure]]\nname = \"running\"\n"),
+              "line 3: [[figure]] running: metrics is missing");
+    EXPECT_EQ(why(head + "[[figure]]\nname = \"running\"\nmetrics = \"a\"\nlabel = \"b\"\n"),
+              "line 3: [[figure]] running: label needs values, and values need a label");
+    EXPECT_EQ(why(head + "gate = 1\n[[figure]]\nname = \"running\"\nmetrics = \"a\"\n"),
+              "line 3: gate is not known; remove or correct it");
+}
+
+TEST(MappingFile, ShippedOnesCoverTheEngines) {
+    std::set<std::string> engines;
+    for (const EngineMapping& one : known_mappings()) {
+        EXPECT_FALSE(one.sources.empty()) << one.engine;
+        engines.insert(one.engine);
+    }
+    EXPECT_EQ(engines, (std::set<std::string>{"atom", "dynamo", "llamacpp", "power", "sglang",
+                                              "tgi", "trtllm", "vllm"}));
+}
+
+// The refusal of an unknown name points to this page.
+TEST(MappingFile, ThePageListsEveryFigure) {
+    const ShippedFile* const page = find_shipped_file("metrics.md");
+    ASSERT_NE(page, nullptr);
+    for (std::size_t i = 0; i < server_figures; ++i) {
+        const std::string name = name_of(static_cast<ServerFigure>(i));
+        EXPECT_TRUE(says(page->text, "`" + name + "`")) << name;
+    }
+}
+
+}  // namespace
+
 }  // namespace driftless

@@ -1,17 +1,177 @@
-// What a comparison says of runs that are odd: empty, equal, failed, tied, tiny, lopsided.
+// Comparisons and their statistics.
+
 #include "cmd/reading/compare_groups.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <fstream>
+#include <numeric>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "cmd/reading/compare_spread.hpp"
 #include "proto/core/hash.hpp"
+#include "proto/figures/distribution.hpp"
+#include "proto/json/document.hpp"
 #include "tests/comparison/made_runs.hpp"
+#include "tests/unit/json_text.hpp"
+#include "tests/unit/scratch_folder.hpp"
 
 namespace driftless {
+
+// The parts of a comparison: names of metrics, draws, and what power says.
+
+namespace {
+
+TEST(ComparedMetric, NamesAreReadBack) {
+    for (const char* name :
+         {"ttft:mean", "ttft_due:p50", "tpot:p99.9", "e2e:p0.1", "errors", "good", "goodput",
+          "request_throughput", "output_throughput", "total_token_throughput"}) {
+        const std::optional<ComparedMetric> metric = read_metric(name);
+        ASSERT_TRUE(metric) << name;
+        EXPECT_EQ(metric->name(), name);
+    }
+    EXPECT_EQ(read_metric("throughput")->name(), "request_throughput");
+    EXPECT_EQ(read_metric("request_goodput")->name(), "goodput");
+    EXPECT_EQ(read_metric("ttft:p99.0")->name(), "ttft:p99");
+}
+
+TEST(ComparedMetric, OtherNamesAreNone) {
+    for (const char* name :
+         {"", ":", "ttft", "ttft:", "ttft:p", "ttft:p0", "ttft:p100", "ttft:p0.0", "ttft:p99.",
+          "ttft:p99.99", "ttft:p-1", "ttft:p9x", "ttft:p .5", "ttft:max", "itl:p50", "Errors",
+          "errors:mean", "ttft:mean ", "ttft:p4294967395"}) {
+        EXPECT_FALSE(read_metric(name)) << name;
+    }
+}
+
+TEST(ComparedMetric, UsualOnesHaveNamesOfTheirOwn) {
+    EXPECT_EQ(usual_metrics(false).size() + 2, usual_metrics(true).size());
+    for (const ComparedMetric& metric : usual_metrics(true)) {
+        EXPECT_EQ(read_metric(metric.name())->name(), metric.name());
+    }
+}
+
+TEST(BlockDraws, EachDrawHasAsManyUnitsAsThereAre) {
+    for (const std::size_t block : {1U, 2U, 7U, 10U, 11U}) {
+        BlockDraws draws(11, block, 1);
+        std::vector<double> sums(11, 0);
+        for (int i = 0; i < 20'000; ++i) {
+            const auto counts = draws.next();
+            ASSERT_EQ(std::accumulate(counts.begin(), counts.end(), 0U), 11U);
+            for (std::size_t unit = 0; unit < 11; ++unit) {
+                sums[unit] += counts[unit];
+            }
+        }
+        for (const double sum : sums) {  // no unit stands at an edge
+            EXPECT_NEAR(sum / 20'000, 1, 0.05) << block;
+        }
+    }
+}
+
+TEST(BlockDraws, NeighboursAreDrawnTogether) {
+    BlockDraws draws(1000, 100, 3);
+    const auto counts = draws.next();
+    std::size_t changes = 0;
+    for (std::size_t i = 0; i < 1000; ++i) {
+        changes += counts[i] != counts[(i + 1) % 1000] ? 1 : 0;
+    }
+    EXPECT_LE(changes, 20U);  // ten blocks, two ends each
+}
+
+// The dependence of a tenth of a series is found whatever its length: an AR(1) has the variance
+// (1 + memory) / (1 - memory) of an independent series.
+TEST(LongRun, SlowDependenceIsSeenToItsEnd) {
+    for (const std::size_t rows : {1500U, 12'000U}) {
+        const double memory = std::exp(-20.0 / static_cast<double>(rows));
+        double variance = 0;
+        double reach = 0;
+        constexpr int runs = 20;
+        for (std::uint64_t seed = 0; seed < runs; ++seed) {
+            MadeLaw law{.law = Law::series, .rows = rows, .memory = memory};
+            std::vector<double> values;
+            const MadeGroups made = make_groups(law, 1, 1, seed);
+            for (const ComparedRequest& one : made.a[0].requests) {
+                values.push_back(std::log(one.values[0]) / 0.5);
+            }
+            const LongRun found = long_run_of(values);
+            variance += found.variance / runs;
+            reach += found.reach / runs;
+        }
+        EXPECT_GT(variance * (1 - memory) / (1 + memory), 0.8) << rows;
+        // (1.5 rows^3 / 20^2)^(1/3) = 0.155 rows, less what the mean of a short series hides.
+        EXPECT_NEAR(reach / static_cast<double>(rows), 0.1, 0.03) << rows;
+    }
+}
+
+TEST(LongRun, OfShortAndConstantSeries) {
+    EXPECT_EQ(long_run_of({}).variance, 0);
+    const std::vector<double> three{1, 2, 3};
+    EXPECT_NEAR(long_run_of(three).variance, 2.0 / 3, 1e-12);
+    EXPECT_EQ(long_run_of(three).block, 1);
+    const std::vector<double> equal(50, 7.0);
+    EXPECT_EQ(long_run_of(equal).variance, 0);
+    EXPECT_EQ(block_variance(equal, 5), 0);
+    EXPECT_EQ(block_variance(equal, 51), 0);
+}
+
+/// An error of 2 % from 1,000 rows, of which `between` stays.
+MetricComparison found_with(double between) {
+    MetricComparison found;
+    found.metric = *read_metric("ttft:mean");
+    found.pairs = 1000;
+    found.error = 0.02;
+    found.error_between = between;
+    return found;
+}
+
+TEST(Power, RowsGoWithTheSquareOfTheDifference) {
+    // (1.95996 + 0.84162)^2 = 7.8489; 1000 x 0.02^2 x 7.8489 / log(1.03)^2
+    const double log_difference = std::log(1.03);
+    EXPECT_EQ(*rows_needed(found_with(0), 0.03),
+              std::ceil(3.1395519 / (log_difference * log_difference)));
+    EXPECT_FALSE(rows_needed(found_with(0.0199), 0.03));
+    EXPECT_GT(*rows_needed(found_with(0.005), 0.03), *rows_needed(found_with(0), 0.03));
+    EXPECT_FALSE(rows_needed(MetricComparison{}, 0.03));
+}
+
+TEST(Power, RunsHelpWhereRowsDoNot) {
+    EXPECT_FALSE(runs_needed(found_with(0), 3, 0.03));
+    const std::optional<double> few = runs_needed(found_with(0.0199), 3, 0.2);
+    const std::optional<double> many = runs_needed(found_with(0.0199), 3, 0.03);
+    ASSERT_TRUE(few && many);
+    EXPECT_LT(*few, *many);
+    EXPECT_FALSE(runs_needed(found_with(0.01), 3, 0.01)) << "rows alone are too few";
+}
+
+// As many rows as it asks for find the difference in about 80 of 100 cases.
+TEST(Power, IsReached) {
+    constexpr int simulations = 200;
+    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
+    ComparisonOptions options;
+    options.resamples = 200;
+    MadeLaw law;
+    law.ratio = 1.2;
+    const MadeGroups pilot = make_groups(law, 1, 1, 1000);
+    const MetricComparison first = compare_groups(pilot.a, pilot.b, metrics, options).metrics[0];
+    law.rows = static_cast<std::size_t>(*rows_needed(first, 0.2));
+    int found = 0;
+    for (std::uint64_t seed = 0; seed < simulations; ++seed) {
+        const MadeGroups made = make_groups(law, 1, 1, seed);
+        found += compare_groups(made.a, made.b, metrics, options).metrics[0].in_these_runs ==
+                 Shown::higher;
+    }
+    EXPECT_NEAR(100.0 * found / simulations, 80, 12) << law.rows << " rows";
+}
+
+}  // namespace
+
+// What a comparison says of runs that are odd: empty, equal, failed, tied, tiny, lopsided.
+
 namespace {
 
 constexpr std::size_t ttft = static_cast<std::size_t>(RowValue::ttft);
@@ -471,4 +631,223 @@ TEST(CompareGroups, ASideWithOneRunVariesAsTheOther) {
 }
 
 }  // namespace
+
+// The statistics of comparisons are those of SciPy and arch on the same data
+// (tests/data/comparison/make.py).
+
+namespace {
+
+double number(JsonValue of, const char* name) {
+    return *of.find(name).as_double();
+}
+
+ComparedRun run_of(const std::vector<double>& ttfts, const std::vector<double>& trees = {}) {
+    ComparedRun run;
+    for (std::size_t row = 0; row < ttfts.size(); ++row) {
+        ComparedRequest request;
+        request.key = row;
+        request.due_ns = static_cast<std::int64_t>(row) * 1'000'000;
+        request.tree = trees.empty() ? 0 : static_cast<std::uint64_t>(trees[row]);
+        request.ok = true;
+        request.values[static_cast<std::size_t>(RowValue::ttft)] = ttfts[row];
+        run.requests.push_back(request);
+    }
+    return run;
+}
+
+class GoldenComparison : public testing::Test {
+  protected:
+    JsonText golden_{read_bytes(TEST_DATA "/comparison/golden.json")};
+    JsonValue root_ = golden_.root;
+};
+
+TEST_F(GoldenComparison, StudentQuantiles) {
+    const JsonValue cases = root_.find("students");
+    ASSERT_EQ(cases.size(), 99U);
+    for (JsonValue one = cases.first(); one.present(); one = one.next()) {
+        const double expected = number(one, "x");
+        EXPECT_NEAR(student_quantile(number(one, "p"), number(one, "freedom")), expected,
+                    1e-8 * std::max(std::fabs(expected), 1.0))
+            << number(one, "p") << " " << number(one, "freedom");
+    }
+}
+
+TEST_F(GoldenComparison, FloorsAreThoseOfTheBinomialLaw) {
+    const JsonValue cases = root_.find("floors");
+    ASSERT_EQ(cases.size(), 11U);
+    for (JsonValue one = cases.first(); one.present(); one = one.next()) {
+        EXPECT_EQ(percentile_floor(static_cast<std::uint32_t>(number(one, "per_mille"))),
+                  *one.find("floor").as_u64());
+    }
+}
+
+// arch follows the same papers and counts the last significant lag another way, which matters where
+// few lags are significant.
+TEST_F(GoldenComparison, BlockLengthsAndLongRunVariance) {
+    const JsonValue cases = root_.find("series");
+    ASSERT_EQ(cases.size(), 5U);
+    for (JsonValue one = cases.first(); one.present(); one = one.next()) {
+        const LongRun found = long_run_of(numbers_of(one.find("values")));
+        const double truth = number(one, "long_run");
+        const double tolerance = number(one, "memory") >= 0.5 ? 0.15 : 0.7;
+        EXPECT_NEAR(found.block / number(one, "block"), 1, tolerance) << number(one, "memory");
+        EXPECT_NEAR(found.variance / truth, 1, 0.35) << number(one, "memory");
+    }
+}
+
+// The interval is Student's, not BCa: ends may differ by a tenth of the width.
+TEST_F(GoldenComparison, PairedRows) {
+    const JsonValue paired = root_.find("paired");
+    const std::vector<ComparedRun> a{run_of(numbers_of(paired.find("a")))};
+    const std::vector<ComparedRun> b{run_of(numbers_of(paired.find("b")))};
+    const JsonValue cases = paired.find("found");
+    ASSERT_EQ(cases.size(), 3U);
+    for (JsonValue one = cases.first(); one.present(); one = one.next()) {
+        const std::string name(*one.find("name").as_string());
+        const std::vector<ComparedMetric> metrics{*read_metric(name)};
+        const MetricComparison found = compare_groups(a, b, metrics, {}).metrics[0];
+        EXPECT_NEAR(found.a, number(one, "a"), 1e-3) << name;
+        EXPECT_NEAR(found.b, number(one, "b"), 1e-3) << name;
+        EXPECT_NEAR(found.error / number(one, "error"), 1, 0.08) << name;
+        const double width = number(one, "high") - number(one, "low");
+        EXPECT_NEAR(found.low, number(one, "low"), 0.1 * width) << name;
+        EXPECT_NEAR(found.high, number(one, "high"), 0.1 * width) << name;
+    }
+}
+
+TEST_F(GoldenComparison, WholeTrees) {
+    const JsonValue trees = root_.find("trees");
+    const std::vector<double> names = numbers_of(trees.find("tree"));
+    const std::vector<ComparedRun> a{run_of(numbers_of(trees.find("a")), names)};
+    const std::vector<ComparedRun> b{run_of(numbers_of(trees.find("b")), names)};
+    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
+    const MetricComparison found = compare_groups(a, b, metrics, {}).metrics[0];
+    EXPECT_EQ(found.units, 150U);
+    EXPECT_EQ(found.block, 1U);
+    EXPECT_NEAR(found.error / number(trees, "error"), 1, 0.08);
+    const double width = number(trees, "high") - number(trees, "low");
+    EXPECT_NEAR(found.low, number(trees, "low"), 0.1 * width);
+    EXPECT_NEAR(found.high, number(trees, "high"), 0.1 * width);
+}
+
+// All rows of a run are equal: nothing but the runs varies, and the interval is Welch's.
+TEST_F(GoldenComparison, RepeatsAreTheOuterLevel) {
+    const JsonValue repeats = root_.find("repeats");
+    std::vector<ComparedRun> a;
+    std::vector<ComparedRun> b;
+    for (const double value : numbers_of(repeats.find("a"))) {
+        a.push_back(run_of(std::vector<double>(20, value)));
+    }
+    for (const double value : numbers_of(repeats.find("b"))) {
+        b.push_back(run_of(std::vector<double>(20, value)));
+    }
+    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean"), *read_metric("ttft:p50")};
+    const GroupComparison compared = compare_groups(a, b, metrics, {});
+    EXPECT_EQ(compared.evidence, Evidence::between_runs);
+    for (const MetricComparison& found : compared.metrics) {
+        EXPECT_NEAR(found.freedom, number(repeats, "freedom"), 1e-6);
+        EXPECT_NEAR(found.error, number(repeats, "error"), 1e-9);
+        EXPECT_NEAR(found.low, number(repeats, "low"), 1e-9);
+        EXPECT_NEAR(found.high, number(repeats, "high"), 1e-9);
+        EXPECT_EQ(found.word, Word::worse);
+    }
+}
+
+}  // namespace
+
+// Of made runs whose truth is known, intervals cover it, and a difference is seldom called where
+// there is none. comparison_truth does the same over more laws and 1,000 runs each.
+
+namespace {
+
+constexpr int simulations = 100;
+/// Of 95 in 100, below this by chance in 1 of 10,000.
+constexpr int covered_min = 85;
+
+/// How many of the intervals hold the ratio that the runs were made with.
+int covered(const MadeLaw& law, const char* name, std::size_t runs = 1) {
+    const std::vector<ComparedMetric> metrics{*read_metric(name)};
+    ComparisonOptions options;
+    options.resamples = 200;
+    int count = 0;
+    for (std::uint64_t seed = 0; seed < simulations; ++seed) {
+        const MadeGroups made = make_groups(law, runs, runs, seed);
+        const MetricComparison found = compare_groups(made.a, made.b, metrics, options).metrics[0];
+        count += found.low <= law.ratio && law.ratio <= found.high ? 1 : 0;
+    }
+    return count;
+}
+
+MadeLaw of(Law law, std::size_t rows, double ratio) {
+    return {.law = law, .rows = rows, .ratio = ratio};
+}
+
+TEST(ComparisonTruth, IndependentRows) {
+    EXPECT_GE(covered(of(Law::independent, 300, 1), "ttft:mean"), covered_min);
+    EXPECT_GE(covered(of(Law::independent, 300, 1.05), "ttft:p90"), covered_min);
+}
+
+TEST(ComparisonTruth, HeavyTails) {
+    EXPECT_GE(covered(of(Law::heavy, 300, 1.05), "ttft:mean"), covered_min);
+}
+
+// Taken as independent values, 49 of 100 are covered.
+TEST(ComparisonTruth, DependentSeries) {
+    EXPECT_GE(covered(of(Law::series, 1000, 1.05), "ttft:mean"), covered_min);
+}
+
+// An e-folding time of 200 rows of 1,500, and the same part of a longer run: once 17 of 60 were
+// called. Of 5 in 100, above 12 by chance in 1 of 1,000.
+TEST(ComparisonTruth, SlowSeriesAreSeldomCalled) {
+    for (const std::size_t rows : {1500U, 3000U}) {
+        MadeLaw law = of(Law::series, rows, 1);
+        law.memory = std::exp(-7.5 / static_cast<double>(rows));
+        const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean"),
+                                                  *read_metric("ttft:p50")};
+        ComparisonOptions options;
+        options.resamples = 200;
+        std::array<int, 2> called{};
+        for (std::uint64_t seed = 0; seed < simulations; ++seed) {
+            const MadeGroups made = make_groups(law, 1, 1, seed);
+            const GroupComparison found = compare_groups(made.a, made.b, metrics, options);
+            for (std::size_t i = 0; i < metrics.size(); ++i) {
+                const Shown shown = found.metrics[i].in_these_runs;
+                called[i] += shown == Shown::higher || shown == Shown::lower ? 1 : 0;
+            }
+        }
+        EXPECT_LE(called[0], 12) << rows;
+        EXPECT_LE(called[1], 12) << rows;
+    }
+}
+
+TEST(ComparisonTruth, Trees) {
+    EXPECT_GE(covered(of(Law::trees, 3000, 1.05), "ttft:mean"), covered_min);
+}
+
+// Without the outer level 79 of 100 are covered.
+TEST(ComparisonTruth, RepeatsThatDifferAmongThemselves) {
+    MadeLaw law = of(Law::independent, 300, 1.05);
+    law.run_deviation = 0.05;
+    EXPECT_GE(covered(law, "ttft:mean", 5), covered_min);
+}
+
+// The noise of rows is in what runs differ by, too, and counts once: counted twice the error would
+// be 1.7 times as large.
+TEST(ComparisonTruth, RepeatsWithoutAnEffectOfTheirOwn) {
+    const std::vector<ComparedMetric> metrics{*read_metric("ttft:mean")};
+    ComparisonOptions options;
+    options.resamples = 200;
+    double whole = 0;
+    double of_rows = 0;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        const MadeGroups made = make_groups(of(Law::independent, 300, 1), 5, 5, seed);
+        const MetricComparison found = compare_groups(made.a, made.b, metrics, options).metrics[0];
+        whole += found.error * found.error;
+        of_rows += found.error * found.error - found.error_between * found.error_between;
+    }
+    EXPECT_LT(std::sqrt(whole / of_rows), 1.3);
+}
+
+}  // namespace
+
 }  // namespace driftless

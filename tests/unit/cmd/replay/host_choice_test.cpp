@@ -1,16 +1,25 @@
-// What bounds the connections of a run is told with the number that is needed, at the limit and
-// beside it.
+// CPUs, seats, command lines and shards of a run.
 
 #include "cmd/replay/host_choice.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cmd/base/secrets.hpp"
+#include "cmd/replay/engine_crew.hpp"
+#include "cmd/replay/invocation.hpp"
+#include "cmd/replay/shard.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// What bounds the connections of a run is told with the number that is needed, at the limit and
+// beside it.
 
 namespace {
 
@@ -311,6 +320,241 @@ TEST(Placement, EnginesOnAllCpusShareThemWithTheWriter) {
     EXPECT_EQ(both.writer_cpus, (Cpus{0, 1}));
     EXPECT_TRUE(both.gives_way);
     EXPECT_FALSE(both.may_leave);
+}
+
+}  // namespace
+
+// What an engine gets of the caps of a run: parts that add up to them, and never "no bound" of one.
+
+namespace {
+
+ReplaySettings caps_of(std::uint32_t number) {
+    ReplaySettings settings;
+    settings.inflight_max = number;
+    settings.lanes_max = number;
+    settings.connections_fixed = number;
+    settings.budgets.input.tokens = number;
+    settings.budgets.output.tokens = number;
+    return settings;
+}
+
+TEST(EngineSeat, PartsOfCapsAddUp) {
+    for (const std::uint32_t engines : {1U, 2U, 3U, 8U}) {
+        ReplaySettings sum = caps_of(0);
+        for (std::uint32_t number = 0; number < engines; ++number) {
+            const ReplaySettings part = settings_at(caps_of(1003), {number, engines});
+            sum.inflight_max += part.inflight_max;
+            sum.lanes_max += part.lanes_max;
+            sum.connections_fixed += part.connections_fixed;
+            sum.budgets.input.tokens += part.budgets.input.tokens;
+            sum.budgets.output.tokens += part.budgets.output.tokens;
+        }
+        EXPECT_EQ(sum.inflight_max, 1003u);
+        EXPECT_EQ(sum.lanes_max, 1003u);
+        EXPECT_EQ(sum.connections_fixed, 1003u);
+        EXPECT_EQ(sum.budgets.input.tokens, 1003u);
+        EXPECT_EQ(sum.budgets.output.tokens, 1003u);
+    }
+}
+
+// 0 would mean that there is no cap at all; no cap stays none.
+TEST(EngineSeat, PartsOfSmallCapsAreCaps) {
+    const ReplaySettings part = settings_at(caps_of(1), {7, 8});
+    EXPECT_EQ(part.connections_fixed, 1u);
+    EXPECT_EQ(part.budgets.output.tokens, 1u);
+    const ReplaySettings none = settings_at(caps_of(0), {7, 8});
+    EXPECT_EQ(none.connections_fixed, 0u);
+    EXPECT_FALSE(none.budgets.any());
+}
+
+}  // namespace
+
+// Whatever of a command line is a credential is known as one, and nothing else is.
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+ReplayOptions options_of(const Texts& flags) {
+    Texts arguments = {"t.jsonl", "--url=http://h"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    ReplayCommandLine line = parse_replay_options(arguments, "");
+    EXPECT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
+    return std::move(line.options);
+}
+
+Texts secrets(const Texts& flags) {
+    const ReplayOptions options = options_of(flags);
+    return secrets_of(take_credentials(options.request, options.server.targets).value().all);
+}
+
+TEST(Credentials, AreKnownWhereverTheyStand) {
+    EXPECT_EQ(secrets({"--api-key=sk-1"}), (Texts{"Bearer sk-1", "sk-1"}));
+    EXPECT_EQ(secrets({"--header=X-Api-Key: prod-{row}-of-{turn}"}), (Texts{"prod-", "-of-"}));
+    EXPECT_EQ(secrets({R"(--extra-body={"api_key":"sk\\/1"})"}), (Texts{R"(sk\\/1)", R"(sk\/1)"}));
+    EXPECT_EQ(secrets({R"(--extra-body={"user":"me"})", "--header=X-Team: blue-{row}"}), Texts{});
+}
+
+// The key is in what is sent and nowhere else: not in the flags, not in the environment.
+TEST(Credentials, ComeFromTheEnvironmentAndLeaveTheFlagsAsTyped) {
+    ASSERT_EQ(::setenv("DRIFTLESS_TEST_KEY", "sk-9", 1), 0);
+    const ReplayOptions options = options_of({"--header=X-Team: env:DRIFTLESS_TEST_KEY"});
+    const Credentials credentials =
+        take_credentials(options.request, options.server.targets).value();
+    EXPECT_EQ(credentials.headers.front().value, "sk-9");
+    EXPECT_EQ(secrets_of(credentials.all), Texts{"sk-9"});
+    EXPECT_EQ(options.request.headers.front().value, "env:DRIFTLESS_TEST_KEY");
+    EXPECT_EQ(std::getenv("DRIFTLESS_TEST_KEY"), nullptr);
+}
+
+// Saved bodies would hold the key, and no file may.
+TEST(Credentials, AreNotSavedWithPrompts) {
+    const ReplayCommandLine line = parse_replay_options(
+        {"t.jsonl", "--url=http://h", "--save-prompts=p", R"(--extra-body={"api_key":"sk-1"})"},
+        "");
+    EXPECT_EQ(line.kind, ReplayCommandLine::Kind::refused);
+    EXPECT_TRUE(says(line.text, "api_key"));
+    EXPECT_FALSE(says(line.text, "sk-1"));
+}
+
+}  // namespace
+
+// Found shard: who starts many processes says which part each is; what contradicts is refused in
+// one line with variable, value and remedy.
+
+namespace {
+
+struct Case {
+    Variables variables;
+    const char* from;
+    ShardPlace place;
+};
+
+TEST(FoundShard, ByWhoStartsTheProcesses) {
+    const Case cases[] = {
+        {{}, "", {}},
+        {{{"JOB_COMPLETION_INDEX", "2"}, {"DRIFTLESS_SHARDS", "3"}},
+         "JOB_COMPLETION_INDEX",
+         {2, 3}},
+        {{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}}, "SLURM_PROCID", {1, 4}},
+        {{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}}, "", {}},
+        {{{"SLURM_NTASKS", "4"}}, "", {}},
+        {{{"SLURM_PROCID", "1"},
+          {"SLURM_NTASKS", "4"},
+          {"SLURM_JOB_ID", "9"},
+          {"SLURM_STEP_ID", "0"}},
+         "SLURM_PROCID",
+         {1, 4}},
+        {{{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}},
+         "OMPI_COMM_WORLD_RANK",
+         {0, 1}},
+        {{{"OMPI_COMM_WORLD_RANK", "2"},
+          {"OMPI_COMM_WORLD_SIZE", "3"},
+          {"SLURM_PROCID", "0"},
+          {"SLURM_NTASKS", "2"}},
+         "OMPI_COMM_WORLD_RANK",
+         {2, 3}},
+        {{{"PMI_RANK", "1"}, {"PMIX_RANK", "1"}, {"PMI_SIZE", "2"}}, "PMI_RANK", {1, 2}},
+        {{{"PMIX_RANK", "1"}, {"DRIFTLESS_SHARDS", "2"}}, "PMIX_RANK", {1, 2}},
+        // As Open MPI 4.1 and `srun --mpi=pmix` set them.
+        {{{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"PMIX_RANK", "3"}},
+         "OMPI_COMM_WORLD_RANK",
+         {3, 4}},
+        {{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"PMIX_RANK", "1"}},
+         "SLURM_PROCID",
+         {1, 2}},
+    };
+    for (const Case& one : cases) {
+        const FoundShard found = find_shard(one.variables);
+        EXPECT_EQ(found.refused, "");
+        EXPECT_EQ(found.from, one.from);
+        EXPECT_EQ(found.place, one.place) << one.from;
+    }
+}
+
+TEST(FoundShard, RefusesWhatIsBrokenOrContradicts) {
+    const std::pair<Variables, const char*> cases[] = {
+        {{{"JOB_COMPLETION_INDEX", "2"}},
+         "JOB_COMPLETION_INDEX is 2, but the number of shards is not known"},
+        {{{"DRIFTLESS_SHARDS", "3"}}, "DRIFTLESS_SHARDS is 3, but no variable says which shard"},
+        {{{"DRIFTLESS_SHARDS", "3"}, {"PMI_RANK", "3"}, {"PMI_SIZE", "4"}},
+         "DRIFTLESS_SHARDS is 3, but PMI_RANK is one of 4"},
+        {{{"SLURM_PROCID", "4"}, {"SLURM_NTASKS", "4"}}, "SLURM_PROCID is 4 and SLURM_NTASKS is 4"},
+        {{{"SLURM_PROCID", "1.5"}, {"SLURM_NTASKS", "4"}}, "SLURM_PROCID is \"1.5\""},
+        {{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4097"}}, "not a number from 1 to 4096"},
+        {{{"SLURM_PROCID", "1"}}, "the number of tasks is not known; set SLURM_NTASKS"},
+        {{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_JOB_ID", "9"}}, "srun"},
+        {{{"SLURM_PROCID", "0"},
+          {"SLURM_NTASKS", "4"},
+          {"SLURM_JOB_ID", "9"},
+          {"SLURM_STEP_ID", "4294967291"}},
+         "srun"},
+        {{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"PMIX_RANK", "0"}},
+         "SLURM_PROCID says shard 1/2 and PMIX_RANK is 0"},
+        {{{"PMI_RANK", "1"}, {"PMIX_RANK", "0"}, {"PMI_SIZE", "2"}},
+         "PMI_RANK says shard 1/2 and PMIX_RANK says 0/2"},
+    };
+    for (const auto& [variables, words] : cases) {
+        const FoundShard found = find_shard(variables);
+        EXPECT_TRUE(says(found.refused, words)) << words << "\n" << found.refused;
+        EXPECT_TRUE(says(found.refused, "--shard none"));
+        EXPECT_EQ(found.from, "");
+    }
+}
+
+// Shard: caps are shared out to the last one, and files have names of their own.
+
+ReplayCommandLine line_of(std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"trace.jsonl", "--url", "http://h:1"});
+    ReplayCommandLine line = parse_replay_options(flags, "");
+    EXPECT_EQ(line.kind, ReplayCommandLine::Kind::run) << line.text;
+    return line;
+}
+
+TEST(Shard, SharesCapsOut) {
+    std::uint64_t inflight = 0;
+    std::uint64_t tokens = 0;
+    for (const char* part : {"0/3", "1/3", "2/3"}) {
+        ReplayCommandLine line =
+            line_of({"--shard", part, "--max-inflight", "8", "--budget-input", "1001/s"});
+        EXPECT_EQ(settle_shard({}, false, line), "");
+        inflight += *line.options.sending.inflight_max;
+        tokens += line.options.sending.budget_input->rate.tokens;
+    }
+    EXPECT_EQ(inflight, 8U);
+    EXPECT_EQ(tokens, 1001U);
+    for (const char* cap : {"3", "4"}) {
+        ReplayCommandLine line = line_of({"--shard", "2/3", "--max-inflight", cap});
+        EXPECT_EQ(settle_shard({}, false, line), "");
+        EXPECT_EQ(line.options.sending.inflight_max, 1U);
+    }
+    ReplayCommandLine low = line_of({"--shard", "2/3", "--max-inflight", "2"});
+    EXPECT_TRUE(says(settle_shard({}, false, low), "--max-inflight is 2"));
+}
+
+TEST(Shard, KeepsWhatTheEnvironmentSaid) {
+    const Variables variables{{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}};
+    const auto keeps = [](const ReplayCommandLine& line) {
+        return std::count(line.arguments.begin(), line.arguments.end(), "--shard=1/4") == 1;
+    };
+    ReplayCommandLine found = line_of({"-o", "out"});
+    EXPECT_EQ(settle_shard(variables, false, found), "");
+    EXPECT_TRUE(keeps(found));
+    EXPECT_EQ(found.options.shard.from, "SLURM_PROCID");
+    EXPECT_EQ(found.options.results.out, "out/shard-1");
+    ReplayCommandLine taken_up = line_of({});
+    EXPECT_EQ(settle_shard(variables, true, taken_up), "");
+    EXPECT_FALSE(taken_up.options.shard.any());
+    ReplayCommandLine none = line_of({"--shard", "none"});
+    EXPECT_EQ(settle_shard(variables, false, none), "");
+    EXPECT_FALSE(none.options.shard.any());
+}
+
+TEST(Shard, NamesFilesOfItsOwn) {
+    EXPECT_EQ(file_of_shard("", 1), "");
+    EXPECT_EQ(file_of_shard("rows", 1), "rows-shard-1");
+    EXPECT_EQ(file_of_shard("a.b/bodies.jsonl.gz", 12), "a.b/bodies-shard-12.jsonl.gz");
+    EXPECT_EQ(file_of_shard("/x/.hidden", 0), "/x/.hidden-shard-0");
 }
 
 }  // namespace

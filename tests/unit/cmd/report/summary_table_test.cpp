@@ -1,13 +1,51 @@
-// The short table fits a terminal and answers in the order in which a person asks.
+// The screen of a run.
+
 #include "cmd/report/summary_table.hpp"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <string>
 
+#include "cmd/report/screen_text.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// Plots have the width and height that was asked for, and an eighth of a cell is not lost.
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+TEST(Plots, BarsFillTheirCells) {
+    EXPECT_EQ(bar(0, 8, 4), "    ");
+    EXPECT_EQ(bar(8, 8, 4), "████");
+    EXPECT_EQ(bar(4, 8, 4), "██  ");
+    EXPECT_EQ(bar(5, 8, 4), "██▌ ");
+    EXPECT_EQ(bar(1e-9, 8, 4), "▏   ");  // something is not nothing
+    EXPECT_EQ(bar(9, 8, 4), "████");
+    EXPECT_EQ(bar(1, 0, 2), "  ");
+}
+
+TEST(Plots, ColumnsStandOnTheBottomLine) {
+    const std::vector<std::uint64_t> values{0, 16, 8, 1, 9};
+    EXPECT_EQ(columns(values, 2), (Lines{" █  ▁", " ██▁█"}));
+    EXPECT_EQ(columns(std::vector<std::uint64_t>{0, 0}, 1), Lines{"  "});
+    EXPECT_EQ(columns({}, 2), (Lines{"", ""}));
+}
+
+TEST(Plots, NumbersAreGrouped) {
+    EXPECT_EQ(grouped(0), "0");
+    EXPECT_EQ(grouped(999), "999");
+    EXPECT_EQ(grouped(1000), "1,000");
+    EXPECT_EQ(grouped(144793823), "144,793,823");
+}
+
+}  // namespace
+
+// The short table fits a terminal and answers in the order in which a person asks.
+
 namespace {
 
 Distribution of(double scale) {
@@ -376,4 +414,338 @@ TEST(SummaryTable, FullHasEverything) {
 }
 
 }  // namespace
+
+// The long table has the layout of serving benchmarks: 50 columns, labels of 40, known words.
+
+namespace {
+
+SummaryFigures small_figures() {
+    SummaryFigures f{.rows = 3, .completed = 2, .failed = 1, .fired = 3};
+    f.outcomes[static_cast<std::size_t>(Outcome::ok)] = 2;
+    f.outcomes[static_cast<std::size_t>(Outcome::http_5xx)] = 1;
+    f.duration_ns = 2'500'000'000;
+    f.input_tokens = 300;
+    f.request_throughput = 0.8;
+    f.ttft.count = 2;
+    f.ttft.mean = 12'345'678;
+    f.sending.drift.count = 3;
+    f.sending.drift.max = 1234;
+    f.late_causes[static_cast<std::size_t>(LateCause::wake)] = 1;
+    f.late_causes[static_cast<std::size_t>(LateCause::guard)] = 2;
+    f.expected_cached_tokens = 1024;
+    f.expected_cached_tokens_reported = 1024;
+    f.cached_tokens = 512;
+    f.cache_rows_reported = 3;
+    f.cache_rows_equal = 2;
+    f.goodput_rules = {{{}, "", {200'000'000, std::nullopt, 1'500'000}}};
+    f.goodput_counts = {{3, 1}};
+    f.good = 1;
+    f.outputs_exact = 1;
+    f.outputs_long = 1;
+    f.errors = {{Outcome::http_5xx, 500, "out of memory", 1, 2}};
+    f.tpot_unknown = 2;
+    f.itl_rows_left_out = 1;
+    f.request_goodput = 0.4;
+    return f;
+}
+
+bool has_line(const std::string& table, const std::string& line) {
+    return ("\n" + table).find("\n" + line + "\n") != std::string::npos;
+}
+
+// What caps held back and what was sent again: lines where there is any, else none.
+TEST(FullTable, TellsWhatWasHeldAndSentAgain) {
+    SummaryFigures f = small_figures();
+    EXPECT_FALSE(says(full_table(f, {}), "Held by"));
+    EXPECT_FALSE(says(full_table(f, {}), "sent again"));
+    f.sending.held_by_user.drift.count = f.drift_left_out = 3;
+    f.sending.held_by_budget.held.count = 2;
+    f.sending.held_by_budget.held.max = 9'000'000;
+    f.sending.held_by_user.drift.max = 5'250'000;
+    f.sending.held_by_host.held.count = 4;
+    f.sending.held_by_host.held.max = 2'000'000;
+    f.retransmits = 7;
+    f.retransmitted_rows = 5;
+    f.tainted_retransmitted = 2;
+    const std::string table = full_table(f, {});
+    for (const char* line : {
+             "Held by --max-inflight, left out:        3",
+             "- late (median / P99 / worst, ms):       0.00 / 0.00 / 5.25",
+             "Held by token budgets, left out:         2",
+             "- held (median / P99 / worst, ms):       0.00 / 0.00 / 9.00",
+             "Held by a limit of this host:            4",
+             "- held (median / P99 / worst, ms):       0.00 / 0.00 / 2.00",
+             "Segments sent again (rows, late rows):   7 (5, 2)",
+         }) {
+        EXPECT_TRUE(has_line(table, line)) << line << " is not in:\n" << table;
+    }
+}
+
+// Lines as vllm's serving benchmark prints them, and ours below.
+TEST(FullTable, HasTheKnownLayout) {
+    SummaryInfo info;
+    info.clamped_rows = 7;
+    info.backend = "openai-chat";
+    info.verdict_reasons = {"calibrate has not run on this host"};
+    const std::string table = full_table(small_figures(), info);
+    for (const char* line : {
+             "============ Serving Benchmark Result ============",
+             "Successful requests:                     2",
+             "Failed requests:                         1",
+             "Outputs exact / short / long / unknown:  1 / 0 / 1 / 0",
+             "http_5xx 500: 1                          out of memory",
+             "No TPOT:                                 2 rows: all tokens came at one instant",
+             "No ITL:                                  1 row: several tokens per chunk: "
+             "--continuous-usage may count them",
+             "Benchmark duration (s):                  2.50",
+             "Total input tokens:                      300",
+             "Request throughput (req/s):              0.80",
+             "Request goodput (req/s):                 0.40",
+             "---------------Time to First Token----------------",
+             "Mean TTFT (ms):                          12.35",
+             "-----Time per Output Token (excl. 1st token)------",
+             "Mean TPOT (ms):                          -",
+             "---------------Inter-token Latency----------------",
+             "----------------End-to-end Latency----------------",
+             "Worst drift (us):                        1.23",
+             "Late rows by cause:                      wake 1, guard 2",
+             "Cached tokens observed:                  512 (50.00 % of those expected)",
+             "Rows with exactly the expected hits:     2 of 3",
+             "Rows within the overhead (1 word sent):  7",
+             "Bounds (ms):                             ttft:200 e2e:1.5",
+             "Good requests:                           1 (33.33 %)",
+             "ok:                                      2",
+             "http_5xx:                                1",
+             "==================================================",
+             "Verdict:                                 uncalibrated",
+         }) {
+        EXPECT_TRUE(has_line(table, line)) << line << "\n" << table;
+    }
+    std::istringstream lines(table);
+    for (std::string line; std::getline(lines, line);) {
+        if (line[0] == '-' || line[0] == '=') {
+            EXPECT_EQ(line.size(), 50u) << line;
+        }
+    }
+}
+
+// Nothing measured: dashes, no zero that could be taken for a measurement, no goodput.
+TEST(FullTable, NothingMeasuredIsADash) {
+    const std::string table = full_table(SummaryFigures(), SummaryInfo());
+    EXPECT_TRUE(has_line(table, "P99 E2EL (ms):                           -"));
+    EXPECT_TRUE(
+        has_line(table,
+                 "Cached tokens:                           0 tokens expected, hits not reported by "
+                 "the server"));
+    EXPECT_FALSE(says(table, "oodput"));
+    EXPECT_FALSE(says(table, "overhead"));
+}
+
+// A remedy that was tried is not given again.
+TEST(FullTable, SaysWhyTokensHaveNoTimes) {
+    SummaryInfo info{.backend = "openai-chat", .continuous_usage = true};
+    const auto said = [&](const SummaryFigures& small_figures, const std::string& words) {
+        return full_table(small_figures, info).find(words) != std::string::npos;
+    };
+    EXPECT_TRUE(said(small_figures(),
+                     "several tokens per chunk, which the server counts only at the end, despite "
+                     "--continuous-usage"));
+    SummaryFigures uncounted = small_figures();
+    uncounted.uncounted.outputs = 1;
+    EXPECT_TRUE(said(uncounted, "1 row: the server counts no tokens: its usage is missing or 0"));
+}
+
+// What failed without a word of the server is told by what happened.
+TEST(FullTable, NamesFailuresWithoutAText) {
+    SummaryFigures failed = small_figures();
+    failed.errors = {{Outcome::truncated, 200, "", 16, 3}};
+    EXPECT_TRUE(says(full_table(failed, {}), "the server closed the connection inside the answer"));
+    failed.errors = {{Outcome::timeout_first_byte, 0, "", 4, 3}};
+    EXPECT_TRUE(says(full_table(failed, {}), "no answer in time (--timeout-first-byte)"));
+}
+
+}  // namespace
+
+// Good requests of all rows in one line; of groups, each with its limits, below it.
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+TEST(GoodputLines, SayWhatWasAskedFor) {
+    SummaryFigures f;
+    EXPECT_EQ(goodput_lines(f), Texts());
+    f.request_goodput = 2.5;
+    f.good = 30;
+    f.goodput_rules = {{{}, "", {200'000'000, 50'500'000, std::nullopt}}};
+    f.goodput_counts = {{40, 30}};
+    EXPECT_EQ(goodput_lines(f),
+              Texts{"2.50/s: 30 of 40 rows (75.00 %) within ttft:200 tpot:50.5 ms"});
+}
+
+TEST(GoodputLines, HaveALineForEachGroup) {
+    SummaryFigures f{.good = 30, .request_goodput = 2.5};
+    f.goodput_rules = {{{}, "", {std::nullopt, std::nullopt, 3'000'000'000}},
+                       {parse_group_key("kept.tier").value(), "gold", {1'000'000, {}, {}}}};
+    f.goodput_counts = {{38, 30}, {2, 0}};
+    EXPECT_EQ(goodput_lines(f), (Texts{"2.50/s: 30 of 40 rows (75.00 %)",
+                                       "others: 30 of 38 rows (78.95 %) within e2e:3000 ms",
+                                       "kept.tier=gold: 0 of 2 rows (0.00 %) within ttft:1 ms"}));
+}
+
+// A line a set, a line a violated rule; and what the publisher's own tests would have let pass.
+
+RuleFinding finding(const char* set, const char* rule, RuleState state, bool published) {
+    RuleFinding one;
+    one.set = set;
+    one.version = "1";
+    one.rule = rule;
+    one.state = state;
+    one.published = published;
+    one.evidence = "5 of 5 requests failed";
+    one.bound = "at most 1 %";
+    return one;
+}
+
+// A run full of 500s, which AgentX's own test calls valid.
+TEST(RuleLines, SaysWhichRuleLetARunPass) {
+    const auto lines = rule_lines({finding("a", "--gap", RuleState::met, true),
+                                   finding("a", "context-overflows", RuleState::met, true),
+                                   finding("a", "barrier", RuleState::unknown, true),
+                                   finding("a", "errors", RuleState::violated, false)});
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_EQ(lines[0].set, "a (1): 2 met, 1 violated, 1 unknown");
+    EXPECT_EQ(lines[0].violated,
+              (std::vector<std::string>{"errors: 5 of 5 requests failed; at most 1 %"}));
+    EXPECT_EQ(lines[0].passed,
+              "the publisher's own tests call this run valid: context-overflows passed; of "
+              "our own, errors did not");
+}
+
+TEST(RuleLines, AreApartBySet) {
+    const auto lines = rule_lines({finding("a", "x", RuleState::met, true),
+                                   finding("b", "x", RuleState::violated, true),
+                                   finding("b", "y", RuleState::violated, false)});
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_TRUE(lines[0].violated.empty());
+    EXPECT_EQ(lines[1].violated.size(), 2U);
+    EXPECT_EQ(lines[1].passed, "") << "the publisher's own did not let it pass";
+    EXPECT_TRUE(rule_lines({}).empty());
+}
+
+// The table of the two sides: no line is wider than 80 columns, both drifts are told, and the
+// differences have signs and units.
+
+Distribution of(std::uint64_t count, double value) {
+    Distribution d;
+    d.count = count;
+    d.mean = d.min = d.max = value;
+    d.at.fill(value);
+    return d;
+}
+
+SideFigures side_figures() {
+    SideFigures sides;
+    sides.a.url = "http://first:8000/v1/chat/completions";
+    sides.b.url = "http://second:8000/v1/chat/completions";
+    for (OneSideFigures* side : {&sides.a, &sides.b}) {
+        side->completed = 12'031;
+        side->ttft = of(12'031, 20.25e6);
+        side->tpot = of(12'031, 10e6);
+        side->e2e = of(12'031, 660.5e6);
+        side->drift = of(12'031, 1'250);
+    }
+    sides.b.failed = 7;
+    sides.b.drift = of(12'031, 11'500);
+    sides.pairs.ttft = of(12'024, 12'340);
+    sides.pairs.a_first = of(6'000, -2.5e6);
+    sides.pairs.b_first = of(6'024, 9'000);
+    sides.pairs.unpaired = 7;
+    return sides;
+}
+
+TEST(SidesTable, TellsOfBothSidesAndOfTheirDifference) {
+    const std::string table = sides_table(side_figures());
+    std::istringstream lines(table);
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(line.size(), 80u) << line;
+    }
+    EXPECT_TRUE(says(table, "http://first:8000"));
+    EXPECT_TRUE(says(table, "http://second:8000"));
+    EXPECT_TRUE(
+        says(table, "12,031       7    20.25    20.25    10.00   660.50    11.50    11.50"));
+    EXPECT_TRUE(
+        says(table, "12,031       0    20.25    20.25    10.00   660.50     1.25     1.25"));
+    EXPECT_TRUE(says(table, "p50 +12.3 us over 12,024 rows"));
+    EXPECT_TRUE(says(table, "-2.50 ms"));
+    EXPECT_TRUE(says(table, "+9.0 us"));
+    EXPECT_TRUE(says(table, "7 rows without a first token on both sides left out"));
+}
+
+TEST(SidesTable, IsEmptyWithoutSides) {
+    EXPECT_EQ(sides_table(std::nullopt), "");
+}
+
+TEST(SidesTable, SaysNothingOfWhatNobodyMeasured) {
+    SideFigures sides;
+    sides.pairs.unpaired = 2;
+    const std::string table = sides_table(sides);
+    EXPECT_TRUE(says(table, "2 rows without a first token"));
+    EXPECT_FALSE(says(table, "p50 +"));
+}
+
+}  // namespace
+
+// A few lines for people say what the servers said, and nothing of what they did not say.
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+void set(ServerTotals& totals, ServerFigure figure, double value) {
+    totals.counters[static_cast<std::size_t>(figure)] = value;
+}
+
+TEST(ServerLines, AreNoneWithoutPages) {
+    EXPECT_TRUE(server_lines(SummaryFigures(), SummaryInfo()).empty());
+}
+
+TEST(ServerLines, SayWhatIsKnown) {
+    SummaryFigures figures{.completed = 100, .output_tokens = 2000};
+    SummaryInfo info;
+    ServerTotals& totals = info.server.emplace();
+    totals.urls = {{"http://a/metrics", "vllm", 9}, {"http://b/metrics", "vllm", 9, 2, "", 1}};
+    totals.scrapes = 18;
+    totals.failures = 2;
+    set(totals, ServerFigure::requests, 100);
+    set(totals, ServerFigure::prompt_tokens, 104931);
+    set(totals, ServerFigure::prefix_query_tokens, 1000);
+    set(totals, ServerFigure::prefix_hit_tokens, 250);
+    set(totals, ServerFigure::queue_seconds, 0.5);
+    totals.gauges[static_cast<std::size_t>(ServerFigure::kv_usage)] = GaugeTotals{0.25, 0.5};
+    totals.gauges[static_cast<std::size_t>(ServerFigure::running)] = GaugeTotals{3.25, 8};
+    totals.gauges[static_cast<std::size_t>(ServerFigure::watts)] = GaugeTotals{300, 310};
+    totals.joules = 3000;
+    info.finished_trees = 12;
+    EXPECT_EQ(
+        server_lines(figures, info),
+        (Texts{"18 pages of 2 URLs read, 2 failed (vllm); counters restarted 1 time",
+               "100 requests, 104,931 prompt tokens",
+               "prefix hits 25.00 %, KV cache 25.0 % full (at most 50.0 %)",
+               "running 3.2 (at most 8), queue 5.00 ms",
+               "300 W on average, 3000 J, 30.00 J per request, 1.500 J per output token, 250.00 J "
+               "per finished tree"}));
+}
+
+TEST(ServerLines, SayWherePagesAreOfNoKnownEngine) {
+    SummaryInfo info;
+    info.server.emplace().urls = {{"http://a/metrics", "", 1}};
+    info.server->scrapes = 1;
+    EXPECT_EQ(server_lines(SummaryFigures(), info),
+              Texts{"1 page of 1 URL read; no known table fits their metrics: server.jsonl has all "
+                    "series"});
+}
+
+}  // namespace
+
 }  // namespace driftless

@@ -1,11 +1,14 @@
-// CellSummary: each figure that a threshold may name reads out of summary.json as it is in a run.
+// Runs as cells of a table or a sweep.
 
 #include "cmd/runs/cell.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -14,10 +17,15 @@
 
 #include "cmd/base/program.hpp"
 #include "cmd/flags/summary_values.hpp"
+#include "cmd/runs/compare.hpp"
 #include "engine/host/threads.hpp"
+#include "tests/unit/cmd/runs/made_sides.hpp"
 #include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// CellSummary: each figure that a threshold may name reads out of summary.json as it is in a run.
 
 namespace {
 
@@ -185,6 +193,168 @@ TEST(Hook, EndsWhereTheUserAsksToStop) {
     EXPECT_EQ(end.outcome, HookOutcome::stopped);
     EXPECT_FALSE(pause_ns(600'000 * ms, stop_requests().load() - 1));
     EXPECT_TRUE(pause_ns(ms, stop_requests().load()));
+}
+
+}  // namespace
+
+// What a try left that was cut off is kept, under the first name that is free.
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(CutOff, IsSetAside) {
+    const ScratchFolder folder;
+    const Result<std::string> nothing = set_aside(folder.path(), "01-speed=1");
+    ASSERT_TRUE(nothing);
+    EXPECT_EQ(nothing.value(), "");
+    EXPECT_EQ(cuts_of(folder.path(), "01-speed=1"), Names{});
+    for (const char* const kept : {"01-speed=1.cut-1", "01-speed=1.cut-2"}) {
+        std::filesystem::create_directory(folder / "01-speed=1");
+        (void)folder.write("01-speed=1/of", kept);
+        const Result<std::string> cut = set_aside(folder.path(), "01-speed=1");
+        ASSERT_TRUE(cut);
+        EXPECT_EQ(cut.value(), kept);
+        EXPECT_EQ(read_bytes(folder / (cut.value() + "/of")), kept);
+    }
+    EXPECT_EQ(cuts_of(folder.path(), "01-speed=1"),
+              (Names{"01-speed=1.cut-1", "01-speed=1.cut-2"}));
+    // Nothing in them is a run: nothing is forgotten, nothing is said.
+    forget_marks(folder.path(), cuts_of(folder.path(), "01-speed=1"));
+}
+
+TEST(CutOff, GoesWhereItBegan) {
+    const ScratchFolder folder;
+    const std::string here = absolute_path(".");
+    const std::string trace = folder.write("trace.jsonl", "a\n");
+    std::string unread;
+    const Result<std::vector<KeptTrace>> kept = keep_traces({trace}, unread);
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(go_home(folder.path(), kept.value()), "");
+    EXPECT_EQ(absolute_path("trace.jsonl"), absolute_path(trace));
+    (void)folder.write("trace.jsonl", "b\n");
+    EXPECT_TRUE(says(go_home("", kept.value()), "trace.jsonl has changed since the start"));
+    EXPECT_TRUE(says(go_home(folder / "nowhere", {}), "it was started in "));
+    ASSERT_EQ(::chdir(here.c_str()), 0);
+}
+
+// A sweep goes on only with the traces that it began with.
+
+TEST(KeptTraces, AreKnownByTheirBytes) {
+    const ScratchFolder folder;
+    const std::string one = folder.write("one.jsonl", "a\n");
+    const std::string other = folder.write("other.jsonl", "b\n");
+    std::string path;
+    const Result<std::vector<KeptTrace>> kept = keep_traces({one, other, one}, path);
+    ASSERT_TRUE(kept);
+    ASSERT_EQ(kept.value().size(), 2U);
+    EXPECT_EQ(changed_trace(kept.value()), "");
+    (void)folder.write("other.jsonl", "c\n");
+    EXPECT_EQ(changed_trace(kept.value()), other);
+}
+
+// A file more, one less, and one that has changed.
+TEST(KeptTraces, OfAFolderAreAllItsTraces) {
+    const ScratchFolder folder;
+    (void)folder.write("1.jsonl", "a\n");
+    std::string path;
+    const Result<std::vector<KeptTrace>> before = keep_traces({folder.path()}, path);
+    ASSERT_TRUE(before);
+    (void)folder.write("2.jsonl", "b\n");
+    EXPECT_EQ(changed_trace(before.value()), folder.path());
+    const Result<std::vector<KeptTrace>> after = keep_traces({folder.path()}, path);
+    ASSERT_TRUE(after);
+    EXPECT_EQ(changed_trace(after.value()), "");
+    (void)folder.write("2.jsonl", "c\n");
+    EXPECT_EQ(changed_trace(after.value()), folder.path());
+}
+
+TEST(KeptTraces, NameWhatCannotBeRead) {
+    const ScratchFolder folder;
+    const std::string gone = folder.path() + "/gone.jsonl";
+    std::string path;
+    EXPECT_FALSE(keep_traces({gone}, path));
+    EXPECT_EQ(path, gone);
+    EXPECT_EQ(changed_trace({{gone, "0"}}), gone);
+}
+
+}  // namespace
+
+// Requests of both sides side by side, and where they changed.
+
+namespace {
+
+constexpr auto ttft = static_cast<std::size_t>(RowValue::ttft);
+
+void remove_at(PlayedRun& run, std::ptrdiff_t at) {
+    run.rows.erase(run.rows.begin() + at);
+    run.compared.requests.erase(run.compared.requests.begin() + at);
+}
+
+TEST(PairedRequests, AreThoseOfAllRuns) {
+    std::vector<PlayedRun> a{made_side(1), made_side(1.2)};
+    std::vector<PlayedRun> b{made_side(2)};
+    remove_at(a[1], 0);
+    remove_at(b[0], 7);
+    b[0].compared.requests[2].ok = false;
+    const std::vector<PairedRequest> requests = paired_requests(a, b);
+    ASSERT_EQ(requests.size(), 198U);
+    EXPECT_EQ(requests.front().row, 1U);
+    const double first = made_side(1).compared.requests[1].values[ttft];
+    EXPECT_DOUBLE_EQ(requests[0].a[ttft], 1.1 * first);  // the mean of its runs
+    EXPECT_NEAR(requests[0].ratio(RowValue::ttft), 2 / 1.1, 1e-12);
+    EXPECT_TRUE(std::isnan(requests[1].ratio(RowValue::ttft)));  // row 2 has failed in B
+    EXPECT_TRUE(std::isnan(requests[0].ratio(RowValue::tpot)));
+    for (const PairedRequest& one : requests) {
+        EXPECT_NE(one.row, 7U);
+    }
+}
+
+TEST(PairedRequests, ListsThoseThatChangedMost) {
+    const std::vector<PlayedRun> a{made_side(1)};
+    std::vector<PlayedRun> b{made_side(1)};
+    b[0].compared.requests[30].values[ttft] *= 3;
+    b[0].compared.requests[20].values[ttft] /= 4;
+    const std::vector<PairedRequest> most = most_changed(paired_requests(a, b), RowValue::ttft, 2);
+    ASSERT_EQ(most.size(), 2U);
+    EXPECT_EQ(most[0].row, 20U);
+    EXPECT_EQ(most[1].row, 30U);
+}
+
+TEST(PairedRequests, GroupsHaveTheirOwnMedian) {
+    const std::vector<PlayedRun> a{made_side(1)};
+    std::vector<PlayedRun> b{made_side(1)};
+    for (std::size_t i = 100; i < 200; ++i) {  // the long prompts, the later half
+        b[0].compared.requests[i].values[ttft] *= 1.5;
+    }
+    ComparisonOptions options;
+    options.resamples = 200;
+    const std::vector<ChangeView> views =
+        where_it_changed(paired_requests(a, b), RowValue::ttft, options);
+    ASSERT_EQ(views.size(), 2U);  // no turns, no forecast of hits
+    EXPECT_EQ(views[0].by, "input tokens");
+    ASSERT_EQ(views[0].groups.size(), 2U);
+    EXPECT_EQ(views[0].groups[0].name, "to 100");
+    EXPECT_EQ(views[0].groups[0].rows, 100U);
+    EXPECT_NEAR(views[0].groups[0].ratio, 1, 1e-12);
+    EXPECT_EQ(views[0].groups[1].name, "to 1,000");
+    EXPECT_NEAR(views[0].groups[1].ratio, 1.5, 1e-12);
+    EXPECT_EQ(views[1].by, "due");
+    EXPECT_NEAR(views[1].groups.front().ratio, 1, 1e-12);
+    EXPECT_NEAR(views[1].groups.back().ratio, 1.5, 1e-12);
+}
+
+TEST(PairedRequests, CountsAnswersThatChanged) {
+    PlayedRun a = made_side(1);
+    PlayedRun b = made_side(1);
+    for (std::uint64_t i = 0; i < 10; ++i) {
+        a.rows[i].output_digest = i;
+        b.rows[i].output_digest = i < 3 ? i + 100 : i;
+    }
+    b.compared.requests[9].ok = false;
+    const OutputChanges changes = output_changes(a, b);
+    EXPECT_EQ(changes.known, 9U);
+    EXPECT_EQ(changes.changed, 3U);
 }
 
 }  // namespace

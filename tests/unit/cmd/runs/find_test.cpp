@@ -1,11 +1,26 @@
-// The time of a probe, which grows until a percentile has its values.
+// find: the greatest load within limits, and knees.
+
 #include "cmd/runs/find.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <queue>
+#include <random>
+
+#include "cmd/base/exit_codes.hpp"
+#include "proto/json/document.hpp"
+#include "proto/run/record.hpp"
+#include "tests/unit/schema_check.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// The time of a probe, which grows until a percentile has its values.
+
 namespace {
 
 TEST(Window, GrowsWithAFifthToSpare) {
@@ -31,4 +46,664 @@ TEST(Window, FindsItsFlagHoweverItIsWritten) {
 }
 
 }  // namespace
+
+// What a run says of its load, by its summary and its records.
+
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+/// A folder with records of so many rows, 10 ms apart, whose TTFT and answer grow by so much a row.
+class JudgedProbeTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        folder_ = testing::TempDir() + "judged_probe_" + std::to_string(::getpid());
+        std::filesystem::create_directories(folder_);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    void write_records(unsigned rows, std::int64_t growth_ns) const {
+        std::string text;
+        for (unsigned i = 0; i < rows; ++i) {
+            Record record;
+            record.row = record.request = i;
+            record.due_ns = i * 10 * ms;
+            record.fired_ns = record.due_ns;
+            record.first_token_ns = record.due_ns + 20 * ms + i * growth_ns;
+            record.ended_ns = *record.first_token_ns + 20 * ms;
+            record.outcome = Outcome::ok;
+            append_jsonl(text, record);
+        }
+        std::ofstream(folder_ + "/requests.jsonl") << text;
+    }
+
+    JudgedProbe judge(const std::string& verdict, unsigned rows, double ttft_ms, double errors,
+                      int exit_code = exit_done) const {
+        const Slos slos = parse_slos("ttft:p90<100ms").value();
+        const auto finding = [](double value, const char* unit, bool fails) {
+            return R"({"fail_if":"x","value":)" + std::to_string(value) + R"(,"unit":")" + unit +
+                   R"(","fails":)" + (fails ? "true}" : "false}");
+        };
+        const std::string text = R"({"fired":)" + std::to_string(rows) +
+                                 R"(,"warmup":{"fired":0},"verdict":{"name":")" + verdict +
+                                 R"(","reasons":["a reason"]},"thresholds":[)" +
+                                 finding(ttft_ms, "ms", ttft_ms >= 100) + "," +
+                                 finding(errors, "share", errors >= 0.01) + "]}";
+        CellEnd end;
+        end.outcome = exit_code == exit_done ? CellOutcome::completed : CellOutcome::threshold;
+        end.exit_code = exit_code;
+        end.summary.emplace(CellSummary::read(text).value());
+        EXPECT_TRUE(can_be_judged(end));
+        JudgedProbe probe;
+        const Result<void> judged = judge_probe(end, folder_, slos, probe);
+        EXPECT_TRUE(judged) << judged.error().doing;
+        return probe;
+    }
+
+    std::string folder_;
+};
+
+TEST_F(JudgedProbeTest, MeetsOrFails) {
+    write_records(100, 0);
+    const JudgedProbe meets = judge("certified", 100, 40, 0);
+    EXPECT_EQ(meets.outcome, ProbeOutcome::meets);
+    EXPECT_EQ(meets.rows, 100U);
+    EXPECT_EQ(meets.stability.stability, Stability::stable);
+    EXPECT_EQ(meets.binds, "");
+    const JudgedProbe fails = judge("uncalibrated", 100, 400, 0, exit_threshold);
+    EXPECT_EQ(fails.outcome, ProbeOutcome::fails);
+    EXPECT_EQ(fails.binds, "ttft:p90<100ms");
+    EXPECT_TRUE(says(fails.why, "400.000 ms"));
+    // What lies beyond its bound by the largest factor binds.
+    EXPECT_EQ(judge("certified", 100, 400, 0.5, exit_threshold).binds, "errors<1%");
+    EXPECT_EQ(judge("certified", 100, 400, 0.02, exit_threshold).binds, "ttft:p90<100ms");
+}
+
+TEST_F(JudgedProbeTest, ThrowsAwayWhatTheClientSpoiled) {
+    write_records(100, 0);
+    for (const char* verdict : {"client-limited", "host-noisy", "network-limited"}) {
+        const JudgedProbe probe = judge(verdict, 100, 40, 0);
+        EXPECT_EQ(probe.outcome, ProbeOutcome::spoiled);
+        EXPECT_EQ(probe.why, std::string(verdict) + ": a reason");
+    }
+    EXPECT_EQ(judge("certified-with-exclusions", 100, 40, 0).outcome, ProbeOutcome::meets);
+}
+
+TEST_F(JudgedProbeTest, ThrowsAwayWhatIsTooShort) {
+    write_records(63, 0);
+    EXPECT_EQ(judge("certified", 63, 40, 0).outcome, ProbeOutcome::too_short);
+    EXPECT_EQ(judge("certified", 63, 400, 0).outcome, ProbeOutcome::too_short);
+    write_records(64, 0);
+    EXPECT_EQ(judge("certified", 64, 40, 0).outcome, ProbeOutcome::meets);
+}
+
+// TTFT is within its bound, and would not be in a longer run.
+TEST_F(JudgedProbeTest, FailsWhatTheServerDoesNotKeepUpWith) {
+    write_records(200, ms);
+    const JudgedProbe probe = judge("certified", 200, 99, 0);
+    EXPECT_EQ(probe.outcome, ProbeOutcome::fails);
+    EXPECT_EQ(probe.binds, "stability");
+    EXPECT_TRUE(says(probe.why, "does not keep up"));
+}
+
+TEST(JudgedProbe, NeedsARunThatEnded) {
+    CellEnd end;
+    EXPECT_FALSE(can_be_judged(end));
+    end.exit_code = exit_preflight;
+    EXPECT_FALSE(can_be_judged(end));
+    end.exit_code = exit_no_success;
+    EXPECT_FALSE(can_be_judged(end));
+    end.summary.emplace(CellSummary::read("{}").value());
+    EXPECT_TRUE(can_be_judged(end));
+    end.outcome = CellOutcome::interrupted;
+    EXPECT_FALSE(can_be_judged(end));
+}
+
+// find.json is read back as it was written; what cannot be read is told.
+
+FindOptions options_of_search() {
+    return parse_find_options(
+               {"trace.jsonl", "--url", "http://a:1", "--slo", "ttft:p90<1s", "--over", "rate"})
+        .options;
+}
+
+JudgedProbe probe_of(ProbeOutcome outcome, Stability stability) {
+    JudgedProbe probe;
+    probe.probe = {12.5, 3, 1, Purpose::replicate};
+    probe.outcome = outcome;
+    probe.run = "01-rate-12.5";
+    probe.verdict = "host-noisy";
+    probe.why = "a \"reason\"\n";
+    probe.binds = outcome == ProbeOutcome::fails ? "stability" : "";
+    probe.seconds = 3.25;
+    probe.rows = 100;
+    probe.findings = {{"ttft:p90<1s", 40.0, FigureUnit::time, true},
+                      {"errors<1%", std::nullopt, FigureUnit::share, false}};
+    probe.stability.stability = stability;
+    probe.cut_folders = {"01-rate-12.5.cut-1"};
+    return probe;
+}
+
+TEST(SearchFile, IsReadBack) {
+    const FindOptions options = options_of_search();
+    SearchReport report;
+    report.options = &options;
+    report.command = {"trace.jsonl", "--slo", "ttft:p90 < 1s"};
+    report.home = "/home";
+    report.traces = {{"trace.jsonl", "00ff"}};
+    report.state = "searching";
+    report.seconds = 7.5;
+    report.probes = {probe_of(ProbeOutcome::meets, Stability::stable),
+                     probe_of(ProbeOutcome::fails, Stability::unstable),
+                     probe_of(ProbeOutcome::spoiled, Stability::unknown),
+                     probe_of(ProbeOutcome::too_short, Stability::unknown)};
+    const std::string text = find_json(report);
+    KeptSearch kept;
+    ASSERT_EQ(read_search(text, kept), "");
+    EXPECT_EQ(kept.command, report.command);
+    EXPECT_EQ(kept.home, "/home");
+    ASSERT_EQ(kept.traces.size(), 1U);
+    EXPECT_EQ(kept.traces[0].digest, "00ff");
+    EXPECT_EQ(kept.seconds, 7.5);
+    ASSERT_EQ(kept.probes.size(), 4U);
+    EXPECT_EQ(kept.probes[1].binds, "stability");
+    EXPECT_EQ(kept.probes[3].outcome, ProbeOutcome::too_short);
+    EXPECT_EQ(kept.probes[0].findings[1].value, std::nullopt);
+    // All but the purpose, which the search knows: written again, it is the same text.
+    for (JudgedProbe& probe : kept.probes) {
+        EXPECT_EQ(probe.probe.seed, 3U);
+        probe.probe.purpose = Purpose::replicate;
+    }
+    report.probes = kept.probes;
+    EXPECT_EQ(find_json(report), text);
+}
+
+TEST(SearchFile, SaysWhatIsWrong) {
+    KeptSearch kept;
+    EXPECT_EQ(read_search("[", kept), "is not JSON; start a new search");
+    EXPECT_EQ(read_search("{\"schema\":1}", kept),
+              "was written by another version of driftless; use that one");
+    EXPECT_EQ(read_search("{\"schema\":2,\"probes\":[{\"value\":1}]}", kept),
+              "has an unreadable probe: number 1");
+}
+
+// find.json holds against its schema, key by key; and the words on the screen.
+
+JudgedProbe probe_at(double value, ProbeOutcome outcome, std::uint32_t seed = 0) {
+    JudgedProbe probe;
+    probe.probe = {value, seed, 0, Purpose::bisect};
+    probe.outcome = outcome;
+    probe.run = "01-rate-" + load_text(value);
+    probe.verdict = "certified";
+    probe.why = "ttft:p90<1s 40.000 ms";
+    probe.binds = outcome == ProbeOutcome::fails ? "ttft:p90<1s" : "";
+    probe.rows = 100;
+    probe.seconds = 3.25;
+    probe.findings.push_back({"ttft:p90<1s", 40.0, FigureUnit::time, false});
+    return probe;
+}
+
+FindOptions options_of(const char* load) {
+    const FindCommandLine line = parse_find_options(
+        {"trace.jsonl", "--url", "http://a:1", "--slo", "ttft:p90<1s", "--over", load});
+    EXPECT_EQ(line.kind, FindCommandLine::Kind::run) << line.text;
+    return line.options;
+}
+
+TEST(SearchReport, JsonHoldsAgainstItsSchema) {
+    JsonDocument schema_document;
+    const std::string schema_text = source_file("cmd/runs/find.schema.json");
+    const JsonValue schema = schema_document.parse(schema_text).value();
+    const FindOptions options = options_of("rate");
+    SearchReport empty{.options = &options, .state = "searching"};
+    SearchReport full = empty;
+    full.knee = {12.5, 13, 12, 14, false, SearchState::found};
+    full.state = name_of(full.knee.state);
+    full.command = {"trace.jsonl", "--slo", "ttft:p90<1s"};
+    full.home = "/home";
+    full.traces = {{"trace.jsonl", "00ff"}};
+    full.why = "a \"reason\"";
+    full.probes = {probe_at(12.5, ProbeOutcome::meets), probe_at(13, ProbeOutcome::fails),
+                   probe_at(14, ProbeOutcome::spoiled, 2)};
+    full.probes.back().findings[0].value.reset();
+    full.probes.back().cut_folders = {"03-rate-14.cut-1"};
+    for (const SearchReport& report : {empty, full}) {
+        JsonDocument document;
+        const std::string text = find_json(report);
+        EXPECT_EQ(text.back(), '\n');
+        const JsonValue root = document.parse(text).value();
+        EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
+        JsonValue property = schema.find("properties").first();
+        for (JsonValue field = root.first(); field.present(); field = field.next()) {
+            EXPECT_EQ(field.key(), property.key());
+            property = property.next();
+        }
+        EXPECT_FALSE(property.present());
+    }
+    JsonDocument document;
+    const std::string text = find_json(full);
+    const JsonValue root = document.parse(text).value();
+    EXPECT_EQ(root.find("pass").as_double(), 12.5);
+    EXPECT_EQ(root.find("binds").as_string(), "ttft:p90<1s");
+    EXPECT_EQ(root.find("probes").at(0).find("meets").as_bool(), true);
+    EXPECT_EQ(root.find("probes").at(1).find("meets").as_bool(), false);
+    EXPECT_EQ(root.find("probes").at(2).find("meets").raw(), "null");
+}
+
+TEST(SearchReport, SaysWhatWasFound) {
+    const FindOptions options = options_of("users");
+    SearchReport report;
+    report.options = &options;
+    report.knee = {12, 13, 12, std::nullopt, true, SearchState::found};
+    report.probes = {probe_at(12, ProbeOutcome::meets), probe_at(13, ProbeOutcome::fails)};
+    const std::string said = result_lines(report);
+    EXPECT_TRUE(says(said, "from 12 to 13 users"));
+    EXPECT_TRUE(says(said, "from 12 to unknown"));
+    EXPECT_TRUE(says(said, "Binds           ttft:p90<1s"));
+    EXPECT_TRUE(
+        says(probe_line(report, report.probes[1]), "users 13: fails (100 requests, 3.2 s)"));
+
+    report.knee = {std::nullopt, 1, {}, {}, true, SearchState::lowest_fails};
+    EXPECT_TRUE(says(result_lines(report), "below 1 users"));
+    report.knee = {64, std::nullopt, {}, {}, true, SearchState::highest_passes};
+    EXPECT_TRUE(says(result_lines(report), "above 64 users"));
+    EXPECT_TRUE(says(result_lines(report), "raise --high"));
+}
+
+// No probe ran: it says so, and no probe is blamed. What stopped the search is said on stderr.
+TEST(SearchReport, SaysThatNoProbeRan) {
+    const FindOptions options = options_of("users");
+    SearchReport report;
+    report.options = &options;
+    report.state = "stopped";
+    report.why = "a percentile of the SLO needs 100 requests";
+    const std::string said = result_lines(report);
+    EXPECT_TRUE(says(said, "Knee            not known: no probe ran"));
+    EXPECT_FALSE(says(said, "spoiled"));
+    EXPECT_FALSE(says(said, "percentile"));
+}
+
+TEST(SearchReport, NamesWhatBinds) {
+    const FindOptions options = options_of("users");
+    SearchReport report;
+    report.options = &options;
+    report.knee.fail = 13;
+    EXPECT_EQ(binding(report), "");
+    JudgedProbe unstable = probe_at(13, ProbeOutcome::fails, 1);
+    unstable.binds = "stability";
+    report.probes = {probe_at(20, ProbeOutcome::fails), unstable};
+    EXPECT_EQ(binding(report), "stability");
+    report.probes.push_back(probe_at(13, ProbeOutcome::fails));
+    EXPECT_EQ(binding(report), "ttft:p90<1s");
+}
+
+// SLOs as people type them, and what is refused.
+
+std::string refusal(std::string_view text) {
+    const Result<Slos> slos = parse_slos(text);
+    return slos ? "" : slos.error().doing;
+}
+
+TEST(Slo, IsTheOppositeOfAThreshold) {
+    const Result<Slos> slos = parse_slos("ttft:p99<2s, tpot:p95 <= 50ms errors<0.1 % good > 95%");
+    ASSERT_TRUE(slos) << slos.error().doing;
+    const std::vector<Slo>& list = slos.value().list;
+    ASSERT_EQ(list.size(), 4U);
+    EXPECT_EQ(list[0].text, "ttft:p99<2s");
+    EXPECT_EQ(list[0].fail_if, "ttft:p99>=2s");
+    EXPECT_EQ(list[0].threshold.bound, 2e9);
+    EXPECT_EQ(list[0].threshold.compare, Compare::at_least);
+    EXPECT_EQ(list[1].fail_if, "tpot:p95>50ms");
+    EXPECT_EQ(list[2].text, "errors<0.1%");
+    EXPECT_EQ(list[2].fail_if, "errors>=0.1%");
+    EXPECT_EQ(list[3].fail_if, "good<=95%");
+    EXPECT_EQ(slos.value().rows_min, 662U);
+}
+
+TEST(Slo, BoundsErrorsWhereNobodyDid) {
+    EXPECT_EQ(parse_slos("ttft:p50<1s").value().list.back().text, "errors<1%");
+    EXPECT_EQ(parse_slos("ttft:p50<1s").value().rows_min, 11U);
+    EXPECT_EQ(parse_slos("e2e:max<1s failed<=0").value().list.size(), 2U);
+    EXPECT_EQ(parse_slos("e2e:mean<1s errors<=5%").value().rows_min, 1U);
+}
+
+TEST(Slo, RefusesWhatSaysNothing) {
+    EXPECT_TRUE(says(refusal(""), "is empty"));
+    EXPECT_TRUE(says(refusal("fast"), "has no comparison"));
+    EXPECT_TRUE(says(refusal("ttft:p99>2s"), "wrong way round"));
+    EXPECT_TRUE(says(refusal("good<95%"), "wrong way round"));
+    EXPECT_TRUE(says(refusal("ttft:p98<2s"), "statistic"));
+    EXPECT_TRUE(says(refusal("ttft:p99<2"), "unit"));
+    EXPECT_TRUE(says(refusal("request_throughput>5"), "cannot be in an SLO"));
+    EXPECT_TRUE(says(refusal("ttft:p99 <= =2s"), "unit"));
+    EXPECT_TRUE(says(refusal("speed<2"), "is not a known figure"));
+}
+
+}  // namespace
+
+// The search for the knee, against servers whose knee is known.
+
+namespace {
+
+using Server = std::function<ProbeResult(const KneeProbe&)>;
+
+struct Played {
+    Knee knee;
+    std::vector<ProbeDone> done;
+};
+
+Played play(const SearchRules& rules, const Server& server) {
+    Played played;
+    for (;;) {
+        const SearchStep step = next_step(rules, played.done);
+        played.knee = step.knee;
+        if (!step.next) {
+            EXPECT_NE(step.knee.state, SearchState::searching);
+            return played;
+        }
+        EXPECT_EQ(step.knee.state, SearchState::searching);
+        EXPECT_GE(step.next->value, rules.low);
+        EXPECT_LE(step.next->value, rules.high);
+        played.done.push_back({*step.next, server(*step.next)});
+        if (played.done.size() > probes_max) {
+            ADD_FAILURE() << "does not end";
+            return played;
+        }
+    }
+}
+
+Server knee_at(double knee) {
+    return [knee](const KneeProbe& probe) {
+        return probe.value <= knee ? ProbeResult::meets : ProbeResult::fails;
+    };
+}
+
+SearchRules whole(double high, double start = 1) {
+    return {.high = high, .start = start, .replicates = 2};
+}
+
+SearchRules real(double low, double high, double start) {
+    return {.whole = false, .low = low, .high = high, .start = start, .replicates = 2};
+}
+
+TEST(KneeSearch, FindsEveryWholeKnee) {
+    for (int knee = 1; knee < 300; ++knee) {
+        for (const double start : {1.0, 7.0, 300.0}) {
+            const Played played = play(whole(300, start), knee_at(knee));
+            EXPECT_EQ(played.knee.state, SearchState::found);
+            ASSERT_TRUE(played.knee.pass && played.knee.fail);
+            EXPECT_LE(*played.knee.pass, knee);
+            EXPECT_GT(*played.knee.fail, knee);
+            EXPECT_LE(*played.knee.fail - *played.knee.pass,
+                      std::max(1.0, 0.05 * *played.knee.pass));
+            EXPECT_EQ(played.knee.low, played.knee.pass) << knee;
+            EXPECT_EQ(played.knee.high, played.knee.fail) << knee;
+            EXPECT_TRUE(played.knee.monotone);
+        }
+    }
+}
+
+TEST(KneeSearch, FindsRealKneesWithFewDigits) {
+    std::mt19937 random(1);
+    for (int i = 0; i < 300; ++i) {
+        const double knee = std::exp(std::uniform_real_distribution(-4.0, 7.0)(random));
+        const Played played = play(real(1e-6, 1e6, 1), knee_at(knee));
+        EXPECT_EQ(played.knee.state, SearchState::found);
+        EXPECT_LE(*played.knee.pass, knee);
+        EXPECT_GT(*played.knee.fail, knee);
+        EXPECT_LE(*played.knee.fail, *played.knee.pass * 1.0501);
+        EXPECT_LT(played.done.size(), 30U);
+        char text[32];
+        (void)std::snprintf(text, sizeof text, "%.5g", *played.knee.pass);
+        EXPECT_DOUBLE_EQ(std::stod(text), *played.knee.pass);
+    }
+}
+
+// Bracket, bisection, one below, and the replicates: in this order, with seeds of their own.
+TEST(KneeSearch, ProbesInOrder) {
+    const Played played = play(whole(1000), knee_at(11));
+    std::string said;
+    for (const ProbeDone& one : played.done) {
+        said += std::to_string(static_cast<int>(one.probe.value)) + ":" +
+                std::to_string(one.probe.seed) + " " + name_of(one.probe.purpose) + ", ";
+    }
+    EXPECT_EQ(said,
+              "1:0 bracket, 2:0 bracket, 4:0 bracket, 8:0 bracket, 16:0 bracket, 12:0 bisect, "
+              "10:0 bisect, 11:0 bisect, 11:1 replicate, 11:2 replicate, 12:1 replicate, "
+              "12:2 replicate, ");
+    const Played coarse = play(whole(1000, 16), knee_at(1000));
+    EXPECT_EQ(coarse.knee.state, SearchState::highest_passes);
+}
+
+TEST(KneeSearch, ProbesOnceBelowTheBoundary) {
+    const Played played = play(whole(1000, 100), [](const KneeProbe& probe) {
+        return probe.value < 101 ? ProbeResult::meets : ProbeResult::fails;
+    });
+    EXPECT_EQ(std::count_if(played.done.begin(), played.done.end(),
+                            [](const ProbeDone& one) {
+                                return one.probe.purpose == Purpose::below && one.probe.value == 85;
+                            }),
+              1);
+}
+
+TEST(KneeSearch, EndsAtTheBounds) {
+    const Played low = play(whole(64, 8), knee_at(0));
+    EXPECT_EQ(low.knee.state, SearchState::lowest_fails);
+    EXPECT_FALSE(low.knee.pass);
+    EXPECT_EQ(low.knee.fail, 1);
+    const Played high = play(whole(50, 8), knee_at(50));
+    EXPECT_EQ(high.knee.state, SearchState::highest_passes);
+    EXPECT_EQ(high.knee.pass, 50);
+    EXPECT_FALSE(high.knee.fail);
+    const Played only = play(whole(1), knee_at(1));
+    EXPECT_EQ(only.knee.state, SearchState::highest_passes);
+    EXPECT_EQ(only.done.size(), 1U);
+}
+
+TEST(KneeSearch, RepeatsWhatWasSpoiledAndGivesUp) {
+    unsigned spoiled = 0;
+    const Played played = play(whole(64), [&](const KneeProbe& probe) {
+        const bool first = probe.attempt < 2;
+        spoiled += first ? 1 : 0;
+        return first ? ProbeResult::spoiled : knee_at(9)(probe);
+    });
+    EXPECT_EQ(played.knee.pass, 9);
+    EXPECT_EQ(played.knee.fail, 10);
+    EXPECT_EQ(spoiled * 3, played.done.size() * 2);
+
+    const Played given_up = play(whole(64), [](const KneeProbe& probe) {
+        return probe.value > 4 ? ProbeResult::spoiled : ProbeResult::meets;
+    });
+    EXPECT_EQ(given_up.knee.state, SearchState::spoiled);
+    EXPECT_EQ(given_up.knee.pass, 4);
+    EXPECT_FALSE(given_up.knee.fail);
+    EXPECT_EQ(given_up.done.size(), 3U + 3U);
+}
+
+// A load below the boundary that fails twice is the boundary: 20 fails although 24 passes.
+TEST(KneeSearch, KeepsBelowAFailureThatRepeats) {
+    const auto dip = [](const KneeProbe& probe) {
+        const bool meets = probe.value <= 24 && !(probe.value >= 19 && probe.value <= 21);
+        return meets ? ProbeResult::meets : ProbeResult::fails;
+    };
+    const Played played = play(whole(64, 24), dip);
+    EXPECT_EQ(played.knee.state, SearchState::found);
+    EXPECT_EQ(played.knee.pass, 18);
+    EXPECT_EQ(played.knee.fail, 19);
+    EXPECT_FALSE(played.knee.monotone);
+    // By chance, once: the boundary stays.
+    const Played chance = play(whole(64, 24), [&](const KneeProbe& probe) {
+        return probe.seed == 0 ? dip(probe) : knee_at(24)(probe);
+    });
+    EXPECT_EQ(chance.knee.pass, 24);
+    EXPECT_EQ(chance.knee.fail, 25);
+    EXPECT_TRUE(chance.knee.monotone);
+}
+
+// Replicates that disagree widen the interval to loads at which all agree.
+TEST(KneeSearch, WidensTheInterval) {
+    const Played played = play(whole(400, 100), [](const KneeProbe& probe) {
+        const double knee = probe.seed == 0 ? 200 : probe.seed == 1 ? 185 : 230;
+        return knee_at(knee)(probe);
+    });
+    ASSERT_TRUE(played.knee.low && played.knee.high);
+    EXPECT_LE(*played.knee.low, 185);
+    EXPECT_GT(*played.knee.high, 230);
+    EXPECT_LE(*played.knee.pass, 200);
+    EXPECT_GT(*played.knee.fail, 200);
+
+    SearchRules none = whole(400, 100);
+    none.replicates = 0;
+    const Played bare = play(none, knee_at(200));
+    EXPECT_FALSE(bare.knee.low || bare.knee.high);
+    EXPECT_EQ(bare.knee.state, SearchState::found);
+}
+
+// Where every answer is chance it ends all the same.
+TEST(KneeSearch, AlwaysEnds) {
+    std::mt19937 random(7);
+    for (int i = 0; i < 2000; ++i) {
+        const Played played =
+            play(i % 2 == 0 ? whole(500, 20) : real(0.1, 500, 20), [&](const KneeProbe&) {
+                const auto draw = random() % 10;
+                return draw < 5   ? ProbeResult::meets
+                       : draw < 8 ? ProbeResult::fails
+                                  : ProbeResult::spoiled;
+            });
+        if (played.knee.pass && played.knee.fail) {
+            EXPECT_LT(*played.knee.pass, *played.knee.fail);
+        }
+        if (played.knee.low && played.knee.high) {
+            EXPECT_LT(*played.knee.low, *played.knee.high);
+        }
+    }
+}
+
+// A server whose knee moves by 5 % from seed to seed: the interval holds its middle.
+TEST(KneeSearch, TheIntervalHoldsTheKnee) {
+    std::mt19937 random(3);
+    int held = 0;
+    constexpr int trials = 500;
+    for (int i = 0; i < trials; ++i) {
+        const double middle = std::uniform_real_distribution(10.0, 90.0)(random);
+        std::vector<double> of_seed;
+        for (int seed = 0; seed < 3; ++seed) {
+            of_seed.push_back(middle * std::normal_distribution(1.0, 0.05)(random));
+        }
+        const Played played = play(real(1, 1000, 8), [&](const KneeProbe& probe) {
+            return knee_at(of_seed.at(probe.seed))(probe);
+        });
+        const Knee& knee = played.knee;
+        held += (!knee.low || *knee.low <= middle) && (!knee.high || middle <= *knee.high) ? 1 : 0;
+    }
+    EXPECT_GE(held, trials * 70 / 100);  // all three seeds lie on one side in a quarter of them
+}
+
+TEST(KneeSearch, RefusesRulesThatCannotBeSearched) {
+    EXPECT_TRUE(check_rules(whole(10)));
+    EXPECT_FALSE(check_rules(whole(0.5)));
+    EXPECT_FALSE(check_rules(whole(10, 11)));
+    EXPECT_FALSE(check_rules(real(0, 10, 1)));
+    SearchRules rules = whole(10);
+    rules.tolerance = 0;
+    EXPECT_FALSE(check_rules(rules));
+}
+
+// Which runs a server did not keep up with, by simulated servers whose capacity is known.
+
+constexpr double second = 1e9;
+
+/// Poisson arrivals at a server of so many places, of which each answers in 1 s; `load` is the
+/// share of what it can do.
+std::vector<RowTimes> serve(double load, unsigned places, unsigned rows, std::uint32_t seed) {
+    std::mt19937 random(seed);
+    std::exponential_distribution<double> gap(load * places);
+    std::priority_queue<double, std::vector<double>, std::greater<>> free;
+    for (unsigned i = 0; i < places; ++i) {
+        free.push(0);
+    }
+    std::vector<RowTimes> out;
+    double at = 0;
+    for (unsigned i = 0; i < rows; ++i) {
+        at += gap(random);
+        const double begin = std::max(at, free.top());
+        free.pop();
+        free.push(begin + 1);
+        out.push_back({static_cast<std::int64_t>(at * second),
+                       static_cast<std::int64_t>((begin + 0.02) * second),
+                       static_cast<std::int64_t>((begin + 1) * second)});
+    }
+    return out;
+}
+
+int unstable_of_100(double load, unsigned rows) {
+    int count = 0;
+    for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+        count += judge_stability(serve(load, 8, rows, seed)).stability == Stability::unstable;
+    }
+    return count;
+}
+
+TEST(Stability, TellsOverloadFromLoad) {
+    EXPECT_EQ(unstable_of_100(0.5, 700), 0);
+    EXPECT_LE(unstable_of_100(0.8, 700), 1);
+    EXPECT_LE(unstable_of_100(0.9, 700), 4);
+    EXPECT_GE(unstable_of_100(1.3, 700), 95);
+    EXPECT_GE(unstable_of_100(2, 700), 95);
+    EXPECT_LE(unstable_of_100(0.8, 100), 4);
+}
+
+TEST(Stability, NeedsRows) {
+    EXPECT_EQ(judge_stability({}).stability, Stability::unknown);
+    EXPECT_EQ(judge_stability(serve(2, 8, 39, 1)).stability, Stability::unknown);
+    EXPECT_NE(judge_stability(serve(0.1, 8, 200, 1)).stability, Stability::unknown);
+}
+
+/// Rows 10 ms apart.
+std::vector<RowTimes> rows_of(unsigned count, const std::function<double(unsigned)>& ttft_s,
+                              const std::function<double(unsigned)>& answer_s) {
+    std::vector<RowTimes> rows;
+    for (unsigned i = 0; i < count; ++i) {
+        const double due = i * 0.01;
+        rows.push_back({static_cast<std::int64_t>(due * second),
+                        static_cast<std::int64_t>((due + ttft_s(i)) * second),
+                        static_cast<std::int64_t>((due + answer_s(i)) * second)});
+    }
+    return rows;
+}
+
+// One of the two alone is no overload: a closed loop whose TTFT rises, a load that rises and is
+// met.
+TEST(Stability, NeedsBothToRise) {
+    const auto rising = [](unsigned i) { return 0.01 * (1 + i / 50.0); };
+    const auto flat = [](unsigned) { return 0.2; };
+    EXPECT_EQ(judge_stability(rows_of(500, rising, flat)).stability, Stability::stable);
+    EXPECT_EQ(
+        judge_stability(rows_of(500, flat, [&](unsigned i) { return 0.2 + rising(i); })).stability,
+        Stability::stable);
+    const StabilityFinding both =
+        judge_stability(rows_of(500, rising, [&](unsigned i) { return 0.01 + rising(i); }));
+    EXPECT_EQ(both.stability, Stability::unstable);
+    EXPECT_GT(both.ttft_ratio, 2);
+    EXPECT_GT(both.waiting_ratio, 2);
+}
+
+// While the first answers are on their way the server fills: that is left out.
+TEST(Stability, LeavesTheFillingOut) {
+    const auto filling = [](unsigned i) { return 0.01 * (1 + std::min(i, 200U) / 50.0); };
+    const auto answer = [](unsigned) { return 2.0; };  // 200 rows
+    EXPECT_EQ(judge_stability(rows_of(600, filling, answer)).stability, Stability::stable);
+}
+
+// A row without a token waited until it ended.
+TEST(Stability, CountsRowsWithoutATokenAsWaiting) {
+    std::vector<RowTimes> rows = serve(2, 8, 700, 1);
+    for (std::size_t i = 0; i < rows.size(); i += 2) {
+        rows[i].first_token_ns.reset();
+    }
+    EXPECT_EQ(judge_stability(rows).stability, Stability::unstable);
+}
+
+}  // namespace
+
 }  // namespace driftless

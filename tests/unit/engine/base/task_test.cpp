@@ -1,9 +1,23 @@
-// Tasks: children that end at once and children that wait, values, signals, and flat stacks.
+// Time, coroutines, timers, and hashes under a key.
+
 #include "engine/base/task.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "engine/base/keyed_hash.hpp"
+#include "engine/base/time.hpp"
+#include "proto/core/hash.hpp"
+#include "tests/unit/texts.hpp"
+
 namespace driftless {
+
+// Tasks: children that end at once and children that wait, values, signals, and flat stacks.
+
 namespace {
 
 struct Home {
@@ -104,4 +118,176 @@ TEST(Signal, KeepsANotificationBetweenReadyAndResumed) {
 }
 
 }  // namespace
+
+// The offset between two clocks: the tightest reading wins, a wide one says nothing new, a step is
+// seen and counted.
+
+namespace {
+
+constexpr std::int64_t ahead = 1'700'000'000'000'000'000;
+
+ClockReading reading(std::int64_t at_ns, std::int64_t bracket_ns, std::int64_t offset_ns) {
+    return {at_ns, at_ns + bracket_ns / 2 + offset_ns, at_ns + bracket_ns};
+}
+
+TEST(ClockOffset, TheTightestReadingWins) {
+    ClockOffset clock;
+    const ClockReading readings[] = {reading(0, 5'000, ahead + 400), reading(9'000, 80, ahead),
+                                     reading(20'000, 300, ahead - 70)};
+    clock.take(readings, 3);
+    EXPECT_EQ(clock.sample().offset_ns, ahead);
+    EXPECT_EQ(clock.sample().error_ns, 80);
+    EXPECT_EQ(clock.sample().steps, 0u);
+    EXPECT_EQ(clock.to_monotonic_ns(ahead + 123), 123);
+}
+
+TEST(ClockOffset, NoReadingSaysNothing) {
+    ClockOffset clock;
+    clock.take(nullptr, 0);
+    EXPECT_EQ(clock.sample().steps, 0u);
+    const ClockReading tight = reading(0, 80, ahead);
+    clock.take(&tight, 1);
+    clock.take(nullptr, 0);
+    EXPECT_EQ(clock.sample().offset_ns, ahead);
+    EXPECT_EQ(clock.sample().error_ns, 80);
+}
+
+TEST(ClockOffset, AWideReadingSaysNothingNew) {
+    ClockOffset clock;
+    const ClockReading tight = reading(0, 80, ahead);
+    const ClockReading wide = reading(1'000'000, 400'000, ahead + 150'000);
+    clock.take(&tight, 1);
+    clock.take(&wide, 1);
+    EXPECT_EQ(clock.sample().offset_ns, ahead);
+    EXPECT_EQ(clock.sample().error_ns, 80);
+    EXPECT_EQ(clock.sample().steps, 0u);
+}
+
+TEST(ClockOffset, AStepIsSeenAndCounted) {
+    ClockOffset clock;
+    const ClockReading before = reading(0, 80, ahead);
+    const ClockReading nearly = reading(1'000'000, 80, ahead + 1'000);
+    const ClockReading stepped = reading(2'000'000, 80, ahead + 50'000'000);
+    const ClockReading wide = reading(3'000'000, 10'000, ahead - 50'000'000);
+    clock.take(&before, 1);
+    clock.take(&nearly, 1);
+    EXPECT_EQ(clock.sample().steps, 0u);
+    clock.take(&stepped, 1);
+    EXPECT_EQ(clock.sample().steps, 1u);
+    EXPECT_EQ(clock.sample().offset_ns, ahead + 50'000'000);
+    clock.take(&wide, 1);
+    EXPECT_EQ(clock.sample().steps, 2u);
+    EXPECT_EQ(clock.sample().offset_ns, ahead - 50'000'000);
+}
+
+}  // namespace
+
+// Timers fire in order of their deadlines, whatever the order of setting, moving and clearing.
+
+namespace {
+
+struct Log {
+    std::vector<std::int64_t> fired;
+};
+
+void note(Timer& timer, Instant) {
+    static_cast<Log*>(timer.owner)->fired.push_back(timer.at().ns);
+}
+
+// A thousand timers set, moved and cleared at random fire exactly once each, earliest first.
+TEST(Timers, FireInOrderUnderRandomChanges) {
+    Random random(7);
+    Log log;
+    Timers timers(1000);
+    std::vector<std::unique_ptr<Timer>> all;
+    for (int i = 0; i < 1000; ++i) {
+        all.push_back(std::make_unique<Timer>());
+        all.back()->handler = note;
+        all.back()->owner = &log;
+        timers.set(*all.back(), Instant{static_cast<std::int64_t>(random.below(5000))});
+    }
+    std::vector<std::int64_t> expected;
+    for (auto& timer : all) {
+        const auto choice = random.below(3);
+        if (choice == 0) {
+            timers.clear(*timer);
+        } else if (choice == 1) {
+            timers.set(*timer, Instant{static_cast<std::int64_t>(random.below(5000))});
+        }
+        if (timer->set()) {
+            expected.push_back(timer->at().ns);
+        }
+    }
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(timers.next().ns, expected.front());
+    while (timers.expire(Instant{5000}, 7) > 0) {
+    }
+    EXPECT_EQ(log.fired, expected);
+    EXPECT_EQ(timers.next(), never);
+}
+
+// A timer that is due one nanosecond later does not fire.
+TEST(Timers, WaitForTheirInstant) {
+    Log log;
+    Timers timers(1);
+    Timer timer;
+    timer.handler = note;
+    timer.owner = &log;
+    timers.set(timer, Instant{100});
+    EXPECT_EQ(timers.expire(Instant{99}, 1), 0u);
+    EXPECT_EQ(timers.expire(Instant{100}, 1), 1u);
+    EXPECT_FALSE(timer.set());
+}
+
+}  // namespace
+
+// The keyed hash is HMAC-SHA-256 as RFC 4231 has it, value after value under one secret.
+
+namespace {
+
+std::string hex_of(KeyedHash& hash, std::string_view text) {
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
+    std::string hex;
+    for (const unsigned char byte : hash.of({bytes, text.size()})) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", byte);
+        hex += digits;
+    }
+    return hex;
+}
+
+// RFC 4231, 4.2 to 4.4 and 4.7 (a key longer than a block of SHA-256).
+TEST(KeyedHash, IsTheOneOfTheRfc) {
+    Result<KeyedHash> one = KeyedHash::create(std::string(20, '\x0b'));
+    ASSERT_TRUE(one);
+    const char* const hi = "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7";
+    EXPECT_EQ(hex_of(one.value(), "Hi There"), hi);
+    EXPECT_NE(hex_of(one.value(), "Hi there"), hi);
+    EXPECT_EQ(hex_of(one.value(), "Hi There"), hi);
+    Result<KeyedHash> jefe = KeyedHash::create("Jefe");
+    ASSERT_TRUE(jefe);
+    EXPECT_EQ(hex_of(jefe.value(), "what do ya want for nothing?"),
+              "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    Result<KeyedHash> bytes = KeyedHash::create(std::string(20, '\xaa'));
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(hex_of(bytes.value(), std::string(50, '\xdd')),
+              "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe");
+    Result<KeyedHash> large = KeyedHash::create(std::string(131, '\xaa'));
+    ASSERT_TRUE(large);
+    EXPECT_EQ(hex_of(large.value(), "Test Using Larger Than Block-Size Key - Hash Key First"),
+              "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+TEST(KeyedHash, WipesASecret) {
+    std::string secret = "a secret that is long enough to stand on the heap";
+    const char* const bytes = secret.data();
+    const std::size_t size = secret.size();
+    wipe(secret);
+    EXPECT_TRUE(secret.empty());
+    secret.reserve(1);  // the same storage
+    EXPECT_FALSE(says(std::string(bytes, size), "secret"));
+}
+
+}  // namespace
+
 }  // namespace driftless

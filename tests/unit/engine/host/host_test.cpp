@@ -1,5 +1,4 @@
-// What the kernel refuses about CPUs, priorities and files of /proc is an error or an unknown,
-// never a guess; the engine's CPU is an isolated one where there is one.
+// Facts of the host, its load, and calibrations.
 
 #include "engine/host/host.hpp"
 
@@ -15,12 +14,18 @@
 #include <fstream>
 #include <vector>
 
+#include "engine/host/calibration.hpp"
+#include "engine/host/cpu_load.hpp"
 #include "engine/host/threads.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// What the kernel refuses about CPUs, priorities and files of /proc is an error or an unknown,
+// never a guess; the engine's CPU is an isolated one where there is one.
 
 namespace {
 
@@ -234,6 +239,347 @@ TEST_F(CpuPower, ReadsTheClockInNanoseconds) {
     const ClockSource clock = read_clock_source();
     EXPECT_GT(clock.reading_ns, 0);
     EXPECT_LT(clock.reading_ns, 100'000);
+}
+
+}  // namespace
+
+// Limits of control groups, read from folders that hold what the kernel shows.
+
+namespace {
+
+class Cgroup : public testing::Test {
+  protected:
+    void put(const std::string& path, const std::string& text) {
+        (void)scratch_.write(path, text + "\n");
+    }
+    std::string root() const { return scratch_.path(); }
+
+    ScratchFolder scratch_;
+};
+
+TEST_F(Cgroup, SeesNoLimitWhereThereIsNone) {
+    put("a/cpu.max", "max 100000");
+    put("a/pids.max", "max");
+    const CgroupLimits limits = read_cgroup_limits("0::/a\n", root());
+    EXPECT_FALSE(limits.cpus);
+    EXPECT_FALSE(limits.tasks_left);
+    EXPECT_FALSE(read_cgroup_limits("", root()).cpus);
+    EXPECT_FALSE(read_cgroup_limits("0::/a\n", root() + "/not-mounted").cpus);
+}
+
+TEST_F(Cgroup, TakesTheLeastOfAllGroupsAbove) {
+    put("a/cpu.max", "150000 100000");
+    put("a/b/cpu.max", "400000 200000");
+    put("a/pids.max", "100");
+    put("a/pids.current", "40");
+    put("a/b/pids.max", "90");
+    put("a/b/pids.current", "10");
+    put("a/memory.max", "1000");
+    put("a/b/memory.max", "max");
+    const CgroupLimits limits = read_cgroup_limits("0::/a/b\n", root());
+    EXPECT_EQ(limits.cpus, 1.5);
+    EXPECT_EQ(limits.period_us, 100'000);
+    EXPECT_EQ(limits.tasks_left, 60);
+    EXPECT_EQ(limits.memory_bytes, 1000);
+    EXPECT_TRUE(limits.known);
+    EXPECT_FALSE(read_cgroup_limits("", root()).known);
+}
+
+TEST_F(Cgroup, ReadsTheRootWhereAContainerSeesNoMore) {
+    put("cpu.max", "50000 100000");
+    EXPECT_EQ(read_cgroup_limits("0::/kubepods/pod7/x\n", root()).cpus, 0.5);
+}
+
+TEST_F(Cgroup, ReadsTheFirstVersionToo) {
+    put("cpu,cpuacct/docker/1/cpu.cfs_quota_us", "200000");
+    put("cpu,cpuacct/docker/1/cpu.cfs_period_us", "100000");
+    put("cpu,cpuacct/docker/cpu.cfs_quota_us", "-1");
+    put("cpu,cpuacct/docker/cpu.cfs_period_us", "100000");
+    put("pids/docker/1/pids.max", "20");
+    put("pids/docker/1/pids.current", "20");
+    put("memory/docker/1/memory.limit_in_bytes", "4096");
+    const CgroupLimits limits = read_cgroup_limits(
+        "4:cpu,cpuacct:/docker/1\n3:pids:/docker/1\n5:memory:/docker/1\n0::/\n", root());
+    EXPECT_EQ(limits.cpus, 2.0);
+    EXPECT_EQ(limits.tasks_left, 0);
+    EXPECT_EQ(limits.memory_bytes, 4096);
+}
+
+// The engine takes the CPU on which least is going on, and says so.
+
+CpuLoad load(std::uint32_t cpu, std::int64_t busy, std::vector<std::uint32_t> siblings = {}) {
+    return {cpu, busy, 10, std::move(siblings)};
+}
+
+std::uint32_t chosen(const std::vector<CpuLoad>& loads,
+                     std::optional<std::uint32_t> writer_cpu = std::nullopt,
+                     std::string_view isolated = "\n") {
+    std::vector<std::uint32_t> allowed = members_of(loads, &CpuLoad::cpu);
+    return choose_quiet_cpu(allowed, isolated, loads, writer_cpu).cpu;
+}
+
+// Columns of proc_stat(5): user nice system idle iowait irq softirq steal guest guest_nice.
+TEST(CpuLoad, ReadsTheKernelsLines) {
+    const std::vector<CpuLoad> loads = parse_cpu_loads(
+        "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 40 5 6 7 8 100 100\ncpu17 10 0 0 90 0 0 0 0 0 0\n"
+        "intr 55\ncpu3 1 1 1 1 1 1 1 1 1 1\n");
+    ASSERT_EQ(loads.size(), 2u);
+    EXPECT_EQ(loads[0].cpu, 0u);
+    EXPECT_EQ(loads[0].busy, 27);
+    EXPECT_EQ(loads[0].ticks, 72);
+    EXPECT_EQ(loads[1].cpu, 17u);
+    EXPECT_EQ(loads[1].busy, 10);
+    EXPECT_TRUE(parse_cpu_loads("").empty());
+    const std::vector<CpuLoad> cut = parse_cpu_loads("cpu0");
+    ASSERT_EQ(cut.size(), 1u);
+    EXPECT_EQ(cut[0].ticks, 0);  // nothing is known of it: see the last test but one
+    EXPECT_EQ(choose_quiet_cpu({0, 1}, "\n", {cut[0], load(1, 9)}, {}).cpu, 1u);
+}
+
+// Beside a local server: not the last CPU where the server runs there.
+TEST(CpuLoad, TakesTheQuietest) {
+    EXPECT_EQ(chosen({load(0, 0), load(1, 10)}), 0u);
+    EXPECT_EQ(chosen({load(0, 10), load(1, 0)}), 1u);
+    EXPECT_EQ(chosen({load(0, 9), load(1, 2), load(2, 9)}), 1u);
+    const CpuChoice choice = choose_quiet_cpu({0, 1}, "\n", {load(0, 0), load(1, 9)}, {});
+    EXPECT_EQ(choice.reason, "the quietest of 2 over 100 ms: 0 % busy, the busiest 90 %");
+    const CpuChoice alike = choose_quiet_cpu({0, 1}, "\n", {load(0, 10), load(1, 10)}, {});
+    EXPECT_EQ(alike.reason, "both were 100 % busy over 100 ms");
+}
+
+// One tick is how the kernel happened to count; two are work.
+TEST(CpuLoad, ATickIsNoDifference) {
+    EXPECT_EQ(chosen({load(0, 0), load(1, 0)}), 1u);
+    EXPECT_EQ(chosen({load(0, 0), load(1, 1)}), 1u);
+    EXPECT_EQ(chosen({load(0, 0), load(1, 2)}), 0u);
+}
+
+// Two threads of one core share it: a busy sibling counts half.
+TEST(CpuLoad, AvoidsABusySibling) {
+    EXPECT_EQ(chosen({load(0, 0, {2}), load(1, 0, {3}), load(2, 0, {0}), load(3, 10, {1})}), 2u);
+    EXPECT_EQ(chosen({load(0, 10, {2}), load(1, 0, {3}), load(2, 0, {0}), load(3, 6, {1})}), 1u);
+}
+
+TEST(CpuLoad, LeavesTheWriterItsCpu) {
+    EXPECT_EQ(chosen({load(0, 9), load(1, 0)}, 1), 0u);
+    EXPECT_EQ(chosen({load(1, 9)}, 1), 1u);  // the only one
+    EXPECT_EQ(chosen({load(0, 9), load(1, 0), load(2, 0)}, 2), 1u);
+}
+
+// What is isolated is quiet by order; what cannot be read is not guessed at.
+TEST(CpuLoad, IsolatedFirstAndUnknownAsBefore) {
+    EXPECT_EQ(chosen({load(0, 0), load(1, 9), load(2, 0)}, {}, "1\n"), 1u);
+    EXPECT_EQ(choose_quiet_cpu({0, 1}, "\n", {}, {}).cpu, 1u);
+    EXPECT_TRUE(says(choose_quiet_cpu({0, 1}, "\n", {}, {}).reason, "the last allowed"));
+    EXPECT_EQ(choose_quiet_cpu({0, 1}, "\n", {load(0, 0)}, {}).cpu, 1u);
+}
+
+TEST(CpuLoad, SamplesThisHost) {
+    const std::vector<CpuLoad> loads = sample_cpu_loads(1'000'000);
+    ASSERT_FALSE(loads.empty());
+    for (const CpuLoad& one : loads) {
+        EXPECT_GE(one.ticks, 0);
+        EXPECT_GE(one.busy, 0);
+    }
+}
+
+// CPUs of several engines: cores of their own first, then siblings, then shared ones.
+
+using Cpus = std::vector<std::uint32_t>;
+
+/// CPUs 0 to 3 and their siblings 4 to 7; CPU 2 is busy.
+std::vector<CpuLoad> loads_of_four_cores() {
+    std::vector<CpuLoad> loads;
+    for (std::uint32_t cpu = 0; cpu < 8; ++cpu) {
+        CpuLoad load;
+        load.cpu = cpu;
+        load.ticks = 10;
+        load.busy = cpu == 2 ? 9 : 0;
+        load.siblings = {cpu < 4 ? cpu + 4 : cpu - 4};
+        loads.push_back(load);
+    }
+    return loads;
+}
+
+const Cpus eight{0, 1, 2, 3, 4, 5, 6, 7};
+
+TEST(EngineCpus, AreCoresOfTheirOwnFirst) {
+    const std::vector<CpuLoad> loads = loads_of_four_cores();
+    EXPECT_EQ(choose_engine_cpus(7, 1, eight, loads), (Cpus{7}));
+    EXPECT_EQ(choose_engine_cpus(7, 4, eight, loads), (Cpus{7, 6, 5, 4}));
+    EXPECT_EQ(choose_engine_cpus(7, 5, eight, loads), (Cpus{7, 6, 5, 4, 3}));
+    EXPECT_EQ(choose_engine_cpus(7, 8, eight, loads).back(), 2u) << "the busy one last";
+}
+
+TEST(EngineCpus, AreSharedWhereThereAreTooFew) {
+    EXPECT_EQ(choose_engine_cpus(1, 5, {0, 1}, {}), (Cpus{1, 0, 1, 0, 1}));
+    EXPECT_EQ(choose_engine_cpus(0, 2, {0}, {}), (Cpus{0, 0}));
+}
+
+TEST(EngineCpus, LeaveACoreToTheWriter) {
+    EXPECT_EQ(engines_for(eight, loads_of_four_cores()), 3u);
+    EXPECT_EQ(engines_for({0, 1}, {}), 1u);
+    EXPECT_EQ(engines_for({3}, {}), 1u);
+}
+
+TEST(EngineCpus, LeaveTheOthersToAllElse) {
+    EXPECT_EQ(cpus_beside({7, 6}, eight), (Cpus{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(cpus_beside({1, 0, 1}, {0, 1}), (Cpus{0, 1})) << "there is no other";
+}
+
+}  // namespace
+
+// A calibration survives its file, and holds for the host that it was made on only.
+
+namespace {
+
+Calibration example() {
+    Calibration c;
+    c.date = "2026-11-21T03:45:12Z";
+    c.kernel = "Linux 6.8.0";
+    c.cpu_model = "A \"fast\" CPU";
+    c.cpus_online = 8;
+    c.engine_cpu = 7;
+    c.wake_spin = {1, 2, 3, 4, 5};
+    c.wake_hybrid = {6, 7, 8, 9, 10};
+    c.wake_sleep = {11, 12, 13, 14, 15};
+    c.spin_gaps_per_s = 1.5;
+    c.spin_gap_max_ns = 66'000;
+    c.spin_lost_share = 0.0625;
+    c.fire_small = {16, 17, 18, 19, 20};
+    c.fire_large = {21, 22, 23, 24, 25};
+    c.rehearsals.resize(2);
+    c.rehearsals[1] = {200, 10'000, 9'990, 0.25, {1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}, true, 0.75};
+    c.chunks_per_s_max = 140'000;
+    c.chunks_extrapolated = true;
+    c.file_limit = 20'000;
+    c.connections_max = 19'936;
+    c.steal_share = 0.125;
+    c.run_delay_share = 0.5;
+    c.engines = 3;
+    return c;
+}
+
+/// The one that the example was made on.
+HostFacts example_host() {
+    HostFacts host;
+    host.kernel = example().kernel;
+    host.cpu_model = example().cpu_model;
+    host.cpus_online = example().cpus_online;
+    return host;
+}
+
+// What others had of the CPU while a host was measured, by each thing that shows it.
+TEST(Calibration, SaysThatOthersWereAtWork) {
+    Calibration c;
+    EXPECT_TRUE(noise_of(c).empty());
+    c.steal_share = c.run_delay_share = c.spin_lost_share = noise_max;
+    c.rehearsals.resize(2);
+    c.rehearsals[0].taken_share = noise_max;
+    EXPECT_TRUE(noise_of(c).empty());
+    EXPECT_DOUBLE_EQ(taken_share(c), 2 * noise_max);  // stolen, and waited for what was left
+    c.run_delay_share = 0.5;
+    ASSERT_EQ(noise_of(c).size(), 1u);
+    EXPECT_EQ(noise_of(c)[0], "other programs used the engine's CPU for up to 50.0 % of the time");
+    c.steal_share = c.spin_lost_share = c.rehearsals[0].taken_share = noise_max + 0.001;
+    ASSERT_EQ(noise_of(c).size(), 2u) << "one fact, however many things show it";
+    EXPECT_TRUE(noise_of(c)[1].ends_with(" % to 50.0 % of the time")) << noise_of(c)[1];
+    c.rehearsals[1].taken_share = 0.75;
+    EXPECT_DOUBLE_EQ(taken_share(c), 0.75);
+}
+
+TEST(Calibration, ComesBackFromItsFile) {
+    JsonDocument document;
+    const std::string text = to_json(example());
+    const Result<Calibration> read = read_calibration(document, text);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(to_json(read.value()), text);
+    EXPECT_EQ(read.value().rehearsals[1].receive_delay.count, 2u);
+    EXPECT_EQ(read.value().spin_lost_share, 0.0625);
+}
+
+TEST(Calibration, AFileThatContradictsItselfIsRefused) {
+    const auto is_read = [](const Calibration& c) {
+        JsonDocument document;
+        return static_cast<bool>(read_calibration(document, to_json(c)));
+    };
+    EXPECT_TRUE(is_read(example()));
+    Calibration unsorted = example();
+    unsorted.wake_spin.p50_ns = unsorted.wake_spin.p99_ns + 1;
+    EXPECT_FALSE(is_read(unsorted));
+    Calibration negative = example();
+    negative.rehearsals[1].drift = {1, -3, -2, -1, 0};
+    EXPECT_FALSE(is_read(negative));
+    Calibration taken = example();
+    taken.rehearsals[0].taken_share = 1e9;
+    EXPECT_FALSE(is_read(taken));
+    Calibration stolen = example();
+    stolen.steal_share = -0.5;
+    EXPECT_FALSE(is_read(stolen));
+}
+
+TEST(Calibration, AFileThatLacksAFigureIsRefused) {
+    JsonDocument document;
+    std::string text = to_json(example());
+    text.replace(text.find("\"p99_ns\":13"), 8, "\"p98_ns\"");
+    EXPECT_EQ(read_calibration(document, text).error().code, ErrorCode::missing);
+    EXPECT_EQ(read_calibration(document, "[]").error().code, ErrorCode::bad_json);
+    EXPECT_EQ(read_calibration(document, "{\"schema\": 2}").error().code, ErrorCode::unsupported);
+}
+
+// Without a rehearsal the floor is what a thread that sleeps shows.
+TEST(Calibration, HasAFloorWithoutRehearsals) {
+    Calibration some = example();
+    some.rehearsals.clear();
+    EXPECT_EQ(drift_floor_ns(some, 1'000), 13);
+}
+
+TEST(Calibration, HoldsForOneKernelAndOneMachine) {
+    HostFacts host = example_host();
+    EXPECT_EQ(why_not_of(example(), host, {.engines = 3}), "");
+    host.cpus_online = 4;
+    EXPECT_TRUE(says(why_not_of(example(), host, {.engines = 3}), "8 x"));
+    host.kernel = "Linux 6.9.0";
+    EXPECT_TRUE(says(why_not_of(example(), host, {.engines = 3}), "6.9.0"));
+}
+
+// Engines disturb each other: what one alone promises says nothing of one among three, nor the
+// other way what three read of one.
+TEST(Calibration, HoldsForItsNumberOfEngines) {
+    const HostFacts host = example_host();
+    EXPECT_EQ(why_not_of(example(), host, {.engines = 1}),
+              "the calibration was made with 3 engines, but this run has 1");
+    EXPECT_NE(why_not_of(example(), host, {.engines = 4}), "");
+    EXPECT_EQ(why_not_of(example(), host, {.engines = engines_auto}), "") << "not decided yet";
+    JsonDocument document;
+    std::string text = to_json(example());
+    text.erase(text.find("\"engines\":3,"), 12);
+    const Result<Calibration> older = read_calibration(document, text);
+    ASSERT_TRUE(older);
+    EXPECT_EQ(older.value().engines, 1u);
+}
+
+// What a thread before all others promises says nothing of one among them; the other way it holds.
+TEST(Calibration, OfAnotherPriorityHoldsOneWay) {
+    const HostFacts host = example_host();
+    EXPECT_EQ(why_not_of(example(), host, {.realtime = true, .engines = 3}), "");
+    Calibration realtime = example();
+    realtime.realtime = true;
+    JsonDocument document;
+    const Result<Calibration> read = read_calibration(document, to_json(realtime));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(why_not_of(read.value(), host, {.realtime = true, .engines = 3}), "");
+    EXPECT_TRUE(says(why_not_of(read.value(), host, {}), "this run has no --realtime"));
+}
+
+TEST(Calibration, OfBeforeThereWasAnotherPriorityCanBeRead) {
+    std::string text = to_json(example());
+    const std::string key = "\"realtime\":false,";
+    text.erase(text.find(key), key.size());
+    JsonDocument document;
+    const Result<Calibration> read = read_calibration(document, text);
+    ASSERT_TRUE(read);
+    EXPECT_FALSE(read.value().realtime);
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
-// Every small trace in tests/data/traces is detected as what it is, with the choices printed; those
-// that must not be replayed are refused with what they are and what to do.
+// Every format as it is found, and real traces.
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +14,10 @@
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// Every small trace in tests/data/traces is detected as what it is, with the choices printed; those
+// that must not be replayed are refused with what they are and what to do.
+
 namespace {
 
 std::string path_of(const std::string& name) {
@@ -156,4 +163,220 @@ TEST(Formats, TakeTheScopeOfIds) {
 }
 
 }  // namespace
+
+// Real traces have the figures that their publishers, or independent programs, counted.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+FilesRead read(const std::string& path, Sessions sessions = Sessions::recorded) {
+    return read_files({.paths = {path}, .sessions = sessions});
+}
+
+std::string shared(const std::string& name) {
+    return std::string(SHARED_DATA) + "/traces/" + name;
+}
+
+struct Lengths {
+    std::vector<std::uint32_t> sorted;
+    double mean = 0;
+
+    std::uint32_t at(std::size_t percent) const {  // nearest rank
+        return sorted[(sorted.size() * percent + 99) / 100 - 1];
+    }
+};
+
+Lengths lengths_of(const Trace& trace, std::uint32_t TraceRow::* field) {
+    Lengths lengths;
+    for (const TraceRow& row : trace.rows) {
+        lengths.sorted.push_back(row.*field);
+        lengths.mean += row.*field;
+    }
+    lengths.mean /= static_cast<double>(trace.rows.size());
+    std::sort(lengths.sorted.begin(), lengths.sorted.end());
+    return lengths;
+}
+
+// CRLF, no final newline, seven digits: the figures of a measurement by another program.
+TEST(RealTraces, AzureCodeOf2023) {
+    if (!fs::exists(shared("azure_2023_code.csv"))) {
+        GTEST_SKIP() << "the Azure trace is not there";
+    }
+    const FilesRead got = read(shared("azure_2023_code.csv"));
+    ASSERT_TRUE(got.usable);
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.bytes, 320'117U);
+    ASSERT_EQ(trace.rows.size(), 8'819U);
+    EXPECT_NEAR(static_cast<double>(trace.rows.back().at_ns) / 1e9, 3435.95, 0.005);
+    EXPECT_EQ(trace.rows_unsorted, 0U);
+    EXPECT_EQ(trace.zero_outputs, 0U);
+    EXPECT_EQ(trace.rows.front().input_length, 4808U);
+    EXPECT_EQ(trace.rows.back().input_length, 549U);
+    EXPECT_EQ(trace.rows.back().output_length, 173U);
+    const Lengths input = lengths_of(trace, &TraceRow::input_length);
+    EXPECT_EQ(input.sorted.front(), 3U);
+    EXPECT_EQ(input.at(50), 1469U);
+    EXPECT_EQ(input.at(90), 5194U);
+    EXPECT_EQ(input.at(99), 7436U);
+    EXPECT_EQ(input.sorted.back(), 7437U);
+    EXPECT_NEAR(input.mean, 2047.8, 0.05);
+    const Lengths output = lengths_of(trace, &TraceRow::output_length);
+    EXPECT_EQ(output.sorted.front(), 6U);
+    EXPECT_EQ(output.at(50), 13U);
+    EXPECT_EQ(output.at(90), 55U);
+    EXPECT_EQ(output.at(99), 252U);
+    EXPECT_EQ(output.sorted.back(), 1899U);
+    EXPECT_NEAR(output.mean, 27.9, 0.05);
+}
+
+/// Tokens and sub-agents as each file's `totals` say, which the reader does not look at; rows and
+/// ids as another program counted them.
+struct Conversation {
+    const char* file;
+    std::size_t rows;
+    std::uint64_t input_tokens;
+    std::uint64_t output_tokens;
+    std::size_t subagents;
+    std::size_t ids;
+};
+constexpr Conversation conversations[] = {
+    {"trace_0001.json", 41, 4'873'373, 27'119, 0, 76'127},
+    {"trace_0091.json", 10, 1'284'267, 1'447, 0, 20'061},
+    {"trace_0103.json", 3, 49'384, 618, 0, 771},
+    {"trace_0277.json", 53, 2'576'410, 31'862, 4, 40'230},
+    {"trace_0279.json", 90, 8'140'469, 45'386, 2, 127'153},
+    {"trace_0291.json", 32, 2'254'119, 19'504, 2, 35'209},
+    {"trace_0295.json", 416, 36'192'797, 233'225, 8, 565'303},
+};
+
+TEST(RealTraces, WekaConversations) {
+    if (!fs::exists(shared("weka"))) {
+        GTEST_SKIP() << "the Weka conversations are not there";
+    }
+    for (const Conversation& one : conversations) {
+        const FilesRead got = read(shared(std::string("weka/") + one.file), Sessions::open);
+        ASSERT_TRUE(got.usable) << one.file;
+        EXPECT_EQ(got.trace.rows.size(), one.rows) << one.file;
+        EXPECT_EQ(got.trace.ids.size(), one.ids) << one.file;
+        std::uint64_t input = 0;
+        std::uint64_t output = 0;
+        for (const TraceRow& row : got.trace.rows) {
+            input += row.input_length;
+            output += row.output_length;
+        }
+        EXPECT_EQ(input, one.input_tokens) << one.file;
+        EXPECT_EQ(output - got.trace.zero_outputs, one.output_tokens) << one.file;
+        EXPECT_EQ(got.trace.sessions.size(), 1 + one.subagents) << one.file;
+        EXPECT_EQ(got.trace.tail_rule, TailRule::floor) << one.file;
+    }
+}
+
+/// How the ids of consecutive requests of a conversation relate.
+struct Steps {
+    std::size_t pairs = 0;
+    std::size_t prefixes = 0;  ///< what they have in common is their common beginning
+    std::size_t appended = 0;  ///< the first is a whole prefix of the second
+    std::size_t diverged = 0;  ///< both go on, differently
+    std::size_t tails = 0;     ///< .. in the last block of the first
+    std::size_t shrunk = 0;    ///< the second has fewer
+    bool operator==(const Steps&) const = default;
+};
+
+void add_step(const Trace& trace, const TraceRow& before, const TraceRow& row, Steps& steps) {
+    std::set<std::uint64_t> old;
+    for (std::size_t at = 0; at < before.ids_count; ++at) {
+        old.insert(trace.ids[before.ids_begin + at]);
+    }
+    std::size_t common = 0;
+    std::size_t prefix = 0;
+    for (std::size_t at = 0; at < row.ids_count; ++at) {
+        const std::uint64_t id = trace.ids[row.ids_begin + at];
+        common += old.contains(id) ? 1 : 0;
+        prefix += prefix == at && at < before.ids_count && trace.ids[before.ids_begin + at] == id;
+    }
+    const bool both = prefix < before.ids_count && prefix < row.ids_count;
+    ++steps.pairs;
+    steps.prefixes += common == prefix ? 1 : 0;
+    steps.appended += prefix == before.ids_count && prefix < row.ids_count ? 1 : 0;
+    steps.diverged += both ? 1 : 0;
+    steps.tails += both && prefix + 1 == before.ids_count ? 1 : 0;
+    steps.shrunk += row.ids_count < before.ids_count ? 1 : 0;
+}
+
+// The structure that prompts are made of: ids are prefixes, every block is whole, and each request
+// of a conversation begins with its first id. Counted by another program from the files.
+TEST(RealTraces, WekaIdsArePrefixes) {
+    if (!fs::exists(shared("weka"))) {
+        GTEST_SKIP() << "the Weka conversations are not there";
+    }
+    const FilesRead got = read(shared("weka"), Sessions::open);
+    ASSERT_TRUE(got.usable);
+    const Trace& trace = got.trace;
+    Steps steps;
+    std::size_t whole = 0;
+    std::size_t first = 0;
+    std::size_t exact = 0;
+    std::map<std::uint32_t, const TraceRow*> last;  // [session] of conversations
+    for (const TraceRow& row : trace.rows) {
+        whole += row.ids_count == row.input_length / 64 ? 1 : 0;
+        if (trace.sessions[row.session].find('/') != std::string::npos) {
+            continue;  // a sub-agent
+        }
+        exact += row.input_length % 64 == 0 ? 1 : 0;
+        first += trace.ids[row.ids_begin] == 1 ? 1 : 0;
+        const TraceRow*& before = last[row.session];
+        if (before != nullptr) {
+            add_step(trace, *before, row, steps);
+        }
+        before = &row;
+    }
+    EXPECT_EQ(whole, 663U);
+    EXPECT_EQ(first, 501U);
+    EXPECT_EQ(exact, 11U);
+    EXPECT_EQ(steps, (Steps{489, 489, 450, 39, 22, 5}));
+}
+
+// Under closed sessions agents that were recorded in one line are apart: the requests of each
+// chain, as AIPerf's weka_agent_chains counts them. In no other of the twelve conversations are
+// there any.
+TEST(RealTraces, WekaAgentsInOneLine) {
+    if (!fs::exists(shared("weka"))) {
+        GTEST_SKIP() << "the Weka conversations are not there";
+    }
+    const FilesRead got = read(shared("weka"), Sessions::closed);
+    ASSERT_TRUE(got.usable);
+    std::map<std::string, std::uint32_t> rows;
+    for (const TraceRow& row : got.trace.rows) {
+        const std::string& session = got.trace.sessions[row.session];
+        rows[session] +=
+            session.starts_with("trace_0295") && session.find('/') == std::string::npos ? 1 : 0;
+    }
+    std::erase_if(rows, [](const auto& one) {
+        return one.second == 0 && one.first.find("::fa:") == std::string::npos;
+    });
+    EXPECT_EQ(rows, (std::map<std::string, std::uint32_t>{{"trace_0295", 257},
+                                                          {"trace_0295::fa:000", 1},
+                                                          {"trace_0295::fa:001", 16},
+                                                          {"trace_0295::fa:002", 2},
+                                                          {"trace_0295::fa:003", 48}}));
+}
+
+TEST(RealTraces, WekaFolder) {
+    if (!fs::exists(shared("weka"))) {
+        GTEST_SKIP() << "the Weka conversations are not there";
+    }
+    const FilesRead got = read(shared("weka"), Sessions::open);
+    ASSERT_TRUE(got.usable);
+    EXPECT_EQ(got.trace.files.size(), 12U);
+    EXPECT_EQ(got.trace.name_spaces, 12U);
+    EXPECT_EQ(got.trace.rows.size(), 663U);
+    EXPECT_EQ(got.trace.ids.size(), 869'388U);
+    EXPECT_EQ(got.trace.zero_outputs, 1U);
+    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    EXPECT_EQ(got.trace.rows.back().at_ns, 22'423'000'000'000);
+}
+
+}  // namespace
+
 }  // namespace driftless

@@ -1,23 +1,38 @@
-// A folder stands for its traces in numeric order; names lose folder and endings.
+// Files and folders of traces, read whatever breaks.
 
 #include "engine/plan/trace_file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "cmd/trace/read_logs.hpp"
+#include "engine/history/past.hpp"
+#include "engine/plan/files.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/prompt/corpus.hpp"
+#include "engine/prompt/tokenizer.hpp"
 #include "tests/unit/engine/plan/read_files.hpp"
 #include "tests/unit/proto/trace/plain_ids.hpp"
+#include "tests/unit/refusing_kernel.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// A folder stands for its traces in numeric order; names lose folder and endings.
 
 namespace {
 
@@ -411,6 +426,378 @@ TEST(TraceFile, ReadsTheConversationHour) {
     // is a little less: 35,307 tokens over the hour. Counted by an independent program.
     EXPECT_EQ(plan.value().foretold.cached_tokens, 54'063'104U);
     EXPECT_EQ(hits.tokens, 54'063'104U + 35'307U);
+}
+
+}  // namespace
+
+// Lines come out the same however the bytes were cut, and each way of ending one is understood.
+
+namespace {
+
+struct Split {
+    std::vector<std::string> lines;
+    std::uint64_t number = 0;
+    bool operator==(const Split&) const = default;
+};
+
+void drain(LineSplitter& splitter, Split& split) {
+    while (const auto line = splitter.next()) {
+        split.lines.emplace_back(*line);
+    }
+    split.number = splitter.number();
+}
+
+Split split_in_pieces(const std::string& text, std::size_t piece) {
+    LineSplitter splitter;
+    Split split;
+    for (std::size_t at = 0; at < text.size(); at += piece) {
+        splitter.feed(std::string_view(text).substr(at, piece));
+        drain(splitter, split);
+    }
+    splitter.finish();
+    drain(splitter, split);
+    return split;
+}
+
+using Lines = std::vector<std::string>;
+
+// LF, CRLF, a missing final newline, blank lines, a byte order mark, and nothing at all.
+TEST(LineSplitter, UnderstandsEveryEnd) {
+    EXPECT_EQ(split_in_pieces("a\nb\n", 100).lines, (Lines{"a", "b"}));
+    EXPECT_EQ(split_in_pieces("a\r\nb\r\n", 100).lines, (Lines{"a", "b"}));
+    EXPECT_EQ(split_in_pieces("a\nb", 100).lines, (Lines{"a", "b"}));
+    EXPECT_EQ(split_in_pieces("a\r\nb\r", 100).lines, (Lines{"a", "b"}));
+    EXPECT_EQ(split_in_pieces("a\n\n\r\nb\n", 100).lines, (Lines{"a", "", "", "b"}));
+    EXPECT_EQ(split_in_pieces("\xEF\xBB\xBFHi\n\xEF\xBB\xBFx\n", 100).lines,
+              (Lines{"Hi", "\xEF\xBB\xBFx"}));
+    EXPECT_EQ(split_in_pieces("", 100).lines, Lines{});
+    EXPECT_EQ(split_in_pieces("\n", 100).lines, Lines{""});
+}
+
+// Whole, byte by byte, and at every size between: the same lines and numbers.
+TEST(LineSplitter, DoesNotDependOnTheCuts) {
+    const std::string text =
+        "\xEF\xBB\xBF"
+        "first\r\n\nthird line\r\n\r\nfifth\nlast";
+    const Split whole = split_in_pieces(text, text.size());
+    EXPECT_EQ(whole.lines, (Lines{"first", "", "third line", "", "fifth", "last"}));
+    EXPECT_EQ(whole.number, 6U);
+    for (std::size_t piece = 1; piece < text.size(); ++piece) {
+        EXPECT_EQ(split_in_pieces(text, piece), whole) << piece;
+    }
+}
+
+// A line of 64 MiB is read; one byte more is refused, without being kept.
+TEST(LineSplitter, BoundsALine) {
+    const std::string piece(line_bytes_max / 4, 'x');
+    LineSplitter fits;
+    LineSplitter too_long;
+    for (int i = 0; i < 4; ++i) {
+        fits.feed(piece);
+        too_long.feed(piece);
+        EXPECT_FALSE(fits.next().has_value());
+        EXPECT_FALSE(too_long.next().has_value());
+    }
+    fits.feed("\n");
+    const auto line = fits.next();
+    ASSERT_TRUE(line.has_value());
+    EXPECT_EQ(line->size(), line_bytes_max);
+    too_long.feed("x\n");
+    EXPECT_FALSE(too_long.next().has_value());
+    EXPECT_TRUE(too_long.too_long());
+    EXPECT_EQ(too_long.pending(), line_bytes_max);
+}
+
+// What is written is what is read back, compressed as the name says, into new files only.
+
+class Sink : public testing::Test {
+  protected:
+    static std::string read_all(const std::string& path, std::string& compression) {
+        Result<InputSource> source = InputSource::open(path);
+        EXPECT_TRUE(source);
+        std::string all;
+        for (;;) {  // ends with the file
+            const Result<std::string_view> piece = source.value().read();
+            if (!piece || piece.value().empty()) {
+                compression = source.value().compression();
+                return all;
+            }
+            all += piece.value();
+        }
+    }
+
+    static void write(const std::string& path, std::string_view bytes) {
+        Result<OutputSink> sink = OutputSink::create(path);
+        ASSERT_TRUE(sink);
+        ASSERT_TRUE(sink.value().write(bytes.substr(0, bytes.size() / 3)));
+        ASSERT_TRUE(sink.value().write(bytes.substr(bytes.size() / 3)));
+        ASSERT_TRUE(sink.value().finish());
+    }
+
+    const ScratchFolder folder_;
+};
+
+TEST_F(Sink, CompressesAsTheNameSays) {
+    std::string text;
+    for (int i = 0; i < 50'000; ++i) {
+        text += "line " + std::to_string(i) + "\n";
+    }
+    const std::pair<const char*, const char*> names[] = {{"t.jsonl", "none"},
+                                                         {"t.jsonl.gz", "gzip"},
+                                                         {"t.jsonl.bz2", "bzip2"},
+                                                         {"t.jsonl.xz", "xz"},
+                                                         {"t.jsonl.zst", "zstd"}};
+    for (const auto& [name, compression] : names) {
+        write(folder_ / name, text);
+        std::string found;
+        EXPECT_TRUE(read_all(folder_ / name, found) == text) << name;
+        EXPECT_EQ(found, compression);
+    }
+    EXPECT_EQ(std::filesystem::file_size(folder_ / "t.jsonl"), text.size()) << "no padding";
+}
+
+// The same bytes in, the same file out: nothing of the clock gets in.
+TEST_F(Sink, IsTheSameEachTime) {
+    const auto bytes = [&](const char* name) {
+        write(folder_ / name, "some text");
+        return read_bytes(folder_ / name);
+    };
+    const std::string first = bytes("a.gz");
+    ASSERT_GT(first.size(), 8U);
+    EXPECT_EQ(first.substr(4, 4), std::string(4, '\0')) << "RFC 1952: no time";
+    EXPECT_EQ(first, bytes("b.gz"));
+}
+
+TEST_F(Sink, NeverOverwrites) {
+    write(folder_ / "t", "first");
+    EXPECT_EQ(OutputSink::create(folder_ / "t").error().code, ErrorCode::exists);
+    std::string compression;
+    EXPECT_EQ(read_all(folder_ / "t", compression), "first");
+    EXPECT_EQ(OutputSink::create(folder_ / "no/t").error().code, ErrorCode::not_found);
+}
+
+// A file that was not finished does not stay.
+TEST_F(Sink, LeavesNoHalfFile) {
+    {
+        Result<OutputSink> sink = OutputSink::create(folder_ / "t.zst");
+        ASSERT_TRUE(sink);
+        ASSERT_TRUE(sink.value().write("half"));
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "t.zst"));
+}
+
+}  // namespace
+
+// Files without read permission, and reads that fail in the middle: every reader of
+// files says which file and why, in the system's words; nothing takes the part that it got for the
+// whole.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Standard input that gives these bytes, and then fails with EAGAIN.
+class FailingInput {
+  public:
+    explicit FailingInput(std::string_view bytes) : before_(::dup(STDIN_FILENO)) {
+        int ends[2];
+        EXPECT_EQ(::pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+        writer_ = ends[1];
+        EXPECT_EQ(::write(writer_, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+        ::dup2(ends[0], STDIN_FILENO);
+        ::close(ends[0]);
+    }
+    ~FailingInput() {
+        before_ >= 0 ? ::dup2(before_, STDIN_FILENO) : ::close(STDIN_FILENO);
+        ::close(before_);
+        ::close(writer_);
+    }
+    FailingInput(const FailingInput&) = delete;
+    FailingInput& operator=(const FailingInput&) = delete;
+
+  private:
+    int before_;
+    int writer_ = -1;
+};
+
+const std::string again = std::strerror(EAGAIN);
+constexpr const char* row =
+    R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]})"
+    "\n";
+
+/// Files of every compression, whole and cut, and what else a first read may bring.
+std::vector<std::string> beginnings() {
+    std::vector<std::string> all{"", "\x50\x2A", std::string("\x50\x2A\x4D\x18\x40\0\0\0abc", 11),
+                                 row};
+    for (const char* ending : {"gz", "bz2", "xz", "zst"}) {
+        const std::string whole =
+            read_bytes(TEST_DATA "/compressed/three.jsonl." + std::string(ending));
+        all.push_back(whole.substr(0, 6));
+        all.push_back(whole.substr(0, whole.size() / 2));
+        all.push_back(whole);
+    }
+    return all;
+}
+
+// However a file begins, a read that fails is an error, after what could be decoded before.
+TEST(BrokenReads, AreNoEndOfFile) {
+    for (const std::string& begin : beginnings()) {
+        const FailingInput input(begin);
+        Result<InputSource> source = InputSource::open("-");
+        ASSERT_TRUE(source);
+        Result<std::string_view> piece = source.value().read();
+        for (int reads = 0; piece && !piece.value().empty() && reads < 10; ++reads) {
+            piece = source.value().read();
+        }
+        ASSERT_FALSE(piece) << begin.size();
+        EXPECT_EQ(piece.error().code, ErrorCode::io_failed);
+        EXPECT_EQ(source.value().reason_of(piece.error()), again);
+    }
+}
+
+TEST(BrokenReads, RefuseATrace) {
+    const FailingInput input(row);
+    Trace trace;
+    InputErrors errors;
+    std::vector<std::string> notes;
+    EXPECT_FALSE(read_trace({.paths = {"-"}}, trace, errors, notes));
+    ASSERT_FALSE(errors.empty());
+    EXPECT_EQ(to_text(errors.list[0]), "standard input: " + again);
+}
+
+TEST(BrokenReads, RefuseALog) {
+    const FailingInput input(R"({"timestamp":1767607200,"prompt":"x","response":"y"})"
+                             "\n");
+    std::string why;
+    Result<Tokenizer> tokenizer = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
+    Result<KeyedHash> hash = KeyedHash::create("0123456789abcdef");
+    Trace trace;
+    InputErrors errors;
+    std::vector<std::string> notes;
+    EXPECT_FALSE(
+        read_logs({.paths = {"-"}}, tokenizer.value(), hash.value(), trace, errors, notes));
+    ASSERT_EQ(errors.list.size(), 1U);
+    EXPECT_EQ(to_text(errors.list[0]),
+              "standard input: cannot be read: " + again + "; repair the file");
+}
+
+TEST(BrokenReads, RefuseTokenizersAndDatasets) {
+    std::string why;
+    {
+        const FailingInput input("{");
+        EXPECT_FALSE(load_tokenizer("-", why));
+        EXPECT_EQ(why, "- cannot be read to its end: " + again);
+    }
+    Result<Tokenizer> tokenizer = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
+    const FailingInput input(R"([{"text":"a b c")");
+    EXPECT_FALSE(load_corpus("-", "", tokenizer.value(), "the", why));
+    EXPECT_EQ(why, "-: cannot be read (" + again + ")");
+}
+
+/// Files of a folder of this test's own, which another thread may not open, or not read.
+class Forbidden : public RefusingKernel {
+  protected:
+    const ScratchFolder folder_;
+};
+
+TEST_F(Forbidden, FilesAreDenied) {
+    std::string why;
+    Result<Tokenizer> loaded = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
+    Tokenizer& tokenizer = loaded.value();
+    EXPECT_TRUE(while_refusing({{SYS_openat, EACCES}}, [&] {
+        EXPECT_EQ(InputSource::open("/any").error().code, ErrorCode::denied);
+        EXPECT_FALSE(load_tokenizer("/any", why));
+        EXPECT_EQ(why, "/any cannot be read: permission denied");
+        EXPECT_FALSE(load_corpus("/any", "", tokenizer, "the", why));
+        EXPECT_EQ(why, "/any: cannot be read: permission denied");
+        EXPECT_EQ(expand_path(folder_.path()).error().code, ErrorCode::denied);
+        Past past{RunFacts{}};
+        EXPECT_FALSE(read_past(folder_.path(), "", past, why));
+        EXPECT_EQ(why, folder_ / "requests.jsonl: cannot be read (Permission denied)");
+    }));
+    for (const auto& [sys_errno, code] :
+         {std::pair{EIO, ErrorCode::io_failed}, std::pair{ENOTDIR, ErrorCode::not_found}}) {
+        EXPECT_TRUE(while_refusing({{SYS_openat, sys_errno}}, [&, code = code] {
+            EXPECT_EQ(InputSource::open("/any").error().code, code);
+            EXPECT_EQ(expand_path(folder_.path()).error().code, code);
+        }));
+    }
+    EXPECT_TRUE(while_refusing({{SYS_openat, ELOOP}}, [&] {
+        EXPECT_FALSE(load_tokenizer("/any", why));
+        EXPECT_EQ(why, "/any cannot be read");
+    }));
+}
+
+TEST_F(Forbidden, FoldersAreNoFiles) {
+    std::string why;
+    Result<Tokenizer> tokenizer = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
+    EXPECT_FALSE(load_corpus(folder_.path(), "", tokenizer.value(), "the", why));
+    EXPECT_EQ(why, folder_.path() + ": is a folder; name a file");
+    const std::string half = read_bytes(TEST_DATA "/compressed/three.jsonl.gz").substr(0, 40);
+    EXPECT_FALSE(load_corpus(folder_.write("half", half), "", tokenizer.value(), "the", why));
+    EXPECT_EQ(why, folder_.path() +
+                       "/half: is damaged or ends early; fetch the whole file "
+                       "(truncated gzip input)");
+    // A rank file needs the file beside it, which is a folder here.
+    const std::string ranks = folder_.write("ranks", "IQ== 0\n");
+    fs::create_directory(folder_ / "tokenizer_config.json");
+    EXPECT_FALSE(load_tokenizer(ranks, why));
+    EXPECT_TRUE(says(why, "tokenizer_config.json next to it is a folder"));
+}
+
+TEST_F(Forbidden, FoldersHoldTraces) {
+    const auto refused = [](auto read) {
+        InputErrors errors;
+        Trace trace;
+        std::vector<std::string> notes;
+        EXPECT_FALSE(read(trace, errors, notes));
+        return errors.empty() ? "" : to_text(errors.list[0]);
+    };
+    const std::string expected =
+        folder_.path() +
+        ": holds no trace; trace files end in .jsonl, .json, .ndjson or .csv, compressed or not";
+    EXPECT_EQ(refused([this](Trace& trace, InputErrors& errors, std::vector<std::string>& notes) {
+                  return read_trace({.paths = {folder_.path()}}, trace, errors, notes);
+              }),
+              expected);
+    std::string why;
+    Result<Tokenizer> tokenizer = load_tokenizer(TEST_DATA "/tokenizers/llama3.json", why);
+    Result<KeyedHash> hash = KeyedHash::create("0123456789abcdef");
+    EXPECT_TRUE(
+        says(refused([&](Trace& trace, InputErrors& errors, std::vector<std::string>& notes) {
+                 return read_logs({.paths = {folder_.path()}}, tokenizer.value(), hash.value(),
+                                  trace, errors, notes);
+             }),
+             folder_.path() + ": "));
+}
+
+// A run's files that cannot be read to their end, or hold a line that no run writes.
+TEST_F(Forbidden, RunsAreReadWhole) {
+    std::string why;
+    Past past{RunFacts{}};
+    fs::create_symlink("/proc/self/mem", folder_ / "requests.jsonl");  // EIO at its first byte
+    EXPECT_FALSE(read_past(folder_.path(), "", past, why));
+    EXPECT_EQ(why, folder_ / "requests.jsonl: cannot be read (Input/output error)");
+    fs::remove(folder_ / "requests.jsonl");
+    (void)folder_.write("fired.jsonl", std::string((std::size_t{64} << 20) + 1, ' '));
+    EXPECT_FALSE(read_past(folder_.path(), "", past, why));
+    EXPECT_EQ(why, folder_ / "fired.jsonl: a line is longer than any line of a run");
+}
+
+// A full disk is told by each step that may meet it, and leaves no half file.
+TEST_F(Forbidden, OutputNeedsRoom) {
+    for (const char* name : {"out.jsonl", "out.jsonl.gz", "out.jsonl.xz"}) {
+        const std::string path = folder_ / name;
+        EXPECT_TRUE(while_refusing({{SYS_write, ENOSPC}}, [&path] {
+            Result<OutputSink> sink = OutputSink::create(path);
+            ASSERT_TRUE(sink);
+            Result<void> done = sink.value().write(std::string(std::size_t{4} << 20, 'x'));
+            done = done ? sink.value().finish() : done;
+            ASSERT_FALSE(done);
+            EXPECT_EQ(done.error().sys_errno, ENOSPC) << path << done.error().doing;
+        }));
+        EXPECT_FALSE(fs::exists(path));
+    }
 }
 
 }  // namespace

@@ -1,17 +1,215 @@
-// Requests are built ahead of their turn, in slices and within bounds, and again where their bytes
-// are lost; whatever becomes of a row, its memory comes back.
+// Rows that are armed: their bodies and sides.
+
 #include "engine/prompt/arm.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/io/tls.hpp"
+#include "engine/prompt/rows_underway.hpp"
+#include "proto/core/hash.hpp"
 #include "tests/unit/engine/prompt/rows_to_arm.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// Rows underway are found by their numbers until their turn comes, in any order; each has one home,
+// and goes its way in checked steps.
+
+namespace {
+
+Due due_of(std::uint32_t number) {
+    return {number * 1000, number, number, 0};
+}
+
+void end(RowsUnderway& rows, RowUnderway& row) {
+    rows.take(row, due_of(row.due.request));
+    row.enter(RowStage::ended);
+    rows.remove(row);
+}
+
+// Numbers with one remainder share a chain; each is found, and taken from any place in it.
+TEST(RowsUnderway, AreToldApartInOneChain) {
+    for (const std::uint32_t first : {1u, 5u, 9u}) {
+        RowsUnderway rows(4);
+        for (const std::uint32_t number : {1u, 5u, 9u}) {
+            (void)rows.add(due_of(number));
+        }
+        RowUnderway* row = rows.find(first);
+        ASSERT_NE(row, nullptr);
+        rows.take(*row, {7, first, first, 3});
+        EXPECT_EQ(row->due.rank, 3u) << "the rank is known now";
+        EXPECT_EQ(rows.untaken(), 2u);
+        EXPECT_EQ(rows.count(), 3u) << "it is still on its way";
+        for (const std::uint32_t number : {1u, 5u, 9u}) {
+            EXPECT_EQ(rows.find(number) != nullptr, number != first);
+        }
+    }
+}
+
+// Against a map that nobody can get wrong, through more rows than there is room for at first. No
+// row moves.
+TEST(RowsUnderway, AgreeWithAMap) {
+    RowsUnderway rows(16);
+    rows.reserve(10);
+    std::map<std::uint32_t, RowUnderway*> untaken;
+    std::set<RowUnderway*> taken;
+    Random random(7);
+    for (int step = 0; step < 40'000; ++step) {
+        const auto number = static_cast<std::uint32_t>(random.below(1024));
+        const auto known = untaken.find(number);
+        ASSERT_EQ(rows.find(number), known == untaken.end() ? nullptr : known->second);
+        if (known == untaken.end()) {
+            untaken[number] = &rows.add(due_of(number));
+        } else if (random.below(2) == 0) {
+            end(rows, *known->second);
+            untaken.erase(known);
+        } else {
+            rows.take(*known->second, due_of(number));
+            taken.insert(known->second);
+            untaken.erase(known);
+        }
+        if (taken.size() > 64) {
+            RowUnderway& row = **taken.begin();
+            row.enter(RowStage::ended);
+            rows.remove(row);
+            taken.erase(taken.begin());
+        }
+        ASSERT_EQ(rows.untaken(), untaken.size());
+        ASSERT_EQ(rows.count(), untaken.size() + taken.size());
+    }
+    std::set<RowUnderway*> seen;
+    rows.for_each_untaken([&](RowUnderway& row) { seen.insert(&row); });
+    EXPECT_EQ(seen.size(), untaken.size());
+}
+
+TEST(RowsUnderway, BeginAnewInAPlaceThatWasUsed) {
+    RowsUnderway rows(1);
+    RowUnderway& first = rows.add(due_of(1));
+    first.tries = 1;
+    first.cause = LateCause::lane;
+    end(rows, first);
+    const RowUnderway& second = rows.add(due_of(2));
+    EXPECT_EQ(&second, &first);
+    EXPECT_EQ(second.tries, 0u);
+    EXPECT_EQ(second.cause, LateCause::none);
+    EXPECT_EQ(second.stage, RowStage::wanted);
+}
+
+// Every way that is drawn in rows_underway.hpp, and no other.
+TEST(RowUnderway, GoesItsWayInStepsThatAreDrawn) {
+    using enum RowStage;
+    const std::set<std::pair<RowStage, RowStage>> drawn{
+        {arming, wanted},   {armed, wanted},    {bound, wanted},      {again, wanted},
+        {wanted, arming},   {again, arming},    {arming, armed},      {armed, bound},
+        {waiting, bound},   {armed, waiting},   {again, waiting},     {wanted, waiting},
+        {armed, in_flight}, {bound, in_flight}, {waiting, in_flight}, {bound, again},
+        {in_flight, again}, {arming, again},    {armed, again}};
+    for (std::uint8_t from = 0; from <= static_cast<std::uint8_t>(ended); ++from) {
+        for (std::uint8_t to = 0; to <= static_cast<std::uint8_t>(ended); ++to) {
+            const std::pair step{static_cast<RowStage>(from), static_cast<RowStage>(to)};
+            const bool expected =
+                drawn.contains(step) || (step.second == ended && step.first != ended);
+            EXPECT_EQ(may_follow(step.first, step.second), expected) << int{from} << int{to};
+        }
+    }
+}
+
+}  // namespace
+
+// The body pool gives disjoint memory, refuses what does not fit, and is whole again at the end.
+
+namespace {
+
+struct Block {
+    char* at;
+    std::size_t bytes;
+    char mark;
+};
+
+// Ten thousand random takes and gives: no block ever touches another, and once all are back the
+// region can be taken in one piece again.
+TEST(BodyPool, BlocksAreDisjointAndMergeAgain) {
+    BodyPool pool;
+    ASSERT_TRUE(pool.open(1 << 20));
+    Random random(3);
+    std::vector<Block> blocks;
+    for (int i = 0; i < 10'000; ++i) {
+        if (random.below(2) == 0 || blocks.empty()) {
+            const std::size_t bytes = 1 + random.below(100'000);
+            char* at = pool.take(bytes);
+            if (at != nullptr) {
+                const char mark = static_cast<char>(i);
+                std::memset(at, mark, bytes);
+                blocks.push_back({at, bytes, mark});
+            }
+            continue;
+        }
+        const std::size_t pick = random.below(blocks.size());
+        const Block block = blocks[pick];
+        for (std::size_t byte = 0; byte < block.bytes; byte += 97) {
+            ASSERT_EQ(block.at[byte], block.mark);
+        }
+        pool.give(block.at);
+        blocks[pick] = blocks.back();
+        blocks.pop_back();
+    }
+    for (const Block& block : blocks) {
+        pool.give(block.at);
+    }
+    EXPECT_EQ(pool.used_bytes(), 0u);
+    EXPECT_LE(pool.used_bytes_max(), pool.region_bytes());
+    char* whole = pool.take(pool.region_bytes());
+    ASSERT_NE(whole, nullptr);
+    pool.give(whole);
+}
+
+// What is full says so: a block that is one byte too large for the region, and any further block.
+// The spare block is for one taker, where nothing else is left.
+TEST(BodyPool, HasASpareBlock) {
+    BodyPool pool;
+    ASSERT_TRUE(pool.open(8192, 5000));
+    char* all = pool.take_or_spare(8000);
+    ASSERT_NE(all, nullptr);
+    EXPECT_EQ(pool.take(1), nullptr);
+    EXPECT_EQ(pool.take_or_spare(5001), nullptr);
+    char* spare = pool.take_or_spare(5000);
+    ASSERT_NE(spare, nullptr);
+    EXPECT_EQ(spare, all + 8192);
+    spare[4999] = 'x';
+    EXPECT_EQ(pool.take_or_spare(1), nullptr);
+    pool.give(spare);
+    EXPECT_EQ(pool.take_or_spare(1), spare);
+    pool.give(spare);
+    pool.give(all);
+    EXPECT_EQ(pool.used_bytes(), 0U);
+}
+
+TEST(BodyPool, RefusesWhatDoesNotFit) {
+    BodyPool pool;
+    ASSERT_TRUE(pool.open(64 * 1024));
+    EXPECT_EQ(pool.take(pool.region_bytes() + 1), nullptr);
+    char* whole = pool.take(pool.region_bytes());
+    ASSERT_NE(whole, nullptr);
+    EXPECT_EQ(pool.take(1), nullptr);
+    pool.give(whole);
+    char* leaf = pool.take(1);
+    ASSERT_NE(leaf, nullptr);
+    pool.give(leaf);
+}
+
+}  // namespace
+
+// Requests are built ahead of their turn, in slices and within bounds, and again where their bytes
+// are lost; whatever becomes of a row, its memory comes back.
+
 namespace {
 
 using Rows = std::vector<SmallRow>;
@@ -346,4 +544,61 @@ TEST(Armer, DigestsPromptsInAnyOrder) {
 }
 
 }  // namespace
+
+// Requests of dual fire, as they are built: two for one row.
+
+namespace {
+
+// Dual fire: each request goes to its side's server, in its words, with its model, under a name of
+// its own; with one overhead the prompts are the same bytes.
+TEST(Sides, HaveRequestsOfTheirOwn) {
+    const Trace trace = RowsToArm::trace_of({SmallRow{}}, {});
+    const BodyFrame frame{R"({"model":"m","prompt":")", R"(","max_tokens":)", "}", true};
+    const BodyFrame against_frame{R"({"model":"longer","prompt":")", R"(","max_tokens":)", "}",
+                                  true};
+    PromptBuilder prompts(trace, WordTable::built_in(), {});
+    PromptOptions with_overhead;
+    with_overhead.overhead = {2, 1};
+    PromptBuilder shorter(trace, WordTable::built_in(), with_overhead);
+    for (PromptBuilder* const against : {&prompts, &shorter}) {
+        Plan plan{.rows = {{0, 0, 0, Side::b}, {0, 0, 0, Side::a}}, .dual = true};
+        Schedule schedule(plan);
+        BodyPool bodies;
+        ASSERT_TRUE(bodies.open(1 << 20, 0));
+        const std::vector<RequestHead> heads(2, RowsToArm::head());
+        ArmerOptions options;
+        options.run_id = "0badcafe";
+        options.targets = 2;
+        options.against = {against, &against_frame};
+        Armer armer(trace, schedule, prompts, bodies, heads, frame, options);
+        while (armer.step(Instant{1}, INT64_MAX, 4096)) {
+        }
+        RowUnderway& b = armer.take(schedule.take());
+        RowUnderway& a = armer.take(schedule.take());
+        EXPECT_EQ(armer.target_of(a.due), 0u);
+        EXPECT_EQ(armer.target_of(b.due), 1u);
+        EXPECT_TRUE(says(a.bytes, "-0000-8000-8000-000000000000\r\n"));
+        EXPECT_TRUE(says(b.bytes, "-0000-8000-9000-000000000000\r\n"));
+        const auto prompt_of = [](std::string_view bytes) {
+            const std::string_view key = R"("prompt":")";
+            const std::size_t begin = bytes.find(key) + key.size();
+            return std::string(bytes.substr(begin, bytes.find('"', begin) - begin));
+        };
+        EXPECT_TRUE(says(a.bytes, R"({"model":"m",)"));
+        EXPECT_TRUE(says(b.bytes, R"({"model":"longer",)"));
+        const auto words = [](const std::string& text) {
+            return 1 + std::count(text.begin(), text.end(), ' ');
+        };
+        EXPECT_EQ(words(prompt_of(a.bytes)), 5);
+        EXPECT_EQ(words(prompt_of(b.bytes)), against == &prompts ? 5 : 2);
+        const bool same = 2 * armer.against_digest() == armer.prompts_digest();
+        EXPECT_EQ(same, against == &prompts);
+        EXPECT_EQ(same, prompt_of(a.bytes) == prompt_of(b.bytes));
+        armer.give_back(a);
+        armer.give_back(b);
+    }
+}
+
+}  // namespace
+
 }  // namespace driftless

@@ -1,5 +1,5 @@
-// Members of single rows are in their bodies, go before those of all rows, and are refused where a
-// body cannot have them.
+// Fields and headers that differ from row to row.
+
 #include "engine/prompt/row_fields.hpp"
 
 #include <gtest/gtest.h>
@@ -9,8 +9,74 @@
 
 #include "engine/prompt/arm.hpp"
 #include "engine/prompt/word_table.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// Each row's model is the one that its column names, each name is kept once, and a row without one
+// is refused by its line.
+
+namespace {
+
+struct Made {
+    RowModels models;
+    InputErrors errors;
+};
+
+Made make(const std::vector<std::string>& kept, const std::string& model = "{kept.model}") {
+    Trace trace;
+    for (std::uint32_t i = 0; i < kept.size(); ++i) {
+        TraceRow row{.at_ns = i, .index = i, .line = i + 1, .input_length = 8, .output_length = 1};
+        trace.rows.push_back(row);
+    }
+    trace.kept = kept;
+    trace.files = {{"a.jsonl", 0}, {"b.jsonl", 1}};
+    const Plan plan = make_plan(trace, {}).value();
+    std::string unknown;
+    const FieldTemplate form = parse_field_template({"--model", model}, unknown);
+    Made made;
+    made.models = RowModels(form, trace, plan, made.errors);
+    return made;
+}
+
+TEST(RowModels, AreThoseOfTheRows) {
+    const Made made =
+        make({R"({"model":"a"})", R"({"model":"b\"c"})", R"({"model":"a"})", R"({"model":7})"});
+    EXPECT_TRUE(made.errors.empty());
+    EXPECT_EQ(made.models.names(), (std::vector<std::string>{"a", "b\"c", "7"}));
+    EXPECT_EQ(made.models.name_of(2), "a");
+    EXPECT_EQ(made.models.opening_of(1), R"({"model":"b\"c")");
+    EXPECT_EQ(made.models.opening_bytes_max(), std::string(R"({"model":"b\"c")").size());
+    EXPECT_EQ(make({R"({"lora":"x"})"}, "base-{kept.lora}").models.name_of(0), "base-x");
+    EXPECT_TRUE(RowModels().empty());
+}
+
+TEST(RowModels, RefuseRowsWithoutOne) {
+    const Made made = make({R"({"model":"a"})", R"({"model":null})", "{}", R"({"model":""})"});
+    ASSERT_EQ(made.errors.count, 3u);
+    EXPECT_EQ(made.errors.list.front().file, "b.jsonl");
+    EXPECT_EQ(made.errors.list.front().line, 2u);
+    EXPECT_EQ(made.errors.list.front().problem, "has no value for --model");
+}
+
+TEST(RowModels, AreBounded) {
+    std::vector<std::string> kept;
+    for (std::size_t i = 0; i < RowModels::names_max; ++i) {
+        kept.push_back("{\"model\":" + std::to_string(i) + "}");
+    }
+    EXPECT_TRUE(make(kept).errors.empty());
+    kept.push_back(R"({"model":"one more"})");
+    kept.push_back(R"({"model":"0"})");
+    const Made made = make(kept);
+    ASSERT_EQ(made.errors.count, 1u);
+    EXPECT_EQ(made.errors.list.front().problem, "is a model name longer than 4096");
+}
+
+}  // namespace
+
+// Members of single rows are in their bodies, go before those of all rows, and are refused where a
+// body cannot have them.
+
 namespace {
 
 struct FieldRows {
@@ -115,4 +181,207 @@ TEST(RowBodies, RefuseWhatABodyCannotHave) {
 }
 
 }  // namespace
+
+// Header fields of rows hold what the trace says of them, are left out where it says nothing, and
+// never hold what could begin another header.
+
+namespace {
+
+FieldTemplate field(const std::string& name, const std::string& value) {
+    std::string unknown;
+    FieldTemplate made = parse_field_template({name, value}, unknown);
+    EXPECT_EQ(unknown, "");
+    return made;
+}
+
+/// Rows of one session each (empty: none), with these kept columns.
+struct HeaderRows {
+    Trace trace;
+    Plan plan;
+    std::uint32_t pass = 0;
+    void add(const std::string& session, std::uint32_t turn, const std::string& kept = "") {
+        TraceRow row;
+        row.index = static_cast<std::uint32_t>(trace.rows.size());
+        row.line = row.index + 1;
+        row.input_length = 5;
+        row.output_length = 1;
+        row.turn = turn;
+        if (!session.empty()) {
+            row.session = static_cast<std::uint32_t>(trace.sessions.size());
+            trace.sessions.push_back(session);
+        }
+        trace.rows.push_back(row);
+        trace.kept.push_back(kept);
+        plan.rows.push_back({static_cast<std::int64_t>(row.index) * 1000, row.index, 0});
+    }
+    std::vector<std::string> fields(const std::vector<FieldTemplate>& templates) const {
+        InputErrors errors;
+        const RowFields fields(templates, trace, plan, errors);
+        EXPECT_TRUE(errors.empty()) << to_text(errors.list[0]);
+        std::vector<std::string> texts;
+        for (std::uint32_t i = 0; i < plan.rows.size(); ++i) {
+            Due due{.row = i, .pass = pass, .user = 7};
+            texts.emplace_back();
+            fields.append(due, texts.back());
+            EXPECT_LE(texts.back().size(), fields.bytes_max());
+        }
+        Due other;
+        other.row = static_cast<std::uint32_t>(plan.rows.size());
+        std::string none;
+        fields.append(other, none);
+        EXPECT_EQ(none, "");
+        return texts;
+    }
+};
+
+using Texts = std::vector<std::string>;
+
+// A field with any value that a row does not have is not in its head; the others are.
+TEST(RowFields, AreLeftOutWhereTheRowHasNone) {
+    HeaderRows rows;
+    rows.add("chat 7", 2);
+    rows.add("", 3);
+    rows.add("s", 0);
+    EXPECT_EQ(rows.fields({field("X-Session", "{session}"), field("X-Row", "r{row}"),
+                           field("X-Both", "{session}/{turn}")}),
+              (Texts{"X-Session: chat 7\r\nX-Row: r0\r\nX-Both: chat 7/2\r\n", "X-Row: r1\r\n",
+                     "X-Session: s\r\nX-Row: r2\r\n"}));
+    EXPECT_EQ(rows.fields({}), (Texts{"", "", ""}));
+}
+
+// Who has spawned a session, and what is decided in the run: numbers of any length.
+TEST(RowFields, SayWhereARowIsPlayed) {
+    HeaderRows rows;
+    rows.add("root", 1);
+    rows.add("root/agent", 1);
+    rows.add("", 1);
+    rows.trace.dependencies = {{1, 0}};
+    const std::vector<FieldTemplate> templates{field("A", "{tree}.{pass}"), field("B", "{parent}"),
+                                               field("C", "{user}/{pass}")};
+    EXPECT_EQ(rows.fields(templates), (Texts{"A: root.0\r\nC: 7/0\r\n",
+                                             "A: root.0\r\nB: root\r\nC: 7/0\r\n", "C: 7/0\r\n"}));
+    rows.pass = UINT32_MAX;
+    EXPECT_EQ(rows.fields({field("C", "{pass}{pass}")}), Texts(3, "C: 42949672954294967295\r\n"));
+}
+
+// Columns are said as the trace writes them, strings without their quotes.
+TEST(RowFields, SayWhatColumnsHold) {
+    HeaderRows rows;
+    rows.add("", 0, R"({"a":"x \u00e4\t\"y\"","b":1.50})");
+    rows.add("", 0, R"({"a":null,"b":true})");
+    rows.add("", 0, R"({"a":"","b":[1,"c"]})");
+    rows.add("", 0);
+    EXPECT_EQ(rows.fields({field("A", "{kept.a}"), field("B", "{kept.b}")}),
+              (Texts{"A: x \xC3\xA4\t\"y\"\r\nB: 1.50\r\n", "B: true\r\n",
+                     "A: \r\nB: [1,\"c\"]\r\n", ""}));
+}
+
+// CR, LF, NUL and their kin are refused with file, line, value and remedy; every row is listed.
+TEST(RowFields, RefuseWhatCouldBeginAHeader) {
+    for (int byte = 0; byte < 256; ++byte) {
+        HeaderRows rows;
+        rows.add("good", 1);
+        rows.add(std::string("a") + static_cast<char>(byte) + "X-Evil: 1", 1);
+        rows.trace.files = {{"t.jsonl", 0}};
+        InputErrors errors;
+        const RowFields fields({field("X-Session", "{session}")}, rows.trace, rows.plan, errors);
+        const bool control = (byte < 0x20 && byte != '\t') || byte == 0x7F;
+        ASSERT_EQ(errors.count, control ? 1u : 0u) << byte;
+        if (byte == '\n') {
+            EXPECT_EQ(to_text(errors.list[0]),
+                      "t.jsonl:2: session \"a\\nX-Evil: 1\" has a control byte, which could begin "
+                      "a header; leave {session} out of --header X-Session");
+        }
+    }
+    HeaderRows rows;
+    rows.add("", 0, R"({"a":"\u0000"})");
+    rows.add("", 0, R"({"a":"\r\n"})");
+    rows.add("", 0, "{\"a\":[1,\n2]}");
+    InputErrors errors;
+    const RowFields fields({field("X", "{kept.a}")}, rows.trace, rows.plan, errors);
+    EXPECT_EQ(errors.count, 3u);
+}
+
+// A header that another flag has brought is refused by that flag's name, and a long name is shown.
+TEST(RowFields, NameTheFlagThatWasGiven) {
+    HeaderRows rows;
+    rows.add("a\n", 1);
+    rows.add(std::string(10'000, 'x'), 1);
+    FieldTemplate family = field("X-Correlation-ID", "{session}-{pass}");
+    family.flag = "--session-headers agentx";
+    InputErrors errors;
+    const RowFields fields({family}, rows.trace, rows.plan, errors);
+    ASSERT_EQ(errors.count, 2U);
+    for (const InputError& error : errors.list) {
+        EXPECT_EQ(error.field, "session");
+        EXPECT_TRUE(says(error.remedy, "leave --session-headers agentx out"));
+    }
+    EXPECT_EQ(errors.list[1].value, std::string(80, 'x'));
+}
+
+// 4,095, 4,096 and 4,097 bytes of fields.
+TEST(RowFields, AreBounded) {
+    const std::size_t around = std::string("X: \r\n").size();
+    for (const std::size_t bytes :
+         {RowFields::row_bytes_max - 1, RowFields::row_bytes_max, RowFields::row_bytes_max + 1}) {
+        HeaderRows rows;
+        rows.add(std::string(bytes - around, 'x'), 1);
+        InputErrors errors;
+        const RowFields fields({field("X", "{session}")}, rows.trace, rows.plan, errors);
+        EXPECT_EQ(errors.empty(), bytes <= RowFields::row_bytes_max);
+        EXPECT_EQ(fields.bytes_max(), bytes);
+    }
+    for (const std::size_t bytes :
+         {RowFields::row_bytes_max - 1, RowFields::row_bytes_max, RowFields::row_bytes_max + 1}) {
+        HeaderRows rows;  // the longest number counts
+        rows.add(std::string(bytes - around - 10, 'x'), 1);
+        InputErrors errors;
+        const RowFields fields({field("X", "{session}{user}")}, rows.trace, rows.plan, errors);
+        EXPECT_EQ(errors.empty(), bytes <= RowFields::row_bytes_max);
+    }
+}
+
+// What leaves: each row's own fields in its head, room enough for the longest, and its own id where
+// it has one.
+TEST(RowFields, StandInTheArmedRequests) {
+    HeaderRows rows;
+    rows.add("one", 1);
+    rows.add("", 1);
+    rows.add(std::string(4000, 'z'), 1);
+    InputErrors errors;
+    const RowFields own({field("x-request-id", "{session}")}, rows.trace, rows.plan, errors);
+    ASSERT_TRUE(errors.empty());
+    PromptBuilder prompts(rows.trace, WordTable::built_in(), {});
+    BodyPool bodies;
+    ASSERT_TRUE(bodies.open(1 << 20));
+    const std::vector<RequestHead> heads{RequestHead({"POST", "/", "h", {}})};
+    const BodyFrame frame{"{", ",", "}", true};
+    ArmerOptions options;
+    options.run_id = "0badcafe";
+    options.armed_max = 4;
+    options.row_fields = &own;
+    options.traceparent = true;
+    Schedule schedule(rows.plan);
+    Armer armer(rows.trace, schedule, prompts, bodies, heads, frame, options);
+    while (armer.step({}, INT64_MAX, 100)) {
+    }
+    Texts ids;
+    for (const Due* due = schedule.peek(); due != nullptr; due = schedule.peek()) {
+        RowUnderway& request = armer.take(schedule.take());
+        const std::string text(request.bytes);
+        ids.push_back(text.substr(0, text.find("\r\n\r\n")));
+        EXPECT_LE(request.bytes.size(), armer.room_of(request.due.row));
+        EXPECT_TRUE(says(text, "\r\ntraceparent: 00-"));
+        armer.discard(request);
+    }
+    ASSERT_EQ(ids.size(), 3u);
+    EXPECT_TRUE(says(ids[0], "\r\nx-request-id: one\r\n"));
+    EXPECT_FALSE(says(ids[0], "X-Request-Id"));
+    const char* const ours = "\r\nX-Request-Id: 0badcafe-0000-8000-8000-000000000001\r\n";
+    EXPECT_TRUE(says(ids[1], ours));
+    EXPECT_TRUE(says(ids[2], "\r\nx-request-id: zzzz"));
+}
+
+}  // namespace
+
 }  // namespace driftless

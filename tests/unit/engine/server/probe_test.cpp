@@ -1,14 +1,22 @@
-// Prompts of a preflight begin with its opener, and words that were dropped are in none.
+// What a server is asked, and what is found.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/prompt/builder.hpp"
+#include "engine/server/checks.hpp"
 #include "engine/server/findings.hpp"
+#include "proto/api/api_template.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// Prompts of a preflight begin with its opener, and words that were dropped are in none.
 
 namespace {
 
@@ -48,17 +56,17 @@ Reply reply_of(std::string body, const std::string& fields = "") {
     return reply;
 }
 
-std::int64_t prompt_tokens(const std::string& reported) {
+std::int64_t prompt_tokens_of(const std::string& reported) {
     const std::string event =
         R"(data: {"id":"r","choices":[],"usage":{"prompt_tokens":)" + reported + "}}\n\n";
     return read_probe(dialect_of(Api::openai_chat), true, reply_of(event)).prompt_tokens;
 }
 
 TEST(Probe, BelievesNoImpossibleCount) {
-    EXPECT_EQ(prompt_tokens("17"), 17);
-    EXPECT_EQ(prompt_tokens("134217728"), tokens_reported_max);
+    EXPECT_EQ(prompt_tokens_of("17"), 17);
+    EXPECT_EQ(prompt_tokens_of("134217728"), tokens_reported_max);
     for (const char* reported : {"134217729", "4294967300", "9223372036854775807", "-5", "\"5\""}) {
-        EXPECT_EQ(prompt_tokens(reported), -1) << reported;
+        EXPECT_EQ(prompt_tokens_of(reported), -1) << reported;
     }
     const auto by_head = [](const char* field) {
         const Reply reply = reply_of(R"({"generated_text":"a"})", field);
@@ -174,6 +182,252 @@ TEST(Probe, BelievesNoImpossibleContext) {
          {"134217729", "9223372036854775807", "-9223372036854775808", "null"}) {
         EXPECT_EQ(read_context(R"({"max_total_tokens":)" + std::string(reported) + "}"), -1)
             << reported;
+    }
+}
+
+}  // namespace
+
+// Refusals as servers word them (wire-formats.md, sections 1.2 and 1.7) get the remedy that fits;
+// what a server lacks names the flag of its kind, and only of its kind.
+
+namespace {
+
+TEST(Hints, NameTheFlagOfTheServersKind) {
+    struct Case {
+        const char* owned_by;
+        const char* server;
+        bool has_usage;
+        const char* flag;  // nullptr: a hint without one
+    };
+    for (const Case& one :
+         {Case{"vllm", "uvicorn", true, "--enable-prompt-tokens-details"},
+          Case{"sglang", "uvicorn", true, "--enable-cache-report"},
+          Case{"vllm", "", false, "--enable-force-include-usage"},
+          Case{"me", "uvicorn", true, nullptr}, Case{"", "llama.cpp", false, nullptr},
+          Case{"vllm", "fasthttp", true, nullptr}}) {  // llm-d-inference-sim
+        PreflightFindings found;
+        found.owned_by = one.owned_by;
+        found.server = one.server;
+        found.has_usage = one.has_usage;
+        const std::vector<std::string> hints = hints_for(found, dialect_of(Api::openai_chat));
+        ASSERT_EQ(hints.size(), 1u);
+        const bool has_flag = hints.front().find("; start ") != std::string::npos;
+        EXPECT_EQ(has_flag, one.flag != nullptr) << hints.front();
+        EXPECT_TRUE(one.flag == nullptr || hints.front().ends_with(one.flag)) << hints.front();
+    }
+    PreflightFindings whole;
+    whole.has_usage = whole.has_cached_tokens = true;
+    EXPECT_TRUE(hints_for(whole, dialect_of(Api::openai_chat)).empty());
+    whole.stream_chunks = 8;
+    whole.stream_receives = 2;
+    EXPECT_TRUE(hints_for(whole, dialect_of(Api::openai_chat)).empty());
+    whole.stream_receives = 1;
+    ASSERT_EQ(hints_for(whole, dialect_of(Api::openai_chat)).size(), 1u);
+    EXPECT_TRUE(says(hints_for(whole, dialect_of(Api::openai_chat)).front(),
+                     "8 chunks of an answer came in one read"));
+    whole.stream_chunks = 3;
+    EXPECT_TRUE(hints_for(whole, dialect_of(Api::openai_chat)).empty());
+}
+
+// What an API or its template has no place for is said of it, and no flag of a server fixes it.
+TEST(Hints, KnowTheApi) {
+    PreflightFindings found;
+    found.owned_by = "vllm";
+    const auto hint = [&found](const Dialect& dialect) {
+        const std::vector<std::string> hints = hints_for(found, dialect);
+        EXPECT_EQ(hints.size(), 1u);
+        return hints.empty() ? "" : hints.front();
+    };
+    const std::string unverified = "prompt counts cannot be verified";
+    const std::string by_chunks = "tokens are counted by chunks, and " + unverified;
+    ApiTemplate form;
+    Dialect described = dialect_of(form);
+    const Dialect& chat = dialect_of(Api::openai_chat);
+    EXPECT_EQ(hint(dialect_of(Api::triton)),
+              "this API does not report prompt tokens: " + by_chunks);
+    EXPECT_EQ(hint(described), "the template has no event.prompt_tokens: " + by_chunks);
+    EXPECT_EQ(hint(chat), "the answer has no usage: " + by_chunks +
+                              "; start vLLM with --enable-force-include-usage");
+    found.has_completion_tokens = true;
+    EXPECT_EQ(hint(described), "the template has no event.prompt_tokens: " + unverified);
+    EXPECT_EQ(hint(chat), "the server's usage has no prompt_tokens, or counts 0: " + unverified);
+    form.prompt_tokens = JsonPointer::parse("/n").value();
+    described = dialect_of(form);
+    EXPECT_EQ(hint(described),
+              "the template's event.prompt_tokens does not point to a count of prompt tokens: " +
+                  unverified);
+    found.has_usage = true;
+    const std::string unknown = ": cache hits stay unknown";
+    EXPECT_EQ(hint(dialect_of(Api::tgi)), "this API does not report cached tokens" + unknown);
+    EXPECT_EQ(hint(described), "the template has no event.cached_tokens" + unknown);
+    form.cached_tokens = JsonPointer::parse("/cached").value();
+    described = dialect_of(form);
+    EXPECT_TRUE(hint(described).starts_with(
+        "the template's event.cached_tokens does not point to a count"));
+    EXPECT_TRUE(hint(chat).ends_with("; start vLLM with --enable-prompt-tokens-details"));
+    found.has_cached_tokens = true;
+    found.stream_chunks = 0;
+    EXPECT_TRUE(
+        hint(chat).starts_with("warning: the probe's answer had no text that driftless knows: "));
+}
+
+TEST(Hints, FindTheRemedyOfARefusal) {
+    const std::vector<std::string> models = {"llama", "qwen"};
+    const auto begins = [&](int status, std::string_view message) {
+        return remedy_for({status, message, "", ""}, models).substr(0, 24);
+    };
+    EXPECT_EQ(begins(400, "Input length (9) exceeds model's maximum context length (8)."),
+              "serve a longer context");
+    EXPECT_EQ(begins(400, "the request exceeds the available context size, try increasing it"),
+              "serve a longer context");
+    EXPECT_EQ(begins(400,
+                     "default chat template is no longer allowed, so you must provide a "
+                     "Chat Template"),
+              "the model has no chat te");
+    EXPECT_EQ(begins(400, "The plain HTTP request was sent to HTTPS port"),
+              "the server expects TLS; ");
+    EXPECT_EQ(begins(401, "Unauthorized"), "check --api-key or OPENA");
+    EXPECT_EQ(begins(413, "<html>"), "a proxy refuses bodies o");
+    EXPECT_EQ(begins(503, "Loading model"), "the server is loading or");
+    EXPECT_EQ(begins(400, "prompt must be a string"), "");
+    EXPECT_EQ(begins(500, ""), "");
+    EXPECT_EQ(remedy_for({404, "The model `x` does not exist.", "", ""}, models),
+              "use --model with one that it lists: llama, qwen");
+    EXPECT_EQ(remedy_for({400, "Invalid model name passed in model=x.", "", ""}, models),
+              "use --model with one that it lists: llama, qwen");
+    EXPECT_EQ(remedy_for({404, "The model `x` does not exist.", "", ""}, {}),
+              remedy_for({404, "Not Found", "", ""}, models));
+    EXPECT_EQ(remedy_for({404, "model", "", ""}, {"a", "b", "c", "d", "e"}),
+              "use --model with one that it lists: a, b, c, d, and 1 more");
+    EXPECT_EQ(remedy_for({308, "", "", ""}, models), "");
+}
+
+// Flags are those of the server's kind, names those that it lists and that were not tried.
+TEST(Hints, FitTheServer) {
+    const auto with = [](int status, std::string_view said, std::string_view kind,
+                         std::vector<std::string> models = {}, Api api = Api::openai_chat,
+                         bool ids = false) {
+        Refusal refusal{status, said, "", ""};
+        refusal.kind = kind;
+        refusal.model = "unknown";
+        refusal.dialect = &dialect_of(api);
+        refusal.ids = ids;
+        return remedy_for(refusal, models);
+    };
+    const char* too_long = "exceeds the maximum context length (8).";
+    EXPECT_EQ(with(400, too_long, "vllm uvicorn"),
+              "serve a longer context (vLLM: --max-model-len)");
+    EXPECT_EQ(with(400, too_long, "sglang uvicorn"),
+              "serve a longer context (SGLang: --context-length)");
+    EXPECT_EQ(with(400, too_long, "openai "), "serve a longer context");
+    EXPECT_EQ(
+        with(404, "The model `unknown` does not exist.", "local ", {"unknown"}),
+        "it lists only the model \"unknown\"; set --model to the name that its workers serve");
+    EXPECT_EQ(with(404, "The model `unknown` does not exist.", "local ", {"unknown", "a"}),
+              "use --model with one that it lists: a");
+    EXPECT_EQ(with(404, "Not Found", "llamacpp llama.cpp", {}, Api::sglang),
+              "its models are owned by \"llamacpp\", whose servers speak --api llamacpp, "
+              "openai-chat, openai-completions, openai-responses or anthropic");
+    EXPECT_EQ(with(404, "Not Found", "sglang uvicorn", {}, Api::sglang),
+              "check --url, --endpoint, --api and --model");
+    EXPECT_EQ(
+        with(500, "Error code: 500", "openai ", {}, Api::openai_completions, true),
+        "the server, or a gateway in front of it, may not accept token ids; try --prompt text");
+    EXPECT_EQ(with(400, "No connected db.", "openai "),
+              "LiteLLM does not know this key: check --api-key or OPENAI_API_KEY");
+}
+
+// What --url takes is what stands before the path that was asked: the whole Location leads to
+// /v1/models/v1/models.
+TEST(Hints, LeadWhereARedirectLeads) {
+    const auto remedy = [](std::string_view location, std::string_view path) {
+        return remedy_for({308, "", location, path}, {});
+    };
+    EXPECT_EQ(remedy("https://h/v1/models", "/v1/models"),
+              "it redirects elsewhere; use --url https://h");
+    EXPECT_EQ(remedy("https://h/base/v1/chat/completions", "/v1/chat/completions"),
+              "it redirects elsewhere; use --url https://h/base");
+    EXPECT_EQ(remedy("https://login/v1", "/v1/models"),
+              "it redirects to https://login/v1; if the server is there, use that in --url");
+    EXPECT_EQ(
+        remedy("/v1/models/", "/v1/models"),
+        "it redirects to /v1/models/ on the same server; check the paths in --url and --endpoint");
+}
+
+}  // namespace
+
+// The prompt by which runs are recognised in a cache: the same for runs of one seed, salt and
+// trace, and no prompt of a row.
+
+namespace {
+
+Trace trace_of(std::uint64_t digest) {
+    Trace trace;
+    trace.digest = digest;
+    return trace;
+}
+
+TellTale make(std::uint64_t digest, std::uint64_t seed, const std::string& salt,
+              std::size_t server = 0, std::uint32_t tokens = 1024) {
+    PromptOptions options{.seed = seed, .cache_salt = salt};
+    return make_tell_tale(trace_of(digest), WordTable::built_in(), options, server, tokens);
+}
+
+TEST(TellTale, FollowsFromTraceSeedSaltAndServer) {
+    EXPECT_EQ(make(1, 2, "a").prompt, make(1, 2, "a").prompt);
+    const std::set<std::string> all{make(1, 2, "").prompt,     make(2, 2, "").prompt,
+                                    make(1, 3, "").prompt,     make(1, 2, "a").prompt,
+                                    make(1, 2, "", 1).prompt,  make(1, 2, "1 ").prompt,
+                                    make(11, 2, "", 0).prompt, make(1, 2, "0 ").prompt};
+    EXPECT_EQ(all.size(), 8u);
+}
+
+// The server's own tokens are among those that are asked for.
+TEST(TellTale, HasTheLengthThatIsAsked) {
+    PromptOptions options;
+    options.overhead = {5, 3};
+    const TellTale made = make_tell_tale(trace_of(1), WordTable::built_in(), options, 0, 1024);
+    EXPECT_EQ(made.words, 1016u);
+    const auto blanks = std::count(made.prompt.begin(), made.prompt.end(), ' ');
+    EXPECT_EQ(static_cast<std::uint64_t>(blanks) + 1, made.words);
+}
+
+// A recorded body is the same under any seed and salt, and warms the cache for all of them.
+TEST(TellTale, OfRecordedBodiesIsTheSameUnderAnySalt) {
+    Trace trace = trace_of(1);
+    trace.body_bytes = "{}";
+    trace.body_ends = {2};
+    PromptOptions salted{.seed = 7, .cache_salt = "monday"};
+    const WordTable& words = WordTable::built_in();
+    EXPECT_EQ(make_tell_tale(trace, words, salted, 0, 512).prompt,
+              make_tell_tale(trace, words, {}, 0, 512).prompt);
+}
+
+// No row's prompt begins as it does, but for a few words by accident: far below a cache block.
+TEST(TellTale, SharesNothingWithRows) {
+    Trace trace = trace_of(42);
+    trace.block_size = 16;
+    for (std::uint32_t i = 0; i < 2000; ++i) {
+        TraceRow row;
+        row.index = i;
+        row.input_length = 64;
+        row.ids_begin = trace.ids.size();
+        row.ids_count = i % 2 == 0 ? 4 : 0;
+        for (std::uint32_t k = 0; k < row.ids_count; ++k) {
+            trace.ids.append(std::vector<std::uint64_t>{i * 4 + k});
+        }
+        trace.rows.push_back(row);
+    }
+    const WordTable& words = WordTable::built_in();
+    PromptBuilder builder(trace, words, {});
+    const std::string told = make_tell_tale(trace, words, {}, 0, 1024).prompt;
+    for (const TraceRow& row : trace.rows) {
+        std::string prompt(builder.room_of(row), '\0');
+        PromptCursor cursor = builder.begin(row);
+        while (!builder.fill(cursor, prompt.data(), 1 << 20)) {
+        }
+        const auto [end, unused] = std::mismatch(prompt.begin(), prompt.begin() + 64, told.begin());
+        EXPECT_LT(std::count(prompt.begin(), end, ' '), head_words(words)) << row.index;
     }
 }
 

@@ -1,20 +1,32 @@
-// Pages are read at the start, each period and at the end; what is no page of metrics is told once,
-// is asked for less and less, and holds up nothing.
+// Pages and events of servers, watched by a thread.
+
 #include "engine/watch/scrape_thread.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "cmd/base/server_metrics.hpp"
 #include "engine/io/io_ring.hpp"
+#include "engine/watch/event_thread.hpp"
+#include "proto/json/document.hpp"
 #include "proto/run/server_log.hpp"
+#include "tests/unit/schema_check.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// Pages are read at the start, each period and at the end; what is no page of metrics is told once,
+// is asked for less and less, and holds up nothing.
+
 namespace {
 
 /// Answers each connection with what `answer` makes of its number, from 0; then closes it. An
@@ -230,4 +242,241 @@ TEST(ScrapeThread, AnInterruptedRunDoesNotWaitForAnyPage) {
 }
 
 }  // namespace
+
+// Commands beside the engine: what they say, how they end, and that nothing of them is left.
+
+namespace {
+
+/// Everything that a command says, and how it ended.
+struct Heard {
+    explicit Heard(const std::string& command, std::size_t kept_max = 4096)
+        : child(std::move(EventCommand::start(command)).value()) {
+        while (!end) {
+            wait();
+            child.read_output(said, kept_max, bytes);
+            end = child.end();
+        }
+        child.read_output(said, kept_max, bytes);
+    }
+    void wait() const {
+        pollfd watched[] = {{child.end_fd(), POLLIN, 0}, {child.output_fd(), POLLIN, 0}};
+        ASSERT_GT(::poll(watched, 2, 60'000), 0);
+    }
+    EventCommand child;
+    std::string said;
+    std::uint64_t bytes = 0;
+    std::optional<ChildEnd> end;
+};
+
+bool is_alive(pid_t process) {
+    return ::kill(process, 0) == 0 || errno != ESRCH;
+}
+
+TEST(EventCommand, IsHeardToItsEnd) {
+    const Heard good("echo one; echo two >&2");
+    EXPECT_EQ(good.said, "one\ntwo\n");
+    EXPECT_EQ(good.end->exit_code, 0);
+    EXPECT_EQ(Heard("exit 7").end->exit_code, 7);
+    EXPECT_EQ(Heard("./is-not-there").end->exit_code, 127);
+    EXPECT_EQ(Heard("kill -9 $$").end->signal, 9);
+    EXPECT_EQ(Heard("cat").end->exit_code, 0) << "standard input is empty";
+}
+
+// At the limit - 1, at it, at it + 1: all is read, so much is kept.
+TEST(EventCommand, KeepsSoMuchOfWhatItSays) {
+    for (const std::size_t bytes : {99u, 100u, 101u, 200'000u}) {
+        const Heard heard("head -c " + std::to_string(bytes) + " /dev/zero", 100);
+        EXPECT_EQ(heard.said.size(), std::min<std::size_t>(bytes, 100));
+        EXPECT_EQ(heard.bytes, bytes);
+    }
+}
+
+// No signal is blocked or ignored there, whatever its parent does.
+TEST(EventCommand, HasSignalsOfItsOwn) {
+    struct sigaction before{};
+    struct sigaction ignore{};
+    ignore.sa_handler = SIG_IGN;
+    ASSERT_EQ(::sigaction(SIGTERM, &ignore, &before), 0);
+    EXPECT_EQ(Heard("kill -TERM $$; echo alive").said, "");
+    ASSERT_EQ(::sigaction(SIGTERM, &before, nullptr), 0);
+}
+
+// What it leaves behind in its group ends with it, and all of it where it is given up.
+TEST(EventCommand, LeavesNobodyBehind) {
+    const Heard heard("sleep 1000 > /dev/null 2>&1 & echo $!");
+    const pid_t left = std::stoi(heard.said);
+    for (int i = 0; i < 1000 && is_alive(left); ++i) {
+        ::usleep(10'000);  // polls the kernel: whoever adopted it reaps it
+    }
+    EXPECT_FALSE(is_alive(left));
+    Result<EventCommand> given_up = EventCommand::start("sleep 1000 & wait");
+    ASSERT_TRUE(given_up);
+}
+
+TEST(EventCommand, EndsWhenItIsAsked) {
+    Result<EventCommand> made = EventCommand::start("sleep 1000");
+    ASSERT_TRUE(made);
+    EXPECT_FALSE(made.value().end());
+    made.value().ask_to_end();
+    pollfd watched{made.value().end_fd(), POLLIN, 0};
+    ASSERT_EQ(::poll(&watched, 1, 60'000), 1);
+    EXPECT_EQ(made.value().end()->signal, SIGTERM);
+    EXPECT_EQ(made.value().end()->signal, SIGTERM) << "as often as asked";
+}
+
+// Events of a run on a thread of their own: each has one line, which the schema allows; a hanging
+// one holds up nobody, and nothing outlives the run.
+
+PlannedEvent event(std::uint64_t number, std::int64_t at_ns, TimedEventKind kind,
+                   const std::string& what) {
+    return {.number = number, .at_ns = at_ns, .kind = kind, .what = what};
+}
+
+constexpr TimedEventKind run = TimedEventKind::run;
+constexpr TimedEventKind label = TimedEventKind::label;
+
+/// Plays events for so long, then stops. Lines go to `text`.
+struct Played {
+    Played(std::vector<PlannedEvent> events, Duration length, EventRules rules = {},
+           bool interrupted = false, std::int64_t from_ns = 0)
+        : thread(std::move(events), std::move(rules), LineSink(&text)) {
+        const Instant zero = HostClocks::now();
+        EXPECT_TRUE(thread.start(zero, from_ns, nullptr));
+        std::this_thread::sleep_for(std::chrono::nanoseconds(length.ns));
+        const Instant over = HostClocks::now();
+        thread.stop(interrupted);
+        stop_took = HostClocks::now() - over;
+    }
+    const TimedEvent& of(std::uint64_t number) const {
+        for (const TimedEvent& one : thread.ended()) {
+            if (one.event == number) {
+                return one;
+            }
+        }
+        ADD_FAILURE() << "no line of event " << number;
+        return thread.ended().front();
+    }
+    std::string text;
+    EventThread thread;
+    Duration stop_took{0};
+};
+
+// Every event has one line; instants are the run's; what was too late is told.
+TEST(EventThread, WritesALineForEach) {
+    const Played played(
+        {event(0, 20'000'000, run, "echo a; exit 3"), event(1, 10'000'000, label, "phase=degraded"),
+         event(2, 3'600'000'000'000, run, "echo never"), event(3, 0, run, "true")},
+        milliseconds(300));
+    ASSERT_EQ(played.thread.ended().size(), 4u);
+    EXPECT_EQ(played.of(0).status, EventStatus::failed);
+    EXPECT_EQ(played.of(0).code, 3);
+    EXPECT_EQ(played.of(0).output, "a\n");
+    EXPECT_GE(*played.of(0).begin_ns, 20'000'000);
+    EXPECT_GE(*played.of(0).end_ns, *played.of(0).begin_ns);
+    EXPECT_EQ(played.of(1).status, EventStatus::ok);
+    EXPECT_EQ(played.of(1).begin_ns, played.of(1).end_ns);
+    EXPECT_EQ(played.of(2).status, EventStatus::not_run);
+    EXPECT_FALSE(played.of(2).begin_ns);
+    EXPECT_EQ(played.of(3).status, EventStatus::ok);
+
+    JsonDocument schema;
+    const std::string text = source_file("proto/run/timed_event.schema.json");
+    const JsonValue shape = schema.parse(text).value();
+    std::string_view rest = played.text;
+    std::size_t lines = 0;
+    for (; !rest.empty(); ++lines) {
+        const std::size_t end = rest.find('\n');
+        JsonDocument line;
+        const Result<JsonValue> value = line.parse(rest.substr(0, end));
+        ASSERT_TRUE(value);
+        EXPECT_EQ(schema_errors(shape, value.value()), std::vector<std::string>());
+        rest.remove_prefix(end + 1);
+    }
+    EXPECT_EQ(lines, 4u);
+}
+
+// One that hangs, and takes no SIGTERM, is ended at its limit; the next one is not late for it.
+TEST(EventThread, AHangingOneHoldsUpNobody) {
+    EventRules rules;
+    rules.limit = milliseconds(100);
+    const Played played(
+        {event(0, 0, run, "trap '' TERM; sleep 100; sleep 100"), event(1, 50'000'000, run, "true")},
+        milliseconds(1800), rules);
+    EXPECT_EQ(played.of(0).status, EventStatus::timed_out);
+    EXPECT_LT(*played.of(0).end_ns, 1'700'000'000);
+    EXPECT_EQ(played.of(1).status, EventStatus::ok);
+    EXPECT_LT(*played.of(1).begin_ns, 1'000'000'000);
+}
+
+// At the end of the run what goes on has a little longer; after an interrupt it has not.
+TEST(EventThread, HoldsTheEndNoLongerThanItMay) {
+    EventRules rules;
+    rules.last_wait = milliseconds(500);
+    const Played finishes({event(0, 0, run, "sleep 0.3")}, milliseconds(50), rules);
+    EXPECT_EQ(finishes.of(0).status, EventStatus::ok);
+    const Played hangs({event(0, 0, run, "sleep 100")}, milliseconds(50), rules);
+    EXPECT_EQ(hangs.of(0).status, EventStatus::cut_off);
+    EXPECT_GE(hangs.stop_took, milliseconds(400));
+    EXPECT_LT(hangs.stop_took, seconds(20));
+    rules.last_wait = seconds(100);
+    rules.limit = milliseconds(400);
+    const Played too_long({event(0, 0, run, "sleep 100")}, milliseconds(50), rules);
+    EXPECT_EQ(too_long.of(0).status, EventStatus::timed_out) << "its own limit came first";
+    rules.limit = seconds(100);
+    const Played interrupted({event(0, 0, run, "sleep 100")}, milliseconds(50), rules, true);
+    EXPECT_EQ(interrupted.of(0).status, EventStatus::cut_off);
+    EXPECT_LT(interrupted.stop_took, seconds(20));
+}
+
+// The user has asked to stop: nothing begins any more.
+TEST(EventThread, BeginsNothingAfterAnInterrupt) {
+    const std::atomic<int> asked{1};
+    EventRules rules;
+    rules.stop_requests = &asked;
+    const Played played({event(0, 0, run, "true")}, milliseconds(50), rules);
+    EXPECT_EQ(played.of(0).status, EventStatus::not_run);
+}
+
+// A resumed run is behind what was due before it.
+TEST(EventThread, LeavesOutWhatIsBehindAResumedRun) {
+    const Played played({event(0, 5, label, "before"), event(1, 6, label, "behind")},
+                        milliseconds(50), {}, false, 6);
+    EXPECT_EQ(played.thread.left_out(), 1u);
+    ASSERT_EQ(played.thread.ended().size(), 1u);
+    EXPECT_EQ(played.of(1).what, "behind");
+}
+
+// The part of the run that was killed wrote no line of what went on then.
+TEST(EventThread, TellsOfEventsThatWereLostWithTheirRun) {
+    EventRules rules{.segment = 1, .told = {0}};
+    const Played played({event(0, 0, label, "a"), event(1, 1'000'000, run, "sleep 9"),
+                         event(2, 3'000'000, label, "b")},
+                        milliseconds(50), rules, false, 2'000'000);
+    ASSERT_EQ(played.thread.ended().size(), 2u);
+    EXPECT_EQ(played.of(1).status, EventStatus::unknown);
+    EXPECT_FALSE(played.of(1).begin_ns);
+    EXPECT_EQ(played.of(2).status, EventStatus::ok);
+}
+
+// Keys of the run do not reach the file.
+TEST(EventThread, MasksKeys) {
+    EventRules rules;
+    rules.secrets = {"sk-12345678"};
+    const Played played({event(0, 0, run, "echo sk-12345678")}, milliseconds(200), rules);
+    EXPECT_FALSE(says(played.text, "sk-12345678"));
+    EXPECT_EQ(played.of(0).output, "***\n");
+}
+
+// Nobody listens there: one clause says so.
+TEST(EventThread, SaysWhyAPostFailed) {
+    PlannedEvent post = event(0, 0, TimedEventKind::post, "http://127.0.0.1:1/x");
+    post.address = resolve("127.0.0.1", 1).value().front();
+    post.request = "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
+    const Played played({post}, milliseconds(200));
+    EXPECT_EQ(played.of(0).status, EventStatus::failed);
+    EXPECT_TRUE(says(played.of(0).error, "refused"));
+}
+
+}  // namespace
+
 }  // namespace driftless

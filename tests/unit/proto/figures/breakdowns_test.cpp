@@ -1,4 +1,4 @@
-// Which URL's prompts are off, where a run has several.
+// Figures of parts of a run, of runs that are merged, and caches that were warm.
 
 #include "proto/figures/breakdowns.hpp"
 
@@ -9,9 +9,13 @@
 #include <vector>
 
 #include "proto/figures/summary.hpp"
+#include "proto/figures/verdict.hpp"
+#include "proto/figures/warm_cache.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// Which URL's prompts are off, where a run has several.
 
 namespace {
 
@@ -233,6 +237,358 @@ TEST(TreeFigures, UsersPlayTreesOfTheirOwn) {
     EXPECT_EQ(totals.jobs_per_hour_per_user, 2);
     EXPECT_EQ(totals.computed.count, 0U) << "no server told what it had computed";
     EXPECT_FALSE(TreeFigures().totals(0).jobs_per_hour.has_value());
+}
+
+}  // namespace
+
+// The verdict of a merged run is that of its worst shard; what is missing and clocks that are not
+// known well enough stand above every certificate.
+
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+MergedRun run_of(std::uint32_t count) {
+    MergedRun run{.count = count, .rows = 100 * count, .clock_error_max_ns = ms};
+    for (std::uint32_t i = 0; i < count; ++i) {
+        MergedShard& shard = run.shards.emplace_back();
+        shard.index = i;
+        shard.folder = "runs/" + std::to_string(i);
+        shard.rows = 100;
+        shard.verdict = "certified";
+        shard.clock = ShardClock{0, ms / 10};
+    }
+    return run;
+}
+
+void lose(MergedRun& run, std::size_t index) {
+    run.shards[index] = MergedShard{};
+    run.shards[index].index = static_cast<std::uint32_t>(index);
+    run.rows_missing += 100;
+}
+
+std::string verdict_of(const MergedRun& run) {
+    const Judgement judged = judge_merged(run, {}, {});
+    EXPECT_FALSE(judged.reasons.empty());
+    return name_of(judged.verdict);
+}
+
+TEST(MergedRun, AllCertified) {
+    EXPECT_EQ(verdict_of(run_of(1)), "certified");
+    EXPECT_EQ(verdict_of(run_of(8)), "certified");
+    EXPECT_TRUE(merged_warnings(run_of(8)).empty());
+}
+
+TEST(MergedRun, TheWorstShard) {
+    MergedRun run = run_of(6);
+    std::size_t place = 0;
+    for (const char* const worse : {"certified-with-exclusions", "uncalibrated", "network-limited",
+                                    "host-noisy", "client-limited"}) {
+        run.shards[place++].verdict = worse;
+        EXPECT_EQ(verdict_of(run), worse);
+    }
+    EXPECT_EQ(judge_merged(run, {}, {}).reasons.size(), 5U);
+    // What is no verdict certifies nothing.
+    MergedRun odd = run_of(2);
+    odd.shards[1].verdict = "splendid";
+    EXPECT_EQ(verdict_of(odd), "client-limited");
+}
+
+// They did not put their load on the servers together.
+TEST(MergedRun, LoadThatCameLaterOrStopped) {
+    MergedRun later = run_of(2);
+    later.shards[1].rows_later = 7;
+    EXPECT_EQ(verdict_of(later), "client-limited");
+    EXPECT_EQ(judge_merged(later, {}, {}).reasons[0],
+              "7 rows of shard 1 of 2 came later (replay --resume), without the load of the other "
+              "shards");
+    MergedRun stopped = run_of(2);
+    stopped.shards[0].interrupted = true;
+    EXPECT_EQ(verdict_of(stopped), "client-limited");
+    MergedRun alone = run_of(1);
+    alone.shards[0].rows_later = 7;
+    EXPECT_EQ(verdict_of(alone), "certified") << "as a run that is no shard";
+}
+
+TEST(MergedRun, AClientThatContradictsTheCertificate) {
+    ClientTotals dropped;
+    dropped.dropped_entries = 3;
+    SummaryFigures figures;
+    EXPECT_EQ(judge_merged(run_of(2), figures, dropped).verdict, Verdict::client_limited);
+    figures.warmup_rows = 2;  // it may have been theirs, which are in no figure
+    EXPECT_EQ(judge_merged(run_of(2), figures, dropped).verdict, Verdict::certified);
+    ClientTotals busy;
+    busy.busiest.load = busy.busiest.busy = 0.9;
+    const Judgement judged = judge_merged(run_of(2), {}, busy);
+    EXPECT_EQ(judged.verdict, Verdict::client_limited);
+    EXPECT_TRUE(says(judged.reasons.back(), "which no shard's verdict says"));
+}
+
+TEST(MergedRun, RecordsThatContradictTheCertificate) {
+    SummaryFigures figures;
+    figures.tainted_rows = 1;
+    EXPECT_EQ(judge_merged(run_of(2), figures, {}).verdict, Verdict::client_limited);
+    MergedRun known = run_of(2);
+    known.shards[0].verdict = "certified-with-exclusions";
+    EXPECT_EQ(judge_merged(known, figures, {}).verdict, Verdict::certified_with_exclusions);
+}
+
+TEST(MergedRun, MissingRows) {
+    MergedRun run = run_of(12);
+    for (std::size_t i = 1; i < 12; ++i) {
+        lose(run, i);
+    }
+    EXPECT_EQ(verdict_of(run), "client-limited");
+    EXPECT_EQ(run.not_reported(), 1100U);
+    EXPECT_FALSE(run.all_left_known());
+    ASSERT_EQ(merged_warnings(run).size(), 1U);
+    EXPECT_TRUE(says(merged_warnings(run)[0],
+                     "shards 1, 2, 3, 4, 5, 6, 7, 8 and 3 more of 12 are missing: "
+                     "1100 rows are not reported"));
+}
+
+TEST(MergedRun, AKilledShard) {
+    MergedRun run = run_of(2);
+    run.shards[1].ended = false;
+    run.shards[1].not_reported = 1;
+    EXPECT_EQ(verdict_of(run), "client-limited");
+    ASSERT_EQ(merged_warnings(run).size(), 1U);
+    EXPECT_TRUE(says(merged_warnings(run)[0], "replay --resume runs/1"));
+    EXPECT_TRUE(run.all_left_known());
+}
+
+TEST(MergedRun, ClocksAtTheirLimit) {
+    MergedRun run = run_of(2);
+    for (const auto& [error_ns, verdict] :
+         {std::pair(ms - 1, "certified"), {ms, "certified"}, {ms + 1, "client-limited"}}) {
+        run.shards[1].clock = ShardClock{0, error_ns};
+        EXPECT_EQ(verdict_of(run), verdict) << error_ns;
+    }
+    run.shards[1].clock.reset();
+    EXPECT_EQ(verdict_of(run), "uncalibrated");
+    // One shard alone has nobody to be apart from.
+    MergedRun one = run_of(1);
+    one.shards[0].clock.reset();
+    EXPECT_EQ(verdict_of(one), "certified");
+}
+
+TEST(MergedRun, TimesZero) {
+    MergedRun run = run_of(3);
+    lose(run, 0);
+    run.shards[1].zero_utc_ns = 1'000 * ms;
+    run.shards[2].zero_utc_ns = 1'000 * ms + 3 * ms;
+    run.shards[2].clock->offset_ns = 2 * ms;
+    EXPECT_FALSE(zero_difference(run, 0));
+    EXPECT_EQ(zero_difference(run, 1)->ns, 0);
+    EXPECT_EQ(zero_difference(run, 2)->ns, ms);
+    EXPECT_EQ(zero_difference(run, 2)->error_ns, ms / 5);
+    EXPECT_EQ(merged_warnings(run).size(), 2U);  // shard 0, and the difference
+    run.shards[2].zero_utc_ns = 1'000 * ms + 2 * ms + ms / 5;
+    EXPECT_EQ(merged_warnings(run).size(), 1U);
+    run.shards[2].clock.reset();  // not known, not told
+    EXPECT_EQ(zero_difference(run, 2)->error_ns, std::nullopt);
+    EXPECT_EQ(merged_warnings(run).size(), 1U);
+}
+
+TEST(ByShard, CountsByShard) {
+    ByShard shards;
+    Record record;
+    shards.add(record);  // of no shard
+    EXPECT_TRUE(shards.figures().empty());
+    record.outcome = Outcome::ok;
+    record.due_ns = 10;
+    for (const std::uint32_t shard : {3U, 1U, 3U}) {
+        record.shard = shard;
+        record.fired_ns = 10 + 5 * std::int64_t{shard};
+        shards.add(record);
+    }
+    record.late_cause = LateCause::inflight;
+    record.tainted = {"late"};
+    shards.add(record);
+    const std::vector<ShardFigures> figures = shards.figures();
+    ASSERT_EQ(figures.size(), 2U);
+    EXPECT_EQ(figures[0].index, 1U);
+    EXPECT_EQ(figures[0].drift.max, 5);
+    EXPECT_EQ(figures[1].records, 3U);
+    EXPECT_EQ(figures[1].completed, 3U);
+    EXPECT_EQ(figures[1].tainted, 1U);
+    EXPECT_EQ(figures[1].drift.count, 2U);
+}
+
+}  // namespace
+
+// Hits that no row before can have left show a warm cache, also where evictions hide them in the
+// sum; rows that overtook each other do not.
+
+namespace {
+
+/// Fired at `fired_ms`, first token 10 ms later, in blocks of the server's.
+Record row(std::uint32_t number, std::int64_t fired_ms, std::int64_t forecast,
+           std::int64_t cached) {
+    Record record;
+    record.row = number;
+    record.fired_ns = fired_ms * ms;
+    record.first_token_ns = (fired_ms + 10) * ms;
+    record.expected_cached_server = forecast;
+    record.cached_tokens = cached;
+    return record;
+}
+
+std::uint64_t excess(const std::vector<Record>& records, std::uint64_t template_pre = 0) {
+    CacheExcess all;
+    for (auto record = records.rbegin(); record != records.rend(); ++record) {  // in any order
+        all.add(*record, template_pre);
+    }
+    return all.tokens();
+}
+
+// 20 prompts, others that evict them, the same 20: the second run hits at its beginning what the
+// first hit at its end in an endless cache.
+TEST(CacheExcess, IsSeenThoughEvictionsMakeUpForIt) {
+    std::vector<Record> cold;
+    std::vector<Record> warm;
+    for (std::uint32_t i = 0; i < 140; ++i) {
+        const bool again = i >= 120;
+        cold.push_back(row(i, 100 * i, again ? 1536 : 0, 0));
+        warm.push_back(row(i, 100 * i, again ? 1536 : 0, i < 20 ? 1536 : 0));
+    }
+    EXPECT_EQ(excess(cold), 0u);
+    EXPECT_EQ(excess(warm), 20 * (1536 - 16u));
+    EXPECT_EQ(excess({}), 0u);
+}
+
+// What was lost before a stretch does not excuse what was too much in it.
+TEST(CacheExcess, IsOfTheStretchThatHasTheMost) {
+    EXPECT_EQ(excess({row(0, 0, 4096, 0), row(1, 100, 0, 512), row(2, 200, 4096, 0)}), 512 - 16u);
+}
+
+// Two rows of one prompt: whichever the server took first, the other one hits.
+TEST(CacheExcess, IsNoneWhereRowsOvertakeEachOther) {
+    EXPECT_EQ(excess({row(0, 0, 0, 1024), row(1, 9, 1024, 0)}), 0u);
+    EXPECT_EQ(excess({row(0, 0, 0, 1024), row(1, 11, 1024, 0)}), 1024 - 16u) << "it left too late";
+    EXPECT_EQ(excess({row(0, 50, 0, 1024), row(1, 9, 1024, 0)}), 0u) << "the file is not by time";
+}
+
+// At the bound and one above; without the server's blocks the trace's leave more room.
+TEST(CacheExcess, LeavesRoomForFewTokens) {
+    EXPECT_EQ(excess({row(0, 0, 32, 48)}), 0u);
+    EXPECT_EQ(excess({row(0, 0, 32, 49)}), 1u);
+    Record record = row(0, 0, 0, 512 + 512 + 7 + 16);
+    record.expected_cached_server = std::nullopt;
+    record.expected_cached_tokens = 512;
+    EXPECT_EQ(excess({record}, 7), 0u);
+    EXPECT_EQ(excess({record}, 6), 1u);
+}
+
+// A row that was never sent left nothing; one that failed may have; one that was sent twice may
+// have hit itself.
+TEST(CacheExcess, CountsRowsThatFailed) {
+    Record unsent = row(1, 5, 1024, 0);
+    unsent.fired_ns = std::nullopt;
+    EXPECT_EQ(excess({row(0, 0, 0, 1024), unsent}), 1024 - 16u);
+    Record failed = row(1, 5, 1024, 0);
+    failed.cached_tokens = std::nullopt;
+    EXPECT_EQ(excess({row(0, 0, 0, 1024), failed}), 0u);
+    Record twice = row(0, 0, 0, 1024);
+    twice.stale_retries = 1;
+    EXPECT_EQ(excess({twice}), 0u);
+}
+
+// Whether the cache was warm, by the probe and by the rows: what is said, and what is not.
+
+CacheProbe probe(CacheState state, std::uint64_t cached = 0) {
+    return {.state = state, .tokens = 1024, .cached_tokens = cached};
+}
+
+/// Rows that report, and hit what an empty cache allows; `beyond` tokens more where there are any.
+SummaryFigures rows(std::uint64_t beyond = 0) {
+    SummaryFigures f;
+    f.rows = f.cache_rows_reported = 100;
+    f.expected_cached_tokens_reported = 51'200;
+    f.cached_tokens = 51'200 + beyond;
+    f.cache_rows_above = beyond > 0 ? 10 : 0;
+    return f;
+}
+
+std::string json_of(const SummaryFigures& figures, const CacheProbe& seen) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    write_warm_cache(json, figures, seen);
+    json.end_object();
+    return text;
+}
+
+// The probe alone is enough, and so are the rows; a cold probe does not excuse what rows hit.
+TEST(WarmCache, IsWarmByEither) {
+    EXPECT_EQ(was_warm(rows(), probe(CacheState::cold)), std::optional(false));
+    EXPECT_EQ(was_warm(rows(), probe(CacheState::warm, 1008)), std::optional(true));
+    EXPECT_EQ(was_warm(rows(90'000), probe(CacheState::cold)), std::optional(true));
+    EXPECT_EQ(was_warm(rows(90'000), probe(CacheState::off)), std::optional(true));
+    EXPECT_EQ(was_warm(rows(), probe(CacheState::unknown)), std::optional(false));
+}
+
+// Neither tells: a server that reports nothing, or hits that smaller blocks explain, too.
+TEST(WarmCache, IsUnknownWhereNothingTells) {
+    EXPECT_EQ(was_warm(SummaryFigures(), probe(CacheState::unknown)), std::nullopt);
+    EXPECT_EQ(was_warm(rows(2560), probe(CacheState::unknown)), std::nullopt);
+    EXPECT_EQ(was_warm(rows(2560), probe(CacheState::cold)), std::optional(false));
+    EXPECT_TRUE(says(json_of(SummaryFigures(), CacheProbe()),
+                     "\"probe\":\"off\",\"why\":null,\"probe_tokens\":null"));
+    EXPECT_TRUE(says(json_of(SummaryFigures(), CacheProbe()), "\"warm\":null"));
+}
+
+// Users of several shards share prefixes that the forecast of each shard does not know of.
+TEST(WarmCache, RowsThatAreForecastApartDoNotTell) {
+    SummaryFigures merged = rows(90'000);
+    merged.shard_role = {.others_send = false, .merged = true, .forecast_apart = true};
+    EXPECT_EQ(was_warm(merged, probe(CacheState::cold)), std::optional(false));
+    EXPECT_EQ(warm_warning(merged, probe(CacheState::cold)), "");
+    const std::string told = warm_warning(merged, probe(CacheState::warm, 1008));
+    EXPECT_TRUE(says(told, "repeat with another --cache-salt WORD, the same for all")) << told;
+}
+
+// Rows of one shard hit what others sent: its own probe is all that tells.
+TEST(WarmCache, RowsOfAShardDoNotTell) {
+    SummaryFigures of_shard = rows(90'000);
+    of_shard.shard_role.others_send = true;
+    EXPECT_EQ(was_warm(of_shard, probe(CacheState::unknown)), std::nullopt);
+    EXPECT_EQ(was_warm(of_shard, probe(CacheState::cold)), std::optional(false));
+    EXPECT_EQ(was_warm(of_shard, probe(CacheState::warm, 1008)), std::optional(true));
+    EXPECT_EQ(warm_warning(of_shard, probe(CacheState::cold)), "");
+    of_shard.cached_tokens = of_shard.expected_cached_tokens_reported;
+    EXPECT_EQ(was_warm(of_shard, probe(CacheState::unknown)), std::nullopt);
+}
+
+TEST(WarmCache, WarnsWithTheRemedyOnce) {
+    const std::string text = warm_warning(rows(), probe(CacheState::warm, 1008));
+    EXPECT_TRUE(says(text, "1008 of 1024 tokens")) << text;
+    EXPECT_TRUE(says(text, "--cache-salt random or --reset-cache")) << text;
+    EXPECT_TRUE(says(warm_warning(rows(90'000), probe(CacheState::warm, 1008)), "275.8 %"));
+    EXPECT_EQ(warm_warning(rows(), probe(CacheState::cold)), "");
+    EXPECT_EQ(warm_warning(rows(), probe(CacheState::unknown)), "");
+}
+
+// What may be smaller blocks is, where the probe found the cache cold.
+TEST(WarmCache, AColdProbeExplainsSmallerBlocks) {
+    EXPECT_TRUE(says(warm_warning(rows(2560), CacheProbe()), "or its cache was warm"));
+    const std::string cold = warm_warning(rows(2560), probe(CacheState::cold));
+    EXPECT_TRUE(says(cold, "its blocks are smaller than the trace's (a probe")) << cold;
+}
+
+// The verdict has a reason, which does not blame the client.
+TEST(WarmCache, IsAReasonOfTheVerdict) {
+    EXPECT_EQ(warm_reason(rows(), probe(CacheState::cold)), "");
+    const std::string reason = warm_reason(rows(), probe(CacheState::warm, 1008));
+    EXPECT_TRUE(says(reason, "the server, not the client: its prefix cache was warm")) << reason;
+}
+
+TEST(WarmCache, StatesHaveNames) {
+    for (const CacheState state :
+         {CacheState::off, CacheState::cold, CacheState::unknown, CacheState::warm}) {
+        EXPECT_EQ(cache_state_of(name_of(state)), std::optional(state));
+    }
+    EXPECT_FALSE(cache_state_of("tepid"));
 }
 
 }  // namespace

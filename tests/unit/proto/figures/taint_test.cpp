@@ -1,4 +1,4 @@
-// A row is blamed on the seconds in which its bytes can have waited.
+// Taints and whom they blame; the client's own seconds; what was sent and what servers counted.
 
 #include "proto/figures/taint.hpp"
 
@@ -7,9 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "proto/figures/run_timeline.hpp"
+#include "proto/figures/server_counts.hpp"
 #include "proto/figures/verdict.hpp"
+#include "proto/json/document.hpp"
+#include "proto/json/write.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// A row is blamed on the seconds in which its bytes can have waited.
 
 namespace {
 
@@ -337,6 +344,351 @@ TEST(Tainted, TheShareIsOfRowsThatWereSent) {
     figures.add(sent_row());
     EXPECT_EQ(figures.share(1, 0), 0.5);   // two of four
     EXPECT_EQ(figures.share(1, 4), 0.75);  // six of eight
+}
+
+}  // namespace
+
+// The client's sums: unknown until a sample knows, and costs per request and per chunk.
+
+namespace {
+
+std::string json_of(const ClientTotals* totals) {
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    write_client(json, totals);
+    json.end_object();
+    return text;
+}
+
+TEST(ClientTotals, SumsWhatIsKnown) {
+    ClientTotals totals;
+    ClientSample first{.rows_fired = 3, .wake_error_max_ns = 70};
+    ClientSample second{.rows_fired = 4, .wake_error_max_ns = 50, .user_ns = 5, .minor_faults = 0};
+    totals.add(first);
+    EXPECT_EQ(totals.minor_faults, -1);
+    totals.add(second);
+    totals.add(second);
+    EXPECT_EQ(totals.rows_fired, 11);
+    EXPECT_EQ(totals.minor_faults, 0);
+    EXPECT_EQ(totals.user_ns, 10);
+    EXPECT_EQ(totals.wake_error_max_ns, 70);
+    EXPECT_EQ(totals.system_ns, -1);
+}
+
+// The writer's rate is that of the second in which it read most for its CPU time, of those that say
+// something; what it was busy with is a share of what others left of the second.
+TEST(ClientTotals, TheWritersRateIsOfItsBusySeconds) {
+    ClientTotals totals;
+    ClientSample sample;
+    sample.to_ns = 1'000'000'000;
+    totals.add(sample);  // nobody measured it
+    EXPECT_EQ(totals.writer_chunks, -1);
+    JsonDocument unmeasured;
+    const JsonValue untold = unmeasured.parse(json_of(&totals)).value().find("client");
+    EXPECT_TRUE(untold.find("writer_busy_share_max").is(JsonType::null));
+    sample.writer_chunks = 99'000;
+    sample.writer_cpu_ns = 99'999'999;
+    sample.writer_run_delay_ns = 0;
+    totals.add(sample);
+    EXPECT_EQ(totals.writer_chunks_per_cpu_s, -1) << "it has slept";
+    sample.writer_cpu_ns = 100'000'000;
+    totals.add(sample);
+    EXPECT_EQ(totals.writer_chunks_per_cpu_s, 990'000);
+    sample.writer_chunks = 250'000;
+    sample.writer_cpu_ns = 400'000'000;
+    sample.writer_run_delay_ns = 500'000'000;
+    totals.add(sample);
+    EXPECT_EQ(totals.writer_chunks_per_cpu_s, 990'000);
+    EXPECT_EQ(totals.writer_chunks, 448'000);
+    EXPECT_DOUBLE_EQ(totals.writer_busy_max, 0.8);
+    sample.writer_run_delay_ns = 700'000'000;  // some of it before the second began
+    totals.add(sample);
+    EXPECT_DOUBLE_EQ(totals.writer_busy_max, 1.0);
+    JsonDocument document;
+    const JsonValue client = document.parse(json_of(&totals)).value().find("client");
+    EXPECT_EQ(client.find("writer_chunks_per_cpu_s").as_i64(), 990'000);
+    EXPECT_EQ(client.find("writer_busy_share_max").as_double(), 1.0);
+}
+
+TEST(ClientTotals, JsonDividesByRequestsAndChunks) {
+    ClientTotals totals;
+    ClientSample sample;
+    sample.rows_fired = 4;
+    sample.bytes_sent = 1000;
+    sample.system_calls = 10;
+    sample.to_ns = 1'000'000'000;
+    totals.add(sample);
+    JsonDocument document;
+    const JsonValue client = document.parse(json_of(&totals)).value().find("client");
+    EXPECT_EQ(client.find("bytes_sent").as_i64(), 1000);
+    EXPECT_TRUE(client.find("user_ns").is(JsonType::null));
+    EXPECT_TRUE(client.find("writer_chunks_per_cpu_s").is(JsonType::null));
+    EXPECT_EQ(client.find("per_request").find("bytes_sent").as_double(), 250.0);
+    EXPECT_EQ(client.find("per_request").find("system_calls").as_double(), 2.5);
+    EXPECT_TRUE(client.find("per_request").find("user_ns").is(JsonType::null));
+    EXPECT_TRUE(client.find("per_chunk").find("system_calls").is(JsonType::null));
+    EXPECT_EQ(json_of(nullptr), R"({"client":null})");
+}
+
+}  // namespace
+
+// How late rows left, by stage, cause and place in their instant. Expectations are worked out by
+// hand.
+
+namespace {
+
+Record sent(std::uint32_t row, std::int64_t due_ns, std::int64_t drift_ns) {
+    Record record;
+    record.row = row;
+    record.due_ns = due_ns;
+    record.fired_ns = due_ns + drift_ns;
+    record.drift_ns = drift_ns;
+    return record;
+}
+
+const Distribution& of_cause(const SendingFigures& figures, LateCause cause) {
+    return figures.by_cause[static_cast<std::size_t>(cause)];
+}
+
+// From the due instant to the wire is drift and wire delay; the call's length stands beside them.
+TEST(Sending, AddsTheStagesUp) {
+    Sending sending;
+    Record record = sent(0, 1'000, 300);
+    record.submit_ns = 9'000;
+    record.wire_ns = 1'000 + 300 + 5'000;
+    record.receive_delay_ns = 70'000;
+    sending.add(record);
+    sending.add(sent(1, 2'000, 500));  // without kernel stamps
+    sending.add(Record{});             // never sent
+    const SendingFigures figures = sending.figures();
+    EXPECT_EQ(figures.drift.count, 2u);
+    EXPECT_EQ(figures.submit.max, 9'000);
+    EXPECT_EQ(figures.wire_delay.count, 1u);
+    EXPECT_EQ(figures.wire_delay.max, 5'000);
+    EXPECT_EQ(figures.wire_drift.max, 5'300);
+    EXPECT_EQ(figures.receive_delay.max, 70'000);
+    EXPECT_EQ(figures.wire_unknown, 1u);
+}
+
+// Of five rows due at once the second and the last found no connection: the fourth left in its
+// place, to which its limit was held. An instant of which nothing left says nothing.
+TEST(Sending, CountsThePlacesOfRowsThatDidNotLeave) {
+    Sending sending;
+    for (std::uint32_t row = 0; row < 5; ++row) {
+        Record record = sent(row, 1'000, 10);
+        if (row == 1 || row == 4) {
+            record.fired_ns.reset();
+        }
+        sending.add(record);
+    }
+    for (std::uint32_t row = 5; row < 15; ++row) {
+        Record record{.row = row, .due_ns = 2'000};
+        sending.add(record);
+    }
+    const SendingFigures figures = sending.figures();
+    EXPECT_EQ(figures.drift.count, 3u);
+    EXPECT_EQ(figures.instant_rows_max, 4u);
+    ASSERT_EQ(figures.by_rank.size(), 2u);
+    EXPECT_EQ(figures.by_rank[1].first, 2u);
+    EXPECT_EQ(figures.by_rank[1].drift.count, 2u);
+}
+
+// Each late cause has its own drift; what the user held back is in none.
+TEST(Sending, TellsCausesApart) {
+    Sending sending;
+    Record wake = sent(0, 0, 8'000);
+    wake.late_cause = LateCause::wake;
+    Record lane = sent(1, 0, 90'000);
+    lane.late_cause = LateCause::lane;
+    Record held = sent(2, 0, 5'000'000);
+    held.late_cause = LateCause::inflight;
+    held.wire_ns = 5'004'000;
+    for (const Record& record : {wake, lane, held, sent(3, 1, 100)}) {
+        sending.add(record);
+    }
+    const SendingFigures figures = sending.figures();
+    EXPECT_EQ(figures.drift.count, 3u);
+    EXPECT_EQ(figures.drift.max, 90'000);
+    EXPECT_EQ(of_cause(figures, LateCause::none).count, 1u);
+    EXPECT_EQ(of_cause(figures, LateCause::wake).max, 8'000);
+    EXPECT_EQ(of_cause(figures, LateCause::lane).max, 90'000);
+    EXPECT_EQ(of_cause(figures, LateCause::inflight).count, 0u);
+    EXPECT_EQ(figures.wire_delay.count, 1u);
+    EXPECT_EQ(figures.wire_drift.count, 0u);
+}
+
+// What a cap held back is told, with how long and how late; the host's cap is in the drift, too.
+TEST(Sending, TellsWhatCapsHeldBack) {
+    Sending sending;
+    for (const LateCause cause : {LateCause::inflight, LateCause::limit, LateCause::budget}) {
+        Record held = sent(cause == LateCause::limit ? 1 : 0, 0, 5'000'000);
+        held.late_cause = cause;
+        held.held_ns = cause == LateCause::limit ? 3'000'000 : 4'000'000;
+        sending.add(held);
+    }
+    const SendingFigures figures = sending.figures();
+    EXPECT_EQ(figures.held_by_user.held.count, 1u);
+    EXPECT_EQ(figures.held_by_user.held.max, 4'000'000);
+    EXPECT_EQ(figures.held_by_user.drift.max, 5'000'000);
+    EXPECT_EQ(figures.held_by_budget.held.max, 4'000'000);
+    EXPECT_EQ(figures.held_by_budget.drift.count, 1u);
+    EXPECT_EQ(figures.held_by_host.held.max, 3'000'000);
+    EXPECT_EQ(figures.held_by_host.drift.count, 1u);
+    EXPECT_EQ(figures.drift.count, 1u);
+}
+
+// The place among the rows of one instant, in file order whatever the order of the records; a row
+// that was held back keeps its place and is not counted.
+TEST(Sending, RanksTheRowsOfAnInstant) {
+    Sending sending;
+    Record held = sent(6, 500, 9'000'000);
+    held.late_cause = LateCause::inflight;
+    sending.add(held);
+    for (const std::uint32_t row : {4u, 2u, 5u, 3u}) {
+        sending.add(sent(row, 500, row * 1'000));
+    }
+    sending.add(sent(0, 100, 10));
+    sending.add(sent(7, 700, 20));
+    sending.add(sent(8, 700, 5'000));
+    const std::vector<RankFigures> ranks = sending.figures().by_rank;
+    ASSERT_EQ(ranks.size(), 3u);
+    EXPECT_EQ(ranks[0].first, 0u);  // rows 0, 2, 7
+    EXPECT_EQ(ranks[0].last, 0u);
+    EXPECT_EQ(ranks[0].drift.count, 3u);
+    EXPECT_EQ(ranks[0].drift.median(), 20);
+    EXPECT_EQ(ranks[0].drift.max, 2'000);
+    EXPECT_EQ(ranks[1].first, 1u);  // rows 3, 8
+    EXPECT_EQ(ranks[1].drift.count, 2u);
+    EXPECT_EQ(ranks[1].drift.max, 5'000);
+    EXPECT_EQ(ranks[2].first, 2u);  // rows 4, 5
+    EXPECT_EQ(ranks[2].last, 3u);
+    EXPECT_EQ(ranks[2].drift.count, 2u);
+    EXPECT_EQ(ranks[2].drift.max, 5'000);
+}
+
+TEST(Sending, NothingSentIsNothing) {
+    const SendingFigures figures = Sending().figures();
+    EXPECT_EQ(figures.drift.count, 0u);
+    EXPECT_TRUE(figures.by_rank.empty());
+}
+
+}  // namespace
+
+// The likely cause of prompts that are off is read from the shape of the differences; what is said
+// names the remedy. Servers here are worked out by hand: a length in, a count out.
+
+namespace {
+
+constexpr Overhead template_tokens = {5, 3};
+
+// Rows of 100 to 1,990 tokens, counted as `count` does.
+template <typename Count>
+PromptFigures counted_as(Count count, Overhead overhead = template_tokens) {
+    PromptCounts counts(overhead);
+    for (std::uint32_t i = 0; i < 190; ++i) {
+        const std::uint32_t length = 100 + 10 * i;
+        counts.add(length, count(length, i));
+    }
+    return counts.figures();
+}
+
+// Nothing is off: nothing is said. Rows without a count are unknown, not exact.
+TEST(PromptCounts, ExactRowsNeedNoWords) {
+    PromptCounts counts(template_tokens);
+    counts.add(600, 600);
+    counts.add(600, std::nullopt);
+    const PromptFigures figures = counts.figures();
+    EXPECT_EQ(figures.exact, 1u);
+    EXPECT_EQ(figures.unknown, 1u);
+    EXPECT_EQ(figures.off, 0u);
+    EXPECT_EQ(figures.cause, PromptCause::none);
+    EXPECT_EQ(figures.explanation, "");
+}
+
+// The same difference everywhere is the template; the flag that is named fixes it.
+TEST(PromptCounts, AConstantIsTheOverhead) {
+    const auto by = [](std::int64_t off) {
+        return counted_as([off](std::uint32_t length, std::uint32_t) { return length + off; });
+    };
+    const PromptFigures more = by(4);
+    EXPECT_EQ(more.off, 190u);
+    EXPECT_EQ(more.largest_off, 4);
+    EXPECT_EQ(more.cause, PromptCause::overhead);
+    EXPECT_TRUE(says(more.explanation, "--overhead 9,3 "));
+    EXPECT_TRUE(says(by(-6).explanation, "--overhead 0,2 "));
+    EXPECT_TRUE(says(by(-8).explanation, "--overhead 0,0 "));
+    EXPECT_EQ(by(-9).cause, PromptCause::words) << "no template is shorter than nothing";
+    EXPECT_TRUE(says(by(-9).explanation, "counts 9 tokens fewer than were sent"));
+}
+
+// One word in ten costs two tokens: the difference grows, and the words are to blame; so they are
+// where a wrong template comes on top, and where words merge.
+TEST(PromptCounts, GrowthIsTheWords) {
+    const auto splits = [](std::uint32_t length, std::uint32_t) {
+        return std::int64_t{length} + length / 10;
+    };
+    const PromptFigures figures = counted_as(splits);
+    EXPECT_EQ(figures.cause, PromptCause::words);
+    EXPECT_TRUE(says(figures.explanation, "+100 tokens per 1,000"));
+    EXPECT_TRUE(says(figures.explanation, "--tokenizer"));
+    const PromptFigures made_up = counted_as([](std::uint32_t, std::uint32_t) { return 1; });
+    EXPECT_EQ(
+        made_up.explanation,
+        "the server reports about as many tokens for a long prompt as for a short one: it does "
+        "not count them");
+    const auto merges = [](std::uint32_t length, std::uint32_t) {
+        return std::int64_t{length} + 7 - length / 50;
+    };
+    EXPECT_EQ(counted_as(merges).cause, PromptCause::words);
+}
+
+// Rows that are recorded shorter than the template cannot be exact, and blame nothing else.
+TEST(PromptCounts, ShortRowsAreToldApart) {
+    PromptCounts counts(template_tokens);
+    counts.add(8, 9);
+    counts.add(3, 9);
+    counts.add(9, 9);
+    counts.add(600, 600);
+    PromptFigures figures = counts.figures();
+    EXPECT_EQ(figures.off, 2u);
+    EXPECT_EQ(figures.short_off, 2u);
+    EXPECT_EQ(figures.largest_off, 6);
+    EXPECT_EQ(figures.cause, PromptCause::short_rows);
+    EXPECT_TRUE(says(figures.explanation, "2 rows"));
+    counts.add(700, 703);
+    counts.add(800, 803);
+    counts.add(500, 503);
+    figures = counts.figures();
+    EXPECT_EQ(figures.short_off, 2u);
+    EXPECT_NE(figures.cause, PromptCause::short_rows);
+}
+
+// A template that changes from row to row, and a server that cuts long prompts, are neither.
+TEST(PromptCounts, TheRestIsMixed) {
+    const auto changing = [](std::uint32_t length, std::uint32_t i) {
+        return std::int64_t{length} + (i * 7 % 5);
+    };
+    const PromptFigures figures = counted_as(changing);
+    EXPECT_EQ(figures.cause, PromptCause::mixed);
+    EXPECT_TRUE(says(figures.explanation, "+0 to +4"));
+    PromptCounts equal_lengths(template_tokens);
+    equal_lengths.add(600, 601);
+    equal_lengths.add(600, 602);
+    EXPECT_EQ(equal_lengths.figures().cause, PromptCause::mixed);
+}
+
+// The order of rows does not change what is said.
+TEST(PromptCounts, OrderDoesNotMatter) {
+    PromptCounts up;
+    PromptCounts down;
+    for (std::uint32_t i = 0; i < 100; ++i) {
+        up.add(100 + i, 100 + i + i / 10);
+        const std::uint32_t j = 99 - i;
+        down.add(100 + j, 100 + j + j / 10);
+    }
+    EXPECT_EQ(up.figures().explanation, down.figures().explanation);
+    EXPECT_EQ(up.figures().cause, PromptCause::words);
 }
 
 }  // namespace

@@ -1,14 +1,18 @@
-// What the verdict of a run follows from: taints, losses, busy seconds, and whose doing they were.
+// The verdict of a run and what it says of rows.
 
 #include "proto/figures/verdict.hpp"
 
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "engine/host/calibration.hpp"
 #include "proto/figures/summary.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// What the verdict of a run follows from: taints, losses, busy seconds, and whose doing they were.
 
 namespace {
 
@@ -660,6 +664,123 @@ TEST(Warnings, ProbesOfOtherShardsAreExplained) {
     EXPECT_NE(merged.warning(), "");
     merged.f.sent.add_probes(100);
     EXPECT_EQ(merged.warning(), "");
+}
+
+}  // namespace
+
+// Turns that were sent before the turn before them had ended are counted among those of which that
+// is known; where nothing is known the count is null.
+
+namespace {
+
+Record turn(std::optional<bool> overtaken) {
+    Record record;
+    record.outcome = Outcome::truncated;
+    record.fired_ns = 5;
+    record.ended_ns = 9;
+    record.overtaken = overtaken;
+    return record;
+}
+
+bool summary_says(const Summary& summary, const char* part) {
+    return summary_json(summary.figures(), {}).find(part) != std::string::npos;
+}
+
+TEST(OvertakenTurns, AreCountedWhereTheyAreKnown) {
+    Summary summary;
+    summary.add(turn(std::nullopt));
+    EXPECT_TRUE(summary_says(summary, R"("follow_up_turns":0,"overtaken_turns":null,)"));
+    summary.add(turn(false));
+    EXPECT_TRUE(summary_says(summary, R"("follow_up_turns":1,"overtaken_turns":0,)"));
+    summary.add(turn(true));
+    summary.add(turn(true));
+    EXPECT_EQ(summary.figures().follow_up_turns, 3u);
+    EXPECT_EQ(summary.figures().overtaken_turns, 2u);
+    EXPECT_TRUE(summary_says(summary, R"("follow_up_turns":3,"overtaken_turns":2,)"));
+}
+
+}  // namespace
+
+// What the summary makes of requests that were abandoned. Expectations are worked out by hand.
+
+namespace {
+
+constexpr std::int64_t ms = 1'000'000;
+
+/// Fired at 0; two tokens, 20 ms apart.
+Record with_tokens(Outcome outcome, std::int64_t ttft_ns) {
+    Record record{.fired_ns = 0, .outcome = outcome};
+    record.first_token_ns = record.ttft_ns = record.ttft_due_ns = ttft_ns;
+    record.last_token_ns = record.e2e_ns = ttft_ns + 20 * ms;
+    record.ended_ns = ttft_ns + 21 * ms;
+    record.tpot_ns = 20e6;
+    record.input_length = 100;
+    record.output_tokens = 2;
+    return record;
+}
+
+// What clients give up has not failed: its first token counts, and nothing behind that.
+TEST(Abandoned, IsCountedApart) {
+    Summary summary(GoodputRules{{{}, "", {15 * ms, std::nullopt, std::nullopt}}});
+    summary.add(with_tokens(Outcome::ok, 10 * ms));
+    summary.add(with_tokens(Outcome::abandoned, 14 * ms));
+    Record silent{.fired_ns = 0, .outcome = Outcome::abandoned};
+    for (const std::int64_t waited_ns : {5 * ms, 16 * ms}) {
+        silent.ended_ns = waited_ns;
+        summary.add(silent);
+    }
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.rows, 4u);
+    EXPECT_EQ(f.failed, 0u);
+    EXPECT_EQ(f.abandoned.requests, 3u);
+    EXPECT_EQ(f.abandoned.no_first_token, 2u);
+    EXPECT_EQ(f.abandoned.undecided, 2u);  // the last one had waited for longer than it may take
+    EXPECT_EQ(f.decided(), 2u);
+    EXPECT_EQ(f.abandoned.input_tokens, 100u);
+    EXPECT_EQ(f.abandoned.output_tokens, 2u);
+    EXPECT_EQ(f.output_tokens, 2u);
+    EXPECT_EQ(f.ended_sent(), 1u);
+    EXPECT_EQ(f.ttft.count, 2u);
+    EXPECT_EQ(f.ttft.max, 14e6);
+    EXPECT_EQ(f.e2e.count, 1u);
+    EXPECT_EQ(f.tpot.count, 1u);
+    EXPECT_TRUE(f.errors.empty());
+}
+
+}  // namespace
+
+// What the summary says of segments that the kernel sent again.
+
+namespace {
+
+Record sent_record(std::uint32_t row, std::optional<std::uint32_t> segments, bool tainted) {
+    Record record;
+    record.row = row;
+    record.fired_ns = 1000;
+    record.drift_ns = 1000;
+    record.outcome = Outcome::timeout_first_byte;
+    record.retransmits = segments;
+    if (tainted) {
+        record.tainted = {"retransmitted"};
+    }
+    return record;
+}
+
+// Segments are summed; a row that left and was not counted is told, and one that gave up before the
+// kernel sent anything again.
+TEST(Retransmits, AreCountedByWhatTheyMean) {
+    Summary summary;
+    summary.add(sent_record(0, 0, false));
+    summary.add(sent_record(1, 2, false));
+    summary.add(sent_record(2, 3, true));
+    summary.add(sent_record(3, std::nullopt, false));
+    summary.add(sent_record(4, 0, true));
+    const SummaryFigures f = summary.figures();
+    EXPECT_EQ(f.retransmits, 5u);
+    EXPECT_EQ(f.retransmitted_rows, 2u);
+    EXPECT_EQ(f.tainted_retransmitted, 1u);
+    EXPECT_EQ(f.tainted_unacknowledged, 1u);
+    EXPECT_EQ(f.retransmits_unknown, 1u);
 }
 
 }  // namespace

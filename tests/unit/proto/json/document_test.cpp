@@ -1,13 +1,22 @@
-// JSON is read as RFC 8259 says, values keep their text, and nothing of it can break the reader.
+// JSON: documents read, cut into values, built as nodes, and written.
 
 #include "proto/json/document.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
+#include <limits>
 #include <string>
+#include <vector>
+
+#include "proto/core/hash.hpp"
+#include "proto/json/nodes.hpp"
+#include "proto/json/write.hpp"
 
 namespace driftless {
+
+// JSON is read as RFC 8259 says, values keep their text, and nothing of it can break the reader.
 
 namespace {
 
@@ -347,6 +356,292 @@ TEST(JsonPointer, RefusesWhatIsNone) {
         EXPECT_EQ(found("{}", pointer), "invalid") << pointer;
     }
     EXPECT_EQ(found(R"({"~1":{"/":1}})", "/~01/~1"), "1");
+}
+
+}  // namespace
+
+// An array's elements come out whole, however its bytes come in; what is no array is known as such.
+
+namespace {
+
+using State = JsonElements::State;
+using Texts = std::vector<std::string>;
+
+struct Cut {
+    Texts elements;
+    State state = State::before;
+    bool operator==(const Cut&) const = default;
+};
+
+Cut cut(const std::vector<std::string>& pieces) {
+    JsonElements elements;
+    Cut out;
+    for (const std::string& piece : pieces) {
+        elements.feed(piece);
+        while (const auto element = elements.next()) {
+            out.elements.emplace_back(*element);
+            EXPECT_EQ(elements.number(), out.elements.size());
+        }
+    }
+    out.state = elements.state();
+    return out;
+}
+
+// Whole, at every split, and byte by byte.
+Cut cut_every_way(const std::string& text) {
+    const Cut whole = cut({text});
+    for (std::size_t split = 0; split <= text.size(); ++split) {
+        EXPECT_EQ(cut({text.substr(0, split), text.substr(split)}), whole) << text << " " << split;
+    }
+    std::vector<std::string> bytes;
+    for (const char byte : text) {
+        bytes.emplace_back(1, byte);
+    }
+    EXPECT_EQ(cut(bytes), whole) << text;
+    return whole;
+}
+
+TEST(JsonElements, GivesEachElementWithoutTheSpaceAround) {
+    EXPECT_EQ(cut_every_way(" [ {\"a\": [1, 2]} ,\n\"x\", [] ] \n"),
+              (Cut{{"{\"a\": [1, 2]}", "\"x\"", "[]"}, State::behind}));
+    EXPECT_EQ(cut_every_way("[1]"), (Cut{{"1"}, State::behind}));
+    EXPECT_EQ(cut_every_way("[]"), (Cut{{}, State::behind}));
+    EXPECT_EQ(cut_every_way("[ \n ]\n"), (Cut{{}, State::behind}));
+}
+
+TEST(JsonElements, LeavesStringsAsTheyAre) {
+    EXPECT_EQ(cut_every_way(R"(["],[", "\"],", "\\", {"}": "{"}])"),
+              (Cut{{R"("],[")", R"("\"],")", R"("\\")", R"({"}": "{"})"}, State::behind}));
+}
+
+TEST(JsonElements, LeavesWhatIsNoElementToTheParser) {
+    EXPECT_EQ(cut_every_way("[1,,2]"), (Cut{{"1", "", "2"}, State::behind}));
+    EXPECT_EQ(cut_every_way("[1,]"), (Cut{{"1", ""}, State::behind}));
+    EXPECT_EQ(cut_every_way("[1 2, nul]"), (Cut{{"1 2", "nul"}, State::behind}));
+}
+
+TEST(JsonElements, KnowsWhatDoesNotEnd) {
+    EXPECT_EQ(cut_every_way("[1, {\"a\": 2}"), (Cut{{"1"}, State::inside}));
+    EXPECT_EQ(cut_every_way("[\"]"), (Cut{{}, State::inside}));
+    EXPECT_EQ(cut_every_way("[[1]"), (Cut{{}, State::inside}));
+    EXPECT_EQ(cut_every_way(" "), (Cut{{}, State::before}));
+}
+
+TEST(JsonElements, KnowsWhatStandsOutside) {
+    EXPECT_EQ(cut_every_way("{}"), (Cut{{}, State::wrong}));
+    EXPECT_EQ(cut_every_way("[1] [2]"), (Cut{{"1"}, State::wrong}));
+    EXPECT_EQ(cut_every_way("[],"), (Cut{{}, State::wrong}));
+}
+
+TEST(JsonElements, BoundsAnElement) {
+    const std::string text(json_element_bytes_max, '1');
+    EXPECT_EQ(cut({"[", text, "]"}).state, State::behind);
+    EXPECT_EQ(cut({"[", text, "1", "]"}).state, State::too_long);
+}
+
+}  // namespace
+
+// Arrays of integers are read packed, with the values that they have as values, and nothing else
+// is.
+
+namespace {
+
+std::vector<std::uint64_t> packed(const std::string& array) {
+    JsonDocument document(JsonArrays::packed);
+    const Result<JsonValue> root = document.parse(R"({"a":)" + array + R"(,"b":7})");
+    if (!root) {
+        return {};
+    }
+    EXPECT_EQ(root.value().find("a").raw(), array);
+    EXPECT_EQ(root.value().find("b").as_u64(), 7U);
+    const auto list = root.value().find("a").integers();
+    EXPECT_TRUE(!list || root.value().find("a").size() == list->size());
+    return list ? std::vector<std::uint64_t>(list->begin(), list->end())
+                : std::vector<std::uint64_t>();
+}
+
+// Every number of digits, blanks of all kinds, and the ends of the range.
+TEST(PackedIntegers, AreRead) {
+    EXPECT_EQ(packed("[0]"), (std::vector<std::uint64_t>{0}));
+    EXPECT_EQ(packed("[ 1 ,\t22,\n333\r]"), (std::vector<std::uint64_t>{1, 22, 333}));
+    EXPECT_EQ(packed("[4444,55555,666666,7777777,88888888,999999999]"),
+              (std::vector<std::uint64_t>{4444, 55555, 666666, 7777777, 88888888, 999999999}));
+    EXPECT_EQ(packed("[18446744073709551615, 9223372036854775808]"),
+              (std::vector<std::uint64_t>{18446744073709551615U, 9223372036854775808U}));
+}
+
+// Everything else stays an array of values, or is refused as before.
+TEST(PackedIntegers, AreNothingElse) {
+    for (const char* array :
+         {"[]", "[-1]", "[1.0]", "[1e3]", "[1,\"2\"]", "[[1]]", "[1,null]", "[1,2.5]",
+          "[18446744073709551616]", "[123456789012345678901234567890]"}) {
+        EXPECT_EQ(packed(array), std::vector<std::uint64_t>()) << array;
+        JsonDocument document(JsonArrays::packed);
+        EXPECT_TRUE(document.parse(array)) << array;
+    }
+    for (const char* broken : {"[01]", "[1,]", "[,1]", "[1 2]", "[1", "[1,2", "[1,2}", "[1,2]]"}) {
+        JsonDocument document(JsonArrays::packed);
+        EXPECT_TRUE(document.parse("[1,2,3,4,5,6,7,8,9]")) << "leaves bytes behind the next text";
+        EXPECT_FALSE(document.parse(broken)) << broken;
+    }
+}
+
+// The elements of a packed array are numbers only; without the option they are values.
+TEST(PackedIntegers, AreAskedFor) {
+    JsonDocument document(JsonArrays::packed);
+    const JsonValue list = document.parse("[1,2]").value();
+    EXPECT_FALSE(list.first().present());
+    EXPECT_FALSE(list.at(1).present());
+    JsonDocument plain;
+    const JsonValue values = plain.parse("[1,2]").value();
+    EXPECT_FALSE(values.integers());
+    EXPECT_EQ(values.at(1).as_u64(), 2U);
+}
+
+// Lists in lists, and two lists one behind the other, keep their own numbers.
+TEST(PackedIntegers, StandBesideEachOther) {
+    JsonDocument document(JsonArrays::packed);
+    const JsonValue root = document.parse(R"([[1,2],{"x":[3]},[4,"a"],[5]])").value();
+    ASSERT_EQ(root.size(), 4U);
+    EXPECT_EQ((*root.at(0).integers())[1], 2U);
+    EXPECT_EQ((*root.at(1).find("x").integers())[0], 3U);
+    EXPECT_FALSE(root.at(2).integers());
+    EXPECT_EQ(root.at(2).first().as_u64(), 4U);
+    EXPECT_EQ((*root.at(3).integers())[0], 5U);
+}
+
+// No room, no list: the caller's array is never left.
+TEST(PackedIntegers, KeepToTheirRoom) {
+    std::uint64_t out[3] = {};
+    const std::string text = "1,2,3]" + std::string(16, ' ');
+    EXPECT_EQ(read_integer_list(text.data(), out, 2).count, 0U);
+    EXPECT_EQ(read_integer_list(text.data(), out, 3).count, 3U);
+    EXPECT_EQ(*read_integer_list(text.data(), out, 3).end, ']');
+}
+
+}  // namespace
+
+// Where a JSON text ends: behind the bracket that closes it, and brackets in strings do not count.
+
+namespace {
+
+/// The texts of these lines, each behind the number of the line in which it begins. One that is not
+/// closed comes last.
+std::vector<std::string> texts_of(const std::vector<std::string>& lines) {
+    JsonTexts texts;
+    std::vector<std::string> found;
+    const auto note = [&] {
+        found.push_back(std::to_string(texts.line()) + " " + std::string(texts.text()));
+    };
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        std::string_view line = lines[i];
+        while (texts.take(i + 1, line) == JsonTexts::Found::whole) {
+            note();
+            texts.clear();
+        }
+        EXPECT_EQ(line, "") << "a part is taken to the end of its line";
+    }
+    if (!texts.text().empty()) {
+        note();
+    }
+    return found;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(JsonTexts, EndBehindTheClosingBracket) {
+    EXPECT_EQ(
+        texts_of({"  ", "", R"( {"a": [1, "]}", "\"}", "\\"],)", R"("b": {} } {"c":)", "[]}"}),
+        (Texts{"3 {\"a\": [1, \"]}\", \"\\\"}\", \"\\\\\"],\n\"b\": {} }", "4 {\"c\":\n[]}"}));
+    EXPECT_EQ(texts_of({"{}[1]"}), (Texts{"1 {}", "1 [1]"}));
+    EXPECT_EQ(texts_of({"} {}"}), (Texts{"1 }", "1 {}"})) << "a bracket that closes nothing";
+    EXPECT_EQ(texts_of({"{", "1"}), (Texts{"1 {\n1\n"}));
+}
+
+// A string that is open at the end of a line ends a text that is broken.
+TEST(JsonTexts, EndWhereAStringStaysOpen) {
+    for (const std::string line : {R"({"a)", R"({"a\")", R"({"a\)"}) {
+        EXPECT_EQ(texts_of({line, "{}"}), (Texts{"1 " + line, "2 {}"})) << line;
+    }
+}
+
+TEST(JsonTexts, AreNoLongerThanALineMayBe) {
+    JsonTexts texts;
+    const std::string most(JsonTexts::bytes_max - 1, '[');
+    std::string_view line = most;
+    EXPECT_EQ(texts.take(1, line), JsonTexts::Found::part);
+    line = "]";
+    EXPECT_EQ(texts.take(2, line), JsonTexts::Found::too_long);
+}
+
+}  // namespace
+
+// What is written is JSON: commas, escapes and numbers as RFC 8259 has them.
+
+namespace {
+
+using namespace std::string_literals;
+
+// Nesting and commas, spelled out.
+TEST(JsonWriter, PlacesCommas) {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_object().key("a").begin_array().integer(1).null().begin_array().end_array();
+    json.begin_object().end_object().end_array().key("b").boolean(true).key("c").raw("[ ]");
+    json.key("").optional_integer(std::nullopt).key("d").optional_string("x").end_object();
+    EXPECT_EQ(out, R"({"a":[1,null,[],{}],"b":true,"c":[ ],"":null,"d":"x"})");
+}
+
+// The writer goes on with the string it is given: two documents, two writers, two lines.
+TEST(JsonWriter, AppendsToWhatIsThere) {
+    std::string out = "{}\n";
+    JsonWriter(out).begin_array().end_array();
+    EXPECT_EQ(out, "{}\n[]");
+}
+
+// Every escape that is needed, none that is not; bytes that are no UTF-8 become U+FFFD one by one.
+TEST(JsonWriter, EscapesStrings) {
+    const auto escaped = [](std::string_view text) {
+        std::string out;
+        append_json_escaped(out, text);
+        return out;
+    };
+    EXPECT_EQ(escaped("\"\\/\b\f\n\r\t"), R"(\"\\/\b\f\n\r\t)");
+    EXPECT_EQ(escaped("\0\x1F\x7F"s), "\\u0000\\u001f\x7F");
+    EXPECT_EQ(escaped("h\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"),
+              "h\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
+    EXPECT_EQ(escaped("a\xFF\xE2\x82z"), "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz");
+}
+
+// Ends of the ranges; no number that JSON cannot say.
+TEST(JsonWriter, WritesNumbers) {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_array().integer(INT64_MIN).integer(INT64_MAX).unsigned_integer(UINT64_MAX);
+    json.number(0.1).number(1e21).number(-0.0).number(std::nan(""));
+    json.number(std::numeric_limits<double>::infinity()).end_array();
+    EXPECT_EQ(out,
+              "[-9223372036854775808,9223372036854775807,18446744073709551615,0.1,1e+21,-0,"
+              "null,null]");
+}
+
+// Any bytes come back from our reader as the text they were, any double as the same double.
+TEST(JsonWriter, IsReadBack) {
+    Random random(3);
+    JsonDocument document;
+    for (int round = 0; round < 2000; ++round) {
+        std::string text;
+        for (std::uint64_t i = random.below(20); i > 0; --i) {
+            text += static_cast<char>(random.below(128));
+        }
+        const double value =
+            std::ldexp(random.uniform() - 0.5, static_cast<int>(random.below(600)));
+        std::string out;
+        JsonWriter(out).begin_object().key(text).number(value).end_object();
+        const JsonValue root = document.parse(out).value();
+        ASSERT_EQ(root.first().key(), text);
+        ASSERT_EQ(root.find(text).as_double(), value);
+    }
 }
 
 }  // namespace

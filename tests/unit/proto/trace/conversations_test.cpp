@@ -1,4 +1,4 @@
-// AIPerf's conversations of several turns: each turn a row of new messages, times in ms.
+// Conversations with their words.
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,8 @@
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// AIPerf's conversations of several turns: each turn a row of new messages, times in ms.
 
 namespace {
 
@@ -250,6 +252,536 @@ TEST(VllmMultiTurn, IsReadAsTurns) {
         says(read_closed({R"({"filetype":"generate_conversations","num_conversations":24})"})
                  .first_error(),
              "describes a generator"));
+}
+
+}  // namespace
+
+// MLPerf's agentic rows: a message each, a request for each row of a user or a tool.
+
+namespace {
+
+std::string message(int turn, const std::string& role, const std::string& rest,
+                    const std::string& id = "c") {
+    return R"({"conversation_id":")" + id + R"(","turn":)" + std::to_string(turn) + R"(,"role":")" +
+           role + "\"," + rest + "}";
+}
+
+const std::string ask = R"("content":"q")";
+const std::string tool_call =
+    R"("tool_calls":[{"id":"f:0","type":"function","function":{"name":"f","arguments":{"a":1}}}])";
+const std::string result = R"("tool_results":[{"tool_call_id":"f:0","content":"r"}])";
+
+ReadTrace closed(const std::vector<std::string>& lines, std::uint32_t default_output = 0) {
+    ReadOptions options = closed_sessions();
+    options.default_output = default_output;
+    return read(lines, options);
+}
+
+TEST(MlPerf, AsksWithAllThatWasSaid) {
+    const ReadTrace got = closed(
+        {R"({"_type":"dataset_metadata","x":1})",
+         message(1, "user",
+                 ask + R"(,"system":"s","tools":[{"type":"function"}],"delay_seconds":2)"),
+         message(2, "assistant", tool_call + R"(,"reasoning_content":"think")"),
+         message(3, "tool", result + R"(,"delay_seconds":0.25,"max_new_tokens":9,"top_p":0.5)"),
+         message(4, "assistant", R"("content":"a")"), message(1, "user", ask, "d")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.format, "mlperf-agentic");
+    EXPECT_EQ(trace.sessions, (std::vector<std::string>{"c", "d"}));
+    ASSERT_EQ(trace.rows.size(), 3U);
+    const TraceRow& first = trace.rows[1];
+    const TraceRow& second = trace.rows[2];
+    EXPECT_EQ(trace.rows[0].index, 2U) << "the other conversation, which starts at once";
+    EXPECT_EQ(first.at_ns, 2'000'000'000);
+    EXPECT_EQ(second.at_ns, 2'250'000'000);
+    EXPECT_EQ(second.turn, 2U) << "of requests";
+    ASSERT_EQ(trace.dependencies.size(), 1U);
+    EXPECT_EQ(trace.dependencies[0].on, first.index);
+    EXPECT_EQ(trace.dependencies[0].delay_ns, 250'000'000);
+    EXPECT_EQ(first.input_length + first.output_length, 0U) << "unknown";
+    EXPECT_EQ(trace.body_of(second),
+              R"({"messages":[{"role":"system","content":"s"},{"role":"user","content":"q"},)"
+              R"({"role":"assistant","content":null,"tool_calls":[{"id":"f:0","type":"function",)"
+              R"("function":{"name":"f","arguments":{"a":1}}}],"reasoning_content":"think"},)"
+              R"({"role":"tool","tool_call_id":"f:0","content":"r"}],)"
+              R"("tools":[{"type":"function"}],)"
+              R"("extra":{"max_completion_tokens":9,"top_p":0.5}})");
+    EXPECT_EQ(trace.body_of(trace.rows[0]), R"({"messages":[{"role":"user","content":"q"}]})");
+    EXPECT_EQ(canonical_round_trip(trace), "");
+}
+
+// The format records no lengths; the user may give one.
+TEST(MlPerf, TakesADefaultOutput) {
+    const ReadTrace got = closed({message(1, "user", ask)}, 40);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows[0].output_length, 40U);
+    ASSERT_EQ(got.trace.remarks.size(), 1U);
+    EXPECT_EQ(std::string(got.trace.remarks[0].one), "row without an output length");
+}
+
+TEST(MlPerf, NeedsSessions) {
+    EXPECT_TRUE(says(read({message(1, "user", ask)}).first_error(), "--sessions closed"));
+}
+
+struct Bad {
+    std::vector<std::string> lines;
+    std::uint64_t line;
+    const char* said;  ///< behind file and line
+};
+
+TEST(MlPerf, NamesWhatIsWrong) {
+    const std::string user = message(1, "user", ask);
+    const std::string answer = message(2, "assistant", R"("content":"a")");
+    const std::string caller = message(2, "assistant", tool_call);
+    const Bad all[] = {
+        {{user, message(3, "assistant", R"("content":"a")")}, 2, "turn \"3\" is not 2"},
+        {{user, answer, answer}, 3, "turn \"2\" is not 3"},
+        {{message(4, "user", ask)}, 1, "put a conversation in one file, from turn 1"},
+        {{R"({"conversation_id":"c","turn":"one","role":"user"})"},
+         1,
+         "turn \"\\\"one\\\"\" is not 1"},
+        {{R"({"conversation_id":"c","turn":null,"role":"user"})"}, 1, "turn is missing"},
+        {{user, message(2, "user", ask)}, 2, "follows a user's row without an answer"},
+        {{user, caller, message(3, "user", ask)}, 3, "follows tool calls without their results"},
+        {{user, answer, message(3, "tool", result)}, 3, "follows an answer that called no tool"},
+        {{user, caller, message(3, "tool", result), message(4, "tool", result)},
+         4,
+         "follows another row of tool results"},
+        {{message(1, "tool", result)}, 1, "begins a conversation; only a user can"},
+        {{user, message(2, "judge", ask)}, 2, "is not user, assistant or tool"},
+        {{message(1, "user", R"("content":"")")}, 1, "content \"\\\"\\\"\" is not text"},
+        {{user, message(2, "assistant", R"("content":null)")}, 2, "content is missing"},
+        {{user, message(2, "assistant", R"("tool_calls":[])")}, 2, "tool_calls \"[]\" is empty"},
+        {{user, message(2, "assistant", R"("tool_calls":[{"id":1}])")},
+         2,
+         "is not a function call"},
+        {{user, caller, message(3, "tool", R"("tool_results":"r")")}, 3, "not a list of objects"},
+        {{user, caller, message(3, "tool", R"("content":"r")")}, 3, "tool_results is missing"},
+        {{user, caller, message(3, "tool", R"("tool_results":[{"tool_call_id":"f:0"}])")},
+         3,
+         "lacks tool_call_id or content"},
+        {{message(1, "user", ask + R"(,"delay_seconds":-1)")},
+         1,
+         "delay_seconds \"-1\" is negative"},
+        {{message(1, "user", ask + R"(,"max_new_tokens":0)")}, 1, "max_new_tokens \"0\""},
+        {{message(1, "user", ask + R"(,"tools":{})")}, 1, "tools \"{}\" is not a list"},
+        {{message(1, "user", ask + R"(,"system":7)")}, 1, "system \"7\" is not text"},
+        {{user, answer, message(3, "user", ask + R"(,"system":"s")")},
+         3,
+         "put it on the row of turn 1"},
+        {{message(1, "user", ask, "\\u00e9")}, 1, "is not printable ASCII"},
+        {{user, message(1, "user", ask, "d"), answer}, 3, "rows of one conversation together"},
+    };
+    for (const Bad& one : all) {
+        const ReadTrace got = closed(one.lines);
+        ASSERT_EQ(got.errors.count, 1U) << one.said << ": " << got.first_error();
+        EXPECT_EQ(got.errors.list[0].line, one.line) << one.said;
+        EXPECT_TRUE(says(got.first_error(), one.said));
+        EXPECT_TRUE(says(got.first_error(), "; ")) << "no remedy";
+    }
+}
+
+// One error a conversation: what comes behind it means nothing. Other conversations are read.
+TEST(MlPerf, GoesOnWithTheNextConversation) {
+    const ReadTrace got =
+        closed({message(1, "user", ask), message(5, "assistant", ask), message(6, "user", ask),
+                message(1, "user", "\"content\":5", "d"), message(1, "user", ask, "e")});
+    EXPECT_EQ(got.errors.count, 2U);
+    EXPECT_EQ(got.trace.rows.size(), 2U);
+}
+
+// The same names in another file are other conversations.
+TEST(MlPerf, BeginsAnewWithEachFile) {
+    ReadOptions options = closed_sessions();
+    Trace trace;
+    InputErrors errors;
+    TraceReader reader(options, trace, errors);
+    for (const char* file : {"a.jsonl", "b.jsonl"}) {
+        reader.begin_file(file);
+        EXPECT_TRUE(reader.add_line(1, message(1, "user", ask)));
+    }
+    reader.begin_file("c.jsonl");
+    EXPECT_TRUE(reader.add_line(1, message(2, "assistant", ask)));
+    EXPECT_FALSE(reader.finish());
+    ASSERT_EQ(errors.count, 1U);
+    EXPECT_EQ(errors.list[0].file, "c.jsonl");
+    EXPECT_EQ(trace.rows.size(), 2U);
+    EXPECT_NE(trace.rows[0].session, trace.rows[1].session);
+}
+
+}  // namespace
+
+// Rows of messages that hold only what is new: AIPerf's delta rows in Mooncake traces, SGLang's
+// turns; and how the canonical format carries them.
+
+namespace {
+
+/// A row of the session with these messages, as role:words; members stand behind. One without any
+/// has the length of its answer.
+std::string row_of(const std::string& session, const std::vector<std::string>& messages,
+                   const std::string& members) {
+    std::string list;
+    for (const std::string& one : messages) {
+        const std::size_t colon = one.find(':');
+        list += list.empty() ? "" : ",";
+        list += R"({"role":")" + one.substr(0, colon) + R"(","content":")" + one.substr(colon + 1) +
+                R"("})";
+    }
+    return R"({"session_id":")" + session + R"(","messages":[)" + list + "]" +
+           (members.empty() ? R"(,"output_length":9)" : "," + members) + "}";
+}
+
+const std::string live = R"("assistant_responses":"live")";
+
+std::uint64_t count_of(const Trace& trace, const std::string& part) {
+    for (const Remark& remark : trace.remarks) {
+        if (std::string(remark.many).find(part) != std::string::npos) {
+            return remark.count;
+        }
+    }
+    return 0;
+}
+
+constexpr const char* looks_fresh = "may have only new messages";
+
+// The spellings of both of AIPerf's keys; turns wait for the answer and the delay.
+TEST(Deltas, AreReadFromMooncakeRows) {
+    for (const std::string mode :
+         {R"("assistant_responses":"live")", R"("assistant_responses":"LIVE")",
+          R"("message_mode":"delta")"}) {
+        const ReadTrace got =
+            read({row_of("a", {"system:s", "user:q1"}, mode + R"(,"output_length":50)"),
+                  row_of("b", {"user:q2"}, mode),
+                  row_of("a", {"tool:r"}, mode + R"(,"delay":1500.5,"output_length":8)")},
+                 closed_sessions());
+        ASSERT_TRUE(got.usable) << got.first_error();
+        const Trace& trace = got.trace;
+        EXPECT_TRUE(trace.deltas);
+        EXPECT_TRUE(trace.recorded);
+        ASSERT_EQ(trace.rows.size(), 3U);
+        const TraceRow& last = trace.rows[2];
+        EXPECT_EQ(trace.body_of(last), R"({"messages":[{"role":"tool","content":"r"}]})");
+        EXPECT_EQ(last.at_ns, 1'500'500'000);
+        EXPECT_EQ(last.turn, 2U);
+        EXPECT_EQ(last.output_length, 8U);
+        ASSERT_EQ(trace.dependencies_of(last).size(), 1U);
+        EXPECT_EQ(trace.dependencies_of(last)[0].on, 0U);
+        EXPECT_EQ(trace.dependencies_of(last)[0].delay_ns, 1'500'500'000);
+        EXPECT_EQ(count_of(trace, "answers of the run go between them"), 3U);
+        EXPECT_EQ(count_of(trace, looks_fresh), 0U);
+        EXPECT_EQ(canonical_round_trip(trace), "");
+    }
+}
+
+// History is what rows hold without the key, and by its own words.
+TEST(Deltas, AreSaidByTheRow) {
+    for (const std::string mode :
+         {R"("assistant_responses":"recorded")", R"("assistant_responses":"Recorded")",
+          R"("message_mode":"history")", R"("message_mode":null)"}) {
+        const ReadTrace got = read({row_of("a", {"user:q"}, R"("timestamp":1,)" + mode)});
+        ASSERT_TRUE(got.usable) << got.first_error();
+        EXPECT_FALSE(got.trace.deltas);
+        EXPECT_EQ(canonical_round_trip(got.trace), "");
+    }
+}
+
+// Without arrival times they are refused under recorded sessions; with some they are not.
+TEST(Deltas, NeedTimesOrClosedSessions) {
+    const ReadTrace without =
+        read({row_of("a", {"user:q"}, live), row_of("a", {"user:r"}, live + R"(,"delay":5)")});
+    EXPECT_EQ(without.errors.count, 2U);
+    EXPECT_TRUE(says(without.first_error(), "--sessions closed"));
+    const ReadTrace with = read({row_of("a", {"user:q"}, live + R"(,"timestamp":10)"),
+                                 row_of("a", {"user:r"}, live + R"(,"timestamp":30,"delay":5)")});
+    ASSERT_TRUE(with.usable) << with.first_error();
+    EXPECT_EQ(with.trace.rows[1].at_ns, 20'000'000);
+    EXPECT_EQ(with.trace.dependencies_of(with.trace.rows[1])[0].delay_ns, 5'000'000);
+}
+
+// Tools hold inside their session until others come.
+TEST(Deltas, InheritTools) {
+    const auto tools = [](const std::string& name) {
+        return R"("tools":[{"type":"function","function":{"name":")" + name + R"("}}])";
+    };
+    const ReadTrace got =
+        read({row_of("a", {"user:1"}, live + "," + tools("x")), row_of("b", {"user:2"}, live),
+              row_of("a", {"user:3"}, live + R"(,"tools":null)"),
+              row_of("a", {"user:4"}, live + "," + tools("y")), row_of("a", {"user:5"}, live)},
+             closed_sessions());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const char* expected[] = {"x", "", "x", "y", "y"};
+    for (const TraceRow& row : got.trace.rows) {
+        const std::string body(got.trace.body_of(row));
+        const std::string name = expected[row.index];
+        EXPECT_EQ(body.find("tools") == std::string::npos, name.empty()) << body;
+        EXPECT_TRUE(name.empty() || body.ends_with("," + tools(name) + "}")) << body;
+    }
+    EXPECT_EQ(canonical_round_trip(got.trace), "");
+    const ReadTrace history = read({row_of("a", {"user:1"}, R"("output_length":9,)" + tools("x")),
+                                    row_of("a", {"user:1", "assistant:2", "user:3"}, "")},
+                                   closed_sessions());
+    ASSERT_TRUE(history.usable) << history.first_error();
+    EXPECT_FALSE(says(history.trace.body_of(history.trace.rows[1]), "tools"));
+}
+
+// Rows of a session are of one kind, and so are all messages of a trace.
+TEST(Deltas, DoNotMix) {
+    const std::string delta = row_of("a", {"user:q"}, live);
+    const auto refused = [&](const std::vector<std::string>& lines, const std::string& what) {
+        const ReadTrace got = read(lines, closed_sessions());
+        EXPECT_FALSE(got.usable);
+        EXPECT_TRUE(says(got.first_error(), what));
+        EXPECT_TRUE(says(got.first_error(),
+                         "assistant_responses live in all rows of messages, or in none"));
+    };
+    refused({delta, row_of("a", {"user:q"}, "")}, "of its session that have only new messages");
+    refused({row_of("a", {"user:q"}, ""), delta}, "session that have more than new messages");
+    refused({delta, R"({"session_id":"a","input_length":5,"output_length":1})"},
+            "of its session that have only new messages");
+    refused({delta, row_of("b", {"user:q"}, "")}, "while other rows have only new messages");
+    refused({row_of("b", {"user:q"}, ""), delta}, "while other rows have whole conversations");
+    const ReadTrace beside = read(
+        {delta, R"({"session_id":"b","text_input":"x"})",
+         R"({"messages":[{"role":"user","content":"q"}],"timestamp":0,"message_mode":"delta"})"},
+        closed_sessions());
+    EXPECT_TRUE(beside.usable) << beside.first_error();
+}
+
+TEST(Deltas, RefuseWhatCannotBePutTogether) {
+    const auto refused = [&](const std::string& line, const std::string& field,
+                             const std::string& what) {
+        const ReadTrace got = read({line}, closed_sessions());
+        ASSERT_EQ(got.errors.count, 1U) << line;
+        EXPECT_EQ(got.errors.list[0].field, field);
+        EXPECT_TRUE(says(got.first_error(), what));
+    };
+    refused(row_of("a", {"user:q"}, live + R"(,"extra":{"messages":[]})"), "extra",
+            "has messages, instead of the conversation");
+    refused(row_of("a", {"user:q"}, live + R"(,"extra":{"input":""})"), "extra", "has input");
+    refused(R"({"session_id":"a","text_input":"x",)" + live + "}", "assistant_responses",
+            "a row without messages");
+    refused(R"({"session_id":"a","payload":{"prompt":"x"},"message_mode":"delta"})", "message_mode",
+            "a row without messages");
+    refused(R"({"session_id":"a","input_length":1,"output_length":1,"message_mode":"delta"})",
+            "message_mode", "a row without messages");
+    refused(row_of("a", {"user:q"}, R"("message_mode":"deltas")"), "message_mode",
+            "assistant_responses recorded");
+    refused(row_of("a", {"user:q"}, R"("assistant_responses":5)"), "assistant_responses",
+            "older traces message_mode");
+}
+
+// A session that does not say so and looks like it is counted once, and sent as it stands.
+TEST(Deltas, AreSuspected) {
+    const auto suspected = [](const std::vector<std::string>& lines) {
+        const ReadTrace got = read(lines, closed_sessions());
+        EXPECT_TRUE(got.usable) << got.first_error();
+        EXPECT_FALSE(got.trace.deltas);
+        return count_of(got.trace, looks_fresh);
+    };
+    EXPECT_EQ(suspected({row_of("a", {"user:q"}, ""), row_of("a", {"user:r"}, ""),
+                         row_of("a", {"user:s"}, "")}),
+              1U);
+    EXPECT_EQ(suspected({row_of("a", {"user:q"}, ""), row_of("a", {"user:q", "user:r"}, "")}), 1U)
+        << "no answer";
+    EXPECT_EQ(suspected({row_of("a", {"user:q"}, ""), row_of("a", {"assistant:x", "user:r"}, "")}),
+              1U)
+        << "the first question is gone";
+    EXPECT_EQ(suspected({row_of("a", {"user:q"}, ""),
+                         row_of("a", {"user:q", "assistant:x", "user:r"}, ""),
+                         row_of("b", {"user:q"}, "")}),
+              0U);
+    const ReadTrace odd = read({row_of("a", {"user:q"}, live), row_of("a", {"assistant:x"}, live)},
+                               closed_sessions());
+    EXPECT_EQ(count_of(odd.trace, "after the server's own"), 1U);
+}
+
+// To Mooncake and back; and canonical files of both kinds are not one trace.
+TEST(Deltas, SurviveWriting) {
+    const ReadTrace got = read({row_of("a", {"user:q"}, live + R"(,"timestamp":0)"),
+                                row_of("a", {"user:r"}, live + R"(,"delay":5,"output_length":2)"),
+                                R"({"timestamp":9,"text_input":"x"})"},
+                               closed_sessions());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    TraceWriter mooncake(got.trace, mooncake_target, all_rows(got.trace));
+    const std::vector<std::string> lines = lines_of(mooncake);
+    EXPECT_EQ(lines[1], R"({"timestamp":5,"assistant_responses":"live","messages":[{"role":"user",)"
+                        R"("content":"r"}],"output_length":2,"session_id":"a","delay":5})");
+    EXPECT_EQ(lines[2], R"({"timestamp":9,"text_input":"x"})");
+    const ReadTrace again = read(lines);
+    ASSERT_TRUE(again.usable) << again.first_error();
+    EXPECT_EQ(difference(got.trace, again.trace), "");
+
+    const std::string header = R"({"schema":"driftless.trace","version":1,"block_size":0})";
+    const std::string row = R"({"at_ns":0,"recorded":{"messages":[{"role":"user"}]}})";
+    const std::string fresh = header.substr(0, header.size() - 1) + R"(,"deltas":true})";
+    EXPECT_TRUE(read({fresh, row}).trace.deltas);
+    EXPECT_EQ(read({fresh, row, header, row}).errors.list[0].field, "deltas");
+}
+
+// SGLang's turns say how long their prompts were; conversations are named by their number.
+TEST(Deltas, AreReadFromSglang) {
+    const std::string turns =
+        R"({"metadata":{"k":1},"conversations":[[{"messages":[{"role":"system","content":"s"},)"
+        R"({"role":"user","content":"q"}],"prompt_tokens":73},{"messages":[],"prompt_tokens":80},)"
+        R"({"messages":[{"role":"user","content":"r"}],"prompt_tokens":90}],[],)"
+        R"([{"messages":[{"role":"user","content":"t"}]}]]})";
+    EXPECT_TRUE(says(read({turns}).first_error(), "--sessions closed"));
+    ReadOptions options = closed_sessions();
+    options.default_output = 220;
+    const ReadTrace got = read({turns}, options);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.format, "sglang-agentic");
+    EXPECT_TRUE(trace.deltas);
+    ASSERT_EQ(trace.rows.size(), 3U);
+    EXPECT_EQ(trace.rows[0].input_length, 73U);
+    EXPECT_EQ(trace.rows[1].input_length, 90U);
+    EXPECT_EQ(trace.rows[1].output_length, 220U);
+    EXPECT_EQ(trace.rows[1].turn, 2U);
+    EXPECT_EQ(trace.dependencies_of(trace.rows[1])[0].on, 0U);
+    EXPECT_EQ(trace.rows[2].input_length, 0U);
+    EXPECT_EQ(trace.sessions[trace.rows[2].session], "2");
+    EXPECT_EQ(count_of(trace, "turns without messages"), 1U);
+    EXPECT_EQ(canonical_round_trip(trace), "");
+    const auto refused = [&](const std::string& conversations, const std::string& field) {
+        options.format = "sglang-agentic";
+        const ReadTrace bad = read({R"({"conversations":)" + conversations + "}"}, options);
+        ASSERT_EQ(bad.errors.count, 1U) << conversations;
+        EXPECT_EQ(bad.errors.list[0].field, field);
+    };
+    refused("5", "conversations");
+    refused("[5]", "");
+    refused("[[5]]", "conversations[0]");
+    refused(R"([[{"messages":[5]}]])", "conversations[0].turns[0].messages");
+    refused(R"([[{"messages":[{"role":"user"}],"prompt_tokens":-1}]])",
+            "conversations[0].turns[0].prompt_tokens");
+}
+
+}  // namespace
+
+// Traces of recorded requests: LMCache's calls of agents, evalscope's logs of bodies.
+
+namespace {
+
+ReadOptions open_sessions() {
+    ReadOptions options;
+    options.sessions = Sessions::open;
+    return options;
+}
+
+std::string call(const std::string& session, const std::string& rest) {
+    return R"({"session_id":")" + session + R"(","input":[{"role":"user","content":"q"}],)" + rest +
+           "}";
+}
+
+// The gap is from the answer before: laid out open, answers take no time.
+TEST(LmCache, ReadsCallsOfSessions) {
+    const ReadTrace got =
+        read({call("a", R"("output_length":3,"pre_gap":0,"session_timestamp":2.5)"),
+              call("b", R"("output_length":0,"pre_gap":9,"model":"m")"),
+              call("a", R"("output_length":4,"pre_gap":0.25,"tools":null)")},
+             open_sessions());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.format, "lmcache");
+    ASSERT_EQ(trace.rows.size(), 3U);
+    EXPECT_EQ(trace.rows[0].index, 1U) << "a session without a start begins at 0";
+    EXPECT_EQ(trace.rows[1].at_ns, 2'500'000'000);
+    EXPECT_EQ(trace.rows[2].at_ns, 2'750'000'000);
+    EXPECT_EQ(trace.rows[2].turn, 2U);
+    EXPECT_EQ(trace.dependencies_of(trace.rows[2])[0].delay_ns, 250'000'000);
+    EXPECT_EQ(trace.rows[0].output_length, 1U);
+    EXPECT_EQ(trace.zero_outputs, 1U);
+    EXPECT_EQ(trace.rows_laid_out, 1U) << "the second call of session a";
+    EXPECT_EQ(trace.body_of(trace.rows[2]), R"({"messages":[{"role":"user","content":"q"}]})");
+    EXPECT_EQ(canonical_round_trip(trace), "");
+}
+
+TEST(LmCache, RefusesWhatItCannotPlace) {
+    EXPECT_TRUE(says(read({call("a", R"("output_length":3,"pre_gap":1)")}).first_error(),
+                     "--sessions open"));
+    const ReadTrace got =
+        read({call("a", R"("output_length":3,"pre_gap":1)"),
+              call("a", R"("output_length":3,"pre_gap":-1)"),
+              R"({"session_id":"a","input":"q","pre_gap":1})", R"({"session_id":"a","pre_gap":1})",
+              R"({"input":[{"role":"user"}],"pre_gap":1})"},
+             open_sessions());
+    ASSERT_EQ(got.errors.count, 4U);
+    EXPECT_EQ(got.errors.list[0].field, "pre_gap");
+    EXPECT_EQ(got.errors.list[1].field, "input");
+    EXPECT_EQ(got.errors.list[2].field, "input");
+    EXPECT_EQ(got.errors.list[3].field, "session_id");
+    EXPECT_EQ(read({call("a", R"("output_length":3,"pre_gap":1,"session_timestamp":"soon")")},
+                   open_sessions())
+                  .errors.list[0]
+                  .field,
+              "session_timestamp");
+}
+
+// Numbers, numbers as text and wall clocks; bodies as objects and as text of their own.
+TEST(WorkloadLog, ReadsBodies) {
+    const ReadTrace got =
+        read({R"({"body":{"messages":[{"role":"user","content":"a"}]},"timestamp":1732060801.5,)"
+              R"("completion_tokens":3})",
+              R"({"body":"{\"prompt\": \"b\",\n\"n\": 1}","timestamp":"1732060801.25"})",
+              R"({"body":{"prompt":"c"},"timestamp":"2024-11-20T00:00:02Z","headers":{"k":"v"}})"});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.format, "workload");
+    EXPECT_EQ(trace.rows[0].index, 1U);
+    EXPECT_EQ(trace.rows[0].output_length, 0U) << "unknown";
+    EXPECT_EQ(trace.body_of(trace.rows[0]), R"({"payload":{"prompt": "b","n": 1}})");
+    EXPECT_EQ(trace.rows[1].at_ns, 250'000'000);
+    EXPECT_EQ(trace.rows[1].output_length, 3U);
+    EXPECT_EQ(trace.rows[2].at_ns, 750'000'000);
+    EXPECT_EQ(canonical_round_trip(trace), "");
+}
+
+// Lines of OpenAI's Batch have no times: a rate says when they are sent.
+TEST(WorkloadLog, ReadsLinesOfABatch) {
+    ReadOptions at_a_rate;
+    at_a_rate.times_free = true;
+    const std::string body = R"({"model":"m","messages":[{"role":"user","content":"a"}],)"
+                             R"("max_tokens":5})";
+    const std::string line =
+        R"({"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":)" + body + "}";
+    const ReadTrace got = read({line, line}, at_a_rate);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "workload");
+    EXPECT_EQ(got.trace.body_of(got.trace.rows[1]), R"({"payload":)" + body + "}");
+    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    EXPECT_TRUE(says(read({line}).first_error(), "use replay --rate R"));
+}
+
+TEST(WorkloadLog, RefusesWhatIsNoBody) {
+    const std::string good = R"({"body":{"prompt":"c"},"timestamp":1})";
+    for (const char* body : {R"("{")", R"("[]")", R"("{}")", "{}", "5", "null"}) {
+        const ReadTrace got = read({good, R"({"timestamp":2,"body":)" + std::string(body) + "}"});
+        EXPECT_EQ(got.errors.count, 1U) << body;
+        EXPECT_EQ(got.errors.list[0].line, 2U) << body;
+    }
+    EXPECT_EQ(read({good, R"({"body":{"prompt":"c"}})"}).errors.count, 1U) << "no time";
+    EXPECT_EQ(read({good, R"({"timestamp":2})"}).first_error(),
+              "t.jsonl:2: body is missing; give every row its request's body");
+}
+
+// To Mooncake and back: the words stay; a length beside them is named as lost.
+TEST(RecordedRequests, SurviveMooncake) {
+    const ReadTrace got = read({R"({"timestamp":0,"text_input":"a","input_length":3})",
+                                R"({"timestamp":1,"payload":{"prompt":"b"},"extra":{"k":1},)"
+                                R"("output_length":2})"});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    TraceWriter writer(got.trace, mooncake_target, all_rows(got.trace));
+    const std::vector<std::string> lines = lines_of(writer);
+    EXPECT_EQ(lines[0], R"({"timestamp":0,"text_input":"a"})");
+    EXPECT_EQ(lines[1], R"({"timestamp":1,"payload":{"prompt":"b"},"extra":{"k":1},)"
+                        R"("output_length":2})");
+    ASSERT_EQ(writer.losses().size(), 1U);
+    EXPECT_EQ(writer.losses()[0], "1 length besides a prompt with text");
+    const ReadTrace again = read(lines);
+    ASSERT_TRUE(again.usable) << again.first_error();
+    EXPECT_EQ(again.trace.body_bytes, got.trace.body_bytes);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Mooncake rows are read as their publisher means them, and what contradicts that is refused with
-// file, line, field, value and remedy.
+// Mooncake's rows and those of its kin.
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +12,10 @@
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// Mooncake rows are read as their publisher means them, and what contradicts that is refused with
+// file, line, field, value and remedy.
+
 namespace {
 
 // Fixture 1: two rows at one instant, a tail of one token, an exact multiple of the block.
@@ -452,4 +456,316 @@ TEST(Mooncake, NamesServeGensQuietWindows) {
 }
 
 }  // namespace
+
+// What Mooncake rows leave open is decided by the whole trace, or asked for: the unit of fractions,
+// equal keys, a block size that loses most ids, outputs that are not recorded.
+
+namespace {
+
+/// Rows with times of a tenth of a millisecond, `gap_ms` apart on average.
+std::vector<std::string> tenths(int rows, int gap_ms, std::int64_t first_ms = 0) {
+    std::vector<std::string> lines;
+    for (int i = 0; i < rows; ++i) {
+        lines.push_back(row(std::to_string(first_ms + std::int64_t{i} * gap_ms) + ".5", 9, 1, "1"));
+    }
+    return lines;
+}
+
+// Fractions are milliseconds where, as seconds, rows would come less than once a minute for more
+// than eleven days (one row fewer is in doubt), or after the year 5000. Else the user says.
+TEST(Mooncake, TakesFractionsOfAMillisecondWhereNoDoubtIsLeft) {
+    const ReadTrace sure = read(tenths(5001, 200));
+    ASSERT_TRUE(sure.usable) << sure.first_error();
+    EXPECT_EQ(sure.trace.time_unit, "ms");
+    EXPECT_EQ(sure.trace.rows[1].at_ns, 200'000'000);
+    EXPECT_FALSE(read(tenths(5000, 200)).usable) << "999,800: less than eleven days";
+    EXPECT_FALSE(read(tenths(20'000, 59)).usable) << "a row a second, as seconds";
+    EXPECT_TRUE(read(tenths(20'000, 61)).usable);
+    EXPECT_TRUE(read(tenths(2, 100, 1'700'000'000'000)).usable) << "now, in ms";
+    const ReadTrace epoch_s = read(tenths(2, 100, 1'700'000'000));
+    EXPECT_EQ(epoch_s.first_error(),
+              "t.jsonl:1: timestamp \"1700000000.5\" has a fraction: it may be in milliseconds, as "
+              "in Mooncake traces, or in seconds; choose --time-unit s or --time-unit ms");
+    EXPECT_EQ(epoch_s.errors.count, 1U);
+}
+
+// Seconds since 1970 are not taken for milliseconds: a day of rows would be over in 86 s.
+TEST(Mooncake, AsksAboutSecondsSinceTheEpoch) {
+    const auto reads = [](std::int64_t first, const std::string& unit = "") {
+        ReadOptions options;
+        options.time_unit = unit;
+        return read(
+            {row(std::to_string(first), 9, 1, "1"), row(std::to_string(first + 1), 9, 1, "1")},
+            options);
+    };
+    EXPECT_EQ(reads(1'732'060'801).first_error(),
+              "the first time \"1732060801\" is read as milliseconds, and looks like seconds since "
+              "1970; choose --time-unit s or --time-unit ms");
+    EXPECT_EQ(reads(1'732'060'801).errors.count, 1U);
+    EXPECT_EQ(reads(1'732'060'801, "s").trace.rows[1].at_ns, 1'000'000'000);
+    EXPECT_EQ(reads(1'732'060'801, "ms").trace.rows[1].at_ns, 1'000'000);
+    EXPECT_TRUE(reads(1'262'303'999).usable) << "2009";
+    EXPECT_FALSE(reads(1'262'304'000).usable);
+    EXPECT_FALSE(reads(2'208'988'799).usable);
+    EXPECT_TRUE(reads(2'208'988'800).usable) << "2040";
+    EXPECT_TRUE(reads(1'732'060'801'000).usable) << "milliseconds since 1970";
+    ReadOptions named;
+    named.format = "mooncake";  // which says nothing of what the file has
+    EXPECT_FALSE(read({row("1732060801", 9, 1, "1")}, named).usable);
+    EXPECT_FALSE(read({R"({"timestamp": 1732060801, "requests": [{"prompt_length": 5,)"
+                       R"( "output_length": 1}]})"})
+                     .usable)
+        << "every format whose times are in ms";
+}
+
+// Seconds from 0 on, read as milliseconds, come at a thousand times their rate: that is said.
+TEST(Mooncake, SaysThatTimesAreDense) {
+    const auto remarks = [](int rows, int gap, const std::string& unit = "", bool rate = false) {
+        ReadOptions options{.time_unit = unit, .times_free = rate};
+        std::vector<std::string> lines;
+        for (int i = 0; i < rows; ++i) {
+            lines.push_back(row(std::to_string(i / 2 * gap), 9, 1, "1"));
+        }
+        const ReadTrace got = read(lines, options);
+        EXPECT_TRUE(got.usable) << got.first_error();
+        return got.trace.remarks.empty() ? 0 : got.trace.remarks[0].count;
+    };
+    EXPECT_EQ(remarks(6, 1), 6U) << "0, 0, 1, 1, 2, 2";
+    EXPECT_EQ(remarks(4, 1), 0U) << "two instants say nothing";
+    EXPECT_EQ(remarks(4000, 4), 4000U);
+    EXPECT_EQ(remarks(4000, 5), 0U) << "200 instants a second";
+    EXPECT_EQ(remarks(4000, 1, "ms"), 0U);
+    EXPECT_EQ(remarks(4000, 1, "", true), 0U) << "a rate decides";
+    EXPECT_EQ(remarks(4000, 1, "auto"), 4000U);
+    EXPECT_EQ(remarks(200'000, 1), 200'000U) << "within 100 s";
+    EXPECT_EQ(remarks(200'004, 1), 0U);
+}
+
+// Of two members with one name the last counts, as in the field's other readers; a null takes the
+// value away.
+TEST(Mooncake, TakesTheLastOfEqualKeys) {
+    const ReadTrace got = read({R"({"timestamp": 5, "input_length": 9, "output_length": 1})",
+                                R"({"timestamp": 0, "timestamp": 25, "input_length": 7,)"
+                                R"( "input_length": 8, "output_length": 1})"});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows[1].at_ns, 20'000'000);
+    EXPECT_EQ(got.trace.rows[1].input_length, 8U);
+    EXPECT_FALSE(
+        read({R"({"timestamp": 5, "timestamp": null, "input_length": 9, "output_length": 1})"})
+            .usable);
+}
+
+// A file with blocks of 32 tokens is not read as one with blocks of 512, --lenient or not, once
+// more than one id in a hundred would be lost: the size that fits is named.
+TEST(Mooncake, LenientDoesNotThrowTheSharingAway) {
+    const auto lines = [](int rows_of_32, int rows_of_512) {
+        std::vector<std::string> all(static_cast<std::size_t>(rows_of_32), row("0", 64, 5, "1, 2"));
+        all.insert(all.end(), static_cast<std::size_t>(rows_of_512), row("0", 600, 5, "1, 2"));
+        return all;
+    };
+    ReadOptions options;
+    options.lenient = true;
+    const ReadTrace got = read(lines(60, 1), options);
+    EXPECT_EQ(got.first_error(),
+              "t.jsonl: hash_ids would lose 60 of 122 ids at blocks of 512 tokens; --block-size 32 "
+              "fits 60 of 61 rows, and best of all sizes");
+    options.block_size = 32;
+    EXPECT_TRUE(read(lines(60, 1), options).usable);
+    options.block_size = 0;
+    EXPECT_TRUE(read(lines(1, 49), options).usable) << "1 of 100";
+    EXPECT_TRUE(read(lines(1, 48), options).usable) << "1 of 98, where 512 fits best";
+}
+
+// Rows without an output length: refused with both ways out, filled, or sent without a limit.
+TEST(Mooncake, ReadsRowsWithoutOutputLengths) {
+    const std::vector<std::string> lines = {
+        R"({"timestamp": 0, "input_length": 9, "hash_ids": [1]})",
+        R"({"timestamp": 1, "input_length": 9, "output_length": 3, "hash_ids": [1]})"};
+    EXPECT_EQ(read(lines).first_error(),
+              "t.jsonl:1: output_length is missing; use --default-output N to ask such rows for N "
+              "tokens, or replay --output free for no limit");
+    ReadOptions filled;
+    filled.default_output = 64;
+    EXPECT_EQ(read(lines, filled).trace.rows[0].output_length, 64U);
+    EXPECT_EQ(read(lines, filled).trace.rows[1].output_length, 3U);
+    ReadOptions unlimited;
+    unlimited.output_free = true;
+    EXPECT_EQ(read(lines, unlimited).trace.rows[0].output_length, 0U);
+}
+
+}  // namespace
+
+// Qwen (Bailian) rows: seconds, blocks of 16, sessions by chains of parents.
+
+namespace {
+
+std::string qwen_row(int chat, int parent, const std::string& time, int input, int turn,
+                     const std::string& ids) {
+    return R"({"chat_id": )" + std::to_string(chat) + R"(, "parent_chat_id": )" +
+           std::to_string(parent) + R"(, "timestamp": )" + time + R"(, "input_length": )" +
+           std::to_string(input) + R"(, "output_length": 132, "type": "text", "turn": )" +
+           std::to_string(turn) + R"(, "hash_ids": [)" + ids + "]}";
+}
+
+// Fixture 3: an id at two positions; a child that shares all but its parent's last block.
+TEST(Qwen, ReadsContentIdsAndParents) {
+    const ReadTrace got =
+        read({qwen_row(55, -1, "0.0", 33, 1, "7, 8, 7"), qwen_row(56, -1, "1.5", 16, 1, "8"),
+              qwen_row(159, 55, "61.114", 50, 2, "7, 8, 9, 10")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "qwen");
+    EXPECT_EQ(got.trace.time_unit, "s");
+    EXPECT_EQ(got.trace.block_size, 16U);
+    EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(plain_ids(got.trace.ids), (std::vector<std::uint64_t>{7, 8, 7, 8, 7, 8, 9, 10}));
+    const TraceRow& child = got.trace.rows[2];
+    EXPECT_EQ(child.at_ns, 61'114'000'000);
+    EXPECT_EQ(child.turn, 2U);
+    EXPECT_EQ(got.trace.sessions[child.session], "55");
+    EXPECT_EQ(got.trace.sessions.size(), 2U);
+    ASSERT_EQ(got.trace.dependencies_of(child).size(), 1U);
+    EXPECT_EQ(got.trace.dependencies_of(child)[0].on, 0U);
+    EXPECT_EQ(got.trace.unknown_keys, 0U);
+}
+
+// A parent that is not in the file is counted; the row is kept.
+TEST(Qwen, KeepsOrphans) {
+    const ReadTrace got = read({qwen_row(55, 3, "0.0", 16, 2, "7")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.remarks.size(), 1U);
+    EXPECT_EQ(got.trace.remarks[0].count, 1U);
+}
+
+TEST(Qwen, RefusesWhatContradictsItself) {
+    EXPECT_TRUE(says(read({qwen_row(1, -1, "0", 33, 1, "7, 8")}).first_error(), "needs 3"));
+    ReadOptions options;
+    options.format = "bailian";
+    EXPECT_EQ(read({row("0", 16, 1, "0")}, options).errors.list[0].field, "chat_id");
+    const std::string whole = qwen_row(1, -1, "0", 16, 1, "7");
+    const std::string without = whole.substr(0, whole.find(R"(, "hash_ids")")) + "}";
+    EXPECT_TRUE(says(read({whole, without}, options).first_error(), "hash_ids is missing here"));
+}
+
+// AIPerf's tutorial has rows without block ids: they are conversations all the same.
+TEST(Qwen, IsKnownWithoutIds) {
+    const ReadTrace got = read({R"({"chat_id":1,"parent_chat_id":-1,"timestamp":1.5,)"
+                                R"("input_length":5,"output_length":1,"type":"text","turn":1})"});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "qwen");
+}
+
+}  // namespace
+
+// Dynamo's two formats: the request trace in completion order, and the agentic one with its edges.
+
+namespace {
+
+std::string ended(const std::string& id, std::int64_t received_ms, int input,
+                  const std::string& ids, const std::string& more = "") {
+    return R"({"timestamp":99,"event":{"schema":"dynamo.request.trace.v1","event_type":)"
+           R"("request_end","agent_context":{"session_id":"s","trajectory_id":"t"},"request":{)"
+           R"("request_id":")" +
+           id + R"(","output_tokens":4,"input_tokens":)" + std::to_string(input) +
+           R"(,"request_received_ms":)" + std::to_string(received_ms) + more +
+           R"(,"replay":{"trace_block_size":64,"input_length":)" + std::to_string(input) +
+           R"(,"input_sequence_hashes":[)" + ids + "]}}}}";
+}
+
+// Fixture 7: hashes above 2^63. Rows come in the order of completion and are sorted by arrival.
+TEST(Dynamo, ReadsRequestTraces) {
+    const ReadTrace got =
+        read({R"({"timestamp":0,"event":{"marker":"start"}})",
+              ended("b", 1732060800500, 130, "18446744073709551615, 5", R"(,"total_time_ms":100)"),
+              R"({"timestamp":5,"event":{"schema":"dynamo.request.trace.v1",)"
+              R"("event_type":"tool_start","tool":{}}})",
+              ended("a", 1732060800000, 100, "18446744073709551615")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "dynamo");
+    EXPECT_EQ(got.trace.block_size, 64U);
+    EXPECT_EQ(got.trace.tail_rule, TailRule::floor);
+    ASSERT_EQ(got.trace.rows.size(), 2U);
+    EXPECT_EQ(got.trace.rows[0].input_length, 100U);
+    EXPECT_EQ(got.trace.rows[1].at_ns, 500'000'000);
+    EXPECT_EQ(got.trace.ids[0], 18446744073709551615ULL);
+    EXPECT_EQ(got.trace.rows_unsorted, 0U) << "that is how the log is written";
+    EXPECT_EQ(got.trace.sessions, (std::vector<std::string>{"t"}));
+    ASSERT_EQ(got.trace.remarks.size(), 1U);
+}
+
+// Segments of one log are one namespace.
+TEST(Dynamo, JoinsSegments) {
+    Trace trace;
+    InputErrors errors;
+    TraceReader reader({}, trace, errors);
+    reader.begin_file("log.000000.jsonl");
+    EXPECT_TRUE(reader.add_line(1, ended("a", 1732060800000, 100, "7")));
+    reader.begin_file("log.000001.jsonl");
+    EXPECT_TRUE(reader.add_line(1, ended("b", 1732060801000, 100, "7")));
+    ASSERT_TRUE(reader.finish());
+    EXPECT_EQ(trace.rows[0].name_space, trace.rows[1].name_space);
+    EXPECT_EQ(trace.rows[0].session, trace.rows[1].session);
+    EXPECT_EQ(trace.rows[1].turn, 2U);
+}
+
+TEST(Dynamo, RefusesMixedBlockSizes) {
+    std::string other = ended("b", 1732060800500, 100, "1");
+    other.replace(other.find("\":64"), 4, "\":32");
+    const ReadTrace got = read({ended("a", 1732060800000, 100, "7"), other});
+    EXPECT_EQ(got.first_error(),
+              "t.jsonl:2: event.request.trace_block_size \"32\" differs from 64; a trace has one "
+              "block size; make --block-size agree with it");
+}
+
+const std::string header =
+    R"({"schema":"dynamo.agentic_mooncake","version":2,"block_size":16,"hash_id_scope":"local"})";
+
+std::string agentic(const std::string& id, const std::string& play, const std::string& more) {
+    return R"({"request_id":")" + id + R"(","play_id":")" + play +
+           R"(","session_id":"s","input_length":20,"output_length":3,"hash_ids":[1,2])" + more +
+           "}";
+}
+
+// Plays have ids of their own; an edge moves a row behind the one that it names.
+TEST(AgenticMooncake, ReadsDependencies) {
+    const std::vector<std::string> lines = {
+        header, agentic("a", "p", R"(,"not_before_ms":100)"),
+        agentic("b", "p",
+                R"(,"dependencies":[{"request_id":"a","trigger":"dispatch","delay_ms":7.5,)"
+                R"("relation":"spawn"}])"),
+        agentic("c", "q", R"(,"not_before_ms":null,"dependencies":[])"),
+        agentic("d", "p",
+                R"(,"not_before_ms":900,"dependencies":[{"request_id":"b","trigger":"completion",)"
+                R"("delay_ms":1}])")};
+    EXPECT_EQ(read(lines).errors.count, 1U) << "only under --sessions open";
+    ReadOptions options;
+    options.sessions = Sessions::open;
+    const ReadTrace got = read(lines, options);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.block_size, 16U);
+    EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
+    std::vector<std::int64_t> times_us;
+    for (const TraceRow& row : got.trace.rows) {
+        times_us.push_back(row.at_ns / 1000);
+    }
+    EXPECT_EQ(times_us, (std::vector<std::int64_t>{0, 100'000, 107'500, 900'000}));
+    EXPECT_EQ(got.trace.rows[0].name_space, 1U);
+    EXPECT_EQ(got.trace.rows[3].name_space, 0U);
+    const auto edges = got.trace.dependencies_of(got.trace.rows[2]);
+    ASSERT_EQ(edges.size(), 1U);
+    EXPECT_EQ(edges[0].trigger, Trigger::dispatch);
+}
+
+TEST(AgenticMooncake, RefusesWhatItCannotFollow) {
+    ReadOptions options;
+    options.sessions = Sessions::open;
+    const ReadTrace dangling =
+        read({header, agentic("b", "p", R"(,"dependencies":[{"request_id":"zz","delay_ms":1}])")},
+             options);
+    EXPECT_EQ(dangling.errors.list[0].problem, "does not name a request of an earlier row");
+    const ReadTrace version = read({R"({"schema":"dynamo.agentic_mooncake","version":1})"});
+    EXPECT_EQ(version.errors.list[0].field, "version");
+}
+
+}  // namespace
+
 }  // namespace driftless

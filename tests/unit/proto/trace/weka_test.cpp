@@ -1,15 +1,22 @@
-// Conversations of kv-cache-tester: laid out only when asked, ids of their own, sub-agents beside
-// their parents, both rules for partial blocks.
+// Traces of agents: Weka, ISB-1, TensorRT-LLM.
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "proto/trace/formats.hpp"
 #include "tests/unit/proto/trace/reading.hpp"
+#include "tests/unit/proto/trace/round_trip.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
+
+// Conversations of kv-cache-tester: laid out only when asked, ids of their own, sub-agents beside
+// their parents, both rules for partial blocks.
+
 namespace {
 
 std::string request(const std::string& more) {
@@ -255,4 +262,516 @@ TEST(Weka, RefusesASubAgentBeforeItsConversation) {
 }
 
 }  // namespace
+
+// Conversations of kv-cache-tester under closed sessions: agents that were recorded in one line
+// wait for their own answers, and their parents for them.
+
+namespace {
+
+// A request that starts at t and takes so many seconds.
+std::string request(int t, int seconds, const std::string& ids) {
+    const auto blocks = 1 + std::count(ids.begin(), ids.end(), ',');
+    return R"({"t":)" + std::to_string(t) + R"(,"type":"n","model":"m","in":)" +
+           std::to_string(64 * blocks) + R"(,"out":500,"hash_ids":[)" + ids + R"(],"api_time":)" +
+           std::to_string(seconds) + "}";
+}
+
+std::string conversation(const std::vector<std::string>& requests) {
+    std::string all;
+    for (const std::string& one : requests) {
+        all += (all.empty() ? "" : ",") + one;
+    }
+    return R"({"id":"a","block_size":64,"hash_id_scope":"local","requests":[)" + all + "]}";
+}
+
+ReadTrace closed(const std::vector<std::string>& requests, FlatAgents agents = FlatAgents::chains) {
+    ReadOptions options = closed_sessions();
+    options.flat_agents = agents;
+    return read({conversation(requests)}, options);
+}
+
+using Edges = std::vector<std::tuple<std::uint32_t, std::uint32_t, bool, std::int64_t>>;
+
+// Row, what it waits for, whether for its end, and the gap in seconds.
+Edges edges_of(const Trace& trace) {
+    Edges edges;
+    for (const Dependency& one : trace.dependencies) {
+        edges.emplace_back(one.row, one.on, one.trigger == Trigger::completion,
+                           one.delay_ns / 1'000'000'000);
+    }
+    return edges;
+}
+
+std::string sessions_of(const Trace& trace) {
+    std::string sessions;
+    for (const TraceRow& row : trace.rows) {
+        sessions += trace.sessions[row.session] + "#" + std::to_string(row.turn) + " ";
+    }
+    return sessions;
+}
+
+// Two workers beside the main agent; the second one ends behind the main agent's next request.
+const std::vector<std::string> fan_out = {
+    request(0, 1, "1,2,3"),         request(2, 5, "1,2,50,51"),     request(3, 1, "1,2,60,61"),
+    request(9, 1, "1,2,3,4,5"),     request(10, 4, "1,2,50,51,52"), request(12, 1, "1,2,3,4,5,6"),
+    request(20, 1, "1,2,3,4,5,6,7")};
+
+TEST(WekaAgents, WaitForTheirOwnAnswers) {
+    const ReadTrace got = closed(fan_out);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(sessions_of(got.trace), "a#1 a::fa:000#1 a::fa:001#1 a#2 a::fa:000#2 a#3 a#4 ");
+    EXPECT_EQ(edges_of(got.trace), (Edges{{1, 0, true, 1},
+                                          {2, 0, true, 2},
+                                          {3, 0, true, 8},
+                                          {3, 2, true, 0},
+                                          {4, 1, true, 3},
+                                          {5, 3, true, 2},
+                                          {6, 5, true, 7},
+                                          {6, 4, true, 0}}));
+    ASSERT_EQ(got.trace.remarks.size(), 1U);
+    EXPECT_EQ(got.trace.remarks[0].count, 2U);
+}
+
+// In line, a request that began before the one before had ended waits for its start.
+TEST(WekaAgents, MayStayInLine) {
+    const ReadTrace got = closed(fan_out, FlatAgents::keep);
+    EXPECT_EQ(got.trace.sessions, std::vector<std::string>{"a"});
+    EXPECT_TRUE(got.trace.remarks.empty());
+    EXPECT_EQ(edges_of(got.trace), (Edges{{1, 0, true, 1},
+                                          {2, 1, false, 1},
+                                          {3, 2, true, 5},
+                                          {4, 3, true, 0},
+                                          {5, 4, false, 2},
+                                          {6, 5, true, 7}}));
+}
+
+// By recorded instants nobody waits: all stay in one session.
+TEST(WekaAgents, AreApartWhereSessionsAreClosed) {
+    ReadOptions options;
+    options.sessions = Sessions::open;
+    EXPECT_EQ(read({conversation(fan_out)}, options).trace.sessions.size(), 1U);
+}
+
+// Those inside a sub-agent hang on its main chain; the parent waits for all that nobody joined.
+TEST(WekaAgents, AreFoundInsideSubAgents) {
+    const std::string agent =
+        R"({"t":2,"type":"subagent","agent_id":"x","status":"completed","requests":[)" +
+        request(0, 1, "7,8") + "," + request(2, 5, "7,8,9") + "," + request(3, 9, "7,8,20") + "]}";
+    const ReadTrace got =
+        closed({request(0, 1, "1"), agent, request(13, 1, "1,2"), request(14, 1, "1,2,3")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(sessions_of(got.trace), "a#1 a/x#1 a/x#2 a/x::fa:000#1 a#2 a#3 ");
+    EXPECT_EQ(edges_of(got.trace), (Edges{{1, 0, true, 1},
+                                          {2, 1, true, 1},
+                                          {3, 2, false, 1},
+                                          {4, 0, true, 12},
+                                          {5, 4, true, 0},
+                                          {5, 2, true, 0},
+                                          {5, 3, true, 0}}));
+}
+
+// A sub-agent's sub-agents are joined by it, or by nobody; one that sends nothing hands on its own.
+TEST(WekaAgents, SpawnSubAgentsOfTheirOwn) {
+    const auto agent = [](int t, const std::string& id, const std::string& status,
+                          const std::string& requests) {
+        return R"({"t":)" + std::to_string(t) + R"(,"type":"subagent","agent_id":")" + id +
+               R"(","status":")" + status + R"(","requests":[)" + requests + "]}";
+    };
+    // x counts from its spawn at 2, z (inside y, which sends nothing) from its own at 4.
+    const std::string z = agent(4, "z", "completed", request(0, 1, "30"));
+    const std::string late = agent(3, "w", "async_launched", request(3, 50, "40"));
+    const std::string x = agent(2, "x", "completed",
+                                request(0, 1, "7") + "," + agent(2, "y", "completed", z) + "," +
+                                    late + "," + request(9, 1, "7,8"));
+    const ReadTrace got = closed({request(0, 1, "1"), x, request(20, 1, "1,2")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(sessions_of(got.trace), "a#1 a/x#1 a/x/w#1 a/x/y/z#1 a/x#2 a#2 ");
+    std::vector<std::int64_t> starts;
+    for (const TraceRow& row : got.trace.rows) {
+        starts.push_back(row.at_ns / 1'000'000'000);
+    }
+    EXPECT_EQ(starts, (std::vector<std::int64_t>{0, 2, 5, 6, 11, 20}));
+    EXPECT_EQ(edges_of(got.trace), (Edges{{1, 0, true, 1},
+                                          {2, 1, true, 3},
+                                          {3, 1, true, 2},
+                                          {4, 1, true, 8},
+                                          {4, 2, true, 0},
+                                          {5, 0, true, 19},
+                                          {5, 4, true, 0}}));
+}
+
+// A file that is not in the order of its times has no row that waits for a later one.
+TEST(WekaAgents, NeverWaitForLaterRows) {
+    const ReadTrace got =
+        closed({request(9, 1, "1,2"), request(1, 1, "1,3"), request(5, 1, "1,2,4"),
+                request(0, 30, "1,3,5"), request(2, 1, "1,2,4,6")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    for (const Dependency& one : got.trace.dependencies) {
+        EXPECT_LT(one.on, one.row);
+    }
+}
+
+}  // namespace
+
+// ISB-1 bundles: the first cell of each conversation, its messages as the bundles' client sends.
+
+namespace {
+
+std::string bundle(const std::string& adapter, const std::string& cells) {
+    return R"({"schema_version":"0.1.0","adapter_id":"inferencex_)" + adapter + R"(","exports":[)" +
+           cells + "]}";
+}
+
+/// A cell of a conversation with one turn for each of these lists of messages.
+std::string cell(const std::string& trace, const std::string& session,
+                 const std::vector<std::string>& turns) {
+    std::string list;
+    for (const std::string& messages : turns) {
+        list += list.empty() ? "" : ",";
+        list += R"({"messages":[)" + messages +
+                R"(],"expected_output_tokens":8,"wait_before_ms":)" +
+                (list.empty() ? "0" : "1500") + "}";
+    }
+    return R"({"trace_id":")" + trace +
+           R"(","support_status":"supported","session":{"session_id":)" + session +
+           R"(,"turns":[)" + list + "]}}";
+}
+
+const std::string hello = R"({"role":"user","content":"hi"})";
+
+TEST(Isb1, ReadsSessions) {
+    const ReadTrace got = read({bundle("multiturn", cell("t1", R"("s1")", {hello, hello}) + "," +
+                                                        cell("t2", "null", {hello}))},
+                               closed_sessions());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.format, "isb1");
+    EXPECT_FALSE(trace.deltas);
+    EXPECT_EQ(trace.unknown_keys, 0U);
+    ASSERT_EQ(trace.rows.size(), 3U);
+    EXPECT_EQ(trace.sessions, (std::vector<std::string>{"s1", "t2"}));
+    EXPECT_EQ(trace.rows[2].at_ns, 1'500'000'000);
+    EXPECT_EQ(trace.rows[2].output_length, 8U);
+    EXPECT_EQ(trace.dependencies_of(trace.rows[2])[0].delay_ns, 1'500'000'000);
+    EXPECT_EQ(trace.body_of(trace.rows[2]), R"({"messages":[)" + hello + "]}");
+    EXPECT_EQ(trace.rows_laid_out, 1U);
+    EXPECT_EQ(canonical_round_trip(trace), "");
+}
+
+// Offsets are recorded starts: what stands between two of them is the wait.
+TEST(Isb1, ReadsEvents) {
+    const auto event = [](const std::string& ms) {
+        return R"({"arrival_time_offset_ms":)" + ms + R"(,"input_messages":[)" + hello +
+               R"(],"target_output_tokens":16})";
+    };
+    const ReadTrace got =
+        read({bundle("trace_replay",
+                     R"({"trace_id":"t1","trace_metadata":{"session_id":"s1"},"events":[)" +
+                         event("5") + "," + event("30") + "," + event("20") + "]}")},
+             closed_sessions());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    ASSERT_EQ(trace.rows.size(), 3U);
+    EXPECT_EQ(trace.sessions[0], "s1");
+    EXPECT_EQ(trace.rows[1].at_ns, 25'000'000);
+    EXPECT_EQ(trace.dependencies_of(trace.rows[1])[0].delay_ns, 25'000'000);
+    EXPECT_EQ(trace.rows[2].at_ns, 25'000'000) << "time does not go back";
+    EXPECT_EQ(trace.dependencies_of(trace.rows[2])[0].delay_ns, 0);
+    EXPECT_EQ(trace.rows_laid_out, 0U);
+    EXPECT_EQ(trace.rows[2].output_length, 16U);
+}
+
+// One cell a stack and GPU: the first is read, also where cells stand in lines of their own.
+TEST(Isb1, ReadsAConversationOnce) {
+    const std::string one = cell("t1", R"("s1")", {hello});
+    const std::string other = cell("t1", R"("s1")", {hello, hello});
+    const ReadTrace got = read({bundle("multiturn", one + "," + one + "," + other),
+                                bundle("multiturn", one), bundle("multiturn", other)},
+                               closed_sessions());
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows.size(), 1U);
+    ASSERT_EQ(got.trace.remarks.size(), 2U);
+    EXPECT_EQ(got.trace.remarks[0].count, 2U);
+    EXPECT_EQ(got.trace.remarks[1].count, 2U);
+    EXPECT_TRUE(says(std::string(got.trace.remarks[1].many), "other versions"));
+}
+
+TEST(Isb1, SendsBlocksAsItsClientDoes) {
+    const auto content = [](const std::string& message) {
+        const ReadTrace got =
+            read({bundle("multiturn", cell("t", R"("s")", {message}))}, closed_sessions());
+        EXPECT_TRUE(got.usable) << got.first_error();
+        std::string body(got.trace.body_of(got.trace.rows[0]));
+        return body.substr(13, body.size() - 15);
+    };
+    const auto blocks = [&](const std::string& role, const std::string& list) {
+        return content(R"({"role":")" + role + R"(","content_blocks":[)" + list + "]}");
+    };
+    EXPECT_EQ(blocks("assistant", R"({"type":"text","text":" a\n"})"),
+              R"({"role":"assistant","content":"a"})");
+    EXPECT_EQ(blocks("user", R"({"type":"code","text":"x=1"},{"text":"b"},{"type":"text"})"),
+              R"({"role":"user","content":[{"type":"text","text":"[CODE]\nx=1"},)"
+              R"({"type":"text","text":"b"}]})");
+    EXPECT_EQ(blocks("tool", R"({"type":"log","text":"failed"})"),
+              R"({"role":"user","content":[{"type":"text","text":"[TOOL RESULT]"},)"
+              R"({"type":"text","text":"[LOG]\nfailed"}]})");
+    EXPECT_EQ(blocks("retrieval", R"({"type":"text","text":""})"),
+              R"({"role":"user","content":"[RETRIEVAL RESULT]"})");
+    EXPECT_EQ(blocks("user", R"({"type":"document","text":"d","uri":"u"},)"
+                             R"({"type":"document","asset_path":"p"},{"type":"table","text":"t"})"),
+              R"({"role":"user","content":[{"type":"text","text":"[DOCUMENT: u]\nd"},)"
+              R"({"type":"text","text":"[DOCUMENT: p]"},{"type":"text","text":"[TABLE]\nt"}]})");
+    EXPECT_EQ(blocks("user", R"({"type":"image","uri":"http://i"})"),
+              R"({"role":"user","content":[{"type":"image_url","image_url":{"url":"http://i"}}]})");
+    EXPECT_EQ(blocks("user", R"({"type":"image"},{"type":"image","text":"cat"},{"type":"odd"})"),
+              R"({"role":"user","content":[{"type":"text","text":"[IMAGE: image]"},)"
+              R"({"type":"text","text":"[IMAGE: cat]"},{"type":"text","text":"[ODD]"}]})");
+    EXPECT_EQ(content(R"({"role":"execution","content":"ok"})"),
+              R"({"role":"user","content":"[EXECUTION RESULT]\nok"})");
+    EXPECT_EQ(content(R"({"content":[{"type":"text","text":"a"}]})"),
+              R"({"role":"user","content":"a"})");
+    EXPECT_EQ(content(R"({"role":"tool","content":[{"text":" a "},{"type":"image_url"},{}]})"),
+              R"({"role":"user","content":"[TOOL RESULT]\na\n\n[IMAGE: image]"})");
+    EXPECT_EQ(content(R"({"role":"critic","content":"no"})"), R"({"role":"user","content":"no"})");
+    EXPECT_EQ(content(R"({"role":"user"})"), R"({"role":"user","content":""})");
+}
+
+// What is not words is not sent as words, in silence.
+TEST(Isb1, RefusesMessagesThatAreNone) {
+    const auto of = [](const std::string& message) {
+        return read({bundle("multiturn", cell("t", R"("s")", {message}))}, closed_sessions());
+    };
+    const auto refused = [&](const std::string& message, const std::string& field,
+                             const std::string& value) {
+        const ReadTrace got = of(message);
+        ASSERT_EQ(got.errors.count, 1U) << message;
+        EXPECT_EQ(got.errors.list[0].field, "exports[0].turns[0].messages[0]." + field);
+        EXPECT_EQ(got.errors.list[0].value, value);
+    };
+    for (const std::string role : {"5", "null", "\"\"", "[]"}) {
+        refused(R"({"role":)" + role + R"(,"content":"hi"})", "role", role);
+    }
+    for (const std::string content : {"1.5", "true", "{}"}) {
+        refused(R"({"role":"user","content":)" + content + "}", "content", content);
+    }
+    refused(R"({"role":"user","content":[5]})", "content", "[5]");
+    refused(R"({"content_blocks":[{"text":"a"},{"text":7}]})", "content_blocks[1].text", "7");
+    refused(R"({"content_blocks":[{"type":7,"text":"a"}]})", "content_blocks[0].type", "7");
+    for (const std::string none : {R"("content":null)", R"("content":"")", R"("role":"user")",
+                                   R"("content_blocks":[{"type":"text"}])"}) {
+        const ReadTrace got = of("{" + none + "}");
+        ASSERT_TRUE(got.usable) << got.first_error();
+        ASSERT_EQ(got.trace.remarks.size(), 1U) << none;
+        EXPECT_TRUE(says(std::string(got.trace.remarks[0].one), "sent empty"));
+    }
+    EXPECT_TRUE(of(hello).trace.remarks.empty());
+}
+
+TEST(Isb1, RefusesWhatItCannotPlace) {
+    const auto refused = [](const std::string& line, const std::string& field,
+                            const std::string& what) {
+        ReadOptions options = closed_sessions();
+        options.format = "isb1";
+        const ReadTrace got = read({line}, options);
+        ASSERT_EQ(got.errors.count, 1U) << line;
+        EXPECT_EQ(got.errors.list[0].field, field);
+        EXPECT_TRUE(says(got.first_error(), what));
+    };
+    const std::string beside = R"({"trace_id":"t1","prefix_ref":"p1"})";
+    const std::string within = R"({"trace_id":"t2","events":[{"input_messages":[{}]}]})";
+    refused(bundle("trace_replay", beside), "prefix_ref", "isb1_to_kvcache_tester.py");
+    refused(bundle("trace_replay", beside + "," + within), "prefix_ref", "cells also have events");
+    refused(bundle("other", within), "adapter_id", "is not a supported kind of bundle");
+    refused(R"({"exports":[]})", "adapter_id", "is missing");
+    refused(bundle("multiturn", "5"), "exports", "is not a list of objects");
+    refused(bundle("multiturn", R"({"session":{"turns":[{}]}})"), "exports[0].trace_id",
+            "is missing, and so is session_id");
+    refused(bundle("multiturn", R"({"trace_id":"t"})"), "exports[0].turns", "is missing");
+    refused(bundle("trace_replay", R"({"trace_id":"t","events":[]})"), "exports[0].events",
+            "is empty");
+    refused(bundle("multiturn", R"({"trace_id":"t","session":{"turns":[{}]}})"),
+            "exports[0].turns[0].messages", "is missing");
+    refused(bundle("multiturn", cell("t", R"("s")", {R"({"content_blocks":[5]})"})),
+            "exports[0].turns[0].messages[0].content_blocks", "is not a list of objects");
+    EXPECT_TRUE(says(read({bundle("multiturn", cell("t", R"("s")", {hello}))}).first_error(),
+                     "--sessions closed"));
+}
+
+}  // namespace
+
+// Runs of agents as TensorRT-LLM records them: counts of messages, forks, tools.
+
+namespace {
+
+std::string message(const std::string& role, const std::string& rest,
+                    const std::string& path = "[]") {
+    return R"({"event_type":"message","branch_path":)" + path + R"(,"conversation_id":0,"role":")" +
+           role + "\"" + rest + "}";
+}
+
+std::string answer(int prompt, int output, const std::string& rest = "",
+                   const std::string& path = "[]") {
+    return message("assistant",
+                   R"(,"prompt_tokens":)" + std::to_string(prompt) + R"(,"completion_tokens":)" +
+                       std::to_string(output) + rest,
+                   path);
+}
+
+std::string event(const std::string& type, const std::string& rest,
+                  const std::string& path = "[]") {
+    return R"({"event_type":")" + type + R"(","branch_path":)" + path + rest + "}";
+}
+
+std::string run(const std::vector<std::string>& events, const std::string& id = "t") {
+    std::string text = R"({"trace_id":")" + id + R"(","events":[)";
+    for (const std::string& one : events) {
+        text += (text.back() == '[' ? "" : ",") + one;
+    }
+    return text + "]}";
+}
+
+ReadTrace closed_events(const std::vector<std::string>& lines) {
+    return read(lines, closed_sessions());
+}
+
+TEST(TensorRt, ReadsRequestsAndTools) {
+    const ReadTrace got = closed_events(
+        {run({message("system", R"(,"tokens":20)"), message("user", R"(,"tokens":12)"),
+              answer(40, 9, R"(,"reasoning_tokens":4,"llm_duration_ms":2.5)"),
+              event("tool_call", R"(,"tool_name":"x","duration_ms":1.25)"),
+              event("drop_kv_cache", ""), event("cheer", ""), message("tool", R"(,"tokens":3)"),
+              answer(50, 0), R"({"event_type":"message","branch_path":[],"role":"assistant"})"})});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace& trace = got.trace;
+    EXPECT_EQ(trace.format, "tensorrt-llm");
+    EXPECT_EQ(trace.block_size, 16U);
+    EXPECT_EQ(trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(trace.sessions, (std::vector<std::string>{"t"}));
+    ASSERT_EQ(trace.rows.size(), 2U);
+    EXPECT_EQ(trace.rows[0].input_length, 40U);
+    EXPECT_EQ(trace.rows[0].output_length, 9U);
+    EXPECT_EQ(trace.rows[1].at_ns, 3'750'000) << "behind the recorded answer and the tool";
+    EXPECT_EQ(trace.rows[1].turn, 2U);
+    EXPECT_EQ(trace.zero_outputs, 1U);
+    ASSERT_EQ(trace.dependencies.size(), 1U);
+    EXPECT_EQ(trace.dependencies[0].delay_ns, 1'250'000);
+    EXPECT_EQ(trace.ids_of(trace.rows[0]).size(), 3U);
+    EXPECT_EQ(trace.ids_of(trace.rows[1]).size(), 4U);
+    EXPECT_EQ(trace.ids_of(trace.rows[0])[1], trace.ids_of(trace.rows[1])[1]);
+    EXPECT_NE(trace.ids_of(trace.rows[0])[2], trace.ids_of(trace.rows[1])[2]) << "it is partial";
+    EXPECT_EQ(trace.remarks.size(), 3U) << "a drop, an unknown event, a message of nobody";
+    EXPECT_EQ(canonical_round_trip(trace), "");
+}
+
+// Older runs: other names, no places, the branches of a fork inside it.
+TEST(TensorRt, ReadsOlderRuns) {
+    const ReadTrace got = closed_events(
+        {run({message("user", R"(,"tokenize_count":10)"),
+              event("parallel_start", R"(,"num_branches":2,"children":[)" + answer(10, 5) + "," +
+                                          event("tool_call", R"(,"duration_ms":7)") + "]"),
+              answer(20, 1)})});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.rows.size(), 2U);
+    ASSERT_EQ(got.trace.dependencies.size(), 1U);
+    EXPECT_EQ(got.trace.dependencies[0].on, 0U);
+    EXPECT_TRUE(got.trace.remarks.empty());
+}
+
+// A tool that took no recorded time is no tool that took none.
+TEST(TensorRt, CountsToolsWithoutTimes) {
+    const ReadTrace got =
+        closed_events({run({message("user", R"(,"tokenize_count":10)"), answer(10, 5),
+                            event("tool_call", ""), answer(20, 1)})});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    ASSERT_EQ(got.trace.remarks.size(), 1U);
+    EXPECT_EQ(got.trace.remarks[0].count, 1U);
+}
+
+// Without a server's count a prompt is as long as its messages; without any, it is refused.
+TEST(TensorRt, AddsUpWhatIsNotCounted) {
+    const ReadTrace got =
+        closed_events({run({message("user", R"(,"tokens":10)"),
+                            message("assistant", R"(,"completion_tokens":5)"), answer(0, 2)})});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows[0].input_length, 10U);
+    EXPECT_EQ(got.trace.rows[1].input_length, 15U);
+    EXPECT_EQ(got.trace.remarks[0].count, 2U);
+    EXPECT_TRUE(says(closed_events({run({answer(0, 2)})}).first_error(),
+                     "prompt_tokens \"0\" is not a whole"));
+}
+
+// System prompts of one id share, whatever run they are of; all else is of its run.
+TEST(TensorRt, SharesSystemPromptsOfOneId) {
+    const auto one = [](const std::string& id, const std::string& system) {
+        return run({message("system", R"(,"tokens":32,"system_prompt_id":")" + system + "\""),
+                    message("user", R"(,"tokens":32)"), answer(64, 1)},
+                   id);
+    };
+    const ReadTrace got = closed_events({one("a", "x"), one("b", "x"), one("c", "y")});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    const auto ids = [&](std::size_t row) { return got.trace.ids_of(got.trace.rows[row]); };
+    EXPECT_EQ(got.trace.name_spaces, 1U);
+    EXPECT_EQ(ids(0)[1], ids(1)[1]);
+    EXPECT_NE(ids(0)[2], ids(1)[2]);
+    EXPECT_NE(ids(0)[0], ids(2)[0]);
+}
+
+// A folder holds each run twice, in short and in full.
+TEST(TensorRt, ReadsARunOnce) {
+    const std::string brief = run({message("user", R"(,"tokens":10)"), answer(10, 5)});
+    const std::string full =
+        run({message("user", R"(,"tokens":10,"content":"q")"), answer(10, 5, R"(,"content":"a")")});
+    const ReadTrace got = closed_events({full, brief});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows.size(), 1U);
+    ASSERT_EQ(got.trace.remarks.size(), 1U);
+    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    EXPECT_EQ(closed_events({brief, run({answer(11, 5)})}).first_error(),
+              "t.jsonl:2: trace_id \"\\\"t\\\"\" also names another run; give every run its own");
+}
+
+struct Bad {
+    std::vector<std::string> events;
+    const char* said;
+};
+
+TEST(TensorRt, NamesWhatIsWrong) {
+    const std::string fork = event("parallel_start", R"(,"num_branches":2)");
+    const Bad all[] = {
+        {{R"({"branch_path":[],"event_type":7})"}, "events[0].event_type \"7\" is not the name"},
+        {{answer(1, 1), R"({"branch_path":[]})"}, "events[1].event_type is missing"},
+        {{answer(1, 1, "", "[0]")}, "events[0].branch_path \"[0]\" names a branch that no fork"},
+        {{fork, answer(1, 1, "", "[2]")}, "events[1].branch_path \"[2]\" names a branch that no"},
+        {{fork, answer(1, 1, "", "[0,0]")}, "names a branch that no fork has opened"},
+        {{fork, fork}, "events[1].branch_path \"[]\" names a branch that is already forked"},
+        {{event("parallel_end", "")}, "names a branch without an open fork"},
+        {{event("parallel_start", "", "[3]")}, "names a branch that no fork has opened"},
+        {{answer(1, 1, "", "\"0\"")}, "is not a list of branch numbers"},
+        {{answer(1, 1, "", "[-1]")}, "is not a list of branch numbers"},
+        {{event("tool_call", R"(,"duration_ms":-5)")}, "duration_ms \"-5\" is negative"},
+        {{event("tool_call", R"(,"duration_ms":"long")")}, "is not a decimal number"},
+        {{message("user", R"(,"tokens":-1)")}, "tokens \"-1\" is not a whole number of tokens"},
+        {{message("user", R"(,"tokens":999999999999)")}, "is not a whole number of tokens"},
+        {{message("user", R"(,"message_index":"one")")}, "message_index \"\\\"one\\\"\" is not a"},
+        {{message("judge", "")}, "role \"\\\"judge\\\"\" is not system, user"},
+        {{R"({"event_type":"message","role":"user","conversation_id":1.5})"}, "conversation_id"},
+        {{message("assistant", R"(,"prompt_tokens":5)")}, "completion_tokens is missing"},
+        {{answer(5, 5, R"(,"reasoning_tokens":-2)")}, "reasoning_tokens \"-2\" is not"},
+        {{event("parallel_start", R"(,"num_branches":1.5)")}, "num_branches \"1.5\" is not a"},
+        {{event("parallel_start", R"(,"children":[5])")}, "children \"[5]\" is not a list of obj"},
+        {{"5"}, "events \"[5]\" is not a list of objects"},
+    };
+    const std::string good = run({answer(1, 1)}, "good");
+    for (const Bad& one : all) {
+        const ReadTrace got = closed_events({good, run(one.events)});
+        ASSERT_EQ(got.errors.count, 1U) << one.said << ": " << got.first_error();
+        EXPECT_EQ(got.errors.list[0].line, 2U) << one.said;
+        EXPECT_TRUE(says(got.first_error(), one.said));
+        EXPECT_TRUE(says(got.first_error(), "; ")) << "no remedy";
+    }
+    EXPECT_TRUE(says(read({good}).first_error(), "--sessions closed"));
+}
+
+}  // namespace
+
 }  // namespace driftless

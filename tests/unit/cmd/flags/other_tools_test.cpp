@@ -1,0 +1,751 @@
+// Other tools' command lines in our flags.
+
+#include "cmd/flags/other_tools.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cmd/flags/replay_options.hpp"
+#include "tests/unit/texts.hpp"
+
+namespace driftless {
+
+// Command lines of other tools in our flags, for tests.
+
+/// All of it is known, and our parser takes it.
+inline Words spelled(const Words& arguments) {
+    const Spelled out = spell(arguments);
+    EXPECT_EQ(out.refused, "");
+    EXPECT_TRUE(parse_replay_options(arguments, "").kind == ReplayCommandLine::Kind::run)
+        << parse_replay_options(arguments, "").text;
+    return out.arguments;
+}
+
+inline std::string refusal(const Words& arguments) {
+    return spell(arguments).refused;
+}
+
+// Rates and requests that are open at once, as other tools write them.
+
+namespace {
+
+// `--rate` is requests a second; GuideLLM's replay profile alone stretches a trace by it.
+TEST(ForeignRates, RateIsARateButInTheReplayProfile) {
+    EXPECT_EQ(spelled(words_of("t --url h --rate 10")), words_of("t --url h --rate 10"));
+    EXPECT_EQ(spelled(words_of("t --url h --rate 10 --profile replay")),
+              words_of("t --url h --speed 0.1"));
+    EXPECT_EQ(spelled(words_of("t --url h --rate-type=replay --rate 0.5")),
+              words_of("t --url h --speed 2"));
+    EXPECT_EQ(refusal(words_of("guidellm benchmark --data t --rate 10")),
+              "--rate 10: its meaning depends on GuideLLM's --profile; add --profile constant, "
+              "poisson, concurrent or replay");
+    EXPECT_TRUE(refusal({"t", "--rate-type", "sweep"}).starts_with("--rate-type \"sweep\": "));
+    EXPECT_NE(refusal({"t", "--url", "h", "--user-centric-rate=2"}), "");
+    EXPECT_NE(refusal({"t", "--rate", "1", "--request-rate", "1"}), "");
+}
+
+// vllm bench: gaps that are stretched to the exact mean; with an infinite rate a closed loop.
+TEST(ForeignRates, VllmRates) {
+    const auto vllm = [](Words flags) {
+        flags.insert(flags.begin(), {"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t",
+                                     "--backend", "openai"});
+        const Words words = spelled(flags);
+        EXPECT_GE(words.size(), 5U);
+        return Words(words.begin() + 5, words.end());
+    };
+    EXPECT_EQ(vllm({"--request-rate", "10"}), words_of("--rate 10 --arrivals poisson:scaled"));
+    EXPECT_EQ(vllm(words_of("--request-rate 10 --burstiness 0.5 --max-concurrency 64")),
+              words_of("--rate 10 --arrivals gamma:0.5:scaled --max-inflight 64"));
+    EXPECT_EQ(vllm({"--request-rate", "inf"}), (Words{"--rate", "inf"}));
+    EXPECT_EQ(vllm(words_of("--request-rate inf --max-concurrency 8")),
+              (Words{"--concurrency", "8"}));
+    EXPECT_EQ(vllm({"--max-concurrency", "8"}), (Words{"--max-inflight", "8"}));
+    EXPECT_EQ(
+        vllm(words_of("--ramp-up-strategy linear --ramp-up-start-rps 1 --ramp-up-end-rps 20")),
+        (Words{"--ramp", "1:20:rows:linear"}));
+    EXPECT_NE(refusal({"vllm", "bench", "serve", "--ramp-up-strategy", "linear"}), "");
+}
+
+// SGLang's gaps are not stretched; nor are those of a command line without a tool.
+TEST(ForeignRates, OtherRates) {
+    EXPECT_EQ(spelled(words_of("python3 -m sglang.bench_serving --url h --dataset-path t "
+                               "--request-rate 8 --max-concurrency 64")),
+              words_of("--url h t --api sglang --rate 8 --max-inflight 64"));
+    EXPECT_EQ(spelled(words_of("t --url=h --request-rate 8 --burstiness 2")),
+              words_of("t --url h --rate 8 --arrivals gamma:2"));
+    EXPECT_EQ(spelled(words_of("t --url h --num-concurrency 8")),
+              words_of("t --url h --concurrency 8"));
+}
+
+// GuideLLM: the profile says what its number is.
+TEST(ForeignRates, GuidellmProfiles) {
+    const auto guidellm = [](Words flags) {
+        flags.insert(flags.begin(), {"guidellm", "run", "--target", "h", "--data", "t"});
+        const Words words = spelled(flags);
+        EXPECT_GE(words.size(), 3U);
+        return Words(words.begin() + 3, words.end());
+    };
+    EXPECT_EQ(guidellm(words_of(
+                  "--profile kind=poisson,rate=16 --constraint kind=max_duration,seconds=60")),
+              words_of("--duration 60 --rate 16 --replicate rows:1217"));
+    EXPECT_EQ(guidellm(words_of("--rate-type constant --rate 5")),
+              words_of("--rate 5 --arrivals constant"));
+    EXPECT_EQ(guidellm({"--profile", "kind=constant,rate=5,rampup_duration=10"}),
+              words_of("--ramp 0:5:10 --arrivals constant"));
+    EXPECT_EQ(guidellm(words_of("--profile concurrent --rate 4 --max-seconds 30")),
+              words_of("--for 30 --concurrency 4 --recycle"));
+    EXPECT_EQ(guidellm({"--profile", "synchronous"}), (Words{"--concurrency", "1"}));
+    EXPECT_EQ(guidellm({"--profile", "kind=throughput,max_concurrency=9"}),
+              (Words{"--concurrency", "9"}));
+    EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "constant"}), "");
+    EXPECT_NE(refusal(words_of("guidellm run --data t --profile poisson --rate 1,2")), "");
+    EXPECT_NE(refusal({"guidellm", "run", "--data", "t", "--profile", "kind=poisson,x=1"}), "");
+}
+
+// As `--rate "$RATE"` is where RATE was never set.
+TEST(ForeignRates, SaysWhichValueIsWrong) {
+    EXPECT_EQ(refusal({"t", "--url", "h", "--rate", ""}),
+              "--rate \"\" is empty; give it a value, or remove it");
+    EXPECT_EQ(refusal(words_of("t --url h --max-concurrency=")),
+              "--max-concurrency \"\" is empty; give it a value, or remove it");
+    EXPECT_EQ(refusal(words_of("t --url h --rate 1 --rate 2")),
+              "--rate: is given 2 times; give it once");
+    EXPECT_EQ(refusal(words_of("t --url h --rate 1 --burstiness 2 --arrivals constant")),
+              "--burstiness 2: --arrivals also sets how rows arrive; remove one");
+    for (const char* shape : {"0", "-1", "nan", "x"}) {
+        const std::string why = refusal({"t", "--url", "h", "--burstiness", shape});
+        EXPECT_TRUE(why.starts_with(std::string("--burstiness \"") + shape + "\" is not")) << why;
+    }
+}
+
+// A closed loop is --concurrency, not a cap; a cap of vllm bench is --max-inflight.
+TEST(ForeignRates, ConcurrencyIsOurs) {
+    EXPECT_EQ(spelled(words_of("t --url h --concurrency 20")),
+              words_of("t --url h --concurrency 20"));
+    EXPECT_EQ(refusal(words_of("t --url h --num-users 3"))
+                  .find("--num-users: its meaning differs between tools; "),
+              0U);
+    const Spelled capped = spell({"t", "--url", "h", "--max-concurrency=20"});
+    ASSERT_EQ(capped.notes.size(), 1U);
+    EXPECT_TRUE(
+        capped.notes[0].starts_with("--max-concurrency 20 is taken as --max-inflight 20: "));
+}
+
+// A refusal of our flag says under which name it was typed.
+TEST(ForeignRates, RefusalsNameTheFlagThatWasTyped) {
+    const auto why = [](Words flags) {
+        flags.insert(flags.begin(), {"vllm", "bench", "serve", "--url", "h"});
+        return parse_replay_options(flags, "").text;
+    };
+    EXPECT_TRUE(says(why({"--request-rate", "0"}), "(--rate was typed as --request-rate)"));
+    EXPECT_TRUE(says(why({"--num-prompts", "0"}), "(--limit was typed as --num-prompts)"));
+    EXPECT_FALSE(says(parse_replay_options(words_of("t --url h --rate 0"), "").text, "typed as"));
+}
+
+// Sampling parameters are members of the body; those of --extra-body go first.
+TEST(ForeignRates, VllmSamplingIsInTheBody) {
+    const Words words = spelled({"vllm", "bench", "serve", "--url", "h", "--dataset-path", "t",
+                                 "--top-p", "0.9", "--temperature", "0.5", "--extra-body",
+                                 R"({"top_p":1})", "--request-rate", "inf"});
+    EXPECT_NE(std::find(words.begin(), words.end(), R"({"top_p":1,"temperature":0.5})"),
+              words.end());
+}
+
+// Conversations of a file have no times: all at once, or in a loop, as SGLang sends them.
+TEST(ForeignRates, SharegptIsATrace) {
+    EXPECT_EQ(spelled(words_of(
+                  "sglang.bench_serving --base-url h --backend vllm-chat --dataset-name sharegpt "
+                  "--dataset-path s.json --sharegpt-output-len 64 --max-concurrency 4")),
+              words_of("--url h --api vllm-chat --format sharegpt s.json --default-output 64 "
+                       "--concurrency 4"));
+    EXPECT_TRUE(says(parse_replay_options(words_of("sglang.bench_serving --base-url h"), "").text,
+                     "--dataset-name random"));
+}
+
+// Good requests are those within limits, which must be said.
+TEST(ForeignRates, GoodNeedsGoodput) {
+    const Words line{"t", "--url", "h", "--fail-if", "good < 1"};
+    EXPECT_TRUE(says(parse_replay_options(line, "").text, "add --goodput"));
+    Words limited = line;
+    limited.insert(limited.end(), {"--goodput", "ttft:200"});
+    EXPECT_EQ(parse_replay_options(limited, "").kind, ReplayCommandLine::Kind::run);
+}
+
+// The example commands of other tools become our flags, one by one, or are ignored with a reason.
+
+bool notes(const Spelled& spelled, const char* flag) {
+    for (const std::string& note : spelled.notes) {
+        if (note.starts_with(flag) && note.find(" is ignored: ") != note.npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// blitz-serving/trace-replayer, README.md.
+TEST(Foreign, TraceReplayer) {
+    const Words command = words_of(
+        "--tokenizer /m/tokenizer.json --tokenizer-config /m/tokenizer_config.json --endpoint "
+        "http://localhost:8080/v1/chat/completions --api openai --dataset bailian --dataset-path "
+        "/t/qwen_traceA_blksz_16.jsonl --scale-factor 1.5 --time-in-secs 1200 --num-producer 32 "
+        "--channel-capacity 40960 --output-path /o/client.jsonl --model-name M");
+    EXPECT_EQ(
+        spelled(command),
+        words_of(
+            "--tokenizer /m/tokenizer.json --endpoint http://localhost:8080/v1/chat/completions "
+            "--api openai-chat --format qwen /t/qwen_traceA_blksz_16.jsonl --speed 1.5 --duration "
+            "1200 --output-path /o/client.jsonl --model M"));
+    const Spelled out = spell(command);
+    EXPECT_EQ(out.notes.size(), 3U);
+    EXPECT_TRUE(notes(out, "--tokenizer-config"));
+    EXPECT_TRUE(notes(out, "--num-producer"));
+    EXPECT_TRUE(notes(out, "--channel-capacity"));
+}
+
+// Its short flags, and the route of AIBrix as the header that its gateway reads.
+TEST(Foreign, TraceReplayerShort) {
+    EXPECT_EQ(spelled(words_of("-d mooncake --dataset-path=t.jsonl -a openai -t 60 --aibrix-route "
+                               "prefix-cache --endpoint http://h:1")),
+              (Words{"--format", "mooncake", "t.jsonl", "--api", "openai-chat", "--duration", "60",
+                     "--header", "routing-strategy: prefix-cache", "--endpoint", "http://h:1"}));
+}
+
+// --dataset is trace-replayer's only beside --dataset-path; alone it is left as it is.
+TEST(Foreign, DatasetAloneIsNotTheirs) {
+    EXPECT_EQ(spell(words_of("t.jsonl --dataset bailian")).arguments,
+              words_of("t.jsonl --dataset bailian"));
+}
+
+// ModelEngine-Group/unified-cache-management, benchmarks/trace_replay.py.
+TEST(Foreign, UcmTraceReplay) {
+    const Words command{
+        "--model",    "/m",           "--backend",     "vllm",           "--trace-path",
+        "/t/c.jsonl", "--trace-mode", "trace",         "--host",         "127.0.0.1",
+        "--port",     "7800",         "--save-result", "--save-prompts", "--max-concurrency",
+        "20"};
+    EXPECT_EQ(
+        spelled(command),
+        words_of(
+            "--model /m --api vllm /t/c.jsonl --host 127.0.0.1 --port 7800 --max-inflight 20"));
+    const Spelled out = spell(command);
+    EXPECT_EQ(out.notes.size(), 4U) << "--max-concurrency, too";
+    EXPECT_TRUE(notes(out, "--save-result"));
+    EXPECT_TRUE(notes(out, "--save-prompts"));
+    EXPECT_NE(refusal({"t", "--trace-mode", "benchmark"}), "");
+    EXPECT_EQ(spell(words_of("t --save-prompts f.jsonl")).arguments,
+              words_of("t --save-prompts f.jsonl"));
+}
+
+// ai-dynamo/aiperf, docs/benchmark-modes/trace-replay.md.
+TEST(Foreign, Aiperf) {
+    const Words command = words_of(
+        "--model Qwen/Qwen3-0.6B --endpoint-type chat --streaming --url localhost:8000 "
+        "--input-file custom_trace.jsonl --custom-dataset-type mooncake_trace --fixed-schedule");
+    EXPECT_EQ(spelled(command), words_of("--model Qwen/Qwen3-0.6B --api chat --url localhost:8000 "
+                                         "custom_trace.jsonl --format mooncake-delta"));
+    EXPECT_EQ(spell(command).notes.size(), 2U);
+    EXPECT_EQ(spelled(words_of("t --url h --fixed-schedule-start-offset 2000 "
+                               "--fixed-schedule-end-offset=4000 --random-seed 7")),
+              words_of("t --url h --start 2000ms --end 4000ms --seed 7"));
+    EXPECT_NE(refusal({"t", "--no-fixed-schedule"}), "");
+}
+
+// vllm-project/guidellm, docs/guides/trace_replay.md: seconds, and no ids even where there are.
+TEST(Foreign, Guidellm) {
+    EXPECT_EQ(spelled({"--backend", "kind=openai_http,target=http://localhost:8000", "--profile",
+                       "kind=replay", "--data",
+                       "kind=trace_synthetic,source.kind=json_file,source.path=replay.jsonl,time_"
+                       "scale=1.0"}),
+              words_of("--url http://localhost:8000 replay.jsonl --map "
+                       "time=timestamp,in=input_length,out=output_length --time-unit s"));
+    EXPECT_EQ(
+        spelled({"--backend", "kind=openai_http,target=h:1", "--profile", "kind=replay", "--data",
+                 "kind=trace_synthetic,source.kind=json_file,source.path=r.jsonl,timestamp_column="
+                 "ts,prompt_tokens_column=input_tokens,output_tokens_column=generated_tokens,time_"
+                 "scale=0.5",
+                 "--constraint", "kind=max_requests,count=30"}),
+        words_of("--url h:1 r.jsonl --limit 30 --map time=ts,in=input_tokens,out=generated_tokens "
+                 "--time-unit s --speed 2"));
+}
+
+// The same of 0.7 and 0.8, as pairs or as JSON; rows that are asked for beyond the file's are
+// passes.
+TEST(Foreign, GuidellmSettings) {
+    EXPECT_EQ(spelled(words_of("guidellm run --backend kind=openai_http,target=http://h:8000 "
+                               "--profile kind=replay --data kind=trace_synthetic,path=r.jsonl")),
+              words_of("--url http://h:8000 r.jsonl --map "
+                       "time=timestamp,in=input_length,out=output_length --time-unit s"));
+    EXPECT_EQ(
+        spelled(words_of(
+            "guidellm run --backend kind=openai_http,target=http://h:8000 --profile kind=replay "
+            "--data kind=trace_mooncake,source.kind=json_file,source.path=t.jsonl --data-loader "
+            "kind=pytorch,samples=100")),
+        words_of("--url http://h:8000 t.jsonl --limit 100 --format mooncake --time-unit s"));
+    EXPECT_EQ(spelled({"guidellm", "run", "--backend",
+                       R"({"kind":"openai_http","target":"h:1","extras":{"body":{"top_p":0.9}}})",
+                       "--profile", R"({"kind":"constant","rate":16})", "--data",
+                       R"({"kind":"mooncake","path":"t.jsonl","hash_ids_column":"ids"})",
+                       "--constraint", R"({"kind":"max_requests","count":30})"}),
+              (Words{"--url", "h:1", "--extra-body", R"({"top_p":0.9})", "t.jsonl", "--limit", "30",
+                     "--rate", "16", "--arrivals", "constant", "--map",
+                     "time=timestamp,in=input_length,out=output_length,hashes=ids", "--block-size",
+                     "512", "--replicate", "rows:30"}));
+    EXPECT_TRUE(
+        says(refusal({"guidellm", "run", "--target", "h:1", "--data", "kind=mooncake,path=t",
+                      "--profile", R"({"kind":"constant","rate":[16,32]})"}),
+             "one run has one rate"));
+}
+
+// As it was spelled at first.
+TEST(Foreign, GuidellmBefore) {
+    EXPECT_EQ(spelled({"--target", "http://localhost:8000", "--data", "path/to/trace.jsonl",
+                       "--data-args", R"({"type_": "trace_synthetic"})", "--profile", "replay",
+                       "--rate", "1.0"}),
+              words_of("--url http://localhost:8000 path/to/trace.jsonl --map "
+                       "time=timestamp,in=input_length,out=output_length --time-unit s"));
+    EXPECT_NE(refusal({"--data-args", R"({"type_": "trace_synthetic", "x": 1})"}), "");
+    EXPECT_NE(refusal({"--profile", "sweep"}), "");
+}
+
+// Its scale is in seconds per unit: 0.001 says that the file has milliseconds, as Mooncake's does.
+TEST(Foreign, GuidellmScalesOfMilliseconds) {
+    EXPECT_EQ(
+        spelled(words_of("--data kind=mooncake,source.path=t.jsonl,time_scale=0.001 --target h")),
+        words_of("t.jsonl --url h --format mooncake --time-unit ms"));
+    EXPECT_NE(refusal({"--data", "kind=mooncake,source.path=t,time_scale=0.3"}), "");
+    EXPECT_NE(refusal({"--data", "kind=mooncake,source.path=t,time_scale=0"}), "");
+}
+
+// Names for a rate, and for the trace, that many tools share: no other flag is guessed at.
+TEST(Foreign, NamesOfManyTools) {
+    for (const char* flag : {"--qps", "--rps"}) {
+        EXPECT_TRUE(
+            says(refusal({"t", "--url", "h", flag, "10"}), "--rate R sends R requests per second"))
+            << flag;
+    }
+    EXPECT_EQ(spelled({"--trace", "t.jsonl", "--url=h"}), (Words{"t.jsonl", "--url", "h"}));
+    EXPECT_EQ(spelled({"--trace=t.jsonl", "--url=h"}), (Words{"t.jsonl", "--url", "h"}));
+}
+
+// The short flags of AIPerf and of genai-perf before it.
+TEST(Foreign, AiperfShort) {
+    for (const char* tool : {"aiperf", "genai-perf"}) {
+        EXPECT_EQ(spelled({tool, "profile", "-m", "M", "-u", "h:8000", "--input-file", "t.jsonl"}),
+                  words_of("--model M --url h:8000 t.jsonl"));
+    }
+}
+
+// sgl-project/sglang, python/sglang/bench_serving.py: its replay of Mooncake's traces.
+TEST(Foreign, SglangBenchServing) {
+    const Words command = words_of(
+        "python3 -m sglang.bench_serving --backend sglang-oai --host h --port 8000 --dataset-name "
+        "mooncake --dataset-path t.jsonl --mooncake-slowdown-factor 2.0 --mooncake-num-rounds 1 "
+        "--mooncake-workload conversation --use-trace-timestamps --num-prompts 100");
+    EXPECT_EQ(spelled(command), words_of("--api sglang-oai --host h --port 8000 --format mooncake "
+                                         "t.jsonl --speed 0.5 --limit 100"));
+    EXPECT_EQ(spelled(words_of("t --url h --mooncake-slowdown-factor 1.0")), words_of("t --url h"));
+    EXPECT_NE(refusal({"t", "--mooncake-slowdown-factor", "0.3"}), "");
+    EXPECT_NE(refusal({"t", "--mooncake-num-rounds", "3"}), "");
+}
+
+// Whole command lines, program words included.
+TEST(Foreign, ProgramWordsAreDropped) {
+    const Words rest{"--url", "localhost:8000", "--input-file", "t.jsonl", "--api", "chat"};
+    for (const Words& program :
+         {Words{"aiperf", "profile"}, Words{"vllm", "bench", "serve"}, Words{"vllm-bench"},
+          Words{"genai-perf", "profile"}, Words{"python3", "trace_replay.py"},
+          Words{"python3.12", "-u", "benchmarks/trace_replay.py"},
+          Words{"/usr/bin/python", "-m", "aiperf", "profile"},
+          Words{"python", "-m", "vllm.entrypoints.cli.main", "bench", "serve"},
+          Words{"./trace_replay.py"}, Words{"uv", "run", "aiperf", "profile"},
+          Words{"sglang.bench_serving"}, Words{"python3", "-m", "sglang.benchmark.serving"},
+          Words{"vllm.benchmarks.serve"}, Words{"python", "-m", "vllm.benchmarks.serve"},
+          Words{"CUDA_VISIBLE_DEVICES=0", "vllm", "bench", "serve"},
+          Words{"nohup", "/opt/venv/bin/aiperf", "profile"},
+          Words{"cargo", "run", "--release", "--bin", "client", "--"}}) {
+        Words command = program;
+        command.insert(command.end(), rest.begin(), rest.end());
+        EXPECT_EQ(spelled(command), words_of("--url localhost:8000 t.jsonl --api chat"))
+            << program[0];
+        EXPECT_GE(spell(command).notes.size(), 1U) << program[0];
+    }
+    for (const Words& program :
+         {Words{"guidellm", "benchmark"}, Words{"guidellm", "benchmark", "run"},
+          Words{"uvx", "guidellm", "benchmark"}}) {
+        Words command = program;
+        command.insert(command.end(), {"--url", "h", "--data", "t", "--profile", "synchronous"});
+        EXPECT_EQ(spelled(command), (Words{"--url", "h", "t", "--concurrency", "1"}));
+    }
+    EXPECT_EQ(spelled(words_of("target/release/client --dataset-path t.jsonl --url h")),
+              words_of("t.jsonl --url h"));
+}
+
+// A key of the shell that the command was pasted from is not shown.
+TEST(Foreign, KeysBeforeProgramsAreMasked) {
+    const Spelled out = spell({"OPENAI_API_KEY=sk-1", "vllm", "bench", "serve", "--model", "m"});
+    ASSERT_GE(out.notes.size(), 1U);
+    EXPECT_EQ(
+        out.notes[0],
+        "\"OPENAI_API_KEY=*** vllm bench serve\" is ignored: driftless takes the tool's place");
+    EXPECT_EQ(spell(words_of("API_KEY=sk-1 t.jsonl --url h")).arguments,
+              words_of("t.jsonl --url h"));
+}
+
+// GuideLLM's backend may have the key.
+TEST(Foreign, GuidellmKeyOfBackend) {
+    EXPECT_EQ(spelled(words_of("t --backend kind=openai_http,target=h:1,api_key=sk-1")),
+              words_of("t --url h:1 --api-key sk-1"));
+    const std::string why = refusal({"--backend", "kind=openai_http,extra_key=sk-1"});
+    EXPECT_TRUE(says(why, "extra_key=***"));
+    EXPECT_FALSE(says(why, "sk-1"));
+}
+
+// Traces that are named as programs are stay traces.
+TEST(Foreign, OurOwnTracesStay) {
+    EXPECT_EQ(spell({"python.jsonl", "java.jsonl"}).arguments,
+              (Words{"python.jsonl", "java.jsonl"}));
+    for (const char* trace :
+         {"client", "t.jsonl", "profile", "bench.jsonl", "runs/python.jsonl.d/x", "python.jsonl",
+          "python", "python3.jsonl", "traces/vllm", "traces/aiperf", "./guidellm"}) {
+        EXPECT_EQ(spell({trace, "--url", "h"}).arguments, (Words{trace, "--url", "h"}));
+        EXPECT_TRUE(spell({trace, "--url", "h"}).notes.empty());
+    }
+    EXPECT_TRUE(spell({}).arguments.empty());
+    EXPECT_EQ(spell({"A=b"}).arguments, (Words{"A=b"}));
+    EXPECT_EQ(spell({"t", "aiperf"}).arguments, (Words{"t", "aiperf"}));
+}
+
+// vllm bench serve: what names a dataset without arrival times is refused.
+TEST(Foreign, VllmBench) {
+    EXPECT_EQ(spelled(words_of(
+                  "vllm bench serve --backend vllm --model m --host h --port 8000 --dataset-name "
+                  "mooncake --dataset-path t.jsonl --num-prompts 50 --ignore-eos "
+                  "--percentile-metrics ttft,tpot --metric-percentiles 50,99 --save-result "
+                  "--result-dir r --ready-check-timeout-sec 600 --goodput ttft:200 tpot:50")),
+              (Words{"--api", "vllm", "--model", "m", "--host", "h", "--port", "8000", "--format",
+                     "mooncake", "t.jsonl", "--limit", "50", "--wait-ready", "600", "--goodput",
+                     "ttft:200 tpot:50"}));
+    EXPECT_TRUE(
+        says(refusal(words_of("--dataset-name hf --dataset-path s.json")), "is not supported"));
+}
+
+// What would change the load, and what cannot be fetched, is refused and not ignored.
+TEST(Foreign, GuidellmWhatHasNoCounterpart) {
+    for (const std::string& data :
+         words_of("kind=mooncake,source.kind=huggingface,source.source=a/b "
+                  "kind=mooncake,path=t,min_concurrent_sessions=3 "
+                  "kind=weka,path=t,conversation_id_column=x kind=huggingface,source=a/b")) {
+        EXPECT_NE(refusal({"--data", data}), "") << data;
+    }
+    EXPECT_NE(refusal({"--constraint", "kind=min_requests,count=3"}), "");
+    EXPECT_NE(refusal({"--backend", "kind=vllm_python"}), "");
+    EXPECT_NE(refusal({"--data"}), "");
+}
+
+/// A line of a tool's own pages, and our arguments, or a part of the refusal.
+struct DocumentedLine {
+    const char* line;
+    const char* becomes;
+};
+
+// Guides of GuideLLM (0.7.3, main of 2026-08), tutorials of AIPerf and GenAI-Perf, vLLM's
+// docs/benchmarking/cli.md: what was unknown, or was taken for a trace.
+TEST(Foreign, DocumentedLines) {
+    constexpr DocumentedLine lines[] = {
+        {"guidellm run --target h:1 --data kind=trace_minimal,path=t --profile kind=replay",
+         "--url h:1 t --map time=timestamp,in=input_length,out=output_length --time-unit s"},
+        {"guidellm run --target h:1 --data kind=weka,path=t,max_wait=30 --profile kind=replay "
+         "--sessions closed",
+         "--url h:1 t --gap-cap 30 --sessions closed --format weka"},
+        {"guidellm run --target h:1 --data kind=json_file,path=t,load_kwargs.split=train --profile "
+         "kind=synchronous",
+         "--url h:1 t --concurrency 1"},
+        {"guidellm run --target h:1 --data kind=huggingface,source=t.jsonl --profile "
+         "kind=poisson,rate=16 "
+         "--seed kind=static,value=42",
+         "--url h:1 t.jsonl --seed 42 --rate 16"},
+        {"guidellm run --backend "
+         "kind=openai_http,target=https://h:1,verify=false,timeout_connect=5,"
+         "validate_backend=false --data kind=json_file,path=t --profile kind=replay",
+         "--url https://h:1 --insecure --timeout-connect 5 t"},
+        {"aiperf profile -u h:1 --input-file t --custom-dataset-type single_turn --osl 200 "
+         "--concurrency 2",
+         "--url h:1 t --users ..2 --default-output 200"},
+        {"aiperf profile -m m --url h:1 h:2 --input-file t --num-conversations 8 "
+         "--session-concurrency 4",
+         "--model m --url h:1 --url h:2 t --users ..4 --max-trees 8"},
+        {"aiperf profile --urls h:1,h:2 --input-file t --custom-dataset-type mooncake_trace "
+         "--no-open-loop-replay",
+         "--url h:1 --url h:2 t --format mooncake-delta --sessions closed"},
+        {"aiperf profile -u h:1 --input-file t --extra-inputs a:1 --extra-inputs b:2 c:3",
+         "--url h:1 t --extra-body {\"a\":1,\"b\":2,\"c\":3}"},
+        {"genai-perf profile -u h:1 --service-kind openai --input-file payload:t.jsonl",
+         "--url h:1 t.jsonl"},
+        {"vllm bench serve --host h --dataset-name burstgpt --dataset-path t --num-prompts 10",
+         "--host h --format burstgpt t --limit 10 --api openai-completions --rate inf --replicate "
+         "rows:10"},
+    };
+    for (const auto& [line, becomes] : lines) {
+        EXPECT_EQ(spelled(words_of(line)), words_of(becomes)) << line;
+    }
+}
+
+// One sentence names what cannot be translated, and the way that works.
+TEST(Foreign, DocumentedLinesRefused) {
+    constexpr DocumentedLine lines[] = {
+        {"guidellm run --config chat", "scenario files are not read"},
+        {"guidellm run --profile kind=sweep,sweep_size=10", "--profile \"sweep\": has no counter"},
+        {"guidellm benchmark from-file b.json", "driftless report RUN reads runs"},
+        {"guidellm run --backend kind=vllm_python,model=m", "start vllm serve and use kind=openai"},
+        {"guidellm run --data kind=synthetic_text,prompt_tokens=9,turns=3 --profile kind=replay",
+         "driftless synth chat"},
+        {"guidellm run --data kind=synthetic_image,width=1280,height=720", "images and video"},
+        {"guidellm run --data kind=otel,path=t", "driftless convert --from-logs"},
+        {"aiperf profile -m a b", "give one with --model NAME, or one per row"},
+        {"aiperf profile --model a --model b", "give one with --model NAME, or one per row"},
+        {"aiperf profile --input-file t --custom-dataset-type random_pool", "use single_turn"},
+        {"aiperf profile --input-file t --session-delay-ratio 0.5", "--gap-cap T limits them"},
+        {"aiperf analyze-trace t.jsonl", "driftless inspect FILE describes a trace"},
+        {"genai-perf profile --input-file synthetic:queries", "rankings are not sent"},
+        {"genai-perf profile -m m -- --max-threads=256", "Perf Analyzer"},
+        {"vllm bench throughput --model m", "only bench serve is translated"},
+        {"python benchmark_serving_multi_turn.py --num-clients 2", "driftless replay FILE --users"},
+        {"uv run inference-endpoint -v benchmark offline --endpoints h", "--rate inf (offline)"},
+        {"evalscope perf --parallel 4 --url h", "\"evalscope perf\": is not translated; use"},
+        {"inference-perf --config_file c.yml", "--rate R or --concurrency N"},
+        {"inference-endpoint probe --endpoints h", "only benchmark from-config is translated"},
+    };
+    for (const auto& [line, part] : lines) {
+        const std::string why = refusal(words_of(line));
+        EXPECT_TRUE(says(why, part)) << line << ": " << why;
+    }
+}
+
+// A data set's name is not a file: the way to get it is that of the name.
+TEST(Foreign, DataSetsAreFetched) {
+    constexpr DocumentedLine lines[] = {
+        {"aiperf profile --public-dataset weka_hf --hf-weka-dataset a/b",
+         "--repo-type dataset a/b"},
+        {"aiperf profile --public-dataset sharegpt", "one a line, and add --input-file FILE"},
+        {"python3 -m sglang.bench_serving --dataset-name mooncake", "add --dataset-path FILE"},
+    };
+    for (const auto& [line, part] : lines) {
+        const std::string why = spell(words_of(line)).trace_missing;
+        EXPECT_TRUE(says(why, part)) << line << ": " << why;
+    }
+}
+
+}  // namespace
+
+// Synthetic data sets of other tools become the workload that has their lengths.
+
+namespace {
+
+std::string workload(const std::string& line) {
+    const Spelled spelled = spell(words_of(line));
+    EXPECT_EQ(spelled.refused, "") << line;
+    for (const std::string& argument : spelled.arguments) {
+        if (argument.starts_with("synth:")) {
+            return argument;
+        }
+    }
+    return "";
+}
+
+std::string refusal(const std::string& line) {
+    return spell(words_of(line)).refused;
+}
+
+TEST(Synthetic, VllmRandom) {
+    // The defaults are vllm's: 1,000 prompts of 1,024 tokens, 128 tokens out.
+    EXPECT_EQ(workload("vllm bench serve --dataset-name random"),
+              "synth:random --rows 1000 --in 1024 --out-tokens 128 --rate inf");
+    EXPECT_EQ(
+        workload("vllm bench serve --dataset-name random --random-input-len 10 "
+                 "--random-output-len=5 --random-range-ratio 0.25 --num-prompts 7 --seed 3"),
+        "synth:random --rows 7 --in uniform:7..13 --out-tokens uniform:3..7 --rate inf --seed 3");
+    EXPECT_EQ(workload("vllm bench serve --dataset-name random --random-prefix-len 64 "
+                       "--random-range-ratio {\"input\":0.5}"),
+              "synth:prefix --rows 1000 --groups 1 --prefix 64 --suffix uniform:512..1536 "
+              "--out-tokens 128 --rate inf");
+    EXPECT_NE(refusal("vllm bench serve --dataset-name random --random-range-ratio 1"), "");
+}
+
+// The general lengths, and the data set that it has where none is named.
+TEST(Synthetic, VllmDefaults) {
+    EXPECT_EQ(workload("vllm bench serve --model m --num-prompts 100 --request-rate 50"),
+              "synth:random --rows 100 --in 1024 --out-tokens 128 --rate inf");
+    EXPECT_EQ(workload("vllm bench serve --dataset-name random --input-len 100 --output-len 16 "
+                       "--random-input-len 5"),
+              "synth:random --rows 1000 --in 100 --out-tokens 16 --rate inf");
+    EXPECT_EQ(workload("vllm bench serve --dataset-path t.jsonl --num-prompts 100"), "");
+    const Spelled closed = spell(words_of("vllm bench serve --max-concurrency 4"));
+    EXPECT_EQ(std::vector<std::string>(closed.arguments.begin(), closed.arguments.end() - 1),
+              words_of("--api openai-completions --host 127.0.0.1 --port 8000 --concurrency 4"));
+}
+
+TEST(Synthetic, VllmPrefixRepetition) {
+    EXPECT_EQ(workload("python -m vllm.entrypoints.cli.main bench serve --dataset-name "
+                       "prefix_repetition --prefix-repetition-num-prefixes 5 --num-prompts 53"),
+              "synth:prefix --rows 50 --groups 5 --prefix 256 --suffix 256 --out-tokens 128 "
+              "--popularity equal --rate inf");
+    EXPECT_NE(refusal("vllm bench serve --dataset-name prefix_repetition --num-prompts 5"), "");
+    EXPECT_NE(refusal("vllm bench serve --dataset-name prefix_repetition "
+                      "--prefix-repetition-num-prefixes 0"),
+              "");
+}
+
+TEST(Synthetic, Sglang) {
+    const std::string tool = "python3 -m sglang.bench_serving --dataset-name ";
+    // A ratio of 0, the default, means from 1 on; 1 means fixed.
+    EXPECT_EQ(workload(tool + "random --num-prompts 50 --random-input-len 512"),
+              "synth:random --rows 50 --in uniform:1..512 --out-tokens uniform:1..1024 --rate inf");
+    EXPECT_EQ(workload(tool + "random --random-range-ratio 1 --random-input 512"),
+              "synth:random --rows 1000 --in 512 --out-tokens 1024 --rate inf");
+    EXPECT_EQ(
+        workload(tool + "random-ids --random-range-ratio 0.5 --random-input 5"),
+        "synth:random --rows 1000 --in uniform:2..5 --out-tokens uniform:512..1024 --rate inf");
+    EXPECT_EQ(workload(tool + "generated-shared-prefix --gsp-num-groups 4 --num-prompts 3 "
+                              "--gsp-prompts-per-group 5 --gsp-group-distribution zipf "
+                              "--gsp-zipf-alpha 1.2"),
+              "synth:prefix --rows 20 --groups 4 --prefix 2048 --suffix 128 --out-tokens 256 "
+              "--popularity zipf:1.2 --rate inf");
+    EXPECT_TRUE(says(refusal(tool + "generated-shared-prefix --gsp-num-turns 3"), "synth chat"));
+}
+
+TEST(Synthetic, Aiperf) {
+    const std::string line =
+        "aiperf profile --model M --synthetic-input-tokens-mean 550 "
+        "--synthetic-input-tokens-stddev "
+        "40 --output-tokens-mean 128 --request-count 100";
+    EXPECT_EQ(workload(line),
+              "synth:random --rows 100 --in normal:550:40 --out-tokens 128 --rate inf");
+    const Spelled closed = spell(words_of(line + " --url h --concurrency 8"));
+    EXPECT_EQ(std::vector<std::string>(closed.arguments.begin() + 6, closed.arguments.end() - 1),
+              (std::vector<std::string>{"--concurrency", "8"}));
+    EXPECT_EQ(
+        workload("aiperf profile --isl 100 --osl 5 --num-requests 9 --prefix-prompt-length 64 "
+                 "--prefix-prompt-pool-size 3"),
+        "synth:prefix --rows 9 --groups 3 --prefix 64 --suffix 100 --out-tokens 5 --rate inf");
+    EXPECT_EQ(workload("aiperf profile --isl 100 --osl 50 --random-range-ratio 0.5 --num-sessions "
+                       "4"),
+              "synth:random --rows 4 --in uniform:50..150 --out-tokens uniform:25..75 --rate inf");
+    EXPECT_EQ(workload("aiperf profile --input-file t.jsonl --concurrency 4"), "");
+}
+
+// Its default number of requests, and its default lengths: cli_config.py of AIPerf 0.13.0.
+TEST(Synthetic, AiperfDefaults) {
+    EXPECT_EQ(workload("aiperf profile --model m --url h"),
+              "synth:random --rows 10 --in 550 --out-tokens 128 --rate inf");
+    EXPECT_EQ(workload("aiperf profile --model m --url h --concurrency 30 --osl 9"),
+              "synth:random --rows 60 --in 550 --out-tokens 9 --rate inf");
+    const Spelled one = spell(words_of("aiperf profile --url h --isl 5"));
+    EXPECT_EQ(std::vector<std::string>(one.arguments.begin(), one.arguments.end() - 1),
+              (std::vector<std::string>{"--url", "h", "--concurrency", "1", "--output", "free"}));
+}
+
+// A rate and a time: the rows that are due by then, for a random process with some to spare.
+TEST(Synthetic, RowsOfARateAndATime) {
+    EXPECT_EQ(workload("aiperf profile --osl 5 --request-rate 100 --arrival-pattern constant "
+                       "--benchmark-duration 60"),
+              "synth:random --rows 6001 --in 550 --out-tokens 5 --rate inf");
+    EXPECT_EQ(workload("guidellm benchmark --profile constant --rate 600 --max-seconds 3 --data "
+                       "prompt_tokens=64,output_tokens=8"),
+              "synth:random --rows 1801 --in 64 --out-tokens 8 --rate inf");
+    EXPECT_EQ(workload("guidellm benchmark --profile poisson --rate 100 --max-seconds 100 --data "
+                       "prompt_tokens=64,output_tokens=8"),
+              "synth:random --rows 10809 --in 64 --out-tokens 8 --rate inf")
+        << "10000 and 8 deviations of 100, and 8";
+    EXPECT_EQ(workload("guidellm benchmark --profile constant --rate 10 --rampup 10 --max-seconds "
+                       "30 --data prompt_tokens=64,output_tokens=8"),
+              "synth:random --rows 251 --in 64 --out-tokens 8 --rate inf")
+        << "50 on the ramp, 200 behind it";
+    EXPECT_EQ(workload("guidellm benchmark --profile constant --rate 600 --max-seconds 3 "
+                       "--max-requests 7 --data prompt_tokens=64,output_tokens=8"),
+              "synth:random --rows 7 --in 64 --out-tokens 8 --rate inf");
+    EXPECT_TRUE(
+        says(refusal("guidellm benchmark --profile constant --rate 1e8 --max-seconds 10 --data "
+                     "prompt_tokens=64,output_tokens=8"),
+             "100 million"));
+}
+
+// A closed loop until a time has prompts without an end, as the tool's.
+TEST(Synthetic, RowsOfALoopAndATime) {
+    const std::string data = " --data prompt_tokens=64,output_tokens=8";
+    const Spelled loop = spell(words_of(
+        "guidellm benchmark --target h --profile concurrent --rate 8 --max-seconds 3" + data));
+    EXPECT_EQ(loop.arguments, (std::vector<std::string>{
+                                  "--url", "h", "--for", "3", "--concurrency", "8", "--recycle",
+                                  "synth:random --rows 10000 --in 64 --out-tokens 8 --rate inf"}));
+    EXPECT_EQ(
+        spell(
+            words_of("guidellm benchmark --target h --profile throughput --max-requests 9" + data))
+            .arguments,
+        (std::vector<std::string>{"--url", "h", "--limit", "9", "--concurrency", "10240",
+                                  "synth:random --rows 9 --in 64 --out-tokens 8 --rate inf"}));
+    EXPECT_TRUE(says(refusal("guidellm benchmark --target h --profile synchronous" + data),
+                     "without end; end the run with --max-requests N"));
+    EXPECT_TRUE(
+        refusal("guidellm benchmark --target h" + data).starts_with("--profile is missing"));
+}
+
+TEST(Synthetic, Guidellm) {
+    const std::string tool = "guidellm benchmark --profile synchronous --max-requests 30 --data ";
+    EXPECT_EQ(workload(tool + "prompt_tokens=256,output_tokens=128"),
+              "synth:random --rows 30 --in 256 --out-tokens 128 --rate inf");
+    EXPECT_EQ(workload(tool + "kind=synthetic_text,prompt_tokens=256,prompt_tokens_stdev=10,"
+                              "output_tokens=128,output_tokens_min=100,output_tokens_max=200"),
+              "synth:random --rows 30 --in normal:256:10:206..306 --out-tokens uniform:100..200 "
+              "--rate inf");
+    EXPECT_EQ(
+        workload(tool + "{\"prompt_tokens\":64,\"output_tokens\":8,\"prefix_tokens\":32}"),
+        "synth:prefix --rows 30 --groups 1 --prefix 32 --suffix 64 --out-tokens 8 --rate inf");
+    EXPECT_EQ(workload(tool + "prompt_tokens=256"),
+              "synth:random --rows 30 --in 256 --out-tokens 128 --rate inf")
+        << "with --output free";
+    EXPECT_TRUE(says(refusal(tool + "prompt_tokens=256,output_tokens=1,turns=3"), "\"turns\""));
+}
+
+}  // namespace
+
+// Command lines of other tools arrive under our names; nothing else is changed.
+
+namespace {
+
+TEST(Spelling, ReplacesAliases) {
+    EXPECT_EQ(spell(words_of("t.jsonl --base-url u --scale-factor=2 -o d")).arguments,
+              words_of("t.jsonl --url u --speed 2 --out d"));
+}
+
+// Only the first '=' separates: headers and labels keep theirs.
+TEST(Spelling, SplitsAtTheFirstEqualsSign) {
+    EXPECT_EQ(spell(words_of("--label=a=b --header K=V")).arguments,
+              words_of("--label a=b --header K=V"));
+}
+
+// vllm bench takes the limits as separate words; a trace that follows is not one of them.
+TEST(Spelling, GathersGoodput) {
+    EXPECT_EQ(spell(words_of("--goodput ttft:200 tpot:50 e2el:3000 t.jsonl")).arguments,
+              (Words{"--goodput", "ttft:200 tpot:50 e2el:3000", "t.jsonl"}));
+    EXPECT_EQ(spell(words_of("--goodput=ttft:200 tpot:50 --seed 1")).arguments,
+              (Words{"--goodput", "ttft:200 tpot:50", "--seed", "1"}));
+    EXPECT_EQ(spell({"ttft:200", "tpot:50"}).arguments, (Words{"ttft:200", "tpot:50"}));
+}
+
+TEST(Spelling, LeavesStandardInputAndTheRestAlone) {
+    EXPECT_EQ(spell(words_of("- -- --base-url a=b")).arguments, words_of("- -- --base-url a=b"));
+}
+
+TEST(Spelling, RefusesTimeScaleWithTheReason) {
+    const Spelled spelled = spell({"t.jsonl", "--time-scale", "2"});
+    EXPECT_TRUE(says(spelled.refused, "--speed X, where 2 is twice as fast"));
+}
+
+}  // namespace
+
+}  // namespace driftless

@@ -1,0 +1,283 @@
+// Runs that are compared.
+
+#include "cmd/runs/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "cmd/flags/settings.hpp"
+#include "tests/unit/cmd/runs/made_sides.hpp"
+#include "tests/unit/made.hpp"
+#include "tests/unit/texts.hpp"
+
+namespace driftless {
+
+// --fail-if of a comparison: what people type, and that the interval decides, not the point.
+
+namespace {
+
+ChangeThreshold parsed(const char* text) {
+    const Result<ChangeThreshold> read = parse_change_threshold(text);
+    EXPECT_TRUE(read) << text;
+    return read ? read.value() : ChangeThreshold();
+}
+
+TEST(ChangeThreshold, ReadsChangesAndBoundsOfB) {
+    const ChangeThreshold change = parsed("ttft:p99 > +5 %");
+    EXPECT_EQ(change.metric.name(), "ttft:p99");
+    EXPECT_TRUE(change.above && change.relative);
+    EXPECT_DOUBLE_EQ(change.bound, 0.05);
+    const ChangeThreshold less = parsed("request_throughput<-2.5%");
+    EXPECT_FALSE(less.above);
+    EXPECT_DOUBLE_EQ(less.bound, -0.025);
+    const ChangeThreshold own = parsed("ttft:p99 >= 2s");
+    EXPECT_FALSE(own.relative);
+    EXPECT_DOUBLE_EQ(own.bound, 2e9);
+    const ChangeThreshold share = parsed("errors > 0.1 %");
+    EXPECT_FALSE(share.relative);
+    EXPECT_DOUBLE_EQ(share.bound, 0.001);
+    EXPECT_TRUE(parsed("errors > +0.1 %").relative);
+}
+
+TEST(ChangeThreshold, SaysWhatIsWrong) {
+    const auto remedy = [](const char* text) -> std::string {
+        const Result<ChangeThreshold> read = parse_change_threshold(text);
+        return read ? "" : read.error().doing;
+    };
+    EXPECT_TRUE(says(remedy("ttft:p99"), "has no comparison"));
+    EXPECT_TRUE(says(remedy("speed > 5 %"), "is not a metric"));
+    EXPECT_TRUE(says(remedy("itl:p99 > 5ms"), "is not a metric"));
+    EXPECT_TRUE(says(remedy("ttft:p99 > 5"), "a time with its unit"));
+    EXPECT_TRUE(says(remedy("ttft:p99 > +5"), "a change in percent"));
+    EXPECT_TRUE(says(remedy("ttft:p99 > +-5 %"), "a change in percent"));
+    EXPECT_TRUE(says(remedy("ttft:p99 > + %"), "a change in percent"));
+    EXPECT_TRUE(says(remedy("errors > 101 %"), "from 0 to 100 %"));
+    EXPECT_TRUE(says(remedy("errors > 100 %"), "never holds"));
+    EXPECT_TRUE(says(remedy("good < 0 %"), "never holds"));
+    EXPECT_TRUE(says(remedy("goodput < 3"), "cannot have an absolute bound"));
+}
+
+/// B is exactly 1.1 times A, so that the interval is narrow around 10 %.
+class Judging : public testing::Test {
+  protected:
+    JudgedThreshold judge(const ChangeThreshold& threshold) const {
+        ComparisonOptions options;
+        options.resamples = 400;
+        return judge_changes({&threshold, 1}, {{&a_, 1}, {&b_, 1}}, options, within_runs_).front();
+    }
+    Judged judged(const char* text) const { return judge(parsed(text)).judged; }
+
+    bool within_runs_ = true;
+    ComparedRun a_ = made_side(1).compared;
+    ComparedRun b_ = made_side(1.1).compared;
+};
+
+TEST_F(Judging, OfAChange) {
+    EXPECT_EQ(judged("ttft:mean > +5 %"), Judged::fails);
+    EXPECT_EQ(judged("ttft:mean > +15 %"), Judged::passes);
+    EXPECT_EQ(judged("ttft:mean < -5 %"), Judged::passes);
+    EXPECT_EQ(judged("ttft:mean < +15 %"), Judged::fails);
+}
+
+// A change needs repeats, or the wish to judge these runs alone; B alone needs neither.
+TEST_F(Judging, OfOneRunASide) {
+    within_runs_ = false;
+    const JudgedThreshold found = judge(parsed("ttft:mean > +5 %"));
+    EXPECT_EQ(found.judged, Judged::unsure);
+    EXPECT_TRUE(says(found_text(found), "; a side has only one run"));
+    EXPECT_EQ(judged("ttft:mean > 15ms"), Judged::fails);
+    EXPECT_EQ(judged("errors > 20 %"), Judged::passes);
+}
+
+TEST_F(Judging, OfATaintedSide) {
+    for (std::size_t row = 0; row < 5; ++row) {
+        b_.requests[row].tainted = true;
+    }
+    EXPECT_EQ(judged("ttft:mean > +5 %"), Judged::unsure);
+    EXPECT_EQ(judged("ttft:mean > 15ms"), Judged::fails);
+}
+
+TEST_F(Judging, OfBAlone) {
+    EXPECT_EQ(judged("ttft:mean > 15ms"), Judged::fails);
+    EXPECT_EQ(judged("ttft:mean > 40ms"), Judged::passes);
+    EXPECT_EQ(judged("errors > 20 %"), Judged::passes);
+    EXPECT_EQ(judged("errors > 0.1 %"), Judged::unsure);  // 200 without a failure
+}
+
+/// A bound inside the interval is unsure, on whichever side of the point it lies.
+TEST_F(Judging, ByTheIntervalAndNotByThePoint) {
+    ChangeThreshold threshold = parsed("ttft:mean > 15ms");
+    const JudgedThreshold found = judge(threshold);
+    EXPECT_EQ(found.judged, Judged::fails);
+    ASSERT_LT(found.low, found.value);
+    ASSERT_GT(found.high, found.value);
+    threshold.bound = (found.low + found.value) / 2;
+    EXPECT_EQ(judge(threshold).judged, Judged::unsure);
+    threshold.bound = (found.high + found.value) / 2;
+    EXPECT_EQ(judge(threshold).judged, Judged::unsure);
+    threshold.above = false;
+    EXPECT_EQ(judge(threshold).judged, Judged::unsure);
+    threshold.bound = 2 * found.high;
+    EXPECT_EQ(judge(threshold).judged, Judged::fails);
+}
+
+TEST_F(Judging, WhatNobodyMeasuredFails) {
+    EXPECT_EQ(judged("tpot:p50 > +5 %"), Judged::fails);
+    EXPECT_EQ(judged("ttft:p99.9 > +5 %"), Judged::unsure);  // too few values: no figure
+}
+
+/// What 200 requests cannot say is refused, with the number that can.
+TEST_F(Judging, OfRunsThatAreTooSmall) {
+    ComparisonOptions options;
+    options.resamples = 400;
+    const auto why = [&](const char* text, bool unsure_fails, const ComparedRun& b) {
+        const ChangeThreshold threshold = parsed(text);
+        return why_too_small({&threshold, 1}, {{&a_, 1}, {&b, 1}}, options, unsure_fails);
+    };
+    ASSERT_EQ(b_.requests.size(), 200U);
+    EXPECT_TRUE(says(why("ttft:p99 > +5 %", false, b_), "needs 662 requests"));
+    EXPECT_EQ(why("ttft:p95 > +5 %", false, b_), "");  // 130
+    EXPECT_EQ(why("errors > 0.1 %", false, b_), "");
+    for (const char* text : {"errors > 0.1 %", "errors > +0.1 %"}) {
+        const std::string said = why(text, true, b_);
+        const std::size_t at = said.find("about ");
+        ASSERT_NE(at, std::string::npos) << said;
+        const auto needed = static_cast<std::size_t>(std::stoul(said.substr(at + 6)));
+        EXPECT_NEAR(static_cast<double>(needed), 2770, 30) << said;
+        // So many are enough, and a few less are not.
+        ComparedRun many = b_;
+        for (ComparedRun* const run : {&a_, &many}) {
+            run->requests.resize(needed, run->requests.front());
+            for (std::size_t i = 0; i < needed; ++i) {
+                run->requests[i].key = i;
+                run->requests[i].tree = 0;
+            }
+        }
+        EXPECT_EQ(why(text, true, many), "");
+        many.requests.resize(needed - 40);
+        EXPECT_NE(why(text, true, many), "");
+        a_ = made_side(1).compared;
+    }
+    EXPECT_EQ(why("errors > 0 %", false, b_), "");
+    EXPECT_TRUE(says(why("errors > 0 %", true, b_), "no number of requests"));
+    EXPECT_EQ(why("errors > 5 %", true, b_), "");
+    EXPECT_EQ(why("ttft:mean > +5 %", true, b_), "");
+}
+
+}  // namespace
+
+// Whether runs played the same work: what is refused, what is told, and what explains what.
+
+namespace {
+
+PlayedRun played(const std::string& folder) {
+    PlayedRun run;
+    run.folder = folder;
+    run.facts.rows = 10;
+    run.facts.trace_digest = 1;
+    run.facts.schedule_digest = 2;
+    run.facts.prompts_digest = 3;
+    run.facts.ended = true;
+    run.facts.rules.expected_cached_tokens = 0;  // it is not recorded text
+    run.facts.info.run.output = "exact";
+    return run;
+}
+
+std::vector<std::string> names_of(const std::vector<WorkDifference>& differences) {
+    return members_of(differences, &WorkDifference::what);
+}
+
+using Names = std::vector<std::string>;
+
+TEST(SameWork, HasNoDifferences) {
+    EXPECT_TRUE(work_differences({played("a")}, {played("b")}).empty());
+    EXPECT_EQ(heaviest({}), Weight::told);
+}
+
+TEST(SameWork, NamesBothValuesAndTheRemedy) {
+    PlayedRun other = played("b");
+    other.facts.seed = 7;
+    const std::vector<WorkDifference> found = work_differences({played("a")}, {other});
+    ASSERT_EQ(names_of(found), Names{"seed"});
+    EXPECT_EQ(found[0].a, "0");
+    EXPECT_EQ(found[0].b, "7");
+    EXPECT_EQ(found[0].run, "b");
+    EXPECT_EQ(found[0].weight, Weight::refused);
+    EXPECT_FALSE(found[0].remedy.empty());
+}
+
+TEST(SameWork, AnotherTraceIsNeverTheSame) {
+    PlayedRun other = played("b");
+    other.facts.trace_digest = 9;
+    other.facts.schedule_digest = 9;  // explained by the trace
+    other.facts.prompts_digest = 9;
+    const std::vector<WorkDifference> found = work_differences({played("a")}, {other});
+    EXPECT_EQ(names_of(found), Names{"trace"});
+    EXPECT_EQ(heaviest(found), Weight::no_pairs);
+}
+
+TEST(SameWork, DigestsThatNothingExplains) {
+    PlayedRun other = played("b");
+    other.facts.schedule_digest = 9;
+    other.facts.prompts_digest = 9;
+    EXPECT_EQ(names_of(work_differences({played("a")}, {other})),
+              (Names{"due instants", "prompt digests"}));
+    other.facts.prompts_digest.reset();  // it was cut short: what prompts are made of is equal
+    EXPECT_EQ(names_of(work_differences({played("a")}, {other})), Names{"due instants"});
+}
+
+TEST(SameWork, WhatWasNotPlayedToItsEnd) {
+    PlayedRun other = played("b");
+    other.counts.unplayed = 4;
+    EXPECT_EQ(names_of(work_differences({played("a")}, {other})), Names{"completeness"});
+    other.counts.unplayed = 0;
+    other.facts.has_users = other.killed = true;
+    EXPECT_EQ(names_of(work_differences({played("a")}, {other})), Names{"completeness"});
+    other = played("b");
+    other.counts.interrupted = 3;  // resumed since, and complete but for these
+    const auto lost = work_differences({played("a")}, {other});
+    EXPECT_EQ(names_of(lost), Names{"completeness"});
+    EXPECT_TRUE(says(lost.front().remedy, "--from"));
+    other = played("b");
+    other.goes_on = true;
+    EXPECT_EQ(work_differences({played("a")}, {other}).front().b, "is still running");
+}
+
+TEST(SameWork, RepeatsMayHaveSaltsOfTheirOwn) {
+    std::vector<PlayedRun> a{played("a1"), played("a2")};
+    std::vector<PlayedRun> b{played("b1"), played("b2")};
+    a[0].facts.cache_salt = b[1].facts.cache_salt = "x";
+    a[1].facts.cache_salt = b[0].facts.cache_salt = "y";
+    a[0].facts.prompts_digest = b[1].facts.prompts_digest = 8;
+    EXPECT_TRUE(work_differences(a, b).empty());
+    b[1].facts.cache_salt = "z";
+    const std::vector<WorkDifference> found = work_differences(a, b);
+    ASSERT_EQ(names_of(found), Names{"cache salt"});
+    EXPECT_EQ(found[0].a, "x, y");
+    EXPECT_EQ(found[0].b, "y, z");
+}
+
+TEST(SameWork, ServersAndSettingsAreTold) {
+    PlayedRun other = played("b");
+    other.facts.info.model_id = "larger";
+    other.facts.arguments = {"trace.jsonl", "--url=http://b", "--max-inflight=8"};
+    PlayedRun first = played("a");
+    first.facts.arguments = {"trace.jsonl", "--url=http://a"};
+    const std::vector<WorkDifference> found = work_differences({first}, {other});
+    EXPECT_EQ(names_of(found), (Names{"model", "settings"}));
+    EXPECT_EQ(found[1].b, "--max-inflight=8");
+    EXPECT_EQ(heaviest(found), Weight::told);
+}
+
+TEST(SameWork, SettingsAreThoseOfOneSideAlone) {
+    const auto [a, b] = differing_settings({"t", "--timeout-idle=5s", "--header=A: b", "--seed=1"},
+                                           {"t", "--header=A: b", "--seed=2"});
+    EXPECT_EQ(a, "--timeout-idle=5s");
+    EXPECT_EQ(b, "");
+}
+
+}  // namespace
+
+}  // namespace driftless

@@ -1,0 +1,454 @@
+// Sweeps: flags, plan and ledger.
+
+#include "cmd/runs/sweep.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cmd/runs/find.hpp"
+#include "tests/unit/made.hpp"
+#include "tests/unit/schema_check.hpp"
+#include "tests/unit/texts.hpp"
+
+namespace driftless {
+
+// The command line of a search: defaults, bounds, and what is refused before anything is sent.
+
+namespace {
+
+FindCommandLine parse(Words words, const Words& more = {}) {
+    words.insert(words.begin(), {"trace.jsonl", "--url", "http://a:1"});
+    words.insert(words.end(), more.begin(), more.end());
+    return parse_find_options(words);
+}
+
+FindCommandLine over(const char* load, const Words& more = {}) {
+    return parse({"--slo", "ttft:p90<1s", "--over", load}, more);
+}
+
+std::string refusal(const FindCommandLine& line) {
+    EXPECT_EQ(line.kind, FindCommandLine::Kind::refused);
+    return line.text;
+}
+
+TEST(FindOptions, HasBoundsWhereNoneAreGiven) {
+    const FindCommandLine copies = over("replicate");
+    ASSERT_EQ(copies.kind, FindCommandLine::Kind::run) << copies.text;
+    EXPECT_EQ(copies.options.rules.low, 1);
+    EXPECT_EQ(copies.options.rules.start, 1);
+    EXPECT_EQ(copies.options.rules.high, 1024);
+    EXPECT_TRUE(copies.options.rules.whole);
+    EXPECT_EQ(copies.options.rules.tolerance, 0.05);
+    EXPECT_EQ(copies.options.slos.rows_min, 64U);
+
+    const FindCommandLine between = over("users", {"--low", "4", "--high", "100"});
+    EXPECT_EQ(between.options.rules.start, 20);
+    const FindCommandLine rate = over("rate", {"--low", "2.5", "--tolerance", "0.1"});
+    EXPECT_EQ(rate.options.rules.start, 2.5);
+    EXPECT_EQ(rate.options.rules.high, 2560);
+    EXPECT_EQ(rate.options.rules.tolerance, 0.1);
+    EXPECT_FALSE(rate.options.rules.whole);
+    EXPECT_EQ(over("speed", {"--high", "0.5"}).options.rules.start, 0.5);
+}
+
+TEST(FindOptions, HandsTheRestToReplay) {
+    const FindCommandLine line = over("rate", {"--", "--duration", "2m", "--cache-salt=x"});
+    ASSERT_EQ(line.kind, FindCommandLine::Kind::run) << line.text;
+    EXPECT_EQ(line.options.replay_flags, (Words{"--duration", "2m", "--cache-salt=x"}));
+    EXPECT_TRUE(line.options.salted);
+    EXPECT_EQ(line.options.traces, Words{"trace.jsonl"});
+}
+
+TEST(FindOptions, RefusesLoadsThatAreNone) {
+    for (const char* load : {"0", "-1", "x", "1e3", "inf", ""}) {
+        EXPECT_TRUE(says(refusal(over("rate", {"--low", load})), "--low")) << load;
+    }
+    EXPECT_TRUE(says(refusal(over("users", {"--low", "1.5"})), "whole number"));
+    EXPECT_TRUE(says(refusal(over("users", {"--low", "9", "--high", "8"})), "--low 9 is above"));
+    EXPECT_TRUE(says(refusal(over("rate", {"--high", "8", "--start-at", "9"})), "between"));
+    EXPECT_TRUE(says(refusal(over("rate", {"--tolerance", "0"})), "tolerance"));
+    EXPECT_TRUE(says(refusal(over("qps")), "is not a load"));
+}
+
+TEST(FindOptions, RefusesWhatIsMissingOrTwice) {
+    EXPECT_TRUE(says(refusal(parse({"--over", "rate"})), "--slo is missing"));
+    EXPECT_TRUE(says(refusal(parse({"--slo", "ttft:p90<1s"})), "--over is missing"));
+    EXPECT_TRUE(
+        says(refusal(parse_find_options({"--slo", "ttft:p90<1s", "--over", "rate"})), "no trace"));
+    EXPECT_TRUE(says(refusal(parse_find_options({"t", "--slo", "ttft:p90<1s", "--over", "rate"})),
+                     "--url is missing"));
+    for (const char* flag : {"--rate", "--seed", "--out", "--fail-if", "--dry-run", "--from"}) {
+        EXPECT_TRUE(says(refusal(over("rate", {"--", flag, "3"})), flag)) << flag;
+    }
+    EXPECT_TRUE(says(refusal(over("rate", {"--rate", "3"})), "unknown flag --rate"));
+}
+
+TEST(FindOptions, WritesLoadsPlainly) {
+    EXPECT_EQ(load_text(1), "1");
+    EXPECT_EQ(load_text(1000000), "1000000");
+    EXPECT_EQ(load_text(12.5), "12.5");
+    EXPECT_EQ(load_text(0.00125), "0.00125");
+    EXPECT_EQ(load_text(0.0000123), "0.0000123");
+    EXPECT_EQ(load_text(99999.97), "100000");
+    EXPECT_EQ(load_text(1234.56), "1234.56");
+    EXPECT_EQ(load_text(50), "50");
+}
+
+}  // namespace
+
+// A plan: the product of its lists, in interleaved order; what cannot be a cell is refused.
+
+namespace {
+
+SweepPlan made_plan() {
+    SweepPlan plan;
+    plan.arguments = {"trace.jsonl", "--url=http://a:1"};
+    plan.axes = {{"speed", {"1", "2"}, false}, {"users", {"8", "16", "32"}, false}};
+    return plan;
+}
+
+std::vector<std::string> names_of(const std::vector<PlannedCell>& cells) {
+    return members_of(cells, &PlannedCell::name);
+}
+
+TEST(SweepPlan, HasTheProductOfItsLists) {
+    const std::vector<PlannedCell> cells = plan_cells(made_plan());
+    EXPECT_EQ(names_of(cells), (std::vector<std::string>{"speed=1 users=8", "speed=1 users=16",
+                                                         "speed=1 users=32", "speed=2 users=8",
+                                                         "speed=2 users=16", "speed=2 users=32"}));
+    EXPECT_EQ(cells[3].folder, "04-speed=2-users=8");
+}
+
+TEST(SweepPlan, EverySecondRepeatGoesBackwards) {
+    SweepPlan plan = made_plan();
+    plan.axes.pop_back();
+    plan.repeat = 3;
+    const std::vector<PlannedCell> cells = plan_cells(plan);
+    EXPECT_EQ(names_of(cells), words_of("speed=1 speed=2 speed=2 speed=1 speed=1 speed=2"));
+    EXPECT_EQ(cells[2].repeat, 2U);
+    EXPECT_EQ(cells[2].folder, "03-speed=2");
+}
+
+TEST(SweepPlan, GivesReplayItsArguments) {
+    SweepPlan plan = made_plan();
+    plan.axes = {{"spread", {"true", "false"}, false}, {"tp", {"4"}, true}};
+    plan.labels = {{"gpu", "h100"}};
+    plan.salted = true;
+    const std::vector<PlannedCell> cells = plan_cells(plan);
+    EXPECT_EQ(arguments_of(plan, cells[0]),
+              words_of("trace.jsonl --url=http://a:1 --spread --label=spread=true --label=tp=4 "
+                       "--label=gpu=h100 --cache-salt=random"));
+    EXPECT_EQ(arguments_of(plan, cells[1])[2], "--label=spread=false");
+}
+
+TEST(SweepPlan, SaltsWhereNothingElseEmptiesTheCache) {
+    SweepPlan plan = made_plan();
+    EXPECT_TRUE(needs_salt(plan));
+    plan.before.command = "restart";
+    EXPECT_FALSE(needs_salt(plan));
+    plan = made_plan();
+    plan.arguments.push_back("--reset-cache");
+    EXPECT_FALSE(needs_salt(plan));
+    plan = made_plan();
+    plan.arguments.insert(plan.arguments.end(), {"--cache-salt", "mine"});
+    EXPECT_FALSE(needs_salt(plan));
+    plan = made_plan();
+    plan.axes.push_back({"cache-salt", {"a", "b"}, false});
+    EXPECT_FALSE(needs_salt(plan));
+}
+
+TEST(SweepPlan, CellsAreBounded) {
+    SweepPlan plan = made_plan();
+    plan.axes = {{"speed", {}, false}};
+    for (std::size_t i = 1; i <= cells_max; ++i) {
+        plan.axes[0].values.push_back(std::to_string(i));
+    }
+    EXPECT_EQ(check_plan(plan), "");
+    EXPECT_EQ(plan_cells(plan).size(), cells_max);
+    EXPECT_EQ(plan_cells(plan)[8].folder, "0009-speed=9");
+    plan.repeat = 2;
+    EXPECT_TRUE(says(check_plan(plan), "more than 1000 cells"));
+    plan.repeat = UINT64_MAX;
+    EXPECT_NE(check_plan(plan), "");
+    plan = made_plan();
+    plan.repeat = cells_max / 6;
+    EXPECT_EQ(check_plan(plan), "");
+    plan.repeat += 1;
+    EXPECT_NE(check_plan(plan), "");
+}
+
+TEST(SweepPlan, RefusesWhatCellsMayNotHave) {
+    const auto why = [](auto change) {
+        SweepPlan plan = made_plan();
+        change(plan);
+        return check_plan(plan);
+    };
+    EXPECT_EQ(check_plan(made_plan()), "");
+    EXPECT_TRUE(says(why([](SweepPlan& p) { p.arguments.push_back("--out=x"); }), "--out"));
+    EXPECT_NE(why([](SweepPlan& p) { p.arguments.push_back("--resume"); }), "");
+    EXPECT_TRUE(says(why([](SweepPlan& p) { p.arguments[0] = "-"; }), "standard input"));
+    EXPECT_TRUE(
+        says(why([](SweepPlan& p) { p.arguments.push_back("--api-key=sk-1234567"); }), "env:NAME"));
+    EXPECT_EQ(why([](SweepPlan& p) { p.arguments.push_back("--api-key=env:KEY"); }), "");
+    EXPECT_NE(why([](SweepPlan& p) { p.axes.push_back({"api-key", {"sk-1234567"}, false}); }), "");
+    EXPECT_TRUE(says(why([](SweepPlan& p) { p.axes[1].name = "speed"; }), "given twice"));
+    EXPECT_TRUE(says(why([](SweepPlan& p) { p.labels = {{"speed", "x"}}; }), "--label speed"));
+    EXPECT_NE(why([](SweepPlan& p) { p.axes[0].values.clear(); }), "");
+    EXPECT_TRUE(says(why([](SweepPlan& p) { p.axes[0] = {"url", {"x"}, true}; }), "another value"));
+    const auto over_url = [](SweepPlan& p) {
+        p.arguments = {"t.jsonl"};
+        p.axes[0] = {"url", {"http://a:1"}, false};
+    };
+    EXPECT_EQ(why(over_url), "");
+    EXPECT_TRUE(says(why([&](SweepPlan& p) {
+                         over_url(p);
+                         p.arguments.push_back("--url=http://b:1");
+                     }),
+                     "--url is also given"));
+    EXPECT_TRUE(says(why([](SweepPlan& p) { p.axes[0].of_server = true; }), "--before"));
+}
+
+TEST(SweepAxis, IsANameAndAList) {
+    const Result<SweepAxis> axis = parse_axis("--max-inflight=4, 8");
+    ASSERT_TRUE(axis);
+    EXPECT_EQ(axis.value().name, "max-inflight");
+    EXPECT_EQ(axis.value().values, (std::vector<std::string>{"4", "8"}));
+    for (const char* wrong : {"", "speed", "=1", "--=1", "a b=1", "speed=", "speed=1,,2"}) {
+        EXPECT_FALSE(parse_axis(wrong)) << wrong;
+    }
+}
+
+TEST(SweepPlanFile, IsReadInItsOwnOrder) {
+    SweepPlan plan;
+    EXPECT_EQ(read_plan_file(R"(trace = ["a.jsonl", "b.jsonl"]
+url = "http://a:1"
+repeat = 3
+idle_limit = "5m"
+[over]
+speed = [1, 2.5]
+api = "sglang"
+[server]
+tp = [1, 2]
+[replay]
+no-progress = true
+spread = false
+limit = 7
+header = ["A: 1", "B: 2"]
+[labels]
+gpu = "h100"
+[hooks]
+before = "start"
+before_limit = 90
+)",
+                             plan),
+              "");
+    EXPECT_EQ(plan.arguments,
+              (std::vector<std::string>{"a.jsonl", "b.jsonl", "--url=http://a:1", "--header=A: 1",
+                                        "--header=B: 2", "--limit=7", "--no-progress"}));
+    EXPECT_EQ(plan.repeat, 3U);
+    EXPECT_EQ(plan.idle_limit_ns, 300'000'000'000);
+    ASSERT_EQ(plan.axes.size(), 3U);
+    EXPECT_EQ(plan.axes[0].name, "speed");
+    EXPECT_EQ(plan.axes[0].values, (std::vector<std::string>{"1", "2.5"}));
+    EXPECT_EQ(plan.axes[1].values, (std::vector<std::string>{"sglang"}));
+    EXPECT_TRUE(plan.axes[2].of_server);
+    EXPECT_EQ(plan.before.command, "start");
+    EXPECT_EQ(plan.before.limit_ns, 90'000'000'000);
+    EXPECT_EQ(plan.labels[0].second, "h100");
+}
+
+TEST(SweepPlanFile, IsRefusedByLineAndKey) {
+    const auto why = [](const std::string& text) {
+        SweepPlan plan;
+        return read_plan_file(text, plan);
+    };
+    EXPECT_EQ(why("\nreapeat = 2\n"), "line 2: reapeat is not known; remove or correct it");
+    EXPECT_EQ(why("repeat = 0\n"), "line 1: repeat is not a whole number of 1 or more");
+    EXPECT_EQ(why("over = 3\n"), "line 1: over is not written as [over]");
+    EXPECT_EQ(why("[hooks]\nbefore = 3\n"), "line 2: before is not a text; put it in quotes");
+    EXPECT_EQ(why("[hooks]\nbefore_limit = 0\n"),
+              "line 2: before_limit is not a time above 0; use 90, \"10m\" or \"30s\"");
+    EXPECT_EQ(why("[over]\nspeed = [[1]]\n"),
+              "line 2: speed is not a text, a number, or a list of them");
+    EXPECT_TRUE(says(why("repeat = \n"), "line 1: "));
+}
+
+// What stands in the file is what replay is given, to the last digit.
+TEST(SweepPlanFile, KeepsNumbersAsTheyAre) {
+    SweepPlan plan;
+    EXPECT_EQ(read_plan_file("[over]\nrate = [1.23456789, 0.000001, 1e7, 2.0, inf, -1.5]\n", plan),
+              "");
+    EXPECT_EQ(plan.axes[0].values,
+              (std::vector<std::string>{"1.23456789", "0.000001", "10000000", "2", "inf", "-1.5"}));
+}
+
+TEST(SweepPlan, RefusesWhatNoCommandLineHolds) {
+    SweepPlan plan = made_plan();
+    plan.repeat = 0;
+    EXPECT_EQ(check_plan(plan), "the plan repeats each cell 0 times; use 1 or more");
+    plan = made_plan();
+    plan.axes[0].name = "a b";
+    EXPECT_EQ(check_plan(plan), "--over \"a b\" is not a name; use letters, digits, - and _");
+    const auto refused = [](SweepPlan one) {
+        return check_plan(one).find("U+0000") != std::string::npos;
+    };
+    const std::string nul("a\0b", 3);
+    plan = made_plan();
+    plan.axes[0].values.push_back(nul);
+    EXPECT_TRUE(refused(plan));
+    plan = made_plan();
+    plan.arguments.push_back(nul);
+    EXPECT_TRUE(refused(plan));
+    plan = made_plan();
+    plan.labels.emplace_back("gpu", nul);
+    EXPECT_TRUE(refused(plan));
+    plan = made_plan();
+    plan.after.command = nul;
+    EXPECT_TRUE(refused(plan));
+    EXPECT_FALSE(refused(made_plan()));
+}
+
+}  // namespace
+
+// sweep.json holds a sweep whole: it reads back, keeps to its schema, and averages no warm cell.
+
+namespace {
+
+void end_cell(LedgerCell& cell, CellOutcome outcome, double ttft_ms) {
+    cell.state = CellState::ended;
+    cell.outcome = outcome;
+    cell.exit_code = 0;
+    cell.began = "2026-11-21T00:00:00Z";
+    cell.verdict = "certified";
+    cell.summary =
+        R"({"num_prompts":4,"duration":2,"total_input_tokens":100,"request_throughput":2,)"
+        R"("mean_ttft_ms":)" +
+        std::to_string(ttft_ms) + R"(,"p99_ttft_ms":null})";
+}
+
+Ledger made_ledger() {
+    SweepPlan plan;
+    plan.home = "/work";
+    plan.traces = {{"trace.jsonl", "0123456789abcdef"}};
+    plan.arguments = {"trace.jsonl"};
+    plan.axes = {{"speed", {"1", "2"}, false}, {"tp", {"a,\"b"}, true}};
+    plan.repeat = 2;
+    plan.labels = {{"gpu", "h100"}};
+    plan.before = {"start \"it\"", 7};
+    plan.ready = plan.after = {"", 9};
+    plan.idle_limit_ns = 11;
+    plan.salted = true;
+    Ledger ledger = new_ledger(plan);
+    end_cell(ledger.cells[0], CellOutcome::completed, 10);  // speed=1
+    end_cell(ledger.cells[1], CellOutcome::completed, 20);  // speed=2
+    end_cell(ledger.cells[2], CellOutcome::completed, 1);   // speed=2, again
+    ledger.cells[2].warm = true;
+    ledger.cells[3].state = CellState::running;
+    ledger.cells[3].cut_folders = {"x.cut-1"};
+    ledger.cells[3].note = "a note";
+    return ledger;
+}
+
+TEST(SweepLedger, ReadsBackWhatItWrites) {
+    const std::string text = sweep_json(made_ledger());
+    Ledger read;
+    ASSERT_EQ(read_ledger(text, read), "");
+    EXPECT_EQ(sweep_json(read), text);
+    EXPECT_EQ(read.cells[3].state, CellState::running);
+    EXPECT_EQ(read.cells[2].warm, true);
+    EXPECT_EQ(read.plan.home, "/work");
+    ASSERT_EQ(read.plan.traces.size(), 1U);
+    EXPECT_EQ(read.plan.traces[0].path, "trace.jsonl");
+    EXPECT_EQ(read.plan.traces[0].digest, "0123456789abcdef");
+    EXPECT_EQ(read.plan.before.command, "start \"it\"");
+}
+
+TEST(SweepLedger, KeepsToItsSchema) {
+    JsonDocument schema;
+    JsonDocument ledger;
+    const std::string schema_text = source_file("cmd/runs/sweep.schema.json");
+    const std::string text = sweep_json(made_ledger());
+    const Result<JsonValue> shape = schema.parse(schema_text);
+    const Result<JsonValue> value = ledger.parse(text);
+    ASSERT_TRUE(shape);
+    ASSERT_TRUE(value);
+    EXPECT_EQ(schema_errors(shape.value(), value.value()), std::vector<std::string>());
+}
+
+TEST(SweepLedger, RefusesWhatIsNotItsOwn) {
+    Ledger read;
+    EXPECT_EQ(read_ledger("{", read), "is not JSON; start a new sweep");
+    EXPECT_EQ(read_ledger("{}", read), "was written by another version of driftless; use that one");
+    std::string text = sweep_json(made_ledger());
+    text.replace(text.find("\"running\""), 9, "\"unheard\"");
+    EXPECT_EQ(read_ledger(text, read), "has cells that do not match its plan; start a new sweep");
+    text = sweep_json(made_ledger());
+    text.replace(text.find("[\"1\",\"2\"]"), 9, "[\"1\"]");
+    EXPECT_EQ(read_ledger(text, read), "has cells that do not match its plan; start a new sweep");
+}
+
+// A warm cell looks 20 times as fast.
+TEST(SweepAverages, LeaveOutAWarmCellAndSaySo) {
+    Ledger ledger = made_ledger();
+    std::vector<Average> averages = averages_of(ledger);
+    ASSERT_EQ(averages.size(), 2U);
+    EXPECT_EQ(averages[1].averaged, 1U);
+    EXPECT_EQ(averages[1].warm, 1U);
+    EXPECT_EQ(averages[1].figure("mean_ttft_ms"), 20);
+    EXPECT_EQ(averages[1].figure("p99_ttft_ms"), std::nullopt);
+    EXPECT_EQ(averages[0].others, 1U);  // still running
+    EXPECT_TRUE(says(sweep_table(ledger), "1 of 4 cells began with a warm cache and are left out"));
+    EXPECT_TRUE(says(cell_ends(ledger.cells[2]), "began with a warm cache"));
+
+    end_cell(ledger.cells[2], CellOutcome::spoiled, 1000);
+    ledger.cells[2].warm = false;
+    averages = averages_of(ledger);
+    EXPECT_EQ(averages[1].figure("mean_ttft_ms"), 20);
+    EXPECT_EQ(averages[1].others, 1U);
+
+    end_cell(ledger.cells[2], CellOutcome::threshold, 30);
+    EXPECT_EQ(averages_of(ledger)[1].figure("mean_ttft_ms"), 25);
+
+    std::string& summary = ledger.cells[2].summary;
+    summary.replace(summary.size() - 1, 1, R"(,"stopped_when":{"cond":"errors > 5 %"}})");
+    EXPECT_EQ(averages_of(ledger)[1].figure("mean_ttft_ms"), 20);
+    EXPECT_EQ(averages_of(ledger)[1].others, 1U);
+}
+
+TEST(SweepCsv, HasALineOfEveryCell) {
+    const std::string csv = sweep_csv(made_ledger());
+    EXPECT_TRUE(csv.starts_with("speed,tp,repeat,run,status,warm,verdict,num_requests,"));
+    EXPECT_TRUE(says(csv, "\n2,\"a,\"\"b\",2,03-speed=2-tp=a--b,completed,true,certified,4,2,50,"));
+    EXPECT_TRUE(says(csv, "\n1,\"a,\"\"b\",2,04-speed=1-tp=a--b,pending,,,"));
+    EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
+}
+
+}  // namespace
+
+// Running and waiting requests of a /metrics page, by the names of each server.
+
+namespace {
+
+TEST(BusyRequests, AreSummedOverEngines) {
+    EXPECT_EQ(busy_requests("# HELP vllm:num_requests_running Number\n"
+                            "# TYPE vllm:num_requests_running gauge\n"
+                            "vllm:num_requests_running{engine=\"0\",model_name=\"a b}c\"} 2.0\n"
+                            "vllm:num_requests_running{engine=\"1\"} 1.0\n"
+                            "vllm:num_requests_waiting{engine=\"0\"} 4\n"
+                            "vllm:num_requests_waiting_by_reason{reason=\"x\"} 9\n"
+                            "vllm:num_requests_swapped 5\n"),
+              7);
+    EXPECT_EQ(busy_requests("sglang:num_running_reqs{x=\"y\"} 0.0\nsglang:num_queue_reqs 0"), 0);
+    EXPECT_EQ(busy_requests("llamacpp:requests_processing 1\n"), 1);
+    EXPECT_EQ(busy_requests("tgi_queue_size 3 1700000000000\n"), 3);
+}
+
+TEST(BusyRequests, AreNotKnownWithoutTheirCounters) {
+    EXPECT_EQ(busy_requests(""), std::nullopt);
+    EXPECT_EQ(busy_requests("process_cpu_seconds_total 3\n"), std::nullopt);
+    EXPECT_EQ(busy_requests("vllm:num_requests_running{engine=\"0\" 2\n"), std::nullopt);
+    EXPECT_EQ(busy_requests("vllm:num_requests_running NaN\n"), std::nullopt);
+}
+
+}  // namespace
+
+}  // namespace driftless

@@ -1,0 +1,545 @@
+// Tables of runs, and their exports.
+
+#include "cmd/runs/table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "cmd/runs/sweep.hpp"
+#include "tests/unit/cmd/reading/vector_run.hpp"
+#include "tests/unit/cmd/runs/made_run.hpp"
+#include "tests/unit/schema_check.hpp"
+#include "tests/unit/scratch_folder.hpp"
+#include "tests/unit/texts.hpp"
+
+namespace driftless {
+
+// Corpus: which runs may stand in one table. What differs on purpose is accepted, other work is
+// refused with the reason, and what a sweep varied is excused, but for trace and window.
+
+namespace {
+
+/// What is said of the second of two runs, or the empty text.
+std::string second(TableRun a, TableRun b) {
+    const std::vector<std::string> all = corpus_differences(list_of(std::move(a), std::move(b)));
+    EXPECT_LE(all.size(), 1U);
+    return all.empty() ? "" : all[0];
+}
+
+std::string against_usual(const MadeSummary& made) {
+    return second(made_run("a"), made_run("b", made));
+}
+
+MadeSummary with_run(const std::string& members) {
+    MadeSummary made;
+    made.run = members;
+    return made;
+}
+
+MadeSummary with_members(const std::string& members) {
+    MadeSummary made;
+    made.members = members;
+    return made;
+}
+
+TEST(Corpus, PaceUsersServerAndSaltMayDiffer) {
+    for (const char* members :
+         {R"("speed":"4","schedule_digest":"0c",)", R"("rate":"10","schedule_digest":"0c",)",
+          R"("users":8,"schedule_digest":"0c",)", R"("urls":["http://b:2"],)",
+          R"("cache_salt":"x",)", R"("spread":true,"schedule_digest":"0c",)"}) {
+        EXPECT_EQ(against_usual(with_run(members)), "") << members;
+    }
+    EXPECT_EQ(against_usual(with_members(R"("model_id":"other",)")), "");
+    EXPECT_EQ(against_usual(with_members(R"("max_concurrency":4,)")), "");
+}
+
+TEST(Corpus, CopiesMayDifferAndHaveOtherRows) {
+    EXPECT_EQ(against_usual(with_run(R"("rows":480,"arguments":["t.jsonl","--replicate=2"],)")),
+              "");
+}
+
+TEST(Corpus, OtherTraceWindowOrSeedIsRefused) {
+    EXPECT_EQ(against_usual(with_run(R"("trace_digest":"00000000000000ab",)")),
+              R"(runs/b: trace is "00000000000000ab", not "00000000000000aa")");
+    EXPECT_EQ(against_usual(with_run(R"("end_ns":60000000000,)")),
+              "runs/b: --end is 60000000000 ns, not none");
+    EXPECT_EQ(against_usual(with_run(R"("limit":100,"rows":100,)")),
+              R"(runs/b: --limit is "100", not none)");
+    EXPECT_EQ(against_usual(with_run(R"("seed":7,)")), R"(runs/b: --seed is "7", not "0")");
+    EXPECT_EQ(against_usual(with_run(R"("output":"free",)")),
+              R"(runs/b: --output is "free", not "exact")");
+    EXPECT_EQ(against_usual(with_run(R"("arguments":["t.jsonl","--sample-sessions=0.5"],)")),
+              R"(runs/b: --sample-sessions is "0.5", not none)");
+}
+
+TEST(Corpus, OtherRowsOfTheSameFlagsAreRefused) {
+    EXPECT_EQ(against_usual(with_run(R"("rows":120,"speed":"2",)")),
+              "runs/b: it plays 120 rows, not 240");
+    const MadeSummary slow = with_run(R"("duration_ns":5,)");
+    const MadeSummary fast = with_run(R"("duration_ns":5,"rows":480,"speed":"2",)");
+    EXPECT_EQ(second(made_run("a", slow), made_run("b", fast)),
+              "runs/b: it plays 480 rows, not 240 (--duration counts wall time, so it selects "
+              "other rows at another speed or rate; use --start and --end, or --limit)");
+}
+
+TEST(Corpus, DigestsMustFitTheFlags) {
+    EXPECT_EQ(against_usual(with_run(R"("schedule_digest":"00000000000000cc",)")),
+              "runs/b: its schedule (digest 00000000000000cc) is not 00000000000000bb, though it "
+              "has the same pace");
+    TableRun a = made_run("a");
+    TableRun b = made_run("b");
+    a.prompts_digest = "01";
+    b.prompts_digest = "02";
+    EXPECT_EQ(second(std::move(a), std::move(b)),
+              "runs/b: its prompts (digest 02) are not 01, though seed and salt are the same");
+    TableRun plain = made_run("a");
+    TableRun salted = made_run("b", with_run(R"("cache_salt":"x",)"));
+    plain.prompts_digest = "01";
+    salted.prompts_digest = "02";
+    EXPECT_EQ(second(std::move(plain), std::move(salted)), "");
+}
+
+TEST(Corpus, ASweepMayVaryWhatItLikesButTraceAndWindow) {
+    const MadeSummary one = with_run(R"("arguments":["t.jsonl","--max-trees=5"],"rows":20,)");
+    const MadeSummary two = with_run(R"("arguments":["t.jsonl","--max-trees=9"],"rows":40,)");
+    EXPECT_EQ(second(made_cell("01", {{"max-trees", "5"}}, one),
+                     made_cell("02", {{"max-trees", "9"}}, two)),
+              "");
+    EXPECT_EQ(second(made_run("a", one), made_run("b", two)),
+              R"(runs/b: --max-trees is "9", not "5")");
+    EXPECT_EQ(second(made_cell("01", {{"limit", "5"}}, with_run(R"("limit":5,)")),
+                     made_cell("02", {{"limit", "9"}}, with_run(R"("limit":9,)"))),
+              R"(sweeps/s/02: --limit is "9", not "5")");
+}
+
+TEST(Corpus, RunsThatDoNotSayWhatTheyPlayed) {
+    TableRun silent = made_run("b");
+    silent.corpus.clear();
+    EXPECT_EQ(second(made_run("a"), std::move(silent)),
+              "runs/b: its summary.json does not say what it played");
+    TableRun cell = made_cell("02", {{"speed", "2"}});
+    cell.corpus.clear();
+    EXPECT_EQ(second(made_cell("01", {{"speed", "1"}}), std::move(cell)), "");
+    const MadeSummary nameless = with_run(R"("trace_digest":null,)");
+    EXPECT_EQ(corpus_differences(list_of(made_run("a", nameless), made_run("b", nameless))),
+              (std::vector<std::string>{"runs/a: it does not say which trace it played",
+                                        "runs/b: it does not say which trace it played"}));
+}
+
+TEST(Corpus, ARunWithoutSummaryIsNotAsked) {
+    TableRun killed;
+    killed.folder = "runs/k";
+    EXPECT_TRUE(corpus_differences(list_of(std::move(killed), made_run("a"))).empty());
+}
+
+// Reading the runs of a table: run folders and sweeps, what is missing, names that are alike;
+// and summaries in which any one key is gone or of another type.
+
+class TableRuns : public testing::Test {
+  protected:
+    void put(const std::string& path, const std::string& text) {
+        const std::filesystem::path file = folder_ / path;
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << text;
+    }
+    std::string at(const std::string& path) { return folder_ / path; }
+
+    std::string read(const std::vector<std::string>& folders) {
+        runs_.clear();
+        std::vector<std::string> paths;
+        for (const std::string& one : folders) {
+            paths.push_back(at(one));
+        }
+        return read_table_runs(paths, runs_);
+    }
+
+    ScratchFolder folder_;
+    std::vector<TableRun> runs_;
+};
+
+TEST_F(TableRuns, AFolderWithASummaryIsARun) {
+    put("a/summary.json", made_summary({}));
+    put("a/run.json", R"({"run_id":"7","plan":{"prompts_digest":"00000000000000dd"}})");
+    put("b/summary.json", made_summary({}));
+    ASSERT_EQ(read({"a/", "b"}), "");
+    ASSERT_EQ(runs_.size(), 2U);
+    EXPECT_EQ(runs_[0].name, "a");
+    EXPECT_EQ(runs_[0].prompts_digest, "00000000000000dd");
+    EXPECT_EQ(runs_[1].prompts_digest, "");
+    EXPECT_TRUE(runs_[0].counts());
+    EXPECT_EQ(runs_[0].outcome, "completed");
+}
+
+TEST_F(TableRuns, NamesThatAreAlikeGetTheFolderAbove) {
+    put("x/run/summary.json", made_summary({}));
+    put("y/run/summary.json", made_summary({}));
+    ASSERT_EQ(read({"x/run", "y/run"}), "");
+    EXPECT_EQ(runs_[0].name, "x/run");
+    EXPECT_EQ(runs_[1].name, "y/run");
+}
+
+TEST_F(TableRuns, ARunWithoutSummarySaysWhy) {
+    put("killed/run.json", "{}");
+    ASSERT_EQ(read({"killed"}), "");
+    EXPECT_FALSE(runs_[0].counts());
+    EXPECT_EQ(runs_[0].outcome, "killed");
+    EXPECT_EQ(runs_[0].left_out,
+              "no summary.json: the run was killed or is still running; see driftless report " +
+                  at("killed"));
+}
+
+TEST_F(TableRuns, ADamagedSummaryIsTold) {
+    put("broken/run.json", "{}");
+    put("broken/summary.json", "[1");
+    ASSERT_EQ(read({"broken"}), "");
+    EXPECT_FALSE(runs_[0].counts());
+    EXPECT_EQ(runs_[0].outcome, "unreadable");
+    EXPECT_EQ(runs_[0].left_out, at("broken/summary.json") + ": not a JSON object");
+}
+
+TEST_F(TableRuns, WhatIsNoRunIsRefused) {
+    put("a/summary.json", made_summary({}));
+    put("empty/notes.txt", "");
+    EXPECT_EQ(read({"nowhere"}),
+              at("nowhere") + ": no such folder; name the folder of a run or of a sweep");
+    EXPECT_TRUE(says(read({"empty"}), "not a run or sweep folder"));
+    EXPECT_EQ(read({"a", "a/"}), at("a") + ": given twice; name each run once");
+    put("bad/sweep.json", "{}");
+    EXPECT_EQ(read({"bad"}),
+              at("bad/sweep.json") + ": was written by another version of driftless; use that one");
+}
+
+TEST_F(TableRuns, ASweepGivesAllOfItsCells) {
+    SweepPlan plan;
+    plan.arguments = {"trace.jsonl"};
+    plan.traces = {{"trace.jsonl", "0123456789abcdef"}};
+    plan.home = "/work";
+    plan.axes = {{"speed", {"1", "2", "4", "8"}, false}};
+    plan.repeat = 1;
+    plan.labels = {{"gpu", "h100"}};
+    plan.before = plan.ready = plan.after = {"", 9};
+    Ledger ledger = new_ledger(plan);
+    for (std::size_t i = 0; i < 3; ++i) {
+        ledger.cells[i].state = CellState::ended;
+        ledger.cells[i].outcome = CellOutcome::completed;
+        ledger.cells[i].summary = R"({"p99_ttft_ms":7})";
+    }
+    ledger.cells[1].outcome = CellOutcome::failed;
+    ledger.cells[1].why = "no server";
+    put("s/sweep.json", sweep_json(ledger));
+    put("s/" + ledger.cells[0].planned.folder + "/summary.json", made_summary({}));
+    ASSERT_EQ(read({"s"}), "");
+    ASSERT_EQ(runs_.size(), 4U);
+    EXPECT_EQ(runs_[0].cell, "speed=1");
+    EXPECT_EQ(runs_[0].label("gpu"), "h100");
+    EXPECT_TRUE(runs_[0].counts());
+    EXPECT_EQ(runs_[1].outcome, "failed");
+    EXPECT_EQ(runs_[1].left_out, "no server");
+    // Its folder is gone; sweep.json keeps some figures.
+    ASSERT_TRUE(runs_[2].summary);
+    EXPECT_EQ(runs_[2].summary->root().find("p99_ttft_ms").as_double(), 7);
+    EXPECT_EQ(runs_[3].outcome, "pending");
+    EXPECT_FALSE(runs_[3].counts());
+}
+
+/// Everything that is made of a table.
+void use(std::vector<TableRun> runs) {
+    (void)corpus_differences(runs);
+    const ManyRuns table = table_of(std::move(runs), false);
+    std::vector<ParetoChart> charts;
+    for (const ChartAxes& axes : standard_charts(knows_gpus(table))) {
+        charts.push_back(pareto_chart(table, axes, "gpus"));
+    }
+    const std::string group = "gpus";
+    EXPECT_FALSE(table_json({table, charts, group, {}}).empty());
+    EXPECT_FALSE((table_screen(table) + charts_screen(table, charts)).empty());
+    EXPECT_FALSE(table_csv(table).empty());
+}
+
+TEST(TableRun, AnyKeyMayBeGoneOrOfAnotherType) {
+    JsonDocument document;
+    const std::string text = made_summary({});
+    const JsonValue root = document.parse(text).value();
+    for (JsonValue one = root.first(); one.present(); one = one.next()) {
+        for (const char* other :
+             {"null", "true", "-1", "1e300", "\"\\u0000\\\"x,\\n\"", "[1,\"a\"]",
+              R"({"name":3,"reasons":{"x":[]},"urls":7,"speed":[]})"}) {
+            MadeSummary made;
+            made.members = "\"" + std::string(one.key()) + "\":" + other + ",";
+            use(list_of(made_run("a"), made_run("b", made)));
+            use(list_of(made_run("b", made)));
+        }
+    }
+}
+
+}  // namespace
+
+// Cells of a table: what becomes one line, what its columns are, means and ranges of repeats, what
+// is left out, and the order by a figure.
+
+namespace {
+
+using Texts = std::vector<std::string>;
+using Indices = std::vector<std::size_t>;
+
+TableFigure figure(const char* name) {
+    const Result<TableFigure> parsed = parse_table_figure(name);
+    EXPECT_TRUE(parsed) << name;
+    return parsed.value();
+}
+
+MadeSummary with_ttft(double ms, const std::string& run = "", const std::string& members = "") {
+    return {.ttft_p99_ms = ms, .run = run, .members = members};
+}
+
+TEST(RunCell, RepeatsOfASweepAreOneLine) {
+    const ManyRuns table =
+        table_of(list_of(made_cell("01-speed=1", {{"speed", "1"}}, with_ttft(10)),
+                         made_cell("02-speed=2", {{"speed", "2"}}, with_ttft(30)),
+                         made_cell("03-speed=2", {{"speed", "2"}}, with_ttft(36)),
+                         made_cell("04-speed=1", {{"speed", "1"}}, with_ttft(14))),
+                 false);
+    EXPECT_EQ(table.columns, Texts{"speed"});
+    ASSERT_EQ(table.cells.size(), 2U);
+    EXPECT_EQ(table.cells[0].runs, (Indices{0, 3}));
+    EXPECT_EQ(table.cells[0].values, Texts{"1"});
+    EXPECT_FALSE(table.merged);
+    const std::optional<CellFigure> ttft = figure_of(table, table.cells[0], figure("ttft:p99"));
+    ASSERT_TRUE(ttft);
+    EXPECT_DOUBLE_EQ(ttft->mean, 12);
+    EXPECT_DOUBLE_EQ(ttft->low, 10);
+    EXPECT_DOUBLE_EQ(ttft->high, 14);
+    EXPECT_EQ(ttft->runs, 2U);
+}
+
+TEST(RunCell, RunsOfEqualLoadAndLabelsAreOneLineUnlessEachIsWanted) {
+    MadeSummary labelled;
+    labelled.labels = R"("tp":"4")";
+    const auto runs = [&labelled] {
+        return list_of(made_run("a"), made_run("b", labelled), made_run("c"),
+                       made_run("d", with_ttft(9, R"("speed":"2",)")));
+    };
+    const ManyRuns table = table_of(runs(), false);
+    EXPECT_EQ(table.columns, (Texts{"tp", "speed"}));
+    ASSERT_EQ(table.cells.size(), 3U);
+    EXPECT_EQ(table.cells[0].runs, (Indices{0, 2}));
+    EXPECT_EQ(table.cells[1].values, (Texts{"4", "1"}));
+    EXPECT_TRUE(table.merged);
+    const ManyRuns apart = table_of(runs(), true);
+    EXPECT_EQ(apart.cells.size(), 4U);
+    EXPECT_FALSE(apart.merged);
+}
+
+TEST(RunCell, WarmSpoiledAndFailedRunsAreInNoMean) {
+    ManyRuns table = table_of(
+        list_of(
+            made_run("good", with_ttft(10)),
+            made_run("warm", with_ttft(1, "", R"("warm_cache":{"warm":true},)")),
+            made_run("spoiled", with_ttft(99, "",
+                                          R"("verdict":{"name":"client-limited",)"
+                                          R"("reasons":["slow"]},)")),
+            made_run("stopped", with_ttft(2, "", R"("stopped_when":{"cond":"errors > 5 %"},)"))),
+        false);
+    ASSERT_EQ(table.cells.size(), 1U);
+    EXPECT_EQ(table.cells[0].shown, Indices{0});
+    EXPECT_TRUE(table.cells[0].counts);
+    EXPECT_DOUBLE_EQ(figure_of(table, table.cells[0], figure("ttft:p99"))->mean, 10);
+    EXPECT_EQ(table.runs[2].left_out, "its verdict is client-limited: slow");
+    EXPECT_EQ(table.runs[3].left_out, "stopped early: errors > 5 %");
+}
+
+TEST(RunCell, WhereNoRunCountsFiguresAreShownAndTheCellIsInNoChart) {
+    const ManyRuns table = table_of(
+        list_of(made_run("warm", with_ttft(1, "", R"("warm_cache":{"warm":true},)"))), false);
+    EXPECT_EQ(table.cells[0].shown, Indices{0});
+    EXPECT_FALSE(table.cells[0].counts);
+}
+
+TEST(RunCell, BestFirstAndUnknownLast) {
+    TableRun killed;
+    killed.folder = killed.name = "killed";
+    killed.left_out = "no summary.json";
+    ManyRuns table = table_of(list_of(std::move(killed), made_run("slow", with_ttft(30)),
+                                      made_run("fast", with_ttft(10, R"("speed":"2",)"))),
+                              false);
+    sort_cells(table, figure("ttft:p99"));
+    EXPECT_EQ(table.cells[0].name, "fast");
+    EXPECT_EQ(table.cells[1].name, "slow");
+    EXPECT_EQ(table.cells[2].name, "killed");
+}
+
+TEST(TableFigure, Values) {
+    MadeSummary made;
+    made.labels = R"("gpus":"4")";
+    made.members = R"("server":{"energy":{"joules_per_token":0.5}},)";
+    const TableRun run = made_run("a", made);
+    EXPECT_DOUBLE_EQ(*figure("ttft:p99").of(run), 20);
+    EXPECT_DOUBLE_EQ(*figure("interactivity:p50").of(run), 200);  // 1000 / 5 ms
+    EXPECT_DOUBLE_EQ(*figure("interactivity:p99").of(run), 50);   // the slow tail: 1000 / 20 ms
+    EXPECT_DOUBLE_EQ(*figure("input_throughput").of(run), 400);
+    EXPECT_DOUBLE_EQ(*figure("output_throughput/gpu").of(run), 25);
+    EXPECT_DOUBLE_EQ(*figure("hits").of(run), 0.25);
+    EXPECT_DOUBLE_EQ(*figure("joules_per_token").of(run), 0.5);
+    EXPECT_FALSE(figure("output_throughput/gpu").of(made_run("b")));
+    EXPECT_FALSE(figure("itl:p50").of(run));
+}
+
+TEST(TableFigure, InteractivityOfWholeRequestsNeedsTheirRecords) {
+    TableRun run = made_run("a");
+    const TableFigure asked = figure("e2e_interactivity:p90");
+    EXPECT_TRUE(asked.needs_records());
+    EXPECT_FALSE(figure("interactivity:p90").needs_records());
+    EXPECT_FALSE(asked.of(run));
+    Sample sample;
+    for (int ms = 1; ms <= 100; ++ms) {
+        sample.add(ms);
+    }
+    run.e2e_per_token = sample.distribution();
+    EXPECT_DOUBLE_EQ(*asked.of(run), 1000.0 / 90);
+    EXPECT_FALSE(asked.below_floor(run));
+    EXPECT_TRUE(figure("e2e_interactivity:p99").below_floor(run));
+}
+
+TEST(TableFigure, KnowsWhenAPercentileHasTooFewValues) {
+    MadeSummary made;
+    made.count = 661;
+    EXPECT_TRUE(figure("ttft:p99").below_floor(made_run("a", made)));
+    EXPECT_TRUE(figure("interactivity:p99").below_floor(made_run("a", made)));
+    made.count = 662;
+    EXPECT_FALSE(figure("ttft:p99").below_floor(made_run("a", made)));
+    EXPECT_TRUE(figure("ttft:p99.9").below_floor(made_run("a", made)));
+    EXPECT_FALSE(figure("ttft:mean").below_floor(made_run("a", made)));
+}
+
+TEST(TableFigure, RefusesWhatIsNoFigure) {
+    for (const char* name : {"", "ttft", "hits:p50", "ttft:p98", "hits/gpu", "ttft:p99/gpu",
+                             "interactivity", "interactivity:p50/gpu", "speed"}) {
+        EXPECT_FALSE(parse_table_figure(name)) << name;
+    }
+}
+
+}  // namespace
+
+// Exports of a table: the rows of InferenceX have the keys of its own (tests/data/views), the
+// reports of llm-d keep to its schema, and the CSV has the columns of InferenceX's sweeps.
+
+namespace {
+
+ViewedRun five_requests() {
+    JsonDocument document;
+    const std::string text = vector_text();
+    const Result<JsonValue> root = document.parse(text);
+    EXPECT_TRUE(root);
+    return vector_run(root.value().find("vector"), 5);
+}
+
+TableRun labelled_cell() {
+    MadeSummary made;
+    made.labels =
+        R"("hw":"h100","tp":"4","gpus":"8","disagg":"true","precision":"fp8","ep":"many")";
+    return made_cell("01-users=16", {{"users", "16"}, {"conc", "16"}}, made);
+}
+
+std::string line_of(const std::string& text, std::size_t number) {
+    std::istringstream lines(text);
+    std::string line;
+    for (std::size_t i = 0; i <= number; ++i) {
+        std::getline(lines, line);
+    }
+    return line;
+}
+
+/// The value at a path of keys with points between them.
+JsonValue at_path(JsonValue value, const std::string& path) {
+    std::istringstream keys(path);
+    for (std::string key; std::getline(keys, key, '.');) {
+        value = value.find(key);
+    }
+    return value;
+}
+
+TEST(InferencexRow, HasTheKeysOfTheirs) {
+    const std::string text = inferencex_row(labelled_cell(), inferencex_view(five_requests()).json);
+    JsonDocument document;
+    const Result<JsonValue> row = document.parse(text);
+    ASSERT_TRUE(row) << text;
+    std::istringstream keys(source_file("tests/data/views/inferencex_row_keys.txt"));
+    std::set<std::string> known;
+    for (std::string key; std::getline(keys, key);) {
+        if (key.starts_with('#')) {
+            continue;
+        }
+        const bool optional = key.starts_with('?');
+        key = optional ? key.substr(1) : key;
+        EXPECT_TRUE(optional || at_path(row.value(), key).present()) << key;
+        known.insert(key);
+    }
+    for (JsonValue one = row.value().first(); one.present(); one = one.next()) {
+        EXPECT_TRUE(known.contains(std::string(one.key()))) << one.key();
+    }
+}
+
+TEST(InferencexRow, TakesProvenanceFromLabelsAndAxes) {
+    const std::string text = inferencex_row(labelled_cell(), inferencex_view(five_requests()).json);
+    JsonDocument document;
+    const JsonValue row = document.parse(text).value();
+    EXPECT_EQ(row.find("hw").as_string(), "h100");
+    EXPECT_EQ(row.find("tp").as_u64(), 4U);
+    EXPECT_EQ(row.find("conc").as_u64(), 16U);
+    EXPECT_EQ(row.find("disagg").as_bool(), true);
+    EXPECT_EQ(row.find("model").as_string(), "m");
+    EXPECT_TRUE(row.find("ep").is(JsonType::null));  // "many" is not a number
+    EXPECT_TRUE(row.find("image").is(JsonType::null));
+    const double total =
+        at_path(row, "request_metrics.throughput.total.tokens_per_second").as_double().value_or(0);
+    EXPECT_GT(total, 0);
+    EXPECT_DOUBLE_EQ(
+        at_path(row, "request_metrics.throughput.per_gpu.total_tput_tps").as_double().value_or(0),
+        total / 8);
+}
+
+TEST(LlmdReport, KeepsToTheSchema) {
+    const std::string text = llmd_report(labelled_cell(), llmd_view(five_requests()).json);
+    const std::string shape = source_file("tests/data/views/llmd_report.schema.json");
+    JsonDocument document;
+    JsonDocument schema;
+    const Result<JsonValue> report = document.parse(text);
+    const Result<JsonValue> known = schema.parse(shape);
+    ASSERT_TRUE(report) << text;
+    ASSERT_TRUE(known);
+    EXPECT_EQ(schema_errors(known.value(), report.value()), std::vector<std::string>());
+    EXPECT_EQ(report.value().find("run").find("eid").as_string(), "s");
+    EXPECT_EQ(report.value().find("run").find("description").as_string(), "users=16 conc=16");
+}
+
+TEST(TableCsv, HasTheColumnsOfTheirSweeps) {
+    MadeSummary made;
+    made.labels = R"("offload":"on, host","tp":"4")";
+    made.members = R"("server":{"prefix_hit_tokens":30,"prefix_query_tokens":40},)";
+    const ManyRuns table =
+        table_of(list_of(made_cell("01-users=8", {{"users", "8"}}, made)), false);
+    const std::string text = table_csv(table);
+    // collect_sweep_results.py (495db32d)
+    EXPECT_TRUE(line_of(text, 0).starts_with(
+        "users,exp_name,tp,offload,status,num_requests,throughput_rps,input_throughput_tps,"
+        "output_throughput_tps,total_throughput_tps,mean_ttft_ms,p50_ttft_ms,p90_ttft_ms,"
+        "p99_ttft_ms,mean_tpot_ms,p50_tpot_ms,p90_tpot_ms,p99_tpot_ms,mean_latency_ms,"
+        "p50_latency_ms,p90_latency_ms,p99_latency_ms,gpu_hit_rate,cpu_hit_rate,"))
+        << text;
+    EXPECT_TRUE(line_of(text, 1).starts_with(
+        "8,01-users=8,4,\"on, host\",SUCCESS,240,,400,100,500,,10,,20,,5,,20,,,,,75,,"))
+        << text;
+    const auto commas = [](const std::string& line) {
+        return std::count(line.begin(), line.end(), ',');
+    };
+    EXPECT_EQ(commas(line_of(text, 0)), commas(line_of(text, 1)) - 1);  // one stands in quotes
+}
+
+}  // namespace
+
+}  // namespace driftless

@@ -1,0 +1,393 @@
+// Recorded bodies, and answers of this run inside prompts.
+
+#include "engine/prompt/recorded_bodies.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/prompt/builder.hpp"
+#include "engine/prompt/word_table.hpp"
+#include "proto/core/hash.hpp"
+#include "tests/unit/texts.hpp"
+
+namespace driftless {
+
+// A row with a body of its own is that body, however it is cut into slices.
+
+namespace {
+
+/// Rows with these bodies; an empty one is built from its length.
+Trace trace_of(const std::vector<std::string>& bodies) {
+    Trace trace;
+    trace.body_api = "openai-chat";
+    for (const std::string& body : bodies) {
+        TraceRow row{.index = static_cast<std::uint32_t>(trace.rows.size()), .input_length = 10};
+        trace.rows.push_back(row);
+        trace.body_bytes += body;
+        trace.body_ends.push_back(trace.body_bytes.size());
+    }
+    return trace;
+}
+
+TEST(Recorded, BodiesAreCopiedAsTheyStand) {
+    std::string long_body = "{\"a\":\"";
+    for (int i = 0; i < 1000; ++i) {
+        long_body += std::to_string(i);
+    }
+    long_body += "\"}";
+    const std::vector<std::string> bodies{"{}", long_body, "{\"b\": [1, 2]}"};
+    const Trace trace = trace_of(bodies);
+    PromptBuilder builder(trace, WordTable::built_in(), {});
+    for (const std::uint32_t tokens : {1u, 7u, 100u, 100'000u}) {
+        for (std::size_t i = 0; i < bodies.size(); ++i) {
+            std::vector<char> room(builder.room_of(trace.rows[i]));
+            PromptCursor cursor = builder.begin(trace.rows[i]);
+            while (!builder.fill(cursor, room.data(), tokens)) {
+            }
+            EXPECT_EQ(std::string_view(room.data(), cursor.bytes), bodies[i]);
+            Xxh64 hash;
+            hash.add(bodies[i]);
+            EXPECT_EQ(PromptBuilder::digest_of(cursor), hash.value());
+        }
+    }
+}
+
+TEST(Recorded, RowsWithoutABodyAreBuilt) {
+    const Trace trace = trace_of({"{}", "", "{}"});
+    PromptBuilder builder(trace, WordTable::built_in(), {});
+    std::vector<char> room(builder.room_of(trace.rows[1]));
+    PromptCursor cursor = builder.begin(trace.rows[1]);
+    while (!builder.fill(cursor, room.data(), 3)) {
+    }
+    EXPECT_EQ(cursor.bytes, 10u * 4 - 1);  // ten words of the built-in table
+    EXPECT_FALSE(builder.clamped(trace.rows[0]));
+}
+
+TEST(Recorded, CopiesOfATraceShareItsBodies) {
+    Trace trace = trace_of({"{\"a\":1}", "{\"b\":2}"});
+    trace.copy_rows = 2;
+    TraceRow copy = trace.rows[1];
+    copy.index = 3;
+    EXPECT_EQ(trace.body_of(copy), "{\"b\":2}");
+}
+
+}  // namespace
+
+namespace {
+
+TurnReply reply_of(std::uint32_t request) {
+    return {.bytes = request * 3, .request = request};
+}
+
+TEST(ReplyRing, IsFullAndEmptyAgain) {
+    ReplyRing ring(3);  // four cells
+    TurnReply got;
+    EXPECT_FALSE(ring.pop(got));
+    for (std::uint32_t round = 0; round < 5; ++round) {
+        for (std::uint32_t i = 0; i < 4; ++i) {
+            EXPECT_TRUE(ring.push(reply_of(i)));
+        }
+        EXPECT_FALSE(ring.push(reply_of(9)));
+        for (std::uint32_t i = 0; i < 4; ++i) {
+            ASSERT_TRUE(ring.pop(got));
+            EXPECT_EQ(got.request, i);
+        }
+        EXPECT_FALSE(ring.pop(got));
+    }
+}
+
+// Nothing is lost, repeated or torn between two threads.
+TEST(ReplyRing, CarriesAllFromThreadToThread) {
+    constexpr std::uint32_t count = 200'000;
+    ReplyRing ring(64);
+    std::thread writer([&ring] {
+        for (std::uint32_t i = 0; i < count;) {
+            i += ring.push(reply_of(i)) ? 1 : 0;
+        }
+    });
+    for (std::uint32_t next = 0; next < count;) {
+        TurnReply got;
+        if (ring.pop(got)) {
+            ASSERT_EQ(got.request, next);
+            ASSERT_EQ(got.bytes, std::uint64_t{next} * 3);
+            ++next;
+        }
+    }
+    writer.join();
+}
+
+}  // namespace
+
+// From recorded conversations to prompts that hold the answers of a run: bodies, histories and what
+// comes back to the engine, without a run.
+
+namespace {
+
+/// Rows of one session, each with its messages; each waits for the one before it.
+struct Talk {
+    Trace trace;
+    Plan plan;
+
+    void add(const std::string& messages, std::uint32_t input = 0, std::uint32_t output = 4) {
+        TraceRow row{.index = static_cast<std::uint32_t>(trace.rows.size()), .session = 0};
+        row.turn = row.index + 1;
+        row.input_length = input;
+        row.output_length = output;
+        if (row.index > 0) {
+            trace.dependencies.push_back({row.index, row.index - 1, Trigger::completion, 0});
+        }
+        plan.rows.push_back({0, row.index, 0});
+        trace.rows.push_back(row);
+        trace.body_bytes += R"({"messages":[)" + messages + R"(],"tools":[]})";
+        trace.body_ends.push_back(trace.body_bytes.size());
+    }
+};
+
+Talk talk_of(const std::vector<std::string>& all) {
+    Talk talk;
+    talk.trace.recorded = true;
+    talk.trace.sessions = {"s"};
+    for (const std::string& messages : all) {
+        talk.add(messages);
+    }
+    return talk;
+}
+
+std::string user(const std::string& text) {
+    return R"({"role":"user","content":")" + text + R"("})";
+}
+std::string answer(const std::string& text) {
+    return R"({"role":"assistant","content":")" + text + R"("})";
+}
+
+std::optional<TraceWithBodies> made(Talk talk, InputErrors& errors) {
+    BodySpec spec;
+    spec.model = "m";
+    return make_recorded_bodies(talk.plan, dialect_of(Api::openai_chat), spec, Assistant::live,
+                                std::move(talk.trace), errors);
+}
+
+TraceWithBodies live_of(Talk talk) {
+    InputErrors errors;
+    std::optional<TraceWithBodies> bodies = made(std::move(talk), errors);
+    EXPECT_TRUE(bodies && bodies->live);
+    return std::move(*bodies);
+}
+
+/// A run of these turns, by hand.
+struct ByHand {
+    explicit ByHand(const TraceWithBodies& bodies, LiveRules rules = {})
+        : made(bodies), run(bodies.trace, *bodies.live, rules, bodies.trace.rows.size()) {}
+
+    /// The row has ended; what the engine hears.
+    const TurnReply* end(std::uint32_t row, const std::string& content, bool whole = true,
+                         const std::string& reasoning = "",
+                         const std::vector<SaidCall>& calls = {}) {
+        record.fired_ns = 1;
+        run.histories.ended(due(row), {content, reasoning, calls, whole}, record);
+        return run.replies.take();
+    }
+    std::string body(std::uint32_t row) const {
+        const Spliced pieces = run.replies.body_of(due(row));
+        std::string text(pieces.size(), '\0');
+        for (std::size_t at = 0; at < text.size(); at += 7) {  // in slices
+            pieces.copy(at, std::min<std::size_t>(7, text.size() - at), text.data() + at);
+        }
+        return text;
+    }
+    static Due due(std::uint32_t row) {
+        Due one;
+        one.request = one.row = row;
+        return one;
+    }
+
+    const TraceWithBodies& made;
+    LiveRun run;
+    Record record;
+};
+
+/// The messages of a body.
+std::string messages_of(const std::string& body) {
+    const std::size_t begin = body.find("\"messages\":[") + 12;
+    return body.substr(begin, body.find("],\"tools\"") - begin);
+}
+
+TEST(LiveTurns, TheServersAnswerTakesThePlaceOfTheRecordedOne) {
+    const TraceWithBodies bodies =
+        live_of(talk_of({user("one"), user("one") + "," + answer("recorded") + "," + user("two"),
+                         user("one") + "," + answer("recorded") + "," + user("two") + "," +
+                             answer("other") + "," + user("three")}));
+    EXPECT_EQ(bodies.live->figures.turns, 2u);
+    EXPECT_EQ(bodies.live->figures.conversations, 1u);
+    ByHand run(bodies);
+    ASSERT_NE(run.end(0, "said \"so\"\n"), nullptr);
+    EXPECT_FALSE(run.record.live_turns);
+    EXPECT_EQ(messages_of(run.body(1)),
+              user("one") + "," + answer(R"(said \"so\"\n)") + "," + user("two"));
+    ASSERT_NE(run.end(1, "again"), nullptr);
+    EXPECT_EQ(run.record.live_turns, 1u);
+    EXPECT_EQ(messages_of(run.body(2)), user("one") + "," + answer(R"(said \"so\"\n)") + "," +
+                                            user("two") + "," + answer("again") + "," +
+                                            user("three"));
+    EXPECT_EQ(run.end(2, "last"), nullptr);  // nobody waits for it
+    EXPECT_EQ(run.record.live_turns, 2u);
+}
+
+// What was edited, or sent as it is, keeps the words of the trace.
+TEST(LiveTurns, AnotherHistoryStaysAsItWasRecorded) {
+    const TraceWithBodies bodies =
+        live_of(talk_of({user("one"), user("changed") + "," + answer("a") + "," + user("two"),
+                         user("changed") + "," + answer("a") + "," + user("two") + "," +
+                             answer("b") + "," + user("three")}));
+    EXPECT_EQ(bodies.live->figures.turns, 1u);
+    EXPECT_EQ(bodies.live->figures.edited, 1u);
+    EXPECT_FALSE(bodies.live->goes_on(1));
+    EXPECT_TRUE(bodies.live->goes_on(2));
+    EXPECT_EQ(messages_of(std::string(bodies.trace.body_of(bodies.trace.rows[1]))),
+              user("changed") + "," + answer("a") + "," + user("two"));
+}
+
+TEST(LiveTurns, ARowThatWaitsForNoneStaysAsItWasRecorded) {
+    Talk talk = talk_of({user("one"), user("one") + "," + answer("a") + "," + user("two")});
+    talk.trace.dependencies.clear();
+    EXPECT_EQ(live_of(std::move(talk)).live->figures.turns, 0u);
+}
+
+TEST(LiveTurns, NewMessagesAloneNeedTheTurnBeforeThem) {
+    Talk talk = talk_of({user("one"), user("two")});
+    talk.trace.deltas = true;
+    EXPECT_EQ(live_of(talk).live->figures.turns, 1u);
+    talk.plan.rows.erase(talk.plan.rows.begin());
+    InputErrors errors;
+    EXPECT_FALSE(made(talk, errors));
+    ASSERT_EQ(errors.count, 1u);
+    EXPECT_TRUE(says(errors.list[0].problem, "new since the previous turn"));
+}
+
+// The recorded lengths hold: what the answer lacked is made up for, and what it had too much of is
+// told.
+TEST(LiveTurns, PromptsAreFilledUpToTheirLength) {
+    Talk talk;
+    talk.trace.recorded = true;
+    talk.trace.sessions = {"s"};
+    talk.add(user("a b"), 10, 5);
+    talk.add(user("a b") + "," + answer("x") + "," + user("c"), 16, 5);
+    talk.add(
+        user("a b") + "," + answer("x") + "," + user("c") + "," + answer("y") + "," + user("d"), 22,
+        5);
+    const TraceWithBodies bodies = live_of(std::move(talk));
+    ByHand run(bodies);
+    run.record.prompt_tokens = 10;
+    run.record.output_tokens = 3;
+    const TurnReply* reply = run.end(0, "p q r");
+    ASSERT_NE(reply, nullptr);
+    EXPECT_EQ(reply->short_by, 2);
+    const std::string filled = user("a b") + "," + answer("p q r") + "," + user("c the the");
+    EXPECT_EQ(messages_of(run.body(1)), filled);
+    run.record.prompt_tokens = 16;
+    run.record.output_tokens = 9;
+    ASSERT_NE(run.end(1, "s"), nullptr);
+    EXPECT_EQ(run.record.padded_tokens, 2);
+    EXPECT_EQ(messages_of(run.body(2)), filled + "," + answer("s") + "," + user("d"));
+    run.record = Record();
+    (void)run.end(2, "t");
+    EXPECT_EQ(run.record.padded_tokens, -4);
+}
+
+// Two rows that follow one: each has its history, whatever the other says.
+TEST(LiveTurns, BranchesGoOnFromTheRowThatTheyRepeat) {
+    Talk talk = talk_of({user("one"), user("one") + "," + answer("a") + "," + user("left"),
+                         user("one") + "," + answer("a") + "," + user("right"),
+                         user("one") + "," + answer("a") + "," + user("right") + "," + answer("b") +
+                             "," + user("on")});
+    talk.trace.dependencies[1].on = 0;
+    const TraceWithBodies bodies = live_of(std::move(talk));
+    EXPECT_EQ(bodies.live->figures.turns, 3u);
+    EXPECT_EQ(bodies.live->of(2).behind, 0u);
+    ByHand run(bodies);
+    (void)run.end(0, "said");
+    (void)run.end(1, "of the left");
+    EXPECT_EQ(messages_of(run.body(2)), user("one") + "," + answer("said") + "," + user("right"));
+    (void)run.end(2, "of the right");
+    EXPECT_EQ(messages_of(run.body(3)), user("one") + "," + answer("said") + "," + user("right") +
+                                            "," + answer("of the right") + "," + user("on"));
+}
+
+TEST(Histories, AnAnswerWithoutWordsIsGoneOnFromOnlyWhereThatIsWanted) {
+    const TraceWithBodies bodies =
+        live_of(talk_of({user("one"), user("one") + "," + answer("a") + "," + user("two")}));
+    ByHand strict(bodies);
+    const TurnReply* reply = strict.end(0, "half", false);
+    ASSERT_NE(reply, nullptr);
+    EXPECT_FALSE(reply->goes_on);
+    LiveRules rules;
+    rules.goes_on_unanswered = true;
+    ByHand easy(bodies, rules);
+    reply = easy.end(0, "half", false);
+    ASSERT_NE(reply, nullptr);
+    EXPECT_TRUE(reply->goes_on);
+    EXPECT_EQ(messages_of(easy.body(1)), user("one") + "," + user("two"));
+    (void)easy.end(1, "x");
+    EXPECT_EQ(easy.record.live_turns, 0u);
+}
+
+// A turn that failed is sent again with the same words before it.
+TEST(Histories, AnotherTryFindsTheSameHistory) {
+    const TraceWithBodies bodies =
+        live_of(talk_of({user("one"), user("one") + "," + answer("a") + "," + user("two"),
+                         user("one") + "," + answer("a") + "," + user("two") + "," + answer("b") +
+                             "," + user("three")}));
+    ByHand run(bodies);
+    (void)run.end(0, "said");
+    const std::string first = run.body(1);
+    (void)run.end(1, "cut o", false);
+    EXPECT_EQ(run.body(1), first);
+    (void)run.end(1, "whole");
+    EXPECT_EQ(messages_of(run.body(2)),
+              messages_of(first) + "," + answer("whole") + "," + user("three"));
+}
+
+TEST(Histories, WhatIsTooLongIsNotSent) {
+    const TraceWithBodies bodies =
+        live_of(talk_of({user("one"), user("one") + "," + answer("a") + "," + user("two")}));
+    LiveRules rules;
+    rules.goes_on_unanswered = true;  // not even then
+    ByHand run(bodies, rules);
+    run.run.histories.bound(60);
+    const TurnReply* reply = run.end(0, std::string(100, 'x'));
+    ASSERT_NE(reply, nullptr);
+    EXPECT_FALSE(reply->goes_on);
+    EXPECT_STREQ(run.run.histories.why_ended(0), "has more text than fits into a prompt");
+    EXPECT_EQ(run.run.histories.why_ended(1), nullptr);
+}
+
+TEST(Histories, KeepWhatIsAskedFor) {
+    const TraceWithBodies bodies =
+        live_of(talk_of({user("one"), user("one") + "," + answer("a") + "," + user("two")}));
+    const std::vector<SaidCall> calls = {{0, "c1", "ls", R"({"d":"/"})"}};
+    const auto message = [&](KeptWords kept) {
+        LiveRules rules;
+        rules.kept = kept;
+        ByHand run(bodies, rules);
+        (void)run.end(0, "text", true, "thought", calls);
+        const std::string body = messages_of(run.body(1));
+        const std::size_t begin = user("one").size() + 1;
+        return body.substr(begin, body.size() - begin - user("two").size() - 1);
+    };
+    const std::string call =
+        R"("tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{\"d\":\"/\"}"}}])";
+    EXPECT_EQ(message({true, false, false}), answer("text"));
+    EXPECT_EQ(message({true, true, false}),
+              R"({"role":"assistant","content":"text",)" + call + "}");
+    EXPECT_EQ(message({false, true, false}), R"({"role":"assistant","content":null,)" + call + "}");
+    EXPECT_EQ(message({true, false, true}),
+              R"({"role":"assistant","content":"text","reasoning_content":"thought"})");
+    EXPECT_EQ(message({false, false, false}), answer(""));
+}
+
+}  // namespace
+
+}  // namespace driftless

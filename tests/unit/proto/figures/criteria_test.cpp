@@ -1,0 +1,370 @@
+// Limits that a run is held against, and rules that stop it.
+
+#include "proto/figures/criteria.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "cmd/flags/summary_values.hpp"
+#include "tests/unit/texts.hpp"
+
+namespace driftless {
+
+// Thresholds: when a run fails, by each kind of figure; what was not measured fails.
+
+namespace {
+
+SummaryFigures figures_of_a_run() {
+    SummaryFigures figures{.rows = 200, .completed = 190, .failed = 10};
+    figures.outcomes[static_cast<std::size_t>(Outcome::not_sent)] = 2;
+    figures.ttft.count = 190;
+    figures.ttft.mean = 1.5e9;
+    figures.ttft.max = 9e9;
+    figures.ttft.at[p99_index] = 2e9;
+    figures.request_throughput = 12.5;
+    return figures;
+}
+
+ThresholdFinding judge(const std::string& text) {
+    const Result<Threshold> threshold = parse_threshold(text);
+    EXPECT_TRUE(threshold) << text;
+    return threshold ? judge_thresholds({threshold.value()}, figures_of_a_run()).at(0)
+                     : ThresholdFinding();
+}
+
+TEST(Thresholds, SayWhenARunFails) {
+    EXPECT_FALSE(judge("ttft:p99 > 2s").fails);
+    EXPECT_TRUE(judge("ttft:p99>=2000ms").fails);
+    EXPECT_TRUE(judge("ttft:p99 > 1999.999ms").fails);
+    EXPECT_TRUE(judge("ttft:max > 8.9s").fails);
+    EXPECT_TRUE(judge("ttft:mean < 2s").fails);
+    EXPECT_TRUE(judge("completed < 200").fails);
+    EXPECT_FALSE(judge("completed<190").fails);
+    EXPECT_TRUE(judge("completed <= 190").fails);
+    EXPECT_FALSE(judge("request_throughput < 12.5").fails);
+    EXPECT_TRUE(judge("failed > 9").fails);
+}
+
+// Rows that a failed row kept from being sent did not fail themselves: 8 of 198.
+TEST(Thresholds, ErrorsAreAShareOfWhatWasSent) {
+    EXPECT_DOUBLE_EQ(*judge("errors > 5 %").value, 8.0 / 198);
+    EXPECT_FALSE(judge("errors > 5 %").fails);
+    EXPECT_TRUE(judge("errors > 4%").fails);
+    EXPECT_TRUE(judge("errors > 0.04").fails);
+}
+
+TEST(Thresholds, WhatNobodyMeasuredFails) {
+    const ThresholdFinding unknown = judge("tpot:p50 > 1h");
+    EXPECT_TRUE(unknown.fails);
+    EXPECT_FALSE(unknown.value.has_value());
+    EXPECT_EQ(value_text(unknown), "not measured");
+    EXPECT_TRUE(judge("good < 1 %").fails) << "no --goodput";
+    EXPECT_TRUE(judge("overtaken > 0").fails) << "no turn follows another";
+}
+
+TEST(Thresholds, AreToldInTheirUnits) {
+    EXPECT_EQ(value_text(judge("ttft:p99 > 2s")), "2000.000 ms");
+    EXPECT_EQ(value_text(judge("errors > 5 %")), "4.04 %");
+    EXPECT_EQ(value_text(judge("request_throughput < 1")), "12.5");
+    std::string text;
+    JsonWriter json(text);
+    json.begin_object();
+    write_thresholds(json, {judge("errors > 5 %"), judge("tpot:p50 > 1s")});
+    json.end_object();
+    EXPECT_EQ(
+        text,
+        R"({"thresholds":[{"fail_if":"errors > 5 %","value":0.04040404040404041,"unit":"share",)"
+        R"("fails":false},{"fail_if":"tpot:p50 > 1s","value":null,"unit":"ms","fails":true}]})");
+}
+
+TEST(Thresholds, EveryStatisticHasItsName) {
+    for (const char* name : {"p25", "p50", "median", "p75", "p90", "p95", "p99", "p99.9", "mean",
+                             "avg", "min", "max"}) {
+        EXPECT_TRUE(parse_threshold("e2el:" + std::string(name) + " > 1s")) << name;
+    }
+}
+
+// More than all: who means 1 % would never hear of a failure. A run that has it keeps it.
+TEST(Thresholds, RefuseWhatNeverHoldsWhereItIsTyped) {
+    for (const char* text : {"errors > 1", "errors > 100 %", "tainted > 1.0"}) {
+        EXPECT_TRUE(parse_threshold(text)) << text;
+        const Result<Threshold> typed = parse_fail_if(text);
+        ASSERT_FALSE(typed) << text;
+        EXPECT_TRUE(std::string_view(typed.error().doing).starts_with("never holds")) << text;
+    }
+    EXPECT_FALSE(parse_stop_rule("errors > 100 %"));
+    for (const char* text : {"errors >= 0 %", "completed >= 0", "good <= 100 %"}) {
+        const Result<Threshold> typed = parse_fail_if(text);
+        ASSERT_FALSE(typed) << text;
+        EXPECT_TRUE(std::string_view(typed.error().doing).starts_with("always holds")) << text;
+    }
+    for (const char* text : {"errors >= 1", "good < 1", "errors > 99.9 %", "completed > 1"}) {
+        EXPECT_TRUE(parse_fail_if(text)) << text;
+    }
+}
+
+TEST(Thresholds, RefuseWhatTheyCannotJudge) {
+    const std::vector<std::pair<const char*, const char*>> cases = {
+        {"", "has no comparison"},
+        {"ttft:p99", "has no comparison"},
+        {"ttft:p99 = 2s", "has no comparison"},
+        {"speed > 2", "is not a known figure"},
+        {"> 2s", "is not a known figure"},
+        {"ttft > 2s", "needs one of these statistics"},
+        {"ttft:p98 > 2s", "needs one of these statistics"},
+        {"ttft: > 2s", "needs one of these statistics"},
+        {"errors:p99 > 1 %", "has no statistics"},
+        {"ttft:p99 => 2s", "is not a comparison"},
+        {"ttft:p99 > 2", "with its unit"},
+        {"ttft:p99 > ", "with its unit"},
+        {"ttft:p99 > 2 parsecs", "with its unit"},
+        {"ttft:p99 > 5 %", "with its unit"},
+        {"ttft:p99 > +5 %", "another run"},
+        {"errors > -1 %", "a share"},
+        {"errors > 5", "a share"},
+        {"errors > 101 %", "a share"},
+        {"errors > nan", "a share"},
+        {"errors > ", "a share"},
+        {"errors >> 1 %", "a share"},
+        {"completed < 5 %", "a plain number"},
+        {"completed < 1e9", "a plain number"},
+        {"completed < inf", "a plain number"},
+    };
+    for (const auto& [text, why] : cases) {
+        const Result<Threshold> threshold = parse_threshold(text);
+        ASSERT_FALSE(threshold) << text;
+        EXPECT_TRUE(says(std::string(threshold.error().doing), why))
+            << text << ": " << threshold.error().doing;
+    }
+}
+
+// Where rows lack a count of tokens only those are judged that are not good: their share is none.
+TEST(Thresholds, AShareOfGoodRowsIsUnknownWhereSomeCannotBeJudged) {
+    SummaryFigures figures = figures_of_a_run();
+    figures.goodput_rules = {GoodputRule{}};
+    figures.goodput_counts = {{4, 3}};
+    figures.good = 3;
+    const Threshold rule = parse_threshold("good < 50 %").value();
+    EXPECT_FALSE(judge_thresholds({rule}, figures).at(0).fails);
+    figures.uncounted.goodput = 1;
+    EXPECT_FALSE(judge_thresholds({rule}, figures).at(0).value);
+}
+
+}  // namespace
+
+// Each rule looks at what a run did: planted causes violate it, at its bound and just beyond.
+
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+
+bool same_text(std::string_view a, std::string_view b) {
+    return a == b;
+}
+
+/// 900 s, 100 answers, all well.
+struct Played {
+    RuleFacts facts;
+    SummaryFigures figures;
+
+    Played() {
+        facts.for_ns = 900 * second;
+        facts.users = 4;
+        facts.trees = 10;
+        facts.rows = 100;
+        facts.input_tokens = 1000;
+        facts.expected_cached_tokens = 960;
+        facts.trace_digest = 0xAB;
+        figures.completed = 100;
+        figures.outputs_exact = 100;
+        figures.output_tokens = 40'000;
+        figures.duration_ns = 890 * second;
+        figures.phase.users = 4;
+        figures.phase.last_first_token_ns = 880 * second;
+        figures.phase.last_token_ns = 890 * second;
+        figures.phase.first_turns = {10, 10, 1000, 0, 0};
+        figures.follow_up_turns = 90;
+    }
+};
+
+RuleFinding judge(const Rule& rule, const Played& played) {
+    const RuleSet set{"s", "1", "here", {}, {rule}};
+    return judge_rules({set}, played.facts, played.figures, same_text).at(0);
+}
+
+Rule at_least(Measure measure, double min) {
+    return {.name = "r", .measure = measure, .min = min};
+}
+
+Rule at_most(Measure measure, double max) {
+    return {.name = "r", .measure = measure, .max = max};
+}
+
+TEST(JudgeRules, FindsEachOfAGoodRunMet) {
+    const Played good;
+    for (const Rule& rule :
+         {at_least(Measure::duration, 900), at_least(Measure::trees, 10),
+          at_least(Measure::rows, 100), at_least(Measure::ttft_coverage, 0.95),
+          at_least(Measure::token_coverage, 0.98), at_most(Measure::error_share, 0),
+          at_least(Measure::answered, 100), at_most(Measure::overflow_share, 0.01),
+          at_least(Measure::users_live, 1), at_least(Measure::exact_output, 1),
+          at_least(Measure::mean_output, 355), at_most(Measure::cut_short, 0),
+          at_most(Measure::warmup_failures, 0), at_most(Measure::overtaken, 0),
+          at_most(Measure::first_turn_hits, 0.01), at_least(Measure::ceiling_hit_rate, 0.96)}) {
+        const RuleFinding found = judge(rule, good);
+        EXPECT_EQ(found.state, RuleState::met) << found.evidence << "; " << found.bound;
+    }
+}
+
+// Bounds belong to what is allowed: AgentX counts more than 1 %, InferenceX takes 10 %.
+TEST(JudgeRules, TakesItsBoundsAsAllowed) {
+    Played played;
+    played.figures.failed = 1;
+    played.figures.phase.context_overflows = 1;
+    played.figures.completed = 99;
+    EXPECT_EQ(judge(at_most(Measure::overflow_share, 0.01), played).state, RuleState::met);
+    played.figures.phase.context_overflows = 2;
+    EXPECT_EQ(judge(at_most(Measure::overflow_share, 0.01), played).state, RuleState::violated);
+    played.figures.failed = 10;
+    played.figures.completed = 90;
+    EXPECT_EQ(judge(at_most(Measure::error_share, 0.10), played).state, RuleState::met);
+    played.figures.failed = 11;
+    const RuleFinding found = judge(at_most(Measure::error_share, 0.10), played);
+    EXPECT_EQ(found.state, RuleState::violated);
+    EXPECT_EQ(found.evidence, "11 of 101 requests failed (10.89 %)");
+    EXPECT_EQ(found.bound, "at most 10.00 %");
+}
+
+// What was never sent did not fail.
+TEST(JudgeRules, LeavesOutWhatWasNotSent) {
+    Played played;
+    played.figures.failed = 50;
+    played.figures.outcomes[static_cast<std::size_t>(Outcome::not_sent)] = 50;
+    EXPECT_EQ(judge(at_most(Measure::error_share, 0), played).state, RuleState::met);
+}
+
+TEST(JudgeRules, SeesHowFarThePhaseIsCovered) {
+    Played played;
+    played.figures.phase.last_token_ns = 855 * second;
+    EXPECT_EQ(judge(at_least(Measure::token_coverage, 0.95), played).state, RuleState::met);
+    played.figures.phase.last_token_ns = 854 * second;
+    EXPECT_EQ(judge(at_least(Measure::token_coverage, 0.95), played).state, RuleState::violated);
+    Rule exempt = at_least(Measure::token_coverage, 0.95);
+    exempt.exempt_below_s = 900;
+    EXPECT_EQ(judge(exempt, played).state, RuleState::violated);
+    // The warm-up is no part of the phase; when that began is not known of a run that was killed.
+    played.figures.warmup_rows = 8;
+    EXPECT_EQ(judge(at_least(Measure::token_coverage, 0.90), played).state, RuleState::unknown);
+    played.facts.measured_from_ns = 100 * second;
+    EXPECT_EQ(judge(at_least(Measure::token_coverage, 0.90), played).state, RuleState::violated);
+    played.figures.phase.last_token_ns = 954 * second;
+    EXPECT_EQ(judge(at_least(Measure::token_coverage, 0.90), played).state, RuleState::met);
+    played.facts.for_ns = 899 * second;
+    played.figures.phase.last_token_ns.reset();
+    const RuleFinding found = judge(exempt, played);
+    EXPECT_EQ(found.state, RuleState::met);
+    EXPECT_EQ(found.evidence, "no last token of 899 s (0.00 %); a phase below 900 s is exempt");
+}
+
+// A run that was interrupted has lasted as long as it did, not as long as it was asked to.
+TEST(JudgeRules, CountsTheTimeOfARunThatWasCutShort) {
+    Played played;
+    for (const Ending ending : {Ending::interrupted, Ending::none}) {
+        played.facts.ending = ending;
+        EXPECT_EQ(judge(at_least(Measure::duration, 900), played).state, RuleState::violated);
+        EXPECT_EQ(judge(at_most(Measure::cut_short, 0), played).state, RuleState::violated);
+    }
+}
+
+// Somebody else had left the prompts in the cache.
+TEST(JudgeRules, SeesAWarmCache) {
+    Played played;
+    played.figures.phase.first_turns.cached_tokens = 10;
+    EXPECT_EQ(judge(at_most(Measure::first_turn_hits, 0.01), played).state, RuleState::met);
+    played.figures.phase.first_turns.cached_tokens = 11;
+    EXPECT_EQ(judge(at_most(Measure::first_turn_hits, 0.01), played).state, RuleState::violated);
+    played.figures.phase.first_turns.expected_tokens = 11;
+    EXPECT_EQ(judge(at_most(Measure::first_turn_hits, 0.01), played).state, RuleState::met);
+    played.figures.phase.first_turns = {10, 0, 0, 0, 0};
+    EXPECT_EQ(judge(at_most(Measure::first_turn_hits, 0.01), played).state, RuleState::unknown);
+}
+
+TEST(JudgeRules, SeesWhatElseIsWrong) {
+    Played played;
+    played.figures.phase.users = 3;
+    EXPECT_EQ(judge(at_least(Measure::users_live, 1), played).evidence,
+              "3 of 4 users sent requests (75.00 %)");
+    EXPECT_EQ(judge(at_least(Measure::users_live, 1), played).state, RuleState::violated);
+    played.figures.outputs_short = 1;
+    EXPECT_EQ(judge(at_least(Measure::exact_output, 1), played).state, RuleState::violated);
+    played.figures.overtaken_turns = 1;
+    EXPECT_EQ(judge(at_most(Measure::overtaken, 0), played).state, RuleState::violated);
+    played.figures.warmup_failed = 1;
+    EXPECT_EQ(judge(at_most(Measure::warmup_failures, 0), played).state, RuleState::violated);
+    EXPECT_EQ(judge(at_least(Measure::trees, 11), played).state, RuleState::violated);
+}
+
+// What was not measured is neither met nor violated.
+TEST(JudgeRules, SaysWhatIsUnknown) {
+    const Played nothing{};
+    Played empty;
+    empty.figures = SummaryFigures();
+    empty.facts = RuleFacts();
+    for (const Measure measure :
+         {Measure::trees, Measure::error_share, Measure::token_coverage, Measure::users_live,
+          Measure::exact_output, Measure::mean_output, Measure::overtaken, Measure::first_turn_hits,
+          Measure::ceiling_hit_rate, Measure::unchecked}) {
+        EXPECT_EQ(judge(at_least(measure, 1), empty).state, RuleState::unknown);
+    }
+    Rule unbound;
+    unbound.measure = Measure::ceiling_hit_rate;
+    EXPECT_EQ(judge(unbound, nothing).state, RuleState::unknown);
+    EXPECT_EQ(judge(unbound, nothing).evidence,
+              "960 of 1000 prompt tokens can hit in an infinite cache (96.00 %)");
+}
+
+TEST(JudgeRules, ComparesTheDigestOfTheCorpus) {
+    Rule rule;
+    rule.measure = Measure::digest;
+    EXPECT_EQ(judge(rule, Played()).state, RuleState::unknown);
+    rule.equals = "00000000000000ab";
+    EXPECT_EQ(judge(rule, Played()).state, RuleState::met);
+    rule.equals = "00000000000000ac";
+    EXPECT_EQ(judge(rule, Played()).state, RuleState::violated);
+}
+
+TEST(JudgeRules, ComparesWhatTurnsWaitFor) {
+    Rule rule{.measure = Measure::barrier, .equals = "tree"};
+    Played played;
+    EXPECT_EQ(judge(rule, played).state, RuleState::violated);
+    EXPECT_EQ(judge(rule, played).evidence, "stream");
+    played.facts.arguments = {"t", "--barrier=tree"};
+    EXPECT_EQ(judge(rule, played).state, RuleState::met);
+    EXPECT_EQ(judge(rule, played).bound, "tree");
+}
+
+TEST(JudgeRules, JudgesFlagsThatLeaveNoTrace) {
+    RuleSet set{"s", "1", "here", {}, {}};
+    set.flags.push_back({"--gap", "end-to-start", false, false, false, OtherValue::violated, ""});
+    set.flags.push_back({"--limit", {}, false, false, true, OtherValue::violated, ""});
+    set.flags.push_back({"--recycle", {}, true, false, false, OtherValue::violated, ""});
+    set.flags.push_back({"--for", "9s", false, false, false, OtherValue::allowed, ""});
+    Played played;
+    played.facts.arguments = {"t", "--gap=end-to-start", "--recycle"};
+    std::vector<RuleFinding> found = judge_rules({set}, played.facts, played.figures, same_text);
+    ASSERT_EQ(found.size(), 3U) << "what is allowed is no rule";
+    EXPECT_FALSE(any_violated(found));
+    played.facts.arguments = {"t", "--gap=none", "--limit=3"};
+    found = judge_rules({set}, played.facts, played.figures, same_text);
+    EXPECT_TRUE(any_violated(found));
+    EXPECT_EQ(found[0].evidence, "none");
+    EXPECT_EQ(found[0].bound, "end-to-start");
+    EXPECT_EQ(found[1].evidence, "3");
+    EXPECT_EQ(found[2].evidence, "not given");
+}
+
+}  // namespace
+
+}  // namespace driftless

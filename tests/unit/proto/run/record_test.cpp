@@ -1,0 +1,705 @@
+// Records as lines of requests.jsonl, written and read back.
+
+#include "proto/run/record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proto/core/hash.hpp"
+#include "proto/json/document.hpp"
+#include "proto/run/record_reader.hpp"
+#include "tests/unit/made.hpp"
+#include "tests/unit/schema_check.hpp"
+#include "tests/unit/texts.hpp"
+
+namespace driftless {
+
+// A record survives its line of JSON: every key, every value, every unknown; and the line is what
+// the shipped schema says.
+
+namespace {
+
+Record full_record() {
+    Record record;
+    record.row = 17;
+    record.request = 19;
+    record.pass = 1;
+    record.phase = Phase::drain;
+    record.user = 4;
+    record.session = "chat \"7\"";
+    record.tree = "chat";
+    record.turn = 3;
+    record.kept = R"({"type":"text","n":1.50})";
+    record.segment = 2;
+    record.attempt = 3;
+    record.side = Side::b;
+    record.url = "http://127.0.0.1:8000/v1/completions";
+    record.api = "openai-completions";
+    record.model = "m";
+    record.connection = 5;
+    record.reused = true;
+    record.connection_state = ConnectionState::moved;
+    record.connection_age_ns = 1'100'000'750;
+    record.stale_retries = 1;
+    record.due_ns = 1'000'000'000;
+    record.parent_end_ns = 999'000'000;
+    record.overtaken = true;
+    record.armed_ns = -200'000'000;
+    record.fired_ns = 1'000'000'750;
+    record.drift_ns = 750;
+    record.held_ns = 12;
+    record.late_cause = LateCause::inflight;
+    record.tainted = {"payload_dropped", "entries_dropped"};
+    record.connect_ns = -100'000'000;
+    record.submit_ns = 6'500;
+    record.wire_ns = 1'000'003'000;
+    record.sent_ns = 1'000'004'000;
+    record.headers_ns = 1'001'000'000;
+    record.first_byte_ns = 1'002'000'000;
+    record.first_token_ns = 1'003'000'000;
+    record.first_content_ns = 1'003'500'000;
+    record.last_token_ns = 1'013'000'000;
+    record.first_event_ns = 1'002'500'000;
+    record.finish_event_ns = 1'013'000'001;
+    record.usage_event_ns = 1'013'000'002;
+    record.error_event_ns = 1'013'000'003;
+    record.end_marker_ns = 1'013'000'004;
+    record.done_ns = 1'014'000'000;
+    record.ended_ns = 1'014'000'100;
+    record.censored = true;
+    record.ttft_ns = 2'999'250;
+    record.ttft_due_ns = 3'000'000;
+    record.tpot_ns = 3333333.3333333335;
+    record.e2e_ns = 12'999'250;
+    record.chunk_ns = {2'999'250, 12'999'250};
+    record.chunk_tokens = {1, 3};
+    record.chunk_tokens_known = true;
+    record.chunk_kinds = "r1c1";
+    record.input_length = 4294967295u;
+    record.prompt_tokens = 4294967295;
+    record.prompt_tokens_off = -4294967295;
+    record.live_turns = 3;
+    record.padded_tokens = -2;
+    record.expected_cached_tokens = 512;
+    record.expected_cached_server = 528;
+    record.cached_tokens = 0;
+    record.output_length = 4;
+    record.output_tokens = 4;
+    record.tokens_source = TokensSource::continuous;
+    record.outcome = Outcome::stream_error;
+    record.status = 200;
+    record.error = "line\nbreak \xF0\x9F\x98\x80";
+    record.finish_reason = "length";
+    record.response_id = "cmpl-1";
+    record.trace_id = "0af7651916cd43dd8448eb211c80319c";
+    record.headers = {{"X-Pod", "a\"b"}, {"x-none", std::nullopt}};
+    record.worker = R"({"worker_id":7})";
+    record.inflight = 9;
+    record.output_digest = 0x00ABCDEF01234567ull;
+    record.bytes_sent = 18'446'744'073'709'551'615ull;
+    record.bytes_received = 77;
+    record.coalesced_chunks = 1;
+    record.receive_delay_ns = 4000;
+    record.retransmits = 2;
+    record.wire_delay_bound_ns = 2250;
+    record.request_delay_ns = 800;
+    return record;
+}
+
+// The line of a record with nothing unknown, written out by hand from the contract.
+TEST(RecordJsonl, WritesEveryKeyInOrder) {
+    EXPECT_EQ(
+        jsonl_of(full_record()),
+        R"({"row":17,"request":19,"pass":1,"phase":"drain","attempt":3,"side":"b","user":4,"session":"chat \"7\"",)"
+        R"("tree":"chat","turn":3,"kept":{"type":"text","n":1.50},)"
+        R"("segment":2,"url":"http://127.0.0.1:8000/v1/completions","api":"openai-completions","model":"m","connection":5,)"
+        R"("reused":true,"connection_state":"moved","connection_age_ns":1100000750,"stale_retries":1,"due_ns":1000000000,"parent_end_ns":999000000,"overtaken":true,"armed_ns":-200000000,)"
+        R"("fired_ns":1000000750,"drift_ns":750,"held_ns":12,"late_cause":"inflight",)"
+        R"("tainted":["payload_dropped","entries_dropped"],"connect_ns":-100000000,)"
+        R"("submit_ns":6500,"wire_ns":1000003000,"sent_ns":1000004000,"headers_ns":1001000000,)"
+        R"("first_byte_ns":1002000000,"first_token_ns":1003000000,"first_content_ns":1003500000,)"
+        R"("last_token_ns":1013000000,"first_event_ns":1002500000,"finish_event_ns":1013000001,)"
+        R"("usage_event_ns":1013000002,"error_event_ns":1013000003,"end_marker_ns":1013000004,"done_ns":1014000000,"ended_ns":1014000100,"censored":true,)"
+        R"("ttft_ns":2999250,"ttft_due_ns":3000000,)"
+        R"("tpot_ns":3333333.3333333335,"e2e_ns":12999250,"chunk_ns":[2999250,12999250],)"
+        R"("chunk_tokens":[1,3],"chunk_kinds":"r1c1","input_length":4294967295,"prompt_tokens":4294967295,)"
+        R"("prompt_tokens_off":-4294967295,"live_turns":3,"padded_tokens":-2,"expected_cached_tokens":512,"expected_cached_server":528,"cached_tokens":0,"output_length":4,"output_tokens":4,)"
+        R"("tokens_source":"continuous","outcome":"stream_error","status":200,)"
+        R"("error":"line\nbreak )"
+        "\xF0\x9F\x98\x80"
+        R"(","finish_reason":"length","response_id":"cmpl-1",)"
+        R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)"
+        R"("headers":{"X-Pod":"a\"b","x-none":null},"worker":{"worker_id":7},"inflight":9,)"
+        R"("output_digest":"00abcdef01234567","bytes_sent":18446744073709551615,)"
+        R"("bytes_received":77,"coalesced_chunks":1,"receive_delay_ns":4000,"retransmits":2,)"
+        R"("wire_delay_bound_ns":2250,"request_delay_ns":800})"
+        "\n");
+}
+
+// A row that was never sent: what is unknown is null and never 0.
+TEST(RecordJsonl, UnknownIsNull) {
+    Record record{.api = "openai-chat", .has_chunks = false};
+    JsonDocument document;
+    const std::string line = jsonl_of(record);
+    const JsonValue root = document.parse(line).value();
+    for (const std::string& key : words_of(
+             "user session tree turn kept url connection connection_state connection_age_ns "
+             "parent_end_ns overtaken armed_ns fired_ns drift_ns tainted connect_ns submit_ns "
+             "wire_ns sent_ns headers_ns first_byte_ns first_token_ns first_content_ns "
+             "last_token_ns first_event_ns finish_event_ns usage_event_ns error_event_ns "
+             "end_marker_ns done_ns ended_ns ttft_ns ttft_due_ns tpot_ns e2e_ns chunk_ns "
+             "chunk_tokens chunk_kinds prompt_tokens prompt_tokens_off cached_tokens output_tokens "
+             "tokens_source status error finish_reason response_id trace_id inflight output_digest "
+             "receive_delay_ns retransmits wire_delay_bound_ns request_delay_ns")) {
+        EXPECT_TRUE(root.find(key).is(JsonType::null)) << key;
+    }
+    EXPECT_EQ(root.find("outcome").as_string(), "not_sent");
+    EXPECT_EQ(root.find("headers").raw(), "{}");
+}
+
+int status_of(Outcome outcome) {
+    return outcome == Outcome::http_3xx   ? 302
+           : outcome == Outcome::http_429 ? 429
+           : outcome == Outcome::http_5xx ? 503
+                                          : 200;
+}
+
+// Written, read, written: the same bytes. For the full record, the empty one, each closed list, and
+// with each optional value gone.
+TEST(RecordJsonl, RoundTripIsExact) {
+    std::vector<Record> records = {full_record(), Record{}};
+    for (unsigned i = 0; i < outcome_count; ++i) {
+        records.push_back(full_record());
+        records.back().outcome = static_cast<Outcome>(i);
+        records.back().status = status_of(static_cast<Outcome>(i));
+        if (records.back().outcome == Outcome::not_sent) {
+            records.back().fired_ns.reset();
+        }
+        records.back().late_cause = static_cast<LateCause>(i % late_cause_count);
+        records.back().tokens_source = static_cast<TokensSource>(i % tokens_source_count);
+        if (!counts_output(records.back())) {
+            records.back().tpot_ns.reset();  // chunks have none
+        }
+    }
+    records.push_back(full_record());
+    records.back().chunk_tokens_known = false;
+    records.push_back(full_record());
+    records.back().overtaken = false;
+    records.push_back(full_record());
+    records.back().has_chunks = false;
+    records.push_back(full_record());
+    records.back().session = "";
+    records.back().error = std::string("\0\x1F", 2);
+    records.back().headers = {{"X", std::string("\0\r\n\t\"\\\x7F \xC3\xA4", 10)}, {"Y", ""}};
+    JsonDocument document;
+    for (const Record& record : records) {
+        const std::string line = jsonl_of(record);
+        const Result<Record> back = read_record(document, line);
+        EXPECT_EQ(back ? jsonl_of(back.value()) : back.error().doing, line);
+    }
+}
+
+// What would move or turn text on a terminal is escaped, also in JSON that others wrote.
+TEST(RecordJsonl, PrintsSafely) {
+    Record record = full_record();
+    record.kept = "{\"k\":\"\xE2\x80\xAE\"}";
+    record.error = "a\xC2\x9B\xE2\x80\xA8";
+    const std::string line = jsonl_of(record);
+    EXPECT_TRUE(says(line, R"("kept":{"k":"\u202e"})"));
+    EXPECT_TRUE(says(line, R"("error":"a\u009b\u2028")"));
+    JsonDocument document;
+    EXPECT_EQ(read_record(document, line).value().error, record.error);
+}
+
+// A key that is missing, of another type, or out of range is an error that names it.
+TEST(RecordJsonl, RefusesWhatIsNoRecord) {
+    const std::string line = jsonl_of(full_record());
+    const auto error_with = [&](std::string_view from, std::string_view to) {
+        std::string changed = line;
+        const std::size_t at = changed.find(from);
+        EXPECT_NE(at, std::string::npos) << from;
+        changed.replace(at, from.size(), to);
+        JsonDocument document;
+        const Result<Record> record = read_record(document, changed);
+        EXPECT_FALSE(record) << to;
+        return record ? Error{} : record.error();
+    };
+    EXPECT_EQ(error_with("\"row\":17,", "").code, ErrorCode::missing);
+    EXPECT_STREQ(error_with("\"row\":17", "\"row\":-1").doing, "row");
+    EXPECT_EQ(error_with("\"row\":17", "\"row\":4294967296").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"reused\":true", "\"reused\":1").code, ErrorCode::bad_json);
+    EXPECT_STREQ(error_with("\"overtaken\":true", "\"overtaken\":1").doing, "overtaken");
+    EXPECT_EQ(error_with("\"kept\":{", "\"kept\":1,\"x\":{").code, ErrorCode::bad_json);
+    EXPECT_EQ(error_with("\"x-none\":null", "\"x-none\":1").code, ErrorCode::bad_json);
+    EXPECT_EQ(error_with("\"headers\":{", "\"headers\":[],\"x\":{").code, ErrorCode::bad_json);
+    EXPECT_EQ(error_with("stream_error", "strange").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"moved\"", "\"gone\"").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"drain\"", "\"rain\"").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"side\":\"b\"", "\"side\":\"none\"").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"side\":\"b\"", "\"side\":1").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"moved\"", "1").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("\"continuous\"", "7").code, ErrorCode::bad_json);
+    EXPECT_EQ(error_with("00abcdef01234567", "xyz").code, ErrorCode::out_of_range);
+    EXPECT_EQ(error_with("[2999250,", "[\"a\",").code, ErrorCode::bad_json);
+    EXPECT_EQ(error_with("{\"row\"", "[\"row\"").code, ErrorCode::bad_json);
+    EXPECT_STREQ(error_with("\"chunk_ns\":[", "\"chunk_ns\":5,\"x\":[").doing, "chunk_ns");
+    JsonDocument document;
+    EXPECT_EQ(read_record(document, "[]").error().code, ErrorCode::bad_json);
+}
+
+// A line of a later schema, with a key more, is read all the same.
+TEST(RecordJsonl, IgnoresKeysOfALaterSchema) {
+    std::string line = jsonl_of(full_record());
+    line.insert(1, R"("invented_later":{"row":1},)");
+    JsonDocument document;
+    const Result<Record> back = read_record(document, line);
+    ASSERT_TRUE(back);
+    EXPECT_EQ(jsonl_of(back.value()), jsonl_of(full_record()));
+}
+
+// A line of schema 1 is read; what it did not say is null.
+TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
+    std::string line = jsonl_of(full_record());
+    for (const std::string_view later :
+         {R"("request":19,"pass":1,"phase":"drain","attempt":3,"side":"b","user":4,)",
+          R"("tree":"chat",)", R"("parent_end_ns":999000000,"overtaken":true,)",
+          R"("connection_state":"moved",)", R"("connection_age_ns":1100000750,)",
+          R"("submit_ns":6500,)", R"("ended_ns":1014000100,"censored":true,)",
+          R"("prompt_tokens_off":-4294967295,)", R"("segment":2,)",
+          R"("trace_id":"0af7651916cd43dd8448eb211c80319c",)",
+          R"("headers":{"X-Pod":"a\"b","x-none":null},)",
+          R"(,"wire_delay_bound_ns":2250,"request_delay_ns":800)"}) {
+        const std::size_t at = line.find(later);
+        ASSERT_NE(at, std::string::npos) << later;
+        line.erase(at, later.size());
+    }
+    JsonDocument document;
+    const Result<Record> back = read_record(document, line);
+    ASSERT_TRUE(back) << back.error().doing;
+    EXPECT_EQ(back.value().done_ns, full_record().done_ns);
+    EXPECT_EQ(back.value().segment, 0u);
+    EXPECT_EQ(back.value().request, 0u);
+    EXPECT_EQ(back.value().pass, 0u);
+    EXPECT_EQ(back.value().phase, Phase::profile);
+    EXPECT_EQ(back.value().attempt, 0u);
+    EXPECT_EQ(back.value().side, Side::none);
+    EXPECT_FALSE(back.value().censored);
+    EXPECT_FALSE(back.value().user.has_value());
+    EXPECT_FALSE(back.value().tree.has_value());
+    EXPECT_FALSE(back.value().parent_end_ns.has_value());
+    EXPECT_FALSE(back.value().overtaken.has_value());
+    EXPECT_TRUE(back.value().headers.empty());
+    EXPECT_FALSE(back.value().trace_id.has_value());
+    EXPECT_FALSE(back.value().submit_ns.has_value());
+    EXPECT_FALSE(back.value().connection_state.has_value());
+    EXPECT_FALSE(back.value().connection_age_ns.has_value());
+    EXPECT_FALSE(back.value().ended_ns.has_value());
+    EXPECT_FALSE(back.value().prompt_tokens_off.has_value());
+    EXPECT_FALSE(back.value().wire_delay_bound_ns.has_value());
+    EXPECT_FALSE(back.value().request_delay_ns.has_value());
+}
+
+// Real lines hold against the shipped schema, whose keys are exactly those of a line, in order.
+TEST(RecordJsonl, HoldsAgainstItsSchema) {
+    JsonDocument schema_document;
+    const std::string text = source_file("proto/run/record.schema.json");
+    const JsonValue schema = schema_document.parse(text).value();
+    JsonDocument document;
+    Record bare;
+    bare.has_chunks = false;
+    for (const Record& record : {full_record(), bare}) {
+        const std::string line = jsonl_of(record);
+        const JsonValue root = document.parse(line).value();
+        EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
+        JsonValue property = schema.find("properties").first();
+        JsonValue required = schema.find("required").first();
+        for (JsonValue field = root.first(); field.present(); field = field.next()) {
+            EXPECT_EQ(field.key(), property.key());
+            EXPECT_EQ(field.key(), required.as_string());
+            property = property.next();
+            required = required.next();
+        }
+        EXPECT_EQ(property.key(), "shard");  // in no line of a run
+        EXPECT_FALSE(property.next().present());
+        EXPECT_FALSE(required.present());
+    }
+}
+
+// The schema's closed lists are the enums, in their order.
+TEST(RecordJsonl, SchemaListsEveryName) {
+    JsonDocument document;
+    const std::string text = source_file("proto/run/record.schema.json");
+    const JsonValue properties = document.parse(text).value().find("properties");
+    const JsonValue outcomes = properties.find("outcome").find("enum");
+    ASSERT_EQ(outcomes.size(), outcome_count);
+    for (unsigned i = 0; i < outcome_count; ++i) {
+        EXPECT_EQ(outcomes.at(i).as_string(), name_of(static_cast<Outcome>(i)));
+        EXPECT_EQ(outcome_from_name(name_of(static_cast<Outcome>(i))), static_cast<Outcome>(i));
+    }
+    const JsonValue causes = properties.find("late_cause").find("enum");
+    ASSERT_EQ(causes.size(), late_cause_count);
+    for (unsigned i = 0; i < late_cause_count; ++i) {
+        EXPECT_EQ(causes.at(i).as_string(), name_of(static_cast<LateCause>(i)));
+    }
+    const JsonValue phases = properties.find("phase").find("enum");
+    ASSERT_EQ(phases.size(), phase_count);
+    for (unsigned i = 0; i < phase_count; ++i) {
+        EXPECT_EQ(phases.at(i).as_string(), name_of(static_cast<Phase>(i)));
+    }
+    const JsonValue sources = properties.find("tokens_source").find("enum");
+    ASSERT_EQ(sources.size(), tokens_source_count + 1);
+    for (unsigned i = 0; i < tokens_source_count; ++i) {
+        EXPECT_EQ(sources.at(i).as_string(), name_of(static_cast<TokensSource>(i)));
+    }
+}
+
+}  // namespace
+
+// The keys of a record may stand in any order: each is looked for where the one before it ended,
+// and then among all of them.
+
+namespace {
+
+TEST(RecordKeys, InAnyOrder) {
+    Record record;
+    record.row = 17;
+    record.session = "a";
+    record.due_ns = 5;
+    record.fired_ns = 9;
+    record.outcome = Outcome::ok;
+    record.tainted = {"late"};
+    record.chunk_ns = {1, 2};
+    record.shard = 3;
+    const std::string line = line_of(record);
+    JsonDocument document;
+    const JsonValue root = document.parse(line).value();
+    std::vector<std::string> members;
+    for (JsonValue field = root.first(); field.present(); field = field.next()) {
+        members.push_back("\"" + std::string(field.key()) + "\":" + std::string(field.raw()));
+    }
+    for (int turn = 0; turn < 3; ++turn) {
+        turn == 0 ? std::reverse(members.begin(), members.end())
+                  : std::swap(members[3], members[members.size() - 2]);
+        std::string shuffled = "{";
+        for (const std::string& member : members) {
+            shuffled += (shuffled.size() > 1 ? "," : "") + member;
+        }
+        JsonDocument again;
+        const Result<Record> read = read_record(again, shuffled + "}");
+        ASSERT_TRUE(read);
+        EXPECT_EQ(line_of(read.value()), line);
+    }
+}
+
+// A line of a merged run has one key more, behind all others, and is read back with it.
+TEST(RecordKeys, OfAShard) {
+    Record record;
+    record.shard = 4'294'967'295;
+    const std::string line = line_of(record);
+    EXPECT_TRUE(line.ends_with(",\"shard\":4294967295}"));
+    JsonDocument document;
+    EXPECT_EQ(read_record(document, line).value().shard, record.shard);
+    JsonDocument schema_document;
+    const std::string text = source_file("proto/run/record.schema.json");
+    const JsonValue schema = schema_document.parse(text).value();
+    EXPECT_EQ(schema_errors(schema, document.parse(line).value()), std::vector<std::string>());
+}
+
+}  // namespace
+
+// A line that its own keys contradict was not written by a run, and is refused by the key.
+
+namespace {
+
+/// The key for which the record is refused; empty: it is taken.
+std::string refused(const Record& record) {
+    JsonDocument document;
+    const Result<Record> back = read_record(document, jsonl_of(record));
+    return back ? std::string() : std::string(back.error().doing);
+}
+
+Record answered() {
+    Record record;
+    record.due_ns = 100;
+    record.fired_ns = 107;
+    record.drift_ns = 7;
+    record.outcome = Outcome::ok;
+    record.status = 200;
+    return record;
+}
+
+TEST(RecordRead, RefusesEndsThatCannotBe) {
+    Record record = answered();
+    EXPECT_EQ(refused(record), "");
+    record.status = 500;
+    EXPECT_EQ(refused(record), "status");
+    record.outcome = Outcome::http_5xx;
+    EXPECT_EQ(refused(record), "");
+    record.status = 200;
+    EXPECT_EQ(refused(record), "status");
+    record.outcome = Outcome::http_3xx;
+    EXPECT_EQ(refused(record), "status");
+    record.status = 429;
+    record.outcome = Outcome::http_429;
+    EXPECT_EQ(refused(record), "");
+}
+
+TEST(RecordRead, RefusesRowsThatCannotHaveLeft) {
+    Record record = answered();
+    record.outcome = Outcome::not_sent;
+    EXPECT_EQ(refused(record), "fired_ns");
+    for (const Outcome whole : {Outcome::ok, Outcome::short_output, Outcome::long_output}) {
+        Record unsent = answered();
+        unsent.outcome = whole;
+        unsent.fired_ns.reset();
+        EXPECT_EQ(refused(unsent), "fired_ns");
+    }
+    Record lacking;  // a connection that never stood
+    lacking.outcome = Outcome::connect_failed;
+    EXPECT_EQ(refused(lacking), "");
+}
+
+TEST(RecordRead, RefusesSpansThatAreNotThoseOfTheStamps) {
+    Record record = answered();
+    record.drift_ns = 8;
+    EXPECT_EQ(refused(record), "drift_ns");
+}
+
+// What orders a line is found wherever it stands, and nothing else is taken for it.
+
+Result<RecordOrder> read_order(std::string_view line) {
+    return RecordOrders().read(line);
+}
+
+RecordOrder order_of(std::string_view line) {
+    const Result<RecordOrder> read = read_order(line);
+    EXPECT_TRUE(read) << line;
+    return read ? read.value() : RecordOrder();
+}
+
+TEST(RecordOrders, TheOrderOfAWrittenLine) {
+    Record record;
+    record.row = 4'294'967'295;
+    record.pass = 3;
+    record.attempt = 2;
+    record.side = Side::b;
+    record.due_ns = -7;
+    record.kept = R"({"due_ns":1,"row":"\"}","a":[{"pass":9}]})";
+    record.session = R"("row":5,{)";
+    const std::string line = line_of(record);
+    const RecordOrder order = order_of(line);
+    EXPECT_EQ(order.row, record.row);
+    EXPECT_EQ(order.pass, 3U);
+    EXPECT_EQ(order.attempt, 2U);
+    EXPECT_EQ(order.side, Side::b);
+    EXPECT_EQ(order.due_ns, -7);
+}
+
+TEST(RecordOrders, OfOlderSchemasAndOtherWriters) {
+    const RecordOrder order = order_of(R"( { "due_ns" : 5 , "x":{"row":2}, "row" : 1 } )");
+    EXPECT_EQ(order.row, 1U);
+    EXPECT_EQ(order.due_ns, 5);
+    EXPECT_EQ(order.pass, 0U);
+    EXPECT_EQ(order.side, Side::none);
+    // Of equal names the first.
+    EXPECT_EQ(order_of(R"({"row":1,"row":2,"due_ns":3})").row, 1U);
+}
+
+TEST(RecordOrders, WhatHasNoOrder) {
+    for (const std::string_view line :
+         {"", "x", "[]", "{", "{}", R"({"row":1})", R"({"due_ns":1})", R"({"row":1,"due_ns":1.5})",
+          R"({"row":-1,"due_ns":1})", R"({"row":4294967296,"due_ns":1})",
+          R"({"row":"1","due_ns":1})", R"({"row":1,"side":"c","due_ns":1})", R"({"row":1,"due_ns)",
+          R"({"kept":"\",row":1,"due_ns":1})", R"({"row":null,"due_ns":1})"}) {
+        EXPECT_FALSE(read_order(line)) << line;
+    }
+}
+
+// Cut anywhere, a line is never read beyond its end (the sanitizers look).
+TEST(RecordOrders, CutAnywhere) {
+    const std::string line = R"({"row":1,"kept":{"a":"\\\"","b":[1,{}]},"due_ns":12})";
+    for (std::size_t bytes = 0; bytes < line.size(); ++bytes) {
+        const std::string part = line.substr(0, bytes);
+        EXPECT_FALSE(read_order(part)) << part;
+    }
+    EXPECT_TRUE(read_order(line));
+}
+
+// A line as a run writes it is not looked at behind its instant; one that is written otherwise is
+// read whole, and what is wrong has its name.
+TEST(RecordOrders, SaysWhatIsWrong) {
+    const std::string line = line_of(Record());
+    const std::size_t behind = line.find("\"parent_end_ns\"");
+    EXPECT_TRUE(read_order(line.substr(0, behind) + "}"));
+    EXPECT_EQ(read_order(" " + line.substr(0, behind) + "}").error().code, ErrorCode::bad_json);
+    const auto error_with = [&line](std::string_view from, std::string_view to) {
+        std::string changed = line;
+        changed.replace(changed.find(from), from.size(), to);
+        const Result<RecordOrder> order = read_order(changed);
+        EXPECT_FALSE(order) << to;
+        return order ? std::string() : std::string(order.error().doing);
+    };
+    EXPECT_EQ(error_with("\"row\":0,", ""), "row");
+    EXPECT_EQ(error_with("\"due_ns\":0,", ""), "due_ns");
+    EXPECT_EQ(error_with("\"row\":0", "\"row\":null"), "row");
+    EXPECT_EQ(error_with("\"due_ns\":0", "\"due_ns\":0.5"), "due_ns");
+    EXPECT_EQ(error_with("\"pass\":0", "\"pass\":-1"), "pass");
+    EXPECT_EQ(error_with("\"attempt\":0", "\"attempt\":\"0\""), "attempt");
+    EXPECT_EQ(error_with("\"side\":null", "\"side\":\"none\""), "side");
+    EXPECT_EQ(error_with("{\"row\"", "[\"row\""), "read a record");
+}
+
+// A line just as it is written is read without a document of its own, and nothing else is: what is
+// taken so is what JsonDocument reads of the same line.
+
+bool is_taken(const std::string& line) {
+    JsonDocument pieces;
+    Record record;
+    WrittenFields fields(pieces, line);
+    read_origin(fields, record);
+    read_times(fields, record);
+    read_tokens(fields, record);
+    read_end(fields, record);
+    EXPECT_TRUE(!fields.ends() || line_of(record) == line) << line;
+    return fields.ends();
+}
+
+/// As the record says it, or why there is none. A blank before the line makes JsonDocument read it.
+std::string outcome_of(const std::string& line) {
+    JsonDocument document;
+    const Result<Record> record = read_record(document, line);
+    return record ? line_of(record.value())
+                  : std::to_string(static_cast<int>(record.error().code)) + record.error().doing;
+}
+
+Record ok_record() {
+    Record record;
+    record.row = 17;
+    record.session = "a";
+    record.url = "http://127.0.0.1:8000/v1/completions";
+    record.api = "openai-completions";
+    record.connection = 5;
+    record.connection_state = ConnectionState::reused;
+    record.due_ns = 1'000'000'000;
+    record.armed_ns = -200'000'000;
+    record.fired_ns = 1'000'000'750;
+    record.late_cause = LateCause::wake;
+    record.tainted = {"late", "read_late"};
+    record.tpot_ns = 3333333.3333333335;
+    record.chunk_ns = {2'999'250, -1, 0};
+    record.chunk_tokens = {1, 3, 0};
+    record.chunk_tokens_known = true;
+    record.chunk_kinds = "r1c2";
+    record.tokens_source = TokensSource::usage;
+    record.outcome = Outcome::ok;
+    record.status = 200;
+    record.headers = {{"X-Pod", "p"}, {"x-none", std::nullopt}};
+    record.output_digest = 0x00ABCDEF01234567ull;
+    record.bytes_sent = 999'999'999'999'999'999ull;
+    return record;
+}
+
+/// Texts and objects that JsonDocument must look at.
+Record rich_record() {
+    Record record = ok_record();
+    record.session = "chat \"7\" \\";
+    record.tree = "\xE4\xBC\x9A\xE8\xAF\x9D";
+    record.kept = R"({"type":"}\"{","n":[1.50,{"a":null}]})";
+    record.error = std::string("line\nbreak \0 \xF0\x9F\x98\x80", 17);
+    record.headers = {{"a\"b", "\xC3\xA4"}};
+    record.worker = "{}";
+    record.shard = 4;
+    return record;
+}
+
+TEST(WrittenFields, TakesWhatIsWritten) {
+    std::vector<Record> records{Record(), ok_record(), rich_record()};
+    records.push_back(ok_record());
+    records.back().has_chunks = false;
+    records.push_back(ok_record());
+    records.back().side = Side::b;
+    records.back().chunk_tokens_known = false;
+    for (const double number : {0.0, 1e300, 5e-324, -2.5, 1e21, 123456789012345680.0}) {
+        records.push_back(ok_record());
+        records.back().tpot_ns = number;
+    }
+    for (const Record& record : records) {
+        EXPECT_TRUE(is_taken(line_of(record))) << line_of(record);
+        EXPECT_EQ(outcome_of(line_of(record)), line_of(record));
+    }
+}
+
+// Into a record that held another one: nothing of that stays.
+TEST(WrittenFields, UsesMemoryAgain) {
+    JsonDocument document;
+    Record record;
+    for (const Record& next : {rich_record(), Record(), ok_record(), rich_record(), Record()}) {
+        for (const char* blank : {"", " "}) {
+            ASSERT_TRUE(read_record_into(document, blank + line_of(next), record));
+            EXPECT_EQ(line_of(record), line_of(next));
+        }
+    }
+}
+
+TEST(WrittenFields, LeavesAllElse) {
+    const std::string line = line_of(ok_record());
+    for (const auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"{\"row\"", "{ \"row\""},
+             {"\"row\":17", "\"row\":017"},
+             {"\"row\":17", "\"row\":-0"},
+             {"\"row\":17", "\"row\":17.0"},
+             {"\"row\":17", "\"row\":4294967296"},
+             {"\"bytes_sent\":999999999999999999", "\"bytes_sent\":1000000000000000000"},
+             {"\"session\":\"a\"", "\"session\":\"a\"\"b\""},
+             {"\"session\":\"a\"", "\"session\":\"\t\""},
+             {"\"session\":\"a\"", "\"session\":\"\xFF\""},
+             {"\"kept\":null", "\"kept\":[]"},
+             {"\"kept\":null", "\"kept\":{\"a\":}"},
+             {"\"kept\":null", "\"kept\":{\"a\""},
+             {"3333333.3333333335", "3333333."},
+             {"3333333.3333333335", "inf"},
+             {"3333333.3333333335", "1e999"},
+             {"\"wake\"", "\"wakes\""},
+             {"00abcdef01234567", "00abcdef0123456"},
+             {"[2999250,-1,0]", "[2999250,-1,0,]"},
+             {"[2999250,-1,0]", "[2999250,null]"},
+             {"\"request_delay_ns\":null}", "\"request_delay_ns\":null,\"later\":1}"},
+             {"\"request_delay_ns\":null}", "\"request_delay_ns\":null}}"}}) {
+        std::string other = line;
+        ASSERT_TRUE(says(other, from)) << from;
+        other.replace(other.find(from), std::string(from).size(), to);
+        EXPECT_FALSE(is_taken(other)) << to;
+    }
+}
+
+// Whatever happens to one byte, both readers come to the same end; cut anywhere, a line is never
+// read beyond its end (the sanitizers look).
+TEST(WrittenFields, AgreesWithJsonDocument) {
+    constexpr std::string_view bytes(
+        "\"\\{}[]:, \n\0"
+        "-+.019eEnta\x80\xC3",
+        25);
+    for (const Record& record : {ok_record(), rich_record()}) {
+        const std::string line = line_of(record);
+        for (std::size_t at = 0; at < line.size(); ++at) {
+            std::vector<std::string> others{line.substr(0, at), line.substr(0, at) + "}",
+                                            line.substr(0, at) + line.substr(at + 1)};
+            for (std::size_t i = at % 5; i < bytes.size(); i += 5) {
+                others.push_back(line);
+                others.back()[at] = bytes[i];
+                others.push_back(line.substr(0, at) + bytes[i] + line.substr(at));
+            }
+            for (const std::string& other : others) {
+                ASSERT_EQ(outcome_of(other), outcome_of(" " + other)) << other;
+            }
+        }
+    }
+}
+
+}  // namespace
+
+}  // namespace driftless

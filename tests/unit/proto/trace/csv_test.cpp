@@ -1,0 +1,529 @@
+// Traces in CSV, and columns by a map.
+
+#include "proto/trace/csv.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "proto/trace/formats.hpp"
+#include "tests/unit/proto/trace/plain_ids.hpp"
+#include "tests/unit/proto/trace/reading.hpp"
+#include "tests/unit/texts.hpp"
+
+namespace driftless {
+
+// Azure and BurstGPT files are read by the names of their columns, and say what they lack.
+
+namespace {
+
+// Fixture 5: seven digits; two spellings of the clock in one file; a column in between.
+TEST(Azure, ReadsAllThreeReleases) {
+    const ReadTrace first =
+        read({"TIMESTAMP,ContextTokens,GeneratedTokens", "2023-11-16 18:17:03.9799600,4808,10",
+              "2023-11-16 18:17:04.0319600,3180,8"});
+    ASSERT_TRUE(first.usable) << first.first_error();
+    EXPECT_EQ(first.trace.format, "azure");
+    EXPECT_EQ(first.trace.time_unit, "iso");
+    EXPECT_EQ(first.trace.block_size, 0U);
+    EXPECT_EQ(first.trace.rows[1].at_ns, 52'000'000);
+    EXPECT_EQ(first.trace.rows[1].input_length, 3180U);
+    EXPECT_EQ(first.trace.rows[1].output_length, 8U);
+    EXPECT_EQ(first.trace.rows[1].ids_count, 0U);
+    EXPECT_EQ(first.trace.rows[1].line, 3U);
+    EXPECT_EQ(first.trace.unknown_keys, 0U);
+    const ReadTrace second =
+        read({"TIMESTAMP,ContextTokens,GeneratedTokens", "2024-05-12 00:00:00.001163+00:00,5,6",
+              "2024-05-12 00:00:00+00:00,7,8"});
+    ASSERT_TRUE(second.usable) << second.first_error();
+    EXPECT_EQ(second.trace.rows[0].input_length, 7U);
+    EXPECT_EQ(second.trace.rows[1].at_ns, 1'163'000);
+    EXPECT_EQ(second.trace.rows_unsorted, 1U);
+    const ReadTrace images =
+        read({"TIMESTAMP,NumImages,ContextTokens,GeneratedTokens",
+              "2024-10-15T12:00:00.269Z,0,770,491", "2024-10-15T12:00:05.819Z,1,949,126"});
+    ASSERT_TRUE(images.usable) << images.first_error();
+    EXPECT_EQ(images.trace.rows[1].input_length, 949U);
+    EXPECT_EQ(images.trace.rows[1].at_ns, 5'550'000'000);
+    ASSERT_EQ(images.trace.remarks.size(), 1U);
+    EXPECT_STREQ(images.trace.remarks[0].one, "row with images, which are not sent");
+}
+
+TEST(Azure, ListsAllErrors) {
+    const ReadTrace got = read({"TIMESTAMP,ContextTokens,GeneratedTokens", "18:17:03,4808,10",
+                                "2023-11-16 18:17:03,,10", "2023-11-16 18:17:03,5",
+                                "2023-11-16 18:17:03,5,1.5", "\"x\"y,1,2"});
+    ASSERT_EQ(got.errors.count, 5U);
+    EXPECT_EQ(got.first_error(),
+              "t.jsonl:2: TIMESTAMP \"18:17:03\" is not an ISO-8601 time; write it as 2023-11-16 "
+              "18:15:46.68");
+    EXPECT_EQ(got.errors.list[1].problem, "is missing");
+    EXPECT_EQ(got.errors.list[2].problem, "has 2 cells, the header 3");
+    EXPECT_EQ(got.errors.list[3].field, "GeneratedTokens");
+    EXPECT_EQ(got.errors.list[4].problem, "has a misplaced quote");
+}
+
+// --keep works on CSV: numbers stay numbers, empty cells are null.
+TEST(Azure, KeepsColumns) {
+    ReadOptions options;
+    options.keep = {"pool", "rank"};
+    const ReadTrace got =
+        read({"TIMESTAMP,ContextTokens,GeneratedTokens,pool,rank",
+              "2023-11-16 18:17:03,1,2,\"a \"\"b\"\"\",7", "2023-11-16 18:17:04,1,2,,007"},
+             options);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.kept_of(got.trace.rows[0]), R"({"pool":"a \"b\"","rank":7})");
+    EXPECT_EQ(got.trace.kept_of(got.trace.rows[1]), R"({"pool":null,"rank":"007"})");
+}
+
+// The header spells as it likes: a kept column is found in any case of letters, and keeps the
+// spelling of --keep. One that is missing is refused with the names that there are.
+TEST(Azure, KeepsColumnsInAnyCase) {
+    ReadOptions options;
+    const std::vector<std::string> lines = {
+        "timestamp,numimages,contexttokens,generatedtokens,Pool",
+        "2024-10-15T12:00:00.269Z,3,770,491,x"};
+    options.keep = {"NUMIMAGES", "pool"};
+    const ReadTrace got = read(lines, options);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.kept_of(got.trace.rows[0]), R"({"NUMIMAGES":3,"pool":"x"})");
+    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    ASSERT_EQ(got.trace.remarks.size(), 1U) << "the format still finds its column";
+    options.keep = {"numimages"};
+    EXPECT_EQ(read(lines, options).trace.unknown_keys, 1U) << "Pool";
+    options.keep = {"images"};
+    EXPECT_EQ(read({"TIMESTAMP,NumImages,ContextTokens,GeneratedTokens",
+                    "2024-10-15T12:00:00.269Z,3,770,491"},
+                   options)
+                  .first_error(),
+              "--keep \"images\" is not a column of any row; columns are TIMESTAMP, NumImages, "
+              "ContextTokens, GeneratedTokens");
+}
+
+// Fixture 6: six columns, times that do not begin at 0; failures go with a count.
+TEST(BurstGpt, ReadsSixColumns) {
+    const ReadTrace got =
+        read({"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type",
+              "5,ChatGPT,472,18,490,Conversation log", "45,ChatGPT,1087,0,1087,API log",
+              "45,GPT-4,1087,230,1317,API log", "46,ChatGPT,0,0,0,API log"});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "burstgpt");
+    ASSERT_EQ(got.trace.rows.size(), 2U);
+    EXPECT_EQ(got.trace.rows[1].at_ns, 40'000'000'000);
+    EXPECT_EQ(got.trace.rows[1].index, 1U);
+    EXPECT_EQ(got.trace.rows[1].line, 4U);
+    ASSERT_EQ(got.trace.remarks.size(), 1U);
+    EXPECT_EQ(got.trace.remarks[0].count, 2U);
+    EXPECT_TRUE(got.trace.sessions.empty());
+}
+
+// Fixture 6: eight columns, two of them in front of the lengths; sessions with pauses.
+TEST(BurstGpt, ReadsEightColumns) {
+    const ReadTrace got =
+        read({"Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,"
+              "Log Type",
+              "19440110.0,1722ac82,43,GPT-4,906,446,1352,Conversation log",
+              "19440111.0,,2,GPT-4,5,6,11,API log",
+              "19440200.5,1722ac82,10,GPT-4,1400,10,1410,Conversation log"});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows[0].input_length, 906U);
+    EXPECT_EQ(got.trace.rows[1].session, no_session);
+    const TraceRow& last = got.trace.rows[2];
+    EXPECT_EQ(last.at_ns, 90'500'000'000);
+    EXPECT_EQ(last.turn, 2U);
+    ASSERT_EQ(got.trace.dependencies_of(last).size(), 1U);
+    EXPECT_EQ(got.trace.dependencies_of(last)[0].delay_ns, 47'500'000'000);
+}
+
+// A quoted cell may go over lines; one that never ends is an error where it begins.
+TEST(CsvFormats, ReadRecordsOverLines) {
+    const std::string header = "Timestamp,Model,Request tokens,Response tokens";
+    const ReadTrace got = read({header, "5,\"a", "b\",472,18", "6,c,1,2"});
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows[0].line, 2U);
+    EXPECT_EQ(got.trace.rows[1].line, 4U);
+    const ReadTrace open = read({header, "5,c,1,2", "6,\"a,1,2", "7,c,1,2"});
+    EXPECT_FALSE(open.usable);
+    EXPECT_EQ(open.errors.list[0].line, 3U);
+    EXPECT_EQ(open.errors.list[0].problem, "has a quote that is never closed");
+}
+
+// What pandas and Excel add to a file: a column of indices without a name, commas at the end of
+// lines, rows without a value. Only values of unknown columns count as unknown.
+TEST(CsvFormats, ReadWhatSpreadsheetsWrite) {
+    const std::string header = "TIMESTAMP,ContextTokens,GeneratedTokens";
+    const ReadTrace index =
+        read({"," + header, "0,2023-11-16 18:17:03,5,6", "1,2023-11-16 18:17:04,7,8"});
+    ASSERT_TRUE(index.usable) << index.first_error();
+    EXPECT_EQ(index.trace.format, "azure");
+    EXPECT_EQ(index.trace.rows[1].input_length, 7U);
+    EXPECT_EQ(index.trace.unknown_keys, 2U);
+    const ReadTrace tabs = read({"\tTIMESTAMP\tContextTokens\tGeneratedTokens\t",
+                                 "0\t2023-11-16 18:17:03\t5\t6\t", "1\t2023-11-16 18:17:04\t7\t8"});
+    ASSERT_TRUE(tabs.usable) << tabs.first_error();
+    EXPECT_EQ(tabs.trace.rows[1].output_length, 8U);
+    const ReadTrace commas = read({header + ",", "2023-11-16 18:17:03,5,6,", ",,,",
+                                   "2023-11-16 18:17:04,7,8,,", ",,", "2023-11-16 18:17:05,7,8"});
+    ASSERT_TRUE(commas.usable) << commas.first_error();
+    EXPECT_EQ(commas.trace.rows.size(), 3U);
+    EXPECT_EQ(commas.trace.unknown_keys, 0U);
+    ASSERT_EQ(commas.trace.remarks.size(), 1U);
+    EXPECT_STREQ(commas.trace.remarks[0].many, "empty rows skipped");
+    EXPECT_EQ(commas.trace.remarks[0].count, 2U);
+    ReadOptions mapped;
+    mapped.map = {{"time", "t"}, {"in", "i"}, {"out", "o"}};
+    mapped.time_unit = "s";
+    mapped.keep = {"Unnamed: 0"};
+    const ReadTrace any = read({",t,i,o", "41,1,2,3"}, mapped);
+    ASSERT_TRUE(any.usable) << any.first_error();
+    EXPECT_EQ(any.trace.kept_of(any.trace.rows[0]), R"({"Unnamed: 0":41})");
+}
+
+// Dates as spreadsheets write them are refused with the form that is read.
+TEST(Azure, NamesTheFormOfDates) {
+    const auto remedy = [](const std::string& time) {
+        const ReadTrace got = read({"TIMESTAMP,ContextTokens,GeneratedTokens", time + ",5,6"});
+        EXPECT_EQ(got.errors.count, 1U);
+        return got.errors.empty() ? "" : got.errors.list[0].remedy;
+    };
+    const std::string form = "write it as 2023-11-16 18:15:46.68";
+    EXPECT_EQ(remedy("16.11.2023 18:15:46"), form);
+    EXPECT_EQ(remedy("11/16/2023 18:15"), form);
+    EXPECT_EQ(remedy("15:46.7"), form);
+    EXPECT_EQ(remedy("45246.7609"), "it looks like a spreadsheet's count of days; " + form);
+    EXPECT_EQ(remedy("1700158623"), "use --time-unit for the unit of numbers");
+}
+
+// Files that were joined have their header twice: one error, which says so.
+TEST(CsvFormats, NameAHeaderInsideTheFile) {
+    const std::string header = "TIMESTAMP,ContextTokens,GeneratedTokens";
+    const std::string one = "2023-11-16 18:17:03,5,6";
+    const ReadTrace got = read({header, one, "timestamp,contexttokens,generatedtokens", one});
+    EXPECT_EQ(got.errors.count, 1U);
+    EXPECT_EQ(got.errors.list[0].line, 3U);
+    EXPECT_EQ(got.errors.list[0].problem, "is a header inside the file");
+}
+
+// A column that stands there twice is read where both columns agree in every row, as the last
+// of equal keys in JSON; where they differ nothing says which one counts.
+TEST(CsvFormats, RefuseColumnsThatContradictEachOther) {
+    const std::string header = "TIMESTAMP,ContextTokens,contexttokens,GeneratedTokens,x,x";
+    const ReadTrace same = read({header, "2023-11-16 18:17:03,5,5,6,1,2"});
+    ASSERT_TRUE(same.usable) << same.first_error();
+    EXPECT_EQ(same.trace.rows[0].input_length, 5U);
+    const ReadTrace differ =
+        read({header, "2023-11-16 18:17:03,5,5,6,1,2", "2023-11-16 18:17:03,1,2,6,1,1",
+              "2023-11-16 18:17:03,1,2,6,1,1"});
+    EXPECT_EQ(differ.errors.count, 1U);
+    EXPECT_EQ(differ.first_error(),
+              "t.jsonl:3: ContextTokens \"1, 2\" differs between two columns of that name; remove "
+              "or rename one of the two");
+}
+
+}  // namespace
+
+// Records are cut as RFC 4180 says.
+
+namespace {
+
+using Cells = std::vector<std::string>;
+
+Cells split(std::string_view record, char separator = ',') {
+    CsvCells cells;
+    EXPECT_TRUE(cells.split(record, separator)) << record;
+    Cells all;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        all.emplace_back(cells[i]);
+    }
+    return all;
+}
+
+TEST(Csv, SplitsRecords) {
+    EXPECT_EQ(split("a,b,c"), (Cells{"a", "b", "c"}));
+    EXPECT_EQ(split("a,,c,"), (Cells{"a", "", "c", ""}));
+    EXPECT_EQ(split(" a , b c "), (Cells{"a", "b c"}));
+    EXPECT_EQ(split(""), (Cells{""}));
+    EXPECT_EQ(split("a;b,c", ';'), (Cells{"a", "b,c"}));
+}
+
+TEST(Csv, SplitsQuotedCells) {
+    EXPECT_EQ(split(R"("a,b",c)"), (Cells{"a,b", "c"}));
+    EXPECT_EQ(split(R"("say ""hi""","""")"), (Cells{R"(say "hi")", "\""}));
+    EXPECT_EQ(split("\"two\nlines\",x"), (Cells{"two\nlines", "x"}));
+    EXPECT_EQ(split(R"("",b)"), (Cells{"", "b"}));
+    EXPECT_EQ(split(R"(a"b,c)"), (Cells{"a\"b", "c"})) << "a quote inside a plain cell is text";
+}
+
+// A record whose quote is open goes on in the next line; text behind a quote is an error.
+TEST(Csv, SaysWhatIsWrong) {
+    CsvCells cells;
+    EXPECT_EQ(cells.split(R"(a,"b)", ',').error().code, ErrorCode::truncated);
+    EXPECT_EQ(cells.split(R"(a,"b"")", ',').error().code, ErrorCode::truncated);
+    EXPECT_EQ(cells.split(R"("a"b,c)", ',').error().code, ErrorCode::invalid);
+}
+
+TEST(Csv, FindsColumnsByName) {
+    CsvHeader header;
+    ASSERT_TRUE(header.read("Timestamp,Request tokens,\"Log Type\""));
+    CsvCells cells;
+    ASSERT_TRUE(cells.split("5,472,API log", header.separator()));
+    const CsvRow row(header, cells);
+    EXPECT_EQ(row.find("Log Type"), "API log");
+    EXPECT_EQ(row.find("Model"), std::nullopt);
+    ASSERT_TRUE(header.read("a\tb"));
+    EXPECT_EQ(header.separator(), '\t');
+    EXPECT_FALSE(header.read("alone"));
+    EXPECT_FALSE(header.read("a,\"b"));
+}
+
+// The index that pandas writes has no name, nor has what stands behind Excel's last comma.
+TEST(Csv, NamesColumnsWithoutAName) {
+    CsvHeader header;
+    ASSERT_TRUE(header.read(",a,,b,"));
+    EXPECT_EQ(header.names(), (Cells{"Unnamed: 0", "a", "Unnamed: 2", "b", "Unnamed: 4"}));
+    EXPECT_EQ(header.named_size(), 4U);
+    EXPECT_TRUE(header.is_name(0, ""));
+    EXPECT_TRUE(header.is_name(1, "A"));
+    EXPECT_FALSE(header.is_name(1, ""));
+    EXPECT_FALSE(header.read(",hello,"));
+    EXPECT_FALSE(header.read(",,"));
+}
+
+// Where a CSV header is of no known format, the error says what to write for --map.
+
+CsvHeader header_of(std::string_view line) {
+    CsvHeader header;
+    EXPECT_TRUE(header.read(line)) << line;
+    return header;
+}
+
+// Names that leave no doubt give a flag that can be copied, in the spelling of the header.
+TEST(MapHint, FillsInObviousNames) {
+    EXPECT_EQ(map_remedy(map_names(header_of("time,prompt_tokens,completion_tokens")), "s"),
+              "use --map time=time,in=prompt_tokens,out=completion_tokens");
+    EXPECT_EQ(map_remedy(map_names(header_of("user,TS,Output_Length,input_length")), ""),
+              "use --map time=TS,in=input_length,out=Output_Length, and --time-unit s, ms, us or "
+              "ns (dates and epochs need none)");
+    EXPECT_EQ(map_remedy(map_names(header_of("when,input_tokens,out")), ""),
+              "name the columns with --map time=COLUMN,in=input_tokens,out=out; there are when, "
+              "input_tokens, out");
+    EXPECT_EQ(map_remedy(map_names(header_of("a,b")), "s"),
+              "name the columns with --map time=COLUMN,in=COLUMN,out=COLUMN; there are a, b");
+}
+
+// A file that begins with a row has no header, whatever the map says: the row would be lost.
+TEST(MapHint, RefusesARowAsHeader) {
+    EXPECT_TRUE(is_row_of_numbers(header_of("0.018,114,21")));
+    EXPECT_TRUE(is_row_of_numbers(header_of("2023-11-16 18:15:46.68,374,4,9")));
+    EXPECT_TRUE(is_row_of_numbers(header_of("1,2,")));
+    EXPECT_FALSE(is_row_of_numbers(header_of("0,1,tokens")));
+    const std::string why =
+        "t.jsonl:1: \"0.018,114,21\" is a row of numbers where the CSV header belongs; add a first "
+        "line with the names of the columns, such as time,in,out";
+    ReadOptions options;
+    EXPECT_EQ(read({"0.018,114,21", "1.5,4,3"}, options).first_error(), why);
+    options.map = {{"time", "0.018"}, {"in", "114"}, {"out", "21"}};
+    options.time_unit = "s";
+    EXPECT_EQ(read({"0.018,114,21", "1.5,4,3"}, options).first_error(), why);
+}
+
+}  // namespace
+
+// Any columns by --map: CSV and JSON lines, units that show themselves or are asked for, block
+// sizes found on the data.
+
+namespace {
+
+ReadOptions mapped(std::vector<MappedColumn> map, const std::string& unit = "") {
+    ReadOptions options;
+    options.map = std::move(map);
+    options.time_unit = unit;
+    return options;
+}
+
+const std::vector<MappedColumn> serve_gen = {
+    {"time", "timestamp"}, {"in", "input_tokens"}, {"out", "output_tokens"}};
+
+// The output of ServeGen, which people ask how to run: relative seconds, so the unit must be said.
+TEST(Generic, ReadsCsvByMap) {
+    const std::vector<std::string> lines = {"request_id,timestamp,input_tokens,output_tokens",
+                                            "0,0.25,100,20", "1,1.75,200,30"};
+    const ReadTrace unsaid = read(lines, mapped(serve_gen));
+    EXPECT_EQ(unsaid.errors.count, 1U);
+    EXPECT_EQ(unsaid.first_error(),
+              "t.jsonl:2: timestamp \"0.25\" does not show its unit; use --time-unit s, ms, us, ns "
+              "or iso");
+    const ReadTrace got = read(lines, mapped(serve_gen, "s"));
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "generic");
+    EXPECT_EQ(got.trace.time_unit, "s");
+    EXPECT_EQ(got.trace.rows[1].at_ns, 1'500'000'000);
+    EXPECT_EQ(got.trace.rows[1].input_length, 200U);
+    EXPECT_EQ(got.trace.block_size, 0U);
+    EXPECT_EQ(got.trace.unknown_keys, 2U) << "request_id";
+}
+
+// A map goes by the spelling of the file, also where the columns are those of a known format but
+// for upper and lower case.
+TEST(Generic, KeepsTheSpellingOfTheFile) {
+    const std::vector<std::string> lines = {"timestamp,contexttokens,generatedtokens,numimages",
+                                            "0.25,100,20,3"};
+    ReadOptions options =
+        mapped({{"time", "timestamp"}, {"in", "contexttokens"}, {"out", "generatedtokens"}}, "s");
+    options.keep = {"numimages"};
+    const ReadTrace got = read(lines, options);
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.format, "generic");
+    EXPECT_EQ(got.trace.rows[0].input_length, 100U);
+    EXPECT_EQ(got.trace.kept_of(got.trace.rows[0]), R"({"numimages":3})");
+}
+
+// Where no column is spelled as the map has it, one that differs in upper and lower case is meant.
+TEST(Generic, FindsColumnsInAnyCase) {
+    const std::vector<std::string> lines = {"TS,in,IN,Out,Blocks", "0.25,100,5,20,1 2"};
+    const ReadTrace got = read(
+        lines, mapped({{"time", "ts"}, {"in", "in"}, {"out", "OUT"}, {"hashes", "blocks"}}, "s"));
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.rows[0].input_length, 100U) << "the exact name goes before the other";
+    EXPECT_EQ(got.trace.rows[0].output_length, 20U);
+    EXPECT_EQ(got.trace.rows[0].ids_count, 2U);
+    EXPECT_EQ(got.trace.unknown_keys, 1U) << "IN";
+    EXPECT_EQ(read(lines, mapped({{"time", "t"}, {"in", "in"}, {"out", "out"}}, "s")).first_error(),
+              "t.jsonl:2: --map \"time=t\" does not name a column; columns are TS, in, IN, Out, "
+              "Blocks");
+}
+
+// Wall clocks and epochs show their unit; every row is held to the first one's.
+TEST(Generic, GuessesUnitsThatShow) {
+    const auto unit_of = [](const std::string& time) {
+        const ReadTrace got = read({"time,in,out", time + ",1,1"}, mapped({}, "auto"));
+        return got.usable ? got.trace.time_unit : got.first_error();
+    };
+    ReadOptions named;
+    named.format = "generic";
+    EXPECT_TRUE(read({"time,in,out", "2024-01-01T00:00:00Z,1,1"}, named).usable);
+    EXPECT_TRUE(says(unit_of("5"), "a known format"));
+    const auto with = [&](const std::string& time, const std::string& second) {
+        return read({"time,in,out", time + ",1,1", second + ",1,1"}, named);
+    };
+    EXPECT_EQ(with("1732060800123", "1732060800124").trace.time_unit, "ms");
+    EXPECT_EQ(with("1732060800123", "1732060800124").trace.rows[1].at_ns, 1'000'000);
+    EXPECT_EQ(with("2024-01-01 00:00:00", "2024-01-01 00:00:01").trace.time_unit, "iso");
+    EXPECT_FALSE(with("1732060800", "2024-01-01 00:00:01").usable);
+}
+
+// JSON lines: a column may be a path; sessions, turns and delays come along.
+TEST(Generic, ReadsJsonByMap) {
+    const std::vector<MappedColumn> map = {{"time", "at"},         {"in", "usage.prompt_tokens"},
+                                           {"out", "usage.out"},   {"session", "user"},
+                                           {"turn", "n"},          {"delay", "think"},
+                                           {"hashes", "block_ids"}};
+    const std::vector<std::string> lines = {
+        R"({"at":1,"usage":{"prompt_tokens":40,"out":5},"user":"u","n":1,"block_ids":["aa","bb","x"]})",
+        R"({"at":2,"usage":{"prompt_tokens":33,"out":5},"user":"u","n":2,"think":0.5,)"
+        R"("block_ids":["aa","bb","y"]})"};
+    const ReadTrace got = read(lines, mapped(map, "s"));
+    ASSERT_TRUE(got.usable) << got.first_error();
+    EXPECT_EQ(got.trace.block_size, 16U);
+    EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(got.trace.ids[0], got.trace.ids[3]) << "equal strings, equal ids";
+    EXPECT_NE(got.trace.ids[2], got.trace.ids[5]);
+    EXPECT_EQ(got.trace.sessions, (std::vector<std::string>{"u"}));
+    EXPECT_EQ(got.trace.rows[1].turn, 2U);
+    EXPECT_EQ(got.trace.dependencies_of(got.trace.rows[1])[0].delay_ns, 500'000'000);
+    EXPECT_EQ(got.trace.unknown_keys, 0U);
+}
+
+ReadTrace with_blocks(const std::vector<std::string>& rows, std::uint32_t size = 0,
+                      bool lenient = false) {
+    std::vector<std::string> lines = {"time,in,out,hashes"};
+    lines.insert(lines.end(), rows.begin(), rows.end());
+    ReadOptions options;
+    options.format = "generic";
+    options.time_unit = "ms";
+    options.block_size = size;
+    options.lenient = lenient;
+    return read(lines, options);
+}
+
+// Block size and rule are those that all rows follow.
+TEST(Generic, FindsBlockSizeAndRule) {
+    const ReadTrace ceil = with_blocks({"0,65,1,1 2", "1,128,1,1 2", "2,200,1,1 2 3 4"});
+    ASSERT_TRUE(ceil.usable) << ceil.first_error();
+    EXPECT_EQ(ceil.trace.block_size, 64U);
+    EXPECT_EQ(ceil.trace.tail_rule, TailRule::ceil);
+    const ReadTrace floor = with_blocks({"0,65,1,[1]", "1,128,1,\"[1, 2]\"", "2,255,1,1;2;3"});
+    ASSERT_TRUE(floor.usable) << floor.first_error();
+    EXPECT_EQ(floor.trace.block_size, 64U);
+    EXPECT_EQ(floor.trace.tail_rule, TailRule::floor);
+    EXPECT_EQ(plain_ids(floor.trace.ids), (std::vector<std::uint64_t>{1, 1, 2, 1, 2, 3}));
+}
+
+// Exact multiples follow both rules: ceil. What fits several sizes is the user's to say.
+TEST(Generic, RefusesAmbiguousBlocks) {
+    const ReadTrace exact = with_blocks({"0,64,1,1 2", "1,128,1,1 2 3 4"}, 32);
+    ASSERT_TRUE(exact.usable) << exact.first_error();
+    EXPECT_EQ(exact.trace.tail_rule, TailRule::ceil);
+    const ReadTrace unclear = with_blocks({"0,10,1,1"});
+    EXPECT_EQ(unclear.first_error(),
+              "t.jsonl: has block ids that fit several block sizes equally well: 16, 32, 64, 128, "
+              "256, 512, 1024; choose one with --block-size");
+}
+
+// Where no size fits all rows, those that the best one leaves out are listed.
+TEST(Generic, ListsRowsThatBreakTheRule) {
+    const std::vector<std::string> rows = {"0,65,1,1 2", "1,200,1,1 2 3 4", "2,300,1,1 2"};
+    const ReadTrace got = with_blocks(rows);
+    ASSERT_EQ(got.errors.count, 1U);
+    EXPECT_EQ(got.errors.list[0].line, 4U);
+    EXPECT_TRUE(says(got.errors.list[0].problem, "at block size 64 needs 5"));
+    const ReadTrace fixed = with_blocks(rows, 64, true);
+    ASSERT_TRUE(fixed.usable) << fixed.first_error();
+    EXPECT_EQ(fixed.trace.rows_uncovered, 1U);
+}
+
+// A mapped column may have a dot in its name.
+TEST(Generic, KnowsColumnsWithDots) {
+    const ReadOptions map = mapped({{"time", "a.b"}}, "s");
+    const ReadTrace csv = read({"a.b,in,out", "1,1,1"}, map);
+    ASSERT_TRUE(csv.usable) << csv.first_error();
+    EXPECT_EQ(csv.trace.unknown_keys, 0U);
+    const ReadTrace json = read({R"({"a.b":1,"in":1,"out":1})"}, map);
+    ASSERT_TRUE(json.usable) << json.first_error();
+    EXPECT_EQ(json.trace.unknown_keys, 0U);
+}
+
+// A map that names what is not there is one error, not one a row.
+TEST(Generic, ChecksTheMap) {
+    const std::vector<std::string> lines = {"when,in,out,user", "1,1,1,a", "2,1,1,a"};
+    const ReadTrace got = read(lines, mapped({{"time", "wen"}}, "s"));
+    EXPECT_EQ(got.errors.count, 1U);
+    EXPECT_EQ(
+        got.first_error(),
+        "t.jsonl:2: --map \"time=wen\" does not name a column; columns are when, in, out, user");
+    const ReadTrace screen = read({"wh\x1b[2Jen,in,out", "1,1,1"}, mapped({{"time", "x"}}, "s"));
+    EXPECT_EQ(
+        screen.first_error(),
+        "t.jsonl:2: --map \"time=x\" does not name a column; columns are wh\\u001b[2Jen, in, out");
+    const ReadTrace untimed = read({"in,out", "1,1"}, mapped({{"in", "in"}, {"out", "out"}}, "s"));
+    EXPECT_EQ(untimed.first_error(),
+              "t.jsonl:2: --map does not say which column has the arrival times; add time=COLUMN "
+              "to it; columns are in, out; if none has times, use replay --rate R");
+    const ReadTrace endless = read({"when,in", "1,1"}, mapped({{"time", "when"}}, "s"));
+    EXPECT_EQ(endless.first_error(),
+              "t.jsonl:2: --map does not say which column has the output tokens; add out=COLUMN "
+              "to it; columns are when, in; if none has them, use --default-output N");
+    ReadOptions given = mapped({{"time", "when"}, {"in", "in"}}, "s");
+    given.default_output = 7;
+    const ReadTrace filled = read({"when,in", "1,1"}, given);
+    ASSERT_TRUE(filled.usable) << filled.first_error();
+    EXPECT_EQ(filled.trace.rows[0].output_length, 7U);
+    const ReadTrace session = read(lines, mapped({{"time", "when"}, {"session", "usr"}}, "s"));
+    EXPECT_EQ(session.first_error(),
+              "--map \"session=usr\" names a column that no row has; other columns are user");
+}
+
+}  // namespace
+
+}  // namespace driftless
