@@ -322,11 +322,7 @@ TEST(Connecting, SaysGoodbye) {
     EXPECT_EQ(connects.driver.sockets_open(), 0u);
 }
 
-}  // namespace
-
 // `--connection`: each row on one of its own, or each session on one of its own, and on time.
-
-namespace {
 
 constexpr std::uint32_t rows = 200;
 
@@ -457,12 +453,8 @@ TEST(Balance, LanesStandWhereTheRowsGo) {
     }
 }
 
-}  // namespace
-
 // Servers close connections that stand idle. Whether they say when, or let it be seen, a row that
 // comes later finds another connection standing; and one that meets the close itself is sent again.
-
-namespace {
 
 constexpr std::uint32_t bursts = 12;
 constexpr std::uint32_t burst_rows = 4;

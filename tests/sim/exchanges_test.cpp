@@ -462,13 +462,9 @@ INSTANTIATE_TEST_SUITE_P(, Answers, testing::ValuesIn(canned_answers()), [](cons
     return name;
 });
 
-}  // namespace
-
 // A server's side of a connection ends at each byte of two answers, in each of three ways: every
 // law holds, and a row is ok exactly where its answer had come whole. (At every fifth byte where
 // DRIFTLESS_SIM_SEEDS asks for less than all.)
-
-namespace {
 
 // The second request leaves long after the first answer's end, on the same connection if it can.
 Trace two_rows() {

@@ -209,12 +209,8 @@ TEST(Killed, ByDisksThatAreFull) {
     }
 }
 
-}  // namespace
-
 // The laws of runs that die can fail: for each of them a bug is planted, in the world or in what is
 // told of the run, and that law names it. The same run without the bug breaks none.
-
-namespace {
 
 constexpr std::uint32_t law_rows = 400;
 
@@ -408,20 +404,16 @@ TEST(KilledLaws, AreAllTried) {
     }
 }
 
-}  // namespace
-
 // Runs of users that die, one at a time in fair weather and in a swarm of seeds, and the laws of
 // them: for each a bug is planted, in the world or in what is told of the run, and that law names
 // it.
-
-namespace {
 
 constexpr std::uint32_t user_rows = 60;
 constexpr std::uint64_t users_seeds = 200;
 
 /// Chains of four turns, which 4 users play again and again; some fail, and are sent again. It dies
 /// behind half of its time.
-KilledUsers run_with(Bug bug, const Fate& fate) {
+KilledUsers run_users_with(Bug bug, const Fate& fate) {
     SimOptions options{.seed = 7, .closed = true, .bug = bug};
     options.server.faults = {{mock::Fault::http_500, 0.2, std::nullopt}};
     options.users.users = 4;
@@ -446,13 +438,13 @@ Fate dies_at(double at) {
     return {.dies = true, .at = at, .dice = 5};
 }
 
-KilledUsers run_with(Bug bug) {
-    return run_with(bug, dies_at(0.7));
+KilledUsers run_users_with(Bug bug) {
+    return run_users_with(bug, dies_at(0.7));
 }
 
 // It shows what the plants need.
 TEST(KilledUsersLaws, HoldWithoutABug) {
-    const KilledUsers run = run_with(Bug::none);
+    const KilledUsers run = run_users_with(Bug::none);
     EXPECT_EQ(broken_laws(run), "");
     ASSERT_TRUE(run.died.killed);
     EXPECT_GT(run.records.back().pass, 0u);
@@ -464,7 +456,7 @@ TEST(KilledUsersLaws, HoldWithoutABug) {
 // Where a row has left in an earlier pass, or in an earlier try, the bit that marks it tells
 // nothing new.
 TEST(KilledUsers, MoreRequestsThanRowsAreCounted) {
-    const KilledUsers run = run_with(Bug::none);
+    const KilledUsers run = run_users_with(Bug::none);
     EXPECT_GT(run.died.sent.size(), user_rows);
     EXPECT_EQ(run.died.marked.size(), user_rows);
     EXPECT_TRUE(run.lost.all_known);
@@ -474,7 +466,7 @@ TEST(KilledUsers, MoreRequestsThanRowsAreCounted) {
 TEST(KilledUsers, WithTheirHost) {
     Fate fate = dies_at(0.7);
     fate.host = true;
-    const KilledUsers run = run_with(Bug::none, fate);
+    const KilledUsers run = run_users_with(Bug::none, fate);
     EXPECT_EQ(broken_laws(run), "");
     EXPECT_FALSE(run.marks);
     EXPECT_FALSE(run.lost.all_known);
@@ -516,13 +508,13 @@ const UsersOutputBug users_output_bugs[] = {
 
 TEST(KilledUsersLaws, CatchBugsOfTheWorld) {
     for (const UsersWorldBug& planted : users_world_bugs) {
-        const std::string broken = broken_laws(run_with(planted.bug));
+        const std::string broken = broken_laws(run_users_with(planted.bug));
         EXPECT_TRUE(names(broken, planted.law)) << planted.law << " is not in:\n" << broken;
     }
 }
 
 TEST(KilledUsersLaws, CatchBugsOfTheOutput) {
-    const KilledUsers sound = run_with(Bug::none);
+    const KilledUsers sound = run_users_with(Bug::none);
     for (const UsersOutputBug& planted : users_output_bugs) {
         KilledUsers run = sound;
         planted.plant(run);
@@ -566,15 +558,10 @@ TEST(KilledUsersSwarm, WhatIsLeftIsSound) {
     }
 }
 
-}  // namespace
-
 // A swarm of seeds in which runs die at any moment, with or without their host, and are resumed:
 // every row has one record in the end, and none is sent twice unasked. DRIFTLESS_SIM_SEEDS says how
 // many; `sim_swarm` runs any number.
 
-namespace {
-
-constexpr std::uint32_t rows = 200;
 constexpr std::uint64_t seeds_for_all = 300;
 
 TEST(KilledSwarm, SameSeedSameBytes) {

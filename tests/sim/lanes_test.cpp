@@ -95,12 +95,8 @@ TEST_F(OneLane, SettlesARowThatCameAndWentWhileItSlept) {
     EXPECT_EQ(rows_ended(), 2u);
 }
 
-}  // namespace
-
 // Connections are opened, handed to rows and closed again, never more than there may be, and
 // nothing of a closed one stays behind.
-
-namespace {
 
 struct Pool : ByHand {
     explicit Pool(const Options& options = {}) : ByHand(std::vector<SmallRow>(2), options) {}
@@ -316,12 +312,8 @@ TEST(LanePool, ClosesWhatASessionLeavesBehind) {
     other.exchange.row = &lanes.leave();
 }
 
-}  // namespace
-
 // Connections stand before rows need them, as many as they need, and idle ones go before their
 // server ends them.
-
-namespace {
 
 struct Supply : ByHand {
     explicit Supply(std::uint32_t rows, const Options& options = {})
@@ -494,12 +486,8 @@ TEST(LaneSupply, MakesRoomForASuccessorInAGap) {
     EXPECT_EQ(lanes.lanes.shelf.count(0), 0u);
 }
 
-}  // namespace
-
 // Why a row is late, and for how long it was held back: each cause by itself, and which of two is
 // named.
-
-namespace {
 
 constexpr Instant at(std::int64_t ms) {
     return Instant{1'000'000'000} + milliseconds(ms);

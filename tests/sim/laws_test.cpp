@@ -394,12 +394,8 @@ TEST(Laws, AreAllTried) {
     }
 }
 
-}  // namespace
-
 // A swarm of seeds, each with its own mix of faults: every law holds in each of them, and the same
 // seed gives the same bytes. DRIFTLESS_SIM_SEEDS says how many; `sim_swarm` runs any number.
-
-namespace {
 
 constexpr std::uint32_t rows = 200;
 constexpr std::uint64_t seeds_for_all = 1000;  // every outcome is met

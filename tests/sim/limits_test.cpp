@@ -117,11 +117,7 @@ TEST(Limits, WithoutALossNothingIsCounted) {
     EXPECT_EQ(tainted_by(result, taint_retransmitted), 0u);
 }
 
-}  // namespace
-
 // Token budgets in virtual time: how long rows wait for them, in order, and what their records say.
-
-namespace {
 
 std::vector<Record> by_fire(const SimResult& result) {
     std::vector<Record> records = result.records;
@@ -254,11 +250,7 @@ TEST(Budgets, SayWhenTheyOpen) {
     EXPECT_EQ(events[1].fired.held_ns, (opens - pacing.zero).ns);
 }
 
-}  // namespace
-
 // Rows that have left: how many, when a place among them came free, and how each ended.
-
-namespace {
 
 constexpr Instant at(std::int64_t ms) {
     return Instant{1'000'000'000} + milliseconds(ms);
@@ -405,12 +397,8 @@ TEST(InFlight, SaysWhatWasSentAgain) {
     }
 }
 
-}  // namespace
-
 // Between two rows: the guard and the margin follow the host, sleeps end in time, and one byte
 // warms the path for a row that comes alone.
-
-namespace {
 
 constexpr Instant start{2'000'000'000};
 

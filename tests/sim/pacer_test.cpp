@@ -352,14 +352,8 @@ TEST(Pacer, BindsWhatWasBuiltAgain) {
     EXPECT_EQ(pacing.armer.again_count(), 0u);
 }
 
-}  // namespace
-
 // What is made ready between two rows: in which order, how much of it at a time, and for how long
 // ahead.
-
-namespace {
-
-using Rows = std::vector<SmallRow>;
 
 struct Prepares : ByHand {
     explicit Prepares(const Rows& rows, const Options& options = {}) : ByHand(rows, options) {

@@ -326,7 +326,7 @@ TEST(Preflight, SaysWhatMayFixARefusal) {
 // A server that is not there, and one that hangs: one line with the reason, and no socket is left.
 TEST(Preflight, SaysWhyItFailed) {
     for (const bool hangs : {false, true}) {
-        Weather weather{.refuse_connect = hangs ? 0 : 1, .hang_connect = hangs ? 1 : 0};
+        Weather weather{.refuse_connect = hangs ? 0.0 : 1.0, .hang_connect = hangs ? 1.0 : 0.0};
         SimDriver driver(3, weather, mock::CoreOptions{});
         {
             Loop loop(driver, 8);
@@ -357,16 +357,12 @@ TEST(Preflight, EndsWhenTheUserStops) {
     EXPECT_LT((driver.now() - begun).ns, seconds(1).ns);
 }
 
-}  // namespace
-
 // The preflight finds out which words may open a prompt, where the table does not prove it.
 
-namespace {
-
 /// Asks one server of chats in fair weather.
-struct Asked {
-    explicit Asked(const mock::CoreOptions& server,
-                   const WordTable& words = WordTable::built_in()) {
+struct AskedFirst {
+    explicit AskedFirst(const mock::CoreOptions& server,
+                        const WordTable& words = WordTable::built_in()) {
         SimDriver driver(5, Weather{}, server);
         Loop loop(driver, 8);
         PreflightPlan plan;
@@ -386,7 +382,7 @@ struct Asked {
     PreflightFailure failure;
 };
 
-mock::CoreOptions server_with(mock::TokenizeForm form) {
+mock::CoreOptions server_of_form(mock::TokenizeForm form) {
     mock::CoreOptions server;
     server.tokenize = form;
     server.overhead = {5, 3};
@@ -405,14 +401,14 @@ TEST(PreflightFirstWords, FindsWordsThatMayOpenAPrompt) {
     const WordTable* const tables[] = {&WordTable::built_in(), &foreign};
     for (const mock::TokenizeForm form : {mock::TokenizeForm::vllm, mock::TokenizeForm::none}) {
         for (const WordTable* const table : tables) {
-            mock::CoreOptions server = server_with(form);
+            mock::CoreOptions server = server_of_form(form);
             if (table == &WordTable::built_in()) {
                 server.words.split("yet");
             }
             for (std::uint32_t i = 2; i < 200; i += 3) {
                 server.words.split_first(table->word(i));
             }
-            const Asked asked(server, *table);
+            const AskedFirst asked(server, *table);
             ASSERT_TRUE(asked.ok) << asked.failure.text;
             EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
             ASSERT_EQ(asked.found.first_words.size(), 64u);
@@ -431,14 +427,14 @@ TEST(PreflightFirstWords, FindsWordsThatMayOpenAPrompt) {
 // still that of the template, and not one token longer.
 TEST(PreflightFirstWords, MistakesNoSplitWordForALongerTemplate) {
     std::vector<std::string_view> names;
-    mock::CoreOptions server = server_with(mock::TokenizeForm::none);
+    mock::CoreOptions server = server_of_form(mock::TokenizeForm::none);
     for (std::uint32_t i = 0; i < 256; ++i) {
         names.push_back(WordTable::built_in().word(i));
         if (i % 3 != 2) {
             server.words.split_first(names.back());
         }
     }
-    const Asked asked(server, WordTable(names, 256, ' '));
+    const AskedFirst asked(server, WordTable(names, 256, ' '));
     ASSERT_TRUE(asked.ok) << asked.failure.text;
     EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
     ASSERT_EQ(asked.found.first_words.size(), 64u);
@@ -449,7 +445,7 @@ TEST(PreflightFirstWords, MistakesNoSplitWordForALongerTemplate) {
 
 // A built-in list that holds behind every word is known to hold in front, too: nothing is asked.
 TEST(PreflightFirstWords, AsksNoFirstWordsOfAProvenTable) {
-    const Asked asked(server_with(mock::TokenizeForm::vllm));
+    const AskedFirst asked(server_of_form(mock::TokenizeForm::vllm));
     EXPECT_EQ(asked.found.words, WordVerdict::exact);
     EXPECT_EQ(asked.found.first_words_asked, 0u);
     EXPECT_TRUE(asked.found.first_words.empty());
@@ -458,26 +454,22 @@ TEST(PreflightFirstWords, AsksNoFirstWordsOfAProvenTable) {
 // Two such words are enough, and they are found wherever they stand.
 TEST(PreflightFirstWords, FindsTheOnlyTwo) {
     std::vector<std::string_view> names;
-    mock::CoreOptions server = server_with(mock::TokenizeForm::none);
+    mock::CoreOptions server = server_of_form(mock::TokenizeForm::none);
     for (std::uint32_t i = 0; i < 256; ++i) {
         names.push_back(WordTable::built_in().word(i));
         if (i != 1 && i != 6) {
             server.words.split_first(names.back());
         }
     }
-    const Asked asked(server, WordTable(names, 256, ' '));
+    const AskedFirst asked(server, WordTable(names, 256, ' '));
     EXPECT_EQ(asked.found.words, WordVerdict::exact);
     EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
     EXPECT_EQ(asked.found.first_words, (std::vector<std::uint32_t>{1, 6}));
     EXPECT_EQ(asked.found.first_words_asked, 256u);
 }
 
-}  // namespace
-
 // A preflight ends in time, whatever the server does: each request obeys the limits it was given,
 // all of them together have one, and a long wait is told of.
-
-namespace {
 
 const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 const std::string models =
@@ -579,12 +571,8 @@ TEST(PreflightLimits, EndsAsAWhole) {
     EXPECT_TRUE(says(ended.why, "the preflight has asked for 10 min, as long as it may"));
 }
 
-}  // namespace
-
 // The preflight against servers that refuse, ignore or leave out something: it finds what they
 // obey, waits where it may, and claims nothing that it has not seen.
-
-namespace {
 
 // Without /tokenize and for a model that is not known: every split is found by what the server took
 // from its cache, whatever its blocks are, also where it tells hits alone.

@@ -357,12 +357,8 @@ TEST(Run, AbandonLeavesNothingBehind) {
     turned.expect_nothing_left();
 }
 
-}  // namespace
-
 // Several engines: every law holds whatever the faults; rows, dues and prompts are those of one
 // engine; the rows of a burst wait for fewer others.
-
-namespace {
 
 constexpr std::uint32_t rows = 200;
 
@@ -434,12 +430,8 @@ TEST(Engines, DivideABurst) {
     EXPECT_GT(alone_ns, 3 * shared_ns);
 }
 
-}  // namespace
-
 // A host that has no socket left, and connects that are all refused: rows, preflight and
 // calibration end with the reason, and nothing stays behind.
-
-namespace {
 
 /// 200 rows in such weather; no law is broken.
 std::vector<Record> run_in(const Weather& weather) {

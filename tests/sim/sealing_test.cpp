@@ -204,12 +204,8 @@ TEST(Sealing, GivesUpRows) {
     EXPECT_TRUE(bound.ends().empty());
 }
 
-}  // namespace
-
 // Between the last byte of an answer and the end of its row: who hears of it, and which rows wait
 // for the place and the lane that come free.
-
-namespace {
 
 using Rows = std::vector<SmallRow>;
 
@@ -408,12 +404,8 @@ TEST(WaitingRows, AreNotOvertakenOverTls) {
     EXPECT_EQ(finding.lanes.sealing.late_count(), 2u);
 }
 
-}  // namespace
-
 // When a request left by the kernel's word: which stamps are a row's own, which are believed, and
 // what is counted where there is none.
-
-namespace {
 
 constexpr std::string_view request = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
 

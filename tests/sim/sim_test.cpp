@@ -354,12 +354,8 @@ TEST(Simulation, LeavesTimeWhereRunJsonTakesLong) {
     }
 }
 
-}  // namespace
-
 // What has come is read in slices: before what is due where it has waited for long, and never so
 // that nothing else gets a turn.
-
-namespace {
 
 constexpr Duration long_wait = microseconds(100);
 
@@ -619,11 +615,7 @@ TEST(Reading, SleepsOfOneBacklogAddUp) {
     EXPECT_EQ(sleep.length, seconds(1));
 }
 
-}  // namespace
-
 // Once a second a run says what it has done since it last said so, and how it stands now.
-
-namespace {
 
 struct Sampling : ByHand {
     Sampling() : ByHand(std::vector<SmallRow>(2)) {

@@ -319,12 +319,8 @@ TEST(Tls, RowsWithoutAConnectionKeepTheirMemory) {
     EXPECT_GT(outcomes_of(result)[Outcome::ok], rows / 2);
 }
 
-}  // namespace
-
 // Lanes with TLS, driven by hand: a row on its way from being bound to being fired, and what
 // becomes of it at each step when nothing more is to be sent.
-
-namespace {
 
 class SecureLane : public testing::Test {
   protected:

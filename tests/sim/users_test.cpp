@@ -156,12 +156,8 @@ TEST(UsersRun, UsersAreAdded) {
     }
 }
 
-}  // namespace
-
 // An hour of users who play a small corpus again and again: of each request the client keeps what
 // its exact percentiles need, and nothing else.
-
-namespace {
 
 constexpr std::uint32_t hour_rows = 200;
 constexpr std::uint32_t hour_turns = 4;  // of a session
@@ -224,11 +220,7 @@ TEST(UsersHour, KeepsItsFiguresAndNothingElse) {
     }
 }
 
-}  // namespace
-
 // Turns that wait for an answer leave as soon as it has been read, before anything else is done.
-
-namespace {
 
 using Rows = std::vector<SmallRow>;
 
@@ -350,12 +342,8 @@ TEST(Turns, FindConnectionsWhereAnAnswerReleasesMany) {
     }
 }
 
-}  // namespace
-
 // Trees with agents, played by users: however many agents a turn starts at once, they are of one
 // tree; what nobody waits for holds nobody up; and a pass has each tree once.
-
-namespace {
 
 constexpr std::uint32_t agents = 25;
 constexpr std::uint32_t tree_rows =
@@ -460,14 +448,9 @@ TEST(AgentTrees, APassHasEachTreeOnce) {
     }
 }
 
-}  // namespace
-
 // Gaps between starts: rows that wait for the end and for the start of one and the same other row
 // keep every law, also where the run dies and goes on.
 
-namespace {
-
-constexpr std::uint32_t rows = 60;
 constexpr std::int64_t cap_ns = 20'000'000;
 
 Trace timed_by_starts(std::uint64_t seed) {

@@ -204,13 +204,9 @@ TEST(Verification, NamesAWrongPrefix) {
     EXPECT_TRUE(says(silent.findings().wrong, "gave no tokens (status 400)"));
 }
 
-}  // namespace
-
 // The probe of warm caches against a simulated server. Laws, in every weather: a cache that no run
 // has used is never told as warm, one that an equal run has left is never told as cold, and a cache
 // is told as emptied only when it was. Each law is shown to catch a planted bug.
-
-namespace {
 
 constexpr std::uint32_t tokens = 1024;
 
@@ -406,12 +402,8 @@ TEST(WarmProbe, LawsCatchPlantedBugs) {
     }
 }
 
-}  // namespace
-
 // The preflight over TLS: what it learns in any weather, and what it says of servers whose TLS is
 // none, or breaks off.
-
-namespace {
 
 struct Asked {
     bool ok = false;

@@ -125,11 +125,7 @@ TEST(Values, SplitListsAtCommas) {
     EXPECT_FALSE(parse_list("a,"));
 }
 
-}  // namespace
-
 // A stage gives its value whole, or the exit code that the command ends with, and never both.
-
-namespace {
 
 OrExit<std::unique_ptr<int>> half_of(int number) {
     if (number % 2 != 0) {
@@ -148,11 +144,7 @@ TEST(OrExit, HasTheValueOrTheExitCode) {
     EXPECT_EQ(refused.exit_code(), exit_input);
 }
 
-}  // namespace
-
 // Whether a run's folder can be made is tried in the nearest folder above it that is there.
-
-namespace {
 
 // "R/trace_replay": a folder whose name is one letter was taken to be "." or "/", and to be there.
 TEST(Folders, TriesAboveFoldersOfOneLetter) {
@@ -169,10 +161,6 @@ TEST(Folders, TriesAboveFoldersOfOneLetter) {
     fs::current_path(before);
     fs::remove_all(scratch);
 }
-
-}  // namespace
-
-namespace {
 
 constexpr Error eperm{ErrorCode::denied, EPERM, "set up io_uring"};
 
@@ -215,12 +203,8 @@ TEST(RingErrors, ReadsThisHost) {
     EXPECT_FALSE(read_ring_bars().kernel.empty());
 }
 
-}  // namespace
-
 // Tables are read whole or refused with line and reason; each shipped one reads and names an
 // engine.
-
-namespace {
 
 std::string why(std::string_view text) {
     EngineMapping out;

@@ -67,11 +67,7 @@ TEST(TraceValues, ReadUnitsAndSessions) {
     EXPECT_FALSE(parse_hash_scope("global"));
 }
 
-}  // namespace
-
 // Token budgets as they are typed, and what is refused.
-
-namespace {
 
 TEST(LimitValues, TellTokensInATime) {
     const Result<TypedBudget> minute = parse_input_budget("500k/m");
@@ -230,11 +226,7 @@ TEST(UserValues, ReadHowTreesBegin) {
     EXPECT_EQ(refusal(parse_prime_one_token("one")), "is not one of exact, one-token");
 }
 
-}  // namespace
-
 // Timed events as people type them, alone and in files; what is wrong is said with the remedy.
-
-namespace {
 
 TEST(EventValues, ReadsWhatIsToBeDone) {
     const Result<TypedEvent> post = parse_event("+90s post http://a:8000/start_profile");
@@ -393,11 +385,7 @@ TEST(ShardValues, Instants) {
     }
 }
 
-}  // namespace
-
 // Limits of --goodput for some rows: what is read, and what is refused.
-
-namespace {
 
 TEST(GoodputValues, ReadAKeyAValueAndLimits) {
     const Result<GoodputRule> rule = parse_group_goodput("tier=gold ttft:200 tpot:50");
@@ -455,11 +443,7 @@ TEST(GoodputValues, ARuleOnGoodRowsNeedsLimits) {
     EXPECT_TRUE(says(limits_missing({ttft, good}), "\"good < 99 %\" counts good requests"));
 }
 
-}  // namespace
-
 // Flags about heads: which fields of an answer stand in the records.
-
-namespace {
 
 Words recorded(const Words& flags) {
     return options_with(flags).request.record_headers;
@@ -577,12 +561,8 @@ TEST(HeaderOptions, NameWhatTheGatewaySays) {
     EXPECT_EQ(recorded(words).size(), 11U);
 }
 
-}  // namespace
-
 // The flags of synth: defaults, refusals that name flag, value and remedy, and a help for each
 // kind.
-
-namespace {
 
 SynthCommandLine parsed(const std::string& line) {
     std::istringstream words(line);

@@ -638,11 +638,7 @@ TEST(UserOptions, RefuseValues) {
     EXPECT_TRUE(says(refusal_with({"--users", "-1"}), "--users \"-1\""));
 }
 
-}  // namespace
-
 // Gaps of closed sessions: their flags, in our spelling and in that of other tools.
-
-namespace {
 
 WorkloadFlags closed_with(Words flags) {
     flags.insert(flags.end(), {"--sessions", "closed"});
@@ -685,11 +681,7 @@ TEST(GapOptions, HaveOtherSpellings) {
                      "use end-to-start"));
 }
 
-}  // namespace
-
 // Flags of what is shown and written: limits with units, the table, the file of the records.
-
-namespace {
 
 // Limits with units, as people write them.
 TEST(ReplayOptions, GoodputTakesUnits) {
@@ -751,11 +743,7 @@ TEST(ReplayOptions, RecordsAreNotCompressed) {
     EXPECT_EQ(options_with({"--output-path", "gz"}).results.records_path, "gz");
 }
 
-}  // namespace
-
 // What prompts are made of, as the flags say it.
-
-namespace {
 
 // Text needs the tokenizer that counts it, and goes as text.
 TEST(ReplayOptions, TakesADataset) {
@@ -771,11 +759,7 @@ TEST(ReplayOptions, TakesADataset) {
         "--prompt ids sends no"));
 }
 
-}  // namespace
-
 // Flags about the certificate: what it may allow, and that it needs a calibration.
-
-namespace {
 
 TEST(CertificateOptions, SayWhatACertificateMayAllow) {
     EXPECT_EQ(options_with({}).calibration.source, "auto");

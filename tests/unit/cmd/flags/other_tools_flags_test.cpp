@@ -237,11 +237,7 @@ TEST(AllToolFlags, Guidellm) {
     check_all("guidellm benchmark", "--max-seconds 9 --target h:2 " + data, old_guidellm_flags);
 }
 
-}  // namespace
-
 // AIPerf's AgentX scenario runs as its tutorial and InferenceX spell it.
-
-namespace {
 
 Words profile(Words flags) {
     flags.insert(flags.begin(), {"aiperf", "profile"});
@@ -421,11 +417,7 @@ TEST(Aiperf, GoesRoundItsDataSet) {
     EXPECT_EQ(with({"--fixed-schedule", "--request-count", "100"}), expected({"--limit", "100"}));
 }
 
-}  // namespace
-
 // Each flag of kv-cache-tester's trace_replay_tester.py is one of ours, noted, or refused.
-
-namespace {
 
 /// Behind the program and what it cannot do without.
 Spelled spelled_with(Words flags) {

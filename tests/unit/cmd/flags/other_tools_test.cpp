@@ -540,11 +540,7 @@ TEST(Foreign, DataSetsAreFetched) {
     }
 }
 
-}  // namespace
-
 // Synthetic data sets of other tools become the workload that has their lengths.
-
-namespace {
 
 std::string workload(const std::string& line) {
     const Spelled spelled = spell(words_of(line));
@@ -711,11 +707,7 @@ TEST(Synthetic, Guidellm) {
     EXPECT_TRUE(says(refusal(tool + "prompt_tokens=256,output_tokens=1,turns=3"), "\"turns\""));
 }
 
-}  // namespace
-
 // Command lines of other tools arrive under our names; nothing else is changed.
-
-namespace {
 
 TEST(Spelling, ReplacesAliases) {
     EXPECT_EQ(spell(words_of("t.jsonl --base-url u --scale-factor=2 -o d")).arguments,

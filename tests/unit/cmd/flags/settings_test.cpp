@@ -134,11 +134,7 @@ TEST(Recall, OnlyWhatDoesNotChangeTheRunGoesWithResume) {
     EXPECT_EQ(flag_not_to_resume_with({R"(--extra-body={"a":1})"}, {}), "--extra-body");
 }
 
-}  // namespace
-
 // A rule set fills in what the user left out; what it locks cannot be given otherwise.
-
-namespace {
 
 TEST(RuleFlags, SetsWhatTheUserLeftOut) {
     const ReplayOptions options = options_with({"--rules", "agentx", "--users", "8"});
@@ -307,12 +303,8 @@ TEST(RuleSets, ValuesMayBeWrittenInSeveralWays) {
     EXPECT_FALSE(same_value("turns", "timeline"));
 }
 
-}  // namespace
-
 // `--against`: the second of two servers, and the flags that do not go with it, each with a reason
 // and a remedy.
-
-namespace {
 
 Words against(Words more) {
     more.insert(more.begin(), {"--against", "http://g:9000/base"});
@@ -370,11 +362,7 @@ TEST(DualFlags, RefuseWhatHasOnePlaceForTwoServers) {
     EXPECT_TRUE(says(alone.text, "give the first with --url"));
 }
 
-}  // namespace
-
 // What --extra-body may replace, and what is refused before anything is sent.
-
-namespace {
 
 /// What is said of the command; empty: it runs.
 std::string said(const std::string& extra, const std::vector<std::string>& more = {}) {
@@ -413,11 +401,7 @@ TEST(ExtraBody, KnowsItsPlaceholders) {
     EXPECT_EQ(said(R"({"regex":"[a-z]{3}"})"), "");
 }
 
-}  // namespace
-
 // The parts of a flag's help: default, files, words that could be values.
-
-namespace {
 
 TEST(FlagTable, SplitsTheDefaultOff) {
     const Flag flag = make_flag({"--wait"}, "HOW", "spin or sleep [auto (spin)]", "Host");

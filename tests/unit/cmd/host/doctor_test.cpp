@@ -233,11 +233,7 @@ TEST(Doctor, GivesTheAdviceOfCalibrate) {
     EXPECT_EQ(of_doctor.size(), 2U);
 }
 
-}  // namespace
-
 // The chunk rate at 60 % of the core, from a few rehearsals.
-
-namespace {
 
 Rehearsal rehearsal_of(std::int64_t chunks, double busy) {
     return {.chunks = chunks, .busy_share = busy};

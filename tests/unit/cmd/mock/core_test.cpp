@@ -321,11 +321,7 @@ TEST(MockCore, AnswersExpectContinue) {
     EXPECT_EQ(status_of(player.ask(request.substr(head))), 200);
 }
 
-}  // namespace
-
 // Answers in the steps of a batch, from request to bytes: every API, faults, leaving, metrics.
-
-namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 
@@ -547,10 +543,6 @@ TEST(MockSteps, WhoGivesUpEarlyHasNotBegun) {
     EXPECT_EQ(logs[0].due_ns, 0);
     EXPECT_EQ(crowd.core.metrics().waiting, 0u);
 }
-
-}  // namespace
-
-namespace {
 
 CoreOptions logged() {
     CoreOptions options;

@@ -591,10 +591,6 @@ TEST(PrefixCache, TakesAnyCapacity) {
     EXPECT_EQ(cache.longest_prefix(blocks), 2u);
 }
 
-}  // namespace
-
-namespace {
-
 using Action = MockConnection::Action;
 
 CoreOptions with_fault(Fault fault) {

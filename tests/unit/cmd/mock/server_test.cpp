@@ -163,10 +163,6 @@ TEST(MockServer, SurvivesClientsThatLeave) {
     ::close(number);
 }
 
-}  // namespace
-
-namespace {
-
 // What is ready leaves before what is produced.
 TEST(MockOutgoing, SendsWhatIsReadyFirst) {
     Outgoing outgoing;
@@ -230,10 +226,6 @@ TEST(MockKeepAlive, CountsTheTimeBetweenRequests) {
     keep_alive.announce(silent);
     EXPECT_EQ(silent.timeout_s, 0u);
 }
-
-}  // namespace
-
-namespace {
 
 ParsedMock parse(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "mock");

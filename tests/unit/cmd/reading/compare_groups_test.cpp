@@ -168,11 +168,7 @@ TEST(Power, IsReached) {
     EXPECT_NEAR(100.0 * found / simulations, 80, 12) << law.rows << " rows";
 }
 
-}  // namespace
-
 // What a comparison says of runs that are odd: empty, equal, failed, tied, tiny, lopsided.
-
-namespace {
 
 constexpr std::size_t ttft = static_cast<std::size_t>(RowValue::ttft);
 constexpr std::int64_t second_ns = 1'000'000'000;
@@ -630,12 +626,8 @@ TEST(CompareGroups, ASideWithOneRunVariesAsTheOther) {
     EXPECT_LT(within.metrics[0].error, compared.metrics[0].error);
 }
 
-}  // namespace
-
 // The statistics of comparisons are those of SciPy and arch on the same data
 // (tests/data/comparison/make.py).
-
-namespace {
 
 double number(JsonValue of, const char* name) {
     return *of.find(name).as_double();
@@ -753,12 +745,8 @@ TEST_F(GoldenComparison, RepeatsAreTheOuterLevel) {
     }
 }
 
-}  // namespace
-
 // Of made runs whose truth is known, intervals cover it, and a difference is seldom called where
 // there is none. comparison_truth does the same over more laws and 1,000 runs each.
-
-namespace {
 
 constexpr int simulations = 100;
 /// Of 95 in 100, below this by chance in 1 of 10,000.

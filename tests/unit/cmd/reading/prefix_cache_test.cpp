@@ -183,11 +183,7 @@ TEST(CacheCapacity, OfNothingIsNothing) {
     EXPECT_EQ(figures.blocks_for[3], 0U);
 }
 
-}  // namespace
-
 // Ids of prefixes and ids of contents are told apart, and rows by what of them was there before.
-
-namespace {
 
 BlockFigures counted(const Trace& trace) {
     PrefixTree tree(trace);
@@ -364,11 +360,7 @@ TEST(Recency, IsTheListThatMovesToTheFront) {
     }
 }
 
-}  // namespace
-
 // Every cause of a lost hit, one by one, and that what the records cannot tell is unknown.
-
-namespace {
 
 Record turn_of(const char* session, std::int64_t fired, std::int64_t first_token,
                std::int64_t ended, std::int64_t expected, std::int64_t cached) {

@@ -364,11 +364,7 @@ TEST(Likeness, HasNoCurveWithoutBlocks) {
     EXPECT_EQ(made.value().gaps_before, 0U);
 }
 
-}  // namespace
-
 // The report equals that of the published simulator on its own traces.
-
-namespace {
 
 struct Report {
     std::string text;

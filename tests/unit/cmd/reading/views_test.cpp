@@ -70,12 +70,8 @@ TEST(WeightedFigures, CountByTheirWeights) {
     EXPECT_EQ(weighted_figures({}).count, 0);
 }
 
-}  // namespace
-
 // What each view makes of five requests is what that tool's own functions made of them
 // (tests/data/views/README.md), figure by figure.
-
-namespace {
 
 constexpr double ms = 1e6;
 

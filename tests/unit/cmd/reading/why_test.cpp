@@ -340,12 +340,8 @@ TEST(Why, LeavesOutWarmUpsAndFailures) {
     EXPECT_EQ(finding_of(records).rows, rows - 2);
 }
 
-}  // namespace
-
 // Ramp, drain and trends of made runs are found; the statistics are those of SciPy and NumPy
 // (tests/data/statistics/make.py), and of processes whose truth is known.
-
-namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
 

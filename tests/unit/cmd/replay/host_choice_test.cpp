@@ -322,11 +322,7 @@ TEST(Placement, EnginesOnAllCpusShareThemWithTheWriter) {
     EXPECT_FALSE(both.may_leave);
 }
 
-}  // namespace
-
 // What an engine gets of the caps of a run: parts that add up to them, and never "no bound" of one.
-
-namespace {
 
 ReplaySettings caps_of(std::uint32_t number) {
     ReplaySettings settings;
@@ -367,11 +363,7 @@ TEST(EngineSeat, PartsOfSmallCapsAreCaps) {
     EXPECT_FALSE(none.budgets.any());
 }
 
-}  // namespace
-
 // Whatever of a command line is a credential is known as one, and nothing else is.
-
-namespace {
 
 using Texts = std::vector<std::string>;
 
@@ -417,12 +409,8 @@ TEST(Credentials, AreNotSavedWithPrompts) {
     EXPECT_FALSE(says(line.text, "sk-1"));
 }
 
-}  // namespace
-
 // Found shard: who starts many processes says which part each is; what contradicts is refused in
 // one line with variable, value and remedy.
-
-namespace {
 
 struct Case {
     Variables variables;

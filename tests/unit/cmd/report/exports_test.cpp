@@ -84,11 +84,7 @@ TEST(EscapedText, Markdown) {
     EXPECT_EQ(markdown("plain 1.5 %"), "plain 1.5 %");
 }
 
-}  // namespace
-
 // CSV fields are quoted where RFC 4180 asks for it, and nowhere else.
-
-namespace {
 
 std::string field(std::string_view text) {
     std::string out;
@@ -167,12 +163,8 @@ TEST(Html, WritesBase64) {
     EXPECT_EQ(base64("\xFB\xEF\xFF"), "++//");
 }
 
-}  // namespace
-
 // A workbook that is read back from its bytes: numbers are numbers, the first line is frozen and
 // filters, and what is too long for a sheet or a cell goes on or is cut.
-
-namespace {
 
 constexpr std::string_view columns[] = {"a", "b", "c"};
 
@@ -258,12 +250,8 @@ TEST_F(Workbook, CutsTextThatIsTooLong) {
     EXPECT_TRUE(says(sheet, "<t>" + most.substr(1) + "</t></is></c></row>"));
 }
 
-}  // namespace
-
 // A run as a trace of Perfetto, read back by a small reader of its own: a slice for each record,
 // nested soundly, on the track of its lane.
-
-namespace {
 
 // The wire format of protocol buffers (protobuf.dev/programming-guides/encoding): fields by number.
 struct Field {

@@ -263,12 +263,8 @@ TEST(Figures, CellsKeepTheDigits) {
     EXPECT_EQ(cell("f").text, "[\"late\"]");
 }
 
-}  // namespace
-
 // What prompts share, and what was hit of it: counted by hand on a small trace, and by the rules of
 // an infinite cache on random ones.
-
-namespace {
 
 std::vector<SentPrompt> all_of(const Trace& trace, OptionalNs cached) {
     std::vector<SentPrompt> sent;
@@ -554,12 +550,8 @@ TEST_F(ServerTable, SaysWhichLineIsWrong) {
     EXPECT_TRUE(says(why_, "server.jsonl:1: "));
 }
 
-}  // namespace
-
 // A column of the page, read back by a decoder of this test's own: every value is exact, and near
 // columns cost little.
-
-namespace {
 
 PageColumn column_of(const char* name, bool holds_numbers, const Texts& values) {
     Figure figure;
@@ -622,11 +614,7 @@ TEST(PageColumn, KeepsStampsThatAreNearEachOther) {
     EXPECT_LT(read.bytes(), 1000U * (4 + 3 + 2) + 400);
 }
 
-}  // namespace
-
 // The distance of two samples is SciPy's (tests/data/statistics/make.py).
-
-namespace {
 
 TEST(Fidelity, DistanceIsThatOfKolmogorovAndSmirnov) {
     const JsonText golden(read_bytes(TEST_DATA "/statistics/golden.json"));

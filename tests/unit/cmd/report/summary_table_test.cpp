@@ -42,11 +42,7 @@ TEST(Plots, NumbersAreGrouped) {
     EXPECT_EQ(grouped(144793823), "144,793,823");
 }
 
-}  // namespace
-
 // The short table fits a terminal and answers in the order in which a person asks.
-
-namespace {
 
 Distribution of(double scale) {
     Distribution d;
@@ -413,11 +409,7 @@ TEST(SummaryTable, FullHasEverything) {
     EXPECT_TRUE(says(table, "Servers (rows / ok / failed)"));
 }
 
-}  // namespace
-
 // The long table has the layout of serving benchmarks: 50 columns, labels of 40, known words.
-
-namespace {
 
 SummaryFigures small_figures() {
     SummaryFigures f{.rows = 3, .completed = 2, .failed = 1, .fired = 3};
@@ -564,11 +556,7 @@ TEST(FullTable, NamesFailuresWithoutAText) {
     EXPECT_TRUE(says(full_table(failed, {}), "no answer in time (--timeout-first-byte)"));
 }
 
-}  // namespace
-
 // Good requests of all rows in one line; of groups, each with its limits, below it.
-
-namespace {
 
 using Texts = std::vector<std::string>;
 
@@ -694,13 +682,7 @@ TEST(SidesTable, SaysNothingOfWhatNobodyMeasured) {
     EXPECT_FALSE(says(table, "p50 +"));
 }
 
-}  // namespace
-
 // A few lines for people say what the servers said, and nothing of what they did not say.
-
-namespace {
-
-using Texts = std::vector<std::string>;
 
 void set(ServerTotals& totals, ServerFigure figure, double value) {
     totals.counters[static_cast<std::size_t>(figure)] = value;

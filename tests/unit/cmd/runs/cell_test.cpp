@@ -195,11 +195,7 @@ TEST(Hook, EndsWhereTheUserAsksToStop) {
     EXPECT_TRUE(pause_ns(ms, stop_requests().load()));
 }
 
-}  // namespace
-
 // What a try left that was cut off is kept, under the first name that is free.
-
-namespace {
 
 using Names = std::vector<std::string>;
 
@@ -278,11 +274,7 @@ TEST(KeptTraces, NameWhatCannotBeRead) {
     EXPECT_EQ(changed_trace({{gone, "0"}}), gone);
 }
 
-}  // namespace
-
 // Requests of both sides side by side, and where they changed.
-
-namespace {
 
 constexpr auto ttft = static_cast<std::size_t>(RowValue::ttft);
 

@@ -166,11 +166,7 @@ TEST_F(Judging, OfRunsThatAreTooSmall) {
     EXPECT_EQ(why("ttft:mean > +5 %", true, b_), "");
 }
 
-}  // namespace
-
 // Whether runs played the same work: what is refused, what is told, and what explains what.
-
-namespace {
 
 PlayedRun played(const std::string& folder) {
     PlayedRun run;

@@ -45,11 +45,7 @@ TEST(Window, FindsItsFlagHoweverItIsWritten) {
     EXPECT_EQ(Window({"--limit", "9"}).text(), "");
 }
 
-}  // namespace
-
 // What a run says of its load, by its summary and its records.
-
-namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 
@@ -379,11 +375,7 @@ TEST(Slo, RefusesWhatSaysNothing) {
     EXPECT_TRUE(says(refusal("speed<2"), "is not a known figure"));
 }
 
-}  // namespace
-
 // The search for the knee, against servers whose knee is known.
-
-namespace {
 
 using Server = std::function<ProbeResult(const KneeProbe&)>;
 

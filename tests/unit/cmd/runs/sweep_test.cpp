@@ -93,11 +93,7 @@ TEST(FindOptions, WritesLoadsPlainly) {
     EXPECT_EQ(load_text(50), "50");
 }
 
-}  // namespace
-
 // A plan: the product of its lists, in interleaved order; what cannot be a cell is refused.
-
-namespace {
 
 SweepPlan made_plan() {
     SweepPlan plan;
@@ -307,11 +303,7 @@ TEST(SweepPlan, RefusesWhatNoCommandLineHolds) {
     EXPECT_FALSE(refused(made_plan()));
 }
 
-}  // namespace
-
 // sweep.json holds a sweep whole: it reads back, keeps to its schema, and averages no warm cell.
-
-namespace {
 
 void end_cell(LedgerCell& cell, CellOutcome outcome, double ttft_ms) {
     cell.state = CellState::ended;
@@ -422,11 +414,7 @@ TEST(SweepCsv, HasALineOfEveryCell) {
     EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
 }
 
-}  // namespace
-
 // Running and waiting requests of a /metrics page, by the names of each server.
-
-namespace {
 
 TEST(BusyRequests, AreSummedOverEngines) {
     EXPECT_EQ(busy_requests("# HELP vllm:num_requests_running Number\n"

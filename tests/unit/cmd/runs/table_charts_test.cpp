@@ -100,12 +100,8 @@ TEST(Pareto, IsWhatTheDefinitionGives) {
     }
 }
 
-}  // namespace
-
 // Hypervolume: areas that were added up by hand; and, of random points on a small grid, the number
 // of unit squares that some point dominates.
-
-namespace {
 
 TEST(Hypervolume, OfAStaircase) {
     // Up to 50 ms and from 0/s on: 40 x 100, then 30 x 80 more, then 10 x 80 more.
@@ -169,13 +165,7 @@ TEST(Hypervolume, IsTheAreaThatSquaresCover) {
     }
 }
 
-}  // namespace
-
 // Charts of a table: axes as people type them, frontiers by group, what has no place, per GPU.
-
-namespace {
-
-using Indices = std::vector<std::size_t>;
 
 ChartAxes axes(const char* text) {
     const Result<ChartAxes> parsed = parse_chart_axes(text);

@@ -277,12 +277,8 @@ TEST(TableRun, AnyKeyMayBeGoneOrOfAnotherType) {
     }
 }
 
-}  // namespace
-
 // Cells of a table: what becomes one line, what its columns are, means and ranges of repeats, what
 // is left out, and the order by a figure.
-
-namespace {
 
 using Texts = std::vector<std::string>;
 using Indices = std::vector<std::size_t>;
@@ -423,12 +419,8 @@ TEST(TableFigure, RefusesWhatIsNoFigure) {
     }
 }
 
-}  // namespace
-
 // Exports of a table: the rows of InferenceX have the keys of its own (tests/data/views), the
 // reports of llm-d keep to its schema, and the CSV has the columns of InferenceX's sweeps.
-
-namespace {
 
 ViewedRun five_requests() {
     JsonDocument document;

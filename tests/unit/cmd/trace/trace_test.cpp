@@ -47,11 +47,7 @@ TEST(Salt, ComesFromAFileWithoutItsNewline) {
     EXPECT_TRUE(says(read_salt(path, "", salt), "No such file"));
 }
 
-}  // namespace
-
 // The flags of convert: defaults, refusals with their remedies, and a help that shows examples.
-
-namespace {
 
 ConvertOptions parsed(const std::vector<std::string>& arguments) {
     const ConvertCommandLine line = parse_convert_options(arguments);
@@ -132,11 +128,7 @@ TEST(ConvertOptions, HelpShowsExamples) {
     EXPECT_TRUE(says(line.text, "[canonical]"));
 }
 
-}  // namespace
-
 // The flags of synth like: defaults, and refusals with their remedies.
-
-namespace {
 
 std::string like_refusal(const std::vector<std::string>& arguments) {
     const LikeCommandLine line = parse_like_options(arguments);
@@ -173,11 +165,7 @@ TEST(LikeOptions, RefuseWithARemedy) {
     refuses({"t", "--turns", "5"}, "unknown flag --turns");
 }
 
-}  // namespace
-
 // What inspect shows: the same figures as its JSON, plots where they are asked for.
-
-namespace {
 
 std::string shown(const Trace& trace, const InspectView& view = {}) {
     Result<InspectFigures> figures = inspect_trace(trace, {});
@@ -253,11 +241,7 @@ TEST(InspectTable, ListsFiles) {
     EXPECT_EQ(refused_line("bad.csv", errors), "bad.csv                    refused: 1 error\n");
 }
 
-}  // namespace
-
 // The flags of inspect: defaults, refusals with their remedies, and a help that shows examples.
-
-namespace {
 
 InspectCommand inspect_parsed(const std::vector<std::string>& arguments) {
     const InspectCommandLine line = parse_inspect_options(arguments);

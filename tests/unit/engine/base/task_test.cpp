@@ -117,12 +117,8 @@ TEST(Signal, KeepsANotificationBetweenReadyAndResumed) {
     EXPECT_EQ(waits, 2);
 }
 
-}  // namespace
-
 // The offset between two clocks: the tightest reading wins, a wide one says nothing new, a step is
 // seen and counted.
-
-namespace {
 
 constexpr std::int64_t ahead = 1'700'000'000'000'000'000;
 
@@ -180,11 +176,7 @@ TEST(ClockOffset, AStepIsSeenAndCounted) {
     EXPECT_EQ(clock.sample().offset_ns, ahead - 50'000'000);
 }
 
-}  // namespace
-
 // Timers fire in order of their deadlines, whatever the order of setting, moving and clearing.
-
-namespace {
 
 struct Log {
     std::vector<std::int64_t> fired;
@@ -239,11 +231,7 @@ TEST(Timers, WaitForTheirInstant) {
     EXPECT_FALSE(timer.set());
 }
 
-}  // namespace
-
 // The keyed hash is HMAC-SHA-256 as RFC 4231 has it, value after value under one secret.
-
-namespace {
 
 std::string hex_of(KeyedHash& hash, std::string_view text) {
     const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());

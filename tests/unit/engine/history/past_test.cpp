@@ -387,12 +387,8 @@ TEST_F(LostOfUsers, MarksCountRequests) {
     EXPECT_EQ(fired_in_all(facts_, past(), nullptr), 8u);
 }
 
-}  // namespace
-
 // Marks of rows outlive the process that set them, however it ends, and are read by the number of
 // rows and the run that they are of.
-
-namespace {
 
 /// Of this process and test; removed at the end.
 class Marks : public testing::Test {
@@ -523,11 +519,7 @@ TEST_F(Marks, MayBeNone) {
     EXPECT_FALSE(none.marked(0));
 }
 
-}  // namespace
-
 // Trees are counted from the records as `report --trees` counts them: whole in the end, or not.
-
-namespace {
 
 std::string line_of(std::uint32_t row, const char* session, Outcome outcome) {
     Record record;

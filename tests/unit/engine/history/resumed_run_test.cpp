@@ -361,12 +361,8 @@ TEST(RemainingRowsOfSessions, GuessByWhatTheyWaitFor) {
     EXPECT_EQ(rest.dropped[0].position, 4u);
 }
 
-}  // namespace
-
 // Records come in the order of the file, all of them, whatever the batches and the threads; what
 // cannot be read is named by its line.
-
-namespace {
 
 class RecordFeeds : public ::testing::Test {
   protected:
@@ -458,12 +454,8 @@ TEST_F(RecordFeeds, GivenUp) {
     }
 }
 
-}  // namespace
-
 // What run.json says of a run comes back to those who resume, repeat or report it; what is missing
 // is named.
-
-namespace {
 
 std::string run_json() {
     return R"({"schema":4,"arguments":["/t.jsonl","--speed=2"],"records":null,"labels":{"a":"b"},

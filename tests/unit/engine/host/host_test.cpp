@@ -241,11 +241,7 @@ TEST_F(CpuPower, ReadsTheClockInNanoseconds) {
     EXPECT_LT(clock.reading_ns, 100'000);
 }
 
-}  // namespace
-
 // Limits of control groups, read from folders that hold what the kernel shows.
-
-namespace {
 
 class Cgroup : public testing::Test {
   protected:
@@ -385,8 +381,6 @@ TEST(CpuLoad, SamplesThisHost) {
 
 // CPUs of several engines: cores of their own first, then siblings, then shared ones.
 
-using Cpus = std::vector<std::uint32_t>;
-
 /// CPUs 0 to 3 and their siblings 4 to 7; CPU 2 is busy.
 std::vector<CpuLoad> loads_of_four_cores() {
     std::vector<CpuLoad> loads;
@@ -427,11 +421,7 @@ TEST(EngineCpus, LeaveTheOthersToAllElse) {
     EXPECT_EQ(cpus_beside({1, 0, 1}, {0, 1}), (Cpus{0, 1})) << "there is no other";
 }
 
-}  // namespace
-
 // A calibration survives its file, and holds for the host that it was made on only.
-
-namespace {
 
 Calibration example() {
     Calibration c;

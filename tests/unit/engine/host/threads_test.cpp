@@ -207,11 +207,7 @@ TEST(ThreadUse, WhatIsUnknownStaysUnknown) {
     EXPECT_EQ((known - known).instructions, 0);
 }
 
-}  // namespace
-
 // Child: how a process ends is told, also one that cannot begin; what is left running is killed.
-
-namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
 

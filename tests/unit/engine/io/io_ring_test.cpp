@@ -146,12 +146,8 @@ TEST(IoRing, ClosesOnce) {
     ring.close();
 }
 
-}  // namespace
-
 // What the kernel is asked for by each kind of operation, and what the buffer of a receive with
 // stamps holds.
-
-namespace {
 
 io_uring_sqe entry_of(const OpSpec& spec, std::uint64_t target = 0) {
     static OpEntries entries;
@@ -384,12 +380,8 @@ TEST(OpSlots, SendsGoOnUntilTheyHaveAnAnswer) {
     }
 }
 
-}  // namespace
-
 // Laps of a small ring of transmit stamps: none is lost or read twice, whatever places the kernel
 // passes over.
-
-namespace {
 
 constexpr std::uint64_t command = 5;
 

@@ -141,13 +141,9 @@ TEST(WarmPair, NeverFillsUp) {
     EXPECT_LT(pair.unread(), sends / 4);  // some may have been on their way the last time
 }
 
-}  // namespace
-
 // Kernel stamps over real loopback sockets, by the ring and by the error queues: each send is
 // stamped once, keyed by its last byte, between our looks at the clock before and after it; so is
 // each receive. A Unix socket has none, and says so.
-
-namespace {
 
 struct Heard {
     std::vector<Completion> stamps;
@@ -402,12 +398,8 @@ TEST_P(Stamps, UnixSocketsHaveNone) {
 INSTANTIATE_TEST_SUITE_P(BothWays, Stamps, ::testing::Values(true, false),
                          [](const auto& test) { return test.param ? "Ring" : "ErrorQueue"; });
 
-}  // namespace
-
 // What the kernel refuses of rings, sockets and stamps is an error with its errno, or a way
 // without; nothing stays open behind it.
-
-namespace {
 
 constexpr std::uint32_t populate_write = 23;  // MADV_POPULATE_WRITE
 constexpr int place_of_option = 2;            // of setsockopt and getsockopt, and of an madvise

@@ -45,12 +45,8 @@ TEST(UnreadWatch, NeverGoesBack) {
     EXPECT_EQ(watch.since(), Instant{50});
 }
 
-}  // namespace
-
 // The ring over real loopback sockets: connect, accept, send, receive across tiny buffers, end of
 // stream, cancel, refusal, and sleeping until an instant.
-
-namespace {
 
 struct Peer {
     Op accept;
@@ -472,12 +468,8 @@ TEST_F(Uring, SpinsWithoutEntering) {
     EXPECT_EQ(driver_->counters().enters, enters);
 }
 
-}  // namespace
-
 // The ring serves all: what ends at once and is submitted again does not keep from us what others
 // have brought.
-
-namespace {
 
 void on_bytes(Op& op, const Completion& done) {
     static_cast<std::string*>(op.owner)->append(done.bytes);

@@ -180,12 +180,8 @@ TEST(MeetMessage, RefusesAllElse) {
     }
 }
 
-}  // namespace
-
 // Meeting: parts that come agree on one instant, and find how far their clocks are apart; whoever
 // is missing, differs or talks nonsense is named, and nobody hangs.
-
-namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr const char* loopback = "127.0.0.1";

@@ -526,12 +526,8 @@ TEST(WarmupRequests, AStopInTheWarmUp) {
     }
 }
 
-}  // namespace
-
 // Turns that wait until others of their tree are over: any end of those will do, and the gap of a
 // turn counts from its own parent all the same.
-
-namespace {
 
 // Two streams behind row 0; the second turn of one also waits until the first of the other is over.
 struct Streams {

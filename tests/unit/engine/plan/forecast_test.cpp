@@ -258,12 +258,8 @@ TEST(SystemBlocks, AreWhatATreeShows) {
     EXPECT_EQ(found.most, 3u);
 }
 
-}  // namespace
-
 // Hits in the server's own blocks: the shared part of a trace's block counts, in whole blocks of
 // the server, and never the last token.
-
-namespace {
 
 void add_row(Trace& trace, std::uint32_t tokens, const std::vector<std::uint64_t>& ids,
              std::uint32_t name_space = 0) {

@@ -162,11 +162,7 @@ TEST(Formats, TakeTheScopeOfIds) {
     EXPECT_EQ(name_spaces(IdScope::file, "agentic_mooncake.jsonl"), 1U);
 }
 
-}  // namespace
-
 // Real traces have the figures that their publishers, or independent programs, counted.
-
-namespace {
 
 namespace fs = std::filesystem;
 

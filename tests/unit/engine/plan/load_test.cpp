@@ -80,11 +80,7 @@ TEST(Admission, RefusesToLeaveNothing) {
     EXPECT_EQ(loaded.error().code, ErrorCode::not_found);
 }
 
-}  // namespace
-
 // Samples keep whole sessions, copies share nothing, and both say which row is which.
-
-namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
 
@@ -426,11 +422,7 @@ TEST(Share, RefusesWhatContradictsTheTrace) {
     EXPECT_EQ(apply_load(options, alone).error().code, ErrorCode::missing);
 }
 
-}  // namespace
-
 // Trees are taken whole; their copies share what strangers share, and nothing else.
-
-namespace {
 
 LikeTrace like(const Trace& trace, const LikeOptions& options = {}) {
     Result<LikeTrace> made = resample(trace, options);

@@ -427,12 +427,8 @@ TEST(Plan, ForecastDoesNotMistakeIdsForNamespaces) {
     EXPECT_EQ(plan_of(trace, {}).foretold.cached_tokens, 0U);
 }
 
-}  // namespace
-
 // Which requests are abandoned, and when: the share and the times are those that were asked for,
 // and a draw depends on the seed and the request alone.
-
-namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
 
@@ -481,11 +477,7 @@ TEST(Abandonment, DependsOnTheRequestAlone) {
     }
 }
 
-}  // namespace
-
 // Shares: every row is dealt once; bursts are spread evenly; what belongs together stays together.
-
-namespace {
 
 /// `burst` rows at each instant; sessions of the rows' index modulo `sessions`, 0: none.
 Trace trace_of(std::uint32_t rows, std::uint32_t burst, std::uint32_t sessions = 0) {

@@ -168,12 +168,8 @@ TEST(Schedule, IsPlayedOnceMore) {
     EXPECT_EQ(schedule.peek()->request, 0u);
 }
 
-}  // namespace
-
 // Users play one tree each: as many are live as there are users, each to its end, in order, as
 // often as they may.
-
-namespace {
 
 // Sessions of so many turns each, 100 ns apart, one wholly behind the other in the file.
 struct Corpus {
@@ -487,11 +483,7 @@ TEST(Rehearsal, PlaysWhatARunWould) {
               4u);
 }
 
-}  // namespace
-
 // Users that are added while a run goes on: when they begin, and when nobody is added any more.
-
-namespace {
 
 constexpr std::int64_t lead_ns = Users::grow_lead_ns;
 constexpr std::int64_t spacing_ns = Users::grow_spacing_ns;
@@ -588,12 +580,8 @@ TEST(Growing, UsersPlayWhatIsLeft) {
     EXPECT_EQ(users.size(), 5u);
 }
 
-}  // namespace
-
 // `--concurrency`: so many rows are open, the next one of the file is due at the instant at which
 // any of them ends, whatever its session waited for.
-
-namespace {
 
 UserCorpus rows_of_sessions(std::uint32_t rows) {
     UserCorpus corpus;

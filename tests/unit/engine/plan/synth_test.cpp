@@ -160,11 +160,7 @@ TEST(NormalQuantile, IsTheSameEverywhere) {
     EXPECT_EQ(digest.value(), 2383374510065801980U);
 }
 
-}  // namespace
-
 // Rows without sessions: lengths, groups and what they share.
-
-namespace {
 
 TEST(RandomRows, HaveTheRangeOfVllmBench) {
     std::map<std::uint32_t, int> inputs;

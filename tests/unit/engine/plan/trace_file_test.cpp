@@ -428,11 +428,7 @@ TEST(TraceFile, ReadsTheConversationHour) {
     EXPECT_EQ(hits.tokens, 54'063'104U + 35'307U);
 }
 
-}  // namespace
-
 // Lines come out the same however the bytes were cut, and each way of ending one is understood.
-
-namespace {
 
 struct Split {
     std::vector<std::string> lines;
@@ -586,13 +582,9 @@ TEST_F(Sink, LeavesNoHalfFile) {
     EXPECT_FALSE(std::filesystem::exists(folder_ / "t.zst"));
 }
 
-}  // namespace
-
 // Files without read permission, and reads that fail in the middle: every reader of
 // files says which file and why, in the system's words; nothing takes the part that it got for the
 // whole.
-
-namespace {
 
 namespace fs = std::filesystem;
 

@@ -89,12 +89,8 @@ TEST(Trees, KnowWhoHasSpawnedASession) {
     EXPECT_EQ(parents_of_sessions(trace), (std::vector<std::uint32_t>(5, no_session)));
 }
 
-}  // namespace
-
 // A tree that is entered inside its recording: what is over, what primes, what is still to come and
 // when. By hand, and for seeded trees against the rule read row by row.
-
-namespace {
 
 // One tree: rows in any order of time, and who waits for whom.
 struct Tree {

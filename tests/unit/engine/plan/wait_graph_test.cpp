@@ -239,11 +239,7 @@ TEST(Waits, DigestIsOfTheRules) {
               digest_of_waits(Chain().trace, Chain().plan, {}));
 }
 
-}  // namespace
-
 // Gaps by their rules: derived, then capped, and counted; who waits for whom stays.
-
-namespace {
 
 constexpr std::int64_t s = 1'000'000'000;
 

@@ -122,11 +122,7 @@ TEST(RowUnderway, GoesItsWayInStepsThatAreDrawn) {
     }
 }
 
-}  // namespace
-
 // The body pool gives disjoint memory, refuses what does not fit, and is whole again at the end.
-
-namespace {
 
 struct Block {
     char* at;
@@ -205,12 +201,8 @@ TEST(BodyPool, RefusesWhatDoesNotFit) {
     pool.give(leaf);
 }
 
-}  // namespace
-
 // Requests are built ahead of their turn, in slices and within bounds, and again where their bytes
 // are lost; whatever becomes of a row, its memory comes back.
-
-namespace {
 
 using Rows = std::vector<SmallRow>;
 
@@ -543,11 +535,7 @@ TEST(Armer, DigestsPromptsInAnyOrder) {
     EXPECT_EQ(given_up.armer.prompts_digest(), forward.armer.prompts_digest());
 }
 
-}  // namespace
-
 // Requests of dual fire, as they are built: two for one row.
-
-namespace {
 
 // Dual fire: each request goes to its side's server, in its words, with its model, under a name of
 // its own; with one overhead the prompts are the same bytes.

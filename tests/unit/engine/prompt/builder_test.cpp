@@ -188,12 +188,8 @@ TEST(BlockCache, MayBeTooSmallToHoldAnything) {
     EXPECT_TRUE(cache.find(ContentKey{1}).empty());
 }
 
-}  // namespace
-
 // A prompt has exactly the tokens it must, shares exactly what the trace shares, and its bytes
 // depend on nothing but seed, trace, words and overhead.
-
-namespace {
 
 struct Built {
     std::string text;

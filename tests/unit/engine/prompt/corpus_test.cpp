@@ -372,12 +372,8 @@ TEST(WordSelection, RefusesTokenizersThatJoinWords) {
     expect_says(why, "tokens that span more than one word");
 }
 
-}  // namespace
-
 // Prompts of a dataset's text are exactly as many tokens as they must be, to every tokenizer; they
 // depend on seed and row alone; and each is its own within the first tokens.
-
-namespace {
 
 // Prose that is drawn, and between it the strings that the tokenizers' own tests use: scripts,
 // code, white space, emoji, and the added tokens of all families.

@@ -74,10 +74,6 @@ TEST(Recorded, CopiesOfATraceShareItsBodies) {
     EXPECT_EQ(trace.body_of(copy), "{\"b\":2}");
 }
 
-}  // namespace
-
-namespace {
-
 TurnReply reply_of(std::uint32_t request) {
     return {.bytes = request * 3, .request = request};
 }
@@ -119,12 +115,8 @@ TEST(ReplyRing, CarriesAllFromThreadToThread) {
     writer.join();
 }
 
-}  // namespace
-
 // From recorded conversations to prompts that hold the answers of a run: bodies, histories and what
 // comes back to the engine, without a run.
-
-namespace {
 
 /// Rows of one session, each with its messages; each waits for the one before it.
 struct Talk {

@@ -72,12 +72,8 @@ TEST(RowModels, AreBounded) {
     EXPECT_EQ(made.errors.list.front().problem, "is a model name longer than 4096");
 }
 
-}  // namespace
-
 // Members of single rows are in their bodies, go before those of all rows, and are refused where a
 // body cannot have them.
-
-namespace {
 
 struct FieldRows {
     Trace trace;
@@ -180,12 +176,8 @@ TEST(RowBodies, RefuseWhatABodyCannotHave) {
     EXPECT_EQ(errors.list[1].line, 2U);
 }
 
-}  // namespace
-
 // Header fields of rows hold what the trace says of them, are left out where it says nothing, and
 // never hold what could begin another header.
-
-namespace {
 
 FieldTemplate field(const std::string& name, const std::string& value) {
     std::string unknown;
@@ -233,8 +225,6 @@ struct HeaderRows {
         return texts;
     }
 };
-
-using Texts = std::vector<std::string>;
 
 // A field with any value that a row does not have is not in its head; the others are.
 TEST(RowFields, AreLeftOutWhereTheRowHasNone) {

@@ -101,14 +101,8 @@ TEST(Pattern, RefusesWhatItCannotMean) {
     EXPECT_TRUE(says(why, "cannot be run"));
 }
 
-}  // namespace
-
 // Steps that no tokenizer among the golden ones has: what Hugging Face's `tokenizers` 0.23.3 made
 // of the same tokenizer.json and text.
-
-namespace {
-
-using Texts = std::vector<std::string>;
 
 const Texts tokens{"a",  "b",  "e",      "i",      " ",      ".",      ",",
                    "_",  "1",  "2",      "é",      "\u0301", "\u0307", "\u2581",
@@ -218,12 +212,8 @@ TEST(TokenizerSteps, DecodeAsTheReferenceDoes) {
     EXPECT_EQ(decoded("null", {"ab", "a"}), "ab a");
 }
 
-}  // namespace
-
 // A tokenizer.json that holds what is not supported, or contradicts itself, is refused by name; no
 // part of it is passed over. The form is that of Hugging Face's `tokenizers`.
-
-namespace {
 
 const std::string plain_model = R"({"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]})";
 
@@ -376,13 +366,9 @@ TEST(TokenizerFile, TakesStepsThatAreRare) {
     takes(with("decoder", R"({"type":"Strip","content":"","start":1,"stop":0})"));
 }
 
-}  // namespace
-
 // Rank files are recognised by content, cut as tokenizer_config.json or the number of ranks says,
 // and refused by line where they are damaged. Expected ids: see digest_test.cpp; here, what the
 // program around Kimi's tokenizer does to long texts, by its published constants.
-
-namespace {
 
 std::string kimi_file(const std::string& name) {
     return read_whole(std::string(TEST_DATA) + "/tokenizers/kimi_ranks/" + name);
@@ -583,12 +569,8 @@ TEST(TextCuts, OfKimiCostATokenUnlessTheyFallBeforeABlank) {
     EXPECT_EQ(tokens("\n" + text), words * per_pair / 2 + tokens("\n"));
 }
 
-}  // namespace
-
 // Ids and decoded texts are those of the reference implementation, for tokenizers of every shape
 // that servers use, over strings of mixed scripts, code, white space, emoji and all added tokens.
-
-namespace {
 
 constexpr std::size_t shown_max = 5;  // failures of one tokenizer that are printed
 

@@ -338,12 +338,8 @@ TEST(Assembler, CarriesWhatTheTraceSays) {
     EXPECT_FALSE(record.output_tokens.has_value());
 }
 
-}  // namespace
-
 // What the dialects do to a record beyond their own files: text that repeats itself, answers that
 // are not streamed, counts that stand in the head.
-
-namespace {
 
 std::string sglang(const std::string& text, const std::string& ids, int completion,
                    const std::string& finish = "null") {
@@ -491,12 +487,8 @@ TEST(Dialects, LinesAreEvents) {
     EXPECT_EQ(record.output_tokens, 4);
 }
 
-}  // namespace
-
 // Fields of an answer's head in its record (`--record-header`): whatever they hold, and whatever
 // happens to the answer, the record has every name that was asked for.
-
-namespace {
 
 using Names = std::vector<std::string>;
 
@@ -636,12 +628,8 @@ TEST(RecordedHeaders, AreJsonWhateverTheyHold) {
     EXPECT_TRUE(back.value().headers.at(0).value->starts_with("\x01\x02\x03"));
 }
 
-}  // namespace
-
 // What users add to a request comes through the ring and into its record: phase, attempt, one
 // token, and whether it was cut off because the time was over.
-
-namespace {
 
 Due due_of_user(Phase phase, unsigned attempt, bool one_token) {
     Due due;

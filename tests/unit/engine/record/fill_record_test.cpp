@@ -398,11 +398,7 @@ TEST(TurnEnds, InRecords) {
     EXPECT_EQ(unsent.overtaken, std::nullopt);
 }
 
-}  // namespace
-
 // Every outcome that needs content, in its precedence, and what a record says of a failure.
-
-namespace {
 
 // One row's answer, told to a fresh assembler; returns its record.
 template <typename Tell>

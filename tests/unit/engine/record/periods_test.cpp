@@ -378,11 +378,7 @@ TEST(Periods, LinesHoldAgainstTheirSchema) {
     }
 }
 
-}  // namespace
-
 // When a run ends early: a condition holds for as long as it has to, by enough values.
-
-namespace {
 
 /// Periods of 1 s.
 struct Watch {

@@ -265,12 +265,8 @@ TEST(EventRing, TwoThreadsLoseNothingPromised) {
     EXPECT_LE(ring.high_bytes(), ring.capacity_bytes());
 }
 
-}  // namespace
-
 // What the events of several engines are called in the run: every request, connection and user has
 // a number that no other one has.
-
-namespace {
 
 Event armed(std::uint32_t request, std::uint32_t user) {
     Due due{.request = request, .user = user};
@@ -652,12 +648,8 @@ TEST(RecordWriter, AFullDiskIsAnErrorAndNoStall) {
     EXPECT_LE(text.size(), 10'000u);
 }
 
-}  // namespace
-
 // What the kernel refuses of files, threads and memory of a run: each is an error with its errno,
 // and what was begun is given back.
-
-namespace {
 
 namespace fs = std::filesystem;
 

@@ -192,11 +192,7 @@ TEST(ResendMeter, SeesCopiesOfTheNetwork) {
     EXPECT_FALSE(spent.lost);  // by that word, which may be a copy's
 }
 
-}  // namespace
-
 // How long a server keeps idle connections: what it says, and what its closes show.
-
-namespace {
 
 Instant at(std::int64_t ms) {
     return Instant{} + milliseconds(ms);
@@ -464,12 +460,8 @@ TEST(TokenBudgets, CountInputAndOutput) {
     EXPECT_EQ(uncached.opens(), begin + Duration{1});
 }
 
-}  // namespace
-
 // The loop's own figures: the recent maximum forgets, spans go where they belong, a second is
 // whole.
-
-namespace {
 
 // A peak stands until 64 further values have come, then it is forgotten.
 TEST(RecentMax, ForgetsAPeakAfterItsWindow) {

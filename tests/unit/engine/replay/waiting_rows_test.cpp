@@ -176,11 +176,7 @@ TEST(RowsAhead, AskForAFreshLaneWhereThatIsWanted) {
     EXPECT_TRUE(rows.ahead.wish_of(rows.due(0), true).fresh);
 }
 
-}  // namespace
-
 // RoomTimes: since when, and for how long, one more row might have been in flight.
-
-namespace {
 
 constexpr Instant at(std::int64_t ms) {
     return Instant{} + milliseconds(ms);

@@ -185,12 +185,8 @@ TEST(Probe, BelievesNoImpossibleContext) {
     }
 }
 
-}  // namespace
-
 // Refusals as servers word them (wire-formats.md, sections 1.2 and 1.7) get the remedy that fits;
 // what a server lacks names the flag of its kind, and only of its kind.
-
-namespace {
 
 TEST(Hints, NameTheFlagOfTheServersKind) {
     struct Case {
@@ -354,12 +350,8 @@ TEST(Hints, LeadWhereARedirectLeads) {
         "it redirects to /v1/models/ on the same server; check the paths in --url and --endpoint");
 }
 
-}  // namespace
-
 // The prompt by which runs are recognised in a cache: the same for runs of one seed, salt and
 // trace, and no prompt of a row.
-
-namespace {
 
 Trace trace_of(std::uint64_t digest) {
     Trace trace;

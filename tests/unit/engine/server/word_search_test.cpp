@@ -194,13 +194,7 @@ TEST(WordSearch, DropsWholeGroupsWhenQuestionsRunOut) {
     EXPECT_LT(over.questions(), 60u);
 }
 
-}  // namespace
-
 // The search for words that may open a prompt asks in order, keeps what is one token, and ends.
-
-namespace {
-
-using Words = std::vector<std::uint32_t>;
 
 /// Asks until the search is over; words below `good_from` cost two tokens.
 FirstWords find_first_words(std::uint32_t words, std::uint32_t good_from,
@@ -232,12 +226,8 @@ TEST(FirstWords, PassesOverWordsThatAreSplit) {
     EXPECT_EQ(find_first_words(10, 10, {4, 6}).asked(), 6U);
 }
 
-}  // namespace
-
 // The tokens in front of a prompt are found for every split and every size of cache blocks; counts
 // that contradict each other are not believed.
-
-namespace {
 
 constexpr std::uint32_t words = 1100;
 
@@ -333,12 +323,8 @@ TEST(SplitSearch, BelievesNoCountsThatContradict) {
               SplitVerdict::varies);
 }
 
-}  // namespace
-
 // Published chat templates, cut down to what decides; the tokens that they add were measured with
 // the models' own tokenizers (token-exact.md, section 5).
-
-namespace {
 
 constexpr const char* qwen25 =
     R"({%- if messages[0]['role'] == 'system' %}{{- '<|im_start|>system\n' + messages[0]['content'])"

@@ -241,11 +241,7 @@ TEST(ScrapeThread, AnInterruptedRunDoesNotWaitForAnyPage) {
     EXPECT_EQ(got.thread.outcomes()[0].pages, 0U);
 }
 
-}  // namespace
-
 // Commands beside the engine: what they say, how they end, and that nothing of them is left.
-
-namespace {
 
 /// Everything that a command says, and how it ended.
 struct Heard {

@@ -340,11 +340,7 @@ TEST(Usage, BelievesNoImpossibleCount) {
     }
 }
 
-}  // namespace
-
 // A template makes the bodies that it describes, and each fault of one is told with its remedy.
-
-namespace {
 
 std::string template_of(std::string_view body) {
     return R"({"path":"/p","body":)" + std::string(body) + R"(,"event":{"content":"/t"}})";

@@ -66,11 +66,7 @@ TEST(BodyTemplate, LeavesOtherTextAlone) {
     EXPECT_EQ(unknown, "rwo");
 }
 
-}  // namespace
-
 // Recorded requests as bodies: the words go out as they were recorded, fixed where servers refuse.
-
-namespace {
 
 BodySpec spec_of(OutputRule output = OutputRule::exact) {
     return {.model = "m", .output = output};
@@ -267,10 +263,6 @@ TEST(Recorded, NamesTheApiThatFits) {
     EXPECT_NE(make("[]", 1).error, "");
     EXPECT_NE(make("{", 1).error, "");
 }
-
-}  // namespace
-
-namespace {
 
 void take(SaidCalls& calls, const std::string& json) {
     JsonDocument document;

@@ -53,12 +53,8 @@ TEST(ErrorCode, HasAReasonInWords) {
     }
 }
 
-}  // namespace
-
 // XXH64 agrees with the reference library (libxxhash 0.8.1) at every path of its tail, however the
 // bytes are cut.
-
-namespace {
 
 struct Known {
     std::size_t length;
@@ -107,11 +103,7 @@ TEST(Xxh64, DoesNotDependOnTheCuts) {
     EXPECT_EQ(hash.value(), 0xA61F8D4C170FE531ULL);
 }
 
-}  // namespace
-
 // A list links what is on it, keeps its order and its count, and leaves no link behind.
-
-namespace {
 
 struct Item {
     int number = 0;
@@ -220,11 +212,7 @@ TEST(LinkedList, AgreesWithADeque) {
     }
 }
 
-}  // namespace
-
 // Decimals are read and scaled exactly, at the borders of 64 bits too.
-
-namespace {
 
 struct Case {
     std::string_view text;
@@ -301,12 +289,8 @@ TEST(Decimal, ReadsWholeNumbers) {
     EXPECT_EQ(parse_whole("18446744073709551616").error().code, ErrorCode::out_of_range);
 }
 
-}  // namespace
-
 // Logarithm and exponential are those of the C library within a few units of the last place, and
 // give the same bits everywhere.
-
-namespace {
 
 constexpr int draws = 200'000;
 

@@ -70,11 +70,7 @@ TEST(DidYouMean, ReadsAListForPeople) {
     EXPECT_EQ(did_you_mean("", "html, none"), "");
 }
 
-}  // namespace
-
 // No byte of a server's reaches the terminal that does more there than show a letter.
-
-namespace {
 
 TEST(Printable, EscapesWhatControlsATerminal) {
     EXPECT_EQ(printable("\x1B]0;owned\x07\x1B[2Jbad\nkey"),
@@ -192,11 +188,7 @@ TEST(Utf8, FixesBytesOneByOne) {
     EXPECT_EQ(to_valid_utf8("a\xFF\xE2\x82z", storage), "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz");
 }
 
-}  // namespace
-
 // Others' words leave the program without secrets, whole, cut or one inside the other.
-
-namespace {
 
 using Texts = std::vector<std::string>;
 

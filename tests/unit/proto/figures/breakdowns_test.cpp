@@ -239,12 +239,8 @@ TEST(TreeFigures, UsersPlayTreesOfTheirOwn) {
     EXPECT_FALSE(TreeFigures().totals(0).jobs_per_hour.has_value());
 }
 
-}  // namespace
-
 // The verdict of a merged run is that of its worst shard; what is missing and clocks that are not
 // known well enough stand above every certificate.
-
-namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 
@@ -415,12 +411,8 @@ TEST(ByShard, CountsByShard) {
     EXPECT_EQ(figures[1].drift.count, 2U);
 }
 
-}  // namespace
-
 // Hits that no row before can have left show a warm cache, also where evictions hide them in the
 // sum; rows that overtook each other do not.
-
-namespace {
 
 /// Fired at `fired_ms`, first token 10 ms later, in blocks of the server's.
 Record row(std::uint32_t number, std::int64_t fired_ms, std::int64_t forecast,

@@ -152,11 +152,7 @@ TEST(Thresholds, AShareOfGoodRowsIsUnknownWhereSomeCannotBeJudged) {
     EXPECT_FALSE(judge_thresholds({rule}, figures).at(0).value);
 }
 
-}  // namespace
-
 // Each rule looks at what a run did: planted causes violate it, at its bound and just beyond.
-
-namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
 

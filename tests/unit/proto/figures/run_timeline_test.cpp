@@ -224,11 +224,7 @@ TEST(RunTimeline, AShardThatIsFinishedLaterIsNoPartOfTheFirst) {
     EXPECT_FALSE(timeline.figures().sent_rate);
 }
 
-}  // namespace
-
 // The warm-up is counted, and in no figure; what the end of the time cut off has not failed.
-
-namespace {
 
 Record sent(Phase phase, Outcome outcome) {
     Record record;
@@ -302,11 +298,7 @@ TEST(Phases, RetriesAreCounted) {
     EXPECT_EQ(summary.figures().retries, 1u);
 }
 
-}  // namespace
-
 // How many values a percentile needs: the table of MLPerf Endpoints (docs/early_stopping.md).
-
-namespace {
 
 TEST(Floors, AreThoseOfMlperf) {
     EXPECT_EQ(percentile_floor(500), 11U);

@@ -548,12 +548,8 @@ TEST(Summary, SurvivesTheRecordsRoundTrip) {
     EXPECT_EQ(summary_json(direct.figures(), {}), summary_json(again.figures(), {}));
 }
 
-}  // namespace
-
 // What a summary keeps of each request, whatever the number of passes: exact percentiles need their
 // values, and nothing else grows. (summary.hpp says how many bytes, and of what.)
-
-namespace {
 
 constexpr std::uint32_t requests_made = 200'000;
 constexpr double bytes_of_a_request = 136;
@@ -621,11 +617,7 @@ TEST(SummaryMemory, IsOfExactPercentilesAlone) {
     EXPECT_EQ(figures.phase.first_turns.trees, requests_made / 4);
 }
 
-}  // namespace
-
 // Rows go by the limits of their group, by the common ones, or by none.
-
-namespace {
 
 /// Of the rows with this tier.
 GoodputRule of_tier(const char* tier, std::int64_t ttft_ns) {

@@ -346,11 +346,7 @@ TEST(Tainted, TheShareIsOfRowsThatWereSent) {
     EXPECT_EQ(figures.share(1, 4), 0.75);  // six of eight
 }
 
-}  // namespace
-
 // The client's sums: unknown until a sample knows, and costs per request and per chunk.
-
-namespace {
 
 std::string json_of(const ClientTotals* totals) {
     std::string text;
@@ -431,12 +427,8 @@ TEST(ClientTotals, JsonDividesByRequestsAndChunks) {
     EXPECT_EQ(json_of(nullptr), R"({"client":null})");
 }
 
-}  // namespace
-
 // How late rows left, by stage, cause and place in their instant. Expectations are worked out by
 // hand.
-
-namespace {
 
 Record sent(std::uint32_t row, std::int64_t due_ns, std::int64_t drift_ns) {
     Record record;
@@ -573,12 +565,8 @@ TEST(Sending, NothingSentIsNothing) {
     EXPECT_TRUE(figures.by_rank.empty());
 }
 
-}  // namespace
-
 // The likely cause of prompts that are off is read from the shape of the differences; what is said
 // names the remedy. Servers here are worked out by hand: a length in, a count out.
-
-namespace {
 
 constexpr Overhead template_tokens = {5, 3};
 

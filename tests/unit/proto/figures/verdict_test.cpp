@@ -666,12 +666,8 @@ TEST(Warnings, ProbesOfOtherShardsAreExplained) {
     EXPECT_EQ(merged.warning(), "");
 }
 
-}  // namespace
-
 // Turns that were sent before the turn before them had ended are counted among those of which that
 // is known; where nothing is known the count is null.
-
-namespace {
 
 Record turn(std::optional<bool> overtaken) {
     Record record;
@@ -699,11 +695,7 @@ TEST(OvertakenTurns, AreCountedWhereTheyAreKnown) {
     EXPECT_TRUE(summary_says(summary, R"("follow_up_turns":3,"overtaken_turns":2,)"));
 }
 
-}  // namespace
-
 // What the summary makes of requests that were abandoned. Expectations are worked out by hand.
-
-namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 
@@ -747,11 +739,7 @@ TEST(Abandoned, IsCountedApart) {
     EXPECT_TRUE(f.errors.empty());
 }
 
-}  // namespace
-
 // What the summary says of segments that the kernel sent again.
-
-namespace {
 
 Record sent_record(std::uint32_t row, std::optional<std::uint32_t> segments, bool tainted) {
     Record record;

@@ -145,11 +145,7 @@ TEST(Url, TellsUrlsFromPaths) {
     EXPECT_FALSE(looks_like_url(""));
 }
 
-}  // namespace
-
 // Placeholders are found, text stays text, and what is neither is named.
-
-namespace {
 
 // "text|<placeholder>|..", or "? name" where one is unknown.
 std::string taken_apart(std::string_view value) {

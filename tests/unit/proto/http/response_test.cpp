@@ -325,11 +325,7 @@ TEST(ResponseParser, BoundsInterimAnswers) {
     EXPECT_TRUE(parser.head_too_large());
 }
 
-}  // namespace
-
 // Header fields are found by name as HTTP compares names, and only in lines of their own.
-
-namespace {
 
 constexpr std::string_view head =
     "HTTP/1.1 200 OK\r\nServer: llama.cpp\r\nAccess-Control-Allow-Origin: \r\n"
@@ -436,11 +432,7 @@ TEST(KeepAlive, BelongsToOneFinalHead) {
     });
 }
 
-}  // namespace
-
 // When a server says that a request may come again is read from any head, however it is cut.
-
-namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t hour_ns = 3'600 * second_ns;
@@ -560,11 +552,7 @@ TEST(RetryAfter, BoundsItsValue) {
     }
 }
 
-}  // namespace
-
 // A block says what the standard says that it says (WHATWG HTML, 9.2.6).
-
-namespace {
 
 std::string describe(std::string_view block) {
     std::string joined;

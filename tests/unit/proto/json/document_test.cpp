@@ -358,11 +358,7 @@ TEST(JsonPointer, RefusesWhatIsNone) {
     EXPECT_EQ(found(R"({"~1":{"/":1}})", "/~01/~1"), "1");
 }
 
-}  // namespace
-
 // An array's elements come out whole, however its bytes come in; what is no array is known as such.
-
-namespace {
 
 using State = JsonElements::State;
 using Texts = std::vector<std::string>;
@@ -439,12 +435,8 @@ TEST(JsonElements, BoundsAnElement) {
     EXPECT_EQ(cut({"[", text, "1", "]"}).state, State::too_long);
 }
 
-}  // namespace
-
 // Arrays of integers are read packed, with the values that they have as values, and nothing else
 // is.
-
-namespace {
 
 std::vector<std::uint64_t> packed(const std::string& array) {
     JsonDocument document(JsonArrays::packed);
@@ -519,11 +511,7 @@ TEST(PackedIntegers, KeepToTheirRoom) {
     EXPECT_EQ(*read_integer_list(text.data(), out, 3).end, ']');
 }
 
-}  // namespace
-
 // Where a JSON text ends: behind the bracket that closes it, and brackets in strings do not count.
-
-namespace {
 
 /// The texts of these lines, each behind the number of the line in which it begins. One that is not
 /// closed comes last.
@@ -546,8 +534,6 @@ std::vector<std::string> texts_of(const std::vector<std::string>& lines) {
     }
     return found;
 }
-
-using Texts = std::vector<std::string>;
 
 TEST(JsonTexts, EndBehindTheClosingBracket) {
     EXPECT_EQ(
@@ -574,11 +560,7 @@ TEST(JsonTexts, AreNoLongerThanALineMayBe) {
     EXPECT_EQ(texts.take(2, line), JsonTexts::Found::too_long);
 }
 
-}  // namespace
-
 // What is written is JSON: commas, escapes and numbers as RFC 8259 has them.
-
-namespace {
 
 using namespace std::string_literals;
 

@@ -215,12 +215,8 @@ TEST(ExpositionReader, ReadsEveryPageOfRealServers) {
     }
 }
 
-}  // namespace
-
 // The figures of real servers' pages are the client's own sums of the same runs; resets, late
 // series, ranks and several addresses count as they should.
-
-namespace {
 
 using enum ServerFigure;
 

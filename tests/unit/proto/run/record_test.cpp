@@ -357,12 +357,8 @@ TEST(RecordJsonl, SchemaListsEveryName) {
     }
 }
 
-}  // namespace
-
 // The keys of a record may stand in any order: each is looked for where the one before it ended,
 // and then among all of them.
-
-namespace {
 
 TEST(RecordKeys, InAnyOrder) {
     Record record;
@@ -409,11 +405,7 @@ TEST(RecordKeys, OfAShard) {
     EXPECT_EQ(schema_errors(schema, document.parse(line).value()), std::vector<std::string>());
 }
 
-}  // namespace
-
 // A line that its own keys contradict was not written by a run, and is refused by the key.
-
-namespace {
 
 /// The key for which the record is refused; empty: it is taken.
 std::string refused(const Record& record) {

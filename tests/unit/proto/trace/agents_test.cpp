@@ -264,12 +264,8 @@ TEST(Branches, AreOpenedByForks) {
     EXPECT_EQ(branches.find({1}), nullptr) << "it has ended";
 }
 
-}  // namespace
-
 // Agents that were recorded in one line get their chains back: rule by rule, and on random threads
 // as a plain reading of the rules finds them.
-
-namespace {
 
 constexpr std::int64_t s = 1'000'000'000;
 using Chains = std::vector<std::uint32_t>;

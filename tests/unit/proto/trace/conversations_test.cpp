@@ -254,11 +254,7 @@ TEST(VllmMultiTurn, IsReadAsTurns) {
              "describes a generator"));
 }
 
-}  // namespace
-
 // MLPerf's agentic rows: a message each, a request for each row of a user or a tool.
-
-namespace {
 
 std::string message(int turn, const std::string& role, const std::string& rest,
                     const std::string& id = "c") {
@@ -410,12 +406,8 @@ TEST(MlPerf, BeginsAnewWithEachFile) {
     EXPECT_NE(trace.rows[0].session, trace.rows[1].session);
 }
 
-}  // namespace
-
 // Rows of messages that hold only what is new: AIPerf's delta rows in Mooncake traces, SGLang's
 // turns; and how the canonical format carries them.
-
-namespace {
 
 /// A row of the session with these messages, as role:words; members stand behind. One without any
 /// has the length of its answer.
@@ -658,11 +650,7 @@ TEST(Deltas, AreReadFromSglang) {
             "conversations[0].turns[0].prompt_tokens");
 }
 
-}  // namespace
-
 // Traces of recorded requests: LMCache's calls of agents, evalscope's logs of bodies.
-
-namespace {
 
 ReadOptions open_sessions() {
     ReadOptions options;

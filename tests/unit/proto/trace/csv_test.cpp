@@ -221,11 +221,7 @@ TEST(CsvFormats, RefuseColumnsThatContradictEachOther) {
               "or rename one of the two");
 }
 
-}  // namespace
-
 // Records are cut as RFC 4180 says.
-
-namespace {
 
 using Cells = std::vector<std::string>;
 
@@ -328,12 +324,8 @@ TEST(MapHint, RefusesARowAsHeader) {
     EXPECT_EQ(read({"0.018,114,21", "1.5,4,3"}, options).first_error(), why);
 }
 
-}  // namespace
-
 // Any columns by --map: CSV and JSON lines, units that show themselves or are asked for, block
 // sizes found on the data.
-
-namespace {
 
 ReadOptions mapped(std::vector<MappedColumn> map, const std::string& unit = "") {
     ReadOptions options;

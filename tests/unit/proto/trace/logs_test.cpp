@@ -111,11 +111,7 @@ TEST(LogMessages, HoldTheFirstOfSeveralAnswers) {
     EXPECT_EQ(got.count("several answers"), 1U);
 }
 
-}  // namespace
-
 // What each importer leaves out, counts or refuses, by the oddities of its source.
-
-namespace {
 
 std::string litellm(const std::string& more) {
     return R"({"call_type":"completion","startTime":1767607200.5,"endTime":1767607201.25)" + more +
@@ -411,11 +407,7 @@ TEST(Plain, KnowsFailures) {
     EXPECT_FALSE(failed(R"("status":399,"error":"")"));
 }
 
-}  // namespace
-
 // Every format of logs gives the same calls of the same service, however its bytes are cut.
-
-namespace {
 
 std::string file(const std::string& name) {
     return read_bytes(TEST_DATA "/logs/" + name);

@@ -455,12 +455,8 @@ TEST(Mooncake, NamesServeGensQuietWindows) {
              "--from-logs"));
 }
 
-}  // namespace
-
 // What Mooncake rows leave open is decided by the whole trace, or asked for: the unit of fractions,
 // equal keys, a block size that loses most ids, outputs that are not recorded.
-
-namespace {
 
 /// Rows with times of a tenth of a millisecond, `gap_ms` apart on average.
 std::vector<std::string> tenths(int rows, int gap_ms, std::int64_t first_ms = 0) {
@@ -593,11 +589,7 @@ TEST(Mooncake, ReadsRowsWithoutOutputLengths) {
     EXPECT_EQ(read(lines, unlimited).trace.rows[0].output_length, 0U);
 }
 
-}  // namespace
-
 // Qwen (Bailian) rows: seconds, blocks of 16, sessions by chains of parents.
-
-namespace {
 
 std::string qwen_row(int chat, int parent, const std::string& time, int input, int turn,
                      const std::string& ids) {
@@ -654,11 +646,7 @@ TEST(Qwen, IsKnownWithoutIds) {
     EXPECT_EQ(got.trace.format, "qwen");
 }
 
-}  // namespace
-
 // Dynamo's two formats: the request trace in completion order, and the agentic one with its edges.
-
-namespace {
 
 std::string ended(const std::string& id, std::int64_t received_ms, int input,
                   const std::string& ids, const std::string& more = "") {

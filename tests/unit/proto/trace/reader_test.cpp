@@ -292,12 +292,8 @@ TEST(TraceReader, SaysWhereALongLineIsDamaged) {
             "256 levels");
 }
 
-}  // namespace
-
 // The list of block ids gives back what went in, whatever the ids are, and equal numbers mean equal
 // ids. The oracle is a plain vector.
-
-namespace {
 
 using Ids = std::vector<std::uint64_t>;
 
@@ -384,11 +380,7 @@ TEST(BlockIds, SpansAreRanges) {
     EXPECT_TRUE(list.span(4, 0).empty());
 }
 
-}  // namespace
-
 // An id that names blocks of two lengths is noticed, once, in its namespace.
-
-namespace {
 
 std::uint64_t uneven(const std::vector<std::string>& lines) {
     const ReadTrace got = read(lines);
@@ -413,10 +405,6 @@ TEST(Tails, ThatAreFullBlocksCount) {
     EXPECT_EQ(uneven({row("0", 513, 1, "0, 1"), row("1", 1025, 1, "0, 1, 2")}), 1U);
     EXPECT_EQ(uneven({row("0", 1024, 1, "0, 1"), row("1", 1000, 1, "5, 1")}), 1U);
 }
-
-}  // namespace
-
-namespace {
 
 TraceRow row_of(std::uint32_t session) {
     TraceRow row;
@@ -519,11 +507,7 @@ TEST(TraceDraft, MakesTurnsWaitForEachOther) {
     EXPECT_EQ(trace.dependencies[0].delay_ns, 50);
 }
 
-}  // namespace
-
 // Times come out of their decimal text exact to the nanosecond, whatever the unit.
-
-namespace {
 
 // Worked out by hand; the epochs are those that a double or a float would change.
 TEST(DecimalTime, IsExact) {
@@ -665,12 +649,8 @@ TEST(IsoTime, ACommaMayStandBeforeTheFraction) {
     EXPECT_EQ(point.value(), comma.value());
 }
 
-}  // namespace
-
 // What each format refuses is told with line, field, value and what would fix it; and a row that
 // contradicts its trace ends no more than it must.
-
-namespace {
 
 using Lines = std::vector<std::string>;
 

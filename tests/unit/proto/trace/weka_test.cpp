@@ -261,12 +261,8 @@ TEST(Weka, RefusesASubAgentBeforeItsConversation) {
               "sub-agent when its conversation has started, or later");
 }
 
-}  // namespace
-
 // Conversations of kv-cache-tester under closed sessions: agents that were recorded in one line
 // wait for their own answers, and their parents for them.
-
-namespace {
 
 // A request that starts at t and takes so many seconds.
 std::string request(int t, int seconds, const std::string& ids) {
@@ -411,11 +407,7 @@ TEST(WekaAgents, NeverWaitForLaterRows) {
     }
 }
 
-}  // namespace
-
 // ISB-1 bundles: the first cell of each conversation, its messages as the bundles' client sends.
-
-namespace {
 
 std::string bundle(const std::string& adapter, const std::string& cells) {
     return R"({"schema_version":"0.1.0","adapter_id":"inferencex_)" + adapter + R"(","exports":[)" +
@@ -597,11 +589,7 @@ TEST(Isb1, RefusesWhatItCannotPlace) {
                      "--sessions closed"));
 }
 
-}  // namespace
-
 // Runs of agents as TensorRT-LLM records them: counts of messages, forks, tools.
-
-namespace {
 
 std::string message(const std::string& role, const std::string& rest,
                     const std::string& path = "[]") {

@@ -123,11 +123,7 @@ TEST(Canonical, CountsRowsByFile) {
     EXPECT_EQ(trace.dependencies.at(1).on, 2U);
 }
 
-}  // namespace
-
 // What is written reads back, in the order that its format wants, and what cannot be held is named.
-
-namespace {
 
 std::vector<std::string> mooncake(const Trace& trace, std::vector<WrittenRow> rows,
                                   std::vector<std::string>* losses = nullptr) {
@@ -300,11 +296,7 @@ TEST(Write, OrdersAsTheTargetWants) {
     EXPECT_TRUE(lines_of(writer)[1].starts_with(R"({"at_ns":6000000,"input_length":1)"));
 }
 
-}  // namespace
-
 // Prompts of messages whose lengths alone are known: block ids that share what the messages share.
-
-namespace {
 
 constexpr std::uint64_t behind = ~std::uint64_t{0};
 
