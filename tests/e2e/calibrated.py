@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from harness import DRIFTLESS, SECONDS_MAX, Case
+from harness import DRIFTLESS, SECONDS_MAX, Case, spread_of
 
 LARGE_NS = 1_000_000_000
 HOG = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True:\n    pass\n"
@@ -27,8 +27,7 @@ class Calibrated(Case):
     def calibration(self, floor_ns):
         """A file whose floors are all `floor_ns` at p99."""
         figures = json.loads(json.dumps(self.measured))
-        spread = {"count": 1000, "p50_ns": floor_ns, "p99_ns": floor_ns, "p999_ns": floor_ns,
-                  "max_ns": floor_ns}
+        spread = spread_of(floor_ns)
         figures["wake_sleep"] = figures["fire_large"] = spread
         for rehearsal in figures["rehearsals"]:
             rehearsal["drift"] = rehearsal["receive_delay"] = spread

@@ -142,6 +142,11 @@ class Run:
         return {record["row"]: record for record in read_jsonl(self.folder / "requests.jsonl")}
 
 
+def spread_of(ns):
+    """Measured a thousand times, always the same."""
+    return {"count": 1000, **dict.fromkeys(("p50_ns", "p99_ns", "p999_ns", "max_ns"), ns)}
+
+
 class Case(unittest.TestCase):
     """A test with a scratch folder."""
 
@@ -221,9 +226,8 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         measured = json.loads(path.read_text())
         for rehearsal in measured["rehearsals"]:
-            rehearsal["drift"]["p99_ns"] = rehearsal["receive_delay"]["p99_ns"] = 1_000_000_000
-        for name, p99_ns in figures.items():
-            measured[name]["p99_ns"] = p99_ns
+            rehearsal["drift"] = rehearsal["receive_delay"] = spread_of(1_000_000_000)
+        measured.update((name, spread_of(ns)) for name, ns in figures.items())
         path.write_text(json.dumps(measured))
         return ("--calibration", path, "--certify-within", "10s")  # else a bar of 1 ms cuts them
 

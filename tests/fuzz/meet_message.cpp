@@ -44,7 +44,7 @@ void check_line(std::string_view line, JsonDocument& document) {
 }
 
 void check_reason(std::string_view why, JsonDocument& document) {
-    MeetMessage message{.kind = MeetMessage::Kind::refused, .why = why};
+    MeetMessage message{.kind = MeetMessage::Kind::refused, .why = std::string(why)};
     const std::optional<MeetMessage> back = sent(message, document);
     CHECK(back && back->kind == message.kind);
 }
