@@ -17,11 +17,10 @@
 
 namespace driftless {
 
-// Plan: which rows are sent, when, and by whom and to whom. First the plan itself, then the same
-// plan for two servers at once (dual fire), and dealt to several that play it (shares).
-
-// Plan: which rows are sent, and when. Made of a trace and the user's choices; immutable
-// afterwards and shared by the engine thread and the writer thread.
+// Plan: which rows are sent, when, by whom and to whom. First the plan itself, then the same plan
+// for two servers at once (dual fire), and dealt to several that play it (shares). Made of a trace
+// and the user's choices; immutable afterwards and shared by the engine thread and the writer
+// thread.
 
 /// `--speed` as the exact fraction that its decimal says: 2.5 is 5/2. Never a double, so that a due
 /// instant is the same on every machine.

@@ -15,9 +15,6 @@
 
 namespace driftless {
 
-// JsonDocument: reads all JSON but lines of records as we write them; and the way to one value in
-// it.
-
 // JsonDocument: reads all JSON but lines of records as we write them (run/record_reader.hpp).
 // simdjson finds the structure, and checks UTF-8; a flat walk over what it found checks grammar.
 //
