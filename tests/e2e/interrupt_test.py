@@ -66,8 +66,9 @@ class Interrupt(Case):
 
     def test_while_the_host_is_measured(self):
         """A stop before time 0 ends at once: nothing was sent, and the folder is free again."""
-        env = {**os.environ, "XDG_STATE_HOME": str(self.scratch)}  # no calibration there
+
         def interrupted(number, wait_s):
+            env = {**os.environ, "XDG_STATE_HOME": str(self.scratch / f"state{self.runs}")}
             log = self.scratch / f"truth{self.runs}.jsonl"
             with mock("--log", log) as server:
                 command, folder = self.command(SAMPLE, "--url", server.url, "--calibration", "auto")
