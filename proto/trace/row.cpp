@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <new>
 
@@ -14,6 +14,7 @@ namespace driftless {
 
 namespace {
 
+constexpr std::size_t capacity_min = 1024;
 constexpr std::size_t slots_min = 1024;
 /// Look-ups that are begun together, so that their cache misses overlap.
 constexpr std::size_t batch = 32;
@@ -22,18 +23,14 @@ constexpr std::uint64_t numbers_max = std::uint64_t{1} << 31;
 
 }  // namespace
 
-void* reallocate(void* memory, std::size_t bytes) {
-    void* const grown = std::realloc(memory, bytes);
-    if (grown == nullptr && std::get_new_handler() != nullptr) {
-        std::get_new_handler()();
-    }
-    CHECK(grown != nullptr);
-    return grown;
-}
-
 BlockIds& BlockIds::operator=(const BlockIds& other) {
     if (this != &other) {
-        numbers_ = other.numbers_;
+        size_ = 0;
+        reserve(other.size_);
+        if (other.size_ > 0) {
+            std::memcpy(numbers_.get(), other.numbers_.get(), other.size_ * sizeof(std::uint32_t));
+        }
+        size_ = other.size_;
         direct_ = other.direct_;
         direct_end_ = other.direct_end_;
         values_ = other.values_;
@@ -42,18 +39,34 @@ BlockIds& BlockIds::operator=(const BlockIds& other) {
     return *this;
 }
 
+void BlockIds::reserve(std::size_t count) {
+    if (count <= capacity_) {
+        return;
+    }
+    capacity_ = std::max({count, capacity_ + capacity_ / 2, capacity_min});
+    void* const grown = std::realloc(numbers_.get(), capacity_ * sizeof(std::uint32_t));
+    if (grown == nullptr && std::get_new_handler() != nullptr) {
+        std::get_new_handler()();  // as for all other memory: it says so, and ends the process
+    }
+    CHECK(grown != nullptr);
+    (void)numbers_.release();
+    numbers_.reset(static_cast<std::uint32_t*>(grown));
+}
+
 void BlockIds::append(std::span<const std::uint64_t> ids) {
     if (ids.empty()) {
         return;
     }
+    reserve(size_ + ids.size());
     if (direct_) {
         const std::uint64_t largest = *std::max_element(ids.begin(), ids.end());
         const std::uint64_t limit =
-            std::min<std::uint64_t>(std::max<std::uint64_t>(direct_min, 2 * size()), numbers_max);
+            std::min<std::uint64_t>(std::max<std::uint64_t>(direct_min, 2 * size_), numbers_max);
         if (largest < limit) {
             direct_end_ = std::max(direct_end_, static_cast<std::uint32_t>(largest + 1));
-            std::transform(ids.begin(), ids.end(), numbers_.extend(ids.size()),
+            std::transform(ids.begin(), ids.end(), numbers_.get() + size_,
                            [](std::uint64_t id) { return static_cast<std::uint32_t>(id); });
+            size_ += ids.size();
             return;
         }
         number_all();
@@ -66,7 +79,7 @@ void BlockIds::number_all() {
     direct_ = false;
     constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
     std::vector<std::uint32_t> number_of_id(direct_end_, none);
-    for (std::size_t i = 0; i < size(); ++i) {
+    for (std::size_t i = 0; i < size_; ++i) {
         std::uint32_t& number = number_of_id[numbers_[i]];
         if (number == none) {
             number = static_cast<std::uint32_t>(values_.size());
@@ -122,15 +135,22 @@ void BlockIds::append_numbered(std::span<const std::uint64_t> ids) {
             const std::uint32_t known = table_[slot_of(id)];
             __builtin_prefetch(known == 0 ? nullptr : &values_[known - 1]);
         }
-        std::transform(some.begin(), some.end(), numbers_.extend(some.size()),
-                       [this](std::uint64_t id) { return number_of(id); });
+        for (const std::uint64_t id : some) {
+            numbers_[size_++] = number_of(id);
+        }
     }
 }
 
 void BlockIds::settle() {
     table_ = std::vector<std::uint32_t>();
     values_.shrink_to_fit();
-    numbers_.shrink_to_fit();
+    if (size_ > 0 && size_ < capacity_) {  // what is locked is resident, used or not
+        void* const shrunk = std::realloc(numbers_.get(), size_ * sizeof(std::uint32_t));
+        CHECK(shrunk != nullptr);
+        (void)numbers_.release();
+        numbers_.reset(static_cast<std::uint32_t*>(shrunk));
+        capacity_ = size_;
+    }
 }
 
 namespace {

@@ -11,7 +11,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "proto/core/errors.hpp"
@@ -29,69 +28,6 @@ namespace driftless {
 // Owned by a Trace; append-only but for `truncate`. A span refers to the list and stays valid
 // while the list is only appended to.
 
-/// realloc(3). Where memory ends it says so and ends the process, as everywhere.
-void* reallocate(void* memory, std::size_t bytes);
-
-/// GrownArray: plain values in malloc's memory, so that growing moves pages and copies none: a
-/// vector that grows holds two and a half times its values for a moment.
-template <typename Value>
-class GrownArray {
-  public:
-    GrownArray() = default;
-    GrownArray(GrownArray&& other) noexcept { *this = std::move(other); }
-    GrownArray& operator=(GrownArray&& other) noexcept {
-        memory_ = std::move(other.memory_);
-        size_ = std::exchange(other.size_, 0);
-        capacity_ = std::exchange(other.capacity_, 0);
-        return *this;
-    }
-    GrownArray(const GrownArray& other) { *this = other; }
-    GrownArray& operator=(const GrownArray& other) {
-        if (this != &other) {
-            size_ = 0;
-            Value* const to = extend(other.size_);
-            std::copy_n(other.memory_.get(), other.size_, to);
-        }
-        return *this;
-    }
-
-    std::size_t size() const { return size_; }
-    Value operator[](std::size_t at) const { return memory_[at]; }
-    Value& operator[](std::size_t at) { return memory_[at]; }
-    std::span<const Value> values() const { return {memory_.get(), size_}; }
-    void push_back(Value value) { *extend(1) = value; }
-    /// So many more values, to be written by the caller.
-    Value* extend(std::size_t more) {
-        if (size_ + more > capacity_) {
-            resize_memory(std::max({size_ + more, capacity_ + capacity_ / 2, capacity_min}));
-        }
-        size_ += more;
-        return memory_.get() + size_ - more;
-    }
-    void truncate(std::size_t size) { size_ = std::min(size_, size); }
-    /// What is locked is resident, used or not.
-    void shrink_to_fit() {
-        if (size_ > 0 && size_ < capacity_) {
-            resize_memory(size_);
-        }
-    }
-
-  private:
-    static constexpr std::size_t capacity_min = 1024;
-    struct Free {
-        void operator()(Value* memory) const { std::free(memory); }
-    };
-
-    void resize_memory(std::size_t capacity) {
-        memory_.reset(static_cast<Value*>(reallocate(memory_.release(), capacity * sizeof(Value))));
-        capacity_ = capacity;
-    }
-
-    std::unique_ptr<Value[], Free> memory_;
-    std::size_t size_ = 0;
-    std::size_t capacity_ = 0;
-};
-
 class BlockIdSpan;
 
 class BlockIds {
@@ -99,23 +35,22 @@ class BlockIds {
     BlockIds() = default;
     BlockIds(BlockIds&&) = default;
     BlockIds& operator=(BlockIds&&) = default;
-    /// A copy is settled.
     BlockIds(const BlockIds& other) { *this = other; }
     BlockIds& operator=(const BlockIds& other);
 
     void push_back(std::uint64_t id) { append({&id, 1}); }
     void append(std::span<const std::uint64_t> ids);
     /// Drops all references behind the first `count`.
-    void truncate(std::size_t count) { numbers_.truncate(count); }
+    void truncate(std::size_t count) { size_ = std::min(size_, count); }
     /// No more ids will be appended soon: frees what only appending needs.
     void settle();
 
-    std::size_t size() const { return numbers_.size(); }
-    bool empty() const { return size() == 0; }
+    std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
     std::uint64_t operator[](std::size_t at) const { return id_of(number(at)); }
     std::uint32_t number(std::size_t at) const { return numbers_[at]; }
     /// All of them; valid until the next id is appended.
-    std::span<const std::uint32_t> numbers() const { return numbers_.values(); }
+    std::span<const std::uint32_t> numbers() const { return {numbers_.get(), size_}; }
     std::uint64_t id_of(std::uint32_t number) const { return direct_ ? number : values_[number]; }
     /// All numbers are below this: at most `direct_min`, or twice the references.
     std::uint32_t numbers_end() const {
@@ -127,17 +62,25 @@ class BlockIds {
     static constexpr std::uint64_t direct_min = std::uint64_t{1} << 20;
 
   private:
+    struct Free {
+        void operator()(std::uint32_t* memory) const { std::free(memory); }
+    };
+
+    void reserve(std::size_t count);
     void number_all();
     void build_table(std::size_t slots);
     void append_numbered(std::span<const std::uint64_t> ids);
     std::uint32_t number_of(std::uint64_t id);
     std::size_t slot_of(std::uint64_t id) const;
 
-    GrownArray<std::uint32_t> numbers_;  ///< [reference]
+    /// malloc's, so that growing moves pages and copies none.
+    std::unique_ptr<std::uint32_t[], Free> numbers_;
+    std::size_t size_ = 0;
+    std::size_t capacity_ = 0;
     bool direct_ = true;
     std::uint32_t direct_end_ = 0;
-    GrownArray<std::uint64_t> values_;  ///< [number] where not direct
-    std::vector<std::uint32_t> table_;  ///< number + 1 by the hash of its id; 0: free
+    std::vector<std::uint64_t> values_;  ///< [number] where not direct
+    std::vector<std::uint32_t> table_;   ///< number + 1 by the hash of its id; 0: free
 };
 
 /// Some neighbouring ids of a list, by value.
@@ -203,7 +146,7 @@ class BlockIdSpan {
 };
 
 inline BlockIdSpan BlockIds::span(std::size_t begin, std::size_t count) const {
-    CHECK(begin + count <= size());
+    CHECK(begin + count <= size_);
     return {*this, begin, count};
 }
 
