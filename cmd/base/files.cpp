@@ -34,8 +34,7 @@ const char* host_remedy(int sys_errno) {
             return "; raise ulimit -n";
         case EAGAIN:
             return "; raise the user's limit of processes (ulimit -u), memory (ulimit -v, -d) or "
-                   "the "
-                   "container's limit of tasks";
+                   "the container's limit of tasks";
         case ENOMEM:
             return "; raise the limit of memory (ulimit -v, ulimit -d, or the container's)";
         case EFBIG:

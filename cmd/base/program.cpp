@@ -41,8 +41,7 @@ namespace {
 void end_without_memory() {
     constexpr std::string_view said =
         "driftless: out of memory; raise the limit (ulimit -v, ulimit -d, or the container's), or "
-        "use a part "
-        "of the trace\n";
+        "use a part of the trace\n";
     (void)!::write(STDERR_FILENO, said.data(), said.size());
     ::_exit(exit_host);
 }

@@ -73,15 +73,14 @@ Placement choose_placement(const HostFlags& flags, const PlacementFacts& facts) 
     place_writer(flags, facts, out);
     const std::size_t spare = spare_cpus(facts);
     const bool may_spin =
-        spare >= spin_cpus && !out.gives_way && !flags.realtime && !facts.has_quota;
+        spare >= spin_cpus && !out.gives_way && !flags.realtime && !facts.has_limit;
     out.wait = flags.wait.value_or(may_spin ? WaitPolicy::spin : WaitPolicy::hybrid);
+    const bool shall_keep = out.wait == WaitPolicy::hybrid && facts.server_is_here &&
+                            facts.has_all_cpus && !facts.has_limit;
+    const Scheduling best = shall_keep ? Scheduling::kept : Scheduling::slice;
+    out.scheduling = flags.realtime ? Scheduling::realtime : flags.scheduling.value_or(best);
     // Where the engines have all CPUs, everybody else is there, too.
     const bool can_keep = spare > 0 && facts.yielding_is_free;
-    const bool shall_keep = can_keep && out.wait == WaitPolicy::hybrid && facts.server_is_here &&
-                            facts.has_host && !facts.has_quota;
-    out.scheduling = flags.realtime ? Scheduling::realtime
-                                    : flags.scheduling.value_or(shall_keep ? Scheduling::kept
-                                                                           : Scheduling::slice);
     if (out.scheduling == Scheduling::kept && !can_keep) {
         out.scheduling = Scheduling::slice;
     }
@@ -326,18 +325,14 @@ void place(const HostFlags& flags, const std::vector<std::uint32_t>& allowed,
     host.server_is_here = std::any_of(targets.begin(), targets.end(), [](const Endpoint& to) {
         return is_of_this_host(to.address);
     });
-    const bool has_quota = read_cgroup_limits().cpus.has_value();
-    const bool has_host = allowed.size() == cpus_online() && !has_cpu_time_limit();
-    // Tried only where a keeper may come of it.
-    const bool may_keep = flags.scheduling
-                              ? flags.scheduling == Scheduling::kept
-                              : host.server_is_here && has_host && !has_quota &&
-                                    flags.wait.value_or(WaitPolicy::hybrid) == WaitPolicy::hybrid;
-    const bool is_free = !flags.realtime && may_keep && allowed.size() > host.engines() &&
-                         yielding_is_free(host.engine_cpu.cpu);
-    const PlacementFacts facts{allowed, host.engine_cpus(), host.server_is_here,
-                               is_free, has_quota,          has_host};
-    const Placement placement = choose_placement(flags, facts);
+    const bool has_limit = read_cgroup_limits().cpus.has_value() || has_cpu_time_limit();
+    PlacementFacts facts{allowed, host.engine_cpus(), host.server_is_here,
+                         true,    has_limit,          allowed.size() == cpus_online()};
+    Placement placement = choose_placement(flags, facts);
+    if (placement.scheduling == Scheduling::kept && !yielding_is_free(host.engine_cpu.cpu)) {
+        facts.yielding_is_free = false;
+        placement = choose_placement(flags, facts);
+    }
     host.wait = placement.wait;
     host.granted.scheduling = placement.scheduling;
     host.writer_cpus = placement.writer_cpus;

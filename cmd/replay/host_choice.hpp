@@ -96,10 +96,8 @@ struct PlacementFacts {
     std::vector<std::uint32_t> engine_cpus;  ///< [engine]
     bool server_is_here = false;             ///< a server runs on the same host
     bool yielding_is_free = false;           ///< a keeper takes no CPU time from its own group
-    bool has_quota = false;  ///< CPU time is limited: what waits busily takes it from the rest
-    /// All CPUs of the host are this process's, without a limit of its CPU time. Elsewhere a keeper
-    /// cannot see whom it disturbs.
-    bool has_host = false;
+    bool has_limit = false;     ///< of CPU time (quota, ulimit -t): what waits busily uses it up
+    bool has_all_cpus = false;  ///< of the host; else a keeper cannot see whom it disturbs
 };
 
 struct Placement {

@@ -99,16 +99,15 @@ Result<Granted> schedule_engine(Scheduling wanted) {
     return Granted{has_nothing ? Scheduling::ordinary : wanted, slice_ns};
 }
 
+// 0.20 0.18 0.12 1/80 11206: three averages, then threads that run or want to, of all there are
 std::optional<std::uint32_t> parse_running(std::string_view loadavg) {
-    // 0.20 0.18 0.12 1/80 11206: three averages, then threads that run or want to, of all there are
-    for (int i = 0; i < 3; ++i) {
-        loadavg.remove_prefix(std::min(loadavg.find(' '), loadavg.size() - 1) + 1);
-    }
+    const std::string_view head = loadavg.substr(0, loadavg.find('/'));
+    const char* const end = head.data() + head.size();
+    const char* const begin = head.data() + head.rfind(' ') + 1;
     std::uint32_t running = 0;
-    const auto [end, error] =
-        std::from_chars(loadavg.data(), loadavg.data() + loadavg.size(), running);
-    const bool whole = end != loadavg.data() + loadavg.size() && *end == '/';
-    return error == std::errc() && whole ? std::optional(running) : std::nullopt;
+    const auto [stop, error] = std::from_chars(begin, end, running);
+    const bool is_whole = head.size() < loadavg.size() && stop == end && error == std::errc();
+    return is_whole ? std::optional(running) : std::nullopt;
 }
 
 std::optional<std::uint32_t> running_threads() {

@@ -186,6 +186,7 @@ TEST(Doctor, WarnsOfARankBehindOthersAndOfNoNetwork) {
           {{SCHED_OTHER, -5}, Grade::ok},
           {{SCHED_OTHER, 1}, Grade::warning},
           {{SCHED_BATCH, 0}, Grade::warning},
+          {{SCHED_DEADLINE, 0}, Grade::fault},
           {{SCHED_IDLE, 0}, Grade::warning},
           {{SCHED_FIFO, 0}, Grade::ok}}) {
         host.scheduling = scheduling;

@@ -209,9 +209,9 @@ using Cpus = std::vector<std::uint32_t>;
 using Where = WriterCpu::Where;
 
 Placement placed(const Cpus& allowed, bool server_is_here, const HostFlags& flags = {},
-                 bool has_quota = false) {
+                 bool has_limit = false) {
     return choose_placement(flags,
-                            {allowed, {allowed.back()}, server_is_here, true, has_quota, true});
+                            {allowed, {allowed.back()}, server_is_here, true, has_limit, true});
 }
 
 HostFlags waiting(WaitPolicy wait) {
@@ -266,7 +266,7 @@ TEST(Placement, ACpuIsKeptAwakeWhereItsKeeperSeesWhomItDisturbs) {
     PlacementFacts elsewhere = free;
     elsewhere.server_is_here = false;
     PlacementFacts part = free;
-    part.has_host = false;
+    part.has_all_cpus = false;
     PlacementFacts dear = free;
     dear.yielding_is_free = false;
     PlacementFacts all_taken = free;

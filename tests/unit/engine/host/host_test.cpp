@@ -12,8 +12,11 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "engine/base/time.hpp"
 #include "engine/host/calibration.hpp"
 #include "engine/host/cpu_load.hpp"
 #include "engine/host/threads.hpp"
@@ -89,6 +92,23 @@ TEST(Host, WhatCannotBeReadIsUnknown) {
                             EXPECT_EQ(cost.run_delay_ns + cost.steal_ns, 0);
                         })) {
         GTEST_SKIP() << "no seccomp filters here";
+    }
+}
+
+// Each CPU counts what was stolen since the host began.
+TEST(Host, AThreadThatMovesIsNotChargedWithTheDifferenceOfTwoCpus) {
+    const std::uint32_t first = allowed_cpus().front();
+    const std::uint32_t last = allowed_cpus().back();
+    for (const auto& [from, to] : {std::pair(first, last), std::pair(last, first)}) {
+        std::thread([from = from, to = to] {
+            ASSERT_TRUE(pin_this_thread(from));
+            const std::int64_t begin_ns = monotonic_ns();
+            ThreadProbe probe(this_thread_id());
+            ASSERT_TRUE(pin_this_thread(to));
+            const std::int64_t steal_ns = probe.next().steal_ns;
+            EXPECT_GE(steal_ns, 0);
+            EXPECT_LE(steal_ns, monotonic_ns() - begin_ns + 10'000'000) << "a tick more";
+        }).join();
     }
 }
 
