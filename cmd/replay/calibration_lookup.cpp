@@ -300,9 +300,6 @@ int settle_limits(Replay& run) {
 }  // namespace
 
 int look_up_calibration(Replay& run) {
-    if (!run.workload.forecast_note.empty()) {
-        print_line("plan: %s", run.workload.forecast_note.c_str());
-    }
     int code = exit_done;
     if (run.resumes()) {
         run.calibration = run.earlier->calibration;

@@ -130,7 +130,7 @@ void write_run_page(const std::string& folder, const SummaryFigures& figures,
 /// One run on this host: its parts, and what the order of a run asks for. Prints what stops it.
 class Execution final : private RunHost {
   public:
-    explicit Execution(Replay& replay)
+    explicit Execution(const Replay& replay)
         : replay_(replay),
           options_(replay.options()),
           workload_(replay.workload),
@@ -140,13 +140,7 @@ class Execution final : private RunHost {
           line_(STDERR_FILENO, {options_.results.progress && !options_.results.quiet,
                                 &stop_requests(), options_.sending.grace_ns}),
           sides_(*replay.parts, cpu_set_of(host_.apart)),
-          meeting_(*replay.parts, replay.resumes()) {
-        replay.ring = driver_.features();
-        if (replay.resumes()) {
-            resumed_.emplace(resumed_run(replay));
-            remaining_ = resumed_->remaining_plan();
-        }
-    }
+          meeting_(*replay.parts, replay.resumes()) {}
 
     int go();
 
@@ -222,6 +216,10 @@ int fail_records(const RecordWriter& writer) {
 }
 
 int Execution::go() {
+    if (replay_.resumes()) {
+        resumed_.emplace(resumed_run(replay_));
+        remaining_ = resumed_->remaining_plan();
+    }
     if (plan().rows.empty()) {  // a run that was killed when all had left
         return play();
     }
@@ -498,7 +496,7 @@ void Execution::close_books(const RecordWriter& writer) {
 
 }  // namespace
 
-int execute_run(Replay& run) {
+int execute_run(const Replay& run) {
     return Execution(run).go();
 }
 

@@ -192,8 +192,8 @@ int forecast_hits(Replay& run) {
     workload.server_block =
         forecast_blocks(workload, flags, run.server, Side::a, plan.server_cached);
     if (!workload.server_block && known_block(flags, run.server.findings)) {
-        workload.forecast_note = "more than " + std::to_string(server_forecast_ids_max) +
-                                 " block ids: hits are not forecast in the server's blocks";
+        print_line("plan: more than %llu block ids: hits are not forecast in the server's blocks",
+                   static_cast<unsigned long long>(server_forecast_ids_max));
     }
     // Blocks of one size are named where both servers have it.
     if (plan.dual && forecast_blocks(workload, flags, run.server, Side::b, plan.against_cached) !=
@@ -316,7 +316,7 @@ std::string split_warning(const Workload& workload, const Overhead& overhead, bo
 }  // namespace
 
 int check_rows(Replay& run) {
-    if (!run.server.preflight_done) {
+    if (!run.options().server.preflight) {
         return exit_done;
     }
     const RequestFlags& request = run.options().request;

@@ -40,6 +40,7 @@ constexpr Stage before_servers[] = {
 constexpr Stage of_a_dry_run[] = {
     describe_server,  // by the flags alone
     make_bodies,      // of recorded requests
+    forecast_hits,    // of caches as the flags describe them
     deal_share,       // the rows of this process
     make_parts,       // of requests
     save_prompts,     // --save-prompts

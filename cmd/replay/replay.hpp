@@ -40,8 +40,8 @@ struct PromptSums {
     std::uint64_t request_bytes = 0;
 };
 
-/// One replay. Each stage fills in some members, and nothing changes them once the run begins. Owns
-/// all that a run is made of; its members refer to each other, so it stays where it is.
+/// One replay. Each stage fills in some members; a run only reads them. Owns all that a run is made
+/// of; its members refer to each other, so it stays where it is.
 struct Replay {
     Replay(Invocation call, std::optional<RunFacts> named, Quiet& output)
         : invocation(std::move(call)), quiet(output), earlier(std::move(named)) {}
@@ -55,11 +55,10 @@ struct Replay {
     std::optional<FolderLock> lock;         ///< of the folder of `--resume`
     std::unique_ptr<Past> past;             ///< what is in that folder; else null
 
-    Workload workload;                    ///< the trace, and its plan
-    HostFacts facts;                      ///< of this host
+    Workload workload;                    ///< the trace and its plan (load_workload, choose_share)
+    HostFacts facts;                      ///< of this host (check_calibration)
     HostChoice host;                      ///< where the threads run; of a dry run nothing is chosen
     std::unique_ptr<UringDriver> driver;  ///< of the first engine; null: a dry run
-    std::vector<std::pair<std::string, std::string>> ring;  ///< what the kernel grants it
     Server server;
     std::vector<std::string> warnings;  ///< about rows that this server may not take as meant
     std::unique_ptr<ReplayParts> parts;
@@ -91,7 +90,8 @@ int check_places(Replay& run);
 /// Reads the trace and makes the plan, once: of dual fire with both requests of each row. Prints
 /// what was found (workload.cpp).
 int load_workload(Replay& run);
-/// Rows with bodies of their own must all be for one API, and cannot be verified (dry_run.cpp).
+/// The file of `--save-prompts` must not exist. Rows with bodies of their own must all be for one
+/// API, and cannot be verified or replicated (dry_run.cpp).
 int check_bodies(Replay& run);
 /// What a run with live assistants cannot do (parts.cpp).
 int check_live(Replay& run);
@@ -106,8 +106,8 @@ int check_schedule(Replay& run);
 /// What this process will need of the plan, and its users. Prints which part it has; refuses parts
 /// without rows (shard.cpp).
 int choose_share(Replay& run);
-/// A file of `--calibration` must be one, and `--require-certified` with a file that does not hold
-/// for this host can only end in exit 6 (calibration_lookup.cpp).
+/// Reads the facts of this host. A file of `--calibration` must be one, and `--require-certified`
+/// with a file that does not hold for this host can only end in exit 6 (calibration_lookup.cpp).
 int check_calibration(Replay& run);
 /// Takes the words from `--tokenizer`, and counts the text of `--dataset` with it. Rows must not
 /// ask for more text than there is (workload.cpp).
@@ -119,7 +119,8 @@ int choose_words(Replay& run);
 int resolve_targets(Replay& run);
 /// Chooses CPUs, pins this thread, and makes its rings (host_choice.cpp).
 int take_host(Replay& run);
-/// What the flags alone say of the servers (server.cpp).
+/// What the flags say of the servers, and the first row where `--model` is taken from rows
+/// (server.cpp).
 int describe_server(Replay& run);
 /// Asks all servers (or keeps to what the flags say, under `--no-preflight`), prints what was
 /// found, and decides model, prompt kind and overhead (server.cpp).
@@ -128,7 +129,8 @@ int meet_servers(Replay& run);
 int check_rows(Replay& run);
 /// Recorded requests become bodies, as the server is to get them (parts.cpp).
 int make_bodies(Replay& run);
-/// Hits as the servers' caches should have them (parts.cpp).
+/// Hits as the servers' caches should have them. Prints why there is no forecast in their own
+/// blocks (parts.cpp).
 int forecast_hits(Replay& run);
 /// The plan keeps the rows of this process (shard.cpp).
 int deal_share(Replay& run);
@@ -140,17 +142,18 @@ int verify_prompts(Replay& run);
 /// `--save-prompts`: builds every body as the run will build it, and writes all of them as a
 /// canonical trace. Headers, and so keys, are never in it (dry_run.cpp).
 int save_prompts(Replay& run);
-/// The prompts are those of the earlier run. Of a resumed run all are summed (resume.cpp).
+/// The prompts are those of the earlier run: all are built and summed (resume.cpp).
 int compare_prompts(Replay& run);
-/// Finds the calibration of this host, or measures it for up to 2 s; what follows from it is
-/// printed. The last stage that takes long: who stops it is told at once (calibration_lookup.cpp).
+/// Finds the calibration of this host, or measures it for up to 2 s, and prints what follows from
+/// it; a resumed run keeps that of its beginning. Ends at once where the user stops the replay
+/// (calibration_lookup.cpp).
 int look_up_calibration(Replay& run);
 /// Whether the servers' caches are warm from an earlier run; `--reset-cache` (server_checks.cpp).
 int probe_caches(Replay& run);
 
 /// Plays the order of a run (engine/replay): a folder, run.json, the engines, the writer's thread.
 /// Ends `quiet`, prints the summary and returns the exit code (execute.cpp).
-int execute_run(Replay& run);
+int execute_run(const Replay& run);
 /// `--dry-run`: arms every row and sends nothing. Prints the schedule, the digests and the expected
 /// hits; writes run.json only where `--out` names a folder (dry_run.cpp).
 int execute_dry_run(Replay& run);

@@ -163,13 +163,12 @@ void write_goodput(JsonWriter& json, const GoodputRules& rules) {
     json.end_array().end_object();
 }
 
-/// Key and value of `preflight`: an object, or null where there was none. `warnings` stand behind
+/// Key and value of `preflight`: an object, or null where there was none. Warnings stand behind
 /// its own notes.
-void write_preflight(JsonWriter& json, const Server& server,
-                     const std::vector<std::string>& warnings) {
-    const PreflightFindings& found = server.findings;
+void write_preflight(JsonWriter& json, const Replay& run) {
+    const PreflightFindings& found = run.server.findings;
     json.key("preflight");
-    if (!server.preflight_done) {
+    if (!run.sends() || !run.options().server.preflight) {
         json.null();
         return;
     }
@@ -220,7 +219,7 @@ void write_preflight(JsonWriter& json, const Server& server,
     json.key("requests").unsigned_integer(found.requests);
     json.key("probe_ns").optional_integer(known(found.probe_ns));
     std::vector<std::string> notes = found.notes;
-    notes.insert(notes.end(), warnings.begin(), warnings.end());
+    notes.insert(notes.end(), run.warnings.begin(), run.warnings.end());
     strings(json, "notes", notes);
     json.end_object();
 }
@@ -765,7 +764,7 @@ void write_host(JsonWriter& json, const Replay& run) {
     json.key("file_limit").unsigned_integer(choice.file_limit);
     json.key("compiler").string(__VERSION__);
     json.end_object();
-    named(json, "ring", run.ring);
+    named(json, "ring", sends ? run.driver->features() : decltype(run.driver->features())());
 }
 
 void write_anchors(JsonWriter& json, const ClockAnchors& clock) {
@@ -840,7 +839,7 @@ std::string to_json(const Replay& run, const RunProgress& progress) {
     write_meeting(json, progress.meeting, progress.earlier_meeting);
     write_plan(json, run, progress.end);
     write_request(json, run);
-    write_preflight(json, run.server, run.warnings);
+    write_preflight(json, run);
     write_verified(json, run.verified);
     write_cache_probe(json, run.cache);
     write_calibration(json, run.calibration);

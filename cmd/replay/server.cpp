@@ -231,7 +231,6 @@ WordDecision decide_words(const ReplayOptions& options, const PreflightFindings&
 /// What was found out about the first server stands in the bodies of rows.
 void take_findings(Server& server) {
     const PreflightFindings& found = server.findings;
-    server.preflight_done = true;
     server.targets.endpoints.front().said = found.keep_alive;
     server.body.prompt = server.prompt;
     server.body.ignore_eos = found.ignore_eos;

@@ -42,7 +42,6 @@ struct Server {
     ResolvedTargets targets;  ///< none under `--dry-run`
     ChosenWords words;
     PreflightFindings findings;
-    bool preflight_done = false;
     bool sends_recorded_text = false;      ///< Trace::is_recorded_text
     PromptKind prompt = PromptKind::text;  ///< ids where the probe refused the words
     BodySpec body;

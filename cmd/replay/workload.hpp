@@ -60,7 +60,6 @@ struct Workload {
     std::optional<RecordedFigures> recorded;    ///< the trace holds recorded requests
     std::optional<LiveTurns> live;              ///< `--assistant live`
     std::optional<std::uint32_t> server_block;  ///< tokens: hits are forecast in such blocks, too
-    std::string forecast_note;  ///< why they are not, though their size is known; empty: nothing
 };
 
 /// ChosenWords: what prompts are made of before any server is asked: the words of `--tokenizer` and

@@ -165,7 +165,8 @@ void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
         text += fmt::format(", {:.3f}/s planned", *run.planned_rate);
     }
     if (f.timeline.sent_rate) {
-        text += fmt::format(", {:.3f}/s {}sent", *f.timeline.sent_rate, trees ? "requests " : "");
+        text += fmt::format(", {:.3f}/s {}sent", *f.timeline.sent_rate,
+                            trees || f.sides ? "requests " : "");
     }
     lines.add("Rate", text);
 }

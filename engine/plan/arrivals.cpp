@@ -323,7 +323,7 @@ Result<Plan> arrive(const ArrivalRules& rules, const Trace& trace, Plan plan) {
 
 std::optional<double> planned_rate(const ArrivalRules& rules, const Trace& trace,
                                    const Plan& plan) {
-    std::size_t count = plan.rows.size();
+    std::size_t count = plan.rows_once();
     std::int64_t last_ns = plan.last_due_ns;
     if (rules.by_trees) {
         const RowTrees trees(trace, plan);

@@ -289,13 +289,15 @@ std::optional<std::vector<std::uint32_t>> expect_server_cached(const Trace& trac
                                                                const Plan& plan) {
     CHECK(server_block > 0);
     std::uint64_t ids = 0;
+    std::size_t rows = 0;
     for (const Planned& planned : plan.rows) {
         ids += planned.is_to_second() ? 0 : trace.rows[planned.row].ids_count;
+        rows += planned.is_to_second() ? 0 : 1;
     }
     if (ids > server_forecast_ids_max) {
         return {};
     }
-    Forecast forecast(trace, around, ids, plan.rows_once());
+    Forecast forecast(trace, around, ids, rows);
     std::vector<std::uint32_t> cached(trace.rows.size(), 0);
     for (const std::uint32_t position : file_order(trace, plan)) {
         if (plan.rows[position].is_to_second()) {

@@ -179,6 +179,7 @@ Plan expect_cached(const Trace& trace, PostTokens post, Plan plan) {
 }
 
 Plan summed_up(const Trace& trace, Plan plan) {
+    CHECK(!plan.dual);  // its digest tells of sides, too
     plan = expect_cached(trace, plan.post, std::move(plan));
     plan.burst_rows_max = 0;
     plan.input_tokens = plan.output_tokens = plan.inputs_unknown = plan.outputs_unknown = 0;
@@ -347,6 +348,7 @@ PlanShare share_of(const Plan& plan, const std::vector<std::uint32_t>& owners,
             part.positions.push_back(position);
         }
     }
+    part.plan.rows.shrink_to_fit();  // it had room for the whole plan
     return part;
 }
 
