@@ -102,10 +102,10 @@ Result<Granted> schedule_engine(Scheduling wanted) {
 // 0.20 0.18 0.12 1/80 11206: three averages, then threads that run or want to, of all there are
 std::optional<std::uint32_t> parse_running(std::string_view loadavg) {
     const std::string_view head = loadavg.substr(0, loadavg.find('/'));
-    const char* const end = head.data() + head.size();
-    const char* const begin = head.data() + head.rfind(' ') + 1;
+    const std::string_view number = head.substr(head.rfind(' ') + 1);
+    const char* const end = number.data() + number.size();
     std::uint32_t running = 0;
-    const auto [stop, error] = std::from_chars(begin, end, running);
+    const auto [stop, error] = std::from_chars(number.data(), end, running);
     const bool is_whole = head.size() < loadavg.size() && stop == end && error == std::errc();
     return is_whole ? std::optional(running) : std::nullopt;
 }

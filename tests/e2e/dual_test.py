@@ -139,6 +139,23 @@ class Dual(Case):
             self.assertEqual({row: r["expected_cached_tokens"] for row, r in sides[side].items()},
                              expected)  # fmt: skip
 
+    def test_each_side_is_forecast_as_a_run_of_its_own(self):
+        """Template and blocks of the two servers differ, and so does what they should hold."""
+        servers = (("--overhead", "5,3", "--cache-block", "16"), ("--overhead", "2,300", "--cache-block", "64"))
+        with mock(*FAST[:4], *servers[0]) as a, mock(*FAST[:4], *servers[1]) as b:
+            dual, sides = self.both(a.url, b.url)
+            alone = [self.replay_well(SAMPLE, "--url", one.url, *FEW).records() for one in (a, b)]
+            checked = self.replay_well(SAMPLE, "--url", a.url, "--against", b.url, *FEW, "--verify-prompts", 8)
+        keys = ("expected_cached_tokens", "expected_cached_server")
+        for side, records in zip("ab", alone):
+            for key in keys:
+                self.assertEqual([sides[side][row][key] for row in range(ROWS)],
+                                 [records[row][key] for row in range(ROWS)], (side, key))
+        for key in keys:
+            self.assertNotEqual([one[key] for one in alone[0].values()], [one[key] for one in alone[1].values()])
+        self.assertIsNone(dual.json("run.json")["request"]["server_block"], "they differ")
+        self.assertEqual(checked.json("run.json")["verified"]["rows"], 16, "8 a side")
+
     def test_one_sides_troubles_are_its_own(self):
         with mock(*FAST) as a, mock(*FAST, "--fault", "reset:0.5", "--fault", "500:0.5") as b:
             run, sides = self.both(a.url, b.url, "--no-preflight", "--model", "mock-model")
