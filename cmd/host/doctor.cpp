@@ -18,7 +18,7 @@
 #include "cmd/base/program.hpp"
 #include "cmd/base/this_host.hpp"
 #include "cmd/host/host.hpp"
-#include "cmd/report/screen_text.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "engine/host/cpu_load.hpp"
 #include "engine/host/host.hpp"
 #include "proto/json/write.hpp"

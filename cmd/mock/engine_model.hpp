@@ -1,5 +1,5 @@
 /// The engine that the mock pretends: when it makes tokens, alone and in a batch, what its prefix
-/// cache holds, what it has answered before; and its faults (`--fault`).
+/// cache holds, what it has answered before.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace driftless::mock {
 
-// When a server would make its tokens, and what it does wrong on purpose. Plain rules over plain
-// values: no clock, no global randomness; the same seed and request give the same instants.
+// When a server would make its tokens. Plain rules over plain values: no clock, no global
+// randomness; the same seed and request give the same instants.
 
 /// The speed of the pretended model.
 struct Pace {
@@ -55,42 +55,6 @@ class AnswerSchedule {
     Instant next_;
     Random random_{0};
 };
-
-enum class Fault : std::uint8_t {
-    none,
-    refuse,     ///< reset the connection: right after accepting it, or at the head of its row
-    reset,      ///< reset it in the middle of the answer
-    stall,      ///< send no more in the middle of the answer, keep the connection open
-    truncate,   ///< close in good order in the middle of the answer, without its last chunk
-    malformed,  ///< one event in the middle is broken JSON; the answer goes on
-    error,      ///< an error object in the middle of the stream, then [DONE]
-    http_429,   ///< 429 with Retry-After
-    http_500,   ///< 500 with vLLM's body
-    slow,       ///< the first bytes of the answer leave one by one
-};
-
-/// As the command line spells it ("429" for http_429), and back.
-const char* name_of(Fault fault);
-std::optional<Fault> find_fault(std::string_view name);
-/// All names that find_fault knows, comma-separated. Static storage.
-const char* fault_names();
-
-struct FaultRule {
-    Fault fault = Fault::none;
-    double probability = 0;  ///< where there is no row
-    std::optional<std::uint64_t> row;
-};
-
-/// The fault of one request: the first rule for its row, else one drawn from the probabilities by
-/// `seed`. Refusal by probability belongs to connections and is left out.
-Fault fault_of_request(const std::vector<FaultRule>& rules, std::optional<std::uint64_t> row,
-                       std::uint64_t seed);
-/// Whether a new connection is refused.
-bool refuses_connection(const std::vector<FaultRule>& rules, std::uint64_t seed);
-
-/// The row that a request id names: its digits after the last '-'. None for the probes of a
-/// preflight (RequestName) and for ids that end otherwise.
-std::optional<std::uint64_t> row_of_request_id(std::string_view id);
 
 // Batch: answers that are made together, step by step, as an inference engine makes them.
 //

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "cmd/mock/core.hpp"
-#include "cmd/mock/engine_model.hpp"
+#include "cmd/mock/faults.hpp"
 #include "cmd/mock/pages.hpp"
 #include "cmd/mock/prompt_count.hpp"
 #include "engine/base/time.hpp"

@@ -26,7 +26,7 @@
 #include "engine/record/ring.hpp"
 #include "engine/record/writer.hpp"
 #include "engine/replay/run.hpp"
-#include "engine/replay/run_order.hpp"
+#include "engine/replay/run_steps.hpp"
 #include "engine/replay/settings.hpp"
 #include "proto/figures/criteria.hpp"
 #include "proto/figures/summary.hpp"

@@ -1,4 +1,4 @@
-/// The order of a run on this host, and what is made of it at its end: verdict, figures, page.
+/// The steps of a run on this host, and what is made of it at its end: verdict, figures, page.
 
 #include <unistd.h>
 
@@ -16,16 +16,16 @@
 #include "cmd/base/run_folder.hpp"
 #include "cmd/flags/rule_sets.hpp"
 #include "cmd/replay/engine_crew.hpp"
-#include "cmd/replay/pacing.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/run_file.hpp"
 #include "cmd/replay/side_threads.hpp"
+#include "cmd/replay/timing_notes.hpp"
 #include "cmd/report/page.hpp"
 #include "cmd/report/summary_table.hpp"
 #include "engine/history/past.hpp"
 #include "engine/prompt/recorded_bodies.hpp"
 #include "engine/record/writer.hpp"
-#include "engine/replay/run_order.hpp"
+#include "engine/replay/run_steps.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/figures/criteria.hpp"
@@ -127,7 +127,7 @@ void write_run_page(const std::string& folder, const SummaryFigures& figures,
     }
 }
 
-/// One run on this host: its parts, and what the order of a run asks for. Prints what stops it.
+/// One run on this host: its parts, and what the steps of a run ask for. Prints what stops it.
 class Execution final : private RunHost {
   public:
     explicit Execution(const Replay& replay)
@@ -171,8 +171,8 @@ class Execution final : private RunHost {
     ProgressCallback progress_callback();
     std::uint32_t requests_end();
     Result<void> open_crew();
-    OrderEnd play_engines(RunOrder& order);
-    OrderParts order_parts();
+    OrderEnd play_engines(RunSteps& order);
+    StepParts step_parts();
     int play();
     bool refuse(int code) {
         code_ = code;
@@ -260,14 +260,14 @@ Result<void> Execution::open_crew() {
 }
 
 int Execution::play() {
-    RunOrder order(driver_, *this, order_parts());
+    RunSteps order(driver_, *this, step_parts());
     const OrderEnd end = plan().rows.empty() ? order.play_without_rows() : play_engines(order);
     const RecordWriter* const writer = order.writer();
     const bool unwritten = end == OrderEnd::refused && writer != nullptr && writer->failed();
     return unwritten ? fail_records(*writer) : code_;
 }
 
-OrderEnd Execution::play_engines(RunOrder& order) {
+OrderEnd Execution::play_engines(RunSteps& order) {
     if (!refuse_unless_done(crew_->start_others(host_.granted, stop_wanted_))) {
         return OrderEnd::refused;
     }
@@ -287,7 +287,7 @@ OrderEnd Execution::play_engines(RunOrder& order) {
     return end;
 }
 
-OrderParts Execution::order_parts() {
+StepParts Execution::step_parts() {
     RunSegment segment;
     segment.run_id = replay_.invocation.run_id;
     segment.command = replay_.invocation.command;

@@ -12,9 +12,9 @@
 #include "cmd/base/values.hpp"
 #include "cmd/flags/checks.hpp"
 #include "cmd/flags/option_values.hpp"
-#include "cmd/replay/pacing.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/run_file.hpp"
+#include "cmd/replay/timing_notes.hpp"
 #include "engine/host/cpu_load.hpp"
 
 namespace driftless {

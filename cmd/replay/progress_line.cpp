@@ -14,7 +14,7 @@
 
 #include "cmd/base/values.hpp"
 #include "cmd/replay/side_threads.hpp"
-#include "cmd/report/screen_text.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 

@@ -97,9 +97,10 @@ int check_bodies(Replay& run);
 int check_live(Replay& run);
 /// Rows whose values cannot be in the headers and bodies that are made of them (workload.cpp).
 int check_row_templates(Replay& run);
-/// Budgets count tokens that must be known. Prints how long the rows take at least (pacing.cpp).
+/// Budgets count tokens that must be known. Prints how long the rows take at least
+/// (timing_notes.cpp).
 int check_budgets(Replay& run);
-/// A `--fail-if` that holds even if every request gets its answer (pacing.cpp).
+/// A `--fail-if` that holds even if every request gets its answer (timing_notes.cpp).
 int check_thresholds(Replay& run);
 /// Trace and schedule are those of the earlier run (resume.cpp).
 int check_schedule(Replay& run);
@@ -151,7 +152,7 @@ int look_up_calibration(Replay& run);
 /// Whether the servers' caches are warm from an earlier run; `--reset-cache` (server_checks.cpp).
 int probe_caches(Replay& run);
 
-/// Plays the order of a run (engine/replay): a folder, run.json, the engines, the writer's thread.
+/// Plays the steps of a run (engine/replay): a folder, run.json, the engines, the writer's thread.
 /// Ends `quiet`, prints the summary and returns the exit code (execute.cpp).
 int execute_run(const Replay& run);
 /// `--dry-run`: arms every row and sends nothing. Prints the schedule, the digests and the expected

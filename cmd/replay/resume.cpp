@@ -12,10 +12,10 @@
 #include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/flags/settings.hpp"
-#include "cmd/replay/pacing.hpp"
 #include "cmd/replay/parts.hpp"
 #include "cmd/replay/replay.hpp"
 #include "cmd/replay/shard.hpp"
+#include "cmd/replay/timing_notes.hpp"
 #include "proto/core/errors.hpp"
 
 namespace driftless {

@@ -18,7 +18,7 @@
 #include "cmd/reading/prefix_cache.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
-#include "cmd/report/screen_text.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "engine/plan/files.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"

@@ -11,7 +11,7 @@
 #include "cmd/reading/view.hpp"
 #include "cmd/report/rebuilt_run.hpp"
 #include "cmd/report/report.hpp"
-#include "cmd/report/screen_text.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "proto/core/hash.hpp"

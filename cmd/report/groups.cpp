@@ -10,7 +10,7 @@
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
 #include "cmd/report/report.hpp"
-#include "cmd/report/screen_text.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 

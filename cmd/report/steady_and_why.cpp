@@ -12,7 +12,7 @@
 #include "cmd/report/page.hpp"
 #include "cmd/report/rebuilt_run.hpp"
 #include "cmd/report/report.hpp"
-#include "cmd/report/screen_text.hpp"
+#include "cmd/report/text_parts.hpp"
 
 namespace driftless {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
-#include "cmd/report/screen_text.hpp"
 #include "cmd/report/summary_table.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "cmd/report/screen_text.hpp"
 #include "cmd/report/summary_table.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

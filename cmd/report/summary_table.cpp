@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/report/screen_text.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "proto/core/text.hpp"
 
 namespace driftless {

@@ -19,7 +19,7 @@
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/reading/view.hpp"
-#include "cmd/report/screen_text.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "cmd/runs/table.hpp"
 #include "proto/core/text.hpp"
 

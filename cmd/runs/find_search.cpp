@@ -8,7 +8,7 @@
 
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/flags/summary_values.hpp"
-#include "cmd/report/screen_text.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "cmd/runs/cell.hpp"
 #include "cmd/runs/find.hpp"
 #include "engine/plan/files.hpp"

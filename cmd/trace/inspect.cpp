@@ -12,7 +12,7 @@
 #include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/reading/trace_figures.hpp"
-#include "cmd/report/screen_text.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "cmd/trace/trace.hpp"
 #include "engine/plan/files.hpp"
 #include "engine/plan/trace_file.hpp"

@@ -11,6 +11,7 @@
 #include "engine/record/ring.hpp"
 #include "engine/replay/health.hpp"
 #include "engine/replay/lanes.hpp"
+#include "engine/replay/late_causes.hpp"
 #include "engine/replay/settings.hpp"
 #include "engine/replay/waiting_rows.hpp"
 #include "proto/trace/row.hpp"

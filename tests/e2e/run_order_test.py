@@ -39,7 +39,7 @@ def conversations():
                "tool_tokens": 0, "system_tokens": 0, "requests": rows}  # fmt: skip
 
 
-class RunOrder(Case):
+class RunSteps(Case):
     def setUp(self):
         super().setUp()
         self.trace = self.scratch / "weka"

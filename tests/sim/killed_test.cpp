@@ -100,7 +100,7 @@ TEST(Killed, AtEachStepOfAFire) {
     EXPECT_GT(behind, 0u);  // left, and nobody knows but its mark
 }
 
-// Before each thing that the order of a run asks of its host: of a new run and of one that is
+// Before each thing that the steps of a run ask of its host: of a new run and of one that is
 // resumed, with rows to send and without.
 TEST(Killed, AtEachStepOfTheOrder) {
     constexpr std::uint32_t calls =

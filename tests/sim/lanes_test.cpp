@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "engine/replay/between_fires.hpp"
+#include "engine/replay/late_causes.hpp"
 #include "engine/replay/waiting_rows.hpp"
 #include "tests/sim/by_hand.hpp"
 #include "tests/sim/sim_driver.hpp"

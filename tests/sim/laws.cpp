@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "engine/plan/plan.hpp"
-#include "engine/replay/run_order.hpp"
+#include "engine/replay/run_steps.hpp"
 #include "proto/json/document.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/laws_of_connections.hpp"

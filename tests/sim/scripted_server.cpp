@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <iterator>
 
-#include "cmd/mock/engine_model.hpp"
+#include "cmd/mock/faults.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/lane.hpp"
 #include "proto/core/errors.hpp"

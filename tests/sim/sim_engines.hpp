@@ -16,7 +16,7 @@
 #include "engine/prompt/rows_underway.hpp"
 #include "engine/record/ring.hpp"
 #include "engine/replay/run.hpp"
-#include "engine/replay/run_order.hpp"
+#include "engine/replay/run_steps.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/sim_run.hpp"
 #include "tests/sim/tls_world.hpp"

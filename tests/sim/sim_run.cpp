@@ -21,7 +21,7 @@
 #include "engine/record/writer.hpp"
 #include "engine/replay/lane.hpp"
 #include "engine/replay/run.hpp"
-#include "engine/replay/run_order.hpp"
+#include "engine/replay/run_steps.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/trace/row.hpp"
 #include "tests/sim/laws_of_connections.hpp"
@@ -188,7 +188,7 @@ class Simulation {
         RunSegment named;
         named.run_id = segment_.name;
         named.first_due_ns = plan_.rows.empty() ? plan_.last_due_ns : plan_.rows.front().due_ns;
-        RunOrder order(driver_, host_, {config(), Summary(), named, marks_, segment_.resumed});
+        RunSteps order(driver_, host_, {config(), Summary(), named, marks_, segment_.resumed});
         if (plan_.rows.empty()) {  // all had left
             (void)order.play_without_rows();
         } else {
@@ -222,7 +222,7 @@ class Simulation {
                                                   : &host_.users_wanted();
     }
 
-    void replay(RunOrder& order) {
+    void replay(RunSteps& order) {
         {
             const ArmerOptions arm = arming();
             Schedule schedule = schedule_of(engine_plan_, 0);

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "engine/replay/run_order.hpp"
+#include "engine/replay/run_steps.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/sim_parts.hpp"
 

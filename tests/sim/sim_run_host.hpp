@@ -1,4 +1,4 @@
-/// SimRunHost: what the order of a run asks for, in the simulated world: files on a SimDisk,
+/// SimRunHost: what the steps of a run ask for, in the simulated world: files on a SimDisk,
 /// run.json and marks on a SimMachine, and no writer's thread: events are drained in line, after
 /// turns of the seed's choosing. The process may die before any call, in the middle of a turn or
 /// between two writes; from there on nothing that it is asked changes the world. Owned by the
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "engine/record/ring.hpp"
-#include "engine/replay/run_order.hpp"
+#include "engine/replay/run_steps.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/sim/sim_engines.hpp"
 #include "tests/sim/sim_run.hpp"

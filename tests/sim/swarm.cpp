@@ -271,7 +271,7 @@ SimOptions swarm_options(std::uint64_t seed) {
     return options;
 }
 
-/// Deaths between two steps of the order of a run, and a run.json that cannot be written.
+/// Deaths between two steps of a run, and a run.json that cannot be written.
 void draw_order(Dice dice, Fate& fate) {
     fate.call = dice.one_in(8) ? dice.number(1, 10) : 0;
     fate.run_json = !dice.one_in(24) ? RunJsonFault::none

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "cmd/report/screen_text.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {

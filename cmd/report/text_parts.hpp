@@ -22,9 +22,6 @@
 
 namespace driftless {
 
-// What screens are made of: lines of a label and its text, bars and plots of block characters,
-// grouped numbers; and printing them.
-
 // Lines: text in two columns, a label and what is said of it, 80 columns wide. Prints nothing.
 
 inline constexpr std::size_t table_columns = 80;

@@ -1,4 +1,4 @@
-#include "engine/replay/run_order.hpp"
+#include "engine/replay/run_steps.hpp"
 
 #include <utility>
 
@@ -6,7 +6,7 @@
 
 namespace driftless {
 
-RunOrder::RunOrder(Driver& driver, RunHost& host, OrderParts parts)
+RunSteps::RunSteps(Driver& driver, RunHost& host, StepParts parts)
     : driver_(driver), host_(host), parts_(std::move(parts)) {
     RunSegment& segment = parts_.segment;
     segment.rows = plan().rows.size();
@@ -18,7 +18,7 @@ RunOrder::RunOrder(Driver& driver, RunHost& host, OrderParts parts)
     }
 }
 
-OrderEnd RunOrder::play(Engines& engines) {
+OrderEnd RunSteps::play(Engines& engines) {
     CHECK(!plan().rows.empty());
     parts_.segment.first_due_ns = engines.first_due_ns();
     while (engines.warm()) {  // ends: warming up has a bound of its own
@@ -42,7 +42,7 @@ OrderEnd RunOrder::play(Engines& engines) {
     return OrderEnd::closed;
 }
 
-OrderEnd RunOrder::play_without_rows() {
+OrderEnd RunSteps::play_without_rows() {
     CHECK(plan().rows.empty() && parts_.resumed != nullptr);
     const Instant zero = driver_.now() - Duration{parts_.resumed->whole.plan.last_due_ns};
     if (!open_files() || !name_segment(zero)) {
@@ -55,7 +55,7 @@ OrderEnd RunOrder::play_without_rows() {
 }
 
 // Nothing is on disk before this: what was refused leaves no folder behind.
-bool RunOrder::prepare(Engines& engines) {
+bool RunSteps::prepare(Engines& engines) {
     if (!open_files()) {
         return false;
     }
@@ -66,7 +66,7 @@ bool RunOrder::prepare(Engines& engines) {
 
 // Rows that are given up have their records before run.json names the segment: were it killed
 // between the two, the next one would find them recorded.
-bool RunOrder::open_files() {
+bool RunSteps::open_files() {
     std::optional<RecordSinks> sinks = host_.open_files();
     if (!sinks) {
         return false;
@@ -85,7 +85,7 @@ bool RunOrder::open_files() {
     return !writer_->failed();
 }
 
-void RunOrder::open_marks() {
+void RunSteps::open_marks() {
     parts_.marks = host_.create_marks(parts_.segment.run_id,
                                       marks_for(parts_.config.trace->rows.size(), plan().dual));
     if (parts_.resumed != nullptr) {
@@ -96,7 +96,7 @@ void RunOrder::open_marks() {
 // What the segments before had marked is in records or in new marks, and may be forgotten once
 // run.json names this one, and no earlier. Those before the last are there where a kill came
 // between the two.
-bool RunOrder::name_segment(Instant zero) {
+bool RunSteps::name_segment(Instant zero) {
     named_ = host_.name_segment(parts_.segment, zero);
     if (named_ && parts_.resumed != nullptr) {
         for (const RunSegment& before : parts_.resumed->segments) {
@@ -110,7 +110,7 @@ bool RunOrder::name_segment(Instant zero) {
 // is late for run.json: its first writing takes as long as the disk wants, the second, with the
 // time 0 that holds, waits for no disk; where it took long all the same, it is done once more with
 // twice the lead.
-bool RunOrder::settle_time_zero(Engines& engines) {
+bool RunSteps::settle_time_zero(Engines& engines) {
     const Duration first_due{parts_.segment.first_due_ns};
     if (!name_segment(driver_.now() + time_zero_lead - first_due)) {
         return false;
@@ -130,7 +130,7 @@ bool RunOrder::settle_time_zero(Engines& engines) {
 
 // A resumed run stays as it was, or, where run.json names this segment already, as one that was
 // killed before its first row: whoever resumes it then looks for these marks.
-void RunOrder::give_up() {
+void RunSteps::give_up() {
     if (parts_.resumed == nullptr || !named_) {
         host_.remove_marks(parts_.segment.run_id);
     }
@@ -140,7 +140,7 @@ void RunOrder::give_up() {
 }
 
 // The conservation law: rows selected, or released by users = records written = sum over outcomes.
-void RunOrder::close_books(std::uint64_t rows_taken) {
+void RunSteps::close_books(std::uint64_t rows_taken) {
     const Plan& whole = parts_.resumed != nullptr ? parts_.resumed->whole.plan : plan();
     CHECK(writer_->counts().ended == rows_taken);
     CHECK(writer_->counts().unended == 0);

@@ -1,6 +1,6 @@
 // What waits for answers.
 
-#include "engine/plan/closed_loop.hpp"
+#include "engine/plan/releases.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cmd/report/screen_text.hpp"
+#include "cmd/report/text_parts.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-/// The order of a run, from warm connections to closed books; the engines that it drives and the
+/// The steps of a run, from warm connections to closed books; the engines that it drives and the
 /// host that it asks.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace driftless {
 
-/// Engines: the loops of a run, which share nothing but trace, plan and time 0. RunOrder drives
+/// Engines: the loops of a run, which share nothing but trace, plan and time 0. RunSteps drives
 /// them as one: `cmd/replay` has a thread for each but the first, the simulator plays all of them
 /// by turns.
 class Engines {
@@ -69,7 +69,7 @@ class OneEngine final : public Engines {
     Run& run_;
 };
 
-/// RunHost: what the order of a run (run_order.hpp) asks of whoever runs it: folders, run.json,
+/// RunHost: what the steps of a run (run_steps.hpp) ask of whoever runs it: folders, run.json,
 /// shared memory, the writer's thread. `cmd/replay` does it for real; the simulator does it to a
 /// world of its own, in which the process may die before any of these calls.
 ///
@@ -115,7 +115,7 @@ class RunHost {
     virtual void discard(const RecordWriter* writer) = 0;
 };
 
-// RunOrder: the order of a run, from warm connections to closed books. `cmd/replay` and the
+// RunSteps: the steps of a run, from warm connections to closed books. `cmd/replay` and the
 // simulator play it, each by a RunHost of its own; why each step stands where it does is in
 // README.md.
 //
@@ -130,7 +130,7 @@ inline constexpr Duration time_zero_lead = milliseconds(60);
 inline constexpr Duration time_zero_lead_min = milliseconds(30);
 
 /// What a run is made of, beside the loop.
-struct OrderParts {
+struct StepParts {
     /// Of the records; names the trace and the plan of this segment. The order sets `segment`.
     AssemblerConfig config;
     Summary summary;  ///< of a new run: knows its bounds, and has no record yet
@@ -147,9 +147,9 @@ enum class OrderEnd : std::uint8_t {
     broken_off,  ///< `RunHost::turned` said so
 };
 
-class RunOrder {
+class RunSteps {
   public:
-    RunOrder(Driver& driver, RunHost& host, OrderParts parts);
+    RunSteps(Driver& driver, RunHost& host, StepParts parts);
 
     /// A run that has rows to send. `engines` are new; after `refused` all of their connections are
     /// closed.
@@ -172,7 +172,7 @@ class RunOrder {
 
     Driver& driver_;
     RunHost& host_;
-    OrderParts parts_;
+    StepParts parts_;
     std::optional<RecordWriter> writer_;
     bool named_ = false;  ///< run.json names the segment
 };

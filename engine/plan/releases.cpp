@@ -1,4 +1,4 @@
-#include "engine/plan/closed_loop.hpp"
+#include "engine/plan/releases.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "cmd/replay/pacing.hpp"
+#include "cmd/replay/timing_notes.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -13,7 +13,7 @@
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/replay/replay.hpp"
-#include "cmd/report/screen_text.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "engine/host/host.hpp"
 #include "engine/plan/arrivals.hpp"
 #include "engine/plan/schedule.hpp"
