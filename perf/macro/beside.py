@@ -1,28 +1,32 @@
 #!/usr/bin/env python3
 """What a user's first flags give beside a server of the same host: beside.py [LOAD [PASSES [FLAG ..]]]
 
-LOAD: streams (1,000 of 50 tokens/s, which start 5 ms apart), apartN (10 bursts of 1,000 rows N us apart), or
+LOAD: streamsN (N of 50 tokens/s, 1,000 where N is left out, which start 5 ms apart), apartN (10 bursts of 1,000 rows N us apart), or
 rateN (N rows/s for 5 s), both of 3 tokens a row. Plays it against the mock PASSES times (3), without flags and,
 where there are some, with FLAG .. in turn; neither side is pinned. MOCK_CPU pins the mock, MOCK_UNDER is put before its
-command (setsid: another session; chrt -i 0: lowest weight), HOG_CPU has a busy
-program on that CPU, DRIFTLESS names the program. Prints, in us: how late rows left; the client's stamps of tokens
-minus the mock's, which are taken before the send; how long requests waited for the mock, beyond the shortest (a
-client in the server's way shows there, and in no stamp of its own); tainted rows and the verdict.
+command (setsid: another session; chrt -i 0: lowest weight), DRIFTLESS names the program. HOG_CPU has a busy program
+on that CPU, HOG_UNDER before its command, from HOG_AFTER seconds (0) on for HOG_FOR (to the end of the run).
+Prints, in us: how late rows left; the client's stamps of tokens minus the mock's, which are taken before the send; how
+long requests waited for the mock, beyond the shortest (a client in the server's way shows there, and in no stamp of its
+own); which share of its time the busy program ran and its longest wait, ms; tainted rows and the verdict.
 """
 import contextlib
 import json
 import os
 import pathlib
+import shlex
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAM = os.environ.get("DRIFTLESS", "build-release/driftless")
 
 
 def write_trace(load, path):
-    if load == "streams":
-        rows = [(i * 0.005, 250) for i in range(1000)]
+    if load.startswith("streams"):
+        rows = [(i * 0.005, 250) for i in range(int(load.removeprefix("streams") or 1000))]
     elif load.startswith("apart"):
         gap = float(load.removeprefix("apart")) / 1e6
         rows = [(burst * (0.2 + 1000 * gap) + i * gap, 3) for burst in range(10) for i in range(1000)]
@@ -32,25 +36,43 @@ def write_trace(load, path):
     path.write_text("time,in,out\n" + "".join(f"{at:.6f},64,{out}\n" for at, out in rows))
 
 
+# The busy program, as `beside.py --hog`: its share of the time and its longest wait in ms, at its end.
+def be_busy(after, seconds):
+    over = []
+    signal.signal(signal.SIGTERM, lambda *_: over.append(True))
+    time.sleep(after)
+    begin = last = time.monotonic_ns()
+    used, longest = time.process_time_ns(), 0
+    while not over and last - begin < seconds * 1e9:
+        now = time.monotonic_ns()
+        longest, last = max(longest, now - last), now
+    span = last - begin
+    print("%.2f, %.1f" % ((time.process_time_ns() - used) / max(span, 1), longest / 1e6))
+
+
 @contextlib.contextmanager
-def busy_program():
-    cpu = os.environ.get("HOG_CPU")
-    hog = subprocess.Popen(["taskset", "-c", cpu, "sh", "-c", "while :; do :; done"]) if cpu else None
+def busy_program(told):
+    if "HOG_CPU" not in os.environ:
+        yield
+        return
+    times = [os.environ.get("HOG_AFTER", "0"), os.environ.get("HOG_FOR", "1e9")]
+    hog = subprocess.Popen(
+        [*shlex.split(os.environ.get("HOG_UNDER", "")), "taskset", "-c", os.environ["HOG_CPU"],
+         sys.executable, __file__, "--hog", *times], stdout=subprocess.PIPE, text=True)
     try:
         yield
     finally:
-        if hog:
-            hog.kill()
-            hog.wait()
+        hog.terminate()
+        told.append(hog.communicate()[0].strip())
 
 
 @contextlib.contextmanager
 def mock(load, log):
-    gap = "20ms" if load == "streams" else "2ms"
+    gap = "20ms" if load.startswith("streams") else "2ms"
     command = [PROGRAM, "mock", "--listen", "127.0.0.1:0", "--ttft", "20ms", "--itl", gap, "--log", log]
     if "MOCK_CPU" in os.environ:
         command += ["--cpu", os.environ["MOCK_CPU"]]
-    command = os.environ.get("MOCK_UNDER", "").split() + command
+    command = shlex.split(os.environ.get("MOCK_UNDER", "")) + command
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         yield server.stdout.readline().split()[-1]
@@ -97,16 +119,21 @@ def play(load, flags, folder):
 
 
 def main():
+    if sys.argv[1:2] == ["--hog"]:
+        be_busy(*map(float, sys.argv[2:]))
+        return
     load = sys.argv[1] if len(sys.argv) > 1 else "streams"
     passes = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     variants = [[], sys.argv[3:]] if len(sys.argv) > 3 else [[]]
-    print("| flags | drift p99 / max | stamps p99 / max | waits for the server p99 / max | tainted | verdict |"
-          "\n|---|---|---|---|---|---|")
+    print("| flags | drift p99 / max | stamps p99 / max | waits for the server p99 / max | busy program | "
+          "tainted | verdict |\n|---|---|---|---|---|---|---|")
     for _ in range(passes):
         for flags in variants:
-            with tempfile.TemporaryDirectory() as folder, busy_program():
-                row = play(load, flags, pathlib.Path(folder))
-            print("| %s | %s |" % (" ".join(flags) or "none", " | ".join(map(str, row))), flush=True)
+            busy = []
+            with tempfile.TemporaryDirectory() as folder, busy_program(busy):
+                *spans, tainted, verdict = play(load, flags, pathlib.Path(folder))
+            cells = [" ".join(flags) or "none", *spans, *(busy or ["none"]), tainted, verdict]
+            print("| %s |" % " | ".join(map(str, cells)), flush=True)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@
 #include "tests/sim/laws.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/sim/timing_notes.hpp"
+#include "tests/sim/pacing.hpp"
 
 namespace driftless::sim {
 

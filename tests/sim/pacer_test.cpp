@@ -10,7 +10,7 @@
 
 #include "engine/replay/between_fires.hpp"
 #include "tests/sim/by_hand.hpp"
-#include "tests/sim/timing_notes.hpp"
+#include "tests/sim/pacing.hpp"
 
 namespace driftless::sim {
 

@@ -13,7 +13,7 @@
 #include "engine/replay/lane.hpp"
 #include "engine/replay/lanes.hpp"
 #include "tests/sim/by_hand.hpp"
-#include "tests/sim/timing_notes.hpp"
+#include "tests/sim/pacing.hpp"
 
 namespace driftless::sim {
 
