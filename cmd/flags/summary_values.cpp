@@ -95,15 +95,14 @@ Result<double> read_bound(FigureUnit unit, std::string_view text) {
 Result<void> read_figure(std::string_view left, Threshold& out) {
     const std::size_t colon = left.find(':');
     const std::string_view name = left.substr(0, colon);
-    out.figure = find_figure(name == "e2el" ? "e2e" : name);
+    out.figure = find_figure(name);
     if (out.figure == nullptr) {
-        return remedy(
-            "is not a known figure; use ttft, ttft_due, tpot, itl, e2e, chunk_gap and drift (each "
-            "with :p99 or the like), errors, good, tainted, overtaken, completed, failed, "
-            "request_throughput, output_throughput, total_token_throughput and request_goodput");
+        static const std::string text =
+            "is not a known figure; use " + list_of_figures([](const FigureName&) { return true; });
+        return remedy(text.c_str());
     }
     const bool has_statistic = colon != left.npos;
-    if (out.figure->unit != FigureUnit::time) {
+    if (!out.figure->has_statistics()) {
         return has_statistic ? remedy("has no statistics: it is one figure; use its name alone")
                              : Result<void>();
     }
@@ -198,13 +197,14 @@ Result<StopRule> parse_stop_rule(std::string_view text) {
     StopRule rule;
     rule.threshold = threshold.value();
     rule.text = std::string(text);
-    const std::optional<StopFigure> figure = stop_figure_of(rule.threshold);
-    if (!figure) {
-        return remedy(
-            "uses a figure that is only known at the end; during a run use errors, failed, or "
-            "ttft, ttft_due, tpot and e2e with a statistic, as in \"ttft:p99 > 10s for 30s\"");
+    if (!rule.threshold.figure->stop) {
+        static const std::string why =
+            "uses a figure that is only known at the end; during a run use " +
+            list_of_figures([](const FigureName& one) { return one.stop.has_value(); }) +
+            ", as in \"ttft:p99 > 10s for 30s\"";
+        return remedy(why.c_str());
     }
-    rule.figure = *figure;
+    rule.figure = *rule.threshold.figure->stop;
     if (at != text.npos) {
         const Result<std::int64_t> time =
             parse_duration_ns(without_blanks(text.substr(at + word.size())));

@@ -8,24 +8,23 @@
 #include "cmd/reading/compare_spread.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/numbers.hpp"
+#include "proto/figures/criteria.hpp"
 #include "proto/figures/distribution.hpp"
 
 namespace driftless {
 
 namespace {
 
+/// Those of all figures (proto/figures/criteria.hpp) that can be told request by request.
 struct Named {
     std::string_view name;
     ComparedFigure figure;
 };
-/// The first name of a figure is the one that it is printed with.
-constexpr std::array<Named, 8> named_figures{{
+constexpr std::array<Named, 6> named_figures{{
     {"errors", ComparedFigure::errors},
     {"good", ComparedFigure::good},
-    {"goodput", ComparedFigure::goodput},
     {"request_goodput", ComparedFigure::goodput},
     {"request_throughput", ComparedFigure::request_throughput},
-    {"throughput", ComparedFigure::request_throughput},
     {"output_throughput", ComparedFigure::output_throughput},
     {"total_token_throughput", ComparedFigure::total_throughput},
 }};
@@ -112,20 +111,43 @@ std::string ComparedMetric::name() const {
 
 std::optional<ComparedMetric> read_metric(std::string_view name) {
     const std::size_t colon = name.find(':');
+    const FigureName* const figure = find_figure(name.substr(0, colon));
+    if (figure == nullptr) {
+        return std::nullopt;
+    }
     if (colon == name.npos) {
         for (const Named& one : named_figures) {
-            if (one.name == name) {
+            if (one.name == figure->name) {
                 return ComparedMetric{one.figure, RowValue::ttft, 0};
             }
         }
         return std::nullopt;
     }
     for (std::size_t i = 0; i < row_value_count; ++i) {
-        if (name.substr(0, colon) == value_names[i]) {
+        if (figure->name == value_names[i]) {
             return read_value_metric(static_cast<RowValue>(i), name.substr(colon + 1));
         }
     }
     return std::nullopt;
+}
+
+const char* why_not_compared(std::string_view name) {
+    const FigureName* const figure = find_figure(name.substr(0, name.find(':')));
+    const bool is_compared =
+        figure != nullptr &&
+        (std::find(value_names.begin(), value_names.end(), figure->name) != value_names.end() ||
+         std::any_of(named_figures.begin(), named_figures.end(),
+                     [&](const Named& one) { return one.name == figure->name; }));
+    if (figure == nullptr || is_compared) {
+        return "is not a metric that can be compared; use ttft, ttft_due, tpot and e2e (each with "
+               ":mean, :p99 or the like), errors, good, request_goodput, request_throughput, "
+               "output_throughput and total_token_throughput";
+    }
+    return figure->name == "itl" || figure->name == "chunk_gap"
+               ? "is not a metric that can be compared: a request has many of them, which cannot "
+                 "be paired; use tpot, or report --fail-if for one run"
+               : "is not a metric that can be compared: it is of a run, and no request has it; use "
+                 "report --fail-if for one run";
 }
 
 std::vector<ComparedMetric> usual_metrics(bool with_slo) {

@@ -31,7 +31,7 @@
 namespace driftless {
 
 // ComparedMetric: what two groups of runs can be compared by, and what it is called. Names are
-// those of SLOs and thresholds: `ttft:p99`, `tpot:mean`, `errors`, `goodput`. Values; pure.
+// those of SLOs and thresholds: `ttft:p99`, `tpot:mean`, `errors`. Values; pure.
 
 /// Of each request one value, ns. `itl` and `chunk_gap` have many values a request, which cannot be
 /// paired: they are not compared.
@@ -69,18 +69,20 @@ struct ComparedMetric {
     Scale scale() const { return unit() == MetricUnit::share ? Scale::difference : Scale::ratio; }
     /// Less is better: latencies and errors.
     bool lower_is_better() const;
-    /// As it is read: "ttft:p99", "tpot:mean", "errors", "goodput".
+    /// As it is read: "ttft:p99", "tpot:mean", "errors", "request_goodput".
     std::string name() const;
 };
 
 /// `ttft`, `ttft_due`, `tpot` or `e2e` with `:mean` or `:p` and a percentile from 0.1 to 99.9 with
-/// at most one decimal; or `errors`, `good`, `goodput` (also `request_goodput`), `throughput` (also
-/// `request_throughput`), `output_throughput`, `total_token_throughput`. Nothing: it is none of
-/// them.
+/// at most one decimal; or a figure that can be told request by request: `errors`, `good`,
+/// `request_goodput`, `request_throughput`, `output_throughput`, `total_token_throughput`. Nothing:
+/// it is none of them.
 std::optional<ComparedMetric> read_metric(std::string_view name);
+/// What to say of a name that is none: why it cannot be compared where it is a figure of one run.
+const char* why_not_compared(std::string_view name);
 
 /// What is compared where nobody asks for anything else: mean, p50, p90 and p99 of the four values,
-/// errors, throughputs; and `good` and `goodput` where there is an SLO.
+/// errors, throughputs; and `good` and `request_goodput` where there is an SLO.
 std::vector<ComparedMetric> usual_metrics(bool with_slo);
 
 inline constexpr double unknown_value = std::numeric_limits<double>::quiet_NaN();

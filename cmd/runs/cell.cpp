@@ -65,6 +65,20 @@ std::optional<double> share(std::optional<double> part, std::optional<double> wh
     return part && whole && *whole > 0 ? std::optional(*part / *whole) : std::nullopt;
 }
 
+/// Of the cached tokens that the trace allows, those that servers reported.
+std::optional<double> read_hits(JsonValue root) {
+    // Older runs have only rows whose hits are foretold.
+    const JsonValue cache = root.find("cache");
+    const JsonValue compared = cache.find("cached_tokens_compared");
+    const JsonValue rows = cache.find("rows_compared");
+    const bool by_server =
+        rows.as_i64().value_or(0) > 0 && rows.as_i64() == cache.find("server_rows").as_i64();
+    return share(
+        (compared.present() ? compared : cache.find("cached_tokens")).as_double(),
+        cache.find(by_server ? "server_expected_cached_tokens" : "expected_cached_tokens_reported")
+            .as_double());
+}
+
 /// Of the requests that were sent, those that failed.
 std::optional<double> read_errors(JsonValue root) {
     const double not_sent = root.find("outcomes").find("not_sent").as_double().value_or(0);
@@ -101,8 +115,20 @@ std::optional<double> CellSummary::figure(const Threshold& which) const {
     if (which.figure->unit == FigureUnit::time) {
         return read_time(root_, which);
     }
+    if (which.figure->is_inverse) {  // tokens/s, of a TPOT in ms
+        const std::optional<double> ms =
+            root_.find(name_of_statistic(which) + "_tpot_ms").as_double();
+        return ms && *ms > 0 ? std::optional(1000 / *ms) : std::nullopt;
+    }
     if (name == "errors") {
         return read_errors(root_);
+    }
+    if (name == "hits") {
+        return read_hits(root_);
+    }
+    if (name == "input_throughput") {
+        return share(root_.find("total_input_tokens").as_double(),
+                     root_.find("duration").as_double());
     }
     if (name == "good") {
         if (root_.find("request_goodput").is(JsonType::null)) {

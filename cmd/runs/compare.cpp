@@ -51,10 +51,7 @@ Result<ComparedMetric> parse_metric(std::string_view text) {
     if (const std::optional<ComparedMetric> metric = read_metric(text)) {
         return *metric;
     }
-    return Error{ErrorCode::invalid, 0,
-                 "is not a metric that can be compared; use ttft, ttft_due, tpot and e2e (each "
-                 "with :mean, :p99 or the like), errors, good, goodput, request_throughput, "
-                 "output_throughput and total_token_throughput"};
+    return Error{ErrorCode::invalid, 0, why_not_compared(text)};
 }
 
 Result<bool> parse_unsure(std::string_view text) {

@@ -499,10 +499,7 @@ Result<ChangeThreshold> parse_change_threshold(std::string_view text) {
     out.text = std::string(text);
     const std::optional<ComparedMetric> metric = read_metric(all.substr(0, at));
     if (!metric) {
-        return remedy(
-            "is not a metric that can be compared; use ttft, ttft_due, tpot and e2e (each with "
-            ":mean, :p99 or the like), errors, good, goodput, request_throughput, "
-            "output_throughput and total_token_throughput");
+        return remedy(why_not_compared(all.substr(0, at)));
     }
     out.metric = *metric;
     out.above = all[at] == '>';

@@ -58,20 +58,6 @@ std::vector<std::string> conditions_of(std::string_view text) {
     return out;
 }
 
-/// What a figure does under more load decides which way it can be an SLO.
-enum class UnderLoad : std::uint8_t { rises, falls };
-constexpr std::array<std::pair<std::string_view, UnderLoad>, 9> figures{{
-    {"ttft", UnderLoad::rises},
-    {"ttft_due", UnderLoad::rises},
-    {"tpot", UnderLoad::rises},
-    {"itl", UnderLoad::rises},
-    {"e2e", UnderLoad::rises},
-    {"chunk_gap", UnderLoad::rises},
-    {"errors", UnderLoad::rises},
-    {"failed", UnderLoad::rises},
-    {"good", UnderLoad::falls},
-}};
-
 std::string opposite(const std::string& condition) {
     const std::size_t at = condition.find_first_of("<>");
     const bool equal = at + 1 < condition.size() && condition[at + 1] == '=';
@@ -95,22 +81,20 @@ Result<Slo> parse_slo(const std::string& condition) {
         return threshold.error();
     }
     slo.threshold = std::move(threshold).value();
-    const std::string_view name = slo.threshold.figure->name;
-    const auto* const found = std::find_if(figures.begin(), figures.end(),
-                                           [&](const auto& one) { return one.first == name; });
-    if (found == figures.end()) {
-        return remedy(
-            "cannot be in an SLO; use ttft, ttft_due, tpot, itl, e2e or chunk_gap (each with :p99 "
-            "or the like), errors, failed or good");
+    const FigureName& figure = *slo.threshold.figure;
+    if (!figure.in_slo) {
+        static const std::string text =
+            "cannot be in an SLO; use " +
+            list_of_figures([](const FigureName& one) { return one.in_slo; });
+        return remedy(text.c_str());
     }
     const bool bounded_above = condition[condition.find_first_of("<>")] == '<';
-    if (bounded_above != (found->second == UnderLoad::rises)) {
+    if (bounded_above != (figure.better == Better::low)) {
         return remedy(
             "is the wrong way round: an SLO says what must hold, as in \"ttft:p99<2s\", "
             "\"errors<1%\" or \"good>95%\"");
     }
-    if (slo.threshold.figure->unit == FigureUnit::time &&
-        slo.threshold.statistic == Statistic::percentile) {
+    if (figure.has_statistics() && slo.threshold.statistic == Statistic::percentile) {
         slo.floor = percentile_floor(percentiles[slo.threshold.percentile].per_mille);
     }
     return slo;

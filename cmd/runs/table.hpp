@@ -99,8 +99,6 @@ std::vector<std::string> corpus_differences(const std::vector<TableRun>& runs);
 // Pareto frontiers of two figures: which of many points no other point beats. Pure; points are
 // finite.
 
-enum class Better : std::uint8_t { low, high };
-
 /// Which end of each axis people want.
 struct ParetoAxes {
     Better x = Better::low;
@@ -164,10 +162,7 @@ const char* name_of(TableUnit unit);
 struct TableFigure {
     enum class Source : std::uint8_t {
         threshold,
-        interactivity,
         e2e_interactivity,
-        input_rate,
-        hits,
         joules,
     };
 
@@ -176,7 +171,7 @@ struct TableFigure {
     TableUnit unit = TableUnit::count;
     Better better = Better::low;
     Source source = Source::threshold;
-    Threshold which;  ///< what to read; of interactivity the TPOT, of e2e_interactivity the E2E
+    Threshold which;  ///< what to read; of e2e_interactivity the E2E
     bool per_gpu = false;
 
     /// ms, a share from 0 to 1, a rate, a number; nothing where it was not measured, or no label

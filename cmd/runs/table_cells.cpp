@@ -111,97 +111,43 @@ constexpr double ns_in_ms = 1e6;
 constexpr double ms_per_s = 1000;
 constexpr std::string_view gpu_suffix = "/gpu";
 
-/// Names that are an inverse of a time, statistic by statistic.
-struct Inverse {
-    std::string_view prefix;
-    std::string_view time;
-    std::string_view title;
-    TableFigure::Source source;
-};
-constexpr std::array inverses{
-    Inverse{"interactivity:", "tpot:", "interactivity", TableFigure::Source::interactivity},
-    Inverse{"e2e_interactivity:", "e2e:", "E2E interactivity",
-            TableFigure::Source::e2e_interactivity},
-};
-const Inverse* find_inverse(std::string_view name) {
-    const auto* const found =
-        std::find_if(inverses.begin(), inverses.end(),
-                     [name](const Inverse& one) { return name.starts_with(one.prefix); });
-    return found == inverses.end() ? nullptr : found;
-}
+// 1000 / E2E by token: of records, which no summary has.
+constexpr std::string_view e2e_prefix = "e2e_interactivity:";
 
 Error remedy(const char* doing) {
     return {ErrorCode::invalid, 0, doing};
 }
 
-/// What thresholds name, and how people see it.
-struct KnownFigure {
-    std::string_view name;
-    std::string_view title;
-    TableUnit unit;
-    Better better;
-};
-constexpr std::array known{
-    KnownFigure{"ttft", "TTFT", TableUnit::ms, Better::low},
-    KnownFigure{"ttft_due", "TTFT from due", TableUnit::ms, Better::low},
-    KnownFigure{"tpot", "TPOT", TableUnit::ms, Better::low},
-    KnownFigure{"itl", "ITL", TableUnit::ms, Better::low},
-    KnownFigure{"e2e", "E2E", TableUnit::ms, Better::low},
-    KnownFigure{"chunk_gap", "chunk gap", TableUnit::ms, Better::low},
-    KnownFigure{"drift", "drift", TableUnit::ms, Better::low},
-    KnownFigure{"errors", "errors", TableUnit::share, Better::low},
-    KnownFigure{"good", "good", TableUnit::share, Better::high},
-    KnownFigure{"tainted", "tainted", TableUnit::share, Better::low},
-    KnownFigure{"overtaken", "overtaken", TableUnit::share, Better::low},
-    KnownFigure{"completed", "ok", TableUnit::count, Better::high},
-    KnownFigure{"failed", "failed", TableUnit::count, Better::low},
-    KnownFigure{"request_throughput", "requests/s", TableUnit::per_second, Better::high},
-    KnownFigure{"output_throughput", "output tokens/s", TableUnit::tokens_per_second, Better::high},
-    KnownFigure{"total_token_throughput", "all tokens/s", TableUnit::tokens_per_second,
-                Better::high},
-    KnownFigure{"request_goodput", "good requests/s", TableUnit::per_second, Better::high},
-};
+TableUnit unit_of(const FigureName& figure) {
+    switch (figure.rate) {
+        case RateOf::requests:
+            return TableUnit::per_second;
+        case RateOf::tokens:
+            return TableUnit::tokens_per_second;
+        case RateOf::nothing:
+            break;
+    }
+    switch (figure.unit) {
+        case FigureUnit::time:
+            return TableUnit::ms;
+        case FigureUnit::share:
+            return TableUnit::share;
+        case FigureUnit::number:
+            break;
+    }
+    return TableUnit::count;
+}
 
 std::string statistic_text(const Threshold& which) {
     const std::size_t colon = which.text.find(':');
     return colon == which.text.npos ? "" : " " + which.text.substr(colon + 1);
 }
 
-bool take_known(const Threshold& which, TableFigure& out) {
-    const auto found = std::find_if(known.begin(), known.end(), [&](const KnownFigure& one) {
-        return one.name == which.figure->name;
-    });
-    if (found == known.end()) {
-        return false;
-    }
+void take(const Threshold& which, TableFigure& out) {
     out.which = which;
-    out.title = std::string(found->title) + statistic_text(which);
-    out.unit = found->unit;
-    out.better = found->better;
-    return true;
-}
-
-/// What thresholds do not know. False: nor do we.
-bool take_own(std::string_view name, TableFigure& out) {
-    if (name == "input_throughput") {
-        out.source = TableFigure::Source::input_rate;
-        out.title = "input tokens/s";
-        out.unit = TableUnit::tokens_per_second;
-        out.better = Better::high;
-    } else if (name == "hits") {
-        out.source = TableFigure::Source::hits;
-        out.title = "cache hits";
-        out.unit = TableUnit::share;
-        out.better = Better::high;
-    } else if (name == "joules_per_token") {
-        out.source = TableFigure::Source::joules;
-        out.title = "energy per token";
-        out.unit = TableUnit::joules;
-        out.better = Better::low;
-    } else {
-        return false;
-    }
-    return true;
+    out.title = std::string(which.figure->title) + statistic_text(which);
+    out.unit = unit_of(*which.figure);
+    out.better = which.figure->better;
 }
 
 bool is_rate(TableUnit unit) {
@@ -217,14 +163,8 @@ std::optional<double> read_e2e_interactivity(const TableRun& run, const Threshol
     if (!run.e2e_per_token || run.e2e_per_token->count == 0) {
         return {};
     }
-    const double ms = statistic_of(e2e, *run.e2e_per_token);
+    const double ms = statistic_of(e2e, *run.e2e_per_token).value_or(0);
     return ms > 0 ? std::optional(ms_per_s / ms) : std::nullopt;
-}
-
-/// 1000 / TPOT: of a low percentile of speed the high one of times is asked.
-std::optional<double> read_interactivity(const TableRun& run, const Threshold& tpot) {
-    const std::optional<double> ns = run.summary->figure(tpot);
-    return ns && *ns > 0 ? std::optional(ms_per_s * ns_in_ms / *ns) : std::nullopt;
 }
 
 std::optional<double> read(const TableRun& run, const TableFigure& figure) {
@@ -234,26 +174,8 @@ std::optional<double> read(const TableRun& run, const TableFigure& figure) {
             const std::optional<double> value = run.summary->figure(figure.which);
             return value && figure.unit == TableUnit::ms ? std::optional(*value / ns_in_ms) : value;
         }
-        case TableFigure::Source::interactivity:
-            return read_interactivity(run, figure.which);
         case TableFigure::Source::e2e_interactivity:
             return read_e2e_interactivity(run, figure.which);
-        case TableFigure::Source::input_rate:
-            return ratio(root.find("total_input_tokens").as_double(),
-                         root.find("duration").as_double());
-        case TableFigure::Source::hits: {
-            // Older runs have only rows whose hits are foretold.
-            const JsonValue cache = root.find("cache");
-            const JsonValue compared = cache.find("cached_tokens_compared");
-            const JsonValue rows = cache.find("rows_compared");
-            const bool by_server = rows.as_i64().value_or(0) > 0 &&
-                                   rows.as_i64() == cache.find("server_rows").as_i64();
-            return ratio((compared.present() ? compared : cache.find("cached_tokens")).as_double(),
-                         cache
-                             .find(by_server ? "server_expected_cached_tokens"
-                                             : "expected_cached_tokens_reported")
-                             .as_double());
-        }
         case TableFigure::Source::joules:
             return root.find("server").find("energy").find("joules_per_token").as_double();
     }
@@ -306,8 +228,8 @@ std::optional<double> TableFigure::of(const TableRun& run) const {
 }
 
 std::uint64_t TableFigure::floor() const {
-    const bool is_time = which.figure != nullptr && which.figure->unit == FigureUnit::time;
-    return is_time && which.statistic == Statistic::percentile
+    const bool has_values = which.figure != nullptr && which.figure->has_statistics();
+    return has_values && which.statistic == Statistic::percentile
                ? percentile_floor(percentiles[which.percentile].per_mille)
                : 0;
 }
@@ -331,27 +253,31 @@ Result<TableFigure> parse_table_figure(std::string_view text) {
         figure.per_gpu = true;
         name.remove_suffix(gpu_suffix.size());
     }
-    const Inverse* const inverse = find_inverse(name);
-    if (inverse != nullptr || !take_own(name, figure)) {
-        std::string asked(name);
-        if (inverse != nullptr) {
-            asked.replace(0, inverse->prefix.size(), inverse->time);
-        }
-        const Result<Threshold> which = parse_figure(asked);
-        if (!which || !take_known(which.value(), figure)) {
+    const bool is_e2e = name.starts_with(e2e_prefix);
+    if (name == "joules_per_token") {
+        figure.source = TableFigure::Source::joules;
+        figure.title = "energy per token";
+        figure.unit = TableUnit::joules;
+    } else {
+        const Result<Threshold> which = parse_figure(
+            is_e2e ? "e2e:" + std::string(name.substr(e2e_prefix.size())) : std::string(name));
+        if (!which) {
             return remedy(
                 "is not a known figure; use those of --fail-if (ttft:p99, output_throughput, "
-                "errors ..), interactivity:p90, e2e_interactivity:p90 and the like, "
-                "input_throughput, hits or joules_per_token; a rate may end in /gpu");
+                "errors ..), e2e_interactivity:p90 and the like, or joules_per_token; a rate may "
+                "end in /gpu");
         }
+        take(which.value(), figure);
     }
-    if (inverse != nullptr) {
-        figure.source = inverse->source;
-        figure.title = std::string(inverse->title) + statistic_text(figure.which);
+    if (is_e2e) {
+        figure.source = TableFigure::Source::e2e_interactivity;
+        figure.title = "E2E interactivity" + statistic_text(figure.which);
         figure.unit = TableUnit::tokens_per_second;
         figure.better = Better::high;
     }
-    if (figure.per_gpu && (inverse != nullptr || !is_rate(figure.unit))) {
+    const bool is_of_requests =
+        figure.which.figure != nullptr && figure.which.figure->has_statistics();
+    if (figure.per_gpu && (is_of_requests || !is_rate(figure.unit))) {
         return remedy("is not a rate: only rates can be divided by GPUs; remove /gpu");
     }
     figure.title += figure.per_gpu ? " per GPU" : "";

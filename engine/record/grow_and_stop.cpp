@@ -80,7 +80,9 @@ EarlyStop::EarlyStop(const std::vector<StopRule>& rules, const EndedRequests& be
 
 EarlyStop::Figure EarlyStop::figure_of(const StopRule& rule, const PeriodMeasured& measured) const {
     const auto of = [&rule](const Distribution& one) {
-        return one.count == 0 ? Figure() : Figure{statistic_of(rule.threshold, one), one.count};
+        const std::optional<double> ns =
+            one.count == 0 ? std::nullopt : statistic_of(rule.threshold, one);
+        return ns ? Figure{*ns, one.count} : Figure();
     };
     switch (rule.figure) {
         case StopFigure::ttft:

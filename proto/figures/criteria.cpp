@@ -23,65 +23,141 @@ std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
                       : std::optional(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-FigureName times(std::string_view name, const Distribution& (*distribution)(const Figures&)) {
-    return {name, FigureUnit::time, distribution, nullptr};
+using Times = const Distribution& (*)(const Figures&);
+using Value = std::optional<double> (*)(const Figures&);
+
+FigureName times(std::string_view name, std::string_view title, Times distribution,
+                 std::optional<StopFigure> stop = {}) {
+    return {.name = name,
+            .title = title,
+            .unit = FigureUnit::time,
+            .in_slo = true,
+            .stop = stop,
+            .distribution = distribution};
 }
 
-FigureName one(std::string_view name, FigureUnit unit,
-               std::optional<double> (*value)(const Figures&)) {
-    return {name, unit, nullptr, value};
+/// A share, of which less is better.
+FigureName bad_share(std::string_view name, Value value, std::optional<StopFigure> stop = {}) {
+    return {.name = name,
+            .title = name,
+            .unit = FigureUnit::share,
+            .in_slo = stop.has_value(),
+            .stop = stop,
+            .value = value};
+}
+
+FigureName good_share(std::string_view name, std::string_view title, bool in_slo, Value value) {
+    return {.name = name,
+            .title = title,
+            .unit = FigureUnit::share,
+            .better = Better::high,
+            .in_slo = in_slo,
+            .value = value};
+}
+
+FigureName rate(std::string_view name, std::string_view title, RateOf of, Value value) {
+    return {.name = name, .title = title, .better = Better::high, .rate = of, .value = value};
+}
+
+std::optional<double> good_of_decided(const Figures& f) {
+    // Of rows without a count of tokens only those are judged that are not good.
+    return f.judges_goodput() && f.uncounted.goodput == 0 ? share(f.good, f.decided())
+                                                          : std::nullopt;
+}
+
+std::optional<double> input_throughput(const Figures& f) {
+    constexpr double ns_per_s = 1e9;
+    return f.duration_ns > 0 ? std::optional(static_cast<double>(f.input_tokens) * ns_per_s /
+                                             static_cast<double>(f.duration_ns))
+                             : std::nullopt;
 }
 
 const auto& all_figures() {
-    constexpr FigureUnit part = FigureUnit::share;
-    constexpr FigureUnit number = FigureUnit::number;
     static const std::array all = {
-        times("ttft", [](const Figures& f) -> const Distribution& { return f.ttft; }),
-        times("ttft_due", [](const Figures& f) -> const Distribution& { return f.ttft_due; }),
-        times("tpot", [](const Figures& f) -> const Distribution& { return f.tpot; }),
-        times("itl", [](const Figures& f) -> const Distribution& { return f.itl; }),
-        times("e2e", [](const Figures& f) -> const Distribution& { return f.e2e; }),
-        times("chunk_gap", [](const Figures& f) -> const Distribution& { return f.chunk_gap; }),
-        times("drift", [](const Figures& f) -> const Distribution& { return f.sending.drift; }),
-        one("errors", part,
-            [](const Figures& f) { return share(f.failed_sent(), f.ended_sent()); }),
-        one("good", part,
-            [](const Figures& f) {
-                // Of rows without a count of tokens only those are judged that are not good.
-                return f.judges_goodput() && f.uncounted.goodput == 0 ? share(f.good, f.decided())
-                                                                      : std::nullopt;
-            }),
-        one("tainted", part, [](const Figures& f) { return share(f.tainted_rows, f.rows); }),
-        one("overtaken", part,
-            [](const Figures& f) { return share(f.overtaken_turns, f.follow_up_turns); }),
-        one("completed", number,
-            [](const Figures& f) { return std::optional(static_cast<double>(f.completed)); }),
-        one("failed", number,
-            [](const Figures& f) { return std::optional(static_cast<double>(f.failed)); }),
-        one("request_throughput", number,
-            [](const Figures& f) { return std::optional(f.request_throughput); }),
-        one("output_throughput", number,
-            [](const Figures& f) { return std::optional(f.output_throughput); }),
-        one("total_token_throughput", number,
-            [](const Figures& f) { return std::optional(f.total_token_throughput); }),
-        one("request_goodput", number, [](const Figures& f) { return f.request_goodput; }),
+        times(
+            "ttft", "TTFT", [](const Figures& f) -> const Distribution& { return f.ttft; },
+            StopFigure::ttft),
+        times(
+            "ttft_due", "TTFT from due",
+            [](const Figures& f) -> const Distribution& { return f.ttft_due; },
+            StopFigure::ttft_due),
+        times(
+            "tpot", "TPOT", [](const Figures& f) -> const Distribution& { return f.tpot; },
+            StopFigure::tpot),
+        times("itl", "ITL", [](const Figures& f) -> const Distribution& { return f.itl; }),
+        times(
+            "e2e", "E2E", [](const Figures& f) -> const Distribution& { return f.e2e; },
+            StopFigure::e2e),
+        times("chunk_gap", "chunk gap",
+              [](const Figures& f) -> const Distribution& { return f.chunk_gap; }),
+        FigureName{.name = "drift",
+                   .title = "drift",
+                   .unit = FigureUnit::time,
+                   .distribution = [](const Figures& f) -> const Distribution& {
+                       return f.sending.drift;
+                   }},
+        FigureName{.name = "interactivity",
+                   .title = "interactivity",
+                   .better = Better::high,
+                   .rate = RateOf::tokens,
+                   .is_inverse = true,
+                   .distribution = [](const Figures& f) -> const Distribution& { return f.tpot; }},
+        bad_share(
+            "errors", [](const Figures& f) { return share(f.failed_sent(), f.ended_sent()); },
+            StopFigure::errors),
+        good_share("good", "good", true, good_of_decided),
+        bad_share("tainted", [](const Figures& f) { return share(f.tainted_rows, f.rows); }),
+        bad_share("overtaken",
+                  [](const Figures& f) { return share(f.overtaken_turns, f.follow_up_turns); }),
+        good_share("hits", "cache hits", false,
+                   [](const Figures& f) {
+                       return f.foretells_hits() && f.cache_rows_compared() > 0
+                                  ? share(f.cached_tokens_compared(), f.expected_of_compared())
+                                  : std::nullopt;
+                   }),
+        FigureName{.name = "completed",
+                   .title = "ok",
+                   .better = Better::high,
+                   .value = [](const Figures& f) -> std::optional<double> {
+                       return static_cast<double>(f.completed);
+                   }},
+        FigureName{.name = "failed",
+                   .title = "failed",
+                   .in_slo = true,
+                   .stop = StopFigure::failed,
+                   .value = [](const Figures& f) -> std::optional<double> {
+                       return static_cast<double>(f.failed);
+                   }},
+        rate("request_throughput", "requests/s", RateOf::requests,
+             [](const Figures& f) { return std::optional(f.request_throughput); }),
+        rate("input_throughput", "input tokens/s", RateOf::tokens, input_throughput),
+        rate("output_throughput", "output tokens/s", RateOf::tokens,
+             [](const Figures& f) { return std::optional(f.output_throughput); }),
+        rate("total_token_throughput", "all tokens/s", RateOf::tokens,
+             [](const Figures& f) { return std::optional(f.total_token_throughput); }),
+        rate("request_goodput", "good requests/s", RateOf::requests,
+             [](const Figures& f) { return f.request_goodput; }),
     };
     return all;
 }
 
+// What others call them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> other_names{{
+    {"e2el", "e2e"},
+    {"goodput", "request_goodput"},
+    {"throughput", "request_throughput"},
+}};
+
 std::optional<double> measure(const Threshold& threshold, const Figures& figures) {
     const FigureName& figure = *threshold.figure;
-    if (figure.distribution == nullptr) {
+    if (!figure.has_statistics()) {
         return figure.value(figures);
     }
     const Distribution& distribution = figure.distribution(figures);
-    return distribution.count == 0 ? std::nullopt
-                                   : std::optional(statistic_of(threshold, distribution));
+    return distribution.count == 0 ? std::nullopt : statistic_of(threshold, distribution);
 }
 
-}  // namespace
-
-double statistic_of(const Threshold& threshold, const Distribution& distribution) {
+double plain_statistic(const Threshold& threshold, const Distribution& distribution) {
     switch (threshold.statistic) {
         case Statistic::mean:
             return distribution.mean;
@@ -93,6 +169,16 @@ double statistic_of(const Threshold& threshold, const Distribution& distribution
             return distribution.at[threshold.percentile];
     }
     return 0;
+}
+
+}  // namespace
+
+std::optional<double> statistic_of(const Threshold& threshold, const Distribution& distribution) {
+    constexpr double ns_per_s = 1e9;
+    const double ns = plain_statistic(threshold, distribution);
+    return !threshold.figure->is_inverse ? std::optional(ns)
+           : ns > 0                      ? std::optional(ns_per_s / ns)
+                                         : std::nullopt;
 }
 
 bool crosses(const Threshold& threshold, double value) {
@@ -110,10 +196,26 @@ bool crosses(const Threshold& threshold, double value) {
 }
 
 const FigureName* find_figure(std::string_view name) {
+    for (const auto& [other, ours] : other_names) {
+        name = name == other ? ours : name;
+    }
     const auto& all = all_figures();
     const auto* const found = std::find_if(all.begin(), all.end(),
                                            [&](const FigureName& one) { return one.name == name; });
     return found == all.end() ? nullptr : found;
+}
+
+std::string list_of_figures(bool (*is_offered)(const FigureName& figure)) {
+    std::string with_statistics;
+    std::string others;
+    for (const FigureName& figure : all_figures()) {
+        std::string& list = figure.has_statistics() ? with_statistics : others;
+        if (is_offered(figure)) {
+            list += (list.empty() ? "" : ", ") + std::string(figure.name);
+        }
+    }
+    return with_statistics.empty() ? others
+                                   : with_statistics + " (each with :p99 or the like), " + others;
 }
 
 std::vector<ThresholdFinding> judge_thresholds(const std::vector<Threshold>& thresholds,
@@ -133,22 +235,6 @@ std::vector<ThresholdFinding> judge_thresholds(const std::vector<Threshold>& thr
         findings.push_back(std::move(finding));
     }
     return findings;
-}
-
-std::optional<StopFigure> stop_figure_of(const Threshold& threshold) {
-    constexpr std::array<std::pair<std::string_view, StopFigure>, 6> known = {
-        {{"ttft", StopFigure::ttft},
-         {"ttft_due", StopFigure::ttft_due},
-         {"tpot", StopFigure::tpot},
-         {"e2e", StopFigure::e2e},
-         {"errors", StopFigure::errors},
-         {"failed", StopFigure::failed}}};
-    for (const auto& [name, figure] : known) {
-        if (threshold.figure->name == name) {
-            return figure;
-        }
-    }
-    return std::nullopt;
 }
 
 // What a rule compares, measured in a run: a number, where there is one, and how it is told. Pure.

@@ -19,17 +19,36 @@ namespace driftless {
 // threshold says when the run fails. A figure that nobody measured fails as well: a run without
 // answers is not a good one. Pure.
 
-/// A figure that thresholds may name: times have a distribution, the others one value, or nothing
-/// where it was not measured.
+/// What a `--stop-when` is about: answers of one period, or all requests of the run so far.
+enum class StopFigure : std::uint8_t { ttft, ttft_due, tpot, e2e, errors, failed };
+
+enum class Better : std::uint8_t { low, high };
+
+/// Of what a number is a rate per second.
+enum class RateOf : std::uint8_t { nothing, requests, tokens };
+
+/// A figure of a run, the same for all that name figures: `--fail-if`, `--stop-when`, `--slo`,
+/// comparisons, tables. Values that each request has are a distribution, all others one value, or
+/// nothing where it was not measured.
 struct FigureName {
     std::string_view name;
+    std::string_view title;  ///< for people
     FigureUnit unit = FigureUnit::number;
+    Better better = Better::low;
+    RateOf rate = RateOf::nothing;
+    bool in_slo = false;                  ///< more load makes it worse: `find` can search
+    std::optional<StopFigure> stop = {};  ///< known while a run goes on
+    bool is_inverse = false;              ///< tokens/s: 1 s over each time of `distribution`
     const Distribution& (*distribution)(const SummaryFigures& figures) = nullptr;
     std::optional<double> (*value)(const SummaryFigures& figures) = nullptr;
+
+    bool has_statistics() const { return distribution != nullptr; }
 };
 
-/// Null where there is none of that name.
+/// Also by its other name (e2el, goodput, throughput). Null where there is none of that name.
 const FigureName* find_figure(std::string_view name);
+/// "ttft, tpot and e2e (each with :p99 or the like), errors, good": those that are offered.
+std::string list_of_figures(bool (*is_offered)(const FigureName& figure));
 
 /// Of a distribution.
 enum class Statistic : std::uint8_t { mean, min, max, percentile };
@@ -45,8 +64,9 @@ struct Threshold {
     std::string text;  ///< as it was typed
 };
 
-/// Of a time, which has values.
-double statistic_of(const Threshold& threshold, const Distribution& distribution);
+/// Of values that each request has, of which there are some: of times in ns, of their inverse in
+/// tokens per second; nothing where that would be one over 0.
+std::optional<double> statistic_of(const Threshold& threshold, const Distribution& distribution);
 /// The value lies beyond the bound.
 bool crosses(const Threshold& threshold, double value);
 
@@ -56,12 +76,6 @@ std::vector<ThresholdFinding> judge_thresholds(const std::vector<Threshold>& thr
 
 // StopRule: a condition that ends a run early (`--stop-when`). A plain value;
 // engine/record/grow_and_stop.hpp judges.
-
-/// What a rule is about: answers of one period, or all requests of the run so far.
-enum class StopFigure : std::uint8_t { ttft, ttft_due, tpot, e2e, errors, failed };
-
-/// Nothing where the figure of that threshold is not known while a run goes on.
-std::optional<StopFigure> stop_figure_of(const Threshold& threshold);
 
 struct StopRule {
     StopFigure figure = StopFigure::errors;

@@ -314,7 +314,7 @@ class Compare(Case):
         self.assertTrue(found["same_work"])
         good = metric(found, "good")
         self.assertEqual((good["b"], good["in_these_runs"]), (0, "lower"))
-        self.assertEqual(metric(found, "goodput")["b"], 0)
+        self.assertEqual(metric(found, "request_goodput")["b"], 0)
 
     def test_two_sides_of_one_run(self):
         """Dual fire: each row went to both servers, and the run is compared with itself."""

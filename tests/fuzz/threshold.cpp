@@ -60,7 +60,7 @@ void check_stop_rule(std::string_view text) {
     }
     const StopRule& rule = read.value();
     CHECK(rule.text == text && rule.for_ns >= 0);
-    CHECK(stop_figure_of(rule.threshold) == rule.figure && is_in_range(rule.threshold));
+    CHECK(rule.threshold.figure->stop == rule.figure && is_in_range(rule.threshold));
     CHECK(static_cast<bool>(parse_threshold(rule.threshold.text)));
 }
 

@@ -570,7 +570,7 @@ StopRule stop_rule(const char* figure, double bound, std::int64_t for_ns) {
     StopRule rule;
     rule.threshold.figure = find_figure(figure);
     rule.threshold.bound = bound;
-    rule.figure = stop_figure_of(rule.threshold).value_or(StopFigure::errors);
+    rule.figure = rule.threshold.figure->stop.value_or(StopFigure::errors);
     rule.for_ns = for_ns;
     rule.text = std::string(figure) + " > " + std::to_string(bound);
     return rule;

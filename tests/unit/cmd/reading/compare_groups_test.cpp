@@ -29,14 +29,14 @@ namespace {
 
 TEST(ComparedMetric, NamesAreReadBack) {
     for (const char* name :
-         {"ttft:mean", "ttft_due:p50", "tpot:p99.9", "e2e:p0.1", "errors", "good", "goodput",
-          "request_throughput", "output_throughput", "total_token_throughput"}) {
+         {"ttft:mean", "ttft_due:p50", "tpot:p99.9", "e2e:p0.1", "errors", "good",
+          "request_goodput", "request_throughput", "output_throughput", "total_token_throughput"}) {
         const std::optional<ComparedMetric> metric = read_metric(name);
         ASSERT_TRUE(metric) << name;
         EXPECT_EQ(metric->name(), name);
     }
     EXPECT_EQ(read_metric("throughput")->name(), "request_throughput");
-    EXPECT_EQ(read_metric("request_goodput")->name(), "goodput");
+    EXPECT_EQ(read_metric("goodput")->name(), "request_goodput");
     EXPECT_EQ(read_metric("ttft:p99.0")->name(), "ttft:p99");
 }
 

@@ -55,6 +55,11 @@ SummaryFigures made_figures() {
     f.request_throughput = 12.5;
     f.output_throughput = 321.5;
     f.total_token_throughput = 4321.5;
+    f.duration_ns = 12'000'000'000;
+    f.input_tokens = 48'000;
+    f.cache_rows_reported = 150;
+    f.cached_tokens = 30'000;
+    f.expected_cached_tokens_reported = 40'000;
     double from = 1e6;
     for (Distribution* one :
          {&f.ttft, &f.ttft_due, &f.tpot, &f.itl, &f.e2e, &f.chunk_gap, &f.sending.drift}) {
@@ -72,17 +77,19 @@ Threshold threshold(const std::string& text) {
 
 TEST(CellSummary, ReadsWhatThresholdsMeasure) {
     std::vector<std::string> texts;
-    for (const char* time : {"ttft", "ttft_due", "tpot", "itl", "e2e", "chunk_gap", "drift"}) {
+    for (const char* time :
+         {"ttft", "ttft_due", "tpot", "itl", "e2e", "chunk_gap", "drift", "interactivity"}) {
         for (const char* of :
              {"p25", "p50", "p75", "p90", "p95", "p99", "p99.9", "mean", "min", "max"}) {
-            texts.push_back(std::string(time) + ":" + of + " > 0s");
+            texts.push_back(std::string(time) + ":" + of +
+                            (std::string_view(time) == "interactivity" ? " > 0" : " > 0s"));
         }
     }
-    for (const char* share : {"errors", "good", "tainted", "overtaken"}) {
+    for (const char* share : {"errors", "good", "tainted", "overtaken", "hits"}) {
         texts.push_back(std::string(share) + " > 0 %");
     }
-    for (const char* number : {"completed", "failed", "request_throughput", "output_throughput",
-                               "total_token_throughput", "request_goodput"}) {
+    for (const char* number : {"completed", "failed", "request_throughput", "input_throughput",
+                               "output_throughput", "total_token_throughput", "request_goodput"}) {
         texts.push_back(std::string(number) + " > 0");
     }
     const SummaryFigures figures = made_figures();

@@ -10,7 +10,11 @@
 #include <set>
 #include <sstream>
 
+#include "cmd/flags/summary_values.hpp"
+#include "cmd/reading/compare_groups.hpp"
+#include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
+#include "proto/figures/criteria.hpp"
 #include "tests/unit/cmd/reading/vector_run.hpp"
 #include "tests/unit/cmd/runs/made_run.hpp"
 #include "tests/unit/schema_check.hpp"
@@ -417,6 +421,39 @@ TEST(TableFigure, RefusesWhatIsNoFigure) {
                              "interactivity", "interactivity:p50/gpu", "speed"}) {
         EXPECT_FALSE(parse_table_figure(name)) << name;
     }
+}
+
+// Whoever names figures knows all of them: offers one, or says why not.
+TEST(Figures, AreTheSameForAllThatNameThem) {
+    std::istringstream names(list_of_figures([](const FigureName&) { return true; }));
+    std::size_t count = 0;
+    for (std::string word; names >> word;) {
+        word.resize(word.find_last_not_of(',') + 1);
+        const FigureName* const named = find_figure(word);
+        if (named == nullptr) {
+            continue;  // "(each with ..)"
+        }
+        ++count;
+        const bool is_time = named->unit == FigureUnit::time;
+        const std::string name = word + (named->has_statistics() ? ":p90" : "");
+        const std::string is_low = name + (is_time                            ? " < 2s"
+                                           : named->unit == FigureUnit::share ? " < 2 %"
+                                                                              : " < 2");
+        EXPECT_TRUE(parse_fail_if(is_low)) << is_low;
+        EXPECT_EQ(static_cast<bool>(parse_stop_rule(is_low)), named->stop.has_value()) << is_low;
+        const Result<Slos> slos = parse_slos(is_low);
+        EXPECT_EQ(static_cast<bool>(slos), named->in_slo && named->better == Better::low) << word;
+        EXPECT_TRUE(slos || !says(slos.error().doing, "is not a known figure")) << word;
+        const Result<TableFigure> in_table = parse_table_figure(name);
+        ASSERT_TRUE(in_table) << name;
+        EXPECT_EQ(in_table.value().better, named->better) << name;
+        const std::string why = why_not_compared(name);
+        EXPECT_NE(static_cast<bool>(read_metric(name)), says(why, "for one run")) << why;
+    }
+    EXPECT_EQ(count, 20U);
+    EXPECT_EQ(find_figure("goodput"), find_figure("request_goodput"));
+    EXPECT_EQ(find_figure("throughput"), find_figure("request_throughput"));
+    EXPECT_EQ(find_figure("e2el"), find_figure("e2e"));
 }
 
 // Exports of a table: the rows of InferenceX have the keys of its own (tests/data/views), the
