@@ -386,6 +386,9 @@ bool Execution::start_writer(RecordWriter& writer) {
     if (!started) {
         return refuse(fail_host("writer thread", started.error()));
     }
+    if (host_.writer_cpus == std::vector<std::uint32_t>{host_.engine_cpu.cpu}) {
+        standing_.keeper.shares_with(writer.cpu_clock());
+    }
     const int code =
         sides_.begin(zero_, meeting_.begin_due({progress_.segments.back().first_due_ns}).ns);
     if (code == exit_done) {

@@ -122,13 +122,34 @@ std::optional<std::uint32_t> running_threads() {
                       : std::nullopt;
 }
 
+namespace {
+
+std::int64_t cpu_time_of(clockid_t clock) {
+    timespec used{};
+    (void)::clock_gettime(clock, &used);
+    return used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;
+}
+
+}  // namespace
+
 Result<void> CpuKeeper::start(std::uint32_t cpu) {
     cpus_online_ = cpus_online();
     if (!running_threads() || cpus_online_ == 0) {
         return Error{ErrorCode::denied, errno, "read /proc/loadavg"};
     }
+    (void)::pthread_getcpuclockid(::pthread_self(), &engine_);
     const cpu_set_t cpus = cpu_set_of({cpu});
     return thread_.start<&CpuKeeper::keep>("keeper", &cpus, *this);
+}
+
+// Threads of ours on other CPUs do not count: on a host with many CPUs they would hide what others
+// have of this one.
+std::int64_t CpuKeeper::ours_ns() const {
+    std::int64_t sum = thread_cpu_ns();
+    for (const clockid_t clock : {engine_, sharer_.load(std::memory_order_relaxed)}) {
+        sum += clock == nobody ? 0 : cpu_time_of(clock);
+    }
+    return sum;
 }
 
 std::int64_t CpuKeeper::stop() {
@@ -157,11 +178,10 @@ bool CpuNeed::others_need_it() const {
     return looks > 0 && (idle == 0 || waiting > looks / 2 || others_ns > span_ns / part_of_others);
 }
 
-// The time of the whole process is what ours had: the keeper's, and of what runs beside it.
 CpuNeed CpuKeeper::look() const {
     CpuNeed need;
     const std::int64_t begin_ns = monotonic_ns();
-    const std::int64_t used_ns = process_cpu_ns();
+    const std::int64_t used_ns = ours_ns();
     std::int64_t look_at_ns = begin_ns;
     while (need.looks < keeper_looks && need.span_ns < keeper_span_max_ns) {
         (void)::sched_yield();
@@ -179,7 +199,7 @@ CpuNeed CpuKeeper::look() const {
         need.idle += running < cpus_online_ ? 1 : 0;
         need.waiting += running > cpus_online_ ? 1 : 0;
     }
-    need.others_ns = need.span_ns - (process_cpu_ns() - used_ns);
+    need.others_ns = need.span_ns - (ours_ns() - used_ns);
     return need;
 }
 
@@ -220,6 +240,13 @@ void StepsAside::look(Instant now) {
 
 SideThread::~SideThread() {
     CHECK(!runs_);
+}
+
+clockid_t SideThread::cpu_clock() const {
+    CHECK(runs_);
+    clockid_t clock{};
+    (void)::pthread_getcpuclockid(thread_, &clock);
+    return clock;
 }
 
 void SideThread::join() {
@@ -298,22 +325,8 @@ ThreadUse operator-(const ThreadUse& after, const ThreadUse& before) {
     return use;
 }
 
-namespace {
-
-std::int64_t cpu_time_of(clockid_t clock) {
-    timespec used{};
-    (void)::clock_gettime(clock, &used);
-    return used.tv_sec * std::int64_t{1'000'000'000} + used.tv_nsec;
-}
-
-}  // namespace
-
 std::int64_t thread_cpu_ns() {
     return cpu_time_of(CLOCK_THREAD_CPUTIME_ID);
-}
-
-std::int64_t process_cpu_ns() {
-    return cpu_time_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 ThreadMeter::ThreadMeter() {

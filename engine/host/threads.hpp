@@ -45,6 +45,8 @@ class SideThread {
         return start_at(name, cpus, &call<body, Owner>, &owner);
     }
     bool runs() const { return runs_; }
+    /// Of its CPU time, while it runs.
+    clockid_t cpu_clock() const;
     /// Waits for its end. Nothing where it was not started.
     void join();
 
@@ -121,7 +123,7 @@ struct CpuNeed {
     int idle = 0;     ///< looks that found fewer threads than CPUs
     int waiting = 0;  ///< more threads than CPUs
     std::int64_t span_ns = 0;
-    std::int64_t others_ns = 0;  ///< what other processes had of the keeper's CPU
+    std::int64_t others_ns = 0;  ///< what others had of the keeper's CPU
 
     /// Others may be waiting for that CPU: they had more than 2 % of it, or no look found a CPU
     /// idle, or most looks found more threads than CPUs.
@@ -143,16 +145,24 @@ class CpuKeeper {
     CpuKeeper(const CpuKeeper&) = delete;
     CpuKeeper& operator=(const CpuKeeper&) = delete;
 
-    /// Errors: denied (also where /proc/loadavg is not readable), exhausted.
+    /// For the calling thread, which runs on that CPU. Errors: denied (also where /proc/loadavg is
+    /// not readable), exhausted.
     Result<void> start(std::uint32_t cpu);
+    /// One more thread of ours runs there: what it has is not others'. By its clock.
+    void shares_with(clockid_t thread) { sharer_.store(thread, std::memory_order_relaxed); }
     /// Returns the CPU time that it has used, ns.
     std::int64_t stop();
 
   private:
+    static constexpr clockid_t nobody = CLOCK_MONOTONIC;  // no clock of a thread is this one
+
     void keep();
     CpuNeed look() const;
+    std::int64_t ours_ns() const;
 
     std::uint32_t cpus_online_ = 0;
+    clockid_t engine_ = nobody;
+    std::atomic<clockid_t> sharer_{nobody};
     std::atomic<bool> over_{false};
     std::int64_t used_ns_ = 0;  ///< once it has ended
     SideThread thread_;
@@ -211,9 +221,6 @@ ThreadUse operator-(const ThreadUse& after, const ThreadUse& before);
 
 /// CPU time of the calling thread.
 std::int64_t thread_cpu_ns();
-
-/// Of all threads of this process.
-std::int64_t process_cpu_ns();
 
 class ThreadMeter {
   public:

@@ -190,6 +190,8 @@ class RecordWriter {
     /// Starts it there (null: where the process may run), signals blocked, normal priority.
     /// Errors: exhausted, denied.
     Result<void> start_thread(const WriterSeat* seat, ProgressCallback progress);
+    /// Of its CPU time.
+    clockid_t cpu_clock() const { return thread_.cpu_clock(); }
     /// No event comes any more: drains the rings, finishes, joins.
     void stop();
 
