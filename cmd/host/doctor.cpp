@@ -568,8 +568,7 @@ std::string to_json(const std::vector<HostFinding>& findings) {
         json.begin_object().key("grade").string(name_of(one.grade));
         json.key("topic").string(one.topic);
         json.key("found").string(one.found);
-        json.key("remedy");
-        one.remedy.empty() ? json.null() : json.string(one.remedy);
+        write_optional_text(json, "remedy", one.remedy);
         json.end_object();
     }
     json.end_array().end_object();
