@@ -279,6 +279,24 @@ void complain(const char* format, ...) {
     va_end(values);
 }
 
+void CommandLine::refuse(const std::string& command, const std::string& why) {
+    kind = Kind::refused;
+    text = "driftless " + command.substr(0, command.find(' ')) + ": " + why + " (see driftless " +
+           command + " --help)";
+}
+
+std::optional<int> CommandLine::finish() const {
+    if (kind == Kind::help) {
+        (void)std::fputs(text.c_str(), stdout);
+        return exit_done;
+    }
+    if (kind == Kind::refused) {
+        complain("%s", text.c_str());
+        return exit_usage;
+    }
+    return std::nullopt;
+}
+
 void guard_screens() {
     // Never destroyed: the streams are flushed at exit, behind the destructors of static objects.
     static Screen& error = *new Screen{STDERR_FILENO, {}};

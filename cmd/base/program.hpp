@@ -1,8 +1,11 @@
 /// The program and its process: version, what it was built from, the files that it brings along;
-/// its descriptors and environment, how it is stopped, and what guards the terminal.
+/// its descriptors and environment, how it is stopped, what guards the terminal; and what came of
+/// a command line.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -125,5 +128,22 @@ void print_line(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 /// The same to `stderr`.
 void complain(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+/// What came of a command line. Each command adds the values that were asked for.
+struct CommandLine {
+    enum class Kind : std::uint8_t {
+        run,      ///< the values are complete
+        help,     ///< `text` is the help, for standard output; exit 0
+        refused,  ///< `text` is one line for standard error; exit 2
+    };
+    Kind kind = Kind::run;
+    std::string text;
+
+    /// `command`: the words behind the program's name whose help lists the flags, "synth like".
+    void refuse(const std::string& command, const std::string& why);
+
+    /// Prints the text. Returns the exit code; nothing where the command is to run.
+    std::optional<int> finish() const;
+};
 
 }  // namespace driftless

@@ -224,28 +224,33 @@ std::string gap_contradiction(const WorkloadFlags& workload) {
            " applies to turns that wait for answers, but no row waits; add --sessions closed";
 }
 
-/// The first flag that shapes users; nullptr where none is given.
-const char* flag_of_users(const WorkloadFlags& workload) {
+/// The first flag that shapes users, or of those about whole sessions; nullptr where none is given.
+const char* flag_of_users(const WorkloadFlags& workload, bool of_sessions) {
+    struct UserFlag {
+        bool is_given;
+        bool is_of_sessions;
+        const char* name;
+    };
     const UserRules& users = workload.users;
-    const std::array<std::pair<bool, const char*>, 14> flags = {{
-        {users.ramp_ns > 0, "--user-ramp"},
-        {users.order != TreeRule::file, "--session-order"},
-        {users.recycle, "--recycle"},
-        {users.shares_system, "--recycle-share"},
-        {users.tree_barrier, "--barrier"},
-        {users.for_ns.has_value(), "--for"},
-        {workload.on_failure.has_value(), "--on-failure"},
-        {users.failures.waits_for_429, "--on-429 wait"},
-        {users.idle.tree_ns.has_value(), "--tree-idle-cap"},
-        {users.idle.system_ns.has_value(), "--system-idle-cap"},
-        {workload.start_within.has_value(), "--start-within"},
-        {users.start.by_turns, "--start-by"},
-        {users.start.prime_one_token, "--prime"},
-        {users.start.warmup_requests > 0, "--warmup-requests"},
+    const std::array<UserFlag, 14> flags = {{
+        {users.ramp_ns > 0, false, "--user-ramp"},
+        {users.order != TreeRule::file, true, "--session-order"},
+        {users.recycle, false, "--recycle"},
+        {users.shares_system, true, "--recycle-share"},
+        {users.tree_barrier, true, "--barrier"},
+        {users.for_ns.has_value(), false, "--for"},
+        {workload.on_failure.has_value(), false, "--on-failure"},
+        {users.failures.waits_for_429, false, "--on-429 wait"},
+        {users.idle.tree_ns.has_value(), true, "--tree-idle-cap"},
+        {users.idle.system_ns.has_value(), true, "--system-idle-cap"},
+        {workload.start_within.has_value(), true, "--start-within"},
+        {users.start.by_turns, true, "--start-by"},
+        {users.start.prime_one_token, true, "--prime"},
+        {users.start.warmup_requests > 0, true, "--warmup-requests"},
     }};
-    for (const auto& [given, name] : flags) {
-        if (given) {
-            return name;
+    for (const UserFlag& flag : flags) {
+        if (flag.is_given && (flag.is_of_sessions || !of_sessions)) {
+            return flag.name;
         }
     }
     return nullptr;
@@ -292,24 +297,10 @@ std::string complete_growth(WorkloadFlags& workload) {
 
 /// What is about sessions; nullptr where nothing of it is given.
 const char* flag_of_trees(const WorkloadFlags& workload) {
-    const UserRules& users = workload.users;
-    const std::array<std::pair<bool, const char*>, 12> flags = {{
-        {workload.user_count.most > 0, "--users"},
-        {workload.grow.has_value(), "--grow"},
-        {workload.files.sessions != Sessions::recorded, "--sessions"},
-        {users.order != TreeRule::file, "--session-order"},
-        {users.shares_system, "--recycle-share"},
-        {users.tree_barrier, "--barrier"},
-        {users.idle.tree_ns.has_value(), "--tree-idle-cap"},
-        {users.idle.system_ns.has_value(), "--system-idle-cap"},
-        {workload.start_within.has_value(), "--start-within"},
-        {users.start.by_turns, "--start-by"},
-        {users.start.prime_one_token, "--prime"},
-        {users.start.warmup_requests > 0, "--warmup-requests"},
-    }};
-    const auto given =
-        std::find_if(flags.begin(), flags.end(), [](const auto& one) { return one.first; });
-    return given == flags.end() ? nullptr : given->second;
+    return workload.user_count.most > 0                    ? "--users"
+           : workload.grow                                 ? "--grow"
+           : workload.files.sessions != Sessions::recorded ? "--sessions"
+                                                           : flag_of_users(workload, true);
 }
 
 /// Single rows are kept open: there is no other time than that of their ends.
@@ -348,7 +339,7 @@ std::string complete_users(WorkloadFlags& workload, OutputRule output) {
         return why;
     }
     if (users.users == 0) {
-        const char* const flag = flag_of_users(workload);
+        const char* const flag = flag_of_users(workload, false);
         return flag == nullptr
                    ? ""
                    : std::string(flag) + " applies to users; add --users N (or --concurrency N)";

@@ -11,14 +11,6 @@
 
 namespace driftless {
 
-// The flag table of a command, read from its parser.
-//
-// Included by options files only, like the parser's header.
-
-/// Flags of no group are left out: the help does not show them. Sets what the flags write to, so
-/// that `app` is of no use afterwards.
-FlagTable table_of(CLI::App& app);
-
 namespace {
 
 /// Why the flag refuses this word; empty: it takes it.
@@ -67,8 +59,8 @@ Flag flag_of(CLI::Option& option, const std::string& footer) {
     return flag;
 }
 
-}  // namespace
-
+/// The flag table of a command. Flags of no group are left out: the help does not show them. Sets
+/// what the flags write to, so that `app` is of no use afterwards.
 FlagTable table_of(CLI::App& app) {
     constexpr std::string_view program = "driftless ";
     FlagTable table;
@@ -86,35 +78,32 @@ FlagTable table_of(CLI::App& app) {
     return table;
 }
 
-std::string Flags::wrong_value(const std::string& shown, const Error& error,
-                               const std::vector<std::string>& taken) {
-    const std::string nearest = nearest_name(shown, taken);
-    return " \"" + shown + "\" " + error.doing +
-           (nearest.empty() ? "" : "; did you mean " + nearest + "?");
-}
-
-std::string unknown_argument(const CLI::App& app) {
-    const std::vector<std::string> extras = app.remaining();
+/// One line about the first argument that no flag took, with the name that may have been meant; or
+/// the empty text.
+std::string unknown_argument(const CommandParser& parser) {
+    const std::vector<std::string> extras = parser.app.remaining();
     if (extras.empty()) {
         return "";
     }
     if (!extras[0].starts_with("-")) {
-        return "unexpected argument " + extras[0];
+        return "unexpected argument " + extras[0] + parser.argument_hint;
     }
     const std::string typed = extras[0].substr(0, extras[0].find('='));  // the value may be a key
     if (typed == "--version" || typed == "-V") {
-        return "unknown flag " + typed + "; use driftless --version";
+        return "unknown flag " + typed + "; use driftless --version" + parser.flag_hint;
     }
     std::vector<std::string> names;
-    for (const CLI::Option* option : app.get_options()) {
+    for (const CLI::Option* option : parser.app.get_options()) {
         if (!option->get_group().empty()) {
             names.push_back(option->get_name());
         }
     }
     const std::string nearest = nearest_name(typed, names);
-    return "unknown flag " + typed + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+    return "unknown flag " + typed + (nearest.empty() ? "" : "; did you mean " + nearest + "?") +
+           parser.flag_hint;
 }
 
+/// What is wrong with a command line, for its error; where CLI11 says it in its own way, in ours.
 std::string reason_of(const CLI::ParseError& error) {
     // "--url: 1 required URL missing"
     const std::string text = error.what();
@@ -129,6 +118,8 @@ std::string reason_of(const CLI::ParseError& error) {
            text.substr(begin, text.size() - behind.size() - begin) + ")";
 }
 
+/// CLI11's help, with one empty line between groups instead of two. Where tables are asked for
+/// (AskedTables) the flags go there, and the text is empty.
 std::string help_of(CLI::App& app) {
     if (AskedTables* asked = AskedTables::current(); asked != nullptr) {
         asked->add(table_of(app));
@@ -139,6 +130,48 @@ std::string help_of(CLI::App& app) {
         text.erase(at, 1);
     }
     return text;
+}
+
+}  // namespace
+
+std::string Flags::wrong_value(const std::string& shown, const Error& error,
+                               const std::vector<std::string>& taken) {
+    const std::string nearest = nearest_name(shown, taken);
+    return " \"" + shown + "\" " + error.doing +
+           (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+CommandParser::CommandParser(std::string named, const char* description, std::string footer,
+                             std::size_t column_width)
+    : command(std::move(named)), app(description, "driftless " + command), flags(app) {
+    app.footer(std::move(footer));
+    app.get_formatter()->column_width(column_width);
+    app.allow_extras();
+    app.set_help_flag("-h,--help", "print this help and exit");
+}
+
+std::string CommandParser::parse(const std::vector<std::string>& arguments, CommandLine& line) {
+    try {
+        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+        return unknown_argument(*this);
+    } catch (const CLI::CallForHelp&) {
+        line.kind = CommandLine::Kind::help;
+        line.text = help_of(app);
+        return "";
+    } catch (const CLI::ParseError& error) {
+        return reason_of(error);
+    }
+}
+
+void CommandParser::read(const std::vector<std::string>& arguments, CommandLine& line,
+                         const std::function<std::string()>& complete) {
+    std::string why = parse(arguments, line);
+    if (why.empty() && line.kind == CommandLine::Kind::run && complete) {
+        why = complete();
+    }
+    if (!why.empty()) {
+        line.refuse(command, why);
+    }
 }
 
 }  // namespace driftless

@@ -7,11 +7,13 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/help_flags.hpp"
 #include "cmd/flags/option_values.hpp"
@@ -19,10 +21,6 @@
 #include "proto/core/errors.hpp"
 
 namespace driftless {
-
-// Flags: what the option parsers of all commands share over CLI11.
-//
-// Included by options files only: CLI11 is heavy, and nothing else needs it.
 
 /// The flags of a command. Every value goes through a function that gives the value, or the remedy
 /// as the `doing` of its Error; the default is typed text too, so that the help cannot differ from
@@ -112,22 +110,28 @@ class Flags {
     std::string group_;
 };
 
-/// What is wrong with a command line, for its error; where CLI11 says it in its own way, in ours.
-std::string reason_of(const CLI::ParseError& error);
+/// The parser of a command: the command declares arguments with `app` and flags with `flags`, then
+/// lets it read. Help is given here alone: that is what puts flags into man pages and completions.
+struct CommandParser {
+    /// `command`: as it is typed behind the program's name, "synth like". `footer`: what the help
+    /// says behind the flags. `column_width`: of the flags in the help.
+    CommandParser(std::string command, const char* description, std::string footer,
+                  std::size_t column_width = 30);
 
-/// One line about the first argument that no flag took (the app allows extras), with the name that
-/// may have been meant; or the empty text.
-std::string unknown_argument(const CLI::App& app);
+    std::string command;
+    CLI::App app;
+    Flags flags;
+    std::string flag_hint;      ///< what a refusal of an unknown flag ends with
+    std::string argument_hint;  ///< what one of an unexpected argument ends with
 
-/// CLI11's help, with one empty line between groups instead of two. Where tables are asked for
-/// (AskedTables) the flags go there, and the text is empty. Each parser gives its help through
-/// here: that is what puts its flags into man pages and completions.
-std::string help_of(CLI::App& app);
+    /// Returns what is wrong with the arguments; empty: nothing, or `line` became the help.
+    std::string parse(const std::vector<std::string>& arguments, CommandLine& line);
 
-// The flags that say which trace is read, how, and how much load is made of it: shared by all
-// commands that read one.
-//
-// Included by options files only, like the flags that it adds to.
+    /// The same, then `complete`, which returns what is wrong with the values. `line` becomes the
+    /// refusal, if there is one.
+    void read(const std::vector<std::string>& arguments, CommandLine& line,
+              const std::function<std::string()>& complete = nullptr);
+};
 
 // The flags that say which trace is read, and how: shared by all commands that read one.
 

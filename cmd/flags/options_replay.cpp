@@ -16,11 +16,11 @@
 
 namespace driftless {
 
-// The flags of timed events.
-//
-// Included by options.cpp only, like the flags that it adds to.
+namespace {
 
-inline void add_event_flags(Flags& flags, EventFlags& events) {
+// The flags of timed events.
+
+void add_event_flags(Flags& flags, EventFlags& events) {
     flags.group("Events");
     flags.values("--event", "WHAT", "\"+90s post URL\", \"+2m run COMMAND\", \"+10m label TEXT\"",
                  parse_event, events.typed);
@@ -30,10 +30,8 @@ inline void add_event_flags(Flags& flags, EventFlags& events) {
 }
 
 // The flags of a replay on several machines.
-//
-// Included by options.cpp only, like the flags that it adds to.
 
-inline void add_machine_flags(Flags& flags, ShardFlags& shard) {
+void add_machine_flags(Flags& flags, ShardFlags& shard) {
     flags.group("Several machines");
     flags.value("--shard", "I/N",
                 "send share I (from 0) of N; all N processes get the same flags.\n"
@@ -54,10 +52,8 @@ inline void add_machine_flags(Flags& flags, ShardFlags& shard) {
 }
 
 // The flags of metrics: the servers' own, and the run's.
-//
-// Included by options.cpp only, like the flags that it adds to.
 
-inline void add_metrics_flags(Flags& flags, MetricsFlags& metrics) {
+void add_metrics_flags(Flags& flags, MetricsFlags& metrics) {
     flags.group("Metrics");
     flags.values("--metrics", "URL|auto|none",
                  "metrics pages to read during the run; auto: /metrics of each --url\n"
@@ -72,10 +68,8 @@ inline void add_metrics_flags(Flags& flags, MetricsFlags& metrics) {
 }
 
 // The flags of rates.
-//
-// Included by options.cpp only, like the flags that it adds to.
 
-inline void add_rate_flags(Flags& flags, ReplayOptions& options) {
+void add_rate_flags(Flags& flags, ReplayOptions& options) {
     RateFlags& rates = options.workload.rates;
     flags.group("Rate");
     flags.value("--rate", "R",
@@ -101,10 +95,8 @@ inline void add_rate_flags(Flags& flags, ReplayOptions& options) {
 }
 
 // The flags of users, and of what they do between requests.
-//
-// Included by options.cpp only, like the flags that it adds to.
 
-inline void add_user_flags(Flags& flags, ReplayOptions& options) {
+void add_user_flags(Flags& flags, ReplayOptions& options) {
     UserRules& users = options.workload.users;
     flags.group("Users");
     flags.value("--users", "N",
@@ -163,11 +155,6 @@ inline void add_user_flags(Flags& flags, ReplayOptions& options) {
 
 // The text of `driftless replay --help` behind its flags.
 
-/// What durations are, the APIs with a line each, headers of rows, and exit codes.
-std::string replay_help_footer();
-
-namespace {
-
 constexpr const char* before_apis =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m; a bare number is seconds.
 
@@ -206,8 +193,7 @@ Exit codes: 0 done (failed requests are data), 2 usage, 3 input refused, 4 prefl
 5 no request got a complete answer, 6 not certified, or a rule violated, when that was required,
 7 the host lacks something or fails, 8 a --fail-if or --stop-when holds, 130 interrupted.)";
 
-}  // namespace
-
+/// What durations are, the APIs with a line each, headers of rows, and exit codes.
 std::string replay_help_footer() {
     constexpr std::size_t name_width = 20;
     std::string text = before_apis;
@@ -218,8 +204,6 @@ std::string replay_help_footer() {
     }
     return text + behind_apis;
 }
-
-namespace {
 
 constexpr const char* description =
     "Replays a request trace against an inference server: every request is sent at its\n"
@@ -511,15 +495,8 @@ bool takes_up(const std::vector<std::string>& arguments) {
                        [](const std::string& one) { return one == "--resume" || one == "--from"; });
 }
 
-ReplayCommandLine refused(const std::string& why) {
-    ReplayCommandLine line;
-    line.kind = ReplayCommandLine::Kind::refused;
-    line.text = "driftless replay: " + why + " (see driftless replay --help)";
-    return line;
-}
-
-/// The same, with the names that were typed for those of our flags that it begins with or has.
-ReplayCommandLine refused(const std::string& why, const Spelled& spelled) {
+/// What is wrong, with the names that were typed for those of our flags that it begins with or has.
+std::string in_typed_names(const std::string& why, const Spelled& spelled) {
     std::string names;
     for (const auto& [ours, typed] : spelled.typed_as) {
         const std::size_t at = why.find(ours);
@@ -530,7 +507,7 @@ ReplayCommandLine refused(const std::string& why, const Spelled& spelled) {
             names += (names.empty() ? "" : ", ") + ours + " was typed as " + typed;
         }
     }
-    return refused(names.empty() ? why : why + " (" + names + ")");
+    return names.empty() ? why : why + " (" + names + ")";
 }
 
 }  // namespace
@@ -538,26 +515,24 @@ ReplayCommandLine refused(const std::string& why, const Spelled& spelled) {
 ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments,
                                        const std::string& api_key) {
     Spelled spelled = spell(arguments);
-    if (!spelled.refused.empty()) {
-        return refused(spelled.refused);
-    }
     ReplayCommandLine line;
     ReplayOptions& options = line.options;
+    if (!spelled.refused.empty()) {
+        line.refuse("replay", spelled.refused);
+        return line;
+    }
     if (!takes_up(spelled.arguments)) {
         const std::string why = apply_rules(spelled.arguments, spelled.notes, options.rules.chosen);
         if (!why.empty()) {
-            return refused(why, spelled);
+            line.refuse("replay", in_typed_names(why, spelled));
+            return line;
         }
     }
     line.notes = spelled.notes;
     TypedServer server;
-    CLI::App app{description, "driftless replay"};
-    app.footer(replay_help_footer());
-    app.get_formatter()->column_width(30);
-    app.allow_extras();
-    app.set_help_flag("-h,--help", "print this help and exit");
-    add_trace_argument(app, options.workload.files);
-    Flags flags(app);
+    CommandParser parser("replay", description, replay_help_footer());
+    add_trace_argument(parser.app, options.workload.files);
+    Flags& flags = parser.flags;
     add_trace_flags(flags, options);
     add_server_flags(flags, server, options);
     add_prompt_flags(flags, options);
@@ -571,18 +546,14 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     add_rule_flags(flags, options.rules, options.results);
     add_again_flags(flags, options);
     add_machine_flags(flags, options.shard);
-    try {
-        app.parse(std::vector<std::string>(spelled.arguments.rbegin(), spelled.arguments.rend()));
-    } catch (const CLI::CallForHelp&) {
-        line.kind = ReplayCommandLine::Kind::help;
-        line.text = help_of(app);
+    std::string why = parser.parse(spelled.arguments, line);
+    if (line.kind == ReplayCommandLine::Kind::help) {
         return line;
-    } catch (const CLI::ParseError& error) {
-        return refused(reason_of(error), spelled);
     }
-    note_api(app.get_option("--api")->results(), *options.request.dialect, line.notes);
-    std::string why = unknown_argument(app);
-    line.arguments = given_arguments(app, options);
+    if (why.empty()) {
+        note_api(parser.app.get_option("--api")->results(), *options.request.dialect, line.notes);
+        line.arguments = given_arguments(parser.app, options);
+    }
     if (why.empty() && options.workload.files.paths.empty()) {
         why = spelled.trace_missing;
     }
@@ -593,7 +564,7 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
         why = "the tool makes its own rows; name a trace by --dataset-path or --input-file";
     }
     if (!why.empty()) {
-        return refused(why, spelled);
+        line.refuse("replay", in_typed_names(why, spelled));
     }
     return line;
 }

@@ -292,47 +292,31 @@ const char* arriving(SynthKind kind) {
     }
 }
 
-/// `command`: whose flags were typed, "synth" or "synth chat".
-SynthCommandLine refused(const std::string& why, const std::string& command = "synth") {
+SynthCommandLine refused(const std::string& why) {
     SynthCommandLine line;
-    line.kind = SynthCommandLine::Kind::refused;
-    line.text = "driftless synth: " + why + " (see driftless " + command + " --help)";
+    line.refuse("synth", why);
     return line;
 }
 
-SynthCommandLine parse_kind(const KindRow& row, std::vector<std::string> arguments) {
+SynthCommandLine parse_kind(const KindRow& row, const std::vector<std::string>& arguments) {
     SynthCommandLine line;
     SynthOptions& options = line.options;
     options.name = row.name;
     KindValues values;
     std::uint32_t block_size = 0;
-    CLI::App app{row.description, "driftless synth " + typed_kind(row.name)};
-    app.footer(footer);
-    app.get_formatter()->column_width(30);
-    app.allow_extras();
-    app.set_help_flag("-h,--help", "print this help and exit");
-    Flags flags(app);
+    CommandParser parser("synth " + typed_kind(row.name), row.description, footer);
+    Flags& flags = parser.flags;
     add_kind(row.kind, flags, values, options.spec);
     add_arrivals(flags, arriving(row.kind), options.spec);
     add_output(flags, options, block_size);
-    try {
-        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-    } catch (const CLI::CallForHelp&) {
-        line.kind = SynthCommandLine::Kind::help;
-        line.text = help_of(app);
-        return line;
-    } catch (const CLI::ParseError& error) {
-        return refused(reason_of(error), "synth " + typed_kind(row.name));
-    }
-    std::string why = unknown_argument(app);
-    if (why.empty()) {
+    parser.read(arguments, line, [&] {
         const bool mooncake = options.target == find_trace_target("mooncake");
         options.spec.block_size = block_size != 0 ? block_size
                                   : mooncake      ? mooncake_block_size
                                                   : options.spec.block_size;
-        why = specify(row.kind, values, options.spec);
-    }
-    return why.empty() ? line : refused(why, "synth " + typed_kind(row.name));
+        return specify(row.kind, values, options.spec);
+    });
+    return line;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/base/program.hpp"
 #include "cmd/flags/replay_values.hpp"
 #include "cmd/flags/rule_sets.hpp"
 #include "cmd/flags/summary_values.hpp"
@@ -265,15 +266,7 @@ struct ReplayOptions {
     bool dry_run = false;
 };
 
-/// What came of a command line.
-struct ReplayCommandLine {
-    enum class Kind : std::uint8_t {
-        run,      ///< `options` is complete
-        help,     ///< `text` is the help, for standard output; exit 0
-        refused,  ///< `text` is one line for standard error; exit 2
-    };
-    Kind kind = Kind::run;
-    std::string text;
+struct ReplayCommandLine : CommandLine {
     /// run: what was given, in our spelling: TRACE.., then `--flag` or `--flag=value`.
     std::vector<std::string> arguments;
     std::vector<std::string> notes;  ///< run: flags of other tools that were ignored, and why

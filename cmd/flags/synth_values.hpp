@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/base/program.hpp"
 #include "engine/plan/synth_spec.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "proto/core/errors.hpp"
@@ -25,15 +26,7 @@ struct SynthOptions {
     std::string out;                      ///< a file that must not be there, or "-"
 };
 
-/// What came of a command line.
-struct SynthCommandLine {
-    enum class Kind : std::uint8_t {
-        run,      ///< `options` is complete
-        help,     ///< `text` is the help, for standard output; exit 0
-        refused,  ///< `text` is one line for standard error; exit 2
-    };
-    Kind kind = Kind::run;
-    std::string text;
+struct SynthCommandLine : CommandLine {
     SynthOptions options;
 };
 

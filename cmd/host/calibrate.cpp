@@ -272,9 +272,9 @@ void print_end(const Calibration& c, const HostSettings& settings) {
 }  // namespace
 
 int run_calibrate(int argc, char** argv) {
-    const ParsedCalibrate parsed = parse_calibrate_options(argc, argv);
-    if (parsed.exit_code) {
-        return *parsed.exit_code;
+    const CalibrateCommandLine parsed = parse_calibrate_options({argv + 1, argv + argc});
+    if (const std::optional<int> code = parsed.finish()) {
+        return *code;
     }
     (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);
     const std::vector<std::uint32_t> allowed = allowed_cpus();

@@ -568,8 +568,7 @@ std::string to_json(const std::vector<HostFinding>& findings) {
         json.begin_object().key("grade").string(name_of(one.grade));
         json.key("topic").string(one.topic);
         json.key("found").string(one.found);
-        json.key("remedy");
-        one.remedy.empty() ? json.null() : json.string(one.remedy);
+        write_optional_text(json, "remedy", one.remedy);
         json.end_object();
     }
     json.end_array().end_object();
@@ -579,9 +578,9 @@ std::string to_json(const std::vector<HostFinding>& findings) {
 }  // namespace
 
 int run_doctor(int argc, char** argv) {
-    const ParsedDoctor parsed = parse_doctor_options(argc, argv);
-    if (parsed.exit_code) {
-        return *parsed.exit_code;
+    const DoctorCommandLine parsed = parse_doctor_options({argv + 1, argv + argc});
+    if (const std::optional<int> code = parsed.finish()) {
+        return *code;
     }
     const std::vector<HostFinding> findings = judge_host(read_host(parsed.options));
     if (parsed.options.json) {

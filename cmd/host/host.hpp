@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/base/program.hpp"
 #include "cmd/base/this_host.hpp"
 #include "engine/host/calibration.hpp"
 #include "engine/host/cpu_load.hpp"
@@ -30,13 +31,11 @@ struct CalibrateOptions {
     bool accept_noise = false;  ///< save what was measured while others had the CPU, too
 };
 
-/// Options to run with, or an exit code after help or a refusal was printed.
-struct ParsedCalibrate {
-    std::optional<int> exit_code;
+struct CalibrateCommandLine : CommandLine {
     CalibrateOptions options;
 };
 
-ParsedCalibrate parse_calibrate_options(int argc, char** argv);
+CalibrateCommandLine parse_calibrate_options(const std::vector<std::string>& arguments);
 
 // Advice: what a person can do about what `calibrate` found, one line each; and the settings of a
 // host that it judges, as `doctor` does.
@@ -74,13 +73,11 @@ struct DoctorOptions {
     bool json = false;
 };
 
-/// Options to run with, or an exit code after help or a refusal was printed.
-struct ParsedDoctor {
-    std::optional<int> exit_code;
+struct DoctorCommandLine : CommandLine {
     DoctorOptions options;
 };
 
-ParsedDoctor parse_doctor_options(int argc, char** argv);
+DoctorCommandLine parse_doctor_options(const std::vector<std::string>& arguments);
 
 // What `doctor` reads of this host: plain values, so that judging them needs no host.
 

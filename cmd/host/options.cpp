@@ -1,9 +1,5 @@
 /// The command lines of `calibrate` and `doctor`.
 
-#include <cstdio>
-
-#include "cmd/base/exit_codes.hpp"
-#include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/options_parser.hpp"
@@ -43,14 +39,10 @@ Result<std::uint32_t> parse_cpu(std::string_view text) {
 
 }  // namespace
 
-ParsedCalibrate parse_calibrate_options(int argc, char** argv) {
-    ParsedCalibrate parsed;
-    CLI::App app(calibrate_description, "driftless calibrate");
-    app.footer(calibrate_footer);
-    app.allow_extras();
-    app.set_help_flag("-h,--help", "print this help and exit");
-    app.get_formatter()->column_width(28);
-    Flags flags(app);
+CalibrateCommandLine parse_calibrate_options(const std::vector<std::string>& arguments) {
+    CalibrateCommandLine parsed;
+    CommandParser parser("calibrate", calibrate_description, calibrate_footer, 28);
+    Flags& flags = parser.flags;
     flags.group("Flags");
     flags.value("--out", "FILE",
                 "file for the figures [$XDG_STATE_HOME/driftless/calibration.json]", nullptr,
@@ -69,20 +61,7 @@ ParsedCalibrate parse_calibrate_options(int argc, char** argv) {
                  parsed.options.accept_noise);
     flags.on_off("--quick", "takes 5 s: a tenth of the measurements, one rehearsal; a rough floor",
                  parsed.options.quick);
-    try {
-        app.parse(argc, argv);
-        const std::string wrong = unknown_argument(app);
-        if (!wrong.empty()) {
-            throw CLI::ValidationError(wrong);
-        }
-    } catch (const CLI::CallForHelp&) {
-        std::fputs(help_of(app).c_str(), stdout);
-        parsed.exit_code = exit_done;
-    } catch (const CLI::ParseError& error) {
-        complain("driftless calibrate: %s (see driftless calibrate --help)",
-                 reason_of(error).c_str());
-        parsed.exit_code = exit_usage;
-    }
+    parser.read(arguments, parsed);
     return parsed;
 }
 
@@ -103,33 +82,17 @@ Exit codes: 0 a replay can run, 2 usage, 7 it cannot.)";
 
 }  // namespace
 
-ParsedDoctor parse_doctor_options(int argc, char** argv) {
-    ParsedDoctor parsed;
-    CLI::App app(doctor_description, "driftless doctor");
-    app.footer(doctor_footer);
-    app.allow_extras();
-    app.get_formatter()->column_width(30);
-    app.set_help_flag("-h,--help", "print this help and exit");
-    Flags flags(app);
+DoctorCommandLine parse_doctor_options(const std::vector<std::string>& arguments) {
+    DoctorCommandLine parsed;
+    CommandParser parser("doctor", doctor_description, doctor_footer);
+    Flags& flags = parser.flags;
     flags.group("Flags");
     flags.value("--out", "DIR", "folder for the runs", "runs", parse_folder, parsed.options.folder);
     flags.value("--cpu", "N", "CPU of the engine [chosen as in replay]", nullptr, parse_u32,
                 parsed.options.cpu);
     flags.on_off("--json", "the findings as one JSON object on standard output",
                  parsed.options.json);
-    try {
-        app.parse(argc, argv);
-        const std::string wrong = unknown_argument(app);
-        if (!wrong.empty()) {
-            throw CLI::ValidationError(wrong);
-        }
-    } catch (const CLI::CallForHelp&) {
-        std::fputs(help_of(app).c_str(), stdout);
-        parsed.exit_code = exit_done;
-    } catch (const CLI::ParseError& error) {
-        complain("driftless doctor: %s (see driftless doctor --help)", reason_of(error).c_str());
-        parsed.exit_code = exit_usage;
-    }
+    parser.read(arguments, parsed);
     return parsed;
 }
 

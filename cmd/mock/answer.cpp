@@ -28,8 +28,7 @@ void append_log_line(std::string& out, const RequestLog& entry) {
     json.begin_object().key("request_id").string(entry.request_id);
     json.key("row");
     entry.row ? json.unsigned_integer(*entry.row) : json.null();
-    json.key("traceparent");
-    entry.traceparent.empty() ? json.null() : json.string(entry.traceparent);
+    write_optional_text(json, "traceparent", entry.traceparent);
     json.key("session").begin_object();
     for (const SessionField& field : entry.session) {
         json.key(field.name).string(field.value);

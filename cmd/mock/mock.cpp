@@ -424,9 +424,9 @@ int serve(const MockOptions& options, LogWriter* log) {
 }  // namespace
 
 int run_mock(int argc, char** argv) {
-    ParsedMock parsed = parse_mock_options(argc, argv);
-    if (parsed.exit_code) {
-        return *parsed.exit_code;
+    MockCommandLine parsed = parse_mock_options({argv + 1, argv + argc});
+    if (const std::optional<int> code = parsed.finish()) {
+        return *code;
     }
     MockOptions& options = parsed.options;
     std::optional<Tokenizer> tokenizer;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/base/program.hpp"
 #include "cmd/mock/core.hpp"
 #include "cmd/mock/faults.hpp"
 #include "cmd/mock/pages.hpp"
@@ -179,14 +180,11 @@ struct MockOptions {
     std::optional<std::uint32_t> cpu;
 };
 
-/// What a command line came to: options to run with, or an exit code after help or a refusal was
-/// printed.
-struct ParsedMock {
-    std::optional<int> exit_code;
+struct MockCommandLine : CommandLine {
     MockOptions options;
 };
 
-ParsedMock parse_mock_options(int argc, char** argv);
+MockCommandLine parse_mock_options(const std::vector<std::string>& arguments);
 
 // Values of the mock's flags that no other command has. Pure; the `doing` of an Error is a clause
 // for the message: what is wrong, and the remedy.

@@ -1,6 +1,3 @@
-#include <cstdio>
-
-#include "cmd/base/program.hpp"
 #include "cmd/base/values.hpp"
 #include "cmd/flags/options_parser.hpp"
 #include "cmd/mock/mock.hpp"
@@ -8,8 +5,6 @@
 namespace driftless::mock {
 
 namespace {
-
-constexpr int exit_usage = 2;
 
 constexpr const char* description =
     "A mock inference server to rehearse against. It speaks every API that replay does, streamed\n"
@@ -181,36 +176,17 @@ std::string complete(MockOptions& options, const Raw& raw) {
 
 }  // namespace
 
-ParsedMock parse_mock_options(int argc, char** argv) {
-    ParsedMock parsed;
-    CLI::App app(description, "driftless mock");
-    app.footer(footer);
-    app.allow_extras();
-    app.set_help_flag("-h,--help", "print this help and exit");
-    app.get_formatter()->column_width(32);
+MockCommandLine parse_mock_options(const std::vector<std::string>& arguments) {
+    MockCommandLine line;
+    MockOptions& options = line.options;
+    CommandParser parser("mock", description, footer, 32);
     Raw raw;
-    Flags flags(app);
-    add_server_flags(flags, parsed.options, raw);
-    add_model_flags(flags, parsed.options);
-    add_pace_flags(flags, parsed.options.core);
-    add_fault_flags(flags, parsed.options.core, raw);
-    try {
-        app.parse(argc, argv);
-        std::string wrong = unknown_argument(app);
-        if (wrong.empty()) {
-            wrong = complete(parsed.options, raw);
-        }
-        if (!wrong.empty()) {
-            throw CLI::ValidationError(wrong);
-        }
-    } catch (const CLI::CallForHelp&) {
-        std::fputs(help_of(app).c_str(), stdout);
-        parsed.exit_code = 0;
-    } catch (const CLI::ParseError& error) {
-        complain("driftless mock: %s (see driftless mock --help)", reason_of(error).c_str());
-        parsed.exit_code = exit_usage;
-    }
-    return parsed;
+    add_server_flags(parser.flags, options, raw);
+    add_model_flags(parser.flags, options);
+    add_pace_flags(parser.flags, options.core);
+    add_fault_flags(parser.flags, options.core, raw);
+    parser.read(arguments, line, [&] { return complete(options, raw); });
+    return line;
 }
 
 }  // namespace driftless::mock

@@ -98,13 +98,8 @@ int run_replay(int argc, char** argv) {
     const char* variable = std::getenv("OPENAI_API_KEY");
     const std::string key = variable != nullptr ? variable : "";
     ReplayCommandLine line = parse_replay_options(arguments, key);
-    if (line.kind == ReplayCommandLine::Kind::help) {
-        std::fputs(line.text.c_str(), stdout);
-        return exit_done;
-    }
-    if (line.kind == ReplayCommandLine::Kind::refused) {
-        complain("%s", line.text.c_str());
-        return exit_usage;
+    if (const std::optional<int> code = line.finish()) {
+        return *code;
     }
     std::optional<RunFacts> earlier;
     if (const int code = take_up(key, line, earlier); code != exit_done) {

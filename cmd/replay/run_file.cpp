@@ -69,28 +69,15 @@ StampFacts stamp_facts(StampRule rule, const UringDriver& driver, Run& run) {
 
 namespace {
 
-void strings(JsonWriter& json, const char* key, const std::vector<std::string>& values) {
-    json.key(key).begin_array();
-    for (const std::string& value : values) {
-        json.string(value);
-    }
-    json.end_array();
-}
-
-void write_reason(JsonWriter& json, const char* key, const std::string& reason) {
-    json.key(key);
-    reason.empty() ? json.null() : json.string(reason);
-}
-
 /// The key "engine".
 void write_engine(JsonWriter& json, const EngineFacts& facts) {
     json.key("engine").begin_object();
     json.key("instructions").boolean(facts.why_no_instructions.empty());
-    write_reason(json, "instructions_reason", facts.why_no_instructions);
+    write_optional_text(json, "instructions_reason", facts.why_no_instructions);
     json.key("realtime").boolean(facts.realtime);
     json.key("pages_present").boolean(facts.memory.present);
     json.key("pages_locked").boolean(facts.memory.locked);
-    write_reason(json, "pages_reason", facts.memory.why_not);
+    write_optional_text(json, "pages_reason", facts.memory.why_not);
     json.key("huge_page_bytes").unsigned_integer(facts.memory.huge_bytes);
     json.end_object();
 }
@@ -109,8 +96,7 @@ void write_text(JsonWriter& json, const std::string& dataset,
                   static_cast<unsigned long long>(text->corpus.digest()));
     json.begin_object();
     json.key("file").string(dataset);
-    json.key("column");
-    text->column.empty() ? json.null() : json.string(text->column);
+    write_optional_text(json, "column", text->column);
     json.key("whole").boolean(text->is_whole);
     json.key("texts").unsigned_integer(figures.texts);
     json.key("empty_texts").unsigned_integer(figures.empty_texts);
@@ -177,7 +163,7 @@ void write_preflight(JsonWriter& json, const Replay& run) {
     };
     json.begin_object();
     json.key("model").string(found.model);
-    strings(json, "models", found.models);
+    write_texts(json, "models", found.models);
     json.key("server").string(found.server);
     json.key("owned_by").string(found.owned_by);
     json.key("keep_alive_timeout_s").optional_integer(found.keep_alive.timeout_s);
@@ -188,8 +174,7 @@ void write_preflight(JsonWriter& json, const Replay& run) {
     json.key("split_known").boolean(found.split_known);
     json.key("split_source").string(found.split_source);
     json.key("server_block").optional_integer(known(found.server_block));
-    json.key("server_block_source");
-    found.server_block_source.empty() ? json.null() : json.string(found.server_block_source);
+    write_optional_text(json, "server_block_source", found.server_block_source);
     json.key("has_tokenize").boolean(found.tokenize.has_value());
     json.key("tokenize_form");
     found.tokenize ? json.string(name_of(*found.tokenize)) : json.null();
@@ -213,14 +198,14 @@ void write_preflight(JsonWriter& json, const Replay& run) {
     json.key("words_verdict").string(name_of(found.words));
     json.key("word_questions").unsigned_integer(found.word_questions);
     json.key("word_joins").unsigned_integer(found.joins);
-    strings(json, "words_dropped", found.dropped_words);
+    write_texts(json, "words_dropped", found.dropped_words);
     json.key("first_words_asked").unsigned_integer(found.first_words_asked);
     json.key("first_words").unsigned_integer(found.first_words.size());
     json.key("requests").unsigned_integer(found.requests);
     json.key("probe_ns").optional_integer(known(found.probe_ns));
     std::vector<std::string> notes = found.notes;
     notes.insert(notes.end(), run.warnings.begin(), run.warnings.end());
-    strings(json, "notes", notes);
+    write_texts(json, "notes", notes);
     json.end_object();
 }
 
@@ -228,12 +213,10 @@ void write_preflight(JsonWriter& json, const Replay& run) {
 void write_cache_probe(JsonWriter& json, const CacheProbe& probe) {
     json.key("cache_probe").begin_object();
     json.key("state").string(name_of(probe.state));
-    json.key("why");
-    probe.why.empty() ? json.null() : json.string(probe.why);
+    write_optional_text(json, "why", probe.why);
     json.key("tokens").unsigned_integer(probe.tokens);
     json.key("cached_tokens").unsigned_integer(probe.cached_tokens);
-    json.key("reset");
-    probe.reset.empty() ? json.null() : json.string(probe.reset);
+    write_optional_text(json, "reset", probe.reset);
     json.end_object();
 }
 
@@ -425,8 +408,7 @@ void write_stamps(JsonWriter& json, const StampFacts& stamps) {
     json.key("kernel_stamps").begin_object();
     json.key("transmit").string(stamps.transmit);
     json.key("receive").boolean(stamps.receive);
-    json.key("reason");
-    stamps.reason.empty() ? json.null() : json.string(stamps.reason);
+    write_optional_text(json, "reason", stamps.reason);
     json.key("wire").unsigned_integer(stamps.wire);
     json.key("missing").unsigned_integer(stamps.missing);
     json.key("refused").unsigned_integer(stamps.refused);
@@ -468,7 +450,7 @@ void write_run_end(JsonWriter& json, const std::optional<RunEnd>& end) {
     write_stamps(json, end->stamps);
     write_tls(json, end->tls);
     json.key("verdict").string(end->verdict);
-    strings(json, "verdict_reasons", end->verdict_reasons);
+    write_texts(json, "verdict_reasons", end->verdict_reasons);
     json.key("exit_code").integer(end->exit_code);
     json.end_object();
 }
@@ -494,7 +476,7 @@ void write_trace(JsonWriter& json, const Replay& run) {
     const Workload& workload = run.workload;
     const Trace& trace = workload.trace;
     json.key("trace").begin_object();
-    strings(json, "paths", run.options().workload.files.paths);
+    write_texts(json, "paths", run.options().workload.files.paths);
     json.key("name").string(trace.name);
     json.key("format").string(trace.format);
     json.key("time_unit").string(trace.time_unit);
@@ -509,7 +491,7 @@ void write_trace(JsonWriter& json, const Replay& run) {
     json.key("rows_uncovered").unsigned_integer(trace.rows_uncovered);
     json.key("unknown_keys").unsigned_integer(trace.unknown_keys);
     json.key("zero_outputs").unsigned_integer(trace.zero_outputs);
-    strings(json, "notes", workload.notes);
+    write_texts(json, "notes", workload.notes);
     json.end_object();
 }
 
@@ -553,8 +535,7 @@ void write_plan(JsonWriter& json, const Replay& run, const std::optional<RunEnd>
     const WaitFigures waits = workload.waiting ? workload.waiting->figures : WaitFigures();
     json.key("plan").begin_object();
     json.key("seed").unsigned_integer(flags.plan.seed);
-    json.key("cache_salt");
-    invocation.cache_salt.empty() ? json.null() : json.string(invocation.cache_salt);
+    write_optional_text(json, "cache_salt", invocation.cache_salt);
     json.key("speed").string(flags.speed_text);
     json.key("start_ns").optional_integer(flags.plan.start_ns);
     json.key("end_ns").optional_integer(flags.plan.end_ns);
@@ -732,8 +713,7 @@ void write_request(JsonWriter& json, const Replay& run) {
     json.key("split_unknown").boolean(sends && split_unknown(server.findings));
     json.key("server_block");
     server_block ? json.unsigned_integer(*server_block) : json.null();
-    json.key("length_member");
-    length_member.empty() ? json.null() : json.string(length_member);
+    write_optional_text(json, "length_member", length_member);
     write_limits(json, options, sends ? run.host.inflight_max : 0);
     json.end_object();
 }
@@ -788,7 +768,7 @@ void write_segments(JsonWriter& json, const std::vector<RunSegment>& segments) {
     for (const RunSegment& segment : segments) {
         json.begin_object();
         json.key("run_id").string(segment.run_id);
-        strings(json, "command", segment.command);
+        write_texts(json, "command", segment.command);
         write_anchors(json, segment.clock);
         json.key("first_due_ns").integer(segment.first_due_ns);
         json.key("rows").unsigned_integer(segment.rows);
@@ -800,10 +780,8 @@ void write_segments(JsonWriter& json, const std::vector<RunSegment>& segments) {
 
 void write_calibration(JsonWriter& json, const CalibrationFacts& facts) {
     json.key("calibration").begin_object();
-    json.key("date");
-    facts.date.empty() ? json.null() : json.string(facts.date);
-    json.key("why_not");
-    facts.why_not.empty() ? json.null() : json.string(facts.why_not);
+    write_optional_text(json, "date", facts.date);
+    write_optional_text(json, "why_not", facts.why_not);
     json.key("drift_ns").integer(facts.limits.drift_ns);
     json.key("measured_ns").integer(facts.measured_ns);
     json.key("taken_share").number(facts.taken_share);
@@ -825,13 +803,12 @@ std::string to_json(const Replay& run, const RunProgress& progress) {
     json.key("version").string(version());
     const bool resumed = progress.segments.size() > 1;
     json.key("run_id").string(resumed ? progress.segments.front().run_id : invocation.run_id);
-    strings(json, "command", resumed ? progress.segments.front().command : invocation.command);
-    strings(json, "arguments", invocation.arguments);
-    json.key("records");
-    invocation.records_path.empty() ? json.null() : json.string(invocation.records_path);
+    write_texts(json, "command", resumed ? progress.segments.front().command : invocation.command);
+    write_texts(json, "arguments", invocation.arguments);
+    write_optional_text(json, "records", invocation.records_path);
     named(json, "labels", invocation.options.results.labels);
-    strings(json, "rules", invocation.options.rules.chosen.texts);
-    strings(json, "metrics_tables", invocation.options.metrics.table_texts);
+    write_texts(json, "rules", invocation.options.rules.chosen.texts);
+    write_texts(json, "metrics_tables", invocation.options.metrics.table_texts);
     write_segments(json, progress.segments);
     write_trace(json, run);
     write_load(json, run.workload.load);

@@ -1,6 +1,5 @@
 /// The command line of `report`. Parsing touches no file.
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,16 +12,18 @@
 
 namespace driftless {
 
+namespace {
+
 // The flags of `report` for its readings (report.hpp).
 
-inline Result<std::string> parse_trace_path(std::string_view text) {
+Result<std::string> parse_trace_path(std::string_view text) {
     if (text.empty()) {
         return Error{ErrorCode::invalid, 0, "is empty; name a trace"};
     }
     return std::string(text);
 }
 
-inline void add_reading_flags(Flags& flags, ReportReadings& readings) {
+void add_reading_flags(Flags& flags, ReportReadings& readings) {
     flags.group("Readings");
     flags.value("--view", "TOOL",
                 "another tool's figures in its layout: vllm, sglang, aiperf, guidellm,\n"
@@ -48,7 +49,7 @@ inline void add_reading_flags(Flags& flags, ReportReadings& readings) {
 }
 
 /// `--why` may stand without a value: what follows it is one only if it is meant as one.
-inline std::vector<std::string> with_value_of_why(const std::vector<std::string>& arguments) {
+std::vector<std::string> with_value_of_why(const std::vector<std::string>& arguments) {
     std::vector<std::string> out;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const bool is_why = arguments[i] == "--why";
@@ -63,14 +64,12 @@ inline std::vector<std::string> with_value_of_why(const std::vector<std::string>
 }
 
 /// Why they cannot stand together, or the empty text.
-inline std::string why_not_readings(const ReportReadings& readings) {
+std::string why_not_readings(const ReportReadings& readings) {
     if (readings.view != nullptr && readings.any_below()) {
         return "--view prints only another tool's figures; remove the other flags";
     }
     return repeated_goodput(readings.slos);
 }
-
-namespace {
 
 constexpr const char* description =
     "Rebuilds the summary of a run from its files. A run that was killed or is still running is "
@@ -92,13 +91,6 @@ constexpr const char* footer =
 
 Exit codes: 0 done, 2 usage (or not a run folder, or an output file exists),
 3 a file of the run cannot be read, 7 a file cannot be written, 8 a --fail-if given here holds.)";
-
-ReportCommandLine refused(const std::string& why) {
-    ReportCommandLine line;
-    line.kind = ReportCommandLine::Kind::refused;
-    line.text = "driftless report: " + why + " (see driftless report --help)";
-    return line;
-}
 
 /// A workbook is put together from parts on disk, and tables are several files.
 Result<std::string> parse_path_on_disk(std::string_view text) {
@@ -134,13 +126,10 @@ std::string why_not_together(const ReportCommand& command) {
 
 ReportCommandLine parse_report_options(const std::vector<std::string>& arguments) {
     ReportCommandLine line;
-    CLI::App app{description, "driftless report"};
-    app.footer(footer);
-    app.get_formatter()->column_width(30);
-    app.allow_extras();
-    app.set_help_flag("-h,--help", "print this help and exit");
-    app.add_option("RUN", line.command.folder, "folder of the run");
-    Flags flags(app);
+    CommandParser parser("report", description, footer);
+    parser.argument_hint = "; report reads one run, driftless compare and merge read several";
+    parser.app.add_option("RUN", line.command.folder, "folder of the run");
+    Flags& flags = parser.flags;
     flags.group("Output");
     flags.value("--table", "KIND", "short, or full (every figure)", "short", parse_table_kind,
                 line.command.table);
@@ -165,27 +154,14 @@ ReportCommandLine parse_report_options(const std::vector<std::string>& arguments
                 nullptr, parse_path, files.junit);
     flags.value("--perfetto", "FILE", "a trace of all requests for ui.perfetto.dev (-: stdout)",
                 nullptr, parse_path, files.perfetto);
-    try {
-        std::vector<std::string> given = with_value_of_why(arguments);
-        std::reverse(given.begin(), given.end());
-        app.parse(std::move(given));
-    } catch (const CLI::CallForHelp&) {
-        line.kind = ReportCommandLine::Kind::help;
-        line.text = help_of(app);
-        return line;
-    } catch (const CLI::ParseError& error) {
-        return refused(reason_of(error));
-    }
-    std::string why = unknown_argument(app);
-    if (why.starts_with("unexpected argument ")) {
-        why += "; report reads one run, driftless compare and merge read several";
-    }
-    if (why.empty() && line.command.folder.empty()) {
-        why = "no run is given; name its folder";
-    }
-    why = why.empty() ? why_not_together(line.command) : why;
-    why = why.empty() ? why_not_readings(line.command.readings) : why;
-    return why.empty() ? line : refused(why);
+    parser.read(with_value_of_why(arguments), line, [&] {
+        if (line.command.folder.empty()) {
+            return std::string("no run is given; name its folder");
+        }
+        const std::string why = why_not_together(line.command);
+        return why.empty() ? why_not_readings(line.command.readings) : why;
+    });
+    return line;
 }
 
 }  // namespace driftless

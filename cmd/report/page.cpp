@@ -186,11 +186,7 @@ void PageColumn::add_text(const std::string& text) {
 void PageColumn::write(JsonWriter& json, const PageColumn* plus, const PageColumn* minus) const {
     json.begin_object().key("name").string(figure_.name).key("unit").string(figure_.unit);
     if (!texts_.empty()) {
-        json.key("texts").begin_array();
-        for (const std::string& text : texts_) {
-            json.string(text);
-        }
-        json.end_array();
+        write_texts(json, "texts", texts_);
     }
     has_fractions_ ? write_fractions(json) : write_integers(json, plus, minus);
     json.end_object();

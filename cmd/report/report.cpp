@@ -289,15 +289,9 @@ int report(const ReportCommand& command) {
 }  // namespace
 
 int run_report(int argc, char** argv) {
-    const ReportCommandLine line =
-        parse_report_options(std::vector<std::string>(argv + 1, argv + argc));
-    if (line.kind == ReportCommandLine::Kind::help) {
-        std::fputs(line.text.c_str(), stdout);
-        return exit_done;
-    }
-    if (line.kind == ReportCommandLine::Kind::refused) {
-        complain("%s", line.text.c_str());
-        return exit_usage;
+    const ReportCommandLine line = parse_report_options({argv + 1, argv + argc});
+    if (const std::optional<int> code = line.finish()) {
+        return *code;
     }
     return report(line.command);
 }

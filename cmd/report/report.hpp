@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/base/program.hpp"
 #include "cmd/reading/prefix_cache.hpp"
 #include "cmd/reading/steady_state.hpp"
 #include "cmd/reading/view.hpp"
@@ -296,14 +297,7 @@ struct ReportCommand {
     ReportReadings readings;
 };
 
-struct ReportCommandLine {
-    enum class Kind : std::uint8_t {
-        run,      ///< `command` is complete
-        help,     ///< `text` is the help, for standard output; exit 0
-        refused,  ///< `text` is one line for standard error; exit 2
-    };
-    Kind kind = Kind::run;
-    std::string text;
+struct ReportCommandLine : CommandLine {
     ReportCommand command;
 };
 

@@ -170,21 +170,11 @@ int compare(const CompareCommand& command) {
 }  // namespace
 
 int run_compare(int argc, char** argv) {
-    const CompareCommandLine line =
-        parse_compare_options(std::vector<std::string>(argv + 1, argv + argc));
-    switch (line.kind) {
-        case CompareCommandLine::Kind::help:
-            std::fputs(line.text.c_str(), stdout);
-            return exit_done;
-        case CompareCommandLine::Kind::refused:
-            complain("%s", line.text.c_str());
-            return exit_usage;
-        case CompareCommandLine::Kind::table:
-            return compare_table(line.table);
-        case CompareCommandLine::Kind::run:
-            break;
+    const CompareCommandLine line = parse_compare_options({argv + 1, argv + argc});
+    if (const std::optional<int> code = line.finish()) {
+        return *code;
     }
-    return compare(line.command);
+    return line.is_table ? compare_table(line.table) : compare(line.command);
 }
 
 namespace {

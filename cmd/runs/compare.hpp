@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/base/program.hpp"
 #include "cmd/reading/compare_groups.hpp"
 #include "cmd/runs/table.hpp"
 #include "engine/history/run_facts.hpp"
@@ -371,15 +372,8 @@ struct CompareCommand {
     CompareExports exports;
 };
 
-struct CompareCommandLine {
-    enum class Kind : std::uint8_t {
-        run,      ///< `command` is complete
-        table,    ///< `table` is
-        help,     ///< `text` is the help, for standard output; exit 0
-        refused,  ///< `text` is one line for standard error; exit 2
-    };
-    Kind kind = Kind::run;
-    std::string text;
+struct CompareCommandLine : CommandLine {
+    bool is_table = false;  ///< run: `table` instead of `command`
     CompareCommand command;
     TableCommand table;
 };

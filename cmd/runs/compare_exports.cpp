@@ -42,8 +42,7 @@ void write_differences(JsonWriter& json, const std::vector<WorkDifference>& diff
         json.begin_object();
         json.key("what").string(one.what);
         json.key("weight").string(name_of(one.weight));
-        json.key("a");
-        one.a.empty() ? json.null() : json.string(one.a);
+        write_optional_text(json, "a", one.a);
         json.key("b").string(one.b);
         json.key("run").string(one.run);
         json.key("remedy").string(one.remedy);
@@ -110,16 +109,10 @@ void write_runs(JsonWriter& json, const char* key, const std::vector<PlayedRun>&
     for (const PlayedRun& run : runs) {
         json.begin_object();
         json.key("folder").string(run.folder);
-        json.key("side");
-        run.side.empty() ? json.null() : json.string(run.side);
+        write_optional_text(json, "side", run.side);
         json.key("date").string(run.facts.info.date);
-        json.key("verdict");
-        run.verdict.empty() ? json.null() : json.string(run.verdict);
-        json.key("warnings").begin_array();
-        for (const std::string& warning : run.warnings) {
-            json.string(warning);
-        }
-        json.end_array();
+        write_optional_text(json, "verdict", run.verdict);
+        write_texts(json, "warnings", run.warnings);
         write_counts(json, run.counts);
         json.end_object();
     }
@@ -398,11 +391,7 @@ std::string comparison_page(const Comparison& comparison) {
     write_names(json, "b", comparison.b);
     write_notes(json, comparison);
     json.key("said").string(comparison_sentence(comparison.groups));
-    json.key("titles").begin_array();
-    for (const std::string& title : metric_titles(comparison.groups)) {
-        json.string(title);
-    }
-    json.end_array();
+    write_texts(json, "titles", metric_titles(comparison.groups));
     write_cells(json, comparison);
     json.key("where").begin_array();
     for (std::size_t i = 0; i < row_value_count; ++i) {

@@ -510,13 +510,8 @@ int resume(std::string folder) {
 int run_find(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const FindCommandLine line = parse_find_options(arguments);
-    if (line.kind == FindCommandLine::Kind::help) {
-        std::fputs(line.text.c_str(), stdout);
-        return exit_done;
-    }
-    if (line.kind == FindCommandLine::Kind::refused) {
-        complain("%s", line.text.c_str());
-        return exit_usage;
+    if (const std::optional<int> code = line.finish()) {
+        return *code;
     }
     catch_stop_signals();
     (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/base/program.hpp"
 #include "cmd/runs/cell.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/figures/criteria.hpp"
@@ -183,14 +184,7 @@ struct FindOptions {
     bool salted = false;                    ///< replay_flags have a --cache-salt
 };
 
-struct FindCommandLine {
-    enum class Kind : std::uint8_t {
-        run,      ///< `options` is complete
-        help,     ///< `text` is the help, for standard output; exit 0
-        refused,  ///< `text` is one line for standard error; exit 2
-    };
-    Kind kind = Kind::run;
-    std::string text;
+struct FindCommandLine : CommandLine {
     FindOptions options;
 };
 

@@ -554,15 +554,9 @@ int merge(const MergeCommand& command) {
 }  // namespace
 
 int run_merge(int argc, char** argv) {
-    const MergeCommandLine line =
-        parse_merge_options(std::vector<std::string>(argv + 1, argv + argc));
-    if (line.kind == MergeCommandLine::Kind::help) {
-        std::fputs(line.text.c_str(), stdout);
-        return exit_done;
-    }
-    if (line.kind == MergeCommandLine::Kind::refused) {
-        complain("%s", line.text.c_str());
-        return exit_usage;
+    const MergeCommandLine line = parse_merge_options({argv + 1, argv + argc});
+    if (const std::optional<int> code = line.finish()) {
+        return *code;
     }
     return merge(line.command);
 }

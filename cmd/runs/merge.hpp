@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/report/summary_table.hpp"
 #include "engine/history/run_facts.hpp"
@@ -32,14 +33,7 @@ struct MergeCommand {
     TableKind table = TableKind::compact;
 };
 
-struct MergeCommandLine {
-    enum class Kind : std::uint8_t {
-        run,      ///< `command` is complete
-        help,     ///< `text` is the help, for standard output; exit 0
-        refused,  ///< `text` is one line for standard error; exit 2
-    };
-    Kind kind = Kind::run;
-    std::string text;
+struct MergeCommandLine : CommandLine {
     MergeCommand command;
 };
 

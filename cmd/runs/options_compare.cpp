@@ -13,18 +13,18 @@
 
 namespace driftless {
 
-// The flags that only `driftless compare --table` has; it shares --json and --html.
-//
-// Included by the options file only, like the flags that it adds to.
+namespace {
 
-inline Result<std::string> parse_table_path(std::string_view text) {
+// The flags that only `driftless compare --table` has; it shares --json and --html.
+
+Result<std::string> parse_table_path(std::string_view text) {
     if (text.empty()) {
         return Error{ErrorCode::invalid, 0, "is empty; give it a value"};
     }
     return std::string(text);
 }
 
-inline void add_table_flags(Flags& flags, TableCommand& table) {
+void add_table_flags(Flags& flags, TableCommand& table) {
     flags.group("With --table");
     flags.value("--sort", "FIGURE", "the best first: ttft:p99, output_throughput .. [as given]",
                 nullptr, parse_table_figure, table.sort);
@@ -44,7 +44,7 @@ inline void add_table_flags(Flags& flags, TableCommand& table) {
 }
 
 /// Why flags of --table do not go together, or were given without it; empty: all is well.
-inline std::string why_not_table(const TableCommand& table, bool is_table) {
+std::string why_not_table(const TableCommand& table, bool is_table) {
     const bool any = table.sort || table.each || !table.charts.empty() || !table.group.empty() ||
                      !table.csv.empty() || !table.inferencex.empty() || !table.llmd.empty();
     if (any && !is_table) {
@@ -52,8 +52,6 @@ inline std::string why_not_table(const TableCommand& table, bool is_table) {
     }
     return "";
 }
-
-namespace {
 
 constexpr const char* compare_description =
     R"(Is B better than A, or is it chance? Both runs must have played the same work.
@@ -78,13 +76,6 @@ work, or a file of a run cannot be read, 7 a file cannot be written, 8 a --fail-
 
 /// Stands for "--" among the arguments; nobody can type it.
 const std::string separator("\0--", 3);
-
-CompareCommandLine compare_refused(const std::string& why) {
-    CompareCommandLine line;
-    line.kind = CompareCommandLine::Kind::refused;
-    line.text = "driftless compare: " + why + " (see driftless compare --help)";
-    return line;
-}
 
 /// Sorts the folders into the two sides. Returns what is wrong, or the empty text.
 std::string take_sides(const std::vector<std::string>& runs, CompareCommand& command) {
@@ -202,47 +193,32 @@ std::string why_not_together(const CompareExports& files) {
 CompareCommandLine parse_compare_options(const std::vector<std::string>& arguments) {
     CompareCommandLine line;
     std::vector<std::string> runs;
-    bool table = false;
-    CLI::App app{compare_description, "driftless compare"};
-    app.footer(compare_footer);
-    app.get_formatter()->column_width(30);
-    app.allow_extras();
-    app.set_help_flag("-h,--help", "print this help and exit");
-    app.add_option("RUN", runs, "run folders");
-    Flags flags(app);
+    CommandParser parser("compare", compare_description, compare_footer);
+    parser.app.add_option("RUN", runs, "run folders");
+    Flags& flags = parser.flags;
     flags.group("What is compared");
-    flags.on_off("--table", "many runs in one table", table);
+    flags.on_off("--table", "many runs in one table", line.is_table);
     flags.on_off("--anyway", "compare the shared requests even if the work differs",
                  line.command.anyway);
     add_flags(flags, line.command);
     add_table_flags(flags, line.table);
-    std::vector<std::string> given(arguments.rbegin(), arguments.rend());
+    std::vector<std::string> given = arguments;
     std::replace(given.begin(), given.end(), std::string("--"), separator);
-    try {
-        app.parse(std::move(given));
-    } catch (const CLI::CallForHelp&) {
-        line.kind = CompareCommandLine::Kind::help;
-        line.text = help_of(app);
-        return line;
-    } catch (const CLI::ParseError& error) {
-        return compare_refused(reason_of(error));
-    }
-    std::string why = unknown_argument(app);
-    why = why.empty() ? why_not_table(line.table, table) : why;
-    if (!why.empty()) {
-        return compare_refused(why);
-    }
-    line.table.anyway = line.command.anyway;
-    line.table.json = line.command.exports.json;
-    line.table.html = line.command.exports.html;
-    line.kind = table ? CompareCommandLine::Kind::table : CompareCommandLine::Kind::run;
-    why = table ? take_table(runs, line.table) : take_sides(runs, line.command);
-    why = !why.empty() ? why
-          : table      ? why_not_in_table(line.command)
-                       : why_not_judged(line.command);
-    why = why.empty() ? why_not_together(line.command.exports) : why;
-    why = why.empty() ? repeated_goodput(line.command.slo) : why;
-    return why.empty() ? line : compare_refused(why);
+    parser.read(given, line, [&] {
+        std::string why = why_not_table(line.table, line.is_table);
+        line.table.anyway = line.command.anyway;
+        line.table.json = line.command.exports.json;
+        line.table.html = line.command.exports.html;
+        why = !why.empty()    ? why
+              : line.is_table ? take_table(runs, line.table)
+                              : take_sides(runs, line.command);
+        why = !why.empty()    ? why
+              : line.is_table ? why_not_in_table(line.command)
+                              : why_not_judged(line.command);
+        why = why.empty() ? why_not_together(line.command.exports) : why;
+        return why.empty() ? repeated_goodput(line.command.slo) : why;
+    });
+    return line;
 }
 
 namespace {
@@ -264,13 +240,6 @@ Examples:
 
 Exit codes: 0 done (also if shards are missing), 2 usage (a folder is not a shard, or --out exists
 already), 3 the runs are not shards of one replay, or cannot be read, 7 the host fails.)";
-
-MergeCommandLine merge_refused(const std::string& why) {
-    MergeCommandLine line;
-    line.kind = MergeCommandLine::Kind::refused;
-    line.text = "driftless merge: " + why + " (see driftless merge --help)";
-    return line;
-}
 
 Result<std::string> parse_merged(std::string_view text) {
     if (text.empty()) {
@@ -297,13 +266,9 @@ std::string why_not(const MergeCommand& command) {
 
 MergeCommandLine parse_merge_options(const std::vector<std::string>& arguments) {
     MergeCommandLine line;
-    CLI::App app{merge_description, "driftless merge"};
-    app.footer(merge_footer);
-    app.get_formatter()->column_width(30);
-    app.allow_extras();
-    app.set_help_flag("-h,--help", "print this help and exit");
-    app.add_option("RUN", line.command.folders, "folders of the shards, in any order");
-    Flags flags(app);
+    CommandParser parser("merge", merge_description, merge_footer);
+    parser.app.add_option("RUN", line.command.folders, "folders of the shards, in any order");
+    Flags& flags = parser.flags;
     flags.group("Output");
     flags.value("-o,--out", "DIR", "new folder for the merged run", nullptr, parse_merged,
                 line.command.out);
@@ -315,18 +280,8 @@ MergeCommandLine parse_merge_options(const std::vector<std::string>& arguments) 
     flags.value("--clock-error-max", "T",
                 "not certified if a shard's clock is known less exactly than this", "1ms",
                 parse_duration_ns, line.command.clock_error_max_ns);
-    try {
-        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-    } catch (const CLI::CallForHelp&) {
-        line.kind = MergeCommandLine::Kind::help;
-        line.text = help_of(app);
-        return line;
-    } catch (const CLI::ParseError& error) {
-        return merge_refused(reason_of(error));
-    }
-    std::string why = unknown_argument(app);
-    why = why.empty() ? why_not(line.command) : why;
-    return why.empty() ? line : merge_refused(why);
+    parser.read(arguments, line, [&] { return why_not(line.command); });
+    return line;
 }
 
 }  // namespace driftless

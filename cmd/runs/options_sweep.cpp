@@ -47,12 +47,8 @@ Exit codes: 0 done (cells and hooks that failed are data), 2 usage, 3 input refu
 to its end, 7 the host lacks something or fails, 8 a cell's --fail-if or --stop-when holds, 130
 interrupted.)";
 
-SweepCommandLine sweep_refused(const std::string& why) {
-    SweepCommandLine line;
-    line.kind = SweepCommandLine::Kind::refused;
-    line.text = "driftless sweep: " + why + " (see driftless sweep --help)";
-    return line;
-}
+/// Where a flag or an argument is unknown.
+constexpr const char* replay_flags_hint = "; flags of replay go after --";
 
 Result<std::int64_t> parse_limit(std::string_view text) {
     const Result<std::int64_t> ns = parse_duration_ns(text);
@@ -72,9 +68,8 @@ struct TypedSweep {
     std::int64_t hook_limit_ns = 0;
 };
 
-void add_flags(CLI::App& app, TypedSweep& typed) {
+void add_flags(Flags& flags, TypedSweep& typed) {
     SweepPlan& plan = typed.command.plan;
-    Flags flags(app);
     flags.group("Cells");
     flags.values("--over", "NAME=A,B,..", "values of a replay flag; true and false for a switch",
                  parse_axis, typed.over);
@@ -164,33 +159,16 @@ SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments) 
         separator == arguments.end() ? separator : separator + 1, arguments.end());
     SweepCommandLine line;
     TypedSweep typed;
-    CLI::App app{sweep_description, "driftless sweep"};
-    app.footer(sweep_footer);
-    app.get_formatter()->column_width(30);
-    app.allow_extras();
-    app.set_help_flag("-h,--help", "print this help and exit");
-    app.add_option("PLAN", typed.places, "FILE.toml, or trace files as in replay");
-    add_flags(app, typed);
-    try {
-        app.parse(std::vector<std::string>(own.rbegin(), own.rend()));
-    } catch (const CLI::CallForHelp&) {
-        line.kind = SweepCommandLine::Kind::help;
-        line.text = help_of(app);
-        return line;
-    } catch (const CLI::ParseError& error) {
-        return sweep_refused(reason_of(error));
-    }
-    if (std::string why = unknown_argument(app); !why.empty()) {
-        return sweep_refused(why + "; flags of replay go after --");
-    }
-    if (is_more_than_resume(typed, arguments.size())) {
-        return sweep_refused("--resume continues the original plan; remove everything else");
-    }
-    if (typed.command.resume.empty()) {
-        if (const std::string why = complete(typed, of_replay); !why.empty()) {
-            return sweep_refused(why);
+    CommandParser parser("sweep", sweep_description, sweep_footer);
+    parser.flag_hint = parser.argument_hint = replay_flags_hint;
+    parser.app.add_option("PLAN", typed.places, "FILE.toml, or trace files as in replay");
+    add_flags(parser.flags, typed);
+    parser.read(own, line, [&] {
+        if (is_more_than_resume(typed, arguments.size())) {
+            return std::string("--resume continues the original plan; remove everything else");
         }
-    }
+        return typed.command.resume.empty() ? complete(typed, of_replay) : "";
+    });
     line.command = std::move(typed.command);
     return line;
 }
@@ -392,13 +370,6 @@ std::string complete(FindOptions& options, const TypedFind& typed) {
     return complete_rules(typed, *options.over, options.rules);
 }
 
-FindCommandLine refused(const std::string& why) {
-    FindCommandLine line;
-    line.kind = FindCommandLine::Kind::refused;
-    line.text = "driftless find: " + why + " (see driftless find --help)";
-    return line;
-}
-
 void add_flags(Flags& flags, FindOptions& options, TypedFind& typed) {
     flags.group("Search");
     flags.value("--slo", "CONDITIONS",
@@ -461,43 +432,26 @@ FindCommandLine parse_find_options(const std::vector<std::string>& arguments) {
     if (bar != arguments.end()) {
         options.replay_flags.assign(bar + 1, arguments.end());
     }
-    CLI::App app{find_description, "driftless find"};
-    app.footer(find_footer);
-    app.get_formatter()->column_width(30);
-    app.allow_extras();
-    app.set_help_flag("-h,--help", "print this help and exit");
-    app.add_option("TRACE", options.traces, "trace files, or a directory; read by each replay");
-    Flags flags(app);
-    add_flags(flags, options, typed);
-    std::vector<std::string> own(arguments.begin(), bar);
-    try {
-        app.parse(std::vector<std::string>(own.rbegin(), own.rend()));
-    } catch (const CLI::CallForHelp&) {
-        line.kind = FindCommandLine::Kind::help;
-        line.text = help_of(app);
-        return line;
-    } catch (const CLI::ParseError& error) {
-        return refused(reason_of(error));
+    CommandParser parser("find", find_description, find_footer);
+    if (bar == arguments.end()) {
+        parser.flag_hint = parser.argument_hint = replay_flags_hint;
     }
-    std::string why = unknown_argument(app);
-    if (!why.empty() && own.size() != arguments.size()) {
-        return refused(why);
-    }
-    if (!why.empty()) {
-        return refused(why + "; flags of replay go after --");
-    }
-    if (!options.resume.empty()) {
-        return arguments.size() <= 2
-                   ? line
-                   : refused("--resume continues the original command; remove everything else");
-    }
-    if (mask_command(arguments) != arguments) {
-        return refused(
-            "a key in a flag would be visible in find.json and in the process list; use "
-            "OPENAI_API_KEY, --api-key env:NAME or --header K:env:NAME");
-    }
-    why = complete(options, typed);
-    return why.empty() ? line : refused(why);
+    parser.app.add_option("TRACE", options.traces,
+                          "trace files, or a directory; read by each replay");
+    add_flags(parser.flags, options, typed);
+    parser.read({arguments.begin(), bar}, line, [&]() -> std::string {
+        if (!options.resume.empty()) {
+            return arguments.size() <= 2
+                       ? ""
+                       : "--resume continues the original command; remove everything else";
+        }
+        if (mask_command(arguments) != arguments) {
+            return "a key in a flag would be visible in find.json and in the process list; use "
+                   "OPENAI_API_KEY, --api-key env:NAME or --header K:env:NAME";
+        }
+        return complete(options, typed);
+    });
+    return line;
 }
 
 }  // namespace driftless

@@ -317,15 +317,9 @@ int resume(std::string folder, const std::string& key) {
 }  // namespace
 
 int run_sweep(int argc, char** argv) {
-    const SweepCommandLine line =
-        parse_sweep_options(std::vector<std::string>(argv + 1, argv + argc));
-    if (line.kind == SweepCommandLine::Kind::help) {
-        std::fputs(line.text.c_str(), stdout);
-        return exit_done;
-    }
-    if (line.kind == SweepCommandLine::Kind::refused) {
-        complain("%s", line.text.c_str());
-        return exit_usage;
+    const SweepCommandLine line = parse_sweep_options({argv + 1, argv + argc});
+    if (const std::optional<int> code = line.finish()) {
+        return *code;
     }
     const char* variable = std::getenv("OPENAI_API_KEY");
     const std::string key = variable != nullptr ? variable : "";

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/runs/cell.hpp"
@@ -90,14 +91,7 @@ struct SweepCommand {
     bool dry_run = false;
 };
 
-struct SweepCommandLine {
-    enum class Kind : std::uint8_t {
-        run,      ///< `command` is complete
-        help,     ///< `text` is the help, for standard output; exit 0
-        refused,  ///< `text` is one line for standard error; exit 2
-    };
-    Kind kind = Kind::run;
-    std::string text;
+struct SweepCommandLine : CommandLine {
     SweepCommand command;
 };
 

@@ -280,8 +280,7 @@ void write_run(JsonWriter& json, const TableRun& run) {
     json.key("outcome").string(run.outcome).key("verdict");
     run.summary && !run.summary->verdict().empty() ? json.string(run.summary->verdict())
                                                    : json.null();
-    json.key("left_out");
-    run.left_out.empty() ? json.null() : json.string(run.left_out);
+    write_optional_text(json, "left_out", run.left_out);
     json.key("labels").begin_object();
     for (const auto& [name, value] : run.labels) {
         json.key(name).string(value);
@@ -294,8 +293,7 @@ void write_cell(JsonWriter& json, const ManyRuns& table, const RunCell& cell) {
     json.begin_object();
     json.key("name").string(cell.name).key("values").begin_object();
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-        json.key(table.columns[i]);
-        cell.values[i].empty() ? json.null() : json.string(cell.values[i]);
+        write_optional_text(json, table.columns[i], cell.values[i]);
     }
     json.end_object();
     json.key("counts").boolean(cell.counts);
@@ -365,8 +363,7 @@ std::string table_json(const TableDocument& document) {
     JsonWriter json(text);
     json.begin_object().key("schema").integer(table_schema);
     write_texts(json, "columns", document.table.columns);
-    json.key("group");
-    document.group.empty() ? json.null() : json.string(document.group);
+    write_optional_text(json, "group", document.group);
     write_texts(json, "differences", document.differences);
     json.key("cells").begin_array();
     for (const RunCell& cell : document.table.cells) {

@@ -492,15 +492,9 @@ int Conversion::write() {
 }  // namespace
 
 int run_convert(int argc, char** argv) {
-    const ConvertCommandLine line =
-        parse_convert_options(std::vector<std::string>(argv + 1, argv + argc));
-    if (line.kind == ConvertCommandLine::Kind::help) {
-        std::fputs(line.text.c_str(), stdout);
-        return exit_done;
-    }
-    if (line.kind == ConvertCommandLine::Kind::refused) {
-        complain("%s", line.text.c_str());
-        return exit_usage;
+    const ConvertCommandLine line = parse_convert_options({argv + 1, argv + argc});
+    if (const std::optional<int> code = line.finish()) {
+        return *code;
     }
     return Conversion(line.options).run();
 }

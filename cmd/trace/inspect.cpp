@@ -541,15 +541,9 @@ int run_inspect(int argc, char** argv) {
     // What is freed goes back to the host, whatever was freed before: a large trace has a table at
     // a time, and would else leave a hole in the heap for each.
     (void)::mallopt(M_MMAP_THRESHOLD, 1 << 20);
-    const InspectCommandLine line =
-        parse_inspect_options(std::vector<std::string>(argv + 1, argv + argc));
-    if (line.kind == InspectCommandLine::Kind::help) {
-        std::fputs(line.text.c_str(), stdout);
-        return exit_done;
-    }
-    if (line.kind == InspectCommandLine::Kind::refused) {
-        complain("%s", line.text.c_str());
-        return exit_usage;
+    const InspectCommandLine line = parse_inspect_options({argv + 1, argv + argc});
+    if (const std::optional<int> code = line.finish()) {
+        return *code;
     }
     return Inspection(line.command).run();
 }

@@ -136,25 +136,14 @@ std::string complete(ConvertOptions& options) {
     return "";
 }
 
-ConvertCommandLine convert_refused(const std::string& why) {
-    ConvertCommandLine line;
-    line.kind = ConvertCommandLine::Kind::refused;
-    line.text = "driftless convert: " + why + " (see driftless convert --help)";
-    return line;
-}
-
 }  // namespace
 
 ConvertCommandLine parse_convert_options(const std::vector<std::string>& arguments) {
     ConvertCommandLine line;
     ConvertOptions& options = line.options;
-    CLI::App app{convert_description, "driftless convert"};
-    app.footer(convert_footer);
-    app.get_formatter()->column_width(30);
-    app.allow_extras();
-    app.set_help_flag("-h,--help", "print this help and exit");
-    add_trace_argument(app, options.files);
-    Flags flags(app);
+    CommandParser parser("convert", convert_description, convert_footer);
+    add_trace_argument(parser.app, options.files);
+    Flags& flags = parser.flags;
     flags.group("Output");
     flags.value("-o,--out", "FILE", "output file, which must not exist yet; - for standard output",
                 nullptr, parse_text, options.out);
@@ -166,20 +155,8 @@ ConvertCommandLine parse_convert_options(const std::vector<std::string>& argumen
                 options.files.keep);
     add_log_flags(flags, options.logs);
     add_selection_flags(flags, options);
-    try {
-        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-    } catch (const CLI::CallForHelp&) {
-        line.kind = ConvertCommandLine::Kind::help;
-        line.text = help_of(app);
-        return line;
-    } catch (const CLI::ParseError& error) {
-        return convert_refused(reason_of(error));
-    }
-    std::string why = unknown_argument(app);
-    if (why.empty()) {
-        why = complete(options);
-    }
-    return why.empty() ? line : convert_refused(why);
+    parser.read(arguments, line, [&] { return complete(options); });
+    return line;
 }
 
 namespace {
@@ -263,39 +240,15 @@ std::string contradiction(const InspectCommand& command) {
     return why.empty() ? model_column_refusal(command.files.map) : why;
 }
 
-InspectCommandLine inspect_refused(const std::string& why) {
-    InspectCommandLine line;
-    line.kind = InspectCommandLine::Kind::refused;
-    line.text = "driftless inspect: " + why + " (see driftless inspect --help)";
-    return line;
-}
-
 }  // namespace
 
 InspectCommandLine parse_inspect_options(const std::vector<std::string>& arguments) {
     InspectCommandLine line;
-    CLI::App app{inspect_description, "driftless inspect"};
-    app.footer(inspect_footer);
-    app.get_formatter()->column_width(30);
-    app.allow_extras();
-    app.set_help_flag("-h,--help", "print this help and exit");
-    add_trace_argument(app, line.command.files);
-    Flags flags(app);
-    add_flags(flags, line.command);
-    try {
-        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-    } catch (const CLI::CallForHelp&) {
-        line.kind = InspectCommandLine::Kind::help;
-        line.text = help_of(app);
-        return line;
-    } catch (const CLI::ParseError& error) {
-        return inspect_refused(reason_of(error));
-    }
-    std::string why = unknown_argument(app);
-    if (why.empty()) {
-        why = contradiction(line.command);
-    }
-    return why.empty() ? line : inspect_refused(why);
+    CommandParser parser("inspect", inspect_description, inspect_footer);
+    add_trace_argument(parser.app, line.command.files);
+    add_flags(parser.flags, line.command);
+    parser.read(arguments, line, [&] { return contradiction(line.command); });
+    return line;
 }
 
 namespace {
@@ -358,25 +311,14 @@ std::string check(const LikeCommand& command) {
     return flat_agents_refusal(command.files.flat_agents, command.files.sessions);
 }
 
-LikeCommandLine like_refused(const std::string& why) {
-    LikeCommandLine line;
-    line.kind = LikeCommandLine::Kind::refused;
-    line.text = "driftless synth: " + why + " (see driftless synth like --help)";
-    return line;
-}
-
 }  // namespace
 
 LikeCommandLine parse_like_options(const std::vector<std::string>& arguments) {
     LikeCommandLine line;
     LikeCommand& command = line.command;
-    CLI::App app{like_description, "driftless synth like"};
-    app.footer(like_footer);
-    app.get_formatter()->column_width(30);
-    app.allow_extras();
-    app.set_help_flag("-h,--help", "print this help and exit");
-    add_trace_argument(app, command.files);
-    Flags flags(app);
+    CommandParser parser("synth like", like_description, like_footer);
+    add_trace_argument(parser.app, command.files);
+    Flags& flags = parser.flags;
     flags.group("Workload");
     flags.value("--trees", "N",
                 "session trees [as many as the trace has, times the change of --rate]", nullptr,
@@ -398,20 +340,8 @@ LikeCommandLine parse_like_options(const std::vector<std::string>& arguments) {
                 command.like.seed);
     flags.group("Trace");
     add_trace_flags(flags, command.files);
-    try {
-        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-    } catch (const CLI::CallForHelp&) {
-        line.kind = LikeCommandLine::Kind::help;
-        line.text = help_of(app);
-        return line;
-    } catch (const CLI::ParseError& error) {
-        return like_refused(reason_of(error));
-    }
-    std::string why = unknown_argument(app);
-    if (why.empty()) {
-        why = check(command);
-    }
-    return why.empty() ? line : like_refused(why);
+    parser.read(arguments, line, [&] { return check(command); });
+    return line;
 }
 
 }  // namespace driftless

@@ -99,13 +99,8 @@ int make(const LikeCommand& command) {
 
 int run_like(const std::vector<std::string>& arguments) {
     const LikeCommandLine line = parse_like_options(arguments);
-    if (line.kind == LikeCommandLine::Kind::help) {
-        std::fputs(line.text.c_str(), stdout);
-        return exit_done;
-    }
-    if (line.kind == LikeCommandLine::Kind::refused) {
-        complain("%s", line.text.c_str());
-        return exit_usage;
+    if (const std::optional<int> code = line.finish()) {
+        return *code;
     }
     const int code = refuse_existing_file("--out", line.command.out);
     return code == exit_done ? make(line.command) : code;
@@ -182,16 +177,11 @@ int write_rows(const SynthOptions& options) {
 
 int run_synth(int argc, char** argv) {
     if (argc > 1 && std::string_view(argv[1]) == "like") {
-        return run_like(std::vector<std::string>(argv + 2, argv + argc));
+        return run_like({argv + 2, argv + argc});
     }
-    SynthCommandLine line = parse_synth_options(std::vector<std::string>(argv + 1, argv + argc));
-    if (line.kind == SynthCommandLine::Kind::help) {
-        std::fputs(line.text.c_str(), stdout);
-        return exit_done;
-    }
-    if (line.kind == SynthCommandLine::Kind::refused) {
-        complain("%s", line.text.c_str());
-        return exit_usage;
+    SynthCommandLine line = parse_synth_options({argv + 1, argv + argc});
+    if (const std::optional<int> code = line.finish()) {
+        return *code;
     }
     if (const int code = refuse_existing_file("--out", line.options.out); code != exit_done) {
         return code;

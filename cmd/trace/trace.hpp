@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/base/program.hpp"
 #include "cmd/reading/trace_figures.hpp"
 #include "engine/plan/load.hpp"
 #include "engine/plan/plan.hpp"
@@ -44,15 +45,7 @@ struct ConvertOptions {
     std::string out;                      ///< a file that must not be there, or "-"
 };
 
-/// What came of a command line.
-struct ConvertCommandLine {
-    enum class Kind : std::uint8_t {
-        run,      ///< `options` is complete
-        help,     ///< `text` is the help, for standard output; exit 0
-        refused,  ///< `text` is one line for standard error; exit 2
-    };
-    Kind kind = Kind::run;
-    std::string text;
+struct ConvertCommandLine : CommandLine {
     ConvertOptions options;
 };
 
@@ -89,15 +82,7 @@ struct InspectCommand {
     std::string hash_block_report;  ///< a file that must not be there, or "-"; empty: none
 };
 
-/// What came of a command line.
-struct InspectCommandLine {
-    enum class Kind : std::uint8_t {
-        run,      ///< `command` is complete
-        help,     ///< `text` is the help, for standard output; exit 0
-        refused,  ///< `text` is one line for standard error; exit 2
-    };
-    Kind kind = Kind::run;
-    std::string text;
+struct InspectCommandLine : CommandLine {
     InspectCommand command;
 };
 
@@ -139,15 +124,7 @@ struct LikeCommand {
     std::string out;                      ///< a file that must not be there, or "-"
 };
 
-/// What came of a command line.
-struct LikeCommandLine {
-    enum class Kind : std::uint8_t {
-        run,      ///< `command` is complete
-        help,     ///< `text` is the help, for standard output; exit 0
-        refused,  ///< `text` is one line for standard error; exit 2
-    };
-    Kind kind = Kind::run;
-    std::string text;
+struct LikeCommandLine : CommandLine {
     LikeCommand command;
 };
 

@@ -512,17 +512,12 @@ void write_merged_shard(JsonWriter& json, const MergedShard& shard) {
     json.key("probes").unsigned_integer(shard.probes);
     json.key("rows_later").unsigned_integer(shard.rows_later);
     json.key("interrupted").boolean(shard.interrupted);
-    json.key("stopped_when");
-    shard.stopped_when.empty() ? json.null() : json.string(shard.stopped_when);
+    write_optional_text(json, "stopped_when", shard.stopped_when);
     json.key("not_reported").unsigned_integer(shard.not_reported);
     json.key("rows_left").unsigned_integer(shard.rows_left);
     json.key("all_known").boolean(shard.all_known);
     json.key("verdict").string(shard.verdict);
-    json.key("verdict_reasons").begin_array();
-    for (const std::string& reason : shard.reasons) {
-        json.string(reason);
-    }
-    json.end_array();
+    write_texts(json, "verdict_reasons", shard.reasons);
     json.key("zero_utc_ns").integer(shard.zero_utc_ns);
     json.key("clock");
     if (shard.clock) {

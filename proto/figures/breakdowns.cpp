@@ -195,8 +195,7 @@ void write_distribution(JsonWriter& json, std::string_view key, const Distributi
 
 void write_side(JsonWriter& json, std::string_view key, const OneSideFigures& side) {
     json.key(key).begin_object();
-    json.key("url");
-    side.url.empty() ? json.null() : json.string(side.url);
+    write_optional_text(json, "url", side.url);
     json.key("requests").unsigned_integer(side.requests);
     json.key("completed").unsigned_integer(side.completed);
     json.key("failed").unsigned_integer(side.failed);

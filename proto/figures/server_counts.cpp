@@ -390,12 +390,10 @@ void write_urls(JsonWriter& json, const ServerTotals& totals) {
     for (const ScrapedUrl& url : totals.urls) {
         json.begin_object();
         json.key("url").string(url.url);
-        json.key("engine");
-        url.engine.empty() ? json.null() : json.string(url.engine);
+        write_optional_text(json, "engine", url.engine);
         json.key("scrapes").unsigned_integer(url.scrapes);
         json.key("failures").unsigned_integer(url.failures);
-        json.key("first_failure");
-        url.first_failure.empty() ? json.null() : json.string(url.first_failure);
+        write_optional_text(json, "first_failure", url.first_failure);
         json.key("restarts").unsigned_integer(url.restarts);
         json.key("several_servers").boolean(url.several);
         json.end_object();

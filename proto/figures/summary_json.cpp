@@ -12,16 +12,12 @@
 namespace driftless {
 
 void write_run(JsonWriter& json, const RunDescription& run) {
-    const auto text = [&json](std::string_view key, const std::string& value) {
-        json.key(key);
-        value.empty() ? json.null() : json.string(value);
-    };
     json.key("run").begin_object();
     write_texts(json, "urls", run.urls);
     write_texts(json, "trace_paths", run.trace_paths);
     json.key("trace_rows").unsigned_integer(run.trace_rows);
     json.key("trace_dependencies").unsigned_integer(run.trace_dependencies);
-    text("trace_digest", run.trace_digest);
+    write_optional_text(json, "trace_digest", run.trace_digest);
     json.key("rows").unsigned_integer(run.rows);
     json.key("speed").string(run.speed);
     json.key("start_ns").optional_integer(run.start_ns);
@@ -30,10 +26,10 @@ void write_run(JsonWriter& json, const RunDescription& run) {
     json.key("limit");
     run.limit ? json.unsigned_integer(*run.limit) : json.null();
     json.key("last_due_ns").integer(run.last_due_ns);
-    text("schedule_digest", run.schedule_digest);
-    text("rate", run.rate);
-    text("arrivals", run.arrivals);
-    text("arriving", run.arriving);
+    write_optional_text(json, "schedule_digest", run.schedule_digest);
+    write_optional_text(json, "rate", run.rate);
+    write_optional_text(json, "arrivals", run.arrivals);
+    write_optional_text(json, "arriving", run.arriving);
     json.key("planned_rate");
     run.planned_rate ? json.number(*run.planned_rate) : json.null();
     json.key("sessions").string(run.sessions);
@@ -42,8 +38,7 @@ void write_run(JsonWriter& json, const RunDescription& run) {
     json.key("for_ns").optional_integer(run.for_ns);
     json.key("spread").boolean(run.spread);
     json.key("seed").unsigned_integer(run.seed);
-    json.key("cache_salt");
-    run.cache_salt.empty() ? json.null() : json.string(run.cache_salt);
+    write_optional_text(json, "cache_salt", run.cache_salt);
     json.key("prompt").string(run.prompt);
     json.key("output").string(run.output);
     write_texts(json, "arguments", run.arguments);
@@ -156,8 +151,7 @@ void write_rules(JsonWriter& json, const std::vector<RuleFinding>& findings) {
         json.key("published").boolean(one.published);
         json.key("state").string(name_of(one.state));
         json.key("evidence").string(one.evidence);
-        json.key("bound");
-        one.bound.empty() ? json.null() : json.string(one.bound);
+        write_optional_text(json, "bound", one.bound);
         json.end_object();
     }
     json.end_array();

@@ -220,18 +220,14 @@ void write_warm_cache(JsonWriter& json, const SummaryFigures& figures, const Cac
         json.key(key);
         known ? json.unsigned_integer(value) : json.null();
     };
-    const auto text = [&json](const char* key, const std::string& value) {
-        json.key(key);
-        value.empty() ? json.null() : json.string(value);
-    };
     json.key("warm_cache").begin_object();
     json.key("probe").string(name_of(probe.state));
-    text("why", probe.why);
+    write_optional_text(json, "why", probe.why);
     const bool asked = probe.tokens > 0;
     count("probe_tokens", probe.tokens, asked);
     count("probe_cached_tokens", probe.cached_tokens,
           asked && (probe.state == CacheState::cold || probe.state == CacheState::warm));
-    text("reset", probe.reset);
+    write_optional_text(json, "reset", probe.reset);
     const bool reported = figures.cache_rows_compared() > 0;
     count("excess_tokens", figures.cache_excess, reported);
     count("first_turns", first.reported, true);

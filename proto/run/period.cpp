@@ -99,8 +99,7 @@ void append_timed_event(std::string& out, const TimedEvent& event) {
     json.key("status").string(name_of(event.status));
     json.key("code").optional_integer(event.code);
     json.key("signal").optional_integer(event.signal);
-    json.key("error");
-    event.error.empty() ? json.null() : json.string(event.error);
+    write_optional_text(json, "error", event.error);
     json.key("output").string(event.output);
     json.key("output_bytes").unsigned_integer(event.output_bytes);
     json.end_object();

@@ -222,8 +222,7 @@ void write_origin(JsonWriter& json, const Record& record) {
     write_field(json, "turn", record.turn);
     json.key("kept").raw(record.kept.empty() ? std::string_view("null") : record.kept);
     write_field(json, "segment", record.segment);
-    json.key("url");
-    record.url.empty() ? json.null() : json.string(record.url);
+    write_optional_text(json, "url", record.url);
     write_field(json, "api", record.api);
     write_field(json, "model", record.model);
     write_field(json, "connection", record.connection);

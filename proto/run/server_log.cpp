@@ -210,8 +210,7 @@ void append_server_scrape(std::string& out, const ServerScrape& scrape) {
     json.key("t_ns").integer(scrape.t_ns);
     json.key("took_ns").integer(scrape.took_ns);
     json.key("url").string(scrape.url);
-    json.key("error");
-    scrape.error.empty() ? json.null() : json.string(scrape.error);
+    write_optional_text(json, "error", scrape.error);
     json.key("left_out").unsigned_integer(scrape.left_out);
     write_numbers(json, "series", scrape.changed);
     json.key("values").begin_array();

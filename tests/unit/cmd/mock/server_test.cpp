@@ -227,19 +227,14 @@ TEST(MockKeepAlive, CountsTheTimeBetweenRequests) {
     EXPECT_EQ(silent.timeout_s, 0u);
 }
 
-ParsedMock parse(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "mock");
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) {
-        argv.push_back(argument.data());
-    }
-    return parse_mock_options(static_cast<int>(argv.size()), argv.data());
+MockCommandLine parse(const std::vector<std::string>& arguments) {
+    return parse_mock_options(arguments);
 }
 
 // Defaults: loopback only, vLLM-like pace, a cache of the trace's block size.
 TEST(MockOptions, HasSafeDefaults) {
-    const ParsedMock parsed = parse({});
-    ASSERT_FALSE(parsed.exit_code);
+    const MockCommandLine parsed = parse({});
+    ASSERT_EQ(parsed.kind, CommandLine::Kind::run) << parsed.text;
     EXPECT_EQ(parsed.options.host, "127.0.0.1");
     EXPECT_EQ(parsed.options.port, 8000);
     EXPECT_EQ(parsed.options.core.pace.first, milliseconds(5));
@@ -252,11 +247,11 @@ TEST(MockOptions, HasSafeDefaults) {
 
 // Each flag reaches its place, in its unit.
 TEST(MockOptions, ReadsItsFlags) {
-    const ParsedMock parsed = parse(words_of(
+    const MockCommandLine parsed = parse(words_of(
         "--listen [::1]:0 --port 81 --ttft 20ms --itl 1.5ms --jitter 0.1 --overhead 3,5 --headers "
         "late --fault reset:0.25 --fault-row 429:17 --fault slow:0.5 --log x.jsonl --wait sleep "
         "--ttft-per-token 250ns --no-usage --slots 3 --step-tokens 2048"));
-    ASSERT_FALSE(parsed.exit_code);
+    ASSERT_EQ(parsed.kind, CommandLine::Kind::run) << parsed.text;
     const MockOptions& options = parsed.options;
     EXPECT_EQ(options.host, "::1");
     EXPECT_EQ(options.port, 81);
@@ -278,10 +273,10 @@ TEST(MockOptions, ReadsItsFlags) {
 
 // A tokenizer that does not keep to one token a word, and an endpoint that tells of another one.
 TEST(MockOptions, ReadsWordRules) {
-    const ParsedMock parsed =
+    const MockCommandLine parsed =
         parse(words_of("--split-words the,cat --split-first dog,cow --join-words new+one,a+b "
                        "--tokenize llama.cpp --tokenize-overhead 1,2 --overhead-varies 3"));
-    ASSERT_FALSE(parsed.exit_code);
+    ASSERT_EQ(parsed.kind, CommandLine::Kind::run) << parsed.text;
     const CoreOptions& core = parsed.options.core;
     EXPECT_TRUE(core.words.splits(word_number("cat")));
     EXPECT_FALSE(core.words.splits(word_number("dog")));
@@ -304,8 +299,8 @@ TEST(MockOptions, ReadsSessions) {
         parse({"--log-headers", "X-Tree,X-User", "--check-history", "4294967295"}).options.core;
     EXPECT_EQ(core.session_headers, (std::vector<std::string>{"X-Tree", "X-User"}));
     EXPECT_EQ(core.check_history, 4294967295u);
-    EXPECT_EQ(parse({"--log-headers", "X Tree"}).exit_code, 2);
-    EXPECT_EQ(parse({"--log-headers", "X-Tree,,"}).exit_code, 2);
+    EXPECT_EQ(parse({"--log-headers", "X Tree"}).kind, CommandLine::Kind::refused);
+    EXPECT_EQ(parse({"--log-headers", "X-Tree,,"}).kind, CommandLine::Kind::refused);
 }
 
 // Who it pretends to be, beside its answers.
@@ -319,7 +314,7 @@ TEST(MockOptions, ReadsWhoItIs) {
          {std::vector<std::string>{"--pod", "a\r\nX-Evil: 1"},
           {"--pod", ""},
           {"--metrics", "tgi"}}) {
-        EXPECT_EQ(parse(wrong).exit_code, 2);
+        EXPECT_EQ(parse(wrong).kind, CommandLine::Kind::refused);
     }
 }
 
@@ -345,9 +340,9 @@ TEST(MockOptions, RefusesNonsense) {
                                                {"--wait", "forever"},
                                                {"--unknown"},
                                                {"positional"}}) {
-        EXPECT_EQ(parse(arguments).exit_code, 2) << arguments.front();
+        EXPECT_EQ(parse(arguments).kind, CommandLine::Kind::refused) << arguments.front();
     }
-    EXPECT_EQ(parse({"--help"}).exit_code, 0);
+    EXPECT_EQ(parse({"--help"}).kind, CommandLine::Kind::help);
 }
 
 }  // namespace

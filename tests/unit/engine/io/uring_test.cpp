@@ -101,6 +101,16 @@ class Uring : public ::testing::Test {
         ASSERT_TRUE(condition);
     }
 
+    /// Receives from the first of two connected sockets.
+    void receive_from(int (&pair)[2], Op& receive, Op::Handler handler, void* owner) {
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+        receive.spec.kind = OpKind::receive;
+        receive.spec.socket = Socket{pair[0]};
+        receive.handler = handler;
+        receive.owner = owner;
+        driver_->submit(receive);
+    }
+
     std::unique_ptr<UringDriver> driver_;
 };
 
@@ -307,14 +317,9 @@ void note_read(Op& op, const Completion& done) {
 // looked, and not before the last look that found nothing.
 TEST_F(Uring, KnowsSinceWhenBytesMayHaveWaited) {
     int pair[2];
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     Reads reads;
     Op receive;
-    receive.spec.kind = OpKind::receive;
-    receive.spec.socket = Socket{pair[0]};
-    receive.handler = note_read;
-    receive.owner = &reads;
-    driver_->submit(receive);
+    receive_from(pair, receive, note_read, &reads);
     (void)driver_->turn({Instant{}, 16, Wait::none, true});
     for (int round = 0; round < 100; ++round) {
         const Instant looked = driver_->now();
@@ -346,14 +351,9 @@ TEST_F(Uring, KnowsSinceWhenBytesMayHaveWaited) {
 TEST_F(Uring, FindsEnds) {
     for (const bool bytes_first : {false, true}) {
         int pair[2];
-        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
         Reads reads;
         Op receive;
-        receive.spec.kind = OpKind::receive;
-        receive.spec.socket = Socket{pair[0]};
-        receive.handler = note_read;
-        receive.owner = &reads;
-        driver_->submit(receive);
+        receive_from(pair, receive, note_read, &reads);
         const Instant since = driver_->now();
         const QuietReceive quiet{&receive, since};
         for (int turns = 0; turns < 5; ++turns) {
@@ -382,14 +382,9 @@ TEST_F(Uring, EndsAFloodedReceive) {
     const std::string flood(64 << 10, 'x');
     for (int round = 0; round < 200; ++round) {
         int pair[2];
-        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
         Reads reads;
         Op receive;
-        receive.spec.kind = OpKind::receive;
-        receive.spec.socket = Socket{pair[0]};
-        receive.handler = note_read;
-        receive.owner = &reads;
-        driver_->submit(receive);
+        receive_from(pair, receive, note_read, &reads);
         for (int turns = 0; turns < round % 10; ++turns) {
             (void)::send(pair[1], flood.data(), flood.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
             (void)driver_->turn({Instant{}, 2, Wait::none, true});
@@ -422,16 +417,12 @@ TEST_F(Uring, EndsATurnWhereAHandlerAsks) {
     int pairs[3][2];
     Op receives[3];
     for (int i = 0; i < 3; ++i) {
-        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pairs[i]), 0);
-        receives[i].spec.kind = OpKind::receive;
-        receives[i].spec.socket = Socket{pairs[i][0]};
-        receives[i].owner = &ender;
-        receives[i].handler = [](Op& op, const Completion& done) {
+        const auto end_turn = [](Op& op, const Completion& done) {
             Ender& self = *static_cast<Ender*>(op.owner);
             self.stamps.push_back(done.stamp);
             self.driver->end_turn();
         };
-        driver_->submit(receives[i]);
+        receive_from(pairs[i], receives[i], end_turn, &ender);
     }
     (void)driver_->turn({Instant{}, 16, Wait::none, true});
     for (const auto& pair : pairs) {
