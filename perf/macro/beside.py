@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What a user's first flags give beside a server of the same host: beside.py [LOAD [PASSES [FLAG ..]]]
 
-LOAD: streamsN (N of 50 tokens/s, 1,000 where N is left out, which start 5 ms apart), apartN (10 bursts of 1,000 rows N us apart), or
-rateN (N rows/s for 5 s), both of 3 tokens a row. Plays it against the mock PASSES times (3), without flags and,
-where there are some, with FLAG .. in turn; neither side is pinned. MOCK_CPU pins the mock, MOCK_UNDER is put before its
-command (setsid: another session; chrt -i 0: lowest weight), DRIFTLESS names the program. HOG_CPU has a busy program
-on that CPU, HOG_UNDER before its command, from HOG_AFTER seconds (0) on for HOG_FOR (to the end of the run).
+LOAD: streamsN (N of 50 tokens/s, 1,000 where N is left out, which start 5 ms apart), apartN (10 bursts of 1,000 rows
+N us apart), or rateN (N rows/s for 5 s), both of 3 tokens a row. Plays it against the mock PASSES times (3), without
+flags and, where there are some, with FLAG .. in turn; REPLAY_FLAGS are for both. Neither side is pinned. MOCK_CPU pins
+the mock, MOCK_UNDER is put before its command (setsid: another session; chrt -i 0: lowest weight), DRIFTLESS names the
+program. HOG_CPU has a busy program on that CPU, HOG_UNDER before its command, from HOG_AFTER seconds (0) on for
+HOG_FOR (to the end of the run).
 Prints, in us: how late rows left; the client's stamps of tokens minus the mock's, which are taken before the send; how
 long requests waited for the mock, beyond the shortest (a client in the server's way shows there, and in no stamp of its
 own); which share of its time the busy program ran and its longest wait, ms; tainted rows and the verdict.
@@ -98,7 +99,7 @@ def play(load, flags, folder):
     with mock(load, log) as url:
         subprocess.run(
             [PROGRAM, "replay", trace, "--map", "time=time,in=in,out=out", "--time-unit", "s", "--url", url,
-             "--out", run, "--no-warm-probe", *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+             "--out", run, "--no-warm-probe", *os.environ.get("REPLAY_FLAGS", "").split(), *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     told = {line["row"]: line for line in lines_of(log) if line["row"] is not None}
     zero = json.loads((run / "run.json").read_text())["clock"]["zero_monotonic_ns"]
     drift, stamps, waits, tainted = [], [], [], 0
