@@ -80,9 +80,11 @@ struct PreflightContext {
     Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body,
                      BodyWatch watch = {});
     /// One request with this prompt, for so many tokens; 0: as few as the server takes.
-    Task<Probe> send(const std::string& prompt, std::uint32_t tokens = 0);
+    Task<Probe> send(const std::string& prompt, std::uint32_t tokens = 0,
+                     ReadTo reading = ReadTo::end);
     /// Tokens of a prompt of many words, by usage. False: the preflight has failed.
     Task<bool> count(const std::string& prompt, std::int64_t& tokens);
+    /// Ends early where the user stops it.
     Task<void> pause(Duration length);
 
     /// The user wants to wait longer for a server that is not ready.
@@ -108,9 +110,8 @@ struct PreflightContext {
     PreflightFindings findings;
     PreflightFailure failure;
 
-    std::uint32_t least_tokens = 1;  ///< that a probe asks for, where its answer matters to nobody
-    ReadTo reading = ReadTo::end;    ///< of the next answers
     LengthWatch length_watch;
+    bool repeated = false;     ///< the latest question, after a try that the server may have taken
     std::string last_counted;  ///< the latest prompt of many words, as sent
     bool busy_noted = false;
     bool broken_noted = false;
@@ -120,9 +121,9 @@ struct PreflightContext {
     std::uint32_t shared_prompts = 0;  ///< made so far; each has other words behind the shared ones
     /// The tokenize endpoint was found, and has agreed with usage so far.
     bool tokenize_believed = false;
-    /// Its ids were compared, and all were those of the table's own tokenizer.
-    bool ids_agree = false;
-    bool ids_differ = false;  ///< once, or they could not be compared
+    /// Whether all its ids that were compared are those of the table's own tokenizer; false, too,
+    /// where they could not be; nothing where none were.
+    std::optional<bool> ids_agree;
 };
 
 // The stages. One that returns a bool says false where the preflight has failed: the context says
