@@ -336,11 +336,14 @@ OrExit<CacheProbe> probe_one(const Replay& run, std::size_t index, std::uint32_t
     if (stop_requests().load() > 0) {
         return exit_interrupted;
     }
+    const std::string where = options.server.targets.size() > 1 ? url + ": " : "";
+    for (const std::string& note : asker.notes()) {
+        print_note(where, note);
+    }
     if (!good) {
         return refuse_reset(url, asker.failure());
     }
-    print(probe, options.server.targets.size() > 1 ? url + ": " : "",
-          run.workload.trace.is_recorded_text());
+    print(probe, where, run.workload.trace.is_recorded_text());
     return probe;
 }
 

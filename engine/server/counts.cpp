@@ -1,6 +1,6 @@
 /// What prompts count as: the tokenize endpoint, the overhead around a prompt and its split, and
-/// the words that are one token each. Usage is the truth: where the endpoint disagrees with it, the
-/// endpoint is believed no more.
+/// the words that are one token each. Usage is the truth: where the endpoint counts words
+/// otherwise, it is believed no more.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
