@@ -60,7 +60,7 @@ void print_findings(const PreflightFindings& found, PromptKind prompt) {
         std::printf(", prompts of at most %lld tokens",
                     static_cast<long long>(found.max_input_tokens));
     }
-    const bool exact = found.words == WordVerdict::exact || found.words == WordVerdict::reduced;
+    const bool exact = found.has_words();
     if (found.overhead_source == "none") {
         std::printf("\nserver: overhead (tokens around each prompt) unknown, counted as 0; %s\n",
                     words_text(prompt, exact));
@@ -254,14 +254,9 @@ std::string tokens_text(std::uint64_t tokens) {
 
 /// As many tokens as tell something and fit every server; 0: too few fit.
 std::uint32_t tokens_of(const PreflightFindings& found) {
-    std::int64_t tokens = std::max(tokens_wanted, blocks_wanted * found.server_block);
-    if (found.max_model_len >= 0) {
-        tokens = std::min(tokens, found.max_model_len - std::int64_t{found.least_answer} - 1);
-    }
-    if (found.max_input_tokens >= 0) {
-        tokens = std::min(tokens, found.max_input_tokens);
-    }
-    tokens = std::min(tokens, tokens_most);
+    const std::int64_t tokens =
+        std::min({std::max(tokens_wanted, blocks_wanted * found.server_block), tokens_most,
+                  found.prompt_tokens_max()});
     return tokens < tokens_least ? 0 : static_cast<std::uint32_t>(tokens);
 }
 
@@ -341,11 +336,14 @@ OrExit<CacheProbe> probe_one(const Replay& run, std::size_t index, std::uint32_t
     if (stop_requests().load() > 0) {
         return exit_interrupted;
     }
+    const std::string where = options.server.targets.size() > 1 ? url + ": " : "";
+    for (const std::string& note : asker.notes()) {
+        print_note(where, note);
+    }
     if (!good) {
         return refuse_reset(url, asker.failure());
     }
-    print(probe, options.server.targets.size() > 1 ? url + ": " : "",
-          run.workload.trace.is_recorded_text());
+    print(probe, where, run.workload.trace.is_recorded_text());
     return probe;
 }
 

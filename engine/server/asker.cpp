@@ -55,15 +55,16 @@ std::string Asker::request_bytes(const std::string& method, const std::string& p
 
 Task<bool> Asker::fetch(const std::string& method, const std::string& path, const std::string& body,
                         BodyWatch watch) {
-    request_ = request_bytes(method, path, body);
-    asked_ = method + " " + path;
     asked_at_ = loop_.driver().now();
     late_ = out_of_time();
-    if (late_) {
-        error_ = Error{ErrorCode::timed_out, 0, "ask in time"};
+    if (late_ || stopped()) {
+        error_ = late_ ? Error{ErrorCode::timed_out, 0, "ask in time"}
+                       : Error{ErrorCode::cancelled, 0, "ask the server"};
         reply_ = Reply{};
         co_return false;
     }
+    request_ = request_bytes(method, path, body);
+    asked_ = method + " " + path;
     const AskLimits limits = end_ ? server_.limits.capped(*end_ - asked_at_) : server_.limits;
     asking_ = true;
     Result<Reply> reply =

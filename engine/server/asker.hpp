@@ -37,7 +37,8 @@ class Asker {
     /// Names count from `first`; names are given once in a run.
     Asker(Loop& loop, const AskedServer& server, std::uint32_t first = 1);
 
-    /// One request. False where no answer came: `error` says why.
+    /// One request. False where no answer came: `error` says why; `cancelled` where the user has
+    /// stopped it, also before it was sent.
     Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body,
                      BodyWatch watch = {});
     const Reply& reply() const { return reply_; }
@@ -65,9 +66,11 @@ class Asker {
     bool stopped() const;
     /// Whether a part of an answer came, at least.
     bool heard() const { return !inquiry_.begun().empty(); }
-    /// Whether the latest question ended by a limit of time, without an answer.
-    bool hung() const { return reply_.status == 0 && error_.code == ErrorCode::timed_out; }
-    /// Whether the latest question was sent, or some of it.
+    /// Whether the latest question ended by a limit of its own, without an answer.
+    bool hung() const {
+        return reply_.status == 0 && error_.code == ErrorCode::timed_out && !late_;
+    }
+    /// Whether the latest question that was not too late was sent, or some of it.
     bool reached() const { return inquiry_.phase() >= AskPhase::first_byte; }
     Loop& loop() const { return loop_; }
     std::uint32_t next_name() const { return next_name_; }

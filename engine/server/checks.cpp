@@ -324,9 +324,10 @@ bool is_done(int status) {
 WarmProbe::WarmProbe(Loop& loop, const PreflightPlan& plan, const PreflightFindings& found,
                      TellTale tell_tale, std::uint32_t first)
     : context_(loop, plan, first), tell_tale_(std::move(tell_tale)) {
+    const std::uint32_t least = context_.findings.least_answer;
     context_.findings = found;
     context_.findings.notes.clear();
-    context_.least_tokens = std::max(context_.least_tokens, found.least_answer);
+    context_.findings.least_answer = std::max(least, found.least_answer);
 }
 
 CacheProbe WarmProbe::look() {
@@ -383,15 +384,13 @@ void WarmProbe::give_up(const Probe& probe) {
 /// Finds the state; false: it is unknown. A first try that broke off may have left the prompt
 /// itself, so that the second hits it.
 Task<bool> WarmProbe::ask() {
-    const std::uint32_t name = next_name();
     const Probe first = co_await context_.send(tell_tale_.prompt);
-    const bool tried_twice = next_name() - name > 1;
     if (!first.ok) {
         give_up(first);
         co_return false;
     }
     note(first);
-    if (hits(first) && tried_twice) {
+    if (hits(first) && first.repeated) {
         state_.state = CacheState::unknown;
         state_.why = "the cache probe broke off, and its repetition found its own first try";
     } else if (hits(first)) {

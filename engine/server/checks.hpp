@@ -1,5 +1,6 @@
-/// Checks with prompts of the run's own, before time 0 and after the preflight: a sample of the
-/// rows is verified (Verification); the prefix cache is looked at, and emptied (WarmProbe).
+/// Checks before time 0 and after the preflight: prompts of a sample of the rows are verified
+/// (Verification); the prefix cache is looked at, and emptied, by a prompt that no row has
+/// (WarmProbe).
 #pragma once
 
 #include <cstddef>
@@ -149,6 +150,8 @@ class WarmProbe {
     /// cached before must not be afterwards. False: `failure` says why, with the remedy.
     bool reset(CacheProbe& out);
     const std::string& failure() const { return failure_; }
+    /// What people should know of how it was answered, one line each.
+    const std::vector<std::string>& notes() const { return context_.findings.notes; }
     std::uint32_t next_name() const { return context_.asker.next_name(); }
 
     // Home of its coroutines (task.hpp).

@@ -1,6 +1,6 @@
 /// What prompts count as: the tokenize endpoint, the overhead around a prompt and its split, and
-/// the words that are one token each. Usage is the truth: where the endpoint disagrees with it, the
-/// endpoint is believed no more.
+/// the words that are one token each. Usage is the truth: where the endpoint counts words
+/// otherwise, it is believed no more.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -25,7 +25,7 @@ constexpr std::uint32_t words_tried = 6;
 Task<bool> try_form(PreflightContext& context, TokenizeForm form) {
     Asker& asker = context.asker;
     bool split = false;
-    for (std::uint32_t word = 0; word + 1 < words_tried && !asker.stopped(); word += 2) {
+    for (std::uint32_t word = 0; word + 1 < words_tried; word += 2) {
         const std::vector<std::int64_t> one =
             co_await asker.tokenize(form, context.model, context.plan.words->word(word));
         if (one.empty()) {
@@ -56,7 +56,7 @@ Task<bool> try_form(PreflightContext& context, TokenizeForm form) {
 Task<void> find_tokenize(PreflightContext& context) {
     std::string_view missing;
     for (const TokenizeForm form : context.plan.dialect->tokenize_forms) {
-        if (missing == tokenize_path(form) || context.asker.stopped()) {
+        if (missing == tokenize_path(form)) {
             continue;
         }
         const bool understood = co_await try_form(context, form);
@@ -308,12 +308,9 @@ WordVerdict verdict_of(const WordSearch& search) {
 
 /// Words of one question: what the context surely holds, if every word should cost two tokens.
 std::uint32_t words_at_once(const PreflightContext& context) {
-    const std::uint32_t all = context.plan.words->size();
-    if (context.findings.max_model_len < 0) {
-        return all;
-    }
-    const std::int64_t room = (context.findings.max_model_len - context.around - 2) / 2;
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(room, 0, all));
+    const std::int64_t room = (context.findings.prompt_tokens_max() - context.around - 1) / 2;
+    return static_cast<std::uint32_t>(
+        std::clamp<std::int64_t>(room, 0, context.plan.words->size()));
 }
 
 /// Compares the ids of a prompt of these words with those of the tokenizer that they come from.
@@ -323,40 +320,40 @@ void compare_ids(PreflightContext& context, std::span<const std::uint32_t> words
     const std::size_t begin = context.findings.tokenize_overhead.pre + std::size_t{1};
     if (plan.word_ids.size() != plan.words->size() || ids.size() < begin + words.size()) {
         context.ids_agree = false;
-        context.ids_differ = true;
         return;
     }
-    bool equal = true;
+    bool equal = context.ids_agree.value_or(true);
     for (std::size_t i = 0; i < words.size(); ++i) {
         equal = equal && ids[begin + i] == std::int64_t{plan.word_ids[words[i]]};
     }
-    context.ids_differ = context.ids_differ || !equal;
-    context.ids_agree = !context.ids_differ;
+    context.ids_agree = equal;
 }
 
-/// The endpoint has stopped reporting tokens: usage counts alone, where there is some.
-Task<bool> go_without_tokenize(PreflightContext& context, bool counted, const std::string& prompt,
-                               std::int64_t& tokens) {
+/// The endpoint has stopped reporting tokens: usage counts alone. False: the preflight has failed,
+/// since there is none.
+bool go_without_tokenize(PreflightContext& context) {
     const std::string stopped =
         "/tokenize stopped reporting tokens (" + context.asker.status_or_why() + "): ";
     if (!context.findings.has_usage) {
-        co_return context.fail(stopped +
-                               "nothing else can count the words; --no-preflight skips this check");
+        return context.fail(stopped +
+                            "nothing else can count the words; --no-preflight skips this check");
     }
     context.tokenize_believed = false;
     context.note(stopped + "using only usage");
-    bool going = true;
-    if (!counted) {
-        going = co_await context.count(prompt, tokens);
-        tokens -= context.around + 1;
-    }
-    co_return going;
+    return true;
 }
 
 /// Whole orders go the way of the rows, halves of bad groups to /tokenize while it agrees.
 Task<bool> count_words(PreflightContext& context, std::span<const std::uint32_t> words, bool whole,
                        std::int64_t& tokens) {
     const std::string prompt = context.prompts.prompt_of(words);
+    std::vector<std::int64_t> ids;
+    if (context.tokenize_believed) {
+        ids = co_await ids_of(context, prompt);
+        if (ids.empty() && !go_without_tokenize(context)) {
+            co_return false;
+        }
+    }
     const bool by_usage = context.findings.has_usage && (whole || !context.tokenize_believed);
     if (by_usage) {
         const bool going = co_await context.count(prompt, tokens);
@@ -367,11 +364,6 @@ Task<bool> count_words(PreflightContext& context, std::span<const std::uint32_t>
     }
     if (!context.tokenize_believed) {
         co_return true;
-    }
-    const std::vector<std::int64_t> ids = co_await ids_of(context, prompt);
-    if (ids.empty()) {
-        const bool going = co_await go_without_tokenize(context, by_usage, prompt, tokens);
-        co_return going;
     }
     if (whole) {
         compare_ids(context, words, ids);
@@ -436,19 +428,20 @@ namespace {
 /// a tokenizer is proven where the server makes the very ids of it.
 bool is_proven(const PreflightContext& context) {
     const bool built_in = context.plan.words == &WordTable::built_in();
-    return (built_in && context.findings.words == WordVerdict::exact) || context.ids_agree;
+    return (built_in && context.findings.words == WordVerdict::exact) ||
+           context.ids_agree.value_or(false);
 }
 
 /// Tokens of one word as a whole prompt: by /tokenize where it sees what rows will have in front of
 /// it, else by usage.
 Task<bool> count_first_word(PreflightContext& context, std::uint32_t word, std::int64_t& tokens) {
     const std::string prompt(context.plan.words->word(word));
-    const bool sees = context.tokenize_believed && sees_template(context);
-    if (sees || !context.findings.has_usage) {
+    const bool sees = sees_template(context) || !context.findings.has_usage;
+    if (context.tokenize_believed && sees) {
         const std::vector<std::int64_t> ids = co_await ids_of(context, prompt);
         tokens = tokens_within(context, ids);
-        if (!ids.empty() || !context.findings.has_usage) {
-            co_return true;
+        if (!ids.empty() || !go_without_tokenize(context)) {
+            co_return !ids.empty();
         }
     }
     const bool going = co_await context.count(prompt, tokens);
@@ -460,8 +453,7 @@ Task<bool> count_first_word(PreflightContext& context, std::uint32_t word, std::
 
 Task<bool> check_first_words(PreflightContext& context) {
     PreflightFindings& found = context.findings;
-    const bool usable = found.words == WordVerdict::exact || found.words == WordVerdict::reduced;
-    if (!usable || context.plan.body.prompt != PromptKind::text || is_proven(context)) {
+    if (!found.has_words() || context.plan.body.prompt != PromptKind::text || is_proven(context)) {
         co_return true;
     }
     FirstWords first(context.prompts.words_without(found.dropped));
@@ -488,6 +480,8 @@ constexpr std::uint32_t shared_words_max = 1100;
 constexpr std::uint32_t shared_words_min = 32;
 /// Words behind the shared ones.
 constexpr std::uint32_t own_words = 8;
+/// Prompts that had to be sent again, after which nothing is found.
+constexpr int repeated_max = 4;
 
 std::uint64_t seed_of(const std::string& run_id) {
     Digest digest;
@@ -520,14 +514,19 @@ Task<bool> ask_cache(PreflightContext& context, std::uint32_t words, SplitSearch
     const std::string longest = shared_prompt(context, words, words + own_words);
     const Probe first = co_await context.send(longest);
     bool going = first.ok;
-    while (going && search.question() && !context.asker.stopped()) {
+    int repeated = 0;
+    while (going && search.question()) {
         if (repeats_first) {
             (void)co_await context.send(longest);
         }
         const std::string prompt = shared_prompt(context, *search.question(), words + own_words);
         const Probe next = co_await context.send(prompt);
-        going = next.ok;
-        search.take(next.cached_tokens);
+        if (next.repeated) {  // what is cached may be its own first try
+            going = ++repeated < repeated_max;
+        } else {
+            going = next.ok;
+            search.take(next.cached_tokens);
+        }
     }
     const bool found = going && search.verdict() == SplitSearch::Verdict::found;
     co_return found;
@@ -539,7 +538,7 @@ Task<bool> ask_cache(PreflightContext& context, std::uint32_t words, SplitSearch
 Task<bool> search_cache(PreflightContext& context, std::uint32_t words, SplitSearch& search) {
     const SplitSearch fresh = search;
     bool found = co_await ask_cache(context, words, search, false);
-    if (search.verdict() == SplitSearch::Verdict::varies && !context.asker.stopped()) {
+    if (search.verdict() == SplitSearch::Verdict::varies) {
         search = fresh;
         found = co_await ask_cache(context, words, search, true);
     }
@@ -549,15 +548,11 @@ Task<bool> search_cache(PreflightContext& context, std::uint32_t words, SplitSea
 /// Words that prompts can share and be counted in; 0: none, or too few to tell anything.
 std::uint32_t words_to_share(const PreflightContext& context) {
     const PreflightFindings& found = context.findings;
-    const bool exact = found.words == WordVerdict::exact || found.words == WordVerdict::reduced;
-    std::uint32_t words = shared_words_max;
-    if (found.max_model_len >= 0) {
-        const std::int64_t room =
-            found.max_model_len - context.around - own_words - context.least_tokens;
-        words = static_cast<std::uint32_t>(std::clamp<std::int64_t>(room, 0, words));
-    }
-    const bool reported = found.has_cached_tokens && exact && !context.asker.stopped();
-    return reported && words >= shared_words_min ? words : 0;
+    const std::int64_t room = found.prompt_tokens_max() - context.around - own_words;
+    const bool fits = room >= std::int64_t{shared_words_min};
+    return found.has_cached_tokens && found.has_words() && fits
+               ? static_cast<std::uint32_t>(std::min<std::int64_t>(room, shared_words_max))
+               : 0;
 }
 
 void take_block(PreflightContext& context, const SplitSearch& search) {

@@ -155,6 +155,8 @@ Probe read_probe(const Dialect& dialect, bool stream, const Reply& reply) {
         dialect, framing,
         reply.is_cut ? whole_events(framing, reply.body) : std::string_view(reply.body), document);
     probe.is_cut = reply.is_cut;
+    probe.headers_first = reply.headers < reply.first_body;
+    probe.receives = reply.body_receives;
     probe.prompt_tokens = answer.prompt_tokens;
     probe.completion_tokens = answer.completion_tokens;
     probe.cached_tokens = answer.cached_tokens;
@@ -252,6 +254,12 @@ bool lists_no_model(JsonDocument& document, std::string_view body) {
     const Result<JsonValue> root = document.parse(body);
     const JsonValue list = root ? root.value().find("data") : JsonValue();
     return list.is(JsonType::array) && list.size() == 0;
+}
+
+std::int64_t PreflightFindings::prompt_tokens_max() const {
+    const std::int64_t beside_answer =
+        max_model_len < 0 ? INT64_MAX : max_model_len - std::int64_t{least_answer};
+    return max_input_tokens < 0 ? beside_answer : std::min(beside_answer, max_input_tokens);
 }
 
 const char* name_of(WordVerdict verdict) {

@@ -41,7 +41,7 @@ class ProbePrompts {
     std::uint32_t opener_ = 0;
 };
 
-// Probe: what the answer to one request for one token says, read whole. Pure.
+// Probe: what the answer to one request for a few tokens says. Pure.
 
 /// Why a whole answer of status 200 cannot be read as the rows' will be.
 enum class Unreadable : std::uint8_t {
@@ -69,6 +69,11 @@ struct Probe {
     std::uint32_t chunks = 0;    ///< events that bear tokens
     std::uint32_t asked = 0;     ///< tokens that it was asked for; 0: no number was named
     bool is_cut = false;         ///< by a LengthWatch: more came than was asked for
+    bool hung = false;  ///< it was sent, and a limit of time ended it before an answer was whole
+    bool repeated = false;  ///< sent again, after a try that may have left the prompt in the cache
+    bool headers_first = false;  ///< the head came in an earlier read than the body
+    std::uint32_t receives = 0;  ///< that the body came in
+    Duration took;               ///< from sent to answered
     /// Tokens of the answer: as counted, else at least one a chunk.
     std::int64_t made() const {
         return completion_tokens >= 0 ? completion_tokens : std::int64_t{chunks};
@@ -145,6 +150,12 @@ const char* name_of(WordVerdict verdict);
 
 /// What was found. Unknown numbers are -1; words of the server are masked.
 struct PreflightFindings {
+    /// Enough words of the table count as one token each.
+    bool has_words() const { return words == WordVerdict::exact || words == WordVerdict::reduced; }
+    /// The longest prompt that fits, in tokens as the server counts: it leaves room for the
+    /// shortest answer. INT64_MAX: not known.
+    std::int64_t prompt_tokens_max() const;
+
     std::string model;
     std::vector<std::string> models;
     std::int64_t max_model_len = -1;     ///< prompt and answer together

@@ -170,7 +170,7 @@ Task<void> ask_info(PreflightContext& context) {
 Task<void> ask_metrics(PreflightContext& context) {
     PreflightFindings& found = context.findings;
     Asker& asker = context.asker;
-    if (found.server_block > 0 || !found.has_cached_tokens || asker.stopped()) {
+    if (found.server_block > 0 || !found.has_cached_tokens) {
         co_return;
     }
     const bool answered =
@@ -289,10 +289,10 @@ std::string note_of(const PreflightContext& context, const RefusedParts::Dropped
 
 /// One part after the other, until a body is accepted or none is left to try. A part stays out
 /// where the server minds something else without it.
-Task<void> leave_out_each(PreflightContext& context, const std::string& prompt,
+Task<void> leave_out_each(PreflightContext& context, const std::string& prompt, ReadTo reading,
                           RefusedParts& refused, Probe& latest) {
     std::string refusal = context.asker.reply().body;
-    while (!latest.ok && !context.asker.stopped()) {  // bounded: `next_part` tells each part once
+    while (!latest.ok) {  // bounded: `next_part` tells each part once
         const std::optional<BodyPart> part = next_part(context.plan, refused, refusal);
         if (!part) {
             break;
@@ -300,7 +300,7 @@ Task<void> leave_out_each(PreflightContext& context, const std::string& prompt,
         refused.tried.push_back(*part);
         refused.dropped.push_back({*part, reason_of(latest)});
         go_without(context, refused);
-        Probe without = co_await context.send(prompt);
+        Probe without = co_await context.send(prompt, 0, reading);
         if (did_help(without, latest)) {
             latest = std::move(without);
             refusal = context.asker.reply().body;
@@ -311,13 +311,13 @@ Task<void> leave_out_each(PreflightContext& context, const std::string& prompt,
 }
 
 /// None of them alone was what the server minds: all that were tried, together.
-Task<void> leave_out_all(PreflightContext& context, const std::string& prompt,
+Task<void> leave_out_all(PreflightContext& context, const std::string& prompt, ReadTo reading,
                          RefusedParts& refused, Probe& latest) {
     for (const BodyPart part : refused.tried) {
         refused.dropped.push_back({part, reason_of(latest)});
     }
     go_without(context, refused);
-    Probe without = co_await context.send(prompt);
+    Probe without = co_await context.send(prompt, 0, reading);
     if (without.ok) {
         latest = std::move(without);
     }
@@ -326,12 +326,13 @@ Task<void> leave_out_all(PreflightContext& context, const std::string& prompt,
 /// A body with this prompt was refused, and `one` is the refusal: leaves out one part after the
 /// other, and keeps one in where the server minds the same without it; at last all of them. `one`
 /// becomes an answer, or the refusal of what the server minds beside them.
-Task<void> leave_out_refused(PreflightContext& context, const std::string& prompt, Probe& one) {
+Task<void> leave_out_refused(PreflightContext& context, const std::string& prompt, ReadTo reading,
+                             Probe& one) {
     RefusedParts refused;
     Probe latest = one;
-    co_await leave_out_each(context, prompt, refused, latest);
+    co_await leave_out_each(context, prompt, reading, refused, latest);
     if (!latest.ok && refused.tried.size() > 1 && refused.dropped.empty()) {
-        co_await leave_out_all(context, prompt, refused, latest);
+        co_await leave_out_all(context, prompt, reading, refused, latest);
     }
     if (!latest.ok) {
         refused.dropped.clear();
@@ -361,14 +362,13 @@ ReadTo reading_of(const PreflightContext& context) {
 }
 
 /// An answer of so few tokens was refused: is a longer one?
-Task<void> ask_for_more(PreflightContext& context, const std::string& prompt, Probe& one) {
-    const std::uint32_t few = context.least_tokens;
-    context.least_tokens = tokens_enough;
-    Probe more = co_await context.send(prompt);
+Task<void> ask_for_more(PreflightContext& context, const std::string& prompt, ReadTo reading,
+                        Probe& one) {
+    Probe more = co_await context.send(prompt, tokens_enough, reading);
     if (!more.ok) {
-        context.least_tokens = few;
         co_return;
     }
+    const std::uint32_t few = std::exchange(context.findings.least_answer, tokens_enough);
     context.note("it refuses answers of " + tokens_text(few) + " (" + reason_of(one) +
                  ") and accepts those of " + std::to_string(tokens_enough));
     one = std::move(more);
@@ -377,17 +377,16 @@ Task<void> ask_for_more(PreflightContext& context, const std::string& prompt, Pr
 /// More tokens came than were asked for, or a whole answer did not come in time: the server may
 /// read the other name of the length.
 Task<void> try_other_length(PreflightContext& context, const std::string& prompt,
-                            std::uint32_t tokens, Probe& one) {
+                            std::uint32_t tokens, ReadTo reading, Probe& one) {
     PreflightFindings& found = context.findings;
-    const bool hung = !context.plan.body.stream && one.status == 0 && context.asker.hung() &&
-                      context.asker.reached();
+    const bool hung = !context.plan.body.stream && one.hung;
     if (!is_length_open(context) || !(one.is_too_long() || hung)) {
         co_return;
     }
     found.tried_both_lengths = true;
     const std::string usual(context.plan.dialect->length_member);
     found.length_member = other_length_member(*context.plan.dialect);
-    Probe other = co_await context.send(prompt, tokens);
+    Probe other = co_await context.send(prompt, tokens, reading);
     const bool ended = other.ok || (hung && other.unreadable == Unreadable::not_a_stream);
     if (!ended || other.is_too_long()) {
         found.length_member.clear();
@@ -404,10 +403,9 @@ Task<void> try_other_length(PreflightContext& context, const std::string& prompt
 /// An answer of so many tokens. Where it is too long and the name of the length is open, it is
 /// asked for with the other name, which is kept where the server obeys it.
 Task<Probe> ask_for(PreflightContext& context, const std::string& prompt, std::uint32_t tokens) {
-    context.reading = reading_of(context);
-    Probe one = co_await context.send(prompt, tokens);
-    co_await try_other_length(context, prompt, tokens, one);
-    context.reading = ReadTo::end;
+    const ReadTo reading = reading_of(context);
+    Probe one = co_await context.send(prompt, tokens, reading);
+    co_await try_other_length(context, prompt, tokens, reading, one);
     co_return one;
 }
 
@@ -416,26 +414,23 @@ Task<Probe> ask_for(PreflightContext& context, const std::string& prompt, std::u
 Task<Probe> find_body_form(PreflightContext& context, const std::string& prompt) {
     const bool streams = context.plan.body.stream;
     if (is_length_open(context) && !streams) {  // a stream tells the name the sooner
-        context.reading = ReadTo::enough;
-        Probe streamed = co_await context.send(prompt);
-        co_await try_other_length(context, prompt, 0, streamed);
+        Probe streamed = co_await context.send(prompt, 0, ReadTo::enough);
+        co_await try_other_length(context, prompt, 0, ReadTo::enough, streamed);
     }
-    context.reading = reading_of(context);
-    Probe one = co_await context.send(prompt);
+    const ReadTo reading = reading_of(context);
+    Probe one = co_await context.send(prompt, 0, reading);
     if (refuses_body(one)) {
-        co_await leave_out_refused(context, prompt, one);
+        co_await leave_out_refused(context, prompt, reading, one);
     }
     const bool may_want_more = refuses_body(one) || one.status == 500 || one.status == 200;
     if (!one.ok && one.unreadable == Unreadable::no && may_want_more &&
-        context.least_tokens < tokens_enough) {
-        co_await ask_for_more(context, prompt, one);
+        context.findings.least_answer < tokens_enough) {
+        co_await ask_for_more(context, prompt, reading, one);
     }
-    co_await try_other_length(context, prompt, 0, one);
-    context.reading = ReadTo::end;
+    co_await try_other_length(context, prompt, 0, reading, one);
     if (one.is_cut) {  // neither name is obeyed; usage stands at the end
         one = co_await context.send(prompt);
     }
-    context.findings.least_answer = context.least_tokens;
     co_return one;
 }
 
@@ -495,7 +490,7 @@ void note_length(PreflightContext& context) {
 
 Task<void> ask_pace(PreflightContext& context) {
     PreflightFindings& found = context.findings;
-    if (context.plan.body.output == OutputRule::free || context.asker.stopped()) {
+    if (context.plan.body.output == OutputRule::free) {
         co_return;
     }
     const std::string word = context.prompts.one_word();
@@ -506,7 +501,7 @@ Task<void> ask_pace(PreflightContext& context) {
     if (context.plan.body.stream) {
         found.stream_chunks = some.chunks;
         found.counts_chunks = some.counts_chunks;
-        found.stream_receives = context.asker.reply().body_receives;
+        found.stream_receives = some.receives;
     }
     if (some.asked > 0) {
         found.length_asked = some.asked;

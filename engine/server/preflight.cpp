@@ -24,10 +24,9 @@ Task<bool> probe_one_word(PreflightContext& context) {
     if (!one.ok) {
         co_return context.fail_answer("probe of one word", one);
     }
-    const Reply& reply = context.asker.reply();
     PreflightFindings& found = context.findings;
-    found.probe_ns = (context.now() - reply.sent).ns;
-    found.headers_before_token = reply.headers < reply.first_body;
+    found.probe_ns = one.took.ns;
+    found.headers_before_token = one.headers_first;
     found.has_usage = one.prompt_tokens > 0;
     const bool settled = co_await settle_overhead(context, one.prompt_tokens);
     co_return settled;
@@ -58,8 +57,7 @@ Task<bool> ask_needed(PreflightContext& context) {
 /// goes out again. Whether it is answered is not held against the server.
 Task<void> send_again(PreflightContext& context) {
     const PreflightFindings& found = context.findings;
-    if (found.has_usage && !found.has_cached_tokens && !context.last_counted.empty() &&
-        !context.asker.stopped()) {
+    if (found.has_usage && !found.has_cached_tokens && !context.last_counted.empty()) {
         (void)co_await context.send(context.last_counted);
     }
 }
@@ -115,6 +113,8 @@ constexpr int status_busy = 429;
 /// One that breaks off, or meets an error of the server, is asked so often, with `ready_pause`
 /// between: a flaw that passes is no reason to send nothing, one that stays is said.
 constexpr int broken_tries = 3;
+/// So soon a pause ends where the user stops the preflight.
+constexpr Duration pause_slice = milliseconds(100);
 
 bool is_loading(int status) {
     return status == 502 || status == 503 || status == 504;
@@ -157,12 +157,15 @@ void note_broken(PreflightContext& context, bool answered) {
 }  // namespace
 
 Task<void> PreflightContext::pause(Duration length) {
+    const Instant end = now() + length;
     Signal over;
     Timer timer;
     timer.owner = &over;
     timer.handler = [](Timer& rung, Instant) { static_cast<Signal*>(rung.owner)->notify(); };
-    asker.loop().timers().set(timer, now() + length);
-    co_await over.wait();
+    while (now() < end && !asker.stopped()) {
+        asker.loop().timers().set(timer, std::min(end, now() + pause_slice));
+        co_await over.wait();
+    }
 }
 
 bool PreflightContext::patient() const {
@@ -175,20 +178,22 @@ Task<bool> PreflightContext::fetch(const std::string& method, const std::string&
     bool answered = false;
     int busy = 0;  // answers of 429
     int broken = 0;
+    repeated = false;
     while (true) {  // bounded by `busy_tries`, `broken_tries` and `--wait-ready`
         answered = co_await asker.fetch(method, path, body, watch);
         const int status = answered ? asker.reply().status : 0;
         Duration length = ready_pause;
         busy += status == status_busy ? 1 : 0;
-        if (status == status_busy && busy < busy_tries && !asker.stopped()) {
+        if (status == status_busy && busy < busy_tries) {
             length = busy_pause(*this, busy);
         } else if (is_loading(status) && patient()) {
             // asked again for as long as the user said
-        } else if (broke(*this, answered) && ++broken < broken_tries && !asker.stopped()) {
+        } else if (broke(*this, answered) && ++broken < broken_tries) {
             note_broken(*this, answered);
         } else {
             break;
         }
+        repeated = repeated || status != status_busy;
         co_await pause(length);
     }
     co_return answered;
@@ -247,10 +252,12 @@ PreflightContext::PreflightContext(Loop& loop, const PreflightPlan& given, std::
       asker(loop, plan.server, first),
       begun(now()),
       model(plan.body.model),
-      prompts(*plan.words),
-      least_tokens(least_tokens_of(plan.body.extra_body)) {}
+      prompts(*plan.words) {
+    findings.least_answer = least_tokens_of(plan.body.extra_body);
+}
 
-Task<Probe> PreflightContext::send(const std::string& prompt, std::uint32_t tokens) {
+Task<Probe> PreflightContext::send(const std::string& prompt, std::uint32_t tokens,
+                                   ReadTo reading) {
     const PreflightFindings& found = findings;
     BodySpec spec = plan.body;
     spec.model = model;
@@ -258,7 +265,7 @@ Task<Probe> PreflightContext::send(const std::string& prompt, std::uint32_t toke
     spec.stream_options = found.stream_options;
     spec.length_member = found.length_member;
     spec.stream = spec.stream || reading == ReadTo::enough;
-    const std::uint32_t asked = std::max(tokens, least_tokens);
+    const std::uint32_t asked = std::max(tokens, found.least_answer);
     Probe probe;
     const Result<BodyFrame> frame = plan.dialect->frame(spec);
     if (!frame) {
@@ -280,8 +287,11 @@ Task<Probe> PreflightContext::send(const std::string& prompt, std::uint32_t toke
     } else {
         probe = read_probe(*plan.dialect, spec.stream, asker.reply());
         probe.message = asker.printable_words(probe.message);
+        probe.took = now() - asker.reply().sent;
+        probe.repeated = repeated;
         note_reported(*this, probe);
     }
+    probe.hung = !answered && asker.hung() && asker.reached();
     probe.asked = bound;
     co_return probe;
 }
@@ -314,9 +324,8 @@ bool PreflightContext::fail_answer(const std::string& what, const Probe& probe) 
     refusal.dialect = plan.dialect;
     refusal.ids = plan.body.prompt == PromptKind::ids;
     refusal.unreadable = probe.unreadable;
-    const bool hung = probe.status == 0 && asker.hung() && asker.reached();
     const std::string remedy =
-        hung ? remedy_of_length(plan, found) : remedy_for(refusal, found.models);
+        probe.hung ? remedy_of_length(plan, found) : remedy_for(refusal, found.models);
     failure.text += remedy.empty() ? "" : "; " + remedy;
     return false;
 }

@@ -1,10 +1,9 @@
 /// Preflight: what is asked of the server before time 0, and what it answered.
 ///
-/// In this order: `GET /v1/models`; two words to the tokenize endpoint, in each way that servers
-/// have it, until one is understood; one request of one word; all words, twice, in different
-/// orders; where that is not known of the table, words one by one at the beginning of a prompt; one
-/// answer of some tokens; prompts that share their first words, where nothing else tells the
-/// overhead's split or the size of the server's cache blocks. It learns the model, the overhead H
+/// In this order: `GET /v1/models`, and a page of the context; words to the tokenize endpoint, in
+/// each way that servers have it; one word, in one form of body after the other; all words, in
+/// different orders; words one by one at the beginning of a prompt; one answer of some tokens;
+/// prompts that share their first words, and `/metrics`. It learns the model, the overhead H
 /// of template and BOS and its split, and which words (or token ids) count as one token: what does
 /// not is searched for and dropped. Its requests are named as probes (RequestName) and never
 /// recorded as rows. One to `/v1/models` or to the rows' API that is answered 429 or 5xx, or breaks
@@ -34,7 +33,8 @@
 namespace driftless {
 
 /// PreflightPlan: what a preflight is told: whom to ask, in the form of which rows, and what is
-/// known without asking. Values; filled by whoever starts the preflight, and never changed by it.
+/// known without asking. Filled by whoever starts the preflight, and never changed by it; what it
+/// points to outlives the preflight.
 struct PreflightPlan {
     AskedServer server;
     std::string api_path;  ///< request target of the rows
@@ -61,7 +61,7 @@ enum class ReadTo : std::uint8_t {
 
 /// PreflightContext: what the stages of a preflight share: the plan, the one who asks, what was
 /// found so far, and why it failed. It sends a prompt as the rows will be sent, in the form of body
-/// that was found to be accepted, and asks again where no answer came. It does not judge what an
+/// that was found to be accepted, and asks again as `fetch` says. It does not judge what an
 /// answer means: the stages do. Owned by Preflight or WarmProbe.
 struct PreflightContext {
     /// Requests are numbered from `first`. `--wait-ready` counts from here. The plan names a
@@ -80,9 +80,11 @@ struct PreflightContext {
     Task<bool> fetch(const std::string& method, const std::string& path, const std::string& body,
                      BodyWatch watch = {});
     /// One request with this prompt, for so many tokens; 0: as few as the server takes.
-    Task<Probe> send(const std::string& prompt, std::uint32_t tokens = 0);
+    Task<Probe> send(const std::string& prompt, std::uint32_t tokens = 0,
+                     ReadTo reading = ReadTo::end);
     /// Tokens of a prompt of many words, by usage. False: the preflight has failed.
     Task<bool> count(const std::string& prompt, std::int64_t& tokens);
+    /// Ends early where the user stops it.
     Task<void> pause(Duration length);
 
     /// The user wants to wait longer for a server that is not ready.
@@ -108,9 +110,8 @@ struct PreflightContext {
     PreflightFindings findings;
     PreflightFailure failure;
 
-    std::uint32_t least_tokens = 1;  ///< that a probe asks for, where its answer matters to nobody
-    ReadTo reading = ReadTo::end;    ///< of the next answers
     LengthWatch length_watch;
+    bool repeated = false;     ///< the latest question, after a try that the server may have taken
     std::string last_counted;  ///< the latest prompt of many words, as sent
     bool busy_noted = false;
     bool broken_noted = false;
@@ -118,11 +119,11 @@ struct PreflightContext {
     /// Tokens around a prompt, as usage counts them; without usage, as the tokenize endpoint does.
     std::int64_t around = 0;
     std::uint32_t shared_prompts = 0;  ///< made so far; each has other words behind the shared ones
-    /// The tokenize endpoint was found, and has agreed with usage so far.
+    /// The tokenize endpoint was found, answers, and has counted words as usage does so far.
     bool tokenize_believed = false;
-    /// Its ids were compared, and all were those of the table's own tokenizer.
-    bool ids_agree = false;
-    bool ids_differ = false;  ///< once, or they could not be compared
+    /// Whether all its ids that were compared are those of the table's own tokenizer; false, too,
+    /// where they could not be; nothing where none were.
+    std::optional<bool> ids_agree;
 };
 
 // The stages. One that returns a bool says false where the preflight has failed: the context says
@@ -181,8 +182,8 @@ class Preflight {
     /// Its requests are numbered from `first`. `--wait-ready` counts from here.
     Preflight(Loop& loop, const PreflightPlan& plan, std::uint32_t first = 1);
 
-    /// Turns the loop until all is asked. False: `failure` says why; `cancelled` where the user
-    /// stopped it.
+    /// Turns the loop until all is asked, or the user stops it. False: `failure` says why. Where
+    /// the user stopped it, neither counts.
     bool run();
 
     /// As rows name it; `findings().model` is the same, masked.

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -357,6 +358,27 @@ TEST(Preflight, EndsWhenTheUserStops) {
     EXPECT_LT((driver.now() - begun).ns, seconds(1).ns);
 }
 
+// So it is inside a pause between two questions, and nothing is asked afterwards.
+TEST(Preflight, EndsAPauseWhenTheUserStops) {
+    const char* busy = "HTTP/1.1 429 Busy\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n";
+    const std::vector<CannedAnswer> answers{{"busy", busy, "", milliseconds(1), true}};
+    SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
+    Loop loop(driver, 8);
+    std::atomic<int> stop{0};
+    Timer timer;
+    timer.owner = &stop;
+    timer.handler = [](Timer& rung, Instant) { *static_cast<std::atomic<int>*>(rung.owner) = 1; };
+    loop.timers().set(timer, driver.now() + seconds(1));
+    PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+    plan.server.stop_requests = &stop;
+    const Instant begun = driver.now();
+    Preflight preflight(loop, plan);
+    EXPECT_FALSE(preflight.run());
+    EXPECT_EQ(preflight.failure().error.code, ErrorCode::cancelled);
+    EXPECT_EQ(preflight.findings().requests, 1u);
+    EXPECT_LT(driver.now() - begun, seconds(2));
+}
+
 // The preflight finds out which words may open a prompt, where the table does not prove it.
 
 /// Asks one server of chats in fair weather.
@@ -571,6 +593,74 @@ TEST(PreflightLimits, EndsAsAWhole) {
     EXPECT_TRUE(says(ended.why, "the preflight has asked for 10 min, as long as it may"));
 }
 
+/// A whole answer of the chat API, and its usage.
+std::string stream_of(const std::string& usage) {
+    const std::string body =
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n" +
+        (usage.empty() ? "" : "data: {\"choices\":[]," + usage + "}\n\n") + "data: [DONE]\n\n";
+    return "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: " +
+           std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+// What the end of the preflight cuts short says nothing of the server's name of the length.
+TEST(PreflightLimits, BlamesNoServerForItsOwnEnd) {
+    const std::string counted = stream_of(R"("usage":{"prompt_tokens":9,"completion_tokens":1})");
+    std::vector<CannedAnswer> answers(40, {"slow", "", counted, seconds(59)});
+    answers.front() = {"models", models, ""};
+    const Ended ended = ask(answers, AskLimits(seconds(60)));
+    EXPECT_FALSE(ended.ok);
+    EXPECT_TRUE(says(ended.why, "the preflight has asked for 10 min, as long as it may"));
+    EXPECT_FALSE(says(ended.why, "it ignores")) << ended.why;
+}
+
+// An endpoint of tokens that dies while first words are asked: usage goes on where there is some,
+// and without it no word is called bad.
+TEST(PreflightFirstWords, GoOnWithoutAnEndpointThatDied) {
+    const WordTable table = WordTable::built_in();  // not known to be proven
+    const auto tokens = [](std::size_t count, int first) {
+        std::string body = "{\"tokens\":[1";
+        for (std::size_t i = 0; i + 2 < count; ++i) {
+            body += "," + std::to_string(first);
+        }
+        body += ",2]}";
+        return CannedAnswer{
+            "tokens",
+            "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body,
+            ""};
+    };
+    const auto probe = [](bool counts, std::size_t count) {
+        return CannedAnswer{
+            "probe",
+            stream_of(counts ? R"("usage":{"completion_tokens":1,"prompt_tokens":)" +
+                                   std::to_string(count) + "}"
+                             : ""),
+            ""};
+    };
+    const std::size_t all = table.size() + 3;  // the opener, and one token on each side
+    const CannedAnswer gone{"gone", "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", ""};
+    for (const bool counts : {false, true}) {
+        std::vector<CannedAnswer> answers{
+            {"models", models, ""}, tokens(3, 100), tokens(3, 101), probe(counts, 3)};
+        for (int order = 0; order < 2; ++order) {
+            answers.push_back(tokens(all, 7));
+            if (counts) {
+                answers.push_back(probe(true, all));
+            }
+        }
+        answers.push_back(gone);
+        answers.resize(300, counts ? probe(true, 3) : gone);
+        SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
+        Loop loop(driver, 8);
+        Preflight preflight(loop, plan_of(Api::openai_chat, PromptKind::text, table));
+        const PreflightFindings& found = preflight.findings();
+        EXPECT_EQ(preflight.run(), counts) << preflight.failure().text;
+        EXPECT_EQ(found.words, WordVerdict::exact);
+        EXPECT_EQ(found.first_words.size(), counts ? 64u : 0u);
+        EXPECT_TRUE(says(counts ? found.notes.front() : preflight.failure().text,
+                         "/tokenize stopped reporting tokens (status 404)"));
+    }
+}
+
 // The preflight against servers that refuse, ignore or leave out something: it finds what they
 // obey, waits where it may, and claims nothing that it has not seen.
 
@@ -591,6 +681,24 @@ TEST(Preflight, FindsTheSplitByCachedTokens) {
             EXPECT_EQ(asked.found.server_block, block);
         }
     }
+}
+
+// A probe that broke off and was sent again hits what its own first try left: that is no hit.
+TEST(Preflight, TakesNoHitOfItsOwnFirstTry) {
+    std::uint32_t found = 0;
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        mock::CoreOptions server = server_with(mock::TokenizeForm::none, 5, 3);
+        server.cache_block_tokens = 16;
+        server.faults = {{mock::Fault::reset, 0.1, {}}};
+        server.seed = seed;
+        const Asked asked(server);
+        if (asked.found.split_source == "cached_tokens") {
+            ++found;
+            EXPECT_EQ(asked.found.overhead.pre, 5u) << seed;
+            EXPECT_EQ(asked.found.server_block, 16) << seed;
+        }
+    }
+    EXPECT_GT(found, 20u);
 }
 
 // Completions have no template, so the same probe finds what a tokenizer puts around a text. Where

@@ -290,6 +290,18 @@ TEST(WarmProbe, IsUnknownWhereNothingIsReported) {
     EXPECT_TRUE(says(refused.why, "was answered 400"));
 }
 
+// A cache probe that breaks off is said.
+TEST(WarmProbe, NotesWhatItMet) {
+    mock::CoreOptions server = small_blocks();
+    server.faults = {{mock::Fault::reset, 1, {}}};
+    World world(server);
+    Loop loop(world.driver, 8);
+    WarmProbe asked = world.probe(loop, 1, "");
+    EXPECT_EQ(asked.look().state, CacheState::unknown);
+    ASSERT_EQ(asked.notes().size(), 1u);
+    EXPECT_TRUE(says(asked.notes().front(), "a preflight request broke off"));
+}
+
 // A run that was long ago: its blocks were evicted, and the cache is cold again.
 TEST(WarmProbe, IsColdAfterEviction) {
     mock::CoreOptions server = small_blocks();

@@ -175,6 +175,19 @@ TEST(Probe, ReadsTheCacheBlockOfMetrics) {
     }
 }
 
+// The prompt leaves room for the shortest answer, and has a limit of its own at some servers.
+TEST(Probe, KnowsTheLongestPrompt) {
+    PreflightFindings found;
+    EXPECT_EQ(found.prompt_tokens_max(), INT64_MAX);
+    found.max_model_len = 100;
+    found.least_answer = 16;
+    EXPECT_EQ(found.prompt_tokens_max(), 84);
+    found.max_input_tokens = 84;
+    EXPECT_EQ(found.prompt_tokens_max(), 84);
+    found.max_input_tokens = 83;
+    EXPECT_EQ(found.prompt_tokens_max(), 83);
+}
+
 TEST(Probe, BelievesNoImpossibleContext) {
     EXPECT_EQ(read_context(R"({"max_total_tokens":4096})"), 4096);
     EXPECT_EQ(read_context(R"({"default_generation_settings":{"n_ctx":2048}})"), 2048);
