@@ -99,7 +99,8 @@ def play(load, flags, folder):
     with mock(load, log) as url:
         subprocess.run(
             [PROGRAM, "replay", trace, "--map", "time=time,in=in,out=out", "--time-unit", "s", "--url", url,
-             "--out", run, "--no-warm-probe", *os.environ.get("REPLAY_FLAGS", "").split(), *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+             "--out", run, "--no-warm-probe", *os.environ.get("REPLAY_FLAGS", "").split(), *flags],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     told = {line["row"]: line for line in lines_of(log) if line["row"] is not None}
     zero = json.loads((run / "run.json").read_text())["clock"]["zero_monotonic_ns"]
     drift, stamps, waits, tainted = [], [], [], 0
