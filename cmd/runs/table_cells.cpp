@@ -182,8 +182,9 @@ std::optional<double> read(const TableRun& run, const TableFigure& figure) {
     return {};
 }
 
-/// Values behind the percentiles of a time.
-std::optional<std::uint64_t> count_of(const TableRun& run, std::string_view name) {
+/// Values behind the percentiles of a figure.
+std::optional<std::uint64_t> count_of(const TableRun& run, const FigureName& figure) {
+    const std::string_view name = figure.is_inverse ? "tpot" : figure.name;
     const std::string key = "count_" + std::string(name == "e2e" ? "e2el" : name);
     return run.summary->root().find(key).as_u64();
 }
@@ -241,7 +242,7 @@ bool TableFigure::below_floor(const TableRun& run) const {
     }
     const std::optional<std::uint64_t> count =
         needs_records() ? run.e2e_per_token ? std::optional(run.e2e_per_token->count) : std::nullopt
-                        : count_of(run, which.figure->name);
+                        : count_of(run, *which.figure);
     return count && *count < least;
 }
 

@@ -122,6 +122,7 @@ class ReadyList {
 };
 
 // Task<T>: a coroutine that is awaited in the expression that makes it, and nowhere else.
+// Asker::run alone takes one as an argument and has it awaited before that expression ends.
 //
 // It is immovable, so reference parameters are safe: what they refer to outlives the full
 // expression. A child runs at once, on the parent's stack, up to its first suspension; one that
