@@ -263,10 +263,11 @@ Result<TableFigure> parse_table_figure(std::string_view text) {
         const Result<Threshold> which = parse_figure(
             is_e2e ? "e2e:" + std::string(name.substr(e2e_prefix.size())) : std::string(name));
         if (!which) {
-            return remedy(
-                "is not a known figure; use those of --fail-if (ttft:p99, output_throughput, "
-                "errors ..), e2e_interactivity:p90 and the like, or joules_per_token; a rate may "
-                "end in /gpu");
+            static const std::string why =
+                "is not a known figure; use " +
+                list_of_figures([](const FigureName&) { return true; }) +
+                ", joules_per_token, or e2e_interactivity:p90 and the like; a rate may end in /gpu";
+            return remedy(why.c_str());
         }
         take(which.value(), figure);
     }
