@@ -143,11 +143,14 @@ const char* why_not_compared(std::string_view name) {
                ":mean, :p99 or the like), errors, good, request_goodput, request_throughput, "
                "output_throughput and total_token_throughput";
     }
+    if (figure->is_inverse) {
+        return "is not a metric that can be compared: it is the inverse of tpot; use that";
+    }
     return figure->name == "itl" || figure->name == "chunk_gap"
                ? "is not a metric that can be compared: a request has many of them, which cannot "
                  "be paired; use tpot, or report --fail-if for one run"
-               : "is not a metric that can be compared: it is of a run, and no request has it; use "
-                 "report --fail-if for one run";
+               : "is not a metric that can be compared: it is told of one run alone; use report "
+                 "--fail-if";
 }
 
 std::vector<ComparedMetric> usual_metrics(bool with_slo) {
