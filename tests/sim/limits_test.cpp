@@ -12,9 +12,9 @@
 #include "engine/replay/settings.hpp"
 #include "tests/sim/by_hand.hpp"
 #include "tests/sim/laws.hpp"
+#include "tests/sim/pacing.hpp"
 #include "tests/sim/sim_driver.hpp"
 #include "tests/sim/swarm.hpp"
-#include "tests/sim/pacing.hpp"
 
 namespace driftless::sim {
 
