@@ -62,7 +62,8 @@ std::optional<double> read_number(std::string_view text) {
                : std::nullopt;
 }
 
-Result<double> read_bound(FigureUnit unit, std::string_view text) {
+Result<double> read_bound(const FigureName& figure, std::string_view text) {
+    const FigureUnit unit = figure.unit;
     if (unit == FigureUnit::share && text.starts_with('-')) {
         return remedy("needs a share from 0 to 100 %, as in \"errors > 0.1 %\"");
     }
@@ -85,7 +86,7 @@ Result<double> read_bound(FigureUnit unit, std::string_view text) {
         return value && !percent ? Result<double>(*value)
                                  : remedy("needs a plain number, as in \"completed < 240\"");
     }
-    if (!value || *value > (percent ? 100 : 1)) {
+    if (!value || (figure.is_part && *value > (percent ? 100 : 1))) {
         return remedy("needs a share from 0 to 100 %, as in \"errors > 0.1 %\"");
     }
     return percent ? *value / 100 : *value;
@@ -119,7 +120,7 @@ const char* why_decided(const Threshold& threshold) {
     const bool is_share = threshold.figure->unit == FigureUnit::share;
     const double bound = threshold.bound;
     const bool at_zero = bound <= 0;
-    const bool at_all = is_share && bound >= 1;
+    const bool at_all = is_share && threshold.figure->is_part && bound >= 1;
     const Compare compare = threshold.compare;
     if ((compare == Compare::above && at_all) || (compare == Compare::below && at_zero)) {
         return is_share
@@ -170,7 +171,7 @@ Result<Threshold> parse_threshold(std::string_view text) {
     if (const Result<void> read = read_figure(all.substr(0, at), out); !read) {
         return read.error();
     }
-    const Result<double> value = read_bound(out.figure->unit, bound);
+    const Result<double> value = read_bound(*out.figure, bound);
     if (!value) {
         return value.error();
     }

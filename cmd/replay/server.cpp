@@ -446,6 +446,7 @@ void take_least(Server& server, const PreflightFindings& found) {
                                    ? found.max_input_tokens
                                    : std::min(all.max_input_tokens, found.max_input_tokens);
     }
+    all.least_answer = std::max(all.least_answer, found.least_answer);
     all.ignore_eos = all.ignore_eos && found.ignore_eos;
     server.body.ignore_eos = server.body.ignore_eos && found.ignore_eos;
     all.stream_options = all.stream_options && found.stream_options;

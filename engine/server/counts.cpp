@@ -522,7 +522,7 @@ Task<bool> ask_cache(PreflightContext& context, std::uint32_t words, SplitSearch
         const std::string prompt = shared_prompt(context, *search.question(), words + own_words);
         const Probe next = co_await context.send(prompt);
         if (next.repeated) {  // what is cached may be its own first try
-            going = ++repeated < repeated_max;
+            going = next.ok && ++repeated < repeated_max;
         } else {
             going = next.ok;
             search.take(next.cached_tokens);

@@ -36,7 +36,8 @@ struct FigureName {
     FigureUnit unit = FigureUnit::number;
     Better better = Better::low;
     RateOf rate = RateOf::nothing;
-    bool in_slo = false;                  ///< more load makes it worse: `find` can search
+    bool is_part = true;                  ///< a share that is at most 100 %
+    bool in_slo = false;                  ///< `find` can search by it
     std::optional<StopFigure> stop = {};  ///< known while a run goes on
     bool is_inverse = false;              ///< tokens/s: 1 s over each time of `distribution`
     const Distribution& (*distribution)(const SummaryFigures& figures) = nullptr;

@@ -17,7 +17,7 @@ namespace {
 using namespace driftless;
 
 bool is_in_range(const Threshold& threshold) {
-    const bool share = threshold.figure->unit == FigureUnit::share;
+    const bool share = threshold.figure->unit == FigureUnit::share && threshold.figure->is_part;
     return std::isfinite(threshold.bound) && threshold.bound >= 0 &&
            (!share || threshold.bound <= 1);
 }

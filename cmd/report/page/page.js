@@ -1,5 +1,14 @@
 // The page: verdict and why, five figures, then the parts. Runs last.
 
+function limitText(one) {
+  if (one.value === null) {
+    return "not measured";
+  }
+  return one.unit === "share"
+    ? `${digits(100 * one.value)} %`
+    : `${digits(one.value)}${one.unit === "ms" ? " ms" : ""}`;
+}
+
 function addHead() {
   const top = document.getElementById("top");
   const verdict = summary.verdict || { name: "unknown", reasons: [], warnings: [] };
@@ -22,9 +31,9 @@ function addHead() {
       table(
         ["limit", "", "measured"],
         limits.map((one) => [
-          one.condition || one.cond,
+          one.fail_if,
           one.fails ? "fail" : "pass",
-          `${digits(one.value)} ${one.unit || ""}`,
+          limitText(one),
         ]),
         { class: "limits" },
       ),

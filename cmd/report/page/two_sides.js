@@ -82,8 +82,7 @@ function addHead() {
 }
 
 function boundText(one) {
-  const metric = found.metrics.find((other) => one.fail_if.replaceAll(" ", "").startsWith(other.name));
-  const isTime = one.of === "b" && metric && metric.unit === "ns";
+  const isTime = one.of === "b" && one.fail_if.includes(":"); // only times have a statistic
   const text = (number) =>
     number === null ? "-" : isTime ? duration(number) : `${(100 * number).toFixed(2)} %`;
   return `${text(one.value)} (${text(one.low)} to ${text(one.high)})`;
