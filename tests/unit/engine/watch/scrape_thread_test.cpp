@@ -147,7 +147,8 @@ TEST(ScrapeThread, ReadsFirstEachPeriodAndLast) {
     const Scraping once({server.target()}, milliseconds(200), rules);
     EXPECT_EQ(once.thread.outcomes()[0].pages, 2U);
     EXPECT_EQ(once.totals.counter(ServerFigure::requests), 1);
-    const Scraping often({server.target()}, seconds(1), quick());  // 50 periods; a busy machine has some
+    // 50 periods, of which a busy machine has some.
+    const Scraping often({server.target()}, seconds(1), quick());
     const ScrapeThread::Outcome& outcome = often.thread.outcomes()[0];
     EXPECT_GT(outcome.pages, 3U);
     EXPECT_EQ(outcome.failures, 0U) << outcome.first_failure;
