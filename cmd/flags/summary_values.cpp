@@ -112,6 +112,11 @@ Result<void> read_figure(std::string_view left, Threshold& out) {
             "needs one of these statistics: p25, p50, p75, p90, p95, p99, p99.9, mean, min or max, "
             "as in ttft:p99");
     }
+    // A threshold has the statistic of the times: the least speed has the longest one.
+    const bool is_end = out.statistic == Statistic::min || out.statistic == Statistic::max;
+    if (out.figure->is_inverse && is_end) {
+        out.statistic = out.statistic == Statistic::min ? Statistic::max : Statistic::min;
+    }
     return {};
 }
 

@@ -116,11 +116,8 @@ std::optional<double> CellSummary::figure(const Threshold& which) const {
         return read_time(root_, which);
     }
     if (which.figure->is_inverse) {  // tokens/s, of a TPOT in ms
-        const std::string statistic = which.statistic == Statistic::min ? "max"
-                                      : which.statistic == Statistic::max
-                                          ? "min"
-                                          : name_of_statistic(which);
-        const std::optional<double> ms = root_.find(statistic + "_tpot_ms").as_double();
+        const std::optional<double> ms =
+            root_.find(name_of_statistic(which) + "_tpot_ms").as_double();
         return ms && *ms > 0 ? std::optional(1000 / *ms) : std::nullopt;
     }
     if (name == "errors") {

@@ -182,8 +182,8 @@ class Preflight {
     /// Its requests are numbered from `first`. `--wait-ready` counts from here.
     Preflight(Loop& loop, const PreflightPlan& plan, std::uint32_t first = 1);
 
-    /// Turns the loop until all is asked, or the user stops it. False: `failure` says why. Where
-    /// the user stopped it, neither counts.
+    /// Turns the loop until all is asked, or the user stops it: then neither what it returns nor
+    /// `failure` means anything. False: `failure` says why.
     bool run();
 
     /// As rows name it; `findings().model` is the same, masked.

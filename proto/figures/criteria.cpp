@@ -167,16 +167,14 @@ std::optional<double> measure(const Threshold& threshold, const Figures& figures
     return distribution.count == 0 ? std::nullopt : statistic_of(threshold, distribution);
 }
 
-// The least speed has the longest time. Percentiles are those of the times: p90 is the slow tail.
 double plain_statistic(const Threshold& threshold, const Distribution& distribution) {
-    const bool is_inverse = threshold.figure->is_inverse;
     switch (threshold.statistic) {
         case Statistic::mean:
             return distribution.mean;
         case Statistic::min:
-            return is_inverse ? distribution.max : distribution.min;
+            return distribution.min;
         case Statistic::max:
-            return is_inverse ? distribution.min : distribution.max;
+            return distribution.max;
         case Statistic::percentile:
             return distribution.at[threshold.percentile];
     }
