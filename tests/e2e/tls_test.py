@@ -110,8 +110,8 @@ class Scripted:
                 return False
             got += more
         head, body = got.split(b"\r\n\r\n", 1)
-        length = int(re.search(rb"content-length: (\d+)", head, re.I).group(1))
-        while len(body) < length:
+        found = re.search(rb"content-length: (\d+)", head, re.I)
+        while found and len(body) < int(found.group(1)):
             body += secure.recv(65536)
         return True
 
@@ -174,8 +174,8 @@ class Tls(Case):
             self.assertEqual(record["outcome"], "ok", record["error"])
         self.expect_lanes_in_time(run)
         end = run.json("run.json")["end"]
-        self.assertEqual(end["idle_limit_ns"], 1_000_000_000)
         if self.had_the_cpu(run):
+            self.assertEqual(end["idle_limit_ns"], 1_000_000_000)
             self.assertEqual(end["stale_retries"], 0)
         self.assertGreater(end["retired_idle"], 0)
 
