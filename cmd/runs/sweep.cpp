@@ -665,7 +665,7 @@ int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key
         }
         stopped = stop_requests().load() > 0;
     }
-    std::fputs(sweep_table(ledger).c_str(), stdout);
+    std::fputs(("\n" + table_screen(table_of(sweep_runs(ledger, folder), false))).c_str(), stdout);
     print_line("files: %s", folder.c_str());
     if (stopped) {
         print_line("interrupted: driftless sweep --resume %s continues it", folder.c_str());

@@ -14,6 +14,7 @@
 #include "cmd/base/run_folder.hpp"
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/runs/cell.hpp"
+#include "cmd/runs/table.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -104,13 +105,13 @@ SweepCommandLine parse_sweep_options(const std::vector<std::string>& arguments);
 /// gate is not known", or the empty text.
 std::string read_plan_file(std::string_view text, SweepPlan& out);
 
-// What is known of every cell of a sweep: the ledger and its files, repeats taken together, and
-// the table that people see.
+// What is known of every cell of a sweep: the ledger and its files.
 
 // Ledger: what is known of every cell of a sweep, and the files that keep it: `sweep.json`,
-// written whole after each step, and `sweep.csv`. One process at a time has the folder.
+// written whole after each step, and `sweep.csv`, the table of the runs (table.hpp). One process at
+// a time has the folder.
 
-inline constexpr int sweep_schema = 1;
+inline constexpr int sweep_schema = 2;  ///< 1 had means of the repeats, too
 
 enum class CellState : std::uint8_t {
     pending,  ///< not begun
@@ -132,11 +133,8 @@ struct LedgerCell {
     std::vector<std::string> cut_folders;  ///< of earlier tries that were cut off
 };
 
-/// Whether the figures of a cell count in averages: it ended by itself, the client did not spoil
-/// it, no --stop-when cut it short, and its cache is not known to have been warm.
-bool is_averaged(const LedgerCell& cell);
-
-/// The figures of a run that a ledger keeps, as a JSON object.
+/// What a ledger keeps of a run's summary, as a JSON object: every number, and what else says
+/// whether its figures count.
 std::string kept_figures(const CellSummary& summary);
 
 struct Ledger {
@@ -146,7 +144,6 @@ struct Ledger {
 Ledger new_ledger(const SweepPlan& plan);
 
 std::string sweep_json(const Ledger& ledger);
-std::string sweep_csv(const Ledger& ledger);
 
 /// Reads the text of a `sweep.json`. Returns what is wrong with it, or the empty text.
 std::string read_ledger(const std::string& text, Ledger& out);
@@ -154,41 +151,16 @@ std::string read_ledger(const std::string& text, Ledger& out);
 /// Writes both files into `folder`. Errors: those of the file system.
 Result<void> write_ledger(const Ledger& ledger, const std::string& folder);
 
-// Averages: the repeats of each combination of values, taken together. A cell that began warm, was
-// spoiled, stopped early or failed is left out, and counted. Pure.
+/// The runs of a sweep in `folder`, as `compare --table` reads them. Cells without a run are there,
+/// too, with the reason.
+std::vector<TableRun> sweep_runs(const Ledger& ledger, const std::string& folder);
 
-/// A figure of cells that is averaged.
-struct AveragedFigure {
-    const char* key;  ///< in `summary`
-    std::optional<double> mean;
-};
-
-struct Average {
-    std::string name;  ///< "speed=2 users=8"
-    std::vector<CellValue> values;
-    std::size_t averaged = 0;  ///< cells
-    std::size_t warm = 0;      ///< left out, though they ended well
-    std::size_t others = 0;    ///< left out: spoiled, failed, stopped early, not run yet
-    std::vector<AveragedFigure> figures;
-
-    std::optional<double> figure(std::string_view key) const;
-};
-
-/// In the order of the first repeat.
-std::vector<Average> averages_of(const Ledger& ledger);
-
-/// The key `averages` of `sweep.json`.
-void write_averages(JsonWriter& json, const std::vector<Average>& averages);
-
-// What people see of a sweep: a line per cell, and a table of all. Pure.
+// What people see of a sweep: a line per cell. Pure.
 
 /// "cell 3 of 6  speed=4 users=8  ", without the end of the line.
 std::string cell_begins(const Ledger& ledger, std::size_t index);
 /// The rest of it: what came of the cell.
 std::string cell_ends(const LedgerCell& cell);
-
-/// A row per combination, means of its repeats; below, what is not in them, and why.
-std::string sweep_table(const Ledger& ledger);
 
 // Plays a sweep: cell by cell, and between two cells waits until no server has a request left.
 

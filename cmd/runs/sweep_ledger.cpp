@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "cmd/base/files.hpp"
-#include "cmd/report/export_cells.hpp"
 #include "cmd/runs/cell.hpp"
 #include "cmd/runs/sweep.hpp"
 #include "proto/core/text.hpp"
@@ -18,48 +16,9 @@ namespace driftless {
 
 namespace {
 
-// Members of summary.json that go into sweep.json as they are.
-constexpr std::array<std::string_view, 41> kept_keys{"num_prompts",
-                                                     "completed",
-                                                     "failed",
-                                                     "duration",
-                                                     "total_input_tokens",
-                                                     "total_output_tokens",
-                                                     "request_rate",
-                                                     "sent_rate",
-                                                     "request_throughput",
-                                                     "request_goodput",
-                                                     "output_throughput",
-                                                     "total_token_throughput",
-                                                     "max_concurrent_requests",
-                                                     "mean_ttft_ms",
-                                                     "median_ttft_ms",
-                                                     "p90_ttft_ms",
-                                                     "p95_ttft_ms",
-                                                     "p99_ttft_ms",
-                                                     "mean_tpot_ms",
-                                                     "median_tpot_ms",
-                                                     "p90_tpot_ms",
-                                                     "p95_tpot_ms",
-                                                     "p99_tpot_ms",
-                                                     "mean_itl_ms",
-                                                     "median_itl_ms",
-                                                     "p90_itl_ms",
-                                                     "p95_itl_ms",
-                                                     "p99_itl_ms",
-                                                     "mean_e2el_ms",
-                                                     "median_e2el_ms",
-                                                     "p90_e2el_ms",
-                                                     "p95_e2el_ms",
-                                                     "p99_e2el_ms",
-                                                     "tainted_rows",
-                                                     "censored",
-                                                     "unfinished",
-                                                     "outcomes",
-                                                     "cache",
-                                                     "warm_cache",
-                                                     "thresholds",
-                                                     "stopped_when"};
+// Members of summary.json that go into sweep.json as they are, with every number.
+constexpr std::array<std::string_view, 6> kept_keys{"unfinished", "outcomes",   "cache",
+                                                    "warm_cache", "thresholds", "stopped_when"};
 
 void write_hook(JsonWriter& json, std::string_view key, const SweepHook& hook) {
     json.key(key).begin_object();
@@ -183,29 +142,15 @@ bool read_cell(JsonValue json, LedgerCell& cell) {
     return known && kept_text(json.find("run")) == cell.planned.folder;
 }
 
-/// A run that --stop-when ended has the figures of a part of the trace.
-bool was_stopped(const LedgerCell& cell) {
-    JsonDocument document;
-    const Result<JsonValue> root = document.parse(cell.summary);
-    return root && root.value().find("stopped_when").is(JsonType::object);
-}
-
 }  // namespace
-
-bool is_averaged(const LedgerCell& cell) {
-    const bool whole =
-        cell.outcome == CellOutcome::completed || cell.outcome == CellOutcome::threshold;
-    return cell.state == CellState::ended && whole && !cell.warm.value_or(false) &&
-           !cell.summary.empty() && !was_stopped(cell);
-}
 
 std::string kept_figures(const CellSummary& summary) {
     std::string text;
     JsonWriter json(text);
     json.begin_object();
-    for (const std::string_view key : kept_keys) {
-        if (const JsonValue value = summary.root().find(key); value.present()) {
-            json.key(key).raw(value.raw());
+    for (JsonValue one = summary.root().first(); one.present(); one = one.next()) {
+        if (one.is(JsonType::number) || std::ranges::count(kept_keys, one.key()) > 0) {
+            json.key(one.key()).raw(one.raw());
         }
     }
     json.end_object();
@@ -232,7 +177,6 @@ std::string sweep_json(const Ledger& ledger) {
         write_cell(json, cell);
     }
     json.end_array();
-    write_averages(json, averages_of(ledger));
     json.end_object();
     escape_unprintable_json(text, 0);
     text += '\n';
@@ -245,7 +189,8 @@ std::string read_ledger(const std::string& text, Ledger& out) {
     if (!root) {
         return "is not JSON; start a new sweep";
     }
-    if (root.value().find("schema").as_i64() != sweep_schema) {
+    const std::int64_t schema = root.value().find("schema").as_i64().value_or(0);
+    if (schema < 1 || schema > sweep_schema) {
         return "was written by another version of driftless; use that one";
     }
     const SweepPlan plan = read_plan(root.value().find("plan"));
@@ -263,203 +208,13 @@ std::string read_ledger(const std::string& text, Ledger& out) {
 }
 
 Result<void> write_ledger(const Ledger& ledger, const std::string& folder) {
-    const Result<void> csv = write_whole_file(folder + "/sweep.csv", sweep_csv(ledger));
+    const Result<void> csv = write_whole_file(
+        folder + "/sweep.csv", table_csv(table_of(sweep_runs(ledger, folder), false)));
     const Result<void> json = write_whole_file(folder + "/sweep.json", sweep_json(ledger));
     return csv ? json : csv;
 }
 
 namespace {
-
-constexpr std::array keys{
-    "duration",     "request_throughput", "output_throughput", "total_token_throughput",
-    "mean_ttft_ms", "median_ttft_ms",     "p90_ttft_ms",       "p99_ttft_ms",
-    "mean_tpot_ms", "median_tpot_ms",     "p90_tpot_ms",       "p99_tpot_ms",
-    "mean_e2el_ms", "median_e2el_ms",     "p90_e2el_ms",       "p99_e2el_ms"};
-
-/// The mean over the cells that have it: null in any of them makes it unknown.
-std::optional<double> mean_of(const std::vector<std::string>& summaries, std::string_view key) {
-    double sum = 0;
-    JsonDocument document;
-    for (const std::string& summary : summaries) {
-        const Result<JsonValue> root = document.parse(summary);
-        const std::optional<double> value =
-            root ? root.value().find(key).as_double() : std::nullopt;
-        if (!value) {
-            return std::nullopt;
-        }
-        sum += *value;
-    }
-    return summaries.empty() ? std::nullopt
-                             : std::optional(sum / static_cast<double>(summaries.size()));
-}
-
-Average average_of(const Ledger& ledger, const PlannedCell& first) {
-    Average average;
-    average.name = first.name;
-    average.values = first.values;
-    std::vector<std::string> summaries;
-    for (const LedgerCell& cell : ledger.cells) {
-        if (cell.planned.name != first.name) {
-            continue;
-        }
-        const bool well =
-            cell.state == CellState::ended &&
-            (cell.outcome == CellOutcome::completed || cell.outcome == CellOutcome::threshold);
-        if (is_averaged(cell)) {
-            summaries.push_back(cell.summary);
-        } else {
-            ++(well && cell.warm.value_or(false) ? average.warm : average.others);
-        }
-    }
-    average.averaged = summaries.size();
-    for (const char* const key : keys) {
-        average.figures.push_back({key, mean_of(summaries, key)});
-    }
-    return average;
-}
-
-}  // namespace
-
-std::optional<double> Average::figure(std::string_view key) const {
-    const auto found = std::find_if(figures.begin(), figures.end(),
-                                    [key](const AveragedFigure& one) { return one.key == key; });
-    return found == figures.end() ? std::nullopt : found->mean;
-}
-
-std::vector<Average> averages_of(const Ledger& ledger) {
-    std::vector<Average> averages;
-    for (const LedgerCell& cell : ledger.cells) {
-        if (cell.planned.repeat == 1) {
-            averages.push_back(average_of(ledger, cell.planned));
-        }
-    }
-    return averages;
-}
-
-void write_averages(JsonWriter& json, const std::vector<Average>& averages) {
-    json.key("averages").begin_array();
-    for (const Average& one : averages) {
-        json.begin_object();
-        json.key("values").begin_object();
-        for (const CellValue& value : one.values) {
-            json.key(value.name).string(value.value);
-        }
-        json.end_object();
-        json.key("cells").unsigned_integer(one.averaged);
-        json.key("left_out_warm").unsigned_integer(one.warm);
-        json.key("left_out_others").unsigned_integer(one.others);
-        json.key("means").begin_object();
-        for (const AveragedFigure& figure : one.figures) {
-            json.key(figure.key);
-            figure.mean ? json.number(*figure.mean) : json.null();
-        }
-        json.end_object().end_object();
-    }
-    json.end_array();
-}
-
-// sweep.csv: a line per cell; columns as sweeps of other tools have them, and ours behind.
-
-namespace {
-
-struct CsvColumn {
-    const char* name;
-    const char* key;  ///< in `summary`
-};
-constexpr std::array csv_columns{CsvColumn{"num_requests", "num_prompts"},
-                                 CsvColumn{"throughput_rps", "request_throughput"},
-                                 CsvColumn{"input_throughput_tps", nullptr},
-                                 CsvColumn{"output_throughput_tps", "output_throughput"},
-                                 CsvColumn{"total_throughput_tps", "total_token_throughput"},
-                                 CsvColumn{"mean_ttft_ms", "mean_ttft_ms"},
-                                 CsvColumn{"p50_ttft_ms", "median_ttft_ms"},
-                                 CsvColumn{"p90_ttft_ms", "p90_ttft_ms"},
-                                 CsvColumn{"p99_ttft_ms", "p99_ttft_ms"},
-                                 CsvColumn{"mean_tpot_ms", "mean_tpot_ms"},
-                                 CsvColumn{"p50_tpot_ms", "median_tpot_ms"},
-                                 CsvColumn{"p90_tpot_ms", "p90_tpot_ms"},
-                                 CsvColumn{"p99_tpot_ms", "p99_tpot_ms"},
-                                 CsvColumn{"mean_latency_ms", "mean_e2el_ms"},
-                                 CsvColumn{"p50_latency_ms", "median_e2el_ms"},
-                                 CsvColumn{"p90_latency_ms", "p90_e2el_ms"},
-                                 CsvColumn{"p99_latency_ms", "p99_e2el_ms"},
-                                 CsvColumn{"completed", "completed"},
-                                 CsvColumn{"failed", "failed"},
-                                 CsvColumn{"duration_s", "duration"}};
-
-/// Input tokens of whole answers, by the same duration as the other rates.
-std::string input_rate(JsonValue summary) {
-    const double tokens = summary.find("total_input_tokens").as_double().value_or(0);
-    const double duration = summary.find("duration").as_double().value_or(0);
-    if (duration <= 0) {
-        return "";
-    }
-    char text[64];
-    (void)std::snprintf(text, sizeof text, "%.17g", tokens / duration);
-    return text;
-}
-
-std::string value_of(JsonValue summary, const CsvColumn& column) {
-    if (column.key == nullptr) {
-        return input_rate(summary);
-    }
-    const JsonValue value = summary.find(column.key);
-    return value.is(JsonType::number) ? std::string(value.raw()) : "";
-}
-
-void add_line(const LedgerCell& cell, std::string& out) {
-    for (const CellValue& one : cell.planned.values) {
-        append_csv_field(out, one.value);
-        out += ',';
-    }
-    const bool ended = cell.state == CellState::ended;
-    out += std::to_string(cell.planned.repeat) + ",";
-    append_csv_field(out, cell.planned.folder);
-    out += std::string(",") + (ended ? name_of(cell.outcome) : "pending") + "," +
-           (cell.warm ? *cell.warm ? "true" : "false" : "") + "," + cell.verdict;
-    JsonDocument document;
-    const Result<JsonValue> summary = document.parse(cell.summary.empty() ? "{}" : cell.summary);
-    for (const CsvColumn& column : csv_columns) {
-        out += ",";
-        out += summary ? value_of(summary.value(), column) : "";
-    }
-    out += ",";
-    append_csv_field(out, cell.why);
-    out += csv_line_end;
-}
-
-}  // namespace
-
-std::string sweep_csv(const Ledger& ledger) {
-    std::string out;
-    for (const SweepAxis& axis : ledger.plan.axes) {
-        append_csv_field(out, axis.name);
-        out += ',';
-    }
-    out += "repeat,run,status,warm,verdict";
-    for (const CsvColumn& column : csv_columns) {
-        out += std::string(",") + column.name;
-    }
-    out += ",why";
-    out += csv_line_end;
-    for (const LedgerCell& cell : ledger.cells) {
-        add_line(cell, out);
-    }
-    return out;
-}
-
-namespace {
-
-struct Column {
-    const char* head;
-    const char* key;
-};
-constexpr std::array columns{
-    Column{"req/s", "request_throughput"}, Column{"out tok/s", "output_throughput"},
-    Column{"TTFT p50", "median_ttft_ms"},  Column{"p99 ms", "p99_ttft_ms"},
-    Column{"TPOT p50", "median_tpot_ms"},  Column{"p99 ms", "p99_tpot_ms"},
-    Column{"E2E p99", "p99_e2el_ms"}};
-constexpr std::size_t name_columns_max = 40;
 
 std::string number(std::optional<double> value) {
     return value ? fmt::format("{:.2f}", *value) : "-";
@@ -477,22 +232,6 @@ std::string key_figures(const LedgerCell& cell) {
                              number(of("p99_ttft_ms")));
 }
 
-std::size_t name_width(const std::vector<Average>& averages) {
-    std::size_t width = 4;
-    for (const Average& one : averages) {
-        width = std::max(width, std::min(one.name.size(), name_columns_max));
-    }
-    return width;
-}
-
-std::string row_of(const Average& one, std::size_t width) {
-    std::string row = fmt::format("{:<{}} {:>5}", one.name, width, one.averaged);
-    for (const Column& column : columns) {
-        row += fmt::format(" {:>9}", number(one.figure(column.key)));
-    }
-    return row + "\n";
-}
-
 }  // namespace
 
 std::string cell_begins(const Ledger& ledger, std::size_t index) {
@@ -506,45 +245,11 @@ std::string cell_begins(const Ledger& ledger, std::size_t index) {
 std::string cell_ends(const LedgerCell& cell) {
     std::string line = name_of(cell.outcome) + key_figures(cell);
     if (cell.warm.value_or(false)) {
-        line += ", began with a warm cache (not averaged)";
+        line += ", began with a warm cache (in no mean)";
     }
     line += cell.why.empty() ? "" : ": " + cell.why;
     line += cell.note.empty() ? "" : "; " + cell.note;
     return line + "\n";
-}
-
-std::string sweep_table(const Ledger& ledger) {
-    const std::vector<Average> averages = averages_of(ledger);
-    const std::size_t width = name_width(averages);
-    std::string text = fmt::format("\n{:<{}} {:>5}", "cell", width, "runs");
-    for (const Column& column : columns) {
-        text += fmt::format(" {:>9}", column.head);
-    }
-    text += "\n";
-    std::size_t warm = 0;
-    for (const Average& one : averages) {
-        text += row_of(one, width);
-        warm += one.warm;
-    }
-    if (ledger.plan.repeat > 1) {
-        text += "Each row is the mean over the runs of a cell.\n";
-    }
-    if (warm > 0) {
-        text += fmt::format(
-            "{} of {} cells began with a warm cache and are left out: their TTFT is too low. "
-            "Restart the server (--before), or pass --reset-cache to replay, or --cache-salt "
-            "random "
-            "if its prompts are not recorded text.\n",
-            warm, ledger.cells.size());
-    }
-    for (const LedgerCell& cell : ledger.cells) {
-        const bool odd = cell.state == CellState::ended && cell.outcome != CellOutcome::completed;
-        if (odd) {
-            text +=
-                fmt::format("{}: {}: {}\n", cell.planned.folder, name_of(cell.outcome), cell.why);
-        }
-    }
-    return text;
 }
 
 }  // namespace driftless

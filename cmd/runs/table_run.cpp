@@ -217,7 +217,9 @@ void judge_by_summary(TableRun& run) {
         run.left_out = "interrupted: the run is incomplete";
     } else if (summary.warm().value_or(false)) {
         run.outcome = "warm";
-        run.left_out = "its cache was warm from an earlier run: TTFT is too low";
+        run.left_out =
+            "its cache was warm from an earlier run, so its TTFT is too low: restart the server "
+            "(sweep --before), or pass --reset-cache or --cache-salt random to replay";
     } else if (root.find("completed").as_u64().value_or(0) == 0) {
         run.outcome = "failed";
         run.left_out = "no request got a complete answer";
@@ -256,9 +258,6 @@ void judge_by_ledger(const LedgerCell& cell, TableRun& run) {
     } else if (cell.outcome != CellOutcome::completed && cell.outcome != CellOutcome::threshold) {
         run.outcome = name_of(cell.outcome);
         run.left_out = cell.why.empty() ? run.outcome : cell.why;
-    } else if (!is_averaged(cell) && run.left_out.empty()) {
-        run.outcome = cell.warm.value_or(false) ? "warm" : name_of(cell.outcome);
-        run.left_out = "its sweep excluded it from the averages";
     } else if (run.left_out.empty() && cell.outcome == CellOutcome::threshold) {
         run.outcome = name_of(cell.outcome);
     }
@@ -290,6 +289,18 @@ TableRun run_of_cell(const std::string& sweep, const LedgerCell& cell,
     return run;
 }
 
+}  // namespace
+
+std::vector<TableRun> sweep_runs(const Ledger& ledger, const std::string& folder) {
+    std::vector<TableRun> runs;
+    for (const LedgerCell& cell : ledger.cells) {
+        runs.push_back(run_of_cell(folder, cell, ledger.plan.labels));
+    }
+    return runs;
+}
+
+namespace {
+
 std::string read_sweep_folder(const std::string& folder, std::vector<TableRun>& out) {
     const std::string path = folder + "/sweep.json";
     const Result<std::string> text = read_regular_file(path);
@@ -300,9 +311,7 @@ std::string read_sweep_folder(const std::string& folder, std::vector<TableRun>& 
     if (const std::string why = read_ledger(text.value(), ledger); !why.empty()) {
         return path + ": " + why;
     }
-    for (const LedgerCell& cell : ledger.cells) {
-        out.push_back(run_of_cell(folder, cell, ledger.plan.labels));
-    }
+    std::ranges::move(sweep_runs(ledger, folder), std::back_inserter(out));
     return "";
 }
 

@@ -39,6 +39,10 @@ class Sweep(Case):
     def ledger(self, folder):
         return json.loads((folder / "sweep.json").read_text())
 
+    def table(self, folder):
+        with (folder / "sweep.csv").open(newline="") as file:
+            return list(csv.DictReader(file))
+
     def marks(self, folder):
         """What the runs of a sweep hold in shared memory."""
         ids = {one for path in folder.glob("*/run.json")
@@ -106,11 +110,14 @@ class Sweep(Case):
             self.assertEqual(cell["summary"]["p99_ttft_ms"], summary["p99_ttft_ms"])
             self.assertTrue((out / (cell["run"] + ".before.txt")).exists())
 
-        with (out / "sweep.csv").open(newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = self.table(out)
+        # What the table of the folder has.
         self.assertEqual([row["speed"] for row in rows], ["1", "1", "2", "2", "4", "4"])
+        table = subprocess.run([DRIFTLESS, "compare", "--table", out, "--csv", "-"], capture_output=True, text=True,
+                               timeout=SECONDS_MAX, check=True)  # fmt: skip
+        self.assertEqual((out / "sweep.csv").read_text(), table.stdout)
         for row, cell in zip(rows, after["cells"]):
-            self.assertEqual((row["status"], row["num_requests"]), ("completed", "40"))
+            self.assertEqual((row["status"], row["num_requests"], row["outcome"]), ("SUCCESS", "40", "completed"))
             self.assertEqual(float(row["p50_ttft_ms"]), cell["summary"]["median_ttft_ms"])
             self.assertEqual(float(row["p99_latency_ms"]), cell["summary"]["p99_e2el_ms"])
 
@@ -184,9 +191,9 @@ class Sweep(Case):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         ledger = self.ledger(out)
         self.assertEqual([cell["warm"] for cell in ledger["cells"]], [False, True])
-        self.assertEqual([(one["cells"], one["left_out_warm"]) for one in ledger["averages"]], [(1, 0), (0, 1)])
-        self.assertIn("began with a warm cache (not averaged)", done.stdout)
-        self.assertIn("1 of 2 cells began with a warm cache and are left out", done.stdout)
+        self.assertEqual([row["status"] for row in self.table(out)], ["SUCCESS", "FAILED"])
+        self.assertIn("began with a warm cache (in no mean)", done.stdout)
+        self.assertIn("left out of means and frontiers: its cache was warm from an earlier run", done.stdout)
 
     def test_a_plan_in_a_file(self):
         out = self.scratch / "plan"
@@ -219,11 +226,11 @@ kind = "test"
         self.assertEqual([run["plan"]["spread"] for run in runs], [one[1] == "true" for one in order])
         salts = {run["plan"]["cache_salt"] for run in runs}
         self.assertEqual(len(salts), 8)  # no hook restarts the server: prompts of its own for each
-        for average in self.ledger(out)["averages"]:
-            same = [cell for cell in cells if cell["values"] == average["values"]]
-            self.assertEqual(average["cells"], 2)
+        for row in self.table(out):
+            same = [cell for cell in cells if cell["values"] == {"speed": row["speed"], "spread": row["spread"]}]
+            self.assertEqual(row["runs"], "2")
             mean = sum(cell["summary"]["mean_ttft_ms"] for cell in same) / 2
-            self.assertAlmostEqual(average["means"]["mean_ttft_ms"], mean)
+            self.assertAlmostEqual(float(row["mean_ttft_ms"]), mean)
 
     def test_a_hook_that_hangs(self):
         out = self.scratch / "hangs"
@@ -258,7 +265,7 @@ kind = "test"
         self.assertIn("driftless: ", bad["why"])
         self.assertIn(bad["why"], (out / (bad["run"] + ".stderr")).read_text())
         self.assertIn("failed: driftless: ", done.stdout)
-        self.assertEqual([one["cells"] for one in self.ledger(out)["averages"]], [1, 0])
+        self.assertEqual([row["status"] for row in self.table(out)], ["SUCCESS", "FAILED"])
 
     def test_a_replay_that_is_killed(self):
         """As the kernel does where memory is short: the cell has failed, and the next one is played."""

@@ -303,7 +303,8 @@ TEST(SweepPlan, RefusesWhatNoCommandLineHolds) {
     EXPECT_FALSE(refused(made_plan()));
 }
 
-// sweep.json holds a sweep whole: it reads back, keeps to its schema, and averages no warm cell.
+// sweep.json holds a sweep whole: it reads back, keeps to its schema, and its means have no warm
+// cell.
 
 void end_cell(LedgerCell& cell, CellOutcome outcome, double ttft_ms) {
     cell.state = CellState::ended;
@@ -312,7 +313,7 @@ void end_cell(LedgerCell& cell, CellOutcome outcome, double ttft_ms) {
     cell.began = "2026-11-21T00:00:00Z";
     cell.verdict = "certified";
     cell.summary =
-        R"({"num_prompts":4,"duration":2,"total_input_tokens":100,"request_throughput":2,)"
+        R"({"num_prompts":4,"completed":4,"duration":2,"total_input_tokens":100,"request_throughput":2,)"
         R"("mean_ttft_ms":)" +
         std::to_string(ttft_ms) + R"(,"p99_ttft_ms":null})";
 }
@@ -334,6 +335,7 @@ Ledger made_ledger() {
     end_cell(ledger.cells[1], CellOutcome::completed, 20);  // speed=2
     end_cell(ledger.cells[2], CellOutcome::completed, 1);   // speed=2, again
     ledger.cells[2].warm = true;
+    ledger.cells[2].summary.insert(1, R"("warm_cache":{"warm":true},)");
     ledger.cells[3].state = CellState::running;
     ledger.cells[3].cut_folders = {"x.cut-1"};
     ledger.cells[3].note = "a note";
@@ -379,39 +381,27 @@ TEST(SweepLedger, RefusesWhatIsNotItsOwn) {
 }
 
 // A warm cell looks 20 times as fast.
-TEST(SweepAverages, LeaveOutAWarmCellAndSaySo) {
+TEST(SweepRuns, LeaveOutAWarmCellAndSaySo) {
     Ledger ledger = made_ledger();
-    std::vector<Average> averages = averages_of(ledger);
-    ASSERT_EQ(averages.size(), 2U);
-    EXPECT_EQ(averages[1].averaged, 1U);
-    EXPECT_EQ(averages[1].warm, 1U);
-    EXPECT_EQ(averages[1].figure("mean_ttft_ms"), 20);
-    EXPECT_EQ(averages[1].figure("p99_ttft_ms"), std::nullopt);
-    EXPECT_EQ(averages[0].others, 1U);  // still running
-    EXPECT_TRUE(says(sweep_table(ledger), "1 of 4 cells began with a warm cache and are left out"));
+    const auto mean = [&ledger](std::size_t cell) {
+        const ManyRuns table = table_of(sweep_runs(ledger, "no-such-folder"), false);
+        const std::optional<CellFigure> found =
+            figure_of(table, table.cells[cell], parse_table_figure("ttft:mean").value());
+        return found && table.cells[cell].counts ? std::optional(found->mean) : std::nullopt;
+    };
+    EXPECT_EQ(mean(0), 10);  // its repeat still runs
+    EXPECT_EQ(mean(1), 20);
+    EXPECT_TRUE(says(table_screen(table_of(sweep_runs(ledger, "no-such-folder"), false)),
+                     "left out of means and frontiers: its cache was warm"));
     EXPECT_TRUE(says(cell_ends(ledger.cells[2]), "began with a warm cache"));
 
     end_cell(ledger.cells[2], CellOutcome::spoiled, 1000);
-    ledger.cells[2].warm = false;
-    averages = averages_of(ledger);
-    EXPECT_EQ(averages[1].figure("mean_ttft_ms"), 20);
-    EXPECT_EQ(averages[1].others, 1U);
-
+    EXPECT_EQ(mean(1), 20);
     end_cell(ledger.cells[2], CellOutcome::threshold, 30);
-    EXPECT_EQ(averages_of(ledger)[1].figure("mean_ttft_ms"), 25);
-
+    EXPECT_EQ(mean(1), 25);
     std::string& summary = ledger.cells[2].summary;
     summary.replace(summary.size() - 1, 1, R"(,"stopped_when":{"cond":"errors > 5 %"}})");
-    EXPECT_EQ(averages_of(ledger)[1].figure("mean_ttft_ms"), 20);
-    EXPECT_EQ(averages_of(ledger)[1].others, 1U);
-}
-
-TEST(SweepCsv, HasALineOfEveryCell) {
-    const std::string csv = sweep_csv(made_ledger());
-    EXPECT_TRUE(csv.starts_with("speed,tp,repeat,run,status,warm,verdict,num_requests,"));
-    EXPECT_TRUE(says(csv, "\n2,\"a,\"\"b\",2,03-speed=2-tp=a--b,completed,true,certified,4,2,50,"));
-    EXPECT_TRUE(says(csv, "\n1,\"a,\"\"b\",2,04-speed=1-tp=a--b,pending,,,"));
-    EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 5);
+    EXPECT_EQ(mean(1), 20);
 }
 
 // Running and waiting requests of a /metrics page, by the names of each server.
