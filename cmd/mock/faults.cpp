@@ -50,10 +50,6 @@ std::optional<Fault> find_fault(std::string_view name) {
     return std::nullopt;
 }
 
-const char* fault_names() {
-    return "refuse, reset, stall, truncate, malformed, error, 429, 500, slow";
-}
-
 Fault fault_of_request(const std::vector<FaultRule>& rules, std::optional<std::uint64_t> row,
                        std::uint64_t seed) {
     for (const FaultRule& rule : rules) {

@@ -25,8 +25,6 @@ enum class Fault : std::uint8_t {
 /// As the command line spells it ("429" for http_429), and back.
 const char* name_of(Fault fault);
 std::optional<Fault> find_fault(std::string_view name);
-/// All names that find_fault knows, comma-separated. Static storage.
-const char* fault_names();
 
 struct FaultRule {
     Fault fault = Fault::none;

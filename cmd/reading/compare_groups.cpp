@@ -28,8 +28,7 @@ constexpr std::array<Named, 6> named_figures{{
     {"output_throughput", ComparedFigure::output_throughput},
     {"total_token_throughput", ComparedFigure::total_throughput},
 }};
-constexpr std::array<std::string_view, row_value_count> value_names{"ttft", "ttft_due", "tpot",
-                                                                    "e2e"};
+constexpr std::array<const char*, row_value_count> value_names{"ttft", "ttft_due", "tpot", "e2e"};
 
 /// "99", "99.9": per mille; nothing where it is not such a number, or not from 0.1 to 99.9.
 std::optional<std::uint32_t> read_percentile(std::string_view text) {
@@ -63,6 +62,10 @@ std::optional<ComparedMetric> read_value_metric(RowValue value, std::string_view
 
 }  // namespace
 
+const char* name_of(RowValue value) {
+    return value_names[static_cast<std::size_t>(value)];
+}
+
 const char* name_of(MetricUnit unit) {
     switch (unit) {
         case MetricUnit::ns:
@@ -94,7 +97,7 @@ bool ComparedMetric::lower_is_better() const {
 
 std::string ComparedMetric::name() const {
     if (unit() == MetricUnit::ns) {
-        std::string text(value_names[static_cast<std::size_t>(value)]);
+        std::string text = name_of(value);
         if (figure == ComparedFigure::value_mean) {
             return text + ":mean";
         }
@@ -158,7 +161,7 @@ std::vector<ComparedMetric> usual_metrics(bool with_slo) {
     for (std::size_t i = 0; i < row_value_count; ++i) {
         const auto value = static_cast<RowValue>(i);
         metrics.push_back({ComparedFigure::value_mean, value, 0});
-        for (const std::uint32_t per_mille : {500U, 900U, 990U}) {
+        for (const std::uint32_t per_mille : {500U, 900U, 950U, 990U}) {
             metrics.push_back({ComparedFigure::value_percentile, value, per_mille});
         }
     }
@@ -168,8 +171,7 @@ std::vector<ComparedMetric> usual_metrics(bool with_slo) {
         metrics.push_back({ComparedFigure::goodput, RowValue::ttft, 0});
     }
     for (const ComparedFigure figure :
-         {ComparedFigure::request_throughput, ComparedFigure::output_throughput,
-          ComparedFigure::total_throughput}) {
+         {ComparedFigure::request_throughput, ComparedFigure::output_throughput}) {
         metrics.push_back({figure, RowValue::ttft, 0});
     }
     return metrics;

@@ -37,6 +37,7 @@ namespace driftless {
 /// paired: they are not compared.
 enum class RowValue : std::uint8_t { ttft, ttft_due, tpot, e2e };
 inline constexpr std::size_t row_value_count = 4;
+const char* name_of(RowValue value);
 
 enum class ComparedFigure : std::uint8_t {
     value_mean,          ///< of a RowValue
@@ -81,8 +82,8 @@ std::optional<ComparedMetric> read_metric(std::string_view name);
 /// What to say of a name that is none: why it cannot be compared where it is a figure of one run.
 const char* why_not_compared(std::string_view name);
 
-/// What is compared where nobody asks for anything else: mean, p50, p90 and p99 of the four values,
-/// errors, throughputs; and `good` and `request_goodput` where there is an SLO.
+/// What is compared where nobody asks for anything else: mean, p50, p90, p95 and p99 of the four
+/// values, errors, throughputs; and `good` and `request_goodput` where there is an SLO.
 std::vector<ComparedMetric> usual_metrics(bool with_slo);
 
 inline constexpr double unknown_value = std::numeric_limits<double>::quiet_NaN();

@@ -266,9 +266,6 @@ struct Comparison {
     std::vector<JudgedThreshold> thresholds;
 };
 
-/// "ttft", "ttft_due", "tpot" or "e2e".
-const char* name_of(RowValue value);
-
 /// How `value` changed, by group, over the requests that all runs have.
 std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value);
 

@@ -597,29 +597,6 @@ bool has_slo(const std::vector<PlayedRun>& runs) {
     });
 }
 
-/// For each time its mean, p50, p90, p95 and p99; errors, rates, and goodput where there is an SLO.
-std::vector<ComparedMetric> shown_metrics(bool with_slo) {
-    std::vector<ComparedMetric> metrics;
-    for (std::size_t i = 0; i < row_value_count; ++i) {
-        const auto value = static_cast<RowValue>(i);
-        metrics.push_back({ComparedFigure::value_mean, value, 0});
-        for (const std::uint32_t per_mille : {500U, 900U, 950U, 990U}) {
-            metrics.push_back({ComparedFigure::value_percentile, value, per_mille});
-        }
-    }
-    const auto add = [&metrics](ComparedFigure figure) {
-        metrics.push_back({figure, RowValue::ttft, 0});
-    };
-    add(ComparedFigure::errors);
-    if (with_slo) {
-        add(ComparedFigure::good);
-        add(ComparedFigure::goodput);
-    }
-    add(ComparedFigure::request_throughput);
-    add(ComparedFigure::output_throughput);
-    return metrics;
-}
-
 /// The first time that is asked for.
 RowValue looked_at(const std::vector<ComparedMetric>& metrics) {
     const auto found = std::find_if(metrics.begin(), metrics.end(), [](const ComparedMetric& one) {
@@ -629,11 +606,6 @@ RowValue looked_at(const std::vector<ComparedMetric>& metrics) {
 }
 
 }  // namespace
-
-const char* name_of(RowValue value) {
-    constexpr std::array<const char*, row_value_count> names{"ttft", "ttft_due", "tpot", "e2e"};
-    return names[static_cast<std::size_t>(value)];
-}
 
 std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value) {
     ComparisonOptions options = comparison.options;
@@ -656,7 +628,7 @@ std::string compare_rows(Comparison& comparison, const ComparisonWish& wish) {
         return why;
     }
     const std::vector<ComparedMetric> metrics =
-        wish.metrics.empty() ? shown_metrics(has_slo(comparison.a) && has_slo(comparison.b))
+        wish.metrics.empty() ? usual_metrics(has_slo(comparison.a) && has_slo(comparison.b))
                              : wish.metrics;
     comparison.options = wish.options;
     comparison.options.is_dual = !comparison.a.front().side.empty();

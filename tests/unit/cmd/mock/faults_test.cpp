@@ -30,17 +30,12 @@ TEST(MockFaults, ReadsTheRowOfARequestId) {
     EXPECT_EQ(row_of_request_id("r-99999999999999999999"), std::nullopt);
 }
 
-// Every name that the message lists is known, and reads back to itself.
 TEST(MockFaults, NamesOfFaultsRoundTrip) {
-    std::string names = fault_names();
-    names += ", ";
-    int count = 0;
-    for (std::size_t at = 0; at < names.size(); at = names.find(", ", at) + 2, ++count) {
-        const std::string name = names.substr(at, names.find(", ", at) - at);
+    for (const char* const name :
+         {"refuse", "reset", "stall", "truncate", "malformed", "error", "429", "500", "slow"}) {
         ASSERT_TRUE(find_fault(name)) << name;
-        EXPECT_EQ(name, name_of(*find_fault(name)));
+        EXPECT_STREQ(name, name_of(*find_fault(name)));
     }
-    EXPECT_EQ(count, 9);
     EXPECT_FALSE(find_fault("none"));
 }
 
