@@ -208,10 +208,11 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # What is measured in time runs alone.
 set(measured_e2e client_test compare_power_test events_test losses_test network_test spoilers_test truth_test verdict_test wire_test)
 # Under sanitizers only what memory errors could hide in that unit_tests and sim_tests do not reach: sockets, TLS,
-# processes, kills, servers and inputs that mean no good.
-set(sanitized_e2e abandon_test closed_test connections_test containers_test cut_lanes_test engines_test folder_test
-    hostile_test interrupt_test keys_test limits_test live_page_test live_test mock_test nginx_test outcomes_test
-    quirks_test refusal_test sweep_test targets_test terminal_test tls_test users_failures_test users_test)
+# processes, kills, servers and inputs that mean no good. Closed loops, users and lanes that are cut are sim_tests' there, and a
+# sweep is replays in turn.
+set(sanitized_e2e abandon_test connections_test containers_test engines_test folder_test hostile_test interrupt_test keys_test
+    limits_test live_page_test live_test mock_test nginx_test outcomes_test quirks_test refusal_test targets_test terminal_test
+    tls_test users_failures_test)
 # These begin first: half a minute or more, most of it waiting.
 set(long_e2e calibration_test compare_test connections_test dialects_test durable_test exact_test figures_test find_test lacks_test
     metrics_test overtaken_test periods_test preflight_test resume_test secrets_test sweep_test tls_test)

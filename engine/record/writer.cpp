@@ -265,7 +265,7 @@ void RecordWriter::take_sample(std::string_view payload, Source& source) {
     from_zero.to_ns -= time_zero_ns_;
     client_.add(from_zero);
     append_client_sample(sinks_.client.buffer(), sample, time_zero_ns_);
-    sinks_.client.commit();
+    commit(sinks_.client);
 }
 
 void RecordWriter::look(std::int64_t now_ns) {
@@ -279,7 +279,7 @@ void RecordWriter::write_periods() {
     if (periods_ && !periods_->lines().empty()) {
         sinks_.periods.buffer() += periods_->lines();
         periods_->lines().clear();
-        sinks_.periods.commit();
+        commit(sinks_.periods);
     }
 }
 
@@ -306,7 +306,7 @@ void RecordWriter::write_fired(const Event& event) {
     json.key("late_cause").string(name_of(event.fired.late_cause));
     json.end_object();
     sinks_.fired.buffer() += '\n';
-    sinks_.fired.commit();
+    commit(sinks_.fired);
 }
 
 void RecordWriter::write_record(const Record& record) {
@@ -314,15 +314,15 @@ void RecordWriter::write_record(const Record& record) {
     probe_record(record.row, static_cast<unsigned>(record.outcome));
     if (sinks_.requests.buffer().size() >= sink_bytes_max) {
         sinks_.fired.flush();  // before what `commit` writes
+        note_error(sinks_.fired);
     }
-    sinks_.requests.commit();
+    commit(sinks_.requests);
     if (assembler_.saved() != nullptr) {
         append_saved(sinks_.responses.buffer(), record, *assembler_.saved());
-        sinks_.responses.commit();
+        commit(sinks_.responses);
     }
     summary_.add(record);
     tally_.add(record);
-    note_error(sinks_.requests);
 }
 
 void RecordWriter::add(const std::vector<Record>& records) {
@@ -331,6 +331,11 @@ void RecordWriter::add(const std::vector<Record>& records) {
         write_record(record);
     }
     flush();
+}
+
+void RecordWriter::commit(LineSink& sink) {
+    sink.commit();
+    note_error(sink);
 }
 
 void RecordWriter::note_error(const LineSink& sink) {

@@ -221,6 +221,7 @@ class RecordWriter {
     void write_record(const Record& record);
     void write_fired(const Event& event);
     void write_periods();
+    void commit(LineSink& sink);
     void note_error(const LineSink& sink);
     bool begun();
     void show_progress(std::int64_t now_ns);

@@ -578,6 +578,11 @@ TEST(KilledSwarm, GivesTheMemoryOfLateRowsBack) {
     EXPECT_EQ(broken_laws(run_killed_swarm(1996, rows)), "");
 }
 
+// fired.jsonl met a full disk, and requests.jsonl was written further until the next flush.
+TEST(KilledSwarm, SeesAtOnceThatADiskIsFull) {
+    EXPECT_EQ(broken_laws(run_killed_swarm(1345, rows)), "");
+}
+
 // The kills have really struck, in every way that there is.
 TEST(KilledSwarm, LosesNothingAndRepeatsNothing) {
     std::map<std::string, std::uint64_t> met;
