@@ -39,10 +39,10 @@ constexpr std::string_view container_remedy =
 constexpr std::uint64_t locked_kib_enough = 8192;
 
 std::string remedy(const Error& error, const RingBars& bars) {
-    if (error.sys_errno == ENOMEM && bars.locked_kib > 0) {
+    if (error.sys_errno == ENOMEM && bars.locked_kib) {
         return fmt::format(
             "; rings count as locked memory, and this user can lock {} KiB: ulimit -l {} is enough",
-            bars.locked_kib, locked_kib_enough);
+            *bars.locked_kib, locked_kib_enough);
     }
     if (error.code != ErrorCode::denied && error.code != ErrorCode::unsupported) {
         return "";
@@ -73,7 +73,7 @@ RingBars read_ring_bars() {
     std::ifstream("/proc/sys/kernel/io_uring_disabled") >> bars.disabled;
     rlimit locked{};
     if (::getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur < locked_kib_enough * 1024) {
-        bars.locked_kib = std::max<std::uint64_t>(locked.rlim_cur / 1024, 1);
+        bars.locked_kib = locked.rlim_cur / 1024;
     }
     utsname name{};
     if (::uname(&name) == 0) {

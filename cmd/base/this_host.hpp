@@ -31,9 +31,9 @@ struct RingBars {
     bool filtered = false;    ///< a seccomp filter is on this process (/proc/self/status)
     int disabled = 0;         ///< kernel.io_uring_disabled: 0 no, 1 but for a group, 2 for all
     std::string kernel = "";  ///< its release, for kernels that are too old
-    /// RLIMIT_MEMLOCK in KiB: the rings of an unprivileged process count as locked memory. 0: the
-    /// limit is high enough.
-    std::uint64_t locked_kib = 0;
+    /// RLIMIT_MEMLOCK in KiB: the rings of an unprivileged process count as locked memory.
+    /// Nothing: the limit is high enough.
+    std::optional<std::uint64_t> locked_kib = {};
 };
 
 RingBars read_ring_bars();

@@ -188,6 +188,9 @@ struct TableFigure {
 /// Errors: invalid; the `doing` is a clause with the remedy.
 Result<TableFigure> parse_table_figure(std::string_view text);
 
+/// What files have of each cell: every figure that there is, of times mean, p50, p90, p99, p99.9.
+const std::vector<TableFigure>& table_figures();
+
 /// The label `gpus`, where it is a number above 0.
 std::optional<double> gpus_of(const TableRun& run);
 

@@ -286,6 +286,27 @@ Result<TableFigure> parse_table_figure(std::string_view text) {
     return figure;
 }
 
+const std::vector<TableFigure>& table_figures() {
+    static const std::vector<TableFigure> all = [] {
+        std::vector<TableFigure> figures;
+        const auto add = [&figures](const std::string& name) {
+            figures.push_back(parse_table_figure(name).value());
+        };
+        for (const FigureName& figure : figure_names()) {
+            if (!figure.has_statistics()) {
+                add(std::string(figure.name));
+                continue;
+            }
+            for (const char* const statistic : {":mean", ":p50", ":p90", ":p99", ":p99.9"}) {
+                add(std::string(figure.name) + statistic);
+            }
+        }
+        add("joules_per_token");
+        return figures;
+    }();
+    return all;
+}
+
 namespace {
 
 /// What a run has under the name of a column: an axis of its sweep, a label, or a flag.

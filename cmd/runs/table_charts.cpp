@@ -207,38 +207,6 @@ ParetoChart pareto_chart(const ManyRuns& table, const ChartAxes& axes, std::stri
 
 namespace {
 
-constexpr std::array figure_names{
-    "completed",
-    "failed",
-    "errors",
-    "tainted",
-    "request_throughput",
-    "request_goodput",
-    "input_throughput",
-    "output_throughput",
-    "total_token_throughput",
-    "ttft:mean",
-    "ttft:p50",
-    "ttft:p90",
-    "ttft:p99",
-    "ttft:p99.9",
-    "tpot:mean",
-    "tpot:p50",
-    "tpot:p90",
-    "tpot:p99",
-    "tpot:p99.9",
-    "e2e:mean",
-    "e2e:p50",
-    "e2e:p90",
-    "e2e:p99",
-    "e2e:p99.9",
-    "interactivity:p50",
-    "interactivity:p90",
-    "interactivity:p99",
-    "hits",
-    "joules_per_token",
-};
-
 const char* name_of(Better better) {
     return better == Better::low ? "low" : "high";
 }
@@ -259,11 +227,9 @@ void write_value(JsonWriter& json, const CellFigure& value) {
 
 void write_figures(JsonWriter& json, const ManyRuns& table, const RunCell& cell) {
     json.key("figures").begin_object();
-    for (const char* const name : figure_names) {
-        const Result<TableFigure> figure = parse_table_figure(name);
-        CHECK(figure);
-        json.key(name);
-        if (const std::optional<CellFigure> value = figure_of(table, cell, figure.value())) {
+    for (const TableFigure& figure : table_figures()) {
+        json.key(figure.name);
+        if (const std::optional<CellFigure> value = figure_of(table, cell, figure)) {
             json.begin_object();
             write_value(json, *value);
             json.end_object();

@@ -77,48 +77,61 @@ std::string read_e2e_per_token(std::vector<TableRun>& runs) {
 namespace {
 
 struct Column {
-    const char* name;
-    const char* figure;
-};
-/// As InferenceX names and counts them.
-constexpr std::array theirs{
-    Column{"num_requests", "completed"},
-    Column{"throughput_rps", "request_throughput"},
-    Column{"input_throughput_tps", "input_throughput"},
-    Column{"output_throughput_tps", "output_throughput"},
-    Column{"total_throughput_tps", "total_token_throughput"},
-    Column{"mean_ttft_ms", "ttft:mean"},
-    Column{"p50_ttft_ms", "ttft:p50"},
-    Column{"p90_ttft_ms", "ttft:p90"},
-    Column{"p99_ttft_ms", "ttft:p99"},
-    Column{"mean_tpot_ms", "tpot:mean"},
-    Column{"p50_tpot_ms", "tpot:p50"},
-    Column{"p90_tpot_ms", "tpot:p90"},
-    Column{"p99_tpot_ms", "tpot:p99"},
-    Column{"mean_latency_ms", "e2e:mean"},
-    Column{"p50_latency_ms", "e2e:p50"},
-    Column{"p90_latency_ms", "e2e:p90"},
-    Column{"p99_latency_ms", "e2e:p99"},
-};
-constexpr std::array ours{
-    Column{"failed", "failed"},
-    Column{"errors", "errors"},
-    Column{"tainted", "tainted"},
-    Column{"hits", "hits"},
-    Column{"request_goodput", "request_goodput"},
-    Column{"p99.9_ttft_ms", "ttft:p99.9"},
-    Column{"p99.9_tpot_ms", "tpot:p99.9"},
-    Column{"p99.9_latency_ms", "e2e:p99.9"},
-    Column{"interactivity_p50", "interactivity:p50"},
-    Column{"interactivity_p90", "interactivity:p90"},
-    Column{"interactivity_p99", "interactivity:p99"},
-    Column{"joules_per_token", "joules_per_token"},
+    std::string name;
+    TableFigure figure;
 };
 
-std::optional<CellFigure> figure_in(const ManyRuns& table, const RunCell& cell, const char* name) {
-    const Result<TableFigure> figure = parse_table_figure(name);
-    CHECK(figure);
-    return figure_of(table, cell, figure.value());
+/// "p99_ttft_ms" of ttft:p99, "interactivity_p50" of interactivity:p50. Their word of E2E is
+/// latency.
+std::string column_name(const TableFigure& figure) {
+    const std::size_t colon = figure.name.find(':');
+    if (colon == figure.name.npos) {
+        return figure.name;
+    }
+    const std::string statistic = figure.name.substr(colon + 1);
+    const std::string name = figure.name.substr(0, colon);
+    return figure.unit == TableUnit::ms
+               ? statistic + "_" + (name == "e2e" ? "latency" : name) + "_ms"
+               : name + "_" + statistic;
+}
+
+/// As InferenceX names and counts them.
+const std::vector<Column>& theirs() {
+    static const std::vector<Column> columns = [] {
+        std::vector<Column> all;
+        for (const auto& [name, figure] :
+             {std::pair("num_requests", "completed"),
+              std::pair("throughput_rps", "request_throughput"),
+              std::pair("input_throughput_tps", "input_throughput"),
+              std::pair("output_throughput_tps", "output_throughput"),
+              std::pair("total_throughput_tps", "total_token_throughput")}) {
+            all.push_back({name, parse_table_figure(figure).value()});
+        }
+        for (const char* const time : {"ttft:", "tpot:", "e2e:"}) {
+            for (const char* const statistic : {"mean", "p50", "p90", "p99"}) {
+                TableFigure figure = parse_table_figure(std::string(time) + statistic).value();
+                all.push_back({column_name(figure), std::move(figure)});
+            }
+        }
+        return all;
+    }();
+    return columns;
+}
+
+/// The other figures of a table.
+const std::vector<Column>& ours() {
+    static const std::vector<Column> columns = [] {
+        std::vector<Column> all;
+        for (const TableFigure& figure : table_figures()) {
+            if (std::ranges::none_of(theirs(), [&figure](const Column& one) {
+                    return one.figure.name == figure.name;
+                })) {
+                all.push_back({column_name(figure), figure});
+            }
+        }
+        return all;
+    }();
+    return columns;
 }
 
 /// Fields of one line.
@@ -198,7 +211,7 @@ void add_head(const ManyRuns& table, Line line) {
             line.add(name);
         }
     }
-    for (const Column& column : theirs) {
+    for (const Column& column : theirs()) {
         line.add(column.name);
     }
     line.add("gpu_hit_rate");
@@ -206,12 +219,12 @@ void add_head(const ManyRuns& table, Line line) {
     for (const char* name : {"outcome", "verdict", "runs"}) {
         line.add(name);
     }
-    for (const Column& column : ours) {
+    for (const Column& column : ours()) {
         line.add(column.name);
     }
-    for (const Column& column : theirs) {
-        line.add(std::string("low_") + column.name);
-        line.add(std::string("high_") + column.name);
+    for (const Column& column : theirs()) {
+        line.add("low_" + column.name);
+        line.add("high_" + column.name);
     }
     line.add("folders");
     line.add("left_out");
@@ -240,8 +253,8 @@ void add_names(const ManyRuns& table, const RunCell& cell, Line& line) {
 
 void add_cell(const ManyRuns& table, const RunCell& cell, Line line) {
     add_names(table, cell, line);
-    for (const Column& column : theirs) {
-        const std::optional<CellFigure> value = figure_in(table, cell, column.figure);
+    for (const Column& column : theirs()) {
+        const std::optional<CellFigure> value = figure_of(table, cell, column.figure);
         line.add(value ? std::optional(value->mean) : std::nullopt);
     }
     line.add(tier_rate(table, cell, "prefix_hit_tokens"));
@@ -249,12 +262,12 @@ void add_cell(const ManyRuns& table, const RunCell& cell, Line line) {
     line.add(outcomes_of(table, cell));
     line.add(cell.shown.empty() ? "" : table.runs[cell.shown.front()].summary->verdict());
     line.add(std::to_string(cell.shown.size()));
-    for (const Column& column : ours) {
-        const std::optional<CellFigure> value = figure_in(table, cell, column.figure);
+    for (const Column& column : ours()) {
+        const std::optional<CellFigure> value = figure_of(table, cell, column.figure);
         line.add(value ? std::optional(value->mean) : std::nullopt);
     }
-    for (const Column& column : theirs) {
-        const std::optional<CellFigure> value = figure_in(table, cell, column.figure);
+    for (const Column& column : theirs()) {
+        const std::optional<CellFigure> value = figure_of(table, cell, column.figure);
         line.add(value ? std::optional(value->low) : std::nullopt);
         line.add(value ? std::optional(value->high) : std::nullopt);
     }

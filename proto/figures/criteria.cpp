@@ -205,6 +205,10 @@ bool crosses(const Threshold& threshold, double value) {
     return true;
 }
 
+std::span<const FigureName> figure_names() {
+    return all_figures();
+}
+
 const FigureName* find_figure(std::string_view name) {
     for (const auto& [other, ours] : other_names) {
         name = name == other ? ours : name;

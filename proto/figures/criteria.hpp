@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,8 @@ struct FigureName {
     bool has_statistics() const { return distribution != nullptr; }
 };
 
+/// All that there are, in the order in which people read them.
+std::span<const FigureName> figure_names();
 /// Also by its other name (e2el, goodput, throughput). Null where there is none of that name.
 const FigureName* find_figure(std::string_view name);
 /// "ttft, tpot and e2e (each with :p99 or the like), errors, good": those that are offered.

@@ -95,6 +95,7 @@ void ClientTotals::add(const ClientSample& s) {
     }
     spin_gap_max_ns = std::max(spin_gap_max_ns, s.spin_gap_max_ns);
     turn_max_ns = std::max(turn_max_ns, s.turn_max_ns);
+    clock_steps = std::max(clock_steps, s.clock_steps);
     wake_error_max_ns = std::max(wake_error_max_ns, s.wake_error_max_ns);
     const std::int64_t span = s.to_ns - s.from_ns;
     // A wait counts when it ends, also one that began before this second.

@@ -86,6 +86,7 @@ struct ClientTotals {
     std::int64_t late_arms = 0;
     std::int64_t missing_lanes = 0;
     std::int64_t slow_connects = 0;  ///< a lost SYN costs a second
+    std::int64_t clock_steps = 0;    ///< times that the real-time clock jumped
     std::int64_t spin_gaps = 0;
     std::int64_t spin_gap_max_ns = 0;
     std::int64_t run_delay_ns = -1;

@@ -315,6 +315,10 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
     add_loss_reasons(figures, client, judged.reasons);
     const bool lost = !judged.reasons.empty();
     add_taint_reasons(figures, limits, judged.reasons);
+    if (client.clock_steps > 0 && figures.tainted_rows > 0) {
+        judged.reasons.push_back("this host's clock was set " + times_text(client.clock_steps) +
+                                 " during the run, and the kernel's stamps go by it");
+    }
     add_limit_reasons(figures, judged.reasons);
     if (lost) {
         judged.verdict = Verdict::client_limited;

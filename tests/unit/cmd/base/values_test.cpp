@@ -195,6 +195,7 @@ TEST(RingErrors, NameTheLimitOfLockedMemory) {
     const std::string said =
         ring_refusal(full, {.filtered = true, .kernel = "6.8", .locked_kib = 64});
     EXPECT_TRUE(says(said, "this user can lock 64 KiB: ulimit -l 8192"));
+    EXPECT_TRUE(says(ring_refusal(full, {.locked_kib = 0}), "this user can lock 0 KiB"));
     EXPECT_FALSE(says(said, "seccomp"));
 }
 

@@ -447,6 +447,9 @@ TEST(Figures, AreTheSameForAllThatNameThem) {
         const Result<TableFigure> in_table = parse_table_figure(name);
         ASSERT_TRUE(in_table) << name;
         EXPECT_EQ(in_table.value().better, named->better) << name;
+        EXPECT_TRUE(std::ranges::any_of(table_figures(), [&name](const TableFigure& one) {
+            return one.name == name;
+        })) << name;
         const std::string why = why_not_compared(name);
         EXPECT_NE(static_cast<bool>(read_metric(name)), says(why, "can be compared:")) << why;
     }

@@ -202,6 +202,14 @@ TEST(Verdict, RowsThatWaitedForTheWireAreTheNetworks) {
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::host_noisy);
     const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {.wire_ns = 200'000});
     EXPECT_TRUE(says(judged.reasons[0], "40 rows reached the wire more than 0.200 ms after"));
+
+    // The kernel stamps by the real-time clock: who sets it moves the stamps.
+    ClientTotals stepped;
+    ClientSample second = second_of(0.3, 0);
+    second.clock_steps = 2;
+    stepped.add(second);
+    EXPECT_TRUE(says(judge_calibrated(figures, stepped, {.wire_ns = 200'000}).reasons[1],
+                     "this host's clock was set 2 times during the run"));
 }
 
 TEST(Verdict, LanesThatStoodTooLateAreTheNetworks) {
