@@ -14,7 +14,7 @@
 #include "cmd/base/run_folder.hpp"
 #include "cmd/report/summary_table.hpp"
 #include "engine/history/run_facts.hpp"
-#include "proto/run/record_reader.hpp"
+#include "proto/run/record_lines.hpp"
 
 namespace driftless {
 

@@ -16,7 +16,7 @@
 #include "proto/figures/breakdowns.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/record.hpp"
-#include "proto/run/record_reader.hpp"
+#include "proto/run/record_lines.hpp"
 
 namespace driftless {
 

@@ -9,7 +9,7 @@
 
 #include "proto/core/errors.hpp"
 #include "proto/json/document.hpp"
-#include "proto/run/record_reader.hpp"
+#include "proto/run/record_lines.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "proto/run/record_reader.hpp"
+#include "proto/run/record_lines.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,10 +11,117 @@
 #include <vector>
 
 #include "proto/core/errors.hpp"
+#include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
+#include "proto/json/write.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
+
+namespace {
+
+// FieldWriter: the fields of a record into a line.
+
+class FieldWriter {
+  public:
+    FieldWriter(std::string& out, const Record& record)
+        : json_(out), has_chunks_(record.has_chunks) {}
+
+    template <typename T>
+    void value(std::string_view key, int, const T& value) {
+        json_.key(key);
+        write(value);
+    }
+    void text(std::string_view key, int, const std::string& text) {
+        write_optional_text(json_, key, text);
+    }
+    void object(std::string_view key, int, const std::string& text) {
+        json_.key(key).raw(text.empty() ? std::string_view("null") : text);
+    }
+    void digest(std::string_view key, int, std::optional<std::uint64_t> digest) {
+        constexpr unsigned digits = 16;
+        char text[digits];
+        for (unsigned i = 0; i < digits; ++i) {
+            text[i] = "0123456789abcdef"[(digest.value_or(0) >> (60 - 4 * i)) & 15];
+        }
+        json_.key(key);
+        digest ? json_.string({text, digits}) : json_.null();
+    }
+    template <typename T>
+    void chunks(std::string_view key, int, const std::vector<T>& values, bool known) {
+        json_.key(key);
+        has_chunks_&& known ? write_list(values) : write_null();
+    }
+    void chunks(std::string_view key, int, const std::string& kinds) {
+        json_.key(key);
+        has_chunks_ && !kinds.empty() ? write(kinds) : write_null();
+    }
+    void headers(std::string_view key, int, const std::vector<RecordedHeader>& headers) {
+        json_.key(key).begin_object();
+        for (const RecordedHeader& header : headers) {
+            value(header.name, 0, header.value);
+        }
+        json_.end_object();
+    }
+    void of_merged_run(std::string_view key, std::optional<std::uint32_t> shard) {
+        if (shard) {
+            value(key, 0, *shard);
+        }
+    }
+
+    JsonWriter& json() { return json_; }
+
+  private:
+    template <typename T>
+    void write(const T& value) {
+        if constexpr (std::is_same_v<T, std::string>) {
+            json_.string(value);
+        } else if constexpr (std::is_same_v<T, bool>) {
+            json_.boolean(value);
+        } else if constexpr (std::is_same_v<T, double>) {
+            json_.number(value);
+        } else if constexpr (std::is_same_v<T, Side>) {
+            value == Side::none ? json_.null() : json_.string(name_of(value));
+        } else if constexpr (std::is_enum_v<T>) {
+            json_.string(name_of(value));
+        } else if constexpr (std::is_signed_v<T>) {
+            json_.integer(value);
+        } else {
+            json_.unsigned_integer(value);
+        }
+    }
+    template <typename T>
+    void write(const std::optional<T>& value) {
+        value ? write(*value) : write_null();
+    }
+    void write(const std::vector<std::string>& texts) {
+        texts.empty() ? write_null() : write_list(texts);
+    }
+    template <typename T>
+    void write_list(const std::vector<T>& values) {
+        json_.begin_array();
+        for (const T& value : values) {
+            write(value);
+        }
+        json_.end_array();
+    }
+    void write_null() { json_.null(); }
+
+    JsonWriter json_;
+    bool has_chunks_;
+};
+
+}  // namespace
+
+void append_jsonl(std::string& out, const Record& record) {
+    const std::size_t begin = out.size();
+    FieldWriter fields(out, record);
+    fields.json().begin_object();
+    walk_record(fields, record);
+    fields.json().end_object();
+    escape_unprintable_json(out, begin);
+    out += '\n';
+}
 
 // ParsedFields: the fields of a record out of a parsed line, whatever the order of its keys. It
 // keeps the first error. Internal to proto/run; owns nothing.
@@ -23,117 +130,53 @@ namespace driftless {
 /// before; one that does not is looked for among all of them.
 class ParsedFields {
   public:
+    static constexpr int later = 2;  ///< the first schema whose keys may be missing
+
     explicit ParsedFields(JsonValue root) : root_(root), next_(root.first()) {}
 
     bool failed() const { return failed_; }
     const Error& error() const { return error_; }
 
     template <typename T>
-    void read(const char* key, T& out) {
-        const JsonValue value = get(key);
+    void value(const char* key, int since, T& out) {
+        const JsonValue value = get(key, since);
         if (value.present()) {
             take(key, value, out);
         }
     }
-    template <typename T>
-    void read(const char* key, std::optional<T>& out) {
-        take_unless_null(key, get(key), out);
+    void of_merged_run(const char* key, std::optional<std::uint32_t>& out) {
+        value(key, later, out);
     }
-    template <typename T>
-    void read_later(const char* key, std::optional<T>& out) {
-        take_unless_null(key, get_later(key), out);
-    }
-    template <typename T>
-    void read_later(const char* key, T& out) {
-        const JsonValue value = get_later(key);
-        if (value.present()) {
-            take(key, value, out);
-        }
-    }
-    /// `driftless merge` adds it.
-    void read_of_merged_run(const char* key, std::optional<std::uint32_t>& out) {
-        read_later(key, out);
-    }
-    /// Null is the empty text.
-    void read_text_or_empty(const char* key, std::string& out) {
+    void text(const char* key, int since, std::string& out) {
         std::optional<std::string> text;
-        read(key, text);
+        value(key, since, text);
         out = std::move(text).value_or("");
     }
-    void read_text_or_empty_later(const char* key, std::string& out) {
-        std::optional<std::string> text;
-        read_later(key, text);
-        out = std::move(text).value_or("");
-    }
-    /// False where the array is null.
     template <typename T>
-    bool read_array(const char* key, std::vector<T>& out) {
-        const JsonValue value = get(key);
-        if (!value.present() || value.is(JsonType::null)) {
-            return false;
+    void chunks(const char* key, int since, std::vector<T>& out, bool& known) {
+        const JsonValue list = get(key, since);
+        known = list.present() && !list.is(JsonType::null);
+        take(key, list, out);
+    }
+    void chunks(const char* key, int since, std::string& kinds) { text(key, since, kinds); }
+    void digest(const char* key, int since, std::optional<std::uint64_t>& out) {
+        std::optional<std::string> text;
+        value(key, since, text);
+        if (text) {
+            keep(key, ErrorCode::out_of_range, digest_from_text(*text), out);
         }
-        if (!value.is(JsonType::array)) {
+    }
+    /// An object is kept as its text.
+    void object(const char* key, int since, std::string& out) {
+        const JsonValue value = get(key, since);
+        if (value.is(JsonType::object)) {
+            out = value.raw();
+        } else if (value.present() && !value.is(JsonType::null)) {
             fail(ErrorCode::bad_json, key);
         }
-        out.reserve(value.size());
-        for (JsonValue item = value.first(); item.present(); item = item.next()) {
-            take(key, item, out.emplace_back());
-        }
-        return true;
     }
-    template <typename Enum>
-    void read_name(const char* key, std::optional<Enum> (*from)(std::string_view), Enum& out) {
-        std::string name;
-        read(key, name);
-        keep_name(key, from(name), out);
-    }
-    template <typename Enum>
-    void read_name(const char* key, std::optional<Enum> (*from)(std::string_view),
-                   std::optional<Enum>& out) {
-        std::optional<std::string> name;
-        read(key, name);
-        if (name) {
-            keep_name(key, from(*name), out);
-        }
-    }
-    template <typename Enum>
-    void read_name_later(const char* key, std::optional<Enum> (*from)(std::string_view),
-                         Enum& out) {
-        const JsonValue value = get_later(key);
-        if (value.present()) {
-            keep_name(key, from(value.as_string().value_or("")), out);
-        }
-    }
-    template <typename Enum>
-    void read_name_later(const char* key, std::optional<Enum> (*from)(std::string_view),
-                         std::optional<Enum>& out) {
-        const JsonValue value = get_later(key);
-        if (value.present() && !value.is(JsonType::null)) {
-            keep_name(key, from(value.as_string().value_or("")), out);
-        }
-    }
-    /// It came with schema 14; null is none.
-    void read_side(const char* key, Side& out) {
-        const JsonValue value = get_later(key);
-        if (value.present() && !value.is(JsonType::null)) {
-            keep_name(key, side_from_name(value.as_string().value_or("")), out);
-        }
-    }
-    void read_digest(const char* key, std::optional<std::uint64_t>& out) {
-        std::optional<std::string> text;
-        read(key, text);
-        if (text) {
-            keep_name(key, digest_from_text(*text), out);
-        }
-    }
-    /// An object is kept as its text; null is the empty text.
-    void read_object(const char* key, std::string& out) { take_object(key, get(key), out); }
-    void read_object_later(const char* key, std::string& out) {
-        take_object(key, get_later(key), out);
-    }
-    /// They came with schema 5: none where a line does not have them.
-    void read_headers(const char* key, std::vector<RecordedHeader>& out) {
-        const JsonValue headers = get_later(key);
+    void headers(const char* key, int since, std::vector<RecordedHeader>& out) {
+        const JsonValue headers = get(key, since);
         if (headers.present() && !headers.is(JsonType::object)) {
             fail(ErrorCode::bad_json, key);
             return;
@@ -149,16 +192,13 @@ class ParsedFields {
     }
 
   private:
-    JsonValue get(const char* key) {
-        const JsonValue value = get_later(key);
-        if (!value.present()) {
-            fail(ErrorCode::missing, key);
-        }
-        return value;
-    }
-    JsonValue get_later(std::string_view key) {
+    /// Keys that came with a schema after the first may be missing.
+    JsonValue get(const char* key, int since) {
         const JsonValue found = next_.key() == key ? next_ : root_.find(key);
         next_ = found.present() ? found.next() : next_;
+        if (!found.present() && since < later) {
+            fail(ErrorCode::missing, key);
+        }
         return found;
     }
     void fail(ErrorCode code, const char* key) {
@@ -168,38 +208,55 @@ class ParsedFields {
         }
     }
     template <typename T>
-    void take_unless_null(const char* key, JsonValue value, std::optional<T>& out) {
-        if (value.present() && !value.is(JsonType::null)) {
+    void take(const char* key, JsonValue value, std::optional<T>& out) {
+        if (!value.is(JsonType::null)) {
             take(key, value, out.emplace());
+        }
+    }
+    template <typename T>
+    void take(const char* key, JsonValue value, std::vector<T>& out) {
+        if (value.present() && !value.is(JsonType::null) && !value.is(JsonType::array)) {
+            fail(ErrorCode::bad_json, key);
+        }
+        out.reserve(value.size());
+        for (JsonValue item = value.first(); item.present(); item = item.next()) {
+            take(key, item, out.emplace_back());
         }
     }
     template <typename T>
     void take(const char* key, JsonValue value, T& out) {
         if constexpr (std::is_same_v<T, std::string>) {
-            keep(key, value.as_string(), out);
+            keep(key, ErrorCode::bad_json, value.as_string(), out);
         } else if constexpr (std::is_same_v<T, bool>) {
-            keep(key, value.as_bool(), out);
+            keep(key, ErrorCode::bad_json, value.as_bool(), out);
         } else if constexpr (std::is_same_v<T, double>) {
-            keep(key, value.as_double(), out);
+            keep(key, ErrorCode::bad_json, value.as_double(), out);
+        } else if constexpr (std::is_enum_v<T>) {
+            take_name(key, value, out);
         } else if constexpr (std::is_same_v<T, std::uint64_t>) {
             keep_number(key, value, value.as_u64(), out);
         } else {
             keep_number(key, value, value.as_i64(), out);
         }
     }
-    void take_object(const char* key, JsonValue value, std::string& out) {
-        if (value.is(JsonType::object)) {
-            out = value.raw();
-        } else if (value.present() && !value.is(JsonType::null)) {
+    template <typename Enum>
+    void take_name(const char* key, JsonValue value, Enum& out) {
+        const std::optional<std::string_view> name = value.as_string();
+        if (std::is_same_v<Enum, Side> && value.is(JsonType::null)) {
+            return;
+        }
+        if (name) {
+            keep(key, ErrorCode::out_of_range, from_name<Enum>(*name), out);
+        } else {
             fail(ErrorCode::bad_json, key);
         }
     }
     template <typename From, typename T>
-    void keep(const char* key, const std::optional<From>& from, T& out) {
+    void keep(const char* key, ErrorCode otherwise, const std::optional<From>& from, T& out) {
         if (from.has_value()) {
             out = T(*from);
         } else {
-            fail(ErrorCode::bad_json, key);
+            fail(otherwise, key);
         }
     }
     template <typename From, typename T>
@@ -209,14 +266,6 @@ class ParsedFields {
             out = static_cast<T>(*from);
         } else {
             fail(value.is(JsonType::number) ? ErrorCode::out_of_range : ErrorCode::bad_json, key);
-        }
-    }
-    template <typename From, typename T>
-    void keep_name(const char* key, const std::optional<From>& from, T& out) {
-        if (from.has_value()) {
-            out = *from;
-        } else {
-            fail(ErrorCode::out_of_range, key);
         }
     }
 
@@ -353,45 +402,19 @@ namespace {
 bool read_written(JsonDocument& pieces, std::string_view line, Record& out) {
     line.remove_suffix(line.ends_with('\n') ? 1 : 0);
     WrittenFields fields(pieces, line);
-    read_origin(fields, out);
-    read_times(fields, out);
-    read_tokens(fields, out);
-    read_end(fields, out);
+    walk_record(fields, out);
     return fields.ends();
 }
 
-template <typename Integer>
-bool keep(JsonValue value, Integer& out) {
-    const auto number = value.as_i64();
-    const bool fits = number && std::in_range<Integer>(*number);
-    out = fits ? static_cast<Integer>(*number) : out;
-    return fits;
-}
-
-/// Of a parsed line; keys that came later than schema 1 may be missing.
 Result<RecordOrder> order_of(JsonValue line) {
     RecordOrder order;
-    const JsonValue row = line.find("row");
-    const JsonValue due_ns = line.find("due_ns");
-    if (!row.present() || !due_ns.present()) {
-        return Error{ErrorCode::missing, 0, row.present() ? "due_ns" : "row"};
-    }
-    const JsonValue pass = line.find("pass");
-    const JsonValue attempt = line.find("attempt");
-    const JsonValue side = line.find("side");
-    const bool has_side = side.present() && !side.is(JsonType::null);
-    const std::optional<Side> named = side_from_name(side.as_string().value_or(""));
-    const char* const wrong = !keep(row, order.row)                                ? "row"
-                              : !keep(due_ns, order.due_ns)                        ? "due_ns"
-                              : pass.present() && !keep(pass, order.pass)          ? "pass"
-                              : attempt.present() && !keep(attempt, order.attempt) ? "attempt"
-                              : has_side && !named                                 ? "side"
-                                                                                   : nullptr;
-    if (wrong != nullptr) {
-        return Error{ErrorCode::out_of_range, 0, wrong};
-    }
-    order.side = named.value_or(Side::none);
-    return order;
+    ParsedFields fields(line);
+    fields.value("row", 1, order.row);
+    fields.value("due_ns", 1, order.due_ns);
+    fields.value("pass", ParsedFields::later, order.pass);
+    fields.value("attempt", ParsedFields::later, order.attempt);
+    fields.value("side", ParsedFields::later, order.side);
+    return fields.failed() ? Result<RecordOrder>(fields.error()) : order;
 }
 
 bool differs(OptionalNs span, OptionalNs from, OptionalNs to) {
@@ -460,10 +483,7 @@ Result<void> read_record_into(JsonDocument& document, std::string_view line, Rec
     }
     out = Record();
     ParsedFields fields(root.value());
-    read_origin(fields, out);
-    read_times(fields, out);
-    read_tokens(fields, out);
-    read_end(fields, out);
+    walk_record(fields, out);
     return fields.failed() ? Result<void>(fields.error()) : check(out);
 }
 
@@ -477,7 +497,7 @@ Result<Record> read_record(JsonDocument& document, std::string_view line) {
 
 Result<RecordOrder> RecordOrders::read(std::string_view line) {
     WrittenFields fields(document_, line);
-    read_origin(fields, record_);
+    walk_origin(fields, record_);
     if (fields.goes_on()) {
         return RecordOrder{record_.due_ns, record_.row, record_.pass, record_.attempt,
                            record_.side};
