@@ -26,8 +26,7 @@ const char* name_of(Ending ending) {
 void append_log_line(std::string& out, const RequestLog& entry) {
     JsonWriter json(out);
     json.begin_object().key("request_id").string(entry.request_id);
-    json.key("row");
-    entry.row ? json.unsigned_integer(*entry.row) : json.null();
+    json.key("row").optional(entry.row);
     write_optional_text(json, "traceparent", entry.traceparent);
     json.key("session").begin_object();
     for (const SessionField& field : entry.session) {

@@ -154,8 +154,7 @@ std::string json_of(const ViewedRun& run, const VllmFigures& figures) {
     put_integer(json, "num_prompts", figures.completed + figures.failed);
     put_text(json, "request_rate", "inf");
     put_number(json, "burstiness", 1);
-    json.key("max_concurrency");
-    run.max_concurrency ? json.unsigned_integer(*run.max_concurrency) : json.null();
+    json.key("max_concurrency").optional(run.max_concurrency);
     put_number(json, "duration", in_s(run.duration_ns));
     put_integer(json, "completed", figures.completed);
     put_integer(json, "failed", figures.failed);

@@ -127,10 +127,10 @@ void write_tls(JsonWriter& json, const std::vector<TlsFacts>& peers) {
 }
 
 void write_bounds(JsonWriter& json, const GoodputLimits& limits) {
-    json.key("ttft_ns").optional_integer(limits.ttft_ns);
-    json.key("ttft_due_ns").optional_integer(limits.ttft_due_ns);
-    json.key("tpot_ns").optional_integer(limits.tpot_ns);
-    json.key("e2e_ns").optional_integer(limits.e2e_ns);
+    json.key("ttft_ns").optional(limits.ttft_ns);
+    json.key("ttft_due_ns").optional(limits.ttft_due_ns);
+    json.key("tpot_ns").optional(limits.tpot_ns);
+    json.key("e2e_ns").optional(limits.e2e_ns);
 }
 
 void write_goodput(JsonWriter& json, const GoodputRules& rules) {
@@ -166,14 +166,14 @@ void write_preflight(JsonWriter& json, const Replay& run) {
     write_texts(json, "models", found.models);
     json.key("server").string(found.server);
     json.key("owned_by").string(found.owned_by);
-    json.key("keep_alive_timeout_s").optional_integer(found.keep_alive.timeout_s);
-    json.key("keep_alive_max").optional_integer(found.keep_alive.max);
-    json.key("max_model_len").optional_integer(known(found.max_model_len));
-    json.key("max_input_tokens").optional_integer(known(found.max_input_tokens));
+    json.key("keep_alive_timeout_s").optional(found.keep_alive.timeout_s);
+    json.key("keep_alive_max").optional(found.keep_alive.max);
+    json.key("max_model_len").optional(known(found.max_model_len));
+    json.key("max_input_tokens").optional(known(found.max_input_tokens));
     json.key("overhead_source").string(found.overhead_source);
     json.key("split_known").boolean(found.split_known);
     json.key("split_source").string(found.split_source);
-    json.key("server_block").optional_integer(known(found.server_block));
+    json.key("server_block").optional(known(found.server_block));
     write_optional_text(json, "server_block_source", found.server_block_source);
     json.key("has_tokenize").boolean(found.tokenize.has_value());
     json.key("tokenize_form");
@@ -181,19 +181,17 @@ void write_preflight(JsonWriter& json, const Replay& run) {
     json.key("has_usage").boolean(found.has_usage);
     json.key("has_cached_tokens").boolean(found.has_cached_tokens);
     json.key("has_token_ids").boolean(found.has_token_ids);
-    json.key("has_end_mark");
-    found.has_end_mark ? json.boolean(*found.has_end_mark) : json.null();
+    json.key("has_end_mark").optional(found.has_end_mark);
     json.key("ignore_eos").boolean(found.ignore_eos);
     json.key("stream_options").boolean(found.stream_options);
-    json.key("length_asked").optional_integer(known(found.length_asked));
-    json.key("length_made").optional_integer(known(found.length_made));
-    json.key("stream_chunks").optional_integer(known(found.stream_chunks));
-    json.key("stream_receives").optional_integer(known(found.stream_receives));
+    json.key("length_asked").optional(known(found.length_asked));
+    json.key("length_made").optional(known(found.length_made));
+    json.key("stream_chunks").optional(known(found.stream_chunks));
+    json.key("stream_receives").optional(known(found.stream_receives));
     json.key("headers_before_token").boolean(found.headers_before_token);
-    json.key("words_asked").optional_integer(known(found.words_asked));
+    json.key("words_asked").optional(known(found.words_asked));
     json.key("words_counted")
-        .optional_integer(found.words_asked < 0 ? std::optional<std::int64_t>{}
-                                                : found.words_counted);
+        .optional(found.words_asked < 0 ? std::optional<std::int64_t>{} : found.words_counted);
     json.key("words_exact").boolean(found.words == WordVerdict::exact);
     json.key("words_verdict").string(name_of(found.words));
     json.key("word_questions").unsigned_integer(found.word_questions);
@@ -202,7 +200,7 @@ void write_preflight(JsonWriter& json, const Replay& run) {
     json.key("first_words_asked").unsigned_integer(found.first_words_asked);
     json.key("first_words").unsigned_integer(found.first_words.size());
     json.key("requests").unsigned_integer(found.requests);
-    json.key("probe_ns").optional_integer(known(found.probe_ns));
+    json.key("probe_ns").optional(known(found.probe_ns));
     std::vector<std::string> notes = found.notes;
     notes.insert(notes.end(), run.warnings.begin(), run.warnings.end());
     write_texts(json, "notes", notes);
@@ -281,7 +279,7 @@ void write_meeting(JsonWriter& json, const std::optional<MeetingFacts>& meeting,
     json.key("clock").begin_object();
     write_difference(json, "before", meeting->before);
     write_difference(json, "after", meeting->after);
-    json.key("kernel_error_ns").optional_integer(meeting->kernel_error_ns);
+    json.key("kernel_error_ns").optional(meeting->kernel_error_ns);
     json.end_object();
     json.end_object();
 }
@@ -304,13 +302,13 @@ void write_users(JsonWriter& json, const UserRules& rules, const std::optional<G
     json.key("recycle").boolean(rules.recycle);
     json.key("recycle_share").string(rules.shares_system ? "system" : "none");
     json.key("barrier").string(rules.tree_barrier ? "tree" : "stream");
-    json.key("for_ns").optional_integer(rules.for_ns);
+    json.key("for_ns").optional(rules.for_ns);
     json.key("drain_ns");
     rules.for_ns ? json.integer(rules.drain()) : json.null();
     json.key("on_failure").string(text_of(rules.failures));
     json.key("on_429").string(rules.failures.waits_for_429 ? "wait" : "record");
-    json.key("tree_idle_cap_ns").optional_integer(rules.idle.tree_ns);
-    json.key("system_idle_cap_ns").optional_integer(rules.idle.system_ns);
+    json.key("tree_idle_cap_ns").optional(rules.idle.tree_ns);
+    json.key("system_idle_cap_ns").optional(rules.idle.system_ns);
     json.key("start_within").begin_array();
     json.number(rules.start.from).number(rules.start.to).end_array();
     json.key("start_by").string(rules.start.by_turns ? "turns" : "timeline");
@@ -329,12 +327,10 @@ void write_arrivals(JsonWriter& json, const WorkloadFlags& flags, const Workload
     }
     json.begin_object();
     json.key("rate").string(facts->rate);
-    json.key("asked_rate");
-    facts->asked_rate ? json.number(*facts->asked_rate) : json.null();
+    json.key("asked_rate").optional(facts->asked_rate);
     json.key("law").string(facts->law);
     json.key("of").string(facts->of);
-    json.key("planned_rate");
-    facts->planned_rate ? json.number(*facts->planned_rate) : json.null();
+    json.key("planned_rate").optional(facts->planned_rate);
     json.key("seed").unsigned_integer(flags.plan.seed);
     json.end_object();
 }
@@ -364,7 +360,7 @@ void write_gaps(JsonWriter& json, const WorkloadFlags& flags,
     }
     json.begin_object();
     json.key("rule").string(name_of(flags.gap.value_or(GapRule::end_to_start)));
-    json.key("cap_ns").optional_integer(flags.gap_cap_ns);
+    json.key("cap_ns").optional(flags.gap_cap_ns);
     json.key("gaps").unsigned_integer(waiting->gaps.gaps);
     json.key("capped").unsigned_integer(waiting->gaps.capped);
     json.key("derived_ns").integer(waiting->gaps.derived_ns);
@@ -436,7 +432,7 @@ void write_run_end(JsonWriter& json, const std::optional<RunEnd>& end) {
     json.key("stale_retries").unsigned_integer(end->stale_retries);
     json.key("closed_idle").unsigned_integer(end->closed_idle);
     json.key("retired_idle").unsigned_integer(end->retired_idle);
-    json.key("idle_limit_ns").optional_integer(end->idle_limit_ns);
+    json.key("idle_limit_ns").optional(end->idle_limit_ns);
     json.key("system_calls").unsigned_integer(end->system_calls);
     json.key("operations").unsigned_integer(end->operations);
     json.key("no_buffers").unsigned_integer(end->no_buffers);
@@ -444,7 +440,7 @@ void write_run_end(JsonWriter& json, const std::optional<RunEnd>& end) {
     json.key("stepped_aside").unsigned_integer(end->stepped_aside);
     json.key("guard_ns").integer(end->guard_ns);
     json.key("margin_ns").integer(end->margin_ns);
-    json.key("measured_from_ns").optional_integer(end->measured_from_ns);
+    json.key("measured_from_ns").optional(end->measured_from_ns);
     write_idle(json, end->idle);
     write_marks(json, end->marks);
     write_stamps(json, end->stamps);
@@ -537,11 +533,10 @@ void write_plan(JsonWriter& json, const Replay& run, const std::optional<RunEnd>
     json.key("seed").unsigned_integer(flags.plan.seed);
     write_optional_text(json, "cache_salt", invocation.cache_salt);
     json.key("speed").string(flags.speed_text);
-    json.key("start_ns").optional_integer(flags.plan.start_ns);
-    json.key("end_ns").optional_integer(flags.plan.end_ns);
-    json.key("duration_ns").optional_integer(flags.plan.duration_ns);
-    json.key("limit");
-    flags.plan.limit ? json.unsigned_integer(*flags.plan.limit) : json.null();
+    json.key("start_ns").optional(flags.plan.start_ns);
+    json.key("end_ns").optional(flags.plan.end_ns);
+    json.key("duration_ns").optional(flags.plan.duration_ns);
+    json.key("limit").optional(flags.plan.limit);
     json.key("spread").boolean(flags.plan.spread);
     write_arrivals(json, flags, workload);
     json.key("sessions").string(name_of(flags.files.sessions));
@@ -654,8 +649,7 @@ void write_limits(JsonWriter& json, const ReplayOptions& options, std::uint32_t 
     write_budget(json, "budget_output", sending.budget_output);
     write_abandon(json, sending.abandon, options.workload.plan.seed);
     write_goodput(json, options.results.goodput);
-    json.key("connections");
-    sending.connections ? json.unsigned_integer(*sending.connections) : json.null();
+    json.key("connections").optional(sending.connections);
     json.key("balance").string(name_of(sending.balance));
     json.key("connection").string(name_of(sending.connection));
 }
@@ -711,8 +705,7 @@ void write_request(JsonWriter& json, const Replay& run) {
     json.key("overhead_pre").unsigned_integer(server.findings.overhead.pre);
     json.key("overhead_post").unsigned_integer(server.findings.overhead.post);
     json.key("split_unknown").boolean(sends && split_unknown(server.findings));
-    json.key("server_block");
-    server_block ? json.unsigned_integer(*server_block) : json.null();
+    json.key("server_block").optional(server_block);
     write_optional_text(json, "length_member", length_member);
     write_limits(json, options, sends ? run.host.inflight_max : 0);
     json.end_object();

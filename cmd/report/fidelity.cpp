@@ -148,8 +148,7 @@ void write_certificate(JsonWriter& json, const ReportedRun& run,
         json.key(key).unsigned_integer(value);
     };
     const auto share = [&json](const char* key, const std::optional<double>& value) {
-        json.key(key);
-        value ? json.number(*value) : json.null();
+        json.key(key).optional(value);
     };
     json.begin_object();
     digest("digest", certificate.digest);
@@ -495,8 +494,7 @@ void write_fidelity(JsonWriter& json, const FidelityReading& reading) {
     json.key("rows_match").boolean(reading.rows_match);
     json.key("rows_sent").unsigned_integer(reading.rows_sent);
     const auto value = [&json](const char* key, const std::optional<double>& of) {
-        json.key(key);
-        of ? json.number(*of) : json.null();
+        json.key(key).optional(of);
     };
     for (const auto& [name, lines] :
          {std::pair{"figures", &reading.lines}, std::pair{"by_row", &reading.by_row},

@@ -311,8 +311,7 @@ void write_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
             json.begin_object();
             json.key("value").string(row.value);
             for (std::size_t i = 0; i < row.figures.size(); ++i) {
-                json.key(group_columns()[i].name);
-                row.figures[i] ? json.number(*row.figures[i]) : json.null();
+                json.key(group_columns()[i].name).optional(row.figures[i]);
             }
             json.end_object();
         }
@@ -417,8 +416,7 @@ void write_trees(JsonWriter& json, const TreeTotals& totals) {
     json.key("requests_alone").unsigned_integer(totals.rows_alone);
     json.key("users").unsigned_integer(totals.users);
     const auto optional = [&json](const char* key, const std::optional<double>& value) {
-        json.key(key);
-        value ? json.number(*value) : json.null();
+        json.key(key).optional(value);
     };
     optional("jobs_per_hour", totals.jobs_per_hour);
     optional("jobs_per_hour_per_user", totals.jobs_per_hour_per_user);

@@ -194,8 +194,7 @@ void write_side(JsonWriter& json, const char* name, const SteadySide& side) {
     json.key("requests").unsigned_integer(side.requests);
     json.key("seconds").number(side.seconds);
     json.key("request_throughput").number(side.requests_per_s);
-    json.key("output_throughput");
-    side.tokens_per_s ? json.number(*side.tokens_per_s) : json.null();
+    json.key("output_throughput").optional(side.tokens_per_s);
     write_distribution(json, "ttft_ms", side.ttft);
     write_distribution(json, "ttft_due_ms", side.ttft_due);
     write_distribution(json, "tpot_ms", side.tpot);

@@ -54,8 +54,7 @@ void write_differences(JsonWriter& json, const std::vector<WorkDifference>& diff
 void write_metrics(JsonWriter& json, const Comparison& comparison) {
     const std::uint64_t runs = std::max(comparison.a.size(), comparison.b.size());
     const auto known = [&json](const char* key, const std::optional<double>& value) {
-        json.key(key);
-        value ? json.number(*value) : json.null();
+        json.key(key).optional(value);
     };
     json.key("metrics").begin_array();
     for (const MetricComparison& one : comparison.groups.metrics) {
@@ -185,8 +184,7 @@ std::string comparison_json(const Comparison& comparison) {
     json.key("evidence");
     comparison.groups.metrics.empty() ? json.null()
                                       : json.string(name_of(comparison.groups.evidence));
-    json.key("detect");
-    comparison.detect ? json.number(*comparison.detect) : json.null();
+    json.key("detect").optional(comparison.detect);
     json.key("margin").number(comparison.options.margin);
     json.key("share_margin").number(comparison.options.share_margin);
     json.key("confidence").number(comparison.options.confidence);

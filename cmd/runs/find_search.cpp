@@ -436,8 +436,7 @@ void write_probe(JsonWriter& json, const JudgedProbe& one) {
     for (const ThresholdFinding& finding : one.findings) {
         json.begin_object();
         json.key("slo").string(finding.condition);
-        json.key("value");
-        finding.value ? json.number(*finding.value) : json.null();
+        json.key("value").optional(finding.value);
         json.key("meets").boolean(!finding.fails);
         json.end_object();
     }

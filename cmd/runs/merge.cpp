@@ -300,7 +300,7 @@ void write_end(JsonWriter& json, const Texts& texts, std::uint64_t records,
     json.key("records").unsigned_integer(records);
     json.key("interrupted").boolean(interrupted);
     json.key("stopped_when").raw(stopped.present() ? stopped.raw() : "null");
-    json.key("measured_from_ns").optional_integer(measured_ns);
+    json.key("measured_from_ns").optional(measured_ns);
     json.key("verdict").string(name_of(verdict.verdict));
     json.key("verdict_reasons").begin_array();
     for (const std::string& reason : verdict.reasons) {

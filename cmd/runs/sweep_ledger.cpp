@@ -76,10 +76,8 @@ void write_cell(JsonWriter& json, const LedgerCell& cell) {
     json.key("outcome").string(state_text(cell));
     write_optional_text(json, "why", cell.why);
     write_optional_text(json, "note", cell.note);
-    json.key("warm");
-    cell.warm ? json.boolean(*cell.warm) : json.null();
-    json.key("exit_code");
-    cell.exit_code ? json.integer(*cell.exit_code) : json.null();
+    json.key("warm").optional(cell.warm);
+    json.key("exit_code").optional(cell.exit_code);
     write_optional_text(json, "began", cell.began);
     write_optional_text(json, "verdict", cell.verdict);
     json.key("summary");

@@ -360,8 +360,7 @@ void write_one(JsonWriter& json, const TableRun& run, const Provenance& one) {
 }
 
 void write_number(JsonWriter& json, const char* key, std::optional<double> value) {
-    json.key(key);
-    value ? json.number(*value) : json.null();
+    json.key(key).optional(value);
 }
 
 /// As the view has it, with what only labels know.

@@ -425,12 +425,12 @@ std::string killed_text(const MergedRun& run, const MergedShard& shard) {
 void write_clock(JsonWriter& json, const MergedRun& run, std::size_t index) {
     const std::optional<ShardClock>& clock = run.shards[index].clock;
     const std::optional<ZeroDifference> apart = zero_difference(run, index);
-    json.key("zero_apart_ns").optional_integer(apart ? OptionalNs(apart->ns) : OptionalNs());
-    json.key("zero_apart_error_ns").optional_integer(apart ? apart->error_ns : OptionalNs());
+    json.key("zero_apart_ns").optional(apart ? OptionalNs(apart->ns) : OptionalNs());
+    json.key("zero_apart_error_ns").optional(apart ? apart->error_ns : OptionalNs());
     json.key("clock_offset_ns");
-    json.optional_integer(clock ? OptionalNs(clock->offset_ns) : OptionalNs());
+    json.optional(clock ? OptionalNs(clock->offset_ns) : OptionalNs());
     json.key("clock_error_ns");
-    json.optional_integer(clock ? OptionalNs(clock->error_ns) : OptionalNs());
+    json.optional(clock ? OptionalNs(clock->error_ns) : OptionalNs());
 }
 
 void write_shard(JsonWriter& json, const MergedRun& run, std::size_t index,
@@ -446,14 +446,14 @@ void write_shard(JsonWriter& json, const MergedRun& run, std::size_t index,
     const bool is_there = !shard.is_missing();
     json.begin_object();
     json.key("index").unsigned_integer(shard.index);
-    json.key("rows").optional_integer(known(is_there, shard.rows));
-    json.key("not_reported").optional_integer(known(is_there, shard.not_reported));
+    json.key("rows").optional(known(is_there, shard.rows));
+    json.key("not_reported").optional(known(is_there, shard.not_reported));
     json.key("completed").unsigned_integer(figures != nullptr ? figures->completed : 0);
     json.key("tainted_rows").unsigned_integer(figures != nullptr ? figures->tainted : 0);
     json.key("verdict");
     is_there ? json.string(shard.verdict) : json.null();
-    json.key("p50_drift_ns").optional_integer(drift(median_index));
-    json.key("p99_drift_ns").optional_integer(drift(p99_index));
+    json.key("p50_drift_ns").optional(drift(median_index));
+    json.key("p99_drift_ns").optional(drift(p99_index));
     write_clock(json, run, index);
     json.end_object();
 }

@@ -377,8 +377,7 @@ namespace {
 constexpr double ms_per_s = 1e3;
 
 void write_number(JsonWriter& json, std::string_view key, std::optional<double> value) {
-    json.key(key);
-    value ? json.number(*value) : json.null();
+    json.key(key).optional(value);
 }
 
 std::optional<double> per(std::optional<double> whole, std::uint64_t parts) {

@@ -20,22 +20,20 @@ void write_run(JsonWriter& json, const RunDescription& run) {
     write_optional_text(json, "trace_digest", run.trace_digest);
     json.key("rows").unsigned_integer(run.rows);
     json.key("speed").string(run.speed);
-    json.key("start_ns").optional_integer(run.start_ns);
-    json.key("end_ns").optional_integer(run.end_ns);
-    json.key("duration_ns").optional_integer(run.duration_ns);
-    json.key("limit");
-    run.limit ? json.unsigned_integer(*run.limit) : json.null();
+    json.key("start_ns").optional(run.start_ns);
+    json.key("end_ns").optional(run.end_ns);
+    json.key("duration_ns").optional(run.duration_ns);
+    json.key("limit").optional(run.limit);
     json.key("last_due_ns").integer(run.last_due_ns);
     write_optional_text(json, "schedule_digest", run.schedule_digest);
     write_optional_text(json, "rate", run.rate);
     write_optional_text(json, "arrivals", run.arrivals);
     write_optional_text(json, "arriving", run.arriving);
-    json.key("planned_rate");
-    run.planned_rate ? json.number(*run.planned_rate) : json.null();
+    json.key("planned_rate").optional(run.planned_rate);
     json.key("sessions").string(run.sessions);
     json.key("users");
     run.users > 0 ? json.unsigned_integer(run.users) : json.null();
-    json.key("for_ns").optional_integer(run.for_ns);
+    json.key("for_ns").optional(run.for_ns);
     json.key("spread").boolean(run.spread);
     json.key("seed").unsigned_integer(run.seed);
     write_optional_text(json, "cache_salt", run.cache_salt);
@@ -119,8 +117,7 @@ void write_thresholds(JsonWriter& json, const std::vector<ThresholdFinding>& fin
     for (const ThresholdFinding& one : findings) {
         json.begin_object();
         json.key("fail_if").string(one.condition);
-        json.key("value");
-        one.value ? json.number(*one.value) : json.null();
+        json.key("value").optional(one.value);
         json.key("unit").string(name_of(one.unit));
         json.key("fails").boolean(one.fails);
         json.end_object();
@@ -240,25 +237,18 @@ void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     } else {
         json.string(info.run.rate.empty() ? "trace" : info.run.rate);
     }
-    json.key("sent_rate");
-    f.timeline.sent_rate ? json.number(*f.timeline.sent_rate) : json.null();
-    json.key("max_concurrency");
-    info.max_concurrency ? json.unsigned_integer(*info.max_concurrency) : json.null();
+    json.key("sent_rate").optional(f.timeline.sent_rate);
+    json.key("max_concurrency").optional(info.max_concurrency);
     json.key("duration").number(static_cast<double>(f.duration_ns) / 1e9);
     write_count(json, "completed", f.completed);
     write_count(json, "failed", f.failed);
     write_known(json, "total_input_tokens", f.uncounted.inputs == 0, f.input_tokens);
     write_known(json, "total_output_tokens", f.uncounted.outputs == 0, f.output_tokens);
     json.key("request_throughput").number(f.request_throughput);
-    json.key("request_goodput");
-    f.request_goodput ? json.number(*f.request_goodput) : json.null();
-    json.key("output_throughput");
-    f.output_throughput ? json.number(*f.output_throughput) : json.null();
-    json.key("total_token_throughput");
-    f.total_token_throughput ? json.number(*f.total_token_throughput) : json.null();
-    json.key("max_output_tokens_per_s");
-    f.timeline.max_output_tokens_per_s ? json.unsigned_integer(*f.timeline.max_output_tokens_per_s)
-                                       : json.null();
+    json.key("request_goodput").optional(f.request_goodput);
+    json.key("output_throughput").optional(f.output_throughput);
+    json.key("total_token_throughput").optional(f.total_token_throughput);
+    json.key("max_output_tokens_per_s").optional(f.timeline.max_output_tokens_per_s);
     write_count(json, "max_concurrent_requests", f.timeline.max_concurrent_requests);
     write_ms(json, "ttft", f.ttft);
     write_ms(json, "tpot", f.tpot);
@@ -314,7 +304,7 @@ void write_counts(JsonWriter& json, const SummaryFigures& f) {
     write_count(json, "tainted_rows", f.tainted_rows);
     write_count(json, "stale_retries", f.stale_retries);
     write_count(json, "coalesced_chunks", f.coalesced_chunks);
-    json.key("receive_delay_max_ns").optional_integer(f.receive_delay_max_ns);
+    json.key("receive_delay_max_ns").optional(f.receive_delay_max_ns);
     json.key("retransmits").begin_object();
     write_count(json, "segments", f.retransmits);
     write_count(json, "rows", f.retransmitted_rows);
@@ -388,8 +378,7 @@ void write_sending(JsonWriter& json, const SendingFigures& s) {
 /// What was expected in the server's own blocks.
 void write_server_cache(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
     json.key("split_unknown").boolean(info.split_unknown);
-    json.key("server_block");
-    info.server_block ? json.unsigned_integer(*info.server_block) : json.null();
+    json.key("server_block").optional(info.server_block);
     write_count(json, "server_rows", f.server_cache_rows);
     const bool is_known = f.server_cache_rows > 0;
     write_known(json, "server_rows_equal", is_known, f.server_cache_rows_equal);
@@ -408,16 +397,16 @@ void write_goodput(JsonWriter& json, const SummaryFigures& f) {
         return f.judges_goodput() ? OptionalNs(static_cast<std::int64_t>(count)) : OptionalNs();
     };
     write_limits(json, common_limits(f.goodput_rules));
-    json.key("good").optional_integer(known(f.good));
-    json.key("decided").optional_integer(known(f.decided()));
+    json.key("good").optional(known(f.good));
+    json.key("decided").optional(known(f.decided()));
     json.key("groups").begin_array();
     for (std::size_t i = 0; i < f.goodput_rules.size(); ++i) {
         const GoodputRule& rule = f.goodput_rules[i];
         json.begin_object();
-        json.key("key").optional_string(rule.key ? std::optional<std::string_view>(rule.key->text)
-                                                 : std::nullopt);
-        json.key("value").optional_string(rule.key ? std::optional<std::string_view>(rule.value)
-                                                   : std::nullopt);
+        json.key("key").optional(rule.key ? std::optional<std::string_view>(rule.key->text)
+                                          : std::nullopt);
+        json.key("value").optional(rule.key ? std::optional<std::string_view>(rule.value)
+                                            : std::nullopt);
         write_limits(json, rule.limits);
         write_count(json, "good", f.goodput_counts[i].good);
         write_count(json, "decided", f.goodput_counts[i].decided);
@@ -462,7 +451,7 @@ void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
 /// What the verdict names: its limits, and the worst of the rows that are not tainted.
 void write_kept(JsonWriter& json, const SummaryFigures& f, const TaintLimits& limits) {
     const auto limit = [&json](std::string_view key, std::int64_t ns) {
-        json.key(key).optional_integer(ns > 0 ? OptionalNs(ns) : OptionalNs());
+        json.key(key).optional(ns > 0 ? OptionalNs(ns) : OptionalNs());
     };
     const std::uint32_t rows = f.sending.instant_rows_max;
     json.key("limits").begin_object();

@@ -235,8 +235,7 @@ void write_warm_cache(JsonWriter& json, const SummaryFigures& figures, const Cac
     count("first_turn_hits", first.cached_tokens, first.reported > 0);
     count("first_turn_possible", possible, first.reported > 0 && first.unforetold == 0);
     const std::optional<bool> warm = was_warm(figures, probe);
-    json.key("warm");
-    warm ? json.boolean(*warm) : json.null();
+    json.key("warm").optional(warm);
     json.end_object();
 }
 

@@ -170,14 +170,6 @@ JsonWriter& JsonWriter::raw(std::string_view json) {
     return *this;
 }
 
-JsonWriter& JsonWriter::optional_integer(std::optional<std::int64_t> value) {
-    return value ? integer(*value) : null();
-}
-
-JsonWriter& JsonWriter::optional_string(std::optional<std::string_view> text) {
-    return text ? string(*text) : null();
-}
-
 void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
     json.key(key).begin_array();
     for (const std::string& text : texts) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace driftless {
@@ -33,8 +34,23 @@ class JsonWriter {
     JsonWriter& raw(std::string_view json);
 
     /// A value that may be unknown: null then.
-    JsonWriter& optional_integer(std::optional<std::int64_t> value);
-    JsonWriter& optional_string(std::optional<std::string_view> text);
+    template <typename T>
+    JsonWriter& optional(const std::optional<T>& value) {
+        if (!value) {
+            return null();
+        }
+        if constexpr (std::is_same_v<T, bool>) {
+            return boolean(*value);
+        } else if constexpr (std::is_floating_point_v<T>) {
+            return number(*value);
+        } else if constexpr (std::is_unsigned_v<T>) {
+            return unsigned_integer(*value);
+        } else if constexpr (std::is_integral_v<T>) {
+            return integer(*value);
+        } else {
+            return string(*value);
+        }
+    }
 
   private:
     void separate();

@@ -12,9 +12,9 @@ std::optional<std::int64_t> as_integer(const std::optional<std::uint64_t>& count
 }
 
 void write_percentiles(JsonWriter& json, const std::string& name, const PeriodPercentiles& at) {
-    json.key(name + "_p50_ns").optional_integer(at.p50);
-    json.key(name + "_p90_ns").optional_integer(at.p90);
-    json.key(name + "_p99_ns").optional_integer(at.p99);
+    json.key(name + "_p50_ns").optional(at.p50);
+    json.key(name + "_p90_ns").optional(at.p90);
+    json.key(name + "_p99_ns").optional(at.p99);
 }
 
 }  // namespace
@@ -34,23 +34,21 @@ void append_period(std::string& out, const Period& period) {
     json.key("abandoned").unsigned_integer(period.abandoned);
     json.key("censored").unsigned_integer(period.censored);
     json.key("in_flight").unsigned_integer(period.in_flight);
-    json.key("live_trees").optional_integer(as_integer(period.live_trees));
-    json.key("users_added").optional_integer(as_integer(period.users_added));
+    json.key("live_trees").optional(as_integer(period.live_trees));
+    json.key("users_added").optional(as_integer(period.users_added));
     json.key("first_tokens").unsigned_integer(period.first_tokens);
     json.key("input_tokens").integer(period.input_tokens);
     json.key("input_tokens_corrected").integer(period.input_tokens_corrected);
     json.key("output_tokens").integer(period.output_tokens);
-    json.key("output_tokens_corrected").optional_integer(period.output_tokens_corrected);
+    json.key("output_tokens_corrected").optional(period.output_tokens_corrected);
     write_percentiles(json, "ttft", period.ttft);
     write_percentiles(json, "ttft_due", period.ttft_due);
     write_percentiles(json, "tpot", period.tpot);
-    json.key("good").optional_integer(as_integer(period.good));
-    json.key("goodput");
-    period.goodput ? json.number(*period.goodput) : json.null();
-    json.key("expected_cached_tokens").optional_integer(period.expected_cached_tokens);
-    json.key("expected_cached_tokens_reported")
-        .optional_integer(period.expected_cached_tokens_reported);
-    json.key("cached_tokens").optional_integer(period.cached_tokens);
+    json.key("good").optional(as_integer(period.good));
+    json.key("goodput").optional(period.goodput);
+    json.key("expected_cached_tokens").optional(period.expected_cached_tokens);
+    json.key("expected_cached_tokens_reported").optional(period.expected_cached_tokens_reported);
+    json.key("cached_tokens").optional(period.cached_tokens);
     json.end_object();
     out += '\n';
 }
@@ -94,11 +92,11 @@ void append_timed_event(std::string& out, const TimedEvent& event) {
     json.key("kind").string(name_of(event.kind));
     json.key("what").string(event.what);
     json.key("at_ns").integer(event.at_ns);
-    json.key("begin_ns").optional_integer(event.begin_ns);
-    json.key("end_ns").optional_integer(event.end_ns);
+    json.key("begin_ns").optional(event.begin_ns);
+    json.key("end_ns").optional(event.end_ns);
     json.key("status").string(name_of(event.status));
-    json.key("code").optional_integer(event.code);
-    json.key("signal").optional_integer(event.signal);
+    json.key("code").optional(event.code);
+    json.key("signal").optional(event.signal);
     write_optional_text(json, "error", event.error);
     json.key("output").string(event.output);
     json.key("output_bytes").unsigned_integer(event.output_bytes);
