@@ -4,7 +4,6 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,13 +13,6 @@
 namespace driftless {
 
 namespace {
-
-constexpr ToolFlag flags[] = {
-    {"--config", Values::one, Becomes::together},
-    {"-c", Values::one, Becomes::together},
-    {"--mode", Values::one, Becomes::refused, "driftless does not judge answers; use --mode perf",
-     "perf|both"},
-};
 
 /// One scalar of the file: "datasets[0].path".
 struct Leaf {
@@ -77,72 +69,6 @@ bool is_of_other_set(const Leaves& leaves, const std::string& path) {
     return value_at(leaves, set + ".type") == "accuracy";
 }
 
-enum class Setting : std::uint8_t {
-    flag,     ///< ours, `text`
-    trace,    ///< the value is a trace
-    ms,       ///< ours, from milliseconds; 0: no limit
-    member,   ///< of `--extra-body`, `text`
-    one_of,   ///< refused unless one of `text`, separated by '|'
-    quiet,    ///< says nothing of the load
-    noted,    ///< has no counterpart: `text` says why
-    by_hand,  ///< below
-};
-struct KnownSetting {
-    std::string_view path;
-    Setting setting;
-    const char* text = "";
-};
-constexpr const char* by_the_engine = "the engine manages connections by its own rules";
-constexpr KnownSetting settings[] = {
-    {"name", Setting::quiet},
-    {"version", Setting::quiet},
-    {"type", Setting::quiet},
-    {"timeout", Setting::noted, "a run ends with its rows, or at max_duration_ms"},
-    {"report_dir", Setting::flag, "--out"},
-    {"model_params.name", Setting::flag, "--model"},
-    {"model_params.tokenizer_name", Setting::noted,
-     "words of one token each need no tokenizer; --tokenizer FILE takes the model's own"},
-    {"model_params.temperature", Setting::member, "temperature"},
-    {"model_params.top_p", Setting::member, "top_p"},
-    {"model_params.top_k", Setting::member, "top_k"},
-    {"model_params.repetition_penalty", Setting::member, "repetition_penalty"},
-    {"model_params.presence_penalty", Setting::member, "presence_penalty"},
-    {"model_params.seed", Setting::member, "seed"},
-    {"model_params.max_new_tokens", Setting::noted,
-     "answers end at the recorded lengths at the latest (--output cap)"},
-    {"model_params.streaming", Setting::one_of, "on|auto|true"},
-    {"datasets[].name", Setting::quiet},
-    {"datasets[].type", Setting::one_of, "performance|accuracy"},
-    {"datasets[].path", Setting::trace},
-    {"datasets[].parser", Setting::noted, "the format is detected from its keys"},
-    {"datasets[].accuracy_config.eval_method", Setting::noted, "driftless does not judge answers"},
-    {"datasets[].accuracy_config.num_repeats", Setting::noted, "driftless does not judge answers"},
-    {"datasets[].agentic_inference.turn_timeout_s", Setting::flag, "--timeout-total"},
-    {"datasets[].agentic_inference.enable_salt", Setting::noted,
-     "recorded requests are sent unchanged, as --rules requires"},
-    {"datasets[].agentic_inference.inject_tool_delay", Setting::by_hand},
-    {"datasets[].agentic_inference.num_trajectories_to_issue", Setting::noted,
-     "each trajectory of the trace is replayed once; --rules compares their number"},
-    {"datasets[].agentic_inference.stop_issuing_on_first_user_complete", Setting::one_of, "false"},
-    {"datasets[].agentic_inference.routing_headers[]", Setting::by_hand},
-    {"settings.runtime.min_duration_ms", Setting::noted, "--rules judges the length of a run"},
-    {"settings.runtime.max_duration_ms", Setting::ms, "--for"},
-    {"settings.runtime.max_issue_duration_ms", Setting::ms, "--for"},
-    {"settings.runtime.scheduler_random_seed", Setting::flag, "--seed"},
-    {"settings.runtime.dataloader_random_seed", Setting::noted, "there is one seed for everything"},
-    {"settings.load_pattern.type", Setting::quiet},
-    {"settings.load_pattern.target_concurrency", Setting::flag, "--users"},
-    {"settings.client.warmup_connections", Setting::noted, by_the_engine},
-    {"settings.client.max_idle_time", Setting::noted, by_the_engine},
-    {"settings.client.max_connections", Setting::noted, by_the_engine},
-    {"settings.client.num_workers", Setting::noted, "one thread sends everything"},
-    {"settings.drain.performance_timeout_s", Setting::by_hand},
-    {"settings.warmup.enabled", Setting::one_of, "false"},
-    {"settings.early_stopping.enabled", Setting::noted, "a run's length is set by flags"},
-    {"endpoint_config.endpoints[]", Setting::flag, "--url"},
-    {"endpoint_config.api_type", Setting::one_of, "openai"},
-    {"endpoint_config.api_key", Setting::flag, "--api-key"},
-};
 constexpr std::string_view template_arguments = "model_params.chat_template_kwargs.";
 constexpr const char* only_agents =
     " is not translated, only online runs of agentic_inference; use driftless replay DATASET --url "
@@ -151,8 +77,8 @@ constexpr const char* only_agents =
 /// Reads one file; collects what several of its values say together.
 class Config {
   public:
-    Config(std::string file, const Leaves& leaves, Spelled& out)
-        : file_(std::move(file)), leaves_(leaves), out_(out) {}
+    Config(std::string file, const Leaves& leaves, Line& line)
+        : file_(std::move(file)), leaves_(leaves), out_(line) {}
 
     void translate() {
         const std::string type = value_at(leaves_, "type");
@@ -162,8 +88,7 @@ class Config {
                                   only_agents);
         }
         for (const Leaf& leaf : leaves_) {
-            is_of_other_set(leaves_, leaf.path) ? note(leaf, "driftless does not judge answers")
-                                                : take(leaf);
+            is_of_other_set(leaves_, leaf.path) ? note(leaf, reason_of("not_judged")) : take(leaf);
         }
         if (!arguments_.empty()) {
             members_ +=
@@ -198,49 +123,27 @@ class Config {
             return;
         }
         const std::string path = without_numbers_in(leaf.path);
-        const auto known =
-            std::find_if(std::begin(settings), std::end(settings),
-                         [&path](const KnownSetting& one) { return one.path == path; });
-        if (known == std::end(settings)) {
+        const ToolRow* const row = find_row("mlperf_file", path);
+        if (row == nullptr) {
             refuse_line(out_, place(leaf) +
                                   ": is not known here; remove it, or give the equivalent "
                                   "driftless flag after --config");
-            return;
-        }
-        apply(leaf, *known);
-    }
-
-    void apply(const Leaf& leaf, const KnownSetting& known) {
-        switch (known.setting) {
-            case Setting::flag:
-                add_setting(known.text, leaf.value);
-                return;
-            case Setting::trace:
-                out_.arguments.push_back(leaf.value);
-                return;
-            case Setting::ms:
-                if (is_positive(leaf.value)) {
-                    add_default(out_, known.text, leaf.value + "ms");
-                }
-                return;
-            case Setting::member:
-                extend_members(members_, known.text, leaf.value);
-                return;
-            case Setting::one_of:
-                if (("|" + std::string(known.text) + "|").find("|" + leaf.value + "|") ==
-                    std::string::npos) {
-                    refuse_line(out_,
-                                place(leaf) + ": is not supported here; it must be " + known.text);
-                }
-                return;
-            case Setting::quiet:
-                return;
-            case Setting::noted:
-                note(leaf, known.text);
-                return;
-            case Setting::by_hand:
-                apply_by_hand(leaf);
-                return;
+        } else if (row->verb == "gives") {
+            add_setting(row->text, leaf.value);
+        } else if (row->verb == "is") {
+            out_.arguments.push_back(leaf.value);
+        } else if (row->verb == "ms") {
+            if (is_positive(leaf.value)) {
+                add_default(out_, row->text, leaf.value + "ms");
+            }
+        } else if (row->verb == "member") {
+            extend_members(members_, path.substr(path.rfind('.') + 1), leaf.value);
+        } else if (row->verb == "ignored") {
+            note(leaf, row->text);
+        } else if (row->verb == "code") {
+            apply_by_hand(leaf);
+        } else if (row->verb == "refused" && !is_one_of(row->unless, leaf.value)) {
+            refuse_line(out_, place(leaf) + ": is not supported here; it must be " + row->unless);
         }
     }
 
@@ -284,25 +187,20 @@ std::string read_leaves(const std::string& file, Leaves& leaves) {
     return "";
 }
 
-void finish(const KeptFlags& kept, Spelled& out) {
-    const std::string file = kept.has("--config") ? kept.get("--config") : kept.get("-c");
+}  // namespace
+
+void finish_mlperf(Line& line) {
+    const std::string file = line.has("--config") ? line.get("--config") : line.get("-c");
     if (file.empty()) {
-        refuse_line(out, "inference-endpoint: --config FILE is missing; give it");
+        refuse_line(line, "inference-endpoint: --config FILE is missing; give it");
         return;
     }
     Leaves leaves;
     if (const std::string why = read_leaves(file, leaves); !why.empty()) {
-        refuse_line(out, "--config " + file + why);
+        refuse_line(line, "--config " + file + why);
         return;
     }
-    Config(file, leaves, out).translate();
-}
-
-}  // namespace
-
-const ToolTable& mlperf_table() {
-    static constexpr ToolTable table{flags, finish};
-    return table;
+    Config(file, leaves, line).translate();
 }
 
 }  // namespace driftless

@@ -11,6 +11,7 @@ set(shipped_files
     "containers.md|how to run it in a container|cmd/containers/README.md"
     "cluster.md|how to replay from several machines|cmd/cluster/README.md"
     "templates.md|how to describe an API for --api template|proto/api/templates.md"
+    "other_tools.txt|flags of other tools, and what replay makes of them|cmd/flags/other_tools.txt"
     "rules.md|how to write rules for --rules|cmd/flags/rules/README.md"
     "agentx-mvp.toml|rules: AgentX as its tutorial runs it|cmd/flags/rules/agentx-mvp.toml"
     "agentx.toml|rules: AgentX as InferenceX runs it|cmd/flags/rules/agentx.toml"

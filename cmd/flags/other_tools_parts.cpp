@@ -1,0 +1,259 @@
+/// What the translations of single tools share: arguments, members of bodies, numbers.
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "cmd/base/secrets.hpp"
+#include "cmd/flags/other_tools.hpp"
+#include "proto/core/numbers.hpp"
+#include "proto/json/document.hpp"
+#include "proto/json/write.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// Not its name on a hub.
+bool is_path(std::string_view text) {
+    return text.starts_with('/') || text.starts_with("./") || text.starts_with("../") ||
+           text.ends_with(".json") || text.ends_with(".tiktoken") || text.ends_with(".model");
+}
+
+}  // namespace
+
+bool is_one_of(std::string_view list, std::string_view value) {
+    while (!list.empty()) {
+        const std::string_view one = list.substr(0, list.find('|'));
+        if (one == value) {
+            return true;
+        }
+        list.remove_prefix(std::min(one.size() + 1, list.size()));
+    }
+    return false;
+}
+
+void add_flag(Spelled& out, std::string_view flag, std::string_view value) {
+    out.arguments.emplace_back(flag);
+    out.arguments.emplace_back(value);
+}
+
+bool has_argument(const Spelled& out, std::string_view flag) {
+    return std::find(out.arguments.begin(), out.arguments.end(), flag) != out.arguments.end();
+}
+
+void add_default(Spelled& out, std::string_view flag, std::string_view value) {
+    if (!has_argument(out, flag)) {
+        add_flag(out, flag, value);
+    }
+}
+
+void add_note(Spelled& out, std::string note) {
+    out.notes.push_back(std::move(note));
+}
+
+void refuse_line(Spelled& out, std::string why) {
+    if (out.refused.empty()) {
+        out.refused = std::move(why);
+    }
+}
+
+void extend_members(std::string& members, std::string_view name, std::string_view value) {
+    const bool literal =
+        value == "true" || value == "false" || value == "null" || scan_decimal(value).has_value();
+    std::string member;
+    JsonWriter json(member);
+    json.begin_object().key(name);
+    literal ? json.raw(value) : json.string(value);
+    json.end_object();
+    members += (members.empty() ? "" : ",") + member.substr(1, member.size() - 2);
+}
+
+void add_members(Spelled& out, const std::string& members, const std::string& object) {
+    JsonDocument document;
+    const Result<JsonValue> given = document.parse(object);
+    JsonDocument others;
+    const Result<JsonValue> added = others.parse("{" + members + "}");
+    if (object.empty() || !added || !given || !given.value().is(JsonType::object)) {
+        if (!members.empty()) {
+            add_flag(out, "--extra-body", "{" + members + "}");
+        }
+        if (!object.empty()) {
+            add_flag(out, "--extra-body", object);  // what is wrong with it, its own parser says
+        }
+        return;
+    }
+    std::vector<std::string> names;
+    for (JsonValue one = given.value().first(); one.present(); one = one.next()) {
+        names.emplace_back(one.key());
+    }
+    std::string all = object.substr(0, object.rfind('}'));
+    for (JsonValue one = added.value().first(); one.present(); one = one.next()) {
+        if (std::find(names.begin(), names.end(), one.key()) == names.end()) {
+            all += (names.empty() ? "\"" : ",\"") + std::string(one.key()) +
+                   "\":" + std::string(one.raw());
+            names.emplace_back(one.key());
+        }
+    }
+    add_flag(out, "--extra-body", all + "}");
+}
+
+std::string argument_of(const Spelled& out, std::string_view flag) {
+    const auto found = std::find(out.arguments.begin(), out.arguments.end(), flag);
+    return found == out.arguments.end() || found + 1 == out.arguments.end() ? "" : *(found + 1);
+}
+
+void note_unused(std::initializer_list<std::string_view> flags, const char* why, Line& line) {
+    for (const std::string_view flag : flags) {
+        if (line.has(flag)) {
+            add_note(line, std::string(flag) + " is ignored: " + why);
+        }
+    }
+}
+
+void set_argument(Spelled& out, std::string_view flag, std::string_view value) {
+    const auto found = std::find(out.arguments.begin(), out.arguments.end(), flag);
+    if (found == out.arguments.end() || found + 1 == out.arguments.end()) {
+        add_flag(out, flag, value);
+    } else {
+        *(found + 1) = value;
+    }
+}
+
+void add_headers(Spelled& out, std::string_view pairs) {
+    while (!pairs.empty()) {
+        const std::string_view pair = pairs.substr(0, pairs.find(' '));
+        pairs.remove_prefix(std::min(pair.size() + 1, pairs.size()));
+        const std::size_t equals = pair.find('=');
+        if (equals == pair.npos) {
+            refuse_line(out, "--header \"" + mask_value("--header", pair) +
+                                 "\": is not NAME=VALUE, as this tool takes it; put --header "
+                                 "NAME:VALUE before the tool's own words");
+            return;
+        }
+        add_flag(out, "--header",
+                 std::string(pair.substr(0, equals)) + ": " + std::string(pair.substr(equals + 1)));
+    }
+}
+
+void add_default_server(Spelled& out, std::string_view port) {
+    if (has_argument(out, "--url") || has_argument(out, "--host") ||
+        has_argument(out, "--endpoint") || has_argument(out, "--from") ||
+        has_argument(out, "--resume")) {
+        return;
+    }
+    add_flag(out, "--host", "127.0.0.1");
+    add_default(out, "--port", port);
+    add_note(out, "no server is named: using 127.0.0.1:" + argument_of(out, "--port") +
+                      ", the tool's default");
+}
+
+bool is_positive(std::string_view text) {
+    const auto decimal = scan_decimal(text);
+    if (!decimal || decimal->negative) {
+        return false;
+    }
+    const Result<Scaled> scaled = scale(*decimal, 9);
+    return !scaled || scaled.value().value > 0;
+}
+
+bool Line::has(std::string_view name) {
+    const auto found = kept.find(name);
+    if (found != kept.end()) {
+        found->second.read = true;
+    }
+    return found != kept.end();
+}
+
+std::string Line::get(std::string_view name, std::string_view standard) {
+    return has(name) ? kept.find(name)->second.value : std::string(standard);
+}
+
+void finish_tokenizer(Line& line) {
+    const std::string name = line.get("--tokenizer");
+    if (is_path(name)) {
+        add_flag(line, "--tokenizer", name);
+    } else if (!name.empty()) {
+        add_note(line, "--tokenizer " + name +
+                           " is ignored: words of one token each need no tokenizer; --tokenizer "
+                           "FILE takes the model's own");
+    }
+}
+
+namespace {
+
+constexpr std::uint64_t billion = 1'000'000'000;
+
+/// `value` / 10^`digits` as a decimal without trailing zeros.
+std::string decimal_text(std::uint64_t value, std::size_t digits) {
+    const std::string all = std::to_string(value);
+    const std::string padded =
+        all.size() > digits ? all : std::string(digits + 1 - all.size(), '0') + all;
+    const std::string whole = padded.substr(0, padded.size() - digits);
+    const std::string part = padded.substr(padded.size() - digits);
+    const std::size_t last = part.find_last_not_of('0');
+    return last == part.npos ? whole : whole + "." + part.substr(0, last + 1);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> config_parts(std::string_view text) {
+    std::vector<std::pair<std::string, std::string>> parts;
+    JsonDocument document;
+    if (const Result<JsonValue> root = document.parse(text);
+        root && root.value().is(JsonType::object)) {
+        std::vector<std::pair<std::string, JsonValue>> inner{{"", root.value()}};
+        for (std::size_t i = 0; i < inner.size(); ++i) {  // bounded by the document's objects
+            const std::string prefix = inner[i].first;
+            for (JsonValue one = inner[i].second.first(); one.present(); one = one.next()) {
+                const std::string key = prefix + std::string(one.key());
+                if (one.is(JsonType::object)) {
+                    inner.emplace_back(key + ".", one);
+                } else {
+                    parts.emplace_back(key, std::string(one.as_string().value_or(one.raw())));
+                }
+            }
+        }
+        return parts;
+    }
+    while (!text.empty()) {  // each turn takes a part off
+        const std::string_view part = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(part.size() + 1, text.size()));
+        const std::size_t equals = std::min(part.find('='), part.size());
+        parts.emplace_back(part.substr(0, equals), part.substr(std::min(equals + 1, part.size())));
+    }
+    return parts;
+}
+
+std::string config_value(std::string_view text, std::string_view key) {
+    for (const auto& [name, value] : config_parts(text)) {
+        if (name == key) {
+            return value;
+        }
+    }
+    return "";
+}
+
+std::uint64_t nano_of(std::string_view text) {
+    const std::optional<Decimal> decimal = scan_decimal(text);
+    const Result<Scaled> nano = decimal ? scale(*decimal, 9) : Result<Scaled>(Scaled{});
+    const bool good = decimal && !decimal->negative && nano && nano.value().exact;
+    return good ? nano.value().value : 0;
+}
+
+std::string inverse_text(std::uint64_t nano) {
+    const bool exact = nano != 0 && billion * billion % nano == 0;
+    return exact ? decimal_text(billion * billion / nano, 9) : "";
+}
+
+std::string milliseconds_text(std::string_view seconds) {
+    const std::uint64_t nano = nano_of(seconds);
+    return nano == 0 ? std::string(seconds) : decimal_text(nano, 6);
+}
+
+std::string interval_text(std::string_view per_second) {
+    const std::uint64_t nano = nano_of(per_second);
+    return nano == 0 ? std::string(per_second) : decimal_text(billion * billion / nano, 6);
+}
+
+}  // namespace driftless
