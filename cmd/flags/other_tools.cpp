@@ -10,6 +10,7 @@
 #include "cmd/base/program.hpp"
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/replay_values.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 
@@ -28,6 +29,8 @@ std::string cut_word(std::string& text) {
     return word;
 }
 
+constexpr std::string_view verbs = "is|adds|ignored|refused|read|member|sets|once|code|gives|ms";
+
 /// "--flag X  verb text", "--flag  refused unless 0|1: text".
 ToolRow read_row(std::string_view section, std::string text, const Table& table) {
     ToolRow row{std::string(section), cut_word(text), "", "", "", ""};
@@ -44,6 +47,8 @@ ToolRow read_row(std::string_view section, std::string text, const Table& table)
         (void)cut_word(text);  // "as"
     }
     const auto reason = table.reasons.find(text.starts_with('$') ? text.substr(1) : "");
+    CHECK(reason != table.reasons.end() || !text.starts_with('$'));
+    CHECK(is_one_of(verbs, row.verb));
     row.text = reason == table.reasons.end() ? text : reason->second;
     return row;
 }

@@ -7,6 +7,7 @@
 #include "cmd/base/secrets.hpp"
 #include "cmd/flags/other_tools.hpp"
 #include "cmd/flags/replay_values.hpp"
+#include "proto/core/errors.hpp"
 
 namespace driftless {
 
@@ -76,10 +77,9 @@ void refuse_unknown(const std::string& flag, Line& line) {
 /// "poisson", or "kind=poisson,rate=16,rampup_duration=10".
 void take_profile_of(const std::string& flag, std::string_view value, Line& line) {
     line.profile_flag = flag + " " + std::string(value);
-    const bool is_config = value.starts_with("kind=") || value.starts_with('{');
-    line.profile = is_config ? config_value(value, "kind") : value;
+    line.profile = is_config(value) ? config_value(value, "kind") : value;
     refuse_unknown(flag, line);
-    for (const auto& [key, text] : config_parts(is_config ? value : "")) {
+    for (const auto& [key, text] : config_parts(is_config(value) ? value : "")) {
         if (is_one_of("rate|streams|time_scale", key)) {
             line.kept["rate"].value = text;
         } else if (key == "max_concurrency") {
@@ -607,6 +607,7 @@ constexpr struct {
 void take_by_code(std::string_view name, std::string_view value, Line& line) {
     const auto* const code = std::find_if(std::begin(codes), std::end(codes),
                                           [name](const auto& one) { return one.name == name; });
+    CHECK(code != std::end(codes));
     code->take(value, line);
 }
 
