@@ -3,14 +3,13 @@
 #include <time.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
-#include <limits>
 #include <utility>
 
 #include "engine/host/calibration.hpp"
 #include "proto/figures/verdict.hpp"
 #include "proto/figures/warm_cache.hpp"
+#include "proto/json/members.hpp"
 
 namespace driftless {
 
@@ -18,72 +17,7 @@ namespace {
 
 constexpr std::int64_t ns_per_second = 1'000'000'000;
 
-/// Reads the members of one object after another and keeps the first error.
-class Facts {
-  public:
-    /// The object that the calls below read from; absent members of it are errors of theirs.
-    void enter(JsonValue object) { object_ = object; }
-
-    JsonValue get(const char* key) {
-        const JsonValue value = object_.find(key);
-        if (!value.present()) {
-            fail(ErrorCode::missing, key);
-        }
-        return value;
-    }
-    void text(const char* key, std::string& out) { keep(key, get(key).as_string(), out); }
-    void number(const char* key, std::int64_t& out) { keep(key, get(key).as_i64(), out); }
-    void count(const char* key, std::uint64_t& out) { keep(key, get(key).as_u64(), out); }
-    void count(const char* key, std::uint32_t& out) {
-        std::uint64_t wide = 0;
-        count(key, wide);
-        if (wide > std::numeric_limits<std::uint32_t>::max()) {
-            fail(ErrorCode::out_of_range, key);
-        }
-        out = static_cast<std::uint32_t>(wide);
-    }
-    void digest(const char* key, std::uint64_t& out) {
-        std::string digits;
-        text(key, digits);
-        const char* end = digits.data() + digits.size();
-        const auto [stop, code] = std::from_chars(digits.data(), end, out, 16);
-        if (digits.size() != 16 || code != std::errc() || stop != end) {
-            fail(ErrorCode::out_of_range, key);
-        }
-    }
-    /// Whether it is there and not null.
-    bool known(const char* key) {
-        const JsonValue value = get(key);
-        return value.present() && !value.is(JsonType::null);
-    }
-    void optional_number(const char* key, OptionalNs& out) {
-        if (known(key)) {
-            number(key, out.emplace());
-        }
-    }
-
-    void fail(ErrorCode code, const char* key) {
-        if (!error_) {
-            error_ = Error{code, 0, key};
-        }
-    }
-    const std::optional<Error>& error() const { return error_; }
-
-  private:
-    template <typename From, typename T>
-    void keep(const char* key, const std::optional<From>& from, T& out) {
-        if (from) {
-            out = T(*from);
-        } else {
-            fail(ErrorCode::bad_json, key);
-        }
-    }
-
-    JsonValue object_;
-    std::optional<Error> error_;
-};
-
-std::vector<std::string> texts_of(JsonValue array, const char* key, Facts& facts) {
+std::vector<std::string> texts_of(JsonValue array, const char* key, JsonMembers& facts) {
     std::vector<std::string> texts;
     for (JsonValue item = array.first(); item.present(); item = item.next()) {
         if (const auto text = item.as_string(); text) {
@@ -95,47 +29,45 @@ std::vector<std::string> texts_of(JsonValue array, const char* key, Facts& facts
     return texts;
 }
 
-void read_segments(JsonValue array, RunFacts& out, Facts& facts) {
+void read_segments(JsonValue array, RunFacts& out, JsonMembers& facts) {
     for (JsonValue item = array.first(); item.present(); item = item.next()) {
         RunSegment& segment = out.segments.emplace_back();
         facts.enter(item);
-        facts.text("run_id", segment.run_id);
+        facts.read("run_id", segment.run_id);
         segment.command = texts_of(facts.get("command"), "command", facts);
-        facts.number("zero_monotonic_ns", segment.clock.zero_monotonic_ns);
-        facts.number("zero_utc_ns", segment.clock.zero_utc_ns);
-        facts.number("error_ns", segment.clock.error_ns);
-        facts.number("first_due_ns", segment.first_due_ns);
-        facts.count("rows", segment.rows);
-        facts.count("rows_interrupted", segment.rows_interrupted);
+        facts.read("zero_monotonic_ns", segment.clock.zero_monotonic_ns);
+        facts.read("zero_utc_ns", segment.clock.zero_utc_ns);
+        facts.read("error_ns", segment.clock.error_ns);
+        facts.read("first_due_ns", segment.first_due_ns);
+        facts.read("rows", segment.rows);
+        facts.read("rows_interrupted", segment.rows_interrupted);
     }
     if (out.segments.empty()) {
         facts.fail(ErrorCode::missing, "segments");
     }
 }
 
-void read_plan(JsonValue trace, JsonValue plan, RunFacts& out, Facts& facts) {
+void read_plan(JsonValue trace, JsonValue plan, RunFacts& out, JsonMembers& facts) {
     facts.enter(trace);
     facts.digest("digest", out.trace_digest);
-    facts.text("name", out.info.trace);
+    facts.read("name", out.info.trace);
     facts.enter(plan);
-    facts.count("rows", out.rows);
+    facts.read("rows", out.rows);
     out.has_users = plan.find("users").find("count").as_u64().value_or(0) > 0;
-    facts.count("seed", out.seed);
-    if (facts.known("cache_salt")) {
-        facts.text("cache_salt", out.cache_salt.emplace());
-    }
+    facts.read("seed", out.seed);
+    facts.read("cache_salt", out.cache_salt);
     facts.digest("schedule_digest", out.schedule_digest);
     if (facts.known("prompts_digest")) {
         facts.digest("prompts_digest", out.prompts_digest.emplace());
     }
     if (facts.known("clamped_rows")) {
-        facts.count("clamped_rows", out.info.clamped_rows);
+        facts.read("clamped_rows", out.info.clamped_rows);
     }
 }
 
 /// What the summary says of the run. Keys that older runs lack are left as they are.
 void read_description(JsonValue trace, JsonValue plan, JsonValue request, RunFacts& out,
-                      Facts& facts) {
+                      JsonMembers& facts) {
     RunDescription& run = out.info.run;
     run.arguments = out.arguments;
     run.rows = out.rows;
@@ -178,7 +110,7 @@ void read_cache_probe(JsonValue probe, CacheProbe& out) {
 }
 
 /// Absent in runs of before there were rules.
-void read_rules(JsonValue root, JsonValue plan, RunFacts& out, Facts& facts) {
+void read_rules(JsonValue root, JsonValue plan, RunFacts& out, JsonMembers& facts) {
     out.rule_texts = texts_of(root.find("rules"), "rules", facts);
     out.metrics_tables = texts_of(root.find("metrics_tables"), "metrics_tables", facts);
     RuleFacts& rules = out.rules;
@@ -202,16 +134,16 @@ void read_rules(JsonValue root, JsonValue plan, RunFacts& out, Facts& facts) {
     rules.ending = !out.ended ? Ending::none : cut_short ? Ending::interrupted : Ending::by_itself;
 }
 
-void read_bounds(Facts& facts, JsonValue from, GoodputLimits& out) {
+void read_bounds(JsonMembers& facts, JsonValue from, GoodputLimits& out) {
     facts.enter(from);
-    facts.optional_number("ttft_ns", out.ttft_ns);
+    facts.read("ttft_ns", out.ttft_ns);
     out.ttft_due_ns = from.find("ttft_due_ns").as_i64();  // absent in runs of before it was there
-    facts.optional_number("tpot_ns", out.tpot_ns);
-    facts.optional_number("e2e_ns", out.e2e_ns);
+    facts.read("tpot_ns", out.tpot_ns);
+    facts.read("e2e_ns", out.e2e_ns);
 }
 
 /// Runs of before there were groups have none.
-void read_goodput(Facts& facts, JsonValue goodput, GoodputRules& out) {
+void read_goodput(JsonMembers& facts, JsonValue goodput, GoodputRules& out) {
     GoodputLimits common;
     read_bounds(facts, goodput, common);
     const JsonValue groups = goodput.find("groups");
@@ -219,8 +151,8 @@ void read_goodput(Facts& facts, JsonValue goodput, GoodputRules& out) {
         GoodputRule& rule = out.emplace_back();
         std::string key;
         read_bounds(facts, one, rule.limits);
-        facts.text("key", key);
-        facts.text("value", rule.value);
+        facts.read("key", key);
+        facts.read("value", rule.value);
         if (Result<GroupKey> read = parse_group_key(key); read) {
             rule.key = std::move(read).value();
         } else {
@@ -232,23 +164,21 @@ void read_goodput(Facts& facts, JsonValue goodput, GoodputRules& out) {
     }
 }
 
-void read_request(JsonValue request, RunFacts& out, Facts& facts) {
+void read_request(JsonValue request, RunFacts& out, JsonMembers& facts) {
     facts.enter(request);
-    facts.text("api", out.info.backend);
-    facts.text("model", out.info.model_id);
-    facts.text("prompt", out.prompt);
+    facts.read("api", out.info.backend);
+    facts.read("model", out.info.model_id);
+    facts.read("prompt", out.prompt);
     facts.digest("words_digest", out.words_digest);
-    facts.count("overhead_pre", out.overhead.pre);
-    facts.count("overhead_post", out.overhead.post);
+    facts.read("overhead_pre", out.overhead.pre);
+    facts.read("overhead_post", out.overhead.post);
     // Absent in runs of before they were there.
     out.info.split_unknown = request.find("split_unknown").as_bool().value_or(false);
     out.info.continuous_usage = request.find("continuous_usage").as_bool().value_or(false);
     if (request.find("server_block").is(JsonType::number)) {
-        facts.count("server_block", out.info.server_block.emplace());
+        facts.read("server_block", out.info.server_block.emplace());
     }
-    if (facts.known("max_concurrency")) {
-        facts.count("max_concurrency", out.info.max_concurrency.emplace());
-    }
+    facts.read("max_concurrency", out.info.max_concurrency);
     const JsonValue against = request.find("against");  // absent as well
     const JsonValue tokenizer = facts.get("tokenizer");
     const JsonValue form = request.find("template");    // absent in runs of before it was there
@@ -256,14 +186,14 @@ void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     read_goodput(facts, facts.get("goodput"), out.goodput);
     if (tokenizer.is(JsonType::object)) {
         facts.enter(tokenizer);
-        facts.text("file", out.info.tokenizer_id);
+        facts.read("file", out.info.tokenizer_id);
     }
     if (against.is(JsonType::object)) {
         AgainstFacts& second = out.against.emplace();
         facts.enter(against);
-        facts.text("model", second.model);
-        facts.count("overhead_pre", second.overhead.pre);
-        facts.count("overhead_post", second.overhead.post);
+        facts.read("model", second.model);
+        facts.read("overhead_pre", second.overhead.pre);
+        facts.read("overhead_post", second.overhead.post);
     }
     if (form.is(JsonType::object)) {
         facts.enter(form);
@@ -275,29 +205,29 @@ void read_request(JsonValue request, RunFacts& out, Facts& facts) {
     }
 }
 
-void read_calibration_facts(JsonValue calibration, RunFacts& out, Facts& facts) {
+void read_calibration_facts(JsonValue calibration, RunFacts& out, JsonMembers& facts) {
     TaintLimits& limits = out.calibration.limits;
     facts.enter(calibration);
     if (facts.known("date")) {
-        facts.text("date", out.calibration.date);
+        facts.read("date", out.calibration.date);
     } else {
-        facts.text("why_not", out.calibration.why_not);
+        facts.read("why_not", out.calibration.why_not);
     }
-    facts.number("drift_ns", limits.drift_ns);
-    facts.number("rank_ns", limits.rank_ns);
-    facts.number("receive_delay_ns", limits.receive_delay_ns);
+    facts.read("drift_ns", limits.drift_ns);
+    facts.read("rank_ns", limits.rank_ns);
+    facts.read("receive_delay_ns", limits.receive_delay_ns);
     if (calibration.find("measured_ns").present()) {  // absent in older runs
-        facts.number("measured_ns", out.calibration.measured_ns);
-        facts.number("drift_most_ns", limits.drift_most_ns);
+        facts.read("measured_ns", out.calibration.measured_ns);
+        facts.read("drift_most_ns", limits.drift_most_ns);
         out.calibration.taken_share = calibration.find("taken_share").as_double().value_or(0);
     }
     if (calibration.find("wire_ns").present()) {  // as well
-        facts.number("wire_ns", limits.wire_ns);
+        facts.read("wire_ns", limits.wire_ns);
     }
 }
 
 /// Absent in runs of before there were shards.
-void read_shard_facts(JsonValue root, RunFacts& out, Facts& facts) {
+void read_shard_facts(JsonValue root, RunFacts& out, JsonMembers& facts) {
     const Result<std::optional<ShardFacts>> shard =
         read_shard(root.find("shard"), root.find("meeting"));
     const Result<std::optional<MergedRun>> merged = read_merged(root.find("merged"));
@@ -321,8 +251,7 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     }
     const JsonValue root = parsed.value();
     RunFacts out;
-    Facts facts;
-    facts.enter(root);
+    JsonMembers facts(root);
     if (root.find("schema").as_i64().value_or(0) > record_schema) {
         return Error{ErrorCode::unsupported, 0, "schema"};
     }
@@ -330,7 +259,7 @@ Result<RunFacts> read_run_facts(JsonDocument& document, std::string_view text) {
     out.ended = facts.known("end");
     out.rows_fired = root.find("end").find("rows_fired").as_u64();
     if (facts.known("records")) {
-        facts.text("records", out.records_path);
+        facts.read("records", out.records_path);
     }
     for (JsonValue label = facts.get("labels").first(); label.present(); label = label.next()) {
         out.info.labels.emplace_back(label.key(), label.as_string().value_or(""));
@@ -410,52 +339,15 @@ constexpr std::uint32_t count_max = 65'536;
 /// Clocks that lie further apart than 100 years are no clocks; sums of such stamps fit.
 constexpr std::int64_t clock_ns_max = 3'153'600'000'000'000'000;
 
-/// Members of an object by their keys; keeps the first error.
-class Members {
-  public:
-    explicit Members(JsonValue object) : object_(object) {}
-
-    std::uint64_t count(const char* key, std::uint64_t most) {
-        const std::optional<std::uint64_t> value = known(key).as_u64();
-        if (!value || *value > most) {
-            fail(value ? ErrorCode::out_of_range : ErrorCode::bad_json, key);
-        }
-        return std::min(value.value_or(0), most);
+std::int64_t clock_ns(JsonMembers& members, const char* key) {
+    std::int64_t ns = 0;
+    members.read(key, ns);
+    if (ns > clock_ns_max || ns < -clock_ns_max) {
+        members.fail(ErrorCode::out_of_range, key);
+        return 0;
     }
-    std::int64_t number(const char* key) {
-        const std::optional<std::int64_t> value = known(key).as_i64();
-        if (!value || *value > clock_ns_max || *value < -clock_ns_max) {
-            fail(value ? ErrorCode::out_of_range : ErrorCode::bad_json, key);
-            return 0;
-        }
-        return *value;
-    }
-    std::string text(const char* key) {
-        const auto value = known(key).as_string();
-        if (!value) {
-            fail(ErrorCode::bad_json, key);
-        }
-        return std::string(value.value_or(""));
-    }
-    bool is_true(const char* key) { return known(key).as_bool().value_or(false); }
-    JsonValue known(const char* key) {
-        const JsonValue value = object_.find(key);
-        if (!value.present()) {
-            fail(ErrorCode::missing, key);
-        }
-        return value;
-    }
-    void fail(ErrorCode code, const char* key) {
-        if (!error_) {
-            error_ = Error{code, 0, key};
-        }
-    }
-    const std::optional<Error>& error() const { return error_; }
-
-  private:
-    JsonValue object_;
-    std::optional<Error> error_;
-};
+    return ns;
+}
 
 /// What an exchange with shard 0, or several, leaves of where its clock may be.
 struct Interval {
@@ -478,9 +370,9 @@ std::optional<Error> read_clock(JsonValue clock, std::optional<ShardClock>& out)
         if (!exchange.is(JsonType::object)) {
             continue;
         }
-        Members members(exchange);
-        const std::int64_t offset_ns = members.number("offset_ns");
-        const std::int64_t error_ns = members.number("error_ns");
+        JsonMembers members(exchange);
+        const std::int64_t offset_ns = clock_ns(members, "offset_ns");
+        const std::int64_t error_ns = clock_ns(members, "error_ns");
         if (members.error()) {
             return members.error();
         }
@@ -532,30 +424,30 @@ void write_merged_shard(JsonWriter& json, const MergedShard& shard) {
 }
 
 std::optional<Error> read_merged_shard(JsonValue from, MergedShard& out) {
-    Members members(from);
-    out.folder = members.text("folder");
-    out.run_id = members.text("run_id");
-    out.ended = members.is_true("ended");
-    out.rows = members.count("rows", UINT32_MAX);
+    JsonMembers members(from);
+    members.read("folder", out.folder);
+    members.read("run_id", out.run_id);
+    out.ended = members.get("ended").as_bool().value_or(false);
+    members.read_up_to("rows", UINT32_MAX, out.rows);
     // These four are younger than the others.
     out.probes = from.find("probes").as_u64().value_or(0);
     out.rows_later =
         std::min<std::uint64_t>(from.find("rows_later").as_u64().value_or(0), out.rows);
     out.interrupted = from.find("interrupted").as_bool().value_or(false);
     out.stopped_when = std::string(from.find("stopped_when").as_string().value_or(""));
-    out.not_reported = members.count("not_reported", UINT32_MAX);
-    out.rows_left = members.count("rows_left", UINT32_MAX);
-    out.all_known = members.is_true("all_known");
-    out.verdict = members.text("verdict");
-    out.zero_utc_ns = members.number("zero_utc_ns");
-    const JsonValue reasons = members.known("verdict_reasons");
+    members.read_up_to("not_reported", UINT32_MAX, out.not_reported);
+    members.read_up_to("rows_left", UINT32_MAX, out.rows_left);
+    out.all_known = members.get("all_known").as_bool().value_or(false);
+    members.read("verdict", out.verdict);
+    out.zero_utc_ns = clock_ns(members, "zero_utc_ns");
+    const JsonValue reasons = members.get("verdict_reasons");
     for (JsonValue one = reasons.first(); one.present(); one = one.next()) {
         out.reasons.emplace_back(one.as_string().value_or(""));
     }
-    const JsonValue clock = members.known("clock");
+    const JsonValue clock = members.get("clock");
     if (clock.is(JsonType::object)) {
-        Members found(clock);
-        out.clock = ShardClock{found.number("offset_ns"), found.number("error_ns")};
+        JsonMembers found(clock);
+        out.clock = ShardClock{clock_ns(found, "offset_ns"), clock_ns(found, "error_ns")};
         if (found.error()) {
             return found.error();
         }
@@ -572,11 +464,11 @@ Result<std::optional<ShardFacts>> read_shard(JsonValue shard, JsonValue meeting)
     if (!shard.is(JsonType::object)) {
         return Error{ErrorCode::bad_json, 0, "shard"};
     }
-    Members members(shard);
+    JsonMembers members(shard);
     ShardFacts out;
-    out.index = static_cast<std::uint32_t>(members.count("index", count_max - 1));
-    out.count = static_cast<std::uint32_t>(members.count("count", count_max));
-    out.plan_rows = members.count("plan_rows", UINT32_MAX);
+    members.read_up_to("index", count_max - 1, out.index);
+    members.read_up_to("count", count_max, out.count);
+    members.read_up_to("plan_rows", UINT32_MAX, out.plan_rows);
     if (!members.error() && out.index >= out.count) {
         members.fail(ErrorCode::out_of_range, "index");
     }
@@ -610,13 +502,13 @@ Result<std::optional<MergedRun>> read_merged(JsonValue merged) {
     if (!merged.present() || merged.is(JsonType::null)) {
         return std::optional<MergedRun>();
     }
-    Members members(merged);
+    JsonMembers members(merged);
     MergedRun out;
-    out.count = static_cast<std::uint32_t>(members.count("count", count_max));
-    out.rows = members.count("rows", UINT32_MAX);
-    out.rows_missing = members.count("rows_missing", UINT32_MAX);
-    out.clock_error_max_ns = members.number("clock_error_max_ns");
-    const JsonValue shards = members.known("shards");
+    members.read_up_to("count", count_max, out.count);
+    members.read_up_to("rows", UINT32_MAX, out.rows);
+    members.read_up_to("rows_missing", UINT32_MAX, out.rows_missing);
+    out.clock_error_max_ns = clock_ns(members, "clock_error_max_ns");
+    const JsonValue shards = members.get("shards");
     if (members.error()) {
         return *members.error();
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "proto/core/text.hpp"
+#include "proto/json/members.hpp"
 #include "proto/json/write.hpp"
 #include "proto/run/client_sample.hpp"
 
@@ -38,72 +39,45 @@ void write_rehearsal(JsonWriter& json, const Rehearsal& rehearsal) {
     json.end_object();
 }
 
-/// Members of one object. What is missing, or of another type, is noted and read as nothing.
-class Members {
-  public:
-    Members(JsonValue object, bool& complete) : object_(object), complete_(complete) {}
+void note_unless(JsonMembers& members, const char* key, bool holds) {
+    if (!holds) {
+        members.fail(ErrorCode::out_of_range, key);
+    }
+}
 
-    void read(std::string_view key, std::string& value) {
-        take(object_.find(key).as_string(), value);
-    }
-    void read(std::string_view key, std::int64_t& value) {
-        take(object_.find(key).as_i64(), value);
-    }
-    void read(std::string_view key, std::uint64_t& value) {
-        take(object_.find(key).as_u64(), value);
-    }
-    void read(std::string_view key, std::uint32_t& value) {
-        std::uint64_t wide = 0;
-        read(key, wide);
-        complete_ = complete_ && wide <= UINT32_MAX;
-        value = static_cast<std::uint32_t>(wide);
-    }
-    void read(std::string_view key, double& value) { take(object_.find(key).as_double(), value); }
-    /// Of some time; a little more than all of it is the clock's grain.
-    void read_share(std::string_view key, double& value) {
-        read(key, value);
-        complete_ = complete_ && 0 <= value && value <= 1.1;
-    }
-    void read(std::string_view key, bool& value) { take(object_.find(key).as_bool(), value); }
-    void read(std::string_view key, Spread& value) {
-        constexpr std::int64_t most_ns = 10'000'000'000;  // more is no measurement
-        Members inner(object_.find(key), complete_);
-        inner.read("count", value.count);
-        inner.read("p50_ns", value.p50_ns);
-        inner.read("p99_ns", value.p99_ns);
-        inner.read("p999_ns", value.p999_ns);
-        inner.read("max_ns", value.max_ns);
-        complete_ = complete_ && value.p50_ns <= value.p99_ns && value.p99_ns <= value.p999_ns &&
-                    value.p999_ns <= value.max_ns && 0 <= value.p99_ns && value.p99_ns <= most_ns;
-    }
+/// Of some time; a little more than all of it is the clock's grain.
+void read_share(JsonMembers& members, const char* key, double& value) {
+    members.read(key, value);
+    note_unless(members, key, 0 <= value && value <= 1.1);
+}
 
-  private:
-    template <typename Found, typename Value>
-    void take(const Found& found, Value& value) {
-        if (found.has_value()) {
-            value = Value(*found);
-        } else {
-            complete_ = false;
-        }
-    }
+void read_spread(JsonMembers& members, const char* key, Spread& value) {
+    constexpr std::int64_t most_ns = 10'000'000'000;  // more is no measurement
+    JsonMembers inner(members.get(key));
+    inner.read("count", value.count);
+    inner.read("p50_ns", value.p50_ns);
+    inner.read("p99_ns", value.p99_ns);
+    inner.read("p999_ns", value.p999_ns);
+    inner.read("max_ns", value.max_ns);
+    note_unless(members, key,
+                !inner.error() && value.p50_ns <= value.p99_ns && value.p99_ns <= value.p999_ns &&
+                    value.p999_ns <= value.max_ns && 0 <= value.p99_ns && value.p99_ns <= most_ns);
+}
 
-    JsonValue object_;
-    bool& complete_;
-};
-
-Rehearsal read_rehearsal(JsonValue value, bool& complete) {
+Rehearsal read_rehearsal(JsonValue value, JsonMembers& outer) {
     Rehearsal rehearsal;
-    Members members(value, complete);
+    JsonMembers members(value);
     members.read("streams", rehearsal.streams);
     members.read("chunks_asked", rehearsal.chunks_asked);
     members.read("chunks", rehearsal.chunks);
-    members.read_share("busy_share", rehearsal.busy_share);
-    members.read("drift", rehearsal.drift);
-    members.read("receive_delay", rehearsal.receive_delay);
+    read_share(members, "busy_share", rehearsal.busy_share);
+    read_spread(members, "drift", rehearsal.drift);
+    read_spread(members, "receive_delay", rehearsal.receive_delay);
     members.read("lost", rehearsal.lost);
     if (value.find("taken_share").present()) {  // younger, too
-        members.read_share("taken_share", rehearsal.taken_share);
+        read_share(members, "taken_share", rehearsal.taken_share);
     }
+    note_unless(outer, "rehearsals", !members.error());
     return rehearsal;
 }
 
@@ -182,8 +156,7 @@ Result<Calibration> read_calibration(JsonDocument& document, std::string_view te
         return Error{ErrorCode::unsupported, 0, "read a calibration of another version"};
     }
     Calibration c;
-    bool complete = true;
-    Members members(root, complete);
+    JsonMembers members(root);
     members.read("date", c.date);
     members.read("kernel", c.kernel);
     members.read("cpu_model", c.cpu_model);
@@ -192,29 +165,29 @@ Result<Calibration> read_calibration(JsonDocument& document, std::string_view te
     // These two are younger than the schema.
     if (root.find("engines").present()) {
         members.read("engines", c.engines);
-        complete = complete && c.engines > 0 && c.engines <= engines_max;
+        note_unless(members, "engines", c.engines > 0 && c.engines <= engines_max);
     }
     c.realtime = root.find("realtime").as_bool().value_or(false);
-    members.read("wake_spin", c.wake_spin);
-    members.read("wake_hybrid", c.wake_hybrid);
-    members.read("wake_sleep", c.wake_sleep);
+    read_spread(members, "wake_spin", c.wake_spin);
+    read_spread(members, "wake_hybrid", c.wake_hybrid);
+    read_spread(members, "wake_sleep", c.wake_sleep);
     members.read("spin_gaps_per_s", c.spin_gaps_per_s);
     members.read("spin_gap_max_ns", c.spin_gap_max_ns);
-    members.read_share("spin_lost_share", c.spin_lost_share);
-    members.read("fire_small", c.fire_small);
-    members.read("fire_large", c.fire_large);
+    read_share(members, "spin_lost_share", c.spin_lost_share);
+    read_spread(members, "fire_small", c.fire_small);
+    read_spread(members, "fire_large", c.fire_large);
     const JsonValue rehearsals = root.find("rehearsals");
-    complete = complete && rehearsals.is(JsonType::array);
+    note_unless(members, "rehearsals", rehearsals.is(JsonType::array));
     for (JsonValue one = rehearsals.first(); one.present(); one = one.next()) {
-        c.rehearsals.push_back(read_rehearsal(one, complete));
+        c.rehearsals.push_back(read_rehearsal(one, members));
     }
     members.read("chunks_per_s_max", c.chunks_per_s_max);
     members.read("chunks_extrapolated", c.chunks_extrapolated);
     members.read("file_limit", c.file_limit);
     members.read("connections_max", c.connections_max);
-    members.read_share("steal_share", c.steal_share);
-    members.read_share("run_delay_share", c.run_delay_share);
-    if (!complete) {
+    read_share(members, "steal_share", c.steal_share);
+    read_share(members, "run_delay_share", c.run_delay_share);
+    if (members.error()) {
         return Error{ErrorCode::missing, 0, "read every figure of the calibration"};
     }
     return c;

@@ -15,7 +15,7 @@
 
 namespace driftless {
 
-// JsonDocument: reads all JSON but lines of records as we write them (run/record_reader.hpp).
+// JsonDocument: reads all JSON but lines of records as we write them (run/record_lines.hpp).
 // simdjson finds the structure, and checks UTF-8; a flat walk over what it found checks grammar.
 //
 // A document owns its parser, its padded copy of the text and a flat index of nodes; parsing again

@@ -152,16 +152,10 @@ std::optional<TokensSource> tokens_source_from_name(std::string_view name);
 
 class JsonDocument;
 
-/// Version of the record's keys. Later work adds keys and raises it; it never renames.
-/// 2: `ended_ns`, `prompt_tokens_off`. 3: `submit_ns`. 4: `segment`.
-/// 5: the late cause `writer`, `connection_state`, `connection_age_ns`, `trace_id`, `headers`.
-/// 6: `model`, `expected_cached_server`, `worker`, `retransmits`, the late cause `limit`, the
-/// outcomes `long_output` and `client_failed`. 7: `wire_delay_bound_ns`, `request_delay_ns`.
-/// 8: `request`, `pass`, `phase`, `user`, `tree`, `parent_end_ns`; `error` of rows not sent.
-/// 9: `overtaken`. 10: `attempt`, `censored`, the phase `warmup`. 11: `live_turns`,
-/// `padded_tokens`. 12: the outcome `abandoned`. 13: `first_event_ns`, `finish_event_ns`,
-/// `usage_event_ns`, `error_event_ns`, `end_marker_ns`, `chunk_kinds`. 14: `side`. 15: `engine` in
-/// client.jsonl. 16: the late cause `burst`.
+/// Version of the record's keys. Later work adds keys and raises it; it never renames. Which key
+/// came with which: record_lines.hpp. Besides, 5 has the late cause `writer`; 6 `limit`, and the
+/// outcomes `long_output` and `client_failed`; 8 `error` of rows not sent; 10 the phase `warmup`;
+/// 12 the outcome `abandoned`; 15 `engine` in client.jsonl; 16 the late cause `burst`.
 /// `driftless merge` adds `shard` at the end of each line; no run writes it.
 inline constexpr int record_schema = 16;
 

@@ -123,19 +123,16 @@ void append_jsonl(std::string& out, const Record& record) {
     out += '\n';
 }
 
-// ParsedFields: the fields of a record out of a parsed line, whatever the order of its keys. It
-// keeps the first error. Internal to proto/run; owns nothing.
+// ParsedFields: the fields of a record out of a parsed line, whatever the order of its keys.
+// Internal to proto/run; owns nothing.
 
 /// Lines mostly have the order in which they are read, so that each key stands behind the one
 /// before; one that does not is looked for among all of them.
-class ParsedFields {
+class ParsedFields : public JsonMembers {
   public:
     static constexpr int later = 2;  ///< the first schema whose keys may be missing
 
     explicit ParsedFields(JsonValue root) : root_(root), next_(root.first()) {}
-
-    bool failed() const { return failed_; }
-    const Error& error() const { return error_; }
 
     template <typename T>
     void value(const char* key, int since, T& out) {
@@ -201,12 +198,6 @@ class ParsedFields {
         }
         return found;
     }
-    void fail(ErrorCode code, const char* key) {
-        if (!failed_) {
-            failed_ = true;
-            error_ = {code, 0, key};
-        }
-    }
     template <typename T>
     void take(const char* key, JsonValue value, std::optional<T>& out) {
         if (!value.is(JsonType::null)) {
@@ -225,18 +216,10 @@ class ParsedFields {
     }
     template <typename T>
     void take(const char* key, JsonValue value, T& out) {
-        if constexpr (std::is_same_v<T, std::string>) {
-            keep(key, ErrorCode::bad_json, value.as_string(), out);
-        } else if constexpr (std::is_same_v<T, bool>) {
-            keep(key, ErrorCode::bad_json, value.as_bool(), out);
-        } else if constexpr (std::is_same_v<T, double>) {
-            keep(key, ErrorCode::bad_json, value.as_double(), out);
-        } else if constexpr (std::is_enum_v<T>) {
+        if constexpr (std::is_enum_v<T>) {
             take_name(key, value, out);
-        } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-            keep_number(key, value, value.as_u64(), out);
         } else {
-            keep_number(key, value, value.as_i64(), out);
+            JsonMembers::take(key, value, out);
         }
     }
     template <typename Enum>
@@ -251,28 +234,9 @@ class ParsedFields {
             fail(ErrorCode::bad_json, key);
         }
     }
-    template <typename From, typename T>
-    void keep(const char* key, ErrorCode otherwise, const std::optional<From>& from, T& out) {
-        if (from.has_value()) {
-            out = T(*from);
-        } else {
-            fail(otherwise, key);
-        }
-    }
-    template <typename From, typename T>
-    void keep_number(const char* key, JsonValue value, const std::optional<From>& from, T& out) {
-        const bool fits = from.has_value() && std::in_range<T>(*from);
-        if (fits) {
-            out = static_cast<T>(*from);
-        } else {
-            fail(value.is(JsonType::number) ? ErrorCode::out_of_range : ErrorCode::bad_json, key);
-        }
-    }
 
     JsonValue root_;
     JsonValue next_;  ///< the member behind the last one that was found
-    Error error_;
-    bool failed_ = false;
 };
 
 namespace {
@@ -414,7 +378,7 @@ Result<RecordOrder> order_of(JsonValue line) {
     fields.value("pass", ParsedFields::later, order.pass);
     fields.value("attempt", ParsedFields::later, order.attempt);
     fields.value("side", ParsedFields::later, order.side);
-    return fields.failed() ? Result<RecordOrder>(fields.error()) : order;
+    return fields.error() ? Result<RecordOrder>(*fields.error()) : order;
 }
 
 bool differs(OptionalNs span, OptionalNs from, OptionalNs to) {
@@ -484,7 +448,7 @@ Result<void> read_record_into(JsonDocument& document, std::string_view line, Rec
     out = Record();
     ParsedFields fields(root.value());
     walk_record(fields, out);
-    return fields.failed() ? Result<void>(fields.error()) : check(out);
+    return fields.error() ? Result<void>(*fields.error()) : check(out);
 }
 
 Result<Record> read_record(JsonDocument& document, std::string_view line) {

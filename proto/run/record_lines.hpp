@@ -1,7 +1,6 @@
 /// Records as lines of `requests.jsonl`: their fields, and who reads them out of their lines.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -15,6 +14,7 @@
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
+#include "proto/json/members.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
@@ -28,16 +28,6 @@ namespace driftless {
 // optional without a value, Side::none and a list of texts without any are null), `text` and
 // `object` (empty is null), `digest` (16 hex digits), `chunks` (null also without `has_chunks`),
 // `headers`, and `of_merged_run`, whose key other lines do not have.
-
-/// 16 hex digits; nothing where the text is not that.
-inline std::optional<std::uint64_t> digest_from_text(std::string_view text) {
-    constexpr std::size_t digits = 16;
-    std::uint64_t digest = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, digest, 16);
-    const bool is_digest = text.size() == digits && error == std::errc() && stop == end;
-    return is_digest ? std::optional(digest) : std::nullopt;
-}
 
 /// Up to what orders records; `SomeRecord` is a Record, for a writer a const one.
 template <typename Fields, typename SomeRecord>

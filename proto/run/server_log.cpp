@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "proto/core/text.hpp"
+#include "proto/json/members.hpp"
 #include "proto/json/write.hpp"
 
 namespace driftless {
@@ -39,25 +40,6 @@ bool read_value(JsonValue from, std::optional<double>& out) {
     }
     return out.has_value() || from.is(JsonType::null);
 }
-
-/// Members of one line, and the first that is not there.
-struct LineMembers {
-    JsonValue line;
-    const char* missing = nullptr;
-
-    template <typename T, typename From>
-    void take(const char* key, T& out, std::optional<From> found) {
-        if (found) {
-            out = static_cast<T>(*found);
-        } else {
-            missing = missing == nullptr ? key : missing;
-        }
-    }
-    void number(const char* key, std::uint32_t& out) { take(key, out, line.find(key).as_u64()); }
-    void number(const char* key, std::uint64_t& out) { take(key, out, line.find(key).as_u64()); }
-    void number(const char* key, std::int64_t& out) { take(key, out, line.find(key).as_i64()); }
-    void text(const char* key, std::string& out) { take(key, out, line.find(key).as_string()); }
-};
 
 /// The numbers of a list of series, one after the other; runs are lists of their first and last.
 class SeriesNumbers {
@@ -131,18 +113,21 @@ void write_numbers(JsonWriter& json, const char* key, const Entries& entries) {
     json.end_array();
 }
 
-Result<ServerLine> read_series(LineMembers members) {
+Result<ServerLine> read_series(JsonValue line) {
     ServerSeries out;
-    members.number("segment", out.segment);
-    members.number("series", out.series);
-    members.text("url", out.url);
-    members.text("name", out.name);
-    members.text("type", out.type);
-    members.take("counter", out.counter, members.line.find("counter").as_bool());
-    const JsonValue labels = members.line.find("labels");
-    if (members.missing != nullptr || !labels.is(JsonType::object)) {
-        return Error{ErrorCode::missing, 0,
-                     members.missing != nullptr ? members.missing : "labels"};
+    JsonMembers members(line);
+    members.read("segment", out.segment);
+    members.read("series", out.series);
+    members.read("url", out.url);
+    members.read("name", out.name);
+    members.read("type", out.type);
+    members.read("counter", out.counter);
+    const JsonValue labels = members.get("labels");
+    if (labels.present() && !labels.is(JsonType::object)) {
+        members.fail(ErrorCode::bad_json, "labels");
+    }
+    if (members.error()) {
+        return *members.error();
     }
     for (JsonValue one = labels.first(); one.present(); one = one.next()) {
         out.labels.emplace_back(one.key(), one.as_string().value_or(""));
@@ -150,19 +135,20 @@ Result<ServerLine> read_series(LineMembers members) {
     return ServerLine(std::move(out));
 }
 
-Result<ServerLine> read_scrape(LineMembers members) {
+Result<ServerLine> read_scrape(JsonValue line) {
     ServerScrape out;
-    members.number("segment", out.segment);
-    members.number("t_ns", out.t_ns);
-    members.number("took_ns", out.took_ns);
-    members.text("url", out.url);
-    members.number("left_out", out.left_out);
-    if (members.missing != nullptr) {
-        return Error{ErrorCode::missing, 0, members.missing};
+    JsonMembers members(line);
+    members.read("segment", out.segment);
+    members.read("t_ns", out.t_ns);
+    members.read("took_ns", out.took_ns);
+    members.read("url", out.url);
+    members.read("left_out", out.left_out);
+    if (members.error()) {
+        return *members.error();
     }
-    out.error = members.line.find("error").as_string().value_or("");
+    out.error = line.find("error").as_string().value_or("");
     const bool has_values =
-        read_pairs(members.line, "series", "values", [&out](std::uint32_t series, JsonValue from) {
+        read_pairs(line, "series", "values", [&out](std::uint32_t series, JsonValue from) {
             return read_value(from, out.changed.emplace_back(ServerValue{series, {}}).value);
         });
     if (!has_values) {
@@ -173,8 +159,7 @@ Result<ServerLine> read_scrape(LineMembers members) {
         out.grown.push_back({series, by.value_or(0)});
         return by.has_value();
     };
-    if (members.line.find("grown").present() &&
-        !read_pairs(members.line, "grown", "grown_by", read_growth)) {
+    if (line.find("grown").present() && !read_pairs(line, "grown", "grown_by", read_growth)) {
         return Error{ErrorCode::invalid, 0, "grown_by"};
     }
     return ServerLine(std::move(out));
@@ -234,8 +219,8 @@ Result<ServerLine> read_server_line(JsonDocument& document, std::string_view lin
     if (!root || !root.value().is(JsonType::object)) {
         return Error{ErrorCode::bad_json, 0, "read a line of server.jsonl"};
     }
-    const LineMembers members{root.value()};
-    return root.value().find("name").present() ? read_series(members) : read_scrape(members);
+    const bool is_series = root.value().find("name").present();
+    return is_series ? read_series(root.value()) : read_scrape(root.value());
 }
 
 namespace {

@@ -595,7 +595,7 @@ TEST(RunFacts, NamesTheKey) {
     EXPECT_STREQ(error_with("\"overhead_pre\":3", "\"overhead_pre\":4294967296").doing,
                  "overhead_pre");
     EXPECT_STREQ(error_with("\"seed\":7", "\"seed\":-7").doing, "seed");
-    EXPECT_EQ(error_with("\"rows\":4", "\"rows\":-4").code, ErrorCode::bad_json);
+    EXPECT_EQ(error_with("\"rows\":4", "\"rows\":-4").code, ErrorCode::out_of_range);
     EXPECT_EQ(error_with("{\"schema\"", "[{\"schema\"").code, ErrorCode::bad_json);
     EXPECT_STREQ(error_with("[\"/t.jsonl\"", "[7").doing, "arguments");
     EXPECT_STREQ(error_with("\"segments\":[", "\"segments\":[],\"x\":[").doing, "segments");

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -329,32 +331,73 @@ TEST(RecordJsonl, HoldsAgainstItsSchema) {
     }
 }
 
-// The schema's closed lists are the enums, in their order.
-TEST(RecordJsonl, SchemaListsEveryName) {
+/// What the schema must say of each field, by the list of fields.
+class SchemaFields {
+  public:
+    explicit SchemaFields(JsonValue properties) : properties_(properties) {}
+
+    template <typename T>
+    void value(const char* key, int, const T&) {
+        expect<T>(key, std::is_same_v<T, Side>);
+    }
+    template <typename T>
+    void value(const char* key, int, const std::optional<T>&) {
+        expect<T>(key, true);
+    }
+    void value(const char* key, int, const std::vector<std::string>&) { is(key, "array", true); }
+    void text(const char* key, int, const std::string&) { is(key, "string", true); }
+    void object(const char* key, int, const std::string&) { is(key, "object", true); }
+    void digest(const char* key, int, std::optional<std::uint64_t>) { is(key, "string", true); }
+    template <typename T>
+    void chunks(const char* key, int, const std::vector<T>&, bool) {
+        is(key, "array", true);
+    }
+    void chunks(const char* key, int, const std::string&) { is(key, "string", true); }
+    void headers(const char* key, int, const std::vector<RecordedHeader>&) {
+        is(key, "object", false);
+    }
+    void of_merged_run(const char* key, std::optional<std::uint32_t>) { is(key, "integer", false); }
+
+  private:
+    template <typename T>
+    void expect(const char* key, bool or_null) {
+        is(key,
+           std::is_enum_v<T> || std::is_same_v<T, std::string> ? "string"
+           : std::is_same_v<T, bool>                           ? "boolean"
+           : std::is_same_v<T, double>                         ? "number"
+                                                               : "integer",
+           or_null);
+        if constexpr (std::is_enum_v<T>) {
+            const JsonValue names = properties_.find(key).find("enum");
+            unsigned next = std::is_same_v<T, Side> ? 1 : 0;  // none is null
+            for (JsonValue name = names.first(); name.is(JsonType::string); name = name.next()) {
+                EXPECT_EQ(from_name<T>(*name.as_string()), static_cast<T>(next++)) << key;
+            }
+            EXPECT_EQ(next, count_of(T())) << key;
+        }
+    }
+    void is(const char* key, const std::string& type, bool or_null) {
+        EXPECT_EQ(properties_.find(key).find("type").raw(),
+                  or_null ? "[\"" + type + "\", \"null\"]" : "\"" + type + "\"")
+            << key;
+    }
+    static unsigned count_of(Outcome) { return outcome_count; }
+    static unsigned count_of(LateCause) { return late_cause_count; }
+    static unsigned count_of(ConnectionState) { return connection_state_count; }
+    static unsigned count_of(Phase) { return phase_count; }
+    static unsigned count_of(Side) { return side_count; }
+    static unsigned count_of(TokensSource) { return tokens_source_count; }
+
+    JsonValue properties_;
+};
+
+// The schema has the types of the fields, and their closed lists in the order of the enums.
+TEST(RecordJsonl, SchemaIsThatOfTheFields) {
     JsonDocument document;
     const std::string text = source_file("proto/run/record.schema.json");
-    const JsonValue properties = document.parse(text).value().find("properties");
-    const JsonValue outcomes = properties.find("outcome").find("enum");
-    ASSERT_EQ(outcomes.size(), outcome_count);
-    for (unsigned i = 0; i < outcome_count; ++i) {
-        EXPECT_EQ(outcomes.at(i).as_string(), name_of(static_cast<Outcome>(i)));
-        EXPECT_EQ(outcome_from_name(name_of(static_cast<Outcome>(i))), static_cast<Outcome>(i));
-    }
-    const JsonValue causes = properties.find("late_cause").find("enum");
-    ASSERT_EQ(causes.size(), late_cause_count);
-    for (unsigned i = 0; i < late_cause_count; ++i) {
-        EXPECT_EQ(causes.at(i).as_string(), name_of(static_cast<LateCause>(i)));
-    }
-    const JsonValue phases = properties.find("phase").find("enum");
-    ASSERT_EQ(phases.size(), phase_count);
-    for (unsigned i = 0; i < phase_count; ++i) {
-        EXPECT_EQ(phases.at(i).as_string(), name_of(static_cast<Phase>(i)));
-    }
-    const JsonValue sources = properties.find("tokens_source").find("enum");
-    ASSERT_EQ(sources.size(), tokens_source_count + 1);
-    for (unsigned i = 0; i < tokens_source_count; ++i) {
-        EXPECT_EQ(sources.at(i).as_string(), name_of(static_cast<TokensSource>(i)));
-    }
+    SchemaFields fields(document.parse(text).value().find("properties"));
+    const Record record;
+    walk_record(fields, record);
 }
 
 // The keys of a record may stand in any order: each is looked for where the one before it ended,
