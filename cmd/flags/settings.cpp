@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <span>
 #include <string_view>
 
 #include "cmd/base/secrets.hpp"
@@ -16,45 +15,115 @@ namespace driftless {
 
 namespace {
 
-// What holds for one run alone: never kept.
-constexpr std::array<std::string_view, 14> of_one_run{
-    "--out",    "--output-path", "--save-prompts", "--resume",  "--from",
-    "--resend", "--dry-run",     "--no-progress",  "--quiet",   "--table",
-    "--report", "--meet",        "--meet-timeout", "--start-at"};
-constexpr std::array<std::string_view, 10> paths{
-    "--tokenizer", "--dataset", "--calibration", "--template", "--ca",
-    "--cert",      "--key",     "--shape",       "--events",   "--metrics-table"};
 constexpr std::string_view extra_body = "--extra-body";
 constexpr std::string_view socket_scheme = "unix:";
-constexpr std::array<std::string_view, 3> places{"--against", "--connect-to", "--metrics"};
-constexpr std::array<std::string_view, 3> server_flags{"--url", "--host", "--port"};
-constexpr std::array<std::string_view, 27> resumable{"",
-                                                     "--url",
-                                                     "--against",
-                                                     "--host",
-                                                     "--port",
-                                                     "--connect-to",
-                                                     "--endpoint",
-                                                     "--api-key",
-                                                     "--header",
-                                                     "--wait-ready",
-                                                     "--cpu",
-                                                     "--writer-cpu",
-                                                     "--wait",
-                                                     "--realtime",
-                                                     "--scheduling",
-                                                     "--grace",
-                                                     "--resume",
-                                                     "--resend",
-                                                     "--no-progress",
-                                                     "--require-certified",
-                                                     "--quiet",
-                                                     "--table",
-                                                     "--require-rules",
-                                                     "--metrics",
-                                                     "--metrics-period",
-                                                     "--listen",
-                                                     "--report"};
+
+/// What a flag is, beside what the parser knows of it.
+enum FlagTrait : unsigned {
+    of_one_run = 1,     ///< holds for one run alone: never kept
+    takes_path = 2,     ///< its value is a path, "none" or "auto"
+    may_be_socket = 4,  ///< its value may be `unix:PATH`
+    names_server = 8,   ///< says, with its like, where the server is
+    resumable = 16,     ///< may be given with `--resume`
+    not_setting = 32,   ///< the server and its model, the work (compare_runs.cpp compares it),
+                        ///< files, the client's host, how it was dealt to several
+    watching = 64,      ///< how the client watches and uses its host: shards may differ in it
+};
+
+struct FlagRow {
+    std::string_view name;
+    unsigned traits;
+};
+
+/// One row a flag of replay. A flag without a row is kept, compared, and not given with `--resume`.
+constexpr FlagRow flag_rows[] = {
+    {"--against", may_be_socket | resumable | not_setting},
+    {"--api", not_setting},
+    {"--api-key", resumable | not_setting},
+    {"--arrivals", not_setting},
+    {"--ca", takes_path},
+    {"--cache-salt", not_setting},
+    {"--calibration", takes_path | not_setting},
+    {"--cert", takes_path},
+    {"--chunks", watching},
+    {"--clock-error-max", not_setting},
+    {"--connect-to", may_be_socket | resumable},
+    {"--cpu", resumable | not_setting},
+    {"--dataset", takes_path | not_setting},
+    {"--dry-run", of_one_run},
+    {"--duration", not_setting},
+    {"--end", not_setting},
+    {"--endpoint", resumable},
+    {"--engines", watching},
+    {"--event", watching},
+    {"--event-timeout", watching},
+    {"--events", takes_path | watching},
+    {"--fail-if", not_setting},
+    {"--for", not_setting},
+    {"--format", not_setting},
+    {"--from", of_one_run | not_setting},
+    {"--goodput", not_setting},
+    {"--grace", resumable},
+    {"--header", resumable},
+    {"--host", names_server | resumable},
+    {"--key", takes_path},
+    {"--label", not_setting},
+    {"--limit", not_setting},
+    {"--listen", resumable | not_setting},
+    {"--meet", of_one_run | not_setting},
+    {"--meet-timeout", of_one_run | not_setting},
+    {"--metrics", may_be_socket | resumable | watching},
+    {"--metrics-period", resumable | watching},
+    {"--metrics-table", takes_path | watching},
+    {"--model", not_setting},
+    {"--no-progress", of_one_run | resumable | watching},
+    {"--out", of_one_run | not_setting},
+    {"--output", not_setting},
+    {"--output-path", of_one_run | not_setting},
+    {"--overhead", not_setting},
+    {"--period", watching},
+    {"--port", names_server | resumable},
+    {"--prompt", not_setting},
+    {"--quiet", of_one_run | resumable | watching},
+    {"--ramp", not_setting},
+    {"--rate", not_setting},
+    {"--realtime", resumable | watching},
+    {"--receive-buffers", watching},
+    {"--report", of_one_run | resumable | not_setting},
+    {"--require-certified", resumable | watching},
+    {"--require-rules", resumable},
+    {"--resend", of_one_run | resumable},
+    {"--resume", of_one_run | resumable},
+    {"--rules", watching},
+    {"--save-prompts", of_one_run | watching},
+    {"--save-responses", watching},
+    {"--scheduling", resumable | watching},
+    {"--seed", not_setting},
+    {"--sessions", not_setting},
+    {"--shape", takes_path},
+    {"--shard", not_setting},
+    {"--speed", not_setting},
+    {"--spread", not_setting},
+    {"--stamps", watching},
+    {"--start", not_setting},
+    {"--start-at", of_one_run | not_setting},
+    {"--table", of_one_run | resumable | watching},
+    {"--template", takes_path},
+    {"--tokenizer", takes_path | not_setting},
+    {"--url", names_server | resumable | not_setting},
+    {"--users", not_setting},
+    {"--verify-prompts", watching},
+    {"--wait", resumable | not_setting},
+    {"--wait-ready", resumable | watching},
+    {"--warm-send", watching},
+    {"--writer-cpu", resumable | not_setting},
+};
+
+bool has_trait(std::string_view name, FlagTrait trait) {
+    return std::any_of(std::begin(flag_rows), std::end(flag_rows), [&](const FlagRow& row) {
+        return row.name == name && (row.traits & trait) != 0;
+    });
+}
 
 template <typename List>
 bool holds(const List& list, std::string_view name) {
@@ -75,7 +144,7 @@ std::string_view header_name(std::string_view argument) {
 }
 
 bool is_server(std::string_view argument) {
-    return holds(server_flags, flag_of(argument)) ||
+    return has_trait(flag_of(argument), names_server) ||
            (flag_of(argument) == "--endpoint" && looks_like_url(value_of(argument)));
 }
 
@@ -148,16 +217,16 @@ std::vector<std::string> arguments_to_keep(const std::vector<std::string>& argum
     for (const std::string& argument : arguments) {
         const std::string name(flag_of(argument));
         const std::string value(value_of(argument));
-        if (holds(of_one_run, name)) {
+        if (has_trait(name, of_one_run)) {
             continue;
         }
         if (name.empty()) {
             kept.push_back(argument == "-" ? argument : absolute_path(argument, folder));
         } else if (name == "--rules") {
             kept.push_back(name + "=" + absolute_rules(value, folder));
-        } else if (holds(paths, name) && value != "none" && value != "auto") {
+        } else if (has_trait(name, takes_path) && value != "none" && value != "auto") {
             kept.push_back(name + "=" + absolute_path(value, folder));
-        } else if ((is_server(argument) || holds(places, name)) &&
+        } else if ((is_server(argument) || has_trait(name, may_be_socket)) &&
                    equal_ignoring_case(value.substr(0, socket_scheme.size()), socket_scheme)) {
             kept.push_back(name + "=" + absolute_socket(value, folder));
         } else {
@@ -205,7 +274,7 @@ std::string flag_not_to_resume_with(const std::vector<std::string>& given,
     const auto changes = [&kept](const std::string& argument) {
         const std::string name(flag_of(argument));
         return name == extra_body ? !holds(kept, name + "=" + mask_value(name, value_of(argument)))
-                                  : !holds(resumable, name);
+                                  : !name.empty() && !has_trait(name, resumable);
     };
     const auto found = std::find_if(given.begin(), given.end(), changes);
     return found == given.end() ? "" : std::string(flag_of(*found));
@@ -213,37 +282,12 @@ std::string flag_not_to_resume_with(const std::vector<std::string>& given,
 
 namespace {
 
-/// The server and its model, the work (compare_runs.cpp compares it), files, the client's host, and
-/// how it was dealt to several.
-constexpr std::array<std::string_view, 41> not_settings{
-    "--url",        "--against",  "--model",     "--api",          "--api-key",        "--seed",
-    "--cache-salt", "--speed",    "--start",     "--end",          "--duration",       "--limit",
-    "--spread",     "--rate",     "--arrivals",  "--sessions",     "--users",          "--for",
-    "--output",     "--prompt",   "--tokenizer", "--dataset",      "--overhead",       "--format",
-    "--label",      "--out",      "--report",    "--output-path",  "--calibration",    "--cpu",
-    "--writer-cpu", "--wait",     "--fail-if",   "--goodput",      "--from",           "--listen",
-    "--shard",      "--start-at", "--meet",      "--meet-timeout", "--clock-error-max"};
-
-/// How the client watches, and how it uses its host: shards may differ in it.
-constexpr std::array<std::string_view, 23> watching{
-    "--metrics",        "--metrics-period",  "--metrics-table", "--event",
-    "--events",         "--event-timeout",   "--period",        "--save-responses",
-    "--save-prompts",   "--rules",           "--stamps",        "--require-certified",
-    "--verify-prompts", "--wait-ready",      "--no-progress",   "--quiet",
-    "--table",          "--realtime",        "--chunks",        "--engines",
-    "--warm-send",      "--receive-buffers", "--scheduling"};
-
-bool is_among(std::span<const std::string_view> names, const std::string& argument) {
-    const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 bool is_setting(const std::string& argument) {
-    return argument.starts_with("--") && !is_among(not_settings, argument);
+    return argument.starts_with("--") && !has_trait(flag_of(argument), not_setting);
 }
 
 bool is_sending(const std::string& argument) {
-    return is_setting(argument) && !is_among(watching, argument);
+    return is_setting(argument) && !has_trait(flag_of(argument), watching);
 }
 
 std::string only_in(const std::vector<std::string>& here, const std::vector<std::string>& there,

@@ -274,6 +274,13 @@ TEST(SameWork, SettingsAreThoseOfOneSideAlone) {
     EXPECT_EQ(b, "");
 }
 
+// The rates of ramps are compared as load, with those of --rate: not once more as settings.
+TEST(SameWork, RampsAreNoSettings) {
+    const auto [a, b] = differing_settings({"t", "--ramp=0:5:10s"}, {"t", "--ramp=0:9:10s"});
+    EXPECT_EQ(a, "");
+    EXPECT_EQ(b, "");
+}
+
 }  // namespace
 
 }  // namespace driftless

@@ -570,7 +570,11 @@ TEST(JsonWriter, PlacesCommas) {
     JsonWriter json(out);
     json.begin_object().key("a").begin_array().integer(1).null().begin_array().end_array();
     json.begin_object().end_object().end_array().key("b").boolean(true).key("c").raw("[ ]");
-    json.key("").optional(std::nullopt).key("d").optional("x").end_object();
+    json.key("")
+        .optional(std::optional<std::int64_t>())
+        .key("d")
+        .optional(std::optional<std::string_view>("x"))
+        .end_object();
     EXPECT_EQ(out, R"({"a":[1,null,[],{}],"b":true,"c":[ ],"":null,"d":"x"})");
 }
 
