@@ -39,6 +39,7 @@ ToolRow read_row(std::string_view section, std::string text, const Table& table)
     if (text.starts_with("unless ")) {
         (void)cut_word(text);
         row.unless = cut_word(text);
+        CHECK(row.unless.ends_with(':'));
         row.unless.pop_back();
     } else if (row.verb.ends_with(':')) {
         row.verb.pop_back();
@@ -94,7 +95,9 @@ const ToolRow* find_row(std::string_view section, std::string_view typed) {
 }
 
 const std::string& reason_of(std::string_view name) {
-    return tool_table().reasons.find(name)->second;
+    const auto found = tool_table().reasons.find(name);
+    CHECK(found != tool_table().reasons.end());
+    return found->second;
 }
 
 std::string members_of(Line& line) {

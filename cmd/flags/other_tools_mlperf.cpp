@@ -190,7 +190,7 @@ std::string read_leaves(const std::string& file, Leaves& leaves) {
 }  // namespace
 
 void finish_mlperf(Line& line) {
-    const std::string file = line.has("--config") ? line.get("--config") : line.get("-c");
+    const std::string file = line.get("--config");
     if (file.empty()) {
         refuse_line(line, "inference-endpoint: --config FILE is missing; give it");
         return;

@@ -35,7 +35,8 @@ struct FlagRow {
     unsigned traits;
 };
 
-/// One row a flag of replay. A flag without a row is kept, compared, and not given with `--resume`.
+/// A row for each flag of replay that is not as usual: one without a row is kept, compared, and not
+/// given with `--resume`.
 constexpr FlagRow flag_rows[] = {
     {"--against", may_be_socket | resumable | not_setting},
     {"--api", not_setting},

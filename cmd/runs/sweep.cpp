@@ -666,6 +666,11 @@ int play_sweep(Ledger& ledger, const std::string& folder, const std::string& key
         stopped = stop_requests().load() > 0;
     }
     std::fputs(("\n" + table_screen(table_of(sweep_runs(ledger, folder), false))).c_str(), stdout);
+    for (const LedgerCell& cell : ledger.cells) {  // the table has their figures alone
+        if (cell.state == CellState::ended && cell.outcome == CellOutcome::threshold) {
+            print_line("%s: threshold: %s", cell.planned.folder.c_str(), cell.why.c_str());
+        }
+    }
     print_line("files: %s", folder.c_str());
     if (stopped) {
         print_line("interrupted: driftless sweep --resume %s continues it", folder.c_str());

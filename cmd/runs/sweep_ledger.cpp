@@ -206,6 +206,11 @@ std::string read_ledger(const std::string& text, Ledger& out) {
 }
 
 Result<void> write_ledger(const Ledger& ledger, const std::string& folder) {
+    const bool plays = std::ranges::any_of(
+        ledger.cells, [](const LedgerCell& cell) { return cell.state == CellState::running; });
+    if (plays) {  // no figure is new, and the table reads every run
+        return write_whole_file(folder + "/sweep.json", sweep_json(ledger));
+    }
     const Result<void> csv = write_whole_file(
         folder + "/sweep.csv", table_csv(table_of(sweep_runs(ledger, folder), false)));
     const Result<void> json = write_whole_file(folder + "/sweep.json", sweep_json(ledger));

@@ -274,7 +274,7 @@ TableRun run_of_cell(const std::string& sweep, const LedgerCell& cell,
     run.labels = labels;
     std::string why;
     run.summary = summary_in(run.folder, why);
-    // The run may lie elsewhere by now; sweep.json keeps its most important figures.
+    // The run may lie elsewhere by now; sweep.json keeps its figures.
     if (!run.summary && !cell.summary.empty()) {
         if (Result<CellSummary> kept = CellSummary::read(cell.summary); kept) {
             run.summary = std::move(kept).value();

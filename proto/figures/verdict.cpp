@@ -128,6 +128,16 @@ void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits,
     }
 }
 
+/// Of rows that are late by stamps of the kernel, which go by a clock that can be set.
+void add_clock_reason(const SummaryFigures& figures, const ClientTotals& client, Reasons& reasons) {
+    const std::uint64_t by_kernel =
+        figures.tainted_wire_late + figures.tainted_read_late + figures.tainted_sent_late;
+    if (client.clock_steps > 0 && by_kernel > 0) {
+        reasons.emplace_back(
+            "this host's clock was set during the run, and the kernel's stamps go by it");
+    }
+}
+
 /// What TCP sent again, and what that means for the rows.
 std::string resent_text(const SummaryFigures& figures) {
     const std::uint64_t late = figures.tainted_retransmitted;
@@ -315,10 +325,7 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
     add_loss_reasons(figures, client, judged.reasons);
     const bool lost = !judged.reasons.empty();
     add_taint_reasons(figures, limits, judged.reasons);
-    if (client.clock_steps > 0 && figures.tainted_rows > 0) {
-        judged.reasons.push_back("this host's clock was set " + times_text(client.clock_steps) +
-                                 " during the run, and the kernel's stamps go by it");
-    }
+    add_clock_reason(figures, client, judged.reasons);
     add_limit_reasons(figures, judged.reasons);
     if (lost) {
         judged.verdict = Verdict::client_limited;
@@ -370,6 +377,7 @@ Judgement judge_uncalibrated(std::string why, const SummaryFigures& figures,
     add_loss_reasons(figures, client, judged.reasons);
     if (limits.drift_ns > 0) {  // none in runs of before --certify-within
         add_taint_reasons(figures, limits, judged.reasons);
+        add_clock_reason(figures, client, judged.reasons);
     }
     add_limit_reasons(figures, judged.reasons);
     add_interrupted_reason(figures, judged.reasons);

@@ -1,7 +1,7 @@
 /// JsonMembers: members of a JSON object by their keys, into fields of any type, and the first
 /// error: missing, bad_json (a value of another type) or out_of_range (a number that its field
-/// cannot hold); `doing` is the key. A field whose member is wrong or null keeps what it holds.
-/// Owns nothing.
+/// cannot hold); `doing` is the key. After an error fields may hold anything; null leaves an
+/// optional field as it is. Owns nothing.
 #pragma once
 
 #include <charconv>

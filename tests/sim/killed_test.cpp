@@ -580,7 +580,11 @@ TEST(KilledSwarm, GivesTheMemoryOfLateRowsBack) {
 
 // fired.jsonl met a full disk, and requests.jsonl was written further until the next flush.
 TEST(KilledSwarm, SeesAtOnceThatADiskIsFull) {
-    EXPECT_EQ(broken_laws(run_killed_swarm(1345, rows)), "");
+    const KilledRun run = run_killed_swarm(1345, rows);
+    EXPECT_EQ(broken_laws(run), "");
+    EXPECT_TRUE(std::ranges::any_of(run.lives, [](const Life& life) {
+        return life.result.disk_failed;
+    })) << "another seed has to be found";
 }
 
 // The kills have really struck, in every way that there is.
