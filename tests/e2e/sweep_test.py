@@ -307,6 +307,7 @@ kind = "test"
         self.assertEqual(done.returncode, 8, done.stdout + done.stderr)
         cells = self.ledger(out)["cells"]
         self.assertEqual([cell["outcome"] for cell in cells], ["threshold", "completed"])
+        self.assertIn(f"\n{cells[0]['run']}: threshold: ", done.stdout)
         self.assertEqual(cells[0]["why"], "ttft:p50 > 1ms")
 
     def test_a_server_that_is_busy(self):
