@@ -208,8 +208,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # What is measured in time runs alone.
 set(measured_e2e client_test compare_power_test events_test losses_test network_test spoilers_test truth_test verdict_test wire_test)
 # Under sanitizers only what memory errors could hide in that unit_tests and sim_tests do not reach: sockets, TLS,
-# processes, kills, servers and inputs that mean no good. Closed loops, users and lanes that are cut are sim_tests' there, and a
-# sweep is replays in turn.
+# processes, kills, servers and inputs that mean no good. There sim_tests covers closed loops, users and lanes that are cut.
 set(sanitized_e2e abandon_test connections_test containers_test engines_test folder_test hostile_test interrupt_test keys_test
     limits_test live_page_test live_test mock_test nginx_test outcomes_test quirks_test refusal_test targets_test terminal_test
     tls_test users_failures_test)

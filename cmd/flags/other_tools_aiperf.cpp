@@ -194,9 +194,7 @@ void finish_aiperf_load(Line& line) {
                  "given; here the load is that of the flags, and --fixed-schedule follows them");
     }
     if (line.has("--fixed-schedule")) {
-        add_note(line,
-                 "--fixed-schedule is ignored: requests always follow the recorded schedule, "
-                 "from its first row");
+        add_note(line, "--fixed-schedule is ignored: " + reason_of("recorded_schedule"));
     }
     if (line.has("--no-fixed-schedule")) {
         add_note(line, "--no-fixed-schedule is taken as it is: recorded instants do not count");

@@ -174,9 +174,7 @@ void finish_tokenizer(Line& line) {
     if (is_path(name)) {
         add_flag(line, "--tokenizer", name);
     } else if (!name.empty()) {
-        add_note(line, "--tokenizer " + name +
-                           " is ignored: words of one token each need no tokenizer; --tokenizer "
-                           "FILE takes the model's own");
+        add_note(line, "--tokenizer " + name + " is ignored: " + reason_of("own_words"));
     }
 }
 

@@ -169,10 +169,8 @@ std::string vllm_set(Line& line) {
 /// the groups.
 std::string shared_prefix(Line& line) {
     if (line.get("turns", "1") != "1") {
-        refuse_line(line,
-                    "--gsp-num-turns " + line.get("turns", "") +
-                        ": turns that wait for answers are not supported here; generate them with "
-                        "driftless synth chat");
+        refuse_line(line, "--gsp-num-turns " + line.get("turns", "") + ": " +
+                              reason_of("by_conversations"));
     }
     const std::uint64_t groups = count_of("--gsp-num-groups", line.get("groups", "64"), line);
     const std::uint64_t each = count_of("--gsp-prompts-per-group", line.get("each", "16"), line);
@@ -284,10 +282,7 @@ std::string guidellm_set(Line& line) {
                (high.empty() ? std::to_string(middle.value() + reach) : high);
     };
     if (data.contains("turns")) {
-        refuse_line(
-            line,
-            "--data \"turns\": turns that wait for answers are not supported here; generate them "
-            "with driftless synth chat");
+        refuse_line(line, "--data \"turns\": " + reason_of("by_conversations"));
     }
     const std::string samples = take("samples", "");
     const std::string prefix = take("prefix_tokens", "");

@@ -25,8 +25,8 @@ enum FlagTrait : unsigned {
     may_be_socket = 4,  ///< its value may be `unix:PATH`
     names_server = 8,   ///< says, with its like, where the server is
     resumable = 16,     ///< may be given with `--resume`
-    not_setting = 32,   ///< the server and its model, the work (compare_runs.cpp compares it),
-                        ///< files, the client's host, how it was dealt to several
+    not_setting = 32,   ///< compared elsewhere (compare_runs.cpp: server, model, work), or of no
+                        ///< meaning for a comparison (files, the client's host, shards)
     watching = 64,      ///< how the client watches and uses its host: shards may differ in it
 };
 
@@ -101,7 +101,7 @@ constexpr FlagRow flag_rows[] = {
     {"--scheduling", resumable | watching},
     {"--seed", not_setting},
     {"--sessions", not_setting},
-    {"--shape", takes_path},
+    {"--shape", takes_path | not_setting},
     {"--shard", not_setting},
     {"--speed", not_setting},
     {"--spread", not_setting},
@@ -206,6 +206,14 @@ bool replaces(std::string_view given, std::string_view kept) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> named_flags() {
+    std::vector<std::string_view> names;
+    for (const FlagRow& row : flag_rows) {
+        names.push_back(row.name);
+    }
+    return names;
+}
 
 std::string absolute_path(const std::string& path, const std::string& folder) {
     const bool is_made = path.starts_with(made_scheme);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace driftless {
 // An argument is TRACE, `--flag` or `--flag=value`, in our spelling. No secret is among those that
 // are kept: a key that came by name (`env:NAME`, or OPENAI_API_KEY without any flag) is found
 // again in the environment, one that was typed must be given again.
+
+/// The flags that are not as usual here, in the order of their names.
+std::vector<std::string_view> named_flags();
 
 /// What run.json keeps of `arguments`: secrets masked, paths made absolute from `folder`, and
 /// nothing that names where this one run was written.

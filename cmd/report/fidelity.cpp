@@ -147,9 +147,6 @@ void write_certificate(JsonWriter& json, const ReportedRun& run,
     const auto count = [&json](const char* key, std::uint64_t value) {
         json.key(key).unsigned_integer(value);
     };
-    const auto share = [&json](const char* key, const std::optional<double>& value) {
-        json.key(key).optional(value);
-    };
     json.begin_object();
     digest("digest", certificate.digest);
     digest("trace_digest", certificate.trace_digest);
@@ -163,8 +160,8 @@ void write_certificate(JsonWriter& json, const ReportedRun& run,
     count("rules_met", rules_in(run, RuleState::met));
     count("rules_violated", rules_in(run, RuleState::violated));
     count("rules_unknown", rules_in(run, RuleState::unknown));
-    share("ceiling_hit_rate", certificate.ceiling);
-    share("observed_hit_rate", certificate.observed);
+    json.key("ceiling_hit_rate").optional(certificate.ceiling);
+    json.key("observed_hit_rate").optional(certificate.observed);
     json.key("first_turns").begin_object();
     count("sent", certificate.first_turns);
     count("prompt_tokens", certificate.first_turn_prompt);

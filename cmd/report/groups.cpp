@@ -415,12 +415,9 @@ void write_trees(JsonWriter& json, const TreeTotals& totals) {
     json.key("unfinished").unsigned_integer(totals.unfinished);
     json.key("requests_alone").unsigned_integer(totals.rows_alone);
     json.key("users").unsigned_integer(totals.users);
-    const auto optional = [&json](const char* key, const std::optional<double>& value) {
-        json.key(key).optional(value);
-    };
-    optional("jobs_per_hour", totals.jobs_per_hour);
-    optional("jobs_per_hour_per_user", totals.jobs_per_hour_per_user);
-    optional("joules_per_tree", totals.joules_per_tree);
+    json.key("jobs_per_hour").optional(totals.jobs_per_hour);
+    json.key("jobs_per_hour_per_user").optional(totals.jobs_per_hour_per_user);
+    json.key("joules_per_tree").optional(totals.joules_per_tree);
     for (const TreeFigureName& name : tree_figure_names) {
         const Distribution& of = totals.*name.figure;
         json.key(name.key).begin_object();

@@ -53,9 +53,6 @@ void write_differences(JsonWriter& json, const std::vector<WorkDifference>& diff
 
 void write_metrics(JsonWriter& json, const Comparison& comparison) {
     const std::uint64_t runs = std::max(comparison.a.size(), comparison.b.size());
-    const auto known = [&json](const char* key, const std::optional<double>& value) {
-        json.key(key).optional(value);
-    };
     json.key("metrics").begin_array();
     for (const MetricComparison& one : comparison.groups.metrics) {
         json.begin_object();
@@ -80,8 +77,8 @@ void write_metrics(JsonWriter& json, const Comparison& comparison) {
         json.key("block").unsigned_integer(one.block);
         json.key("floor").unsigned_integer(one.floor);
         const std::optional<double>& detect = comparison.detect;
-        known("rows_needed", detect ? rows_needed(one, *detect) : std::nullopt);
-        known("runs_needed", detect ? runs_needed(one, runs, *detect) : std::nullopt);
+        json.key("rows_needed").optional(detect ? rows_needed(one, *detect) : std::nullopt);
+        json.key("runs_needed").optional(detect ? runs_needed(one, runs, *detect) : std::nullopt);
         json.end_object();
     }
     json.end_array();

@@ -248,7 +248,7 @@ std::string cell_begins(const Ledger& ledger, std::size_t index) {
 std::string cell_ends(const LedgerCell& cell) {
     std::string line = name_of(cell.outcome) + key_figures(cell);
     if (cell.warm.value_or(false)) {
-        line += ", began with a warm cache (in no mean)";
+        line += ", began with a warm cache (not averaged)";
     }
     line += cell.why.empty() ? "" : ": " + cell.why;
     line += cell.note.empty() ? "" : "; " + cell.note;

@@ -359,10 +359,6 @@ void write_one(JsonWriter& json, const TableRun& run, const Provenance& one) {
     }
 }
 
-void write_number(JsonWriter& json, const char* key, std::optional<double> value) {
-    json.key(key).optional(value);
-}
-
 /// As the view has it, with what only labels know.
 void write_throughput(JsonWriter& json, const TableRun& run, JsonValue throughput) {
     json.begin_object();
@@ -376,8 +372,8 @@ void write_throughput(JsonWriter& json, const TableRun& run, JsonValue throughpu
         for (const char* side : {"total", "output", "input"}) {
             const std::optional<double> rate =
                 throughput.find(side).find("tokens_per_second").as_double();
-            write_number(json, (std::string(side) + "_tput_tps").c_str(),
-                         rate ? std::optional(*rate / *gpus) : std::nullopt);
+            json.key((std::string(side) + "_tput_tps"))
+                .optional(rate ? std::optional(*rate / *gpus) : std::nullopt);
         }
         json.end_object();
     }
@@ -409,19 +405,19 @@ void write_server_metrics(JsonWriter& json, JsonValue server) {
     json.key("server_metrics").begin_object();
     json.key("present").boolean(server.is(JsonType::object));
     json.key("cache").begin_object();
-    write_number(json, "gpu_cache_hit_rate", quotient(server, "prefix_hit_tokens", queries));
-    write_number(json, "cpu_cache_hit_rate", quotient(server, "host_hit_tokens", queries));
-    write_number(json, "external_cache_hit_rate", quotient(server, "remote_hit_tokens", queries));
-    write_number(json, "prefix_cache_hits", server.find("prefix_hit_tokens").as_double());
-    write_number(json, "prefix_cache_queries", server.find(queries).as_double());
+    json.key("gpu_cache_hit_rate").optional(quotient(server, "prefix_hit_tokens", queries));
+    json.key("cpu_cache_hit_rate").optional(quotient(server, "host_hit_tokens", queries));
+    json.key("external_cache_hit_rate").optional(quotient(server, "remote_hit_tokens", queries));
+    json.key("prefix_cache_hits").optional(server.find("prefix_hit_tokens").as_double());
+    json.key("prefix_cache_queries").optional(server.find(queries).as_double());
     json.end_object();
     json.key("kv_cache").begin_object();
-    write_number(json, "gpu_usage_pct", server.find("kv_usage").find("max").as_double());
-    write_number(json, "cpu_usage_pct", server.find("host_kv_usage").find("max").as_double());
+    json.key("gpu_usage_pct").optional(server.find("kv_usage").find("max").as_double());
+    json.key("cpu_usage_pct").optional(server.find("host_kv_usage").find("max").as_double());
     json.end_object();
     json.key("tokens").begin_object();
-    write_number(json, "prompt_total", server.find("prompt_tokens").as_double());
-    write_number(json, "generation_total", server.find("generated_tokens").as_double());
+    json.key("prompt_total").optional(server.find("prompt_tokens").as_double());
+    json.key("generation_total").optional(server.find("generated_tokens").as_double());
     json.end_object();
     json.end_object();
 }

@@ -376,10 +376,6 @@ namespace {
 
 constexpr double ms_per_s = 1e3;
 
-void write_number(JsonWriter& json, std::string_view key, std::optional<double> value) {
-    json.key(key).optional(value);
-}
-
 std::optional<double> per(std::optional<double> whole, std::uint64_t parts) {
     return whole && parts > 0 ? std::optional(*whole / static_cast<double>(parts)) : std::nullopt;
 }
@@ -416,15 +412,15 @@ void write_energy(JsonWriter& json, const ServerTotals& totals, const EnergyDivi
     const std::optional<double> joules = totals.joules;
     json.key("energy").begin_object();
     write_gauge(json, "watts", totals.gauge(ServerFigure::watts));
-    write_number(json, "joules", joules);
-    write_number(json, "joules_per_request", per(joules, divisors.requests));
-    write_number(json, "joules_per_input_token", per(joules, divisors.input_tokens));
-    write_number(json, "joules_per_output_token", per(joules, divisors.output_tokens));
-    write_number(json, "joules_per_token",
-                 divisors.input_tokens == 0 || divisors.output_tokens == 0
-                     ? std::nullopt
-                     : per(joules, divisors.input_tokens + divisors.output_tokens));
-    write_number(json, "joules_per_tree", per(joules, divisors.finished_trees));
+    json.key("joules").optional(joules);
+    json.key("joules_per_request").optional(per(joules, divisors.requests));
+    json.key("joules_per_input_token").optional(per(joules, divisors.input_tokens));
+    json.key("joules_per_output_token").optional(per(joules, divisors.output_tokens));
+    json.key("joules_per_token")
+        .optional(divisors.input_tokens == 0 || divisors.output_tokens == 0
+                      ? std::nullopt
+                      : per(joules, divisors.input_tokens + divisors.output_tokens));
+    json.key("joules_per_tree").optional(per(joules, divisors.finished_trees));
     json.end_object();
 }
 
@@ -474,17 +470,18 @@ void write_server(JsonWriter& json, const std::optional<ServerTotals>& totals,
             continue;
         }
         if (is_counter(figure)) {
-            write_number(json, name_of(figure), totals->counter(figure));
+            json.key(name_of(figure)).optional(totals->counter(figure));
         } else {
             write_gauge(json, name_of(figure), totals->gauge(figure));
         }
     }
-    write_number(json, "prefix_hit_rate",
-                 totals->share(ServerFigure::prefix_hit_tokens, ServerFigure::prefix_query_tokens));
-    write_number(json, "acceptance_rate",
-                 totals->share(ServerFigure::accepted_tokens, ServerFigure::draft_tokens));
-    write_number(json, "mean_queue_ms", mean_ms(*totals, ServerFigure::queue_seconds));
-    write_number(json, "mean_prefill_ms", mean_ms(*totals, ServerFigure::prefill_seconds));
+    json.key("prefix_hit_rate")
+        .optional(
+            totals->share(ServerFigure::prefix_hit_tokens, ServerFigure::prefix_query_tokens));
+    json.key("acceptance_rate")
+        .optional(totals->share(ServerFigure::accepted_tokens, ServerFigure::draft_tokens));
+    json.key("mean_queue_ms").optional(mean_ms(*totals, ServerFigure::queue_seconds));
+    json.key("mean_prefill_ms").optional(mean_ms(*totals, ServerFigure::prefill_seconds));
     write_explained(json, sent);
     write_energy(json, *totals, divisors);
     json.end_object();

@@ -128,11 +128,12 @@ void append_jsonl(std::string& out, const Record& record) {
 
 /// Lines mostly have the order in which they are read, so that each key stands behind the one
 /// before; one that does not is looked for among all of them.
-class ParsedFields : public JsonMembers {
+class ParsedFields : JsonMembers {
   public:
     static constexpr int later = 2;  ///< the first schema whose keys may be missing
 
     explicit ParsedFields(JsonValue root) : root_(root), next_(root.first()) {}
+    using JsonMembers::error;
 
     template <typename T>
     void value(const char* key, int since, T& out) {

@@ -138,7 +138,7 @@ void walk_record(Fields& fields, SomeRecord& record) {
 
 /// The value of a closed list by its name.
 template <typename Enum>
-inline constexpr std::optional<Enum> (*from_name)(std::string_view) = nullptr;
+extern std::optional<Enum> (*const from_name)(std::string_view);  // each list has its own below
 template <>
 inline constexpr auto from_name<Outcome> = outcome_from_name;
 template <>

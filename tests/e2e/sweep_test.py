@@ -192,7 +192,7 @@ class Sweep(Case):
         ledger = self.ledger(out)
         self.assertEqual([cell["warm"] for cell in ledger["cells"]], [False, True])
         self.assertEqual([row["status"] for row in self.table(out)], ["SUCCESS", "FAILED"])
-        self.assertIn("began with a warm cache (in no mean)", done.stdout)
+        self.assertIn("began with a warm cache (not averaged)", done.stdout)
         self.assertIn("left out of means and frontiers: its cache was warm from an earlier run", done.stdout)
 
     def test_a_plan_in_a_file(self):

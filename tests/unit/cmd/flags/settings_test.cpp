@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +27,23 @@ namespace {
 using Texts = std::vector<std::string>;
 
 // Whatever way it was typed, what is kept is parsed to the same arguments again.
+// A row of a flag that was renamed would have no effect, and nobody would see it.
+TEST(Recall, NamesOnlyFlagsOfReplay) {
+    AskedTables asked;
+    (void)parse_replay_options({"--help"}, "");
+    std::vector<std::string> known{"--host", "--port"};  // of a server, in two parts
+    for (const FlagTable& table : asked.tables()) {
+        for (const std::string& name : names_of(table.flags)) {
+            known.push_back(name);
+        }
+    }
+    const std::vector<std::string_view> names = named_flags();
+    EXPECT_EQ(std::ranges::adjacent_find(names, std::ranges::greater_equal()), names.end());
+    for (const std::string_view name : names) {
+        EXPECT_GT(std::ranges::count(known, name), 0) << name;
+    }
+}
+
 TEST(Recall, KeptArgumentsParseToThemselves) {
     const Texts typed = {"a.jsonl",
                          "b.jsonl",

@@ -274,9 +274,10 @@ TEST(SameWork, SettingsAreThoseOfOneSideAlone) {
     EXPECT_EQ(b, "");
 }
 
-// The rates of ramps are compared as load, with those of --rate: not once more as settings.
-TEST(SameWork, RampsAreNoSettings) {
-    const auto [a, b] = differing_settings({"t", "--ramp=0:5:10s"}, {"t", "--ramp=0:9:10s"});
+// What says the rate is compared as load, and its instants: not once more as settings.
+TEST(SameWork, RatesAreNoSettings) {
+    const auto [a, b] = differing_settings({"t", "--ramp=0:5:10s", "--rate=3"},
+                                           {"t", "--ramp=0:9:10s", "--shape=/b.csv"});
     EXPECT_EQ(a, "");
     EXPECT_EQ(b, "");
 }
