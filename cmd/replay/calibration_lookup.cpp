@@ -66,6 +66,24 @@ bool others_are_busy() {
     return busy > looks / 2;
 }
 
+/// Since it was measured; negative where its date is to come.
+std::int64_t age_ns_of(const Calibration& calibration) {
+    const Result<std::int64_t> made_ns = parse_utc_ns(calibration.date);
+    return realtime_clock().now() - (made_ns ? made_ns.value() : 0);
+}
+
+/// Where it says little about this host today: its age, or its date; else empty.
+std::string too_old_text(const Calibration& calibration) {
+    constexpr std::int64_t day_ns = 86'400'000'000'000;
+    const std::int64_t age_ns = age_ns_of(calibration);
+    if (age_ns >= 0 && age_ns / day_ns <= kept_days_max) {
+        return "";
+    }
+    return age_ns > 0 && parse_utc_ns(calibration.date)
+               ? fmt::format("{} days old", age_ns / day_ns)
+               : fmt::format("of {}", calibration.date);
+}
+
 /// What an earlier run has measured and kept, where it can be used again.
 FoundCalibration look_at_kept(const std::string& path, const HostFacts& facts,
                               const EngineSetup& run) {
@@ -77,17 +95,12 @@ FoundCalibration look_at_kept(const std::string& path, const HostFacts& facts,
     if (!found.calibration) {
         return found;
     }
-    constexpr std::int64_t day_ns = 86'400'000'000'000;
-    const Result<std::int64_t> made_ns = parse_utc_ns(found.calibration->date);
-    const std::int64_t age_ns = realtime_clock().now() - (made_ns ? made_ns.value() : 0);
-    if (age_ns < 0 || age_ns / day_ns > kept_days_max) {
-        const std::string age = made_ns && age_ns > 0
-                                    ? fmt::format("{} days old", age_ns / day_ns)
-                                    : fmt::format("of {}", found.calibration->date);
-        return {std::nullopt, fmt::format("what was kept is {}", age), false};
+    const std::string too_old = too_old_text(*found.calibration);
+    if (!too_old.empty()) {
+        return {std::nullopt, "what was kept is " + too_old, false};
     }
     // Measured again beside the same programs it would be no better, and take some seconds.
-    const bool is_old = age_ns > noisy_age_max_ns;
+    const bool is_old = age_ns_of(*found.calibration) > noisy_age_max_ns;
     if (taken_share(*found.calibration) > noise_max && (is_old || !others_are_busy())) {
         return {std::nullopt, "what was kept was measured beside other programs", false};
     }
@@ -171,6 +184,13 @@ void warn(const Calibration& c, std::int64_t chunks_per_s, const Workload& workl
     }
     for (const std::string& what : noise_of(c)) {
         complain("driftless: warning: while this host was measured %s", what.c_str());
+    }
+    const std::string too_old = too_old_text(c);
+    if (!too_old.empty()) {
+        complain(
+            "driftless: warning: the calibration is %s; measure this host again (driftless "
+            "calibrate)",
+            too_old.c_str());
     }
 }
 

@@ -79,6 +79,10 @@ void ClientTotals::add_writer(const ClientSample& s, std::int64_t length_ns) {
         std::max(length_ns - known(s.writer_run_delay_ns), s.writer_cpu_ns);  // it may lag behind
     const double busy = static_cast<double>(s.writer_cpu_ns) / static_cast<double>(left_ns);
     writer_busy_max = std::max(writer_busy_max, busy);
+    if (s.ring_dropped_payloads > worst_loss.dropped_payloads) {
+        worst_loss = {s.ring_dropped_payloads, s.chunks, s.writer_chunks,
+                      static_cast<double>(s.writer_cpu_ns) / static_cast<double>(length_ns)};
+    }
     if (s.writer_cpu_ns >= length_ns / part_min) {
         const double cpu_s = static_cast<double>(s.writer_cpu_ns) / 1e9;
         writer_chunks_per_cpu_s = std::max<std::int64_t>(

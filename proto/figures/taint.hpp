@@ -102,6 +102,13 @@ struct ClientTotals {
     /// -1: it never had so much to do that this would say anything.
     std::int64_t writer_chunks_per_cpu_s = -1;
     double writer_busy_max = -1;  ///< CPU time, of what others left of a second; -1: not measured
+    /// The second in which the ring refused most payload.
+    struct WorstLoss {
+        std::int64_t dropped_payloads = 0;
+        std::int64_t chunks = 0;         ///< that came
+        std::int64_t writer_chunks = 0;  ///< that the writer read
+        double writer_cpu_share = 0;     ///< of the second, in which it had a CPU
+    } worst_loss;
 
     void add(const ClientSample& sample);
 

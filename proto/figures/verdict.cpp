@@ -46,15 +46,21 @@ std::int64_t engine_of_max(const ClientTotals& client, double EngineTotals::* sh
     return client.engines.empty() ? 0 : most - client.engines.begin();
 }
 
-/// What the writer can do, and what it was asked to; empty where it was not measured.
+/// What the writer can do, and what it was asked to; empty where it was not measured. Where it lost
+/// something, what it read in that second is what it could: beside a busy engine it gets less CPU.
 std::string writer_text(const ClientTotals& client) {
-    if (client.writer_chunks_per_cpu_s < 0) {
+    const ClientTotals::WorstLoss& loss = client.worst_loss;
+    const bool has_lost = loss.dropped_payloads > 0;
+    if (!has_lost && client.writer_chunks_per_cpu_s < 0) {
         return "";
     }
-    return "; " + std::to_string(client.chunks_per_s_max) +
-           " events came in one second, and it reads " +
-           std::to_string(client.writer_chunks_per_cpu_s) +
-           " in a second of CPU time; its own CPU (--writer-cpu) gives it more";
+    std::string text = "; " + std::to_string(has_lost ? loss.chunks : client.chunks_per_s_max) +
+                       " events came in one second, and it ";
+    text += has_lost ? "read " + std::to_string(loss.writer_chunks) + " with the " +
+                           percent_text(loss.writer_cpu_share) + " of a CPU that it got"
+                     : "reads " + std::to_string(client.writer_chunks_per_cpu_s) +
+                           " in a second of CPU time";
+    return text + "; its own CPU (--writer-cpu) gives it more";
 }
 
 }  // namespace
@@ -199,20 +205,25 @@ void add_host_reason(const Blame& blame, const ClientTotals& client, Reasons& re
     if (blame.taken_share <= 0 && blame.gap_max_ns <= 0) {
         return;
     }
-    std::string text = "at that time ";
+    std::string taken;
     if (blame.taken_share > 0) {
-        text +=
+        taken =
             "others used the CPU" +
             (client.engines.size() > 1 ? " of " + engine_text(client, blame.taken_engine) : "") +
             " for " + milliseconds_text(blame.taken_ns) + " of a second (" +
             percent_text(blame.taken_share) + ")";
     }
+    // Where the thread waits for its CPU, that is taken time; where it is stopped, it is not.
+    const bool stopped = client.run_delay_ns >= 0 && blame.gap_max_ns > 2 * blame.taken_ns;
+    std::string gap;
     if (blame.gap_max_ns > 0) {
-        text += (blame.taken_share > 0 ? "; " : "") + engine_text(client, blame.gap_engine) +
-                " was stopped or kept from its CPU for up to " +
-                milliseconds_text(blame.gap_max_ns) + " without a break";
+        gap = engine_text(client, blame.gap_engine) +
+              (stopped ? " was stopped" : " was stopped or kept from its CPU") + " for up to " +
+              milliseconds_text(blame.gap_max_ns) + " without a break" +
+              (stopped ? " (a signal, a debugger, a CPU quota, or all of this host)" : "");
     }
-    reasons.push_back(std::move(text));
+    const char* between = gap.empty() || taken.empty() ? "" : "; ";
+    reasons.push_back("at that time " + (stopped ? gap + between + taken : taken + between + gap));
 }
 
 void add_load_reason(const ClientTotals& client, Reasons& reasons) {

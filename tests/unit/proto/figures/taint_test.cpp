@@ -25,7 +25,8 @@ constexpr std::int64_t second_ns = 1'000'000'000;
 ClientTotals ten_seconds() {
     ClientTotals totals;
     for (std::int64_t i = 0; i < 10; ++i) {
-        ClientSample second{.from_ns = i * second_ns, .to_ns = (i + 1) * second_ns};
+        ClientSample second{
+            .from_ns = i * second_ns, .to_ns = (i + 1) * second_ns, .run_delay_ns = 0};
         totals.add(second);
     }
     return totals;
@@ -69,14 +70,18 @@ TEST(Blame, AStopLongerThanASecondIsToldApartFromTheShareOfASecond) {
     ClientTotals totals = ten_seconds();
     totals.each[4].gap_max_ns = 2 * second_ns;
     totals.each[4].receive_delay_max_ns = second_ns;
-    EXPECT_EQ(host_reason(totals),
-              "at that time the engine was stopped or kept from its CPU for up to 2000.000 ms "
-              "without a break");
+    const std::string stopped =
+        "at that time the engine was stopped for up to 2000.000 ms without a break (a signal, a "
+        "debugger, a CPU quota, or all of this host)";
+    EXPECT_EQ(host_reason(totals), stopped);
     totals.each[4].taken_ns = 136'494'000;
+    EXPECT_EQ(host_reason(totals),
+              stopped + "; others used the CPU for 136.494 ms of a second (13.6 %)");
+    totals.each[4].gap_max_ns = 2 * totals.each[4].taken_ns;  // it may have waited for its CPU
     EXPECT_EQ(
         host_reason(totals),
         "at that time others used the CPU for 136.494 ms of a second (13.6 %); the engine was "
-        "stopped or kept from its CPU for up to 2000.000 ms without a break");
+        "stopped or kept from its CPU for up to 272.988 ms without a break");
 }
 
 // Of several engines the one is named that was stopped, and that whose CPU others had.
@@ -92,8 +97,9 @@ TEST(Blame, NamesTheEngine) {
         totals.add(second);
     }
     EXPECT_EQ(host_reason(totals),
-              "at that time others used the CPU of engine 2 for 250.000 ms of a second (25.0 %); "
-              "engine 1 was stopped or kept from its CPU for up to 2000.000 ms without a break");
+              "at that time engine 1 was stopped for up to 2000.000 ms without a break (a signal, "
+              "a debugger, a CPU quota, or all of this host); others used the CPU of engine 2 for "
+              "250.000 ms of a second (25.0 %)");
     Reasons reasons;
     add_load_reason(totals, reasons);
     EXPECT_EQ(reasons.front(),

@@ -160,6 +160,12 @@ TEST(Verdict, NamesTheWritersRateNearIt) {
     lost.tainted_rows = lost.tainted_lost = 1;
     EXPECT_EQ(judge(lost).reasons.front(),
               "1 row lost payload in the client's own ring: the writer was too slow" + rate);
+    sample.ring_dropped_payloads = 5;  // what it read in that second is all that it could
+    EXPECT_EQ(
+        judge(lost).reasons.front(),
+        "1 row lost payload in the client's own ring: the writer was too slow; 400000 events "
+        "came in one second, and it read 300000 with the 30.0 % of a CPU that it got; its own "
+        "CPU (--writer-cpu) gives it more");
     EXPECT_EQ(judge(lost).verdict, Verdict::client_limited);
 }
 
