@@ -198,14 +198,28 @@ void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
     lines.list("Goodput", goodput_lines(f));
 }
 
-void add_latency(Lines& lines, std::string_view name, const Distribution& d) {
+/// By how much the client may have moved the p99: the larger of both ways.
+std::string p99_error_text(const Distribution& d, const Bounds* bounds) {
+    if (d.count == 0 || bounds == nullptr) {
+        return "-";
+    }
+    const double p99 = d.at[p99_index];
+    const double most =
+        std::max({p99 - bounds->lower.at[p99_index], bounds->upper.at[p99_index] - p99, 0.0});
+    return most < static_cast<double>(BoundedHistogram::unbounded) / 2
+               ? fmt::format("{:.{}f}", most / ns_per_ms, most < ns_per_ms ? 3 : 2)
+               : "unknown";
+}
+
+/// `bounds`: null where it has none.
+void add_latency(Lines& lines, std::string_view name, const Distribution& d, const Bounds* bounds) {
     std::string line = fmt::format("{:<{}}", name, label_columns);
     for (const double value :
          {d.mean, d.median(), d.at[p90_index], d.at[p95_index], d.at[p99_index], d.max}) {
         line +=
-            d.count == 0 ? fmt::format("{:>10}", "-") : fmt::format("{:>10.2f}", value / ns_per_ms);
+            d.count == 0 ? fmt::format("{:>9}", "-") : fmt::format("{:>9.2f}", value / ns_per_ms);
     }
-    lines.raw(line);
+    lines.raw(line + fmt::format("{:>10}", p99_error_text(d, bounds)));
 }
 
 /// What has no figure, and why.
@@ -219,13 +233,13 @@ void add_unknown(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
 
 void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     lines.blank();
-    lines.raw(fmt::format("{:<{}}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}", "ms", label_columns, "mean",
-                          "p50", "p90", "p95", "p99", "max"));
-    add_latency(lines, "TTFT", f.ttft);
-    add_latency(lines, "TTFT from due", f.ttft_due);
-    add_latency(lines, "TPOT", f.tpot);
-    add_latency(lines, "ITL", f.itl);
-    add_latency(lines, "E2E", f.e2e);
+    lines.raw(fmt::format("{:<{}}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>10}", "ms", label_columns, "mean",
+                          "p50", "p90", "p95", "p99", "max", "client"));
+    add_latency(lines, "TTFT", f.ttft, &f.ttft_bounds);
+    add_latency(lines, "TTFT from due", f.ttft_due, nullptr);
+    add_latency(lines, "TPOT", f.tpot, &f.tpot_bounds);
+    add_latency(lines, "ITL", f.itl, &f.itl_bounds);
+    add_latency(lines, "E2E", f.e2e, &f.e2e_bounds);
     add_unknown(lines, f, info);
     lines.blank();
 }

@@ -365,7 +365,7 @@ void Assembler::on_part(RowState& state, const Event& event, std::string_view pa
         return;
     }
     state.pending.append(payload);
-    state.pending_ns = event.stamp_ns;
+    state.pending_read = {event.stamp_ns, event.waited_ns};
 }
 
 /// Whether the event that goes on is too large with this piece (ring.hpp).
@@ -382,31 +382,30 @@ void Assembler::on_chunk(RowState& state, const Event& event, std::string_view p
         return;
     }
     note_receive(state, event);
-    const bool coalesced = (event.flags & event_coalesced) != 0;
+    const ReadAt read{event.stamp_ns, event.waited_ns, (event.flags & event_coalesced) != 0};
     const bool keeps_alive = (event.flags & event_keep_alive) != 0;
     const bool dropped = (event.flags & event_payload_dropped) != 0;
     if (keeps_alive) {
         // What came of it in earlier receives is forgotten below.
     } else if (state.event_damaged || dropped) {
-        state.answer.take_unread(event.stamp_ns, coalesced);
+        state.answer.take_unread(read);
         count_tokens(state, event.stamp_ns, 1);
     } else if (state.event_over || is_over(state, payload)) {
         state.answer.over_limit = true;
     } else if (state.pending.empty()) {
-        read_event(state, payload, event.stamp_ns, coalesced);
+        read_event(state, payload, read);
     } else {
         state.pending.append(payload);
-        read_event(state, state.pending, event.stamp_ns, coalesced);
+        read_event(state, state.pending, read);
     }
     state.pending.clear();
-    state.pending_ns = no_stamp;
+    state.pending_read = {no_stamp};
     state.event_damaged = false;
     state.event_over = false;
 }
 
 /// One complete event of a stream.
-void Assembler::read_event(RowState& state, std::string_view block, std::int64_t stamp_ns,
-                           bool coalesced) {
+void Assembler::read_event(RowState& state, std::string_view block, const ReadAt& read) {
     CHECK(state.body == BodyKind::stream);
     AnswerState& answer = state.answer;
     const SseEvent event = read_cut_event(framing_, block, joined_);
@@ -415,9 +414,9 @@ void Assembler::read_event(RowState& state, std::string_view block, std::int64_t
     }
     const std::size_t chunks_before = answer.chunks();
     const EventReading reading = config_.dialect->read(document_, event.name, event.data);
-    answer.take(reading, event.data, stamp_ns, coalesced);
+    answer.take(reading, event.data, read);
     if (answer.chunks() != chunks_before) {
-        count_tokens(state, stamp_ns,
+        count_tokens(state, read.ns,
                      answer.chunk_tokens.empty()
                          ? 1
                          : static_cast<std::uint64_t>(answer.chunk_tokens.back()));
@@ -444,13 +443,13 @@ void Assembler::count_tokens(RowState& state, std::int64_t stamp_ns, std::uint64
 /// in the field read it, though WHATWG would drop it. Bytes of an unfinished answer stay unread.
 void Assembler::finish_pending(RowState& state, const Event& end) {
     if (state.body != BodyKind::stream || end.end.outcome != Outcome::ok ||
-        state.pending_ns == no_stamp) {
+        state.pending_read.ns == no_stamp) {
         return;
     }
     if (state.event_over) {
         state.answer.over_limit = true;
     } else if (!state.event_damaged) {
-        read_event(state, state.pending, state.pending_ns, false);
+        read_event(state, state.pending, state.pending_read);
     }
 }
 

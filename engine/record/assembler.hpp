@@ -76,7 +76,7 @@ class Assembler {
     void on_part(RowState& state, const Event& event, std::string_view payload);
     void on_chunk(RowState& state, const Event& event, std::string_view payload);
     void count_tokens(RowState& state, std::int64_t stamp_ns, std::uint64_t tokens);
-    void read_event(RowState& state, std::string_view block, std::int64_t stamp_ns, bool coalesced);
+    void read_event(RowState& state, std::string_view block, const ReadAt& read);
     bool is_over(const RowState& state, std::string_view payload) const;
     void finish_pending(RowState& state, const Event& end);
     const Record* on_end(RowState& state, const Event& event);

@@ -337,9 +337,24 @@ void fill_token_counts(Record& record, const RowState& state, bool lost) {
     CHECK(record.tokens_source.has_value() == record.output_tokens.has_value());
 }
 
+/// How late the client may have read the tokens; nothing where the host slept meanwhile.
+void fill_lateness(Record& record, const AnswerState& answer, const Event& end) {
+    record.chunks_late_known = (end.flags & event_host_slept) == 0;
+    if (record.chunks_late_known && record.last_token_ns) {
+        record.last_late_ns = answer.last_token_wait_ns;
+    }
+    if (record.chunks_late_known && !answer.chunk_waits.empty()) {
+        record.first_late_ns = answer.chunk_waits.front();
+    }
+}
+
 /// Moves the arrays into the record; the record's old ones go back to be reused.
 void fill_chunks(Record& record, RowState& state, bool lost) {
     std::swap(record.chunk_ns, state.answer.chunk_stamps);
+    std::swap(record.chunk_late_ns, state.answer.chunk_waits);
+    if (!record.chunks_late_known) {
+        record.chunk_late_ns.clear();
+    }
     std::swap(record.chunk_tokens, state.answer.chunk_tokens);
     state.answer.close_kinds();
     std::swap(record.chunk_kinds, state.answer.chunk_kinds);
@@ -431,11 +446,14 @@ void fill_forecast(Record& record, const RowState& state, const AssemblerConfig&
 /// An empty record that keeps the memory of the arrays.
 void clear(Record& record) {
     std::vector<std::int64_t> stamps = std::move(record.chunk_ns);
+    std::vector<std::int64_t> waits = std::move(record.chunk_late_ns);
     std::vector<std::int32_t> tokens = std::move(record.chunk_tokens);
     record = Record{};
     stamps.clear();
+    waits.clear();
     tokens.clear();
     record.chunk_ns = std::move(stamps);
+    record.chunk_late_ns = std::move(waits);
     record.chunk_tokens = std::move(tokens);
     CHECK(record.chunk_ns.empty() && record.chunk_tokens.empty() && record.tainted.empty());
 }
@@ -450,6 +468,7 @@ void fill_record(Record& record, RowState& state, const Event& end, const Assemb
     fill_forecast(record, state, config);
     fill_sending(record, state, config, time_zero_ns);
     fill_answer(record, state, end.end, time_zero_ns);
+    fill_lateness(record, state.answer, end);
     record.outcome = outcome_of(record, state, end.end, config);
     fill_chunks(record, state, lost_bytes(state, end.end));
     CHECK(state.answer.chunks() == 0);  // they are the record's now

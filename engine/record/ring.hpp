@@ -38,9 +38,10 @@ enum class EventKind : std::uint8_t {
     sent,  ///< the kernel has accepted the last byte; `sent` below, and in `waited_ns` for how long
            ///< parts of the request waited for us, in sum
     part,  ///< payload: response head bytes before `head`, afterwards body bytes of an event that
-           ///< is not complete yet
+           ///< is not complete yet, and in `waited_ns` as of `chunk`
     head,  ///< the response head is complete; `status` is valid
-    chunk,  ///< one event of the body is complete; payload: its bytes since the last part
+    chunk,  ///< one event of the body is complete, its last byte waited for us for `waited_ns` at
+            ///< most; payload: its bytes since the last part
     end,    ///< the exchange is over; `end` below, and in `waited_ns` an upper bound of the longest
           ///< that a byte of the answer waited for us; of `not_sent`, for how long the row was held
           ///< back, `no_wait` where it was not. The last event of its row
@@ -58,6 +59,8 @@ inline constexpr std::uint8_t event_censored = 32;  ///< on `end`: cut off, the 
 /// On `end`: by the kernel's stamps, bytes of the answer were there before the request had left; or
 /// it was whole, and the request had not left whole.
 inline constexpr std::uint8_t event_answered_early = 64;
+/// On `end`: the host slept meanwhile, and chunks may have waited for longer than they say.
+inline constexpr std::uint8_t event_host_slept = 128;
 /// On `armed`: the phase, one token alone, and which attempt it is.
 inline constexpr std::uint8_t event_phase_mask = 3;
 inline constexpr std::uint8_t event_one_token = 4;

@@ -43,11 +43,13 @@ char kind_of(const EventReading& reading) {
 
 void AnswerState::reset(bool keep_text) {
     std::vector<std::int64_t> stamps = std::move(chunk_stamps);
+    std::vector<std::int64_t> waits = std::move(chunk_waits);
     std::vector<std::int32_t> tokens = std::move(chunk_tokens);
     SavedText texts = std::move(text);
     std::string kinds = std::move(chunk_kinds);
     clear(kinds, kept_chunks_max);
     clear(stamps, kept_chunks_max);
+    clear(waits, kept_chunks_max);
     clear(tokens, kept_chunks_max);
     clear(texts.content, kept_bytes_max);
     clear(texts.reasoning, kept_bytes_max);
@@ -56,6 +58,7 @@ void AnswerState::reset(bool keep_text) {
     texts.cut = false;
     *this = AnswerState{};
     chunk_stamps = std::move(stamps);
+    chunk_waits = std::move(waits);
     chunk_tokens = std::move(tokens);
     text = std::move(texts);
     chunk_kinds = std::move(kinds);
@@ -81,23 +84,25 @@ void AnswerState::close_kinds() {
     }
 }
 
-void AnswerState::stamp_chunk(std::int64_t stamp_ns, bool coalesced, char kind) {
+void AnswerState::stamp_chunk(const ReadAt& read, char kind) {
     CHECK(chunk_stamps.size() <= chunks_per_row_max);
     if (chunk_stamps.size() == chunks_per_row_max) {
         over_limit = true;
         return;
     }
     if (first_token_ns == no_stamp) {
-        first_token_ns = stamp_ns;
+        first_token_ns = read.ns;
     }
-    last_token_ns = stamp_ns;
-    chunk_stamps.push_back(stamp_ns);
+    last_token_ns = read.ns;
+    last_token_wait_ns = read.waited_ns;
+    chunk_stamps.push_back(read.ns);
+    chunk_waits.push_back(read.waited_ns);
     if (kind != open_kind) {
         close_kinds();
         open_kind = kind;
     }
     ++open_kind_chunks;
-    coalesced_chunks += coalesced ? 1 : 0;
+    coalesced_chunks += read.coalesced ? 1 : 0;
 }
 
 /// Continuous usage is a running sum: a token that showed no text is counted to the next chunk that
@@ -169,8 +174,8 @@ void AnswerState::note_error(std::string_view message, std::int64_t stamp_ns) {
 }
 
 /// Behind the end marker nothing has a meaning but a usage.
-void AnswerState::take(const EventReading& reading, std::string_view data, std::int64_t stamp_ns,
-                       bool coalesced) {
+void AnswerState::take(const EventReading& reading, std::string_view data, const ReadAt& read) {
+    const std::int64_t stamp_ns = read.ns;
     if (done_seen) {
         take_usage(reading);
         usage_event_ns = reading.has_usage ? stamp_ns : usage_event_ns;
@@ -222,9 +227,9 @@ void AnswerState::take(const EventReading& reading, std::string_view data, std::
         text.cut = text.cut || text.calls.is_cut();
     }
     if (reading.repeats_text) {
-        take_tokens(without_repetition(reading), stamp_ns, coalesced);
+        take_tokens(without_repetition(reading), read);
     } else {
-        take_tokens(reading, stamp_ns, coalesced);
+        take_tokens(reading, read);
     }
 }
 
@@ -244,19 +249,20 @@ EventReading AnswerState::without_repetition(const EventReading& reading) {
     return fresh;
 }
 
-void AnswerState::take_tokens(const EventReading& reading, std::int64_t stamp_ns, bool coalesced) {
+void AnswerState::take_tokens(const EventReading& reading, const ReadAt& read) {
     if (!reading.token_bearing) {
         return;
     }
     has_tokens = true;
     usage_is_final = usage_is_final && reading.has_usage;  // else it was one on the way
     if (is_whole) {
-        last_token_ns = stamp_ns;
+        last_token_ns = read.ns;
+        last_token_wait_ns = read.waited_ns;
     } else {
-        stamp_chunk(stamp_ns, coalesced, kind_of(reading));
+        stamp_chunk(read, kind_of(reading));
         count_tokens(reading);
         if (!reading.content.empty() && first_content_ns == no_stamp) {
-            first_content_ns = stamp_ns;
+            first_content_ns = read.ns;
         }
     }
     digest.add(reading.content);
@@ -267,10 +273,10 @@ void AnswerState::take_tokens(const EventReading& reading, std::int64_t stamp_ns
     }
 }
 
-void AnswerState::take_unread(std::int64_t stamp_ns, bool coalesced) {
+void AnswerState::take_unread(const ReadAt& read) {
     has_tokens = true;
-    first_event_ns = first_event_ns == no_stamp ? stamp_ns : first_event_ns;
-    stamp_chunk(stamp_ns, coalesced, 'u');
+    first_event_ns = first_event_ns == no_stamp ? read.ns : first_event_ns;
+    stamp_chunk(read, 'u');
     give_counting_up();
     ids_on_all = false;
 }

@@ -49,11 +49,19 @@ struct SavedText {
     bool cut = false;
 };
 
+/// When an event was read that is complete.
+struct ReadAt {
+    std::int64_t ns = 0;         ///< absolute stamp of the read that completed it
+    std::int64_t waited_ns = 0;  ///< at most so long its last byte waited for us
+    bool coalesced = false;      ///< it shared that read with an earlier event
+};
+
 struct AnswerState {
     // Stamps, absolute, of the events that completed them.
     std::int64_t first_token_ns = no_stamp;
     std::int64_t first_content_ns = no_stamp;
     std::int64_t last_token_ns = no_stamp;
+    std::int64_t last_token_wait_ns = 0;      ///< at most so long it waited for us
     std::int64_t first_event_ns = no_stamp;   ///< of the API: a role, a token, not usage alone
     std::int64_t finish_event_ns = no_stamp;  ///< the one that named the finish reason
     std::int64_t usage_event_ns = no_stamp;   ///< the last one of usage alone
@@ -62,6 +70,8 @@ struct AnswerState {
 
     /// [chunks] absolute stamps of the token-bearing chunks.
     std::vector<std::int64_t> chunk_stamps;
+    /// [chunks] at most so long each waited for us, ns.
+    std::vector<std::int64_t> chunk_waits;
     /// [chunks] tokens of each, while `counting` is not `none`; else empty.
     std::vector<std::int32_t> chunk_tokens;
     /// What the chunks held, as runs (record.hpp); the latest run is still open.
@@ -106,11 +116,10 @@ struct AnswerState {
 
     /// Ready for the next row; keeps ordinary memory and gives back the extraordinary.
     void reset(bool keep_text);
-    /// One event that was read. `coalesced`: it shared its receive with an earlier one.
-    void take(const EventReading& reading, std::string_view data, std::int64_t stamp_ns,
-              bool coalesced);
+    /// One event that was read.
+    void take(const EventReading& reading, std::string_view data, const ReadAt& read);
     /// A chunk whose bytes were dropped: its stamp counts, what it said is unknown.
-    void take_unread(std::int64_t stamp_ns, bool coalesced);
+    void take_unread(const ReadAt& read);
     /// Whether usage tells the answer's tokens: 0 beside text was not counted.
     bool is_counted() const {
         return completion_tokens > 0 || (completion_tokens == 0 && !has_tokens);
@@ -126,9 +135,9 @@ struct AnswerState {
   private:
     void count_by(Counting next);
     void give_counting_up();
-    void take_tokens(const EventReading& reading, std::int64_t stamp_ns, bool coalesced);
+    void take_tokens(const EventReading& reading, const ReadAt& read);
     EventReading without_repetition(const EventReading& reading);
-    void stamp_chunk(std::int64_t stamp_ns, bool coalesced, char kind);
+    void stamp_chunk(const ReadAt& read, char kind);
     void stamp_event(const EventReading& reading, std::int64_t stamp_ns);
     void count_tokens(const EventReading& reading);
     void note_error(std::string_view message, std::int64_t stamp_ns);
@@ -270,9 +279,9 @@ struct RowState {
     std::string request_id;               ///< the answer's X-Request-Id
     std::vector<RecordedHeader> headers;  ///< `--record-header`; empty before the head
 
-    std::string head;                    ///< head bytes until `head`
-    std::string pending;                 ///< bytes of an event that goes on, or of a message
-    std::int64_t pending_ns = no_stamp;  ///< stamp of the latest of them
+    std::string head;               ///< head bytes until `head`
+    std::string pending;            ///< bytes of an event that goes on, or of a message
+    ReadAt pending_read{no_stamp};  ///< of the latest of them
 
     bool lost_payload = false;   ///< bytes of this answer found the ring full
     bool event_damaged = false;  ///< of the event that goes on

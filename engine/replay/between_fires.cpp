@@ -60,6 +60,7 @@ void Reading::note_suspension() {
     lanes_.pool.for_each(LaneState::busy, [length](Lane& lane) {
         lane.exchange.heard = true;
         lane.exchange.waited = std::max(lane.exchange.waited, length);
+        lane.exchange.host_slept = true;
     });
 }
 

@@ -641,6 +641,7 @@ void Exchanges::push_end(Lane& lane) {
     if (exchange.outcome == Outcome::cancelled && parts_.time_over) {
         event.flags |= event_censored;
     }
+    event.flags |= exchange.host_slept ? event_host_slept : std::uint8_t{0};
     event.end = end_info(*exchange.row, exchange.outcome, exchange.sys_errno);
     event.end.bytes_sent = exchange.accepted;
     event.end.bytes_received = exchange.bytes_received;

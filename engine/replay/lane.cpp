@@ -15,21 +15,30 @@ namespace {
 
 constexpr std::size_t tls_alert_bytes = 7;  ///< RFC 8446, 5.1 and 6: a header of 5, and 2
 
+/// How long bytes of one receive have waited for us, at most.
+struct Waits {
+    Duration any;   ///< whichever of them
+    Duration last;  ///< the last one
+};
+
 // One receive's worth of context.
 struct Reader {
     Lane& lane;
     EventRing& ring;
     ReceiveCounts& counts;
     const Completion& done;
+    Waits waits;
     std::uint32_t chunks = 0;
 
-    void push(EventKind kind, std::string_view payload, std::uint8_t flags = 0) {
+    void push(EventKind kind, std::string_view payload, std::uint8_t flags = 0,
+              Duration waited = {}) {
         Event event;
         event.kind = kind;
         event.flags = flags;
         event.request = lane.exchange.request;
         event.lane = lane.number;
         event.stamp_ns = done.stamp.ns;
+        event.waited_ns = waited.ns;
         event.status =
             kind == EventKind::head ? static_cast<std::uint16_t>(lane.parser.status()) : 0;
         const EventRing::Push pushed = ring.push(event, payload);
@@ -77,6 +86,15 @@ struct Reader {
         }
     }
 
+    // Of an event that ends there. With the last byte of a read comes the kernel's stamp of it; a
+    // line end that closes a chunk of HTTP is of the packet before it.
+    Duration waited_behind(const char* end) const {
+        const bool is_plain = lane.tls == nullptr;
+        const auto left = is_plain ? done.bytes.data() + done.bytes.size() - end : 0;
+        return is_plain && (left == 0 || std::string_view(end, left) == "\r\n") ? waits.last
+                                                                                : waits.any;
+    }
+
     // Cuts body bytes into events. What is left over belongs to an event that goes on.
     void body(std::string_view bytes) {
         ExchangeState& exchange = lane.exchange;
@@ -84,7 +102,7 @@ struct Reader {
             const bool asked_for = lane.parser.status() == status_ok;
             if (exchange.whole_bytes <
                 (asked_for ? exchange.limits.event_bytes_max : whole_body_bytes_max)) {
-                push(EventKind::part, bytes);
+                push(EventKind::part, bytes, 0, waits.any);
             }
             exchange.whole_bytes += bytes.size();
             return;
@@ -93,7 +111,7 @@ struct Reader {
             const std::size_t cut = lane.scanner.next(bytes);
             CHECK(cut <= bytes.size());
             if (cut == 0) {
-                push(EventKind::part, bytes);
+                push(EventKind::part, bytes, 0, waits.any);
                 return;
             }
             if (lane.scanner.cut_keep_alive()) {
@@ -102,7 +120,7 @@ struct Reader {
                 continue;
             }
             const std::uint8_t flags = chunks > 0 ? event_coalesced : std::uint8_t{0};
-            push(EventKind::chunk, bytes.substr(0, cut), flags);
+            push(EventKind::chunk, bytes.substr(0, cut), flags, waited_behind(bytes.data() + cut));
             probe_chunk(exchange.request, cut, done.stamp.ns);
             counts.chunks += 1;
             counts.coalesced_chunks += chunks > 0 ? 1 : 0;
@@ -158,8 +176,8 @@ struct Reader {
 // A read may hold many packets, and the kernel keeps the stamp of the last one only: of the others
 // all that is known is that nothing was waiting at `unread_since`. A kernel that is late itself may
 // say so of bytes that it had stamped already. None was there before its request left.
-void note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& counts,
-               const HostSleep& sleep) {
+Waits note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& counts,
+                const HostSleep& sleep) {
     const std::int64_t kernel_ns = believable_stamp_ns(done.kernel_ns, exchange.fired, done.stamp);
     counts.stamps_refused += done.kernel_ns != 0 && kernel_ns == 0 ? 1 : 0;
     const Instant nothing_there = std::max(done.unread_since, exchange.fired);
@@ -176,6 +194,8 @@ void note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& c
     counts.delays += kernel_ns != 0 ? 1 : 0;
     counts.delay_sum_ns += waited.ns;
     counts.delay_max_ns = std::max(counts.delay_max_ns, waited.ns);
+    const Duration since_stamp = done.stamp - Instant{kernel_ns} + stamp_tolerance + asleep;
+    return {waited, kernel_ns != 0 ? std::min(since_stamp, waited) : waited};
 }
 
 // By an end of stream, a close_notify or an error.
@@ -227,7 +247,7 @@ void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCou
     exchange.last_byte = done.stamp;
     exchange.bytes_received += done.bytes.size();
     probe_receive(exchange.request, done.bytes.size(), done.stamp.ns);
-    Reader reader{lane, ring, counts, done};
+    Reader reader{lane, ring, counts, done, note_wait(exchange, done, counts, sleep)};
     if (lane.tls == nullptr) {
         reader.first_byte();
         reader.bytes(done.bytes);
@@ -235,7 +255,6 @@ void read_answer(Lane& lane, const Completion& done, EventRing& ring, ReceiveCou
         reader.records();
     }
     const bool ended = lane.tls != nullptr && lane.tls->stream.state() == TlsStream::State::ended;
-    note_wait(exchange, done, counts, sleep);
     if (ended) {
         connection_ended(lane, done);
     }

@@ -88,7 +88,7 @@ AnswerState read_answer(const Dialect& dialect, Framing framing, std::string_vie
         const std::string_view cut = body.substr(0, next == 0 ? body.size() : next);
         const SseEvent event = read_cut_event(framing, cut, joined);
         if (event.has_data) {
-            answer.take(dialect.read(document, event.name, event.data), event.data, 0, false);
+            answer.take(dialect.read(document, event.name, event.data), event.data, ReadAt{});
         }
         body.remove_prefix(cut.size());
     }

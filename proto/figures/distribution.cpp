@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -74,12 +75,14 @@ std::uint64_t nearest_rank(std::uint64_t count, std::uint32_t per_mille) {
     return std::max<std::uint64_t>(1, static_cast<std::uint64_t>((product + 999) / 1000));
 }
 
-Distribution Sample::distribution() const {
+Distribution Sample::distribution(std::size_t zeros, std::size_t infinities) const {
     Distribution result;
-    if (values_.empty()) {
+    std::vector<double> sorted = sorted_copy(values_);
+    sorted.insert(sorted.begin(), zeros, 0.0);
+    sorted.insert(sorted.end(), infinities, std::numeric_limits<double>::infinity());
+    if (sorted.empty()) {
         return result;
     }
-    const std::vector<double> sorted = sorted_copy(values_);
     const auto count = static_cast<double>(sorted.size());
     double sum = 0;
     for (const double value : sorted) {
@@ -98,6 +101,26 @@ Distribution Sample::distribution() const {
         result.at[i] = sorted[nearest_rank(sorted.size(), percentiles[i].per_mille) - 1];
     }
     return result;
+}
+
+void BoundedSample::add(double value, double below, double above) {
+    CHECK(below >= 0 && above >= 0);
+    values_.add(value);
+    lower_.add(std::max(value - below, 0.0));
+    if (ends_ == Ends::both) {
+        upper_.add(value + above);
+    }
+}
+
+void BoundedSample::add_unbounded(double value) {
+    values_.add(value);
+    ++unbounded_;
+}
+
+Bounds BoundedSample::bounds() const {
+    return {lower_.distribution(unbounded_ + missing_),
+            ends_ == Ends::both ? upper_.distribution(0, unbounded_ + missing_)
+                                : values_.distribution(0, missing_)};
 }
 
 std::size_t Histogram::bucket_of(std::uint64_t value) {

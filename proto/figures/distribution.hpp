@@ -46,14 +46,48 @@ struct Distribution {
 /// The rank, from 1, of a percentile among `count` values: ceil(count x per_mille / 1000).
 std::uint64_t nearest_rank(std::uint64_t count, std::uint32_t per_mille);
 
+/// What the client's own lateness may have done to a distribution: the same of all lower ends of
+/// its values, and of all upper ends. The true one lies between them, number by number. Infinity
+/// above, and a mean that is not a number: not bounded.
+struct Bounds {
+    Distribution lower;
+    Distribution upper;
+};
+
 class Sample {
   public:
     void add(double value) { values_.push_back(value); }
     std::size_t count() const { return values_.size(); }
-    Distribution distribution() const;
+    /// `zeros`, `infinities`: so many values more of these.
+    Distribution distribution(std::size_t zeros = 0, std::size_t infinities = 0) const;
 
   private:
     std::deque<double> values_;
+};
+
+/// Sample whose values are off by up to some bound, which mostly differs from value to value.
+class BoundedSample {
+  public:
+    /// Which ends differ from the values.
+    enum class Ends : std::uint8_t { lower, both };
+    explicit BoundedSample(Ends ends) : ends_(ends) {}
+
+    /// The true one lies in [value - below, value + above]; `above` counts where both ends differ.
+    void add(double value, double below, double above = 0);
+    /// A value of which nobody knows how far it is off.
+    void add_unbounded(double value);
+    /// One that is not known at all: it counts in the bounds alone.
+    void add_missing() { ++missing_; }
+    Distribution distribution() const { return values_.distribution(); }
+    Bounds bounds() const;
+
+  private:
+    Ends ends_;
+    Sample values_;
+    Sample lower_;
+    Sample upper_;  ///< where both ends differ
+    std::size_t unbounded_ = 0;
+    std::size_t missing_ = 0;
 };
 
 /// Values from 0 (below is counted as 0) to 2^63 - 1. Below 1,024 every value has its own bucket;
@@ -83,6 +117,25 @@ class Histogram {
     std::int64_t max_ = 0;
     double mean_ = 0;     ///< running (Welford, weighted)
     double squares_ = 0;  ///< sum of squared distances from the mean
+};
+
+/// Histogram whose values are off by up to some bound.
+class BoundedHistogram {
+  public:
+    /// Of an end that is not known; percentiles there are as large.
+    static constexpr std::int64_t unbounded = std::int64_t{1} << 60;
+    void add(std::int64_t value, std::int64_t below, std::int64_t above, std::uint64_t weight = 1) {
+        values_.add(value, weight);
+        lower_.add(value - below, weight);
+        upper_.add(value + above, weight);
+    }
+    Distribution distribution() const { return values_.distribution(); }
+    Bounds bounds() const { return {lower_.distribution(), upper_.distribution()}; }
+
+  private:
+    Histogram values_;
+    Histogram lower_;
+    Histogram upper_;
 };
 
 // Floors: how many independent values a percentile needs. Pure.

@@ -234,9 +234,37 @@ std::uint64_t count_of(std::int64_t tokens) {
     return tokens > 0 ? static_cast<std::uint64_t>(tokens) : 0;
 }
 
-void add_known(Sample& sample, const OptionalNs& value) {
-    if (value.has_value()) {
-        sample.add(static_cast<double>(*value));
+/// The kernel's stamps are off by the error of two samples of its clock.
+constexpr std::int64_t stamp_error_ns = 2'000;
+
+/// How late the client may have read the token: where its own bound is not known, that of all
+/// reads of the answer is.
+OptionalNs late_of(const Record& record, const OptionalNs& token_late_ns) {
+    return token_late_ns ? token_late_ns : record.receive_delay_ns;
+}
+
+/// From the fire until the server can have had the request at the latest; nothing: not known.
+OptionalNs request_late_ns(const Record& record) {
+    const auto has = [&record](std::string_view reason) {
+        return std::find(record.tainted.begin(), record.tainted.end(), reason) !=
+               record.tainted.end();
+    };
+    if (!record.wire_delay_bound_ns || !record.request_delay_ns || has(taint_retried) ||
+        has(taint_answered_early)) {
+        return std::nullopt;
+    }
+    return *record.wire_delay_bound_ns + *record.request_delay_ns + stamp_error_ns;
+}
+
+/// A time that began with the fire and ended with a token.
+void add_from_fire(BoundedSample& sample, const Record& record, const OptionalNs& value,
+                   const OptionalNs& token_late_ns) {
+    const OptionalNs request_ns = request_late_ns(record);
+    const OptionalNs late_ns = late_of(record, token_late_ns);
+    if (value && request_ns && late_ns && !lost_in_client(record)) {
+        sample.add(static_cast<double>(*value), static_cast<double>(*request_ns + *late_ns));
+    } else if (value) {
+        sample.add_unbounded(static_cast<double>(*value));
     }
 }
 
@@ -295,8 +323,15 @@ void Summary::add(const Record& record) {
     by_shard_.add(record);
     add_goodput(record);
     if (counts_ttft(record.outcome)) {
-        add_known(ttft_, record.ttft_ns);
-        add_known(ttft_due_, record.ttft_due_ns);
+        add_from_fire(ttft_, record, record.ttft_ns, record.first_late_ns);
+        if (record.ttft_due_ns) {
+            ttft_due_.add(static_cast<double>(*record.ttft_due_ns));
+        }
+    }
+    if (record.outcome == Outcome::client_failed || interrupted) {
+        ttft_.add_missing();
+        tpot_.add_missing();
+        e2e_.add_missing();
     }
     if (record.outcome == Outcome::ok) {
         add_ok(record);
@@ -449,13 +484,21 @@ void Summary::add_ok(const Record& record) {
     f.input_tokens +=
         count_of(record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
     f.output_tokens += count_of(record.output_tokens.value_or(0));
-    add_known(e2e_, record.e2e_ns);
+    add_from_fire(e2e_, record, record.e2e_ns, record.last_late_ns);
     const bool is_counted = counts_output(record);
     f.uncounted.inputs += record.prompt_tokens || record.input_length ? 0 : 1;
     f.uncounted.outputs += is_counted ? 0 : 1;
     f.uncounted.lost += !is_counted && lost_in_client(record) ? 1 : 0;
     if (record.tpot_ns.has_value()) {
-        tpot_.add(*record.tpot_ns);
+        const OptionalNs first_late_ns = late_of(record, record.first_late_ns);
+        const OptionalNs last_late_ns = late_of(record, record.last_late_ns);
+        const auto gaps = static_cast<double>(*record.output_tokens - 1);
+        if (first_late_ns && last_late_ns && !lost_in_client(record)) {
+            tpot_.add(*record.tpot_ns, static_cast<double>(*last_late_ns) / gaps,
+                      static_cast<double>(*first_late_ns) / gaps);
+        } else {
+            tpot_.add_unbounded(*record.tpot_ns);
+        }
     } else if (is_counted && *record.output_tokens > 1) {
         ++f.tpot_unknown;
     }
@@ -469,15 +512,21 @@ void Summary::add_gaps(const Record& record) {
     const bool counted = stamps.empty() ||
                          (record.chunk_tokens_known && record.chunk_tokens.size() == stamps.size());
     figures_.itl_rows_left_out += counted ? 0 : 1;
+    const bool has_bounds = record.chunk_late_ns.size() == stamps.size();
+    const auto late_ns = [&](std::size_t chunk) {
+        return has_bounds ? record.chunk_late_ns[chunk]
+                          : record.receive_delay_ns.value_or(BoundedHistogram::unbounded);
+    };
     std::size_t from = 0;  // the latest chunk with tokens
     for (std::size_t i = 1; i < stamps.size(); ++i) {
-        chunk_gap_.add(stamps[i] - stamps[i - 1]);
+        chunk_gap_.add(stamps[i] - stamps[i - 1], late_ns(i), late_ns(i - 1));
         if (!counted || record.chunk_tokens[i] <= 0) {
             continue;
         }
         const std::int64_t tokens = record.chunk_tokens[i];
-        itl_.add((stamps[i] - stamps[from] + tokens / 2) / tokens,
-                 static_cast<std::uint64_t>(tokens));
+        const auto a_token = [tokens](std::int64_t ns) { return (ns + tokens - 1) / tokens; };
+        itl_.add((stamps[i] - stamps[from] + tokens / 2) / tokens, a_token(late_ns(i)),
+                 a_token(late_ns(from)), static_cast<std::uint64_t>(tokens));
         from = i;
     }
 }
@@ -495,10 +544,16 @@ SummaryFigures Summary::figures() const {
     f.sending = sending_.figures();
     f.itl = itl_.distribution();
     f.chunk_gap = chunk_gap_.distribution();
+    f.ttft_bounds = ttft_.bounds();
+    f.tpot_bounds = tpot_.bounds();
+    f.e2e_bounds = e2e_.bounds();
+    f.itl_bounds = itl_.bounds();
+    f.chunk_gap_bounds = chunk_gap_.bounds();
     f.timeline = timeline_.figures();
     if (f.timeline.rows_without_chunks > 0) {  // of the others alone they would be a part
         f.itl = {};
         f.chunk_gap = {};
+        f.itl_bounds = f.chunk_gap_bounds = {};
         f.itl_rows_left_out = f.completed;
     }
     f.duration_ns = f.timeline.duration_ns;

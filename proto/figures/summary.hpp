@@ -102,8 +102,8 @@ struct GoodputCount {
 
 // Summary: the sums over the records of a run. Fed with records one by one, in any order, so that
 // it can be rebuilt from `requests.jsonl` later; it owns its numbers, reads no clock and judges
-// nothing. Memory: 136 bytes a request that is ok (exact percentiles of its times 40, when and how
-// late it left 48, what was open 16, hits of the cache 32), 32 a tainted one, two histograms, 8
+// nothing. Memory: 168 bytes a request that is ok (exact percentiles of its times 72, when and how
+// late it left 48, what was open 16, hits of the cache 32), 32 a tainted one, six histograms, 8
 // bytes a second of the run (its ClientTotals: 48 more). `figures` takes 104 more while it sorts.
 //
 // Percentiles of ttft, ttft_due, tpot, itl, e2e and chunk gaps are over the rows that are `ok`;
@@ -278,7 +278,8 @@ void write_rules(JsonWriter& json, const std::vector<RuleFinding>& findings);
 /// 23: `rows_compared` and `cached_tokens_compared` of `cache`; what was 0 because nobody knows it
 ///     is null (hits of recorded text, tokens that nobody counted).
 /// 24: the late cause `burst`.
-inline constexpr int summary_schema = 24;
+/// 25: `client_error`.
+inline constexpr int summary_schema = 25;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -371,6 +372,12 @@ struct SummaryFigures {
     Distribution itl;
     Distribution e2e;
     Distribution chunk_gap;
+    /// How far the client may have moved these, in their order; ttft_due counts it by definition.
+    Bounds ttft_bounds;
+    Bounds tpot_bounds;
+    Bounds itl_bounds;
+    Bounds e2e_bounds;
+    Bounds chunk_gap_bounds;
     SendingFigures sending;
     std::uint64_t drift_left_out = 0;     ///< rows held back by `--max-inflight`
     std::uint64_t itl_rows_left_out = 0;  ///< ok rows whose chunks have no token counts
@@ -506,13 +513,13 @@ class Summary {
     void add_gaps(const Record& record);
 
     SummaryFigures figures_;
-    Sample ttft_;
+    BoundedSample ttft_{BoundedSample::Ends::lower};
     Sample ttft_due_;
-    Sample tpot_;
-    Sample e2e_;
+    BoundedSample tpot_{BoundedSample::Ends::both};
+    BoundedSample e2e_{BoundedSample::Ends::lower};
     Sending sending_;
-    Histogram itl_;
-    Histogram chunk_gap_;
+    BoundedHistogram itl_;
+    BoundedHistogram chunk_gap_;
     PromptCounts prompts_;
     ByUrl by_url_;
     BySide by_side_;

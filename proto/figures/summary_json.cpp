@@ -188,6 +188,46 @@ void write_ms(JsonWriter& json, const std::string& metric, const Distribution& d
     }
 }
 
+/// How far the true number may lie below and above the one that stands in the summary, in ms. Null:
+/// that is not known.
+void write_bar(JsonWriter& json, std::string_view key, double value, double lower, double upper) {
+    json.key(key);
+    if (upper >= static_cast<double>(BoundedHistogram::unbounded) / 2) {
+        json.null();
+        return;
+    }
+    json.begin_array();
+    json.number(std::max(value - lower, 0.0) / ns_per_ms);
+    json.number(std::max(upper - value, 0.0) / ns_per_ms);
+    json.end_array();
+}
+
+void write_bars(JsonWriter& json, std::string_view key, const Distribution& d,
+                const Bounds& bounds) {
+    json.key(key);
+    if (d.count == 0) {
+        json.null();
+        return;
+    }
+    json.begin_object();
+    write_bar(json, "mean", d.mean, bounds.lower.mean, bounds.upper.mean);
+    for (std::size_t i = 0; i < percentiles.size(); ++i) {
+        write_bar(json, "p" + std::string(percentiles[i].name), d.at[i], bounds.lower.at[i],
+                  bounds.upper.at[i]);
+    }
+    json.end_object();
+}
+
+void write_client_error(JsonWriter& json, const SummaryFigures& f) {
+    json.key("client_error").begin_object();
+    write_bars(json, "ttft_ms", f.ttft, f.ttft_bounds);
+    write_bars(json, "tpot_ms", f.tpot, f.tpot_bounds);
+    write_bars(json, "itl_ms", f.itl, f.itl_bounds);
+    write_bars(json, "e2el_ms", f.e2e, f.e2e_bounds);
+    write_bars(json, "chunk_gap_ms", f.chunk_gap, f.chunk_gap_bounds);
+    json.end_object();
+}
+
 /// What the client measures of itself: an object in ns, with what it counts.
 void write_ns(JsonWriter& json, std::string_view key, const Distribution& d) {
     json.key(key).begin_object();
@@ -256,6 +296,7 @@ void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     write_ms(json, "e2el", f.e2e);
     write_ms(json, "ttft_due", f.ttft_due);
     write_ms(json, "chunk_gap", f.chunk_gap);
+    write_client_error(json, f);
 }
 
 void write_counts(JsonWriter& json, const SummaryFigures& f) {

@@ -157,7 +157,7 @@ class JsonDocument;
 /// outcomes `long_output` and `client_failed`; 8 `error` of rows not sent; 10 the phase `warmup`;
 /// 12 the outcome `abandoned`; 15 `engine` in client.jsonl; 16 the late cause `burst`.
 /// `driftless merge` adds `shard` at the end of each line; no run writes it.
-inline constexpr int record_schema = 16;
+inline constexpr int record_schema = 17;
 
 using OptionalNs = std::optional<std::int64_t>;
 
@@ -245,12 +245,19 @@ struct Record {
     OptionalNs ttft_due_ns;         ///< first_token_ns - due_ns
     std::optional<double> tpot_ns;  ///< (last - first token) / (output_tokens - 1)
     OptionalNs e2e_ns;              ///< last_token_ns - fired_ns
+    /// The client read the first and the last token at most so late: they had come up to so long
+    /// before their stamps. Null: not known.
+    OptionalNs first_late_ns;
+    OptionalNs last_late_ns;
 
     bool has_chunks = true;              ///< false under `--chunks none`: both arrays null
     std::vector<std::int64_t> chunk_ns;  ///< [chunks] stamp - fired_ns
     /// [chunks]; written as null where `!chunk_tokens_known`
     std::vector<std::int32_t> chunk_tokens;
     bool chunk_tokens_known = false;
+    /// [chunks] at most so late each was read; written as null where `!chunks_late_known`
+    std::vector<std::int64_t> chunk_late_ns;
+    bool chunks_late_known = false;
     /// What each chunk held, as runs: "r2c40" is 2 of reasoning, then 40 of content; `t` is tool
     /// text, `e` a token without text, `u` unknown. Empty where there is no chunk: null.
     std::string chunk_kinds;

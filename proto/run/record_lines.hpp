@@ -86,12 +86,15 @@ void walk_times(Fields& fields, SomeRecord& record) {
     fields.value("ttft_due_ns", 1, record.ttft_due_ns);
     fields.value("tpot_ns", 1, record.tpot_ns);
     fields.value("e2e_ns", 1, record.e2e_ns);
+    fields.value("first_late_ns", 17, record.first_late_ns);
+    fields.value("last_late_ns", 17, record.last_late_ns);
 }
 
 template <typename Fields, typename SomeRecord>
 void walk_tokens(Fields& fields, SomeRecord& record) {
     fields.chunks("chunk_ns", 1, record.chunk_ns, record.has_chunks);
     fields.chunks("chunk_tokens", 1, record.chunk_tokens, record.chunk_tokens_known);
+    fields.chunks("chunk_late_ns", 17, record.chunk_late_ns, record.chunks_late_known);
     fields.chunks("chunk_kinds", 13, record.chunk_kinds);
     fields.value("input_length", 1, record.input_length);
     fields.value("prompt_tokens", 1, record.prompt_tokens);

@@ -283,6 +283,7 @@ constexpr Law all_laws[] = {
     {"ok is exact", ok_is_exact},
     {"rows are who they say", rows_are_who_they_say},
     {"late reads are known", late_reads_are_known},
+    {"chunks came within their bounds", chunks_came_within_their_bounds},
     {"untainted rows are true", untainted_rows_are_true},
     {"bytes are read in time", bytes_are_read_in_time},
     {"ends are seen in time", ends_are_seen_in_time},

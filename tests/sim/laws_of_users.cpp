@@ -577,6 +577,46 @@ std::string late_reads_are_known(const SimResult& result) {
     return breaches.text();
 }
 
+// Each chunk came within its bound, and no bound is wider than the row's.
+std::string chunks_came_within_their_bounds(const SimResult& result) {
+    Breaches breaches;
+    for (const Record& record : result.records) {
+        const auto found = result.event_reads.find(record.row);
+        if (!record.chunks_late_known || record.chunk_ns.empty() || record.stale_retries > 0 ||
+            found == result.event_reads.end()) {
+            continue;
+        }
+        breaches.unless(record.first_late_ns == record.chunk_late_ns.front() &&
+                            record.last_late_ns == record.chunk_late_ns.back(),
+                        record, "has other bounds than its chunks");
+        const std::int64_t fired_ns = *record.fired_ns;
+        std::map<std::int64_t, std::vector<std::int64_t>> came;  // [read]
+        for (const SimResult::LastRead& event : found->second) {
+            came[event.read_ns].push_back(std::max(event.came_ns, fired_ns));
+        }
+        std::map<std::int64_t, std::vector<std::size_t>> chunks;  // [read]
+        for (std::size_t i = 0; i < record.chunk_ns.size(); ++i) {
+            chunks[fired_ns + record.chunk_ns[i]].push_back(i);
+        }
+        for (const auto& [read_ns, numbers] : chunks) {
+            const std::vector<std::int64_t>& events = came[read_ns];
+            for (std::size_t i = 0; i < numbers.size() && !events.empty(); ++i) {
+                // Of several events in one read it is not told which of them had tokens.
+                const bool told = events.size() == numbers.size();
+                const std::int64_t came_ns =
+                    told ? events[i] : *std::max_element(events.begin(), events.end());
+                const std::int64_t late_ns = record.chunk_late_ns[numbers[i]];
+                breaches.unless(read_ns - came_ns <= late_ns, record,
+                                "has a chunk that waited for " + std::to_string(read_ns - came_ns) +
+                                    " ns, and says " + std::to_string(late_ns));
+                breaches.unless(late_ns <= record.receive_delay_ns.value_or(-1), record,
+                                "has a bound that is wider than that of all its reads");
+            }
+        }
+    }
+    return breaches.text();
+}
+
 // No schedule keeps bytes from being read for long: `unread_max` of the loop, a guard, and the
 // turns between them, each with a step of arithmetic.
 std::string bytes_are_read_in_time(const SimResult& result) {

@@ -71,6 +71,7 @@ std::string prompts_are_filled_up(const SimResult& result);
 inline constexpr Duration calm_delay_max = microseconds(500 + 100);
 
 std::string late_reads_are_known(const SimResult& result);
+std::string chunks_came_within_their_bounds(const SimResult& result);
 std::string bytes_are_read_in_time(const SimResult& result);
 std::string ends_are_seen_in_time(const SimResult& result);
 std::string no_false_alarm_of_late_reads(const SimResult& result);

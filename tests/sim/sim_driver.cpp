@@ -224,6 +224,8 @@ void SimDriver::merge_reads() {
                             before.own == visible.own && chance(weather_.merge);
         if (merges) {
             visible.bytes.insert(0, before.bytes);
+            visible.pieces.insert(visible.pieces.begin(), before.pieces.begin(),
+                                  before.pieces.end());
             visible.result += before.result;
             visible.came = before.came;
             before.result = gone;
@@ -245,7 +247,7 @@ void SimDriver::note_wait(const Op& op, const Visible& visible) {
         unread_max_ = std::max(unread_max_, waited);
     }
     if (on_read_) {
-        on_read_(op, {visible.came, visible.last_came, stamp_});
+        on_read_(op, {visible.came, visible.last_came, stamp_, visible.bytes, visible.pieces});
     }
 }
 
@@ -666,8 +668,15 @@ void SimDriver::feed_receive(int number) {
         if (!piece.bytes.empty()) {
             bytes_delivered_ += piece.bytes.size();
             const auto size = static_cast<std::int32_t>(piece.bytes.size());
-            visible_.push_back({connection.receive, size, true, piece.bytes, piece.realtime_ns,
-                                piece.came, piece.own, piece.came});
+            visible_.push_back({connection.receive,
+                                size,
+                                true,
+                                piece.bytes,
+                                piece.realtime_ns,
+                                piece.came,
+                                piece.own,
+                                piece.came,
+                                {{piece.bytes.size(), piece.came}}});
             piece.bytes.clear();
         }
         if (loses_end(connection, piece)) {

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,11 +43,19 @@ struct DriverBugs {
     static constexpr Duration unsaid = seconds(1);
 };
 
+/// Bytes that came together.
+struct ReadPiece {
+    std::size_t size;
+    Instant came;  ///< to the client's kernel
+};
+
 /// Of bytes that one read has brought.
 struct ReadTimes {
     Instant first_came;  ///< the first of them, to the client's kernel
     Instant last_came;
     Instant read;
+    std::string_view bytes;
+    std::span<const ReadPiece> pieces;  ///< of the bytes, in their order
 };
 
 class SimDriver final : public Driver {
@@ -205,6 +214,7 @@ class SimDriver final : public Driver {
         Instant came;  ///< its first byte
         bool own = false;
         Instant last_came;
+        std::vector<ReadPiece> pieces;
     };
     /// A transmit stamp on its way, or the end of an operation on stamps.
     struct Stamp {

@@ -42,6 +42,7 @@ class Witness {
   private:
     void note_send(const Op& op, Instant at);
     void note_read(const Op& op, const ReadTimes& times);
+    void note_events(std::uint32_t row, const ReadTimes& times);
     void note_sleep(Instant at, Duration length);
     std::uint32_t row_of(std::uint32_t planned) const;
     std::int64_t in_run(Instant at) const { return at.ns - result_.zero_ns; }
@@ -49,6 +50,7 @@ class Witness {
     const Trace& trace_;
     const Plan& plan_;
     SimResult& result_;
+    std::map<std::uint32_t, char> last_bytes_;  ///< [row] of the latest read
 };
 
 Witness::Witness(const Trace& trace, const Plan& plan, SimResult& result)
@@ -91,6 +93,33 @@ void Witness::note_read(const Op& op, const ReadTimes& times) {
     const bool first = lane.exchange.bytes_received == 0;  // of this try
     longest = first ? waited : std::max(longest, waited);
     result_.last_reads[row] = {in_run(times.last_came), in_run(times.read)};
+    if (first) {
+        result_.event_reads[row].clear();
+        last_bytes_[row] = '\0';
+    }
+    if (lane.tls == nullptr) {
+        note_events(row, times);
+    }
+}
+
+// An event ends with an empty line.
+void Witness::note_events(std::uint32_t row, const ReadTimes& times) {
+    char& before = last_bytes_[row];
+    std::size_t piece = 0;
+    std::size_t piece_end = times.pieces.front().size;
+    for (std::size_t i = 0; i < times.bytes.size(); ++i) {
+        const char byte = times.bytes[i];
+        if (byte == '\n' && before == '\n') {
+            const bool closes = times.bytes.substr(i + 1).starts_with("\r\n");
+            const std::size_t last = closes ? i + 2 : i;
+            while (last >= piece_end && piece + 1 < times.pieces.size()) {
+                piece_end += times.pieces[++piece].size;
+            }
+            result_.event_reads[row].push_back(
+                {in_run(times.pieces[piece].came), in_run(times.read)});
+        }
+        before = byte;
+    }
 }
 
 void Witness::note_sleep(Instant at, Duration length) {
@@ -398,6 +427,7 @@ class Simulation {
             result_.waited.clear();
             result_.parts_ns.clear();
             result_.last_reads.clear();
+            result_.event_reads.clear();
             result_.unread_ns.clear();
         }
         std::set<std::uint32_t> seen;
@@ -407,6 +437,7 @@ class Simulation {
                 result_.waited.erase(record.row);
                 result_.parts_ns.erase(record.row);
                 result_.last_reads.erase(record.row);
+                result_.event_reads.erase(record.row);
                 result_.unread_ns.erase(record.row);
             }
         }

@@ -243,6 +243,9 @@ struct SimResult {
         std::int64_t read_ns = 0;
     };
     std::map<std::uint32_t, LastRead> last_reads;  ///< [row] the last read of its answer; run time
+    /// [row] of each event of its answer: its last byte, with the line end that closes its chunk of
+    /// HTTP where that came in the same read. Not of TLS.
+    std::map<std::uint32_t, std::vector<LastRead>> event_reads;
     /// [row] when the first byte came that nobody had read when its exchange was over; run time.
     std::map<std::uint32_t, std::int64_t> unread_ns;
     Timeouts timeouts;

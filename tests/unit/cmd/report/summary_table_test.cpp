@@ -74,6 +74,8 @@ SummaryFigures figures() {
     f.timeline.max_output_tokens_per_s = 1950;
     f.timeline.max_concurrent_requests = 312;
     f.ttft = f.ttft_due = f.tpot = f.itl = f.e2e = of(1e8);
+    f.ttft_bounds = {f.ttft, f.ttft};
+    f.ttft_bounds.lower.at[p99_index] -= 5e5;
     f.sending.drift = of(1e3);
     f.late_causes[static_cast<std::size_t>(LateCause::guard)] = 1920;
     f.prompts.exact = 12000;
@@ -169,7 +171,8 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
     const std::string table = summary_table(figures(), info());
     std::size_t at = 0;
     for (const char* part :
-         {"\nVerdict         client-limited\n", "\n                12 rows sent more than 0.300 ms",
+         {"\nVerdict         client-limited\n",
+          "\n                12 rows sent more than 0.300 ms",
           "\nWarning         the prefix cache was warm",
           "\nRequests        11,900 ok of 12,031, 11 shorter than asked, 89 failed, 31 not\n"
           "                sent\n",
@@ -177,10 +180,15 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
           "\n                89 rows, http_5xx 500: the server ran out of memory while it ...\n",
           "\nTainted         12 rows",
           "\nLoad            12,000 sent; 3.31 ok/s over 3600.00 s; at most 312 open\n",
-          "\nTokens          144,793,823 in, 4,122,048 out", "\nGoodput         1.67/s: 6,000 of",
-          "\nms                    mean       p50       p90       p95       p99       max\n",
-          "\nTTFT                125.00    100.00    200.00    300.00    400.00    500.00\n",
-          "\nTPOT ", "\nE2E ", "\nNo TPOT         2 rows: all tokens came at one instant\n",
+          "\nTokens          144,793,823 in, 4,122,048 out",
+          "\nGoodput         1.67/s: 6,000 of",
+          "\nms                   mean      p50      p90      p95      p99      max    client\n",
+          "\nTTFT               125.00   100.00   200.00   300.00   400.00   500.00     0.500\n",
+          "\nTTFT from due ",
+          " -\n",
+          "\nTPOT ",
+          "\nE2E ",
+          "\nNo TPOT         2 rows: all tokens came at one instant\n",
           "\nServers         http://a:8000/v1/chat/completions: 6,015 rows",
           "\nPrompts         12,000 of exactly the recorded length",
           "\nCache           77,156,352 tokens expected, 77,156,352 hit (100.00 %)",

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -552,7 +553,7 @@ TEST(Summary, SurvivesTheRecordsRoundTrip) {
 // values, and nothing else grows. (summary.hpp says how many bytes, and of what.)
 
 constexpr std::uint32_t requests_made = 200'000;
-constexpr double bytes_of_a_request = 136;
+constexpr double bytes_of_a_request = 168;
 constexpr double pieces = 1.07;  // of what the allocator adds
 
 std::uint64_t heap_bytes() {
@@ -594,6 +595,76 @@ Record record_of(std::uint32_t request) {
     record.chunk_tokens = {1, 10};
     record.chunk_tokens_known = record.has_chunks = true;
     return record;
+}
+
+/// "below above" of a key of `client_error`, in us; "null" where it is that.
+std::string bar_of(const Summary& summary, const char* figure, const char* key) {
+    const std::string text = summary_json(summary.figures(), {});
+    JsonDocument document;
+    const JsonValue bar = document.parse(text).value().find("client_error").find(figure).find(key);
+    if (!bar.is(JsonType::array)) {
+        return "null";
+    }
+    const auto us_of = [](JsonValue ms) {
+        return std::to_string(std::lround(1e3 * *ms.as_double()));
+    };
+    return us_of(bar.first()) + " " + us_of(bar.first().next());
+}
+
+// The server had the request up to 30 us after the fire, and 2 us more by its stamp; the first
+// token waited for up to 100 us, the last for 500; ten gaps lie between.
+TEST(ClientError, IsWhatTheClientMayHaveAdded) {
+    Summary summary;
+    Record record = record_of(0);
+    record.wire_delay_bound_ns = 20'000;
+    record.request_delay_ns = 10'000;
+    record.first_late_ns = 100'000;
+    record.last_late_ns = 500'000;
+    record.chunk_late_ns = {100'000, 500'000};
+    record.chunks_late_known = true;
+    summary.add(record);
+    EXPECT_EQ(bar_of(summary, "ttft_ms", "mean"), "132 0");
+    EXPECT_EQ(bar_of(summary, "e2el_ms", "p99"), "532 0");
+    EXPECT_EQ(bar_of(summary, "tpot_ms", "p50"), "50 10");
+    EXPECT_EQ(bar_of(summary, "itl_ms", "mean"), "50 10");
+    EXPECT_EQ(bar_of(summary, "chunk_gap_ms", "mean"), "500 100");
+}
+
+// Of files before schema 17, or where the host slept: the bound of all reads.
+TEST(ClientError, FallsBackToTheBoundOfAllReads) {
+    Summary summary;
+    Record record = record_of(0);
+    record.wire_delay_bound_ns = record.request_delay_ns = 0;
+    record.receive_delay_ns = 700'000;
+    summary.add(record);
+    EXPECT_EQ(bar_of(summary, "ttft_ms", "p50"), "702 0");
+    EXPECT_EQ(bar_of(summary, "tpot_ms", "p50"), "70 70");
+    EXPECT_EQ(bar_of(summary, "chunk_gap_ms", "mean"), "700 700");
+}
+
+// A row of which nobody knows it may be anything; one that failed here counts as well.
+TEST(ClientError, MovesPercentilesByTheRowsThatAreNotKnown) {
+    Summary summary;
+    Record record = record_of(0);
+    record.wire_delay_bound_ns = record.request_delay_ns = 0;
+    record.first_late_ns = record.last_late_ns = 0;
+    for (std::int64_t i = 1; i <= 9; ++i) {
+        record.ttft_ns = i * ms;
+        summary.add(record);
+    }
+    EXPECT_EQ(bar_of(summary, "ttft_ms", "p50"), "2 0");
+    Record lost = record;
+    lost.tainted = {std::string(taint_payload_dropped)};
+    lost.ttft_ns = 10 * ms;  // it may have been 0
+    summary.add(lost);
+    EXPECT_EQ(bar_of(summary, "ttft_ms", "p50"), "1002 0");
+    EXPECT_EQ(bar_of(summary, "ttft_ms", "p99"), "1002 0");
+    EXPECT_EQ(bar_of(summary, "tpot_ms", "p99"), "null");
+    record.outcome = Outcome::client_failed;  // .. or endless
+    summary.add(record);
+    EXPECT_EQ(bar_of(summary, "ttft_ms", "p50"), "1002 1000");
+    EXPECT_EQ(bar_of(summary, "ttft_ms", "p99"), "null");
+    EXPECT_EQ(bar_of(summary, "ttft_ms", "mean"), "null");
 }
 
 TEST(SummaryMemory, IsOfExactPercentilesAlone) {

@@ -77,6 +77,10 @@ Record full_record() {
     record.ttft_due_ns = 3'000'000;
     record.tpot_ns = 3333333.3333333335;
     record.e2e_ns = 12'999'250;
+    record.first_late_ns = 20'000;
+    record.last_late_ns = 0;
+    record.chunk_late_ns = {20'000, 0};
+    record.chunks_late_known = true;
     record.chunk_ns = {2'999'250, 12'999'250};
     record.chunk_tokens = {1, 3};
     record.chunk_tokens_known = true;
@@ -127,8 +131,8 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
         R"("last_token_ns":1013000000,"first_event_ns":1002500000,"finish_event_ns":1013000001,)"
         R"("usage_event_ns":1013000002,"error_event_ns":1013000003,"end_marker_ns":1013000004,"done_ns":1014000000,"ended_ns":1014000100,"censored":true,)"
         R"("ttft_ns":2999250,"ttft_due_ns":3000000,)"
-        R"("tpot_ns":3333333.3333333335,"e2e_ns":12999250,"chunk_ns":[2999250,12999250],)"
-        R"("chunk_tokens":[1,3],"chunk_kinds":"r1c1","input_length":4294967295,"prompt_tokens":4294967295,)"
+        R"("tpot_ns":3333333.3333333335,"e2e_ns":12999250,"first_late_ns":20000,"last_late_ns":0,)"
+        R"("chunk_ns":[2999250,12999250],"chunk_tokens":[1,3],"chunk_late_ns":[20000,0],"chunk_kinds":"r1c1","input_length":4294967295,"prompt_tokens":4294967295,)"
         R"("prompt_tokens_off":-4294967295,"live_turns":3,"padded_tokens":-2,"expected_cached_tokens":512,"expected_cached_server":528,"cached_tokens":0,"output_length":4,"output_tokens":4,)"
         R"("tokens_source":"continuous","outcome":"stream_error","status":200,)"
         R"("error":"line\nbreak )"
@@ -153,8 +157,9 @@ TEST(RecordJsonl, UnknownIsNull) {
              "parent_end_ns overtaken armed_ns fired_ns drift_ns tainted connect_ns submit_ns "
              "wire_ns sent_ns headers_ns first_byte_ns first_token_ns first_content_ns "
              "last_token_ns first_event_ns finish_event_ns usage_event_ns error_event_ns "
-             "end_marker_ns done_ns ended_ns ttft_ns ttft_due_ns tpot_ns e2e_ns chunk_ns "
-             "chunk_tokens chunk_kinds prompt_tokens prompt_tokens_off cached_tokens output_tokens "
+             "end_marker_ns done_ns ended_ns ttft_ns ttft_due_ns tpot_ns e2e_ns first_late_ns "
+             "last_late_ns chunk_ns chunk_tokens chunk_late_ns chunk_kinds prompt_tokens "
+             "prompt_tokens_off cached_tokens output_tokens "
              "tokens_source status error finish_reason response_id trace_id inflight output_digest "
              "receive_delay_ns retransmits wire_delay_bound_ns request_delay_ns")) {
         EXPECT_TRUE(root.find(key).is(JsonType::null)) << key;
