@@ -17,18 +17,23 @@ namespace driftless {
 namespace {
 
 constexpr const char* certify_remedy =
-    "is not a limit; use one duration, or \"sent:5ms read:5ms\", all above 0";
+    "is not a limit; use one duration, or \"sent:5ms read:5ms error:1ms\", all above 0";
 
 Result<void> read_certify_part(std::string_view part, CertifyWithin& within) {
     const std::size_t colon = part.find(':');
     const std::string_view name = colon == part.npos ? std::string_view() : part.substr(0, colon);
     const Result<std::int64_t> limit =
         parse_positive_duration_ns(colon == part.npos ? part : part.substr(colon + 1));
-    if (!limit || !(colon == part.npos || name == "sent" || name == "read")) {
+    const bool all = colon == part.npos;
+    if (!limit || !(all || name == "sent" || name == "read" || name == "error")) {
         return Error{ErrorCode::invalid, 0, certify_remedy};
     }
-    within.sent_ns = name == "read" ? within.sent_ns : limit.value();
-    within.read_ns = name == "sent" ? within.read_ns : limit.value();
+    constexpr std::int64_t default_part = 5;  // of 5 ms
+    within.sent_ns = all || name == "sent" ? limit.value() : within.sent_ns;
+    within.read_ns = all || name == "read" ? limit.value() : within.read_ns;
+    within.error_ns = name == "error" ? limit.value()
+                      : all           ? std::max<std::int64_t>(limit.value() / default_part, 1)
+                                      : within.error_ns;
     return {};
 }
 

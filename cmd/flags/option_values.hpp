@@ -51,7 +51,8 @@ Result<std::int64_t> parse_period(std::string_view text);
 Result<std::uint64_t> parse_save_responses(std::string_view text);
 /// "PRE,POST" tokens.
 Result<Overhead> parse_overhead(std::string_view text);
-/// "5ms", or "sent:5ms read:1ms": what is not named keeps its default.
+/// "5ms", of which the error is a fifth, or "sent:5ms read:1ms": what is not named keeps its
+/// default.
 Result<CertifyWithin> parse_certify_within(std::string_view text);
 /// "KEY=VALUE".
 Result<std::pair<std::string, std::string>> parse_label(std::string_view text);

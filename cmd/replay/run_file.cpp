@@ -782,6 +782,7 @@ void write_calibration(JsonWriter& json, const CalibrationFacts& facts) {
     json.key("drift_most_ns").integer(facts.limits.drift_most_ns);
     json.key("receive_delay_ns").integer(facts.limits.receive_delay_ns);
     json.key("wire_ns").integer(facts.limits.wire_ns);
+    json.key("error_ns").integer(facts.limits.error_ns);
     json.end_object();
 }
 

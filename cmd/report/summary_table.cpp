@@ -200,7 +200,7 @@ void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
 
 /// By how much the client may have moved the p99: the larger of both ways.
 std::string p99_error_text(const Distribution& d, const Bounds* bounds) {
-    if (d.count == 0 || bounds == nullptr) {
+    if (d.count == 0 || bounds == nullptr || bounds->upper.count == 0) {
         return "-";
     }
     const double p99 = d.at[p99_index];

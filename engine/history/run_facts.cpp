@@ -224,6 +224,9 @@ void read_calibration_facts(JsonValue calibration, RunFacts& out, JsonMembers& f
     if (calibration.find("wire_ns").present()) {  // as well
         facts.read("wire_ns", limits.wire_ns);
     }
+    if (calibration.find("error_ns").present()) {  // as well
+        facts.read("error_ns", limits.error_ns);
+    }
 }
 
 /// Absent in runs of before there were shards.

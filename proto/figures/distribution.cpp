@@ -112,15 +112,29 @@ void BoundedSample::add(double value, double below, double above) {
     }
 }
 
-void BoundedSample::add_unbounded(double value) {
-    values_.add(value);
-    ++unbounded_;
+Distribution BoundedSample::distribution() const {
+    if (unbounded_.count() == 0) {
+        return values_.distribution();
+    }
+    Sample all = values_;
+    all.add(unbounded_);
+    return all.distribution();
 }
 
+/// From above nobody knows them either, where both ends differ; else they are no larger than said.
 Bounds BoundedSample::bounds() const {
-    return {lower_.distribution(unbounded_ + missing_),
-            ends_ == Ends::both ? upper_.distribution(0, unbounded_ + missing_)
-                                : values_.distribution(0, missing_)};
+    const std::size_t zeros = unbounded_.count() + missing_;
+    if (ends_ == Ends::both) {
+        return {lower_.distribution(zeros), upper_.distribution(0, zeros)};
+    }
+    Sample upper = values_;
+    upper.add(unbounded_);
+    return {lower_.distribution(zeros), upper.distribution(0, missing_)};
+}
+
+Bounds BoundedSample::known_bounds() const {
+    return {lower_.distribution(),
+            ends_ == Ends::both ? upper_.distribution() : values_.distribution()};
 }
 
 std::size_t Histogram::bucket_of(std::uint64_t value) {

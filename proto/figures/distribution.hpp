@@ -57,6 +57,9 @@ struct Bounds {
 class Sample {
   public:
     void add(double value) { values_.push_back(value); }
+    void add(const Sample& others) {
+        values_.insert(values_.end(), others.values_.begin(), others.values_.end());
+    }
     std::size_t count() const { return values_.size(); }
     /// `zeros`, `infinities`: so many values more of these.
     Distribution distribution(std::size_t zeros = 0, std::size_t infinities = 0) const;
@@ -75,18 +78,21 @@ class BoundedSample {
     /// The true one lies in [value - below, value + above]; `above` counts where both ends differ.
     void add(double value, double below, double above = 0);
     /// A value of which nobody knows how far it is off.
-    void add_unbounded(double value);
+    void add_unbounded(double value) { unbounded_.add(value); }
     /// One that is not known at all: it counts in the bounds alone.
     void add_missing() { ++missing_; }
-    Distribution distribution() const { return values_.distribution(); }
+    Distribution distribution() const;
     Bounds bounds() const;
+    /// Of those alone whose bounds are known.
+    Distribution known() const { return values_.distribution(); }
+    Bounds known_bounds() const;
 
   private:
     Ends ends_;
-    Sample values_;
+    Sample values_;  ///< those that are bounded
     Sample lower_;
     Sample upper_;  ///< where both ends differ
-    std::size_t unbounded_ = 0;
+    Sample unbounded_;
     std::size_t missing_ = 0;
 };
 

@@ -237,12 +237,6 @@ std::uint64_t count_of(std::int64_t tokens) {
 /// The kernel's stamps are off by the error of two samples of its clock.
 constexpr std::int64_t stamp_error_ns = 2'000;
 
-/// How late the client may have read the token: where its own bound is not known, that of all
-/// reads of the answer is.
-OptionalNs late_of(const Record& record, const OptionalNs& token_late_ns) {
-    return token_late_ns ? token_late_ns : record.receive_delay_ns;
-}
-
 /// From the fire until the server can have had the request at the latest; nothing: not known.
 OptionalNs request_late_ns(const Record& record) {
     const auto has = [&record](std::string_view reason) {
@@ -260,11 +254,26 @@ OptionalNs request_late_ns(const Record& record) {
 void add_from_fire(BoundedSample& sample, const Record& record, const OptionalNs& value,
                    const OptionalNs& token_late_ns) {
     const OptionalNs request_ns = request_late_ns(record);
-    const OptionalNs late_ns = late_of(record, token_late_ns);
-    if (value && request_ns && late_ns && !lost_in_client(record)) {
-        sample.add(static_cast<double>(*value), static_cast<double>(*request_ns + *late_ns));
+    if (value && request_ns && token_late_ns && !lost_in_client(record)) {
+        sample.add(static_cast<double>(*value), static_cast<double>(*request_ns + *token_late_ns));
     } else if (value) {
         sample.add_unbounded(static_cast<double>(*value));
+    }
+}
+
+void add_moved(const char* name, const BoundedSample& sample, std::vector<MovedFigure>& moved) {
+    const Distribution values = sample.known();
+    const Bounds bounds = sample.known_bounds();
+    const auto add = [&](const std::string& what, double value, double low, double high) {
+        moved.push_back({name + (" " + what), value, std::max({value - low, high - value, 0.0})});
+    };
+    if (values.count == 0) {
+        return;
+    }
+    add("mean", values.mean, bounds.lower.mean, bounds.upper.mean);
+    for (const std::size_t i : {median_index, p90_index, p95_index, p99_index}) {
+        add("p" + std::string(percentiles[i].name), values.at[i], bounds.lower.at[i],
+            bounds.upper.at[i]);
     }
 }
 
@@ -314,6 +323,7 @@ void Summary::add(const Record& record) {
     if (record.tokens_source.has_value()) {
         ++f.tokens_sources[static_cast<std::size_t>(*record.tokens_source)];
     }
+    f.has_bounds = f.has_bounds || record.last_late_ns;
     add_sending(record);
     add_prompt(record);
     add_output(record);
@@ -490,12 +500,10 @@ void Summary::add_ok(const Record& record) {
     f.uncounted.outputs += is_counted ? 0 : 1;
     f.uncounted.lost += !is_counted && lost_in_client(record) ? 1 : 0;
     if (record.tpot_ns.has_value()) {
-        const OptionalNs first_late_ns = late_of(record, record.first_late_ns);
-        const OptionalNs last_late_ns = late_of(record, record.last_late_ns);
         const auto gaps = static_cast<double>(*record.output_tokens - 1);
-        if (first_late_ns && last_late_ns && !lost_in_client(record)) {
-            tpot_.add(*record.tpot_ns, static_cast<double>(*last_late_ns) / gaps,
-                      static_cast<double>(*first_late_ns) / gaps);
+        if (record.first_late_ns && record.last_late_ns && !lost_in_client(record)) {
+            tpot_.add(*record.tpot_ns, static_cast<double>(*record.last_late_ns) / gaps,
+                      static_cast<double>(*record.first_late_ns) / gaps);
         } else {
             tpot_.add_unbounded(*record.tpot_ns);
         }
@@ -514,8 +522,7 @@ void Summary::add_gaps(const Record& record) {
     figures_.itl_rows_left_out += counted ? 0 : 1;
     const bool has_bounds = record.chunk_late_ns.size() == stamps.size();
     const auto late_ns = [&](std::size_t chunk) {
-        return has_bounds ? record.chunk_late_ns[chunk]
-                          : record.receive_delay_ns.value_or(BoundedHistogram::unbounded);
+        return has_bounds ? record.chunk_late_ns[chunk] : BoundedHistogram::unbounded;
     };
     std::size_t from = 0;  // the latest chunk with tokens
     for (std::size_t i = 1; i < stamps.size(); ++i) {
@@ -544,11 +551,16 @@ SummaryFigures Summary::figures() const {
     f.sending = sending_.figures();
     f.itl = itl_.distribution();
     f.chunk_gap = chunk_gap_.distribution();
-    f.ttft_bounds = ttft_.bounds();
-    f.tpot_bounds = tpot_.bounds();
-    f.e2e_bounds = e2e_.bounds();
-    f.itl_bounds = itl_.bounds();
-    f.chunk_gap_bounds = chunk_gap_.bounds();
+    if (f.has_bounds) {
+        f.ttft_bounds = ttft_.bounds();
+        f.tpot_bounds = tpot_.bounds();
+        f.e2e_bounds = e2e_.bounds();
+        f.itl_bounds = itl_.bounds();
+        f.chunk_gap_bounds = chunk_gap_.bounds();
+        add_moved("TTFT", ttft_, f.moved);
+        add_moved("TPOT", tpot_, f.moved);
+        add_moved("E2E", e2e_, f.moved);
+    }
     f.timeline = timeline_.figures();
     if (f.timeline.rows_without_chunks > 0) {  // of the others alone they would be a part
         f.itl = {};

@@ -326,6 +326,15 @@ struct UncountedRows {
 
 /// All that a summary says, as plain numbers. Rates are per second of `duration_ns`, 0 where that
 /// is 0.
+/// How far the client may have moved one number of a headline figure.
+struct MovedFigure {
+    std::string name;  ///< "TTFT p99"
+    double value_ns = 0;
+    double by_ns = 0;
+    /// In a run that is certified: a hundredth, but at least and at most so much.
+    double allowed_ns(const TaintLimits& limits) const;
+};
+
 struct SummaryFigures {
     std::uint64_t rows = 0;  ///< records seen, of the phase `profile`
     std::array<std::uint64_t, outcome_count> outcomes{};
@@ -372,12 +381,15 @@ struct SummaryFigures {
     Distribution itl;
     Distribution e2e;
     Distribution chunk_gap;
-    /// How far the client may have moved these, in their order; ttft_due counts it by definition.
+    /// How far the client may have moved these; ttft_due counts it by definition.
+    bool has_bounds = false;  ///< some row has its own; files before record schema 17 have none
     Bounds ttft_bounds;
     Bounds tpot_bounds;
     Bounds itl_bounds;
     Bounds e2e_bounds;
     Bounds chunk_gap_bounds;
+    /// Of TTFT, TPOT and E2E the mean, p50, p90, p95 and p99, by the rows whose bounds are known.
+    std::vector<MovedFigure> moved;
     SendingFigures sending;
     std::uint64_t drift_left_out = 0;     ///< rows held back by `--max-inflight`
     std::uint64_t itl_rows_left_out = 0;  ///< ok rows whose chunks have no token counts

@@ -205,7 +205,7 @@ void write_bar(JsonWriter& json, std::string_view key, double value, double lowe
 void write_bars(JsonWriter& json, std::string_view key, const Distribution& d,
                 const Bounds& bounds) {
     json.key(key);
-    if (d.count == 0) {
+    if (bounds.upper.count == 0 || d.count == 0) {
         json.null();
         return;
     }
@@ -500,6 +500,7 @@ void write_kept(JsonWriter& json, const SummaryFigures& f, const TaintLimits& li
     limit("sent_last_ns", drift_limit_ns(limits, rows == 0 ? 0 : rows - 1));
     limit("wire_ns", limits.wire_ns);
     limit("read_ns", limits.receive_delay_ns);
+    limit("error_ns", limits.error_ns);
     json.end_object().key("worst_untainted").begin_object();
     const UntaintedFigures& worst = f.taints.untainted;
     json.key("sent_ns").integer(worst.drift_max_ns);

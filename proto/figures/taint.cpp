@@ -293,6 +293,7 @@ TaintLimits taint_limits(const CertifyWithin& within) {
     limits.drift_most_ns = within.sent_ns;
     limits.receive_delay_ns = within.read_ns;
     limits.wire_ns = within.sent_ns;
+    limits.error_ns = within.error_ns;
     return limits;
 }
 
@@ -419,6 +420,11 @@ void TaintFigures::add(const Record& record) {
     unsent += excluded && !left ? 1 : 0;
     if (!record.tainted.empty()) {
         rows.push_back(tainted_row_of(record));
+        const bool is_bounded = record.last_late_ns.has_value();
+        read_late_only +=
+            is_bounded && record.tainted == std::vector<std::string>{std::string(taint_read_late)}
+                ? 1
+                : 0;
         CHECK(rows.size() <= sent + unsent);
         return;
     }
@@ -434,9 +440,11 @@ void TaintFigures::add(const Record& record) {
     u.receive_delay_max_ns = std::max(u.receive_delay_max_ns, record.receive_delay_ns.value_or(0));
 }
 
-double TaintFigures::share(std::uint64_t interrupted, std::uint64_t unrecorded) const {
+double TaintFigures::share(std::uint64_t interrupted, std::uint64_t unrecorded,
+                           std::uint64_t kept) const {
+    CHECK(kept <= rows.size());
     const std::uint64_t measured = sent + unsent + unrecorded;
-    const std::uint64_t excluded = rows.size() + interrupted + unrecorded;
+    const std::uint64_t excluded = rows.size() - kept + interrupted + unrecorded;
     return measured == 0 ? 0 : static_cast<double>(excluded) / static_cast<double>(measured);
 }
 

@@ -131,6 +131,9 @@ void write_client(JsonWriter& json, const ClientTotals* totals);
 struct CertifyWithin {
     std::int64_t sent_ns = 5'000'000;
     std::int64_t read_ns = 5'000'000;
+    /// So far the client may have moved TTFT or E2E, and a tenth of it TPOT, where a hundredth of
+    /// the figure is less.
+    std::int64_t error_ns = 1'000'000;
 };
 
 /// Beyond these a row is tainted; 0: no limit. The drift that is allowed grows by `rank_ns` for
@@ -142,6 +145,7 @@ struct TaintLimits {
     std::int64_t drift_most_ns = 0;
     std::int64_t receive_delay_ns = 0;  ///< also of parts of the request that waited for us
     std::int64_t wire_ns = 0;           ///< from the fire to the wire
+    std::int64_t error_ns = CertifyWithin().error_ns;  ///< as there; it taints no row
 };
 
 /// Without a calibration (engine/host/calibration.hpp): the bar alone.
@@ -207,12 +211,16 @@ struct TaintFigures {
     std::uint64_t sent = 0;    ///< rows that left
     std::uint64_t unsent = 0;  ///< tainted or interrupted rows that are not known to have
     std::vector<TaintedRow> rows;
+    /// Of these: those that were sent as planned, and only read late, by a bound that is known. The
+    /// client's error of the figures counts how late.
+    std::uint64_t read_late_only = 0;
     UntaintedFigures untainted;
 
     void add(const Record& record);
     /// Excluded rows of those that were sent, or were to be; 0 where there are none. Beside the
-    /// tainted ones: `interrupted` ones, and `unrecorded` ones, which left and have no record.
-    double share(std::uint64_t interrupted, std::uint64_t unrecorded) const;
+    /// tainted ones: `interrupted` ones, and `unrecorded` ones, which left and have no record;
+    /// without `kept` of the tainted ones.
+    double share(std::uint64_t interrupted, std::uint64_t unrecorded, std::uint64_t kept) const;
 };
 
 // Blame: whose doing the tainted rows were. A row is held against the seconds of the client that

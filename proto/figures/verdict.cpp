@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "proto/core/errors.hpp"
@@ -330,6 +333,35 @@ const char* name_of(Verdict verdict) {
     return "";
 }
 
+double MovedFigure::allowed_ns(const TaintLimits& limits) const {
+    constexpr double share = 0.01;
+    constexpr double most_ns = 50e6;
+    const double least_ns =
+        static_cast<double>(limits.error_ns) / (name.starts_with("TPOT") ? 10 : 1);
+    return std::clamp(share * value_ns, least_ns, std::max(most_ns, least_ns));
+}
+
+namespace {
+
+/// The one that is moved most against what is allowed; null: none is known.
+const MovedFigure* moved_most(const SummaryFigures& figures, const TaintLimits& limits) {
+    const auto part = [&limits](const MovedFigure& one) {
+        return one.by_ns / one.allowed_ns(limits);
+    };
+    const auto most = std::max_element(
+        figures.moved.begin(), figures.moved.end(),
+        [&part](const MovedFigure& a, const MovedFigure& b) { return part(a) < part(b); });
+    return most == figures.moved.end() ? nullptr : &*most;
+}
+
+std::string moved_text(const MovedFigure& moved, const TaintLimits& limits) {
+    return "this client may have moved " + moved.name + " by up to " +
+           milliseconds_text(std::llround(moved.by_ns)) + "; limit " +
+           milliseconds_text(std::llround(moved.allowed_ns(limits)));
+}
+
+}  // namespace
+
 Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& client,
                            const TaintLimits& limits) {
     Judgement judged;
@@ -354,7 +386,23 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
         add_host_reason(blame, client, judged.reasons);
         return judged;
     }
-    const double share = figures.taints.share(figures.interrupted_untainted, figures.unrecorded);
+    // Rows that were only read late stay in, however late: to leave them out would move the
+    // percentiles. What they may have moved is in the client's error.
+    const MovedFigure* const moved = moved_most(figures, limits);
+    if (moved != nullptr && moved->by_ns > moved->allowed_ns(limits)) {
+        judged.reasons.push_back(moved_text(*moved, limits));
+        const TaintedRow run{client.each.empty() ? 0 : client.each.front().from_ns,
+                             client.each.empty() ? 0 : client.each.back().to_ns,
+                             std::llround(moved->by_ns), Suspect::reading};
+        const Blame of_reading = blame_of(std::span(&run, 1), client);
+        judged.verdict =
+            worst_of(blame.client + blame.host + blame.network > 0 ? blame : of_reading);
+        add_host_reason(of_reading, client, judged.reasons);
+        return judged;
+    }
+    const std::uint64_t kept = moved != nullptr ? figures.taints.read_late_only : 0;
+    const double share =
+        figures.taints.share(figures.interrupted_untainted, figures.unrecorded, kept);
     if (share > exclusions_max) {
         judged.verdict = worst_of(blame);
         judged.reasons.push_back(percent_text(share) +
@@ -368,11 +416,14 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
         return judged;
     }
     judged.verdict = Verdict::certified;
-    if (figures.tainted_rows + lost_rows > 0) {
+    if (figures.tainted_rows + lost_rows > kept) {
         judged.verdict = Verdict::certified_with_exclusions;
         judged.reasons.push_back("leave the tainted and interrupted rows out: " +
                                  percent_text(share) + " of the rows that were sent");
         add_host_reason(blame, client, judged.reasons);
+    }
+    if (moved != nullptr) {
+        judged.reasons.push_back(moved_text(*moved, limits));
     }
     add_limits_kept(figures, limits, judged.reasons);
     add_held_reason(figures, judged.reasons);

@@ -34,6 +34,7 @@ class Merge(Case):
         cls.whole = run.folder
         # Shards say that they are certified: so do their records and engines, however busy this machine is.
         for name, busy, quiet in (("requests.jsonl", r'"tainted":\[[^\]]*\]', '"tainted":null'),
+                                  ("requests.jsonl", r'"((first|last)_late_ns|wire_delay_bound_ns|request_delay_ns)":\d+', r'"\1":0'),
                                   ("client.jsonl", r'"(busy_\w+|run_delay_ns|steal_ns)":\d+', r'"\1":0')):  # fmt: skip
             file = cls.whole / name
             file.write_text(re.sub(busy, quiet, file.read_text()))

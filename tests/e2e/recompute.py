@@ -158,11 +158,6 @@ def latencies(ok, given_up, whole):
 STAMP_ERROR_NS = 2_000
 
 
-def late_of(record, key):
-    """How late the client may have read a token; None where nobody knows."""
-    return record["receive_delay_ns"] if record[key] is None else record[key]
-
-
 def request_late(record):
     """From the fire until the server can have had the request."""
     bound, parts = record["wire_delay_bound_ns"], record["request_delay_ns"]
@@ -188,20 +183,22 @@ def bars(values, lower, upper, percents=PERCENTILES):
 
 def client_error(records, ok, given_up, whole):
     missing = sum(r["outcome"] in ("client_failed", "interrupted") for r in records)
+    if all(r["last_late_ns"] is None for r in records):
+        return dict.fromkeys(("ttft_ms", "tpot_ms", "itl_ms", "e2el_ms", "chunk_gap_ms"))
     found = {}
     for metric, key, late, of in (("ttft", "ttft_ns", "first_late_ns", ok + given_up),
                                   ("e2el", "e2e_ns", "last_late_ns", ok)):  # fmt: skip
         timed = [r for r in of if r[key] is not None]
         lower = [0] * missing
         for r in timed:
-            parts = (request_late(r), late_of(r, late))
+            parts = (request_late(r), r[late])
             lower.append(0 if None in parts or is_lost(r) else max(0, r[key] - sum(parts)))
         values = [r[key] for r in timed]
         found[f"{metric}_ms"] = bars(values, lower, values + [math.inf] * missing)
     timed = [r for r in ok if r["tpot_ns"] is not None]
     lower, upper = [0] * missing, [math.inf] * missing
     for r in timed:
-        first, last = late_of(r, "first_late_ns"), late_of(r, "last_late_ns")
+        first, last = r["first_late_ns"], r["last_late_ns"]
         unknown = first is None or last is None or is_lost(r)
         between = r["output_tokens"] - 1
         lower.append(0 if unknown else max(0, r["tpot_ns"] - last / between))
@@ -215,8 +212,7 @@ def client_error(records, ok, given_up, whole):
 
 
 def chunks_late(record):
-    one = record["receive_delay_ns"]
-    return record["chunk_late_ns"] or [2**60 if one is None else one] * len(record["chunk_ns"])
+    return record["chunk_late_ns"] or [2**60] * len(record["chunk_ns"])
 
 
 def gap_bounds(record):

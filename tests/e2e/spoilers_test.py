@@ -29,7 +29,7 @@ CELLS = (
 def record(**more):
     """A row fired 1 ms late, at 11 ms, whose head and two tokens are stamped at 21, 31 and 41 ms."""
     return {"row": 0, "due_ns": 10 * MS, "fired_ns": 11 * MS, "headers_ns": 21 * MS,
-            "chunk_ns": [20 * MS, 30 * MS], **more}
+            "chunk_ns": [20 * MS, 30 * MS], "chunk_late_ns": [20_000, 20_000], **more}
 
 
 def seen(**more):
@@ -53,6 +53,11 @@ class Charges(unittest.TestCase):
     def test_a_token_that_was_read_late(self):
         errors = self.errors(record(chunk_ns=[320 * MS, 330 * MS]), seen())
         self.assertEqual(errors.read, 300 * MS + 20_000)
+
+    def test_a_token_that_waited_for_longer_than_its_bound(self):
+        for late, beyond in (([20_000, 19_999], 1), ([20_000, 20_000], 0), (None, 0)):
+            errors = self.errors(record(chunk_late_ns=late), seen())
+            self.assertEqual(errors.beyond, beyond)
 
     def test_a_receiver_that_was_late_itself(self):
         """Between its two stamps the token may have left at any time: the end is charged."""

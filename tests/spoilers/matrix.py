@@ -192,6 +192,7 @@ def add_errors(result, records, seen, facts):
     worst = {"sent": 0, "late": 0, "read": 0, "early": 0, "starved": 0, "receiver": 0}
     hidden = {"sent": 0, "read": 0, "starved": 0}
     over, lies = {}, {}
+    beyond = 0
     for record in records:
         row = record["row"]
         if lie := truth.outcome_lie(record, seen.get(row)):
@@ -201,6 +202,9 @@ def add_errors(result, records, seen, facts):
                 over.setdefault(f"untainted {record['outcome']}, never seen", []).append(row)
             continue
         errors = truth.errors_of(record, seen[row], zero)
+        beyond = max(beyond, errors.beyond)
+        if errors.beyond > TRANSIT_NS:
+            lies.setdefault("tokens that waited for longer than their bounds", []).append(row)
         if record["tainted"]:
             hidden = {kind: max(hidden[kind], getattr(errors, kind)) for kind in hidden}
             continue
@@ -214,6 +218,7 @@ def add_errors(result, records, seen, facts):
             over.setdefault("early", []).append(row)
         if record["outcome"] != "ok":
             over.setdefault(f"untainted {record['outcome']}", []).append(row)
+    result["worst_beyond_ns"] = beyond
     result.update({f"worst_{kind}_ns": value for kind, value in worst.items()})
     result.update({f"tainted_worst_{kind}_ns": value for kind, value in hidden.items()})
     for kind, rows in over.items():

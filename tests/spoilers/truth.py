@@ -22,14 +22,18 @@ class Errors:
     read: int = 0  # a stamp of ours minus the send of what it stamps
     early: int = 0  # how much before that send a stamp of ours lies
     starved: int = 0  # the receiver stood with nothing to read, in waits that are ours to see
+    beyond: int = 0  # the same of a token, minus the bound that the record gives (`chunk_late_ns`)
     receiver: int = 0  # how late the receiver was in its own writes
 
 
 def charge(errors, ours, began, ended):
+    """How much later a stamp of ours is than the send of what it stamps."""
     own = ended - began
+    late = ours - (ended if own > OWN_GAP_NS else began)
     errors.receiver = max(errors.receiver, own)
-    errors.read = max(errors.read, ours - (ended if own > OWN_GAP_NS else began))
+    errors.read = max(errors.read, late)
     errors.early = max(errors.early, began - ours)
+    return late
 
 
 def errors_of(record, seen, zero):
@@ -43,8 +47,9 @@ def errors_of(record, seen, zero):
     if record["headers_ns"] is not None:
         charge(errors, record["headers_ns"] + zero, seen["head_ns"], seen["head_ended_ns"])
     stamps = [zero + record["fired_ns"] + chunk for chunk in record["chunk_ns"] or []]
-    for ours, began, ended in zip(stamps, seen["token_ns"], seen["token_ended_ns"]):
-        charge(errors, ours, began, ended)
+    bounds = record["chunk_late_ns"] or [float("inf")] * len(stamps)
+    for ours, began, ended, bound in zip(stamps, seen["token_ns"], seen["token_ended_ns"], bounds):
+        errors.beyond = max(errors.beyond, charge(errors, ours, began, ended) - bound)
     return errors
 
 

@@ -768,14 +768,19 @@ TEST(CertificateOptions, SayWhatACertificateMayAllow) {
     const CertifyWithin both = options_with({"--certify-within", "2ms"}).calibration.certify_within;
     EXPECT_EQ(both.sent_ns, 2'000'000);
     EXPECT_EQ(both.read_ns, 2'000'000);
+    EXPECT_EQ(both.error_ns, 400'000);
     const CertifyWithin each =
         options_with({"--certify-within", "sent:1ns, read:20ms"}).calibration.certify_within;
     EXPECT_EQ(each.sent_ns, 1);
     EXPECT_EQ(each.read_ns, 20'000'000);
+    EXPECT_EQ(each.error_ns, 1'000'000);
+    EXPECT_EQ(options_with({"--certify-within", "error:3ms"}).calibration.certify_within.error_ns,
+              3'000'000);
     EXPECT_EQ(options_with({"--certify-within", "read:1ms"}).calibration.certify_within.sent_ns,
               5'000'000);
     EXPECT_TRUE(says(refusal_with({"--certify-within", "0"}), "above 0"));
-    EXPECT_TRUE(says(refusal_with({"--certify-within", "wire:1ms"}), "sent:5ms read:5ms"));
+    EXPECT_TRUE(
+        says(refusal_with({"--certify-within", "wire:1ms"}), "sent:5ms read:5ms error:1ms"));
     EXPECT_TRUE(says(refusal_with({"--certify-within", ","}), "sent:5ms read:5ms"));
     EXPECT_TRUE(says(refusal_with({"--require-certified", "--calibration", "none"}), "remove one"));
     EXPECT_TRUE(options_with({"--require-certified"}).calibration.require_certified);

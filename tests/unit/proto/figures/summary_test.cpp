@@ -630,16 +630,19 @@ TEST(ClientError, IsWhatTheClientMayHaveAdded) {
     EXPECT_EQ(bar_of(summary, "chunk_gap_ms", "mean"), "500 100");
 }
 
-// Of files before schema 17, or where the host slept: the bound of all reads.
-TEST(ClientError, FallsBackToTheBoundOfAllReads) {
+// Files before schema 17 have no bounds.
+TEST(ClientError, IsUnknownWhereNoRowHasABound) {
     Summary summary;
     Record record = record_of(0);
     record.wire_delay_bound_ns = record.request_delay_ns = 0;
-    record.receive_delay_ns = 700'000;
     summary.add(record);
-    EXPECT_EQ(bar_of(summary, "ttft_ms", "p50"), "702 0");
-    EXPECT_EQ(bar_of(summary, "tpot_ms", "p50"), "70 70");
-    EXPECT_EQ(bar_of(summary, "chunk_gap_ms", "mean"), "700 700");
+    EXPECT_EQ(bar_of(summary, "ttft_ms", "p50"), "null");
+    EXPECT_FALSE(summary.figures().has_bounds);
+    record.last_late_ns = 700'000;  // of a first token that is not known
+    summary.add(record);
+    EXPECT_EQ(bar_of(summary, "e2el_ms", "p99"), "702 0");
+    EXPECT_EQ(bar_of(summary, "ttft_ms", "p99"), "20000 0");
+    EXPECT_EQ(bar_of(summary, "chunk_gap_ms", "mean"), "null");
 }
 
 // A row of which nobody knows it may be anything; one that failed here counts as well.

@@ -133,6 +133,55 @@ TEST(Verdict, UpToOneInAHundredTaintedRowsAreExclusions) {
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::host_noisy);
 }
 
+// Rows that were only read late, by a known bound, are in the client's error of the figures: where
+// that is small they are no reason to leave anything out, be they ever so many.
+TEST(Verdict, LateReadsCountByWhatTheyMayHaveMoved) {
+    SummaryFigures figures = figures_of(1000);
+    taint_rows(figures, Suspect::reading, 850);
+    figures.tainted_read_late = 850;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.2)), Verdict::host_noisy);
+    figures.taints.read_late_only = 850;
+    EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.2)), Verdict::host_noisy) << "no bound is known";
+    figures.moved = {{"TTFT p99", 6e9, 12e6}, {"TPOT mean", 9e6, 1e4}};
+    const auto judge = [&figures](double taken) {
+        return judge_calibrated(figures, totals_of(0.3, taken), {.drift_ns = 1});
+    };
+    EXPECT_EQ(judge(0.2).verdict, Verdict::certified);
+    EXPECT_TRUE(says(judge(0.2).reasons[1],
+                     "this client may have moved TTFT p99 by up to 12.000 ms; limit 50.000 ms"));
+    taint_late_rows(figures, LateCause::wake, 10);
+    EXPECT_EQ(judge(0.2).verdict, Verdict::certified_with_exclusions);
+    taint_late_rows(figures, LateCause::wake, 1);
+    EXPECT_EQ(judge(0.2).verdict, Verdict::host_noisy);
+}
+
+// A hundredth, at least a millisecond (of TPOT a tenth of that), at most 50.
+TEST(Verdict, AFigureMayBeMovedByAHundredth) {
+    TaintLimits limits;
+    EXPECT_EQ((MovedFigure{"TTFT p99", 20e6, 0}).allowed_ns(limits), 1e6);
+    EXPECT_EQ((MovedFigure{"TTFT p99", 2e9, 0}).allowed_ns(limits), 20e6);
+    EXPECT_EQ((MovedFigure{"E2E mean", 20e9, 0}).allowed_ns(limits), 50e6);
+    EXPECT_EQ((MovedFigure{"TPOT mean", 5e6, 0}).allowed_ns(limits), 1e5);
+    limits.error_ns = 3'000'000;
+    EXPECT_EQ((MovedFigure{"TTFT p99", 20e6, 0}).allowed_ns(limits), 3e6);
+}
+
+// A figure that may be off by too much is certified by no limit that its rows have kept.
+TEST(Verdict, AFigureThatMayBeOffIsNotCertified) {
+    SummaryFigures figures = figures_of(1000);
+    figures.moved = {{"TTFT mean", 1e9, 5e6}, {"E2E p99", 20e6, 1e6}};
+    const auto judge = [&figures](double taken) {
+        return judge_calibrated(figures, totals_of(0.3, taken), {.drift_ns = 1});
+    };
+    EXPECT_EQ(judge(0.2).verdict, Verdict::certified);
+    figures.moved[1].by_ns = 1e6 + 1;
+    EXPECT_EQ(judge(0.2).verdict, Verdict::host_noisy);
+    EXPECT_TRUE(says(judge(0.2).reasons.back(), "others used the CPU"));
+    EXPECT_EQ(judge(0).verdict, Verdict::client_limited);
+    taint_rows(figures, Suspect::network, 1);
+    EXPECT_EQ(judge(0).verdict, Verdict::network_limited);
+}
+
 // What the writer can take is told where it was near to it, or lost something.
 TEST(Verdict, NamesTheWritersRateNearIt) {
     ClientSample sample = second_of(0.3, 0);
