@@ -49,15 +49,19 @@ std::string name_of_statistic(const Threshold& which) {
     return std::string("p") + percentiles[which.percentile].name;
 }
 
+/// Of times of requests.
+std::string_view key_of(const FigureName& figure) {
+    return figure.name == std::string_view("e2e") ? "e2el" : figure.name;
+}
+
 /// Keys of times end in "_ms", but for what the client measures of itself: an object in ns.
 std::optional<double> read_time(JsonValue root, const Threshold& which) {
     const std::string statistic = name_of_statistic(which);
     if (which.figure->name == "drift") {
         return root.find("drift_ns").find(statistic).as_double();
     }
-    const std::string_view name = which.figure->name == "e2e" ? "e2el" : which.figure->name;
     const std::optional<double> ms =
-        root.find(statistic + "_" + std::string(name) + "_ms").as_double();
+        root.find(statistic + "_" + std::string(key_of(*which.figure)) + "_ms").as_double();
     return ms ? std::optional(*ms * summary_ns_per_ms) : std::nullopt;
 }
 
@@ -148,6 +152,23 @@ std::optional<double> CellSummary::figure(const Threshold& which) const {
                      root_.find("follow_up_turns").as_double());
     }
     return root_.find(name).as_double();
+}
+
+std::optional<CellSummary::ErrorBar> CellSummary::error_bar(const Threshold& which) const {
+    CHECK(which.figure != nullptr);
+    if (which.figure->unit != FigureUnit::time) {
+        return std::nullopt;
+    }
+    if (which.figure->name == "ttft_due") {
+        return ErrorBar();  // it counts the client by definition
+    }
+    const std::string key = std::string(key_of(*which.figure)) + "_ms";
+    const JsonValue bar = root_.find("client_error").find(key).find(name_of_statistic(which));
+    const auto below = bar.first().as_double();
+    const auto above = bar.first().next().as_double();
+    return below && above
+               ? std::optional(ErrorBar{*below * summary_ns_per_ms, *above * summary_ns_per_ms})
+               : std::nullopt;
 }
 
 std::optional<bool> CellSummary::warm() const {

@@ -34,6 +34,14 @@ class CellSummary {
     /// measured it. The bound of `which` does not count.
     std::optional<double> figure(const Threshold& which) const;
 
+    /// How far the client may have moved that figure, down and up; ns. Nothing: that is not known,
+    /// or it is no time.
+    struct ErrorBar {
+        double below_ns = 0;
+        double above_ns = 0;
+    };
+    std::optional<ErrorBar> error_bar(const Threshold& which) const;
+
     /// Whether the run says that the cache was warm before its first row; nothing: it says nothing.
     std::optional<bool> warm() const;
     /// Name of the verdict, and its reasons; empty where there are none.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 #include "cmd/base/exit_codes.hpp"
@@ -165,14 +166,20 @@ Result<void> read_summary(const CellSummary& summary, const Slos& slos, JudgedPr
     return read_findings(root, slos, probe);
 }
 
-/// Times of the rows that were sent in the measurement.
-Result<std::vector<RowTimes>> read_times(const std::string& path) {
+/// The rows that were sent in the measurement.
+struct SentRows {
+    std::vector<RowTimes> times;
+    std::vector<std::int64_t>
+        late_ns;  ///< of each: from its due instant, or its release, to the wire
+};
+
+Result<SentRows> read_rows(const std::string& path) {
     Result<FileLines> lines = FileLines::open(path);
     if (!lines) {
         return lines.error();
     }
     JsonDocument document;
-    std::vector<RowTimes> rows;
+    SentRows rows;
     while (const auto line = lines.value().next()) {
         const Result<Record> record = read_record(document, *line);
         if (!record) {
@@ -180,7 +187,10 @@ Result<std::vector<RowTimes>> read_times(const std::string& path) {
         }
         const Record& one = record.value();
         if (one.fired_ns && one.ended_ns && one.phase == Phase::profile) {
-            rows.push_back({one.due_ns, one.first_token_ns, *one.ended_ns});
+            rows.times.push_back({one.due_ns, one.first_token_ns, *one.ended_ns});
+            const std::int64_t wanted_ns = is_wish(one.late_cause) ? one.held_ns : 0;
+            rows.late_ns.push_back(*one.fired_ns - one.due_ns - wanted_ns +
+                                   one.wire_delay_bound_ns.value_or(0));
         }
     }
     return rows;
@@ -232,10 +242,48 @@ std::string stability_text(const StabilityFinding& found) {
     return text;
 }
 
-void decide(const CellEnd& end, const Slos& slos, JudgedProbe& probe) {
+/// Whether nothing that the client was blamed for can have changed what becomes of the SLOs: it
+/// lost nothing, its rows left nearly in time, and the true figures lie on the same side of their
+/// bounds.
+bool holds_all_the_same(const CellEnd& end, const Slos& slos, const JudgedProbe& probe,
+                        std::vector<std::int64_t> late_ns) {
+    constexpr double worst_part = 0.1;  // of the tightest bound, for one row
+    constexpr double late_part = 0.05;  // for a hundredth of them
+    const JsonValue client = end.summary->root().find("client");
+    const bool lost = client.find("dropped_payloads").as_i64() != 0 ||
+                      client.find("dropped_entries").as_i64() != 0 ||
+                      end.summary->root().find("outcomes").find("client_failed").as_i64() > 0;
+    if (lost || end.exit_code == exit_not_certified || late_ns.empty() ||
+        probe.verdict == name_of(Verdict::network_limited)) {
+        return false;
+    }
+    double tightest_ns = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < slos.list.size(); ++i) {
+        const Threshold& threshold = slos.list[i].threshold;
+        const auto bar = end.summary->error_bar(threshold);
+        const auto value = end.summary->figure(threshold);
+        if (threshold.figure->name == "errors") {
+            continue;
+        }
+        if (!bar || !value ||
+            crosses(threshold, *value - bar->below_ns) != probe.findings[i].fails ||
+            crosses(threshold, *value + bar->above_ns) != probe.findings[i].fails) {
+            return false;
+        }
+        tightest_ns = std::min(tightest_ns, threshold.bound);
+    }
+    std::sort(late_ns.begin(), late_ns.end());
+    const std::size_t p99 = nearest_rank(late_ns.size(), 990) - 1;
+    return static_cast<double>(late_ns.back()) <= worst_part * tightest_ns &&
+           static_cast<double>(late_ns[p99]) <= late_part * tightest_ns;
+}
+
+void decide(const CellEnd& end, const Slos& slos, std::vector<std::int64_t> late_ns,
+            JudgedProbe& probe) {
     const Slo* fails = worst(slos, probe);
     const bool unstable = probe.stability.stability == Stability::unstable;
-    if (end.outcome == CellOutcome::spoiled || is_spoiled(probe.verdict)) {
+    const bool blamed = end.outcome == CellOutcome::spoiled || is_spoiled(probe.verdict);
+    if (blamed && !holds_all_the_same(end, slos, probe, std::move(late_ns))) {
         probe.outcome = ProbeOutcome::spoiled;
         const auto reason = end.summary->root().find("verdict").find("reasons").first().as_string();
         probe.why = probe.verdict + (reason ? ": " + std::string(*reason) : "");
@@ -250,6 +298,11 @@ void decide(const CellEnd& end, const Slos& slos, JudgedProbe& probe) {
     } else {
         probe.outcome = ProbeOutcome::meets;
         probe.why = figures_text(probe);
+    }
+    const bool judged =
+        probe.outcome == ProbeOutcome::meets || probe.outcome == ProbeOutcome::fails;
+    if (blamed && judged) {
+        probe.why += "; " + probe.verdict + ", which cannot have changed that";
     }
 }
 
@@ -281,12 +334,12 @@ Result<void> judge_probe(const CellEnd& end, const std::string& folder, const Sl
     if (const Result<void> read = read_summary(*end.summary, slos, probe); !read) {
         return read.error();
     }
-    Result<std::vector<RowTimes>> times = read_times(folder + "/requests.jsonl");
-    if (!times) {
-        return times.error();
+    Result<SentRows> rows = read_rows(folder + "/requests.jsonl");
+    if (!rows) {
+        return rows.error();
     }
-    probe.stability = judge_stability(std::move(times).value());
-    decide(end, slos, probe);
+    probe.stability = judge_stability(std::move(rows.value().times));
+    decide(end, slos, std::move(rows.value().late_ns), probe);
     return {};
 }
 

@@ -336,20 +336,32 @@ TEST(Tainted, TheWorstIsOfTheOthers) {
 // Of rows that were sent, or were to be; a row that nobody tried to send is in neither number.
 TEST(Tainted, TheShareIsOfRowsThatWereSent) {
     TaintFigures figures;
-    EXPECT_EQ(figures.share(0, 0), 0.0);
+    EXPECT_EQ(figures.share(0, 0, 0), 0.0);
     figures.add(sent_row());
     figures.add(Record());
-    EXPECT_EQ(figures.share(0, 0), 0.0);
+    EXPECT_EQ(figures.share(0, 0, 0), 0.0);
     Record unsent;
     unsent.tainted = {std::string(taint_payload_dropped)};
     figures.add(unsent);
-    EXPECT_EQ(figures.share(0, 0), 0.5);
+    EXPECT_EQ(figures.share(0, 0, 0), 0.5);
     Record interrupted;
     interrupted.outcome = Outcome::interrupted;
     figures.add(interrupted);
     figures.add(sent_row());
-    EXPECT_EQ(figures.share(1, 0), 0.5);   // two of four
-    EXPECT_EQ(figures.share(1, 4), 0.75);  // six of eight
+    EXPECT_EQ(figures.share(1, 0, 0), 0.5);   // two of four
+    EXPECT_EQ(figures.share(1, 4, 0), 0.75);  // six of eight
+    EXPECT_EQ(figures.read_late_only, 0u);
+    Record read_late = sent_row();
+    read_late.tainted = {std::string(taint_read_late)};
+    figures.add(read_late);
+    EXPECT_EQ(figures.read_late_only, 0u) << "by nobody knows how much";
+    read_late.last_late_ns = 1;
+    figures.add(read_late);
+    read_late.tainted.emplace_back(taint_late);
+    figures.add(read_late);
+    EXPECT_EQ(figures.read_late_only, 1u);
+    EXPECT_EQ(figures.share(0, 0, 0), 4.0 / 6);
+    EXPECT_EQ(figures.share(0, 0, 1), 3.0 / 6);
 }
 
 // The client's sums: unknown until a sample knows, and costs per request and per chunk.
