@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,13 @@ class HostClocks {
     /// A stamp of CLOCK_REALTIME, ns, converted by the latest look; 0, which is none, stays 0.
     std::int64_t to_monotonic_ns(std::int64_t realtime_ns) const {
         return realtime_ns == 0 ? 0 : offset_.to_monotonic_ns(realtime_ns);
+    }
+
+    /// Whether CLOCK_REALTIME, read now, is as far ahead of `at` as the latest look has found:
+    /// nobody has set it, and little time has passed since `at`. 25 ns.
+    bool agrees(Instant at) const {
+        constexpr std::int64_t tolerance_ns = 2'000;
+        return std::llabs(to_monotonic_ns(read_ns(CLOCK_REALTIME)) - at.ns) <= tolerance_ns;
     }
 
     /// How long the host has slept since it booted, ns: never goes back. 50 ns.

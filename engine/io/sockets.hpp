@@ -72,9 +72,10 @@ struct Completion {
     Instant unread_since;        ///< what completed did so after this: nothing was waiting then
     Duration behind{0};          ///< send: so long its socket may have had room before we saw it
     std::int64_t kernel_ns = 0;  ///< kernel's receive or transmit stamp, same clock; 0: none
-    std::uint32_t key = 0;       ///< stamps: number of the packet's last byte, from 0, among all
-                                 ///< bytes sent since stamps were switched on, modulo 2^32
-    std::uint32_t batch = 0;     ///< number of the turn in which it became visible
+    bool clock_held = false;  ///< receive: nobody has set the kernel's clock since `unread_since`
+    std::uint32_t key = 0;    ///< stamps: number of the packet's last byte, from 0, among all
+                              ///< bytes sent since stamps were switched on, modulo 2^32
+    std::uint32_t batch = 0;  ///< number of the turn in which it became visible
 };
 
 struct OpSpec {

@@ -200,9 +200,18 @@ void UringDriver::look(const Turn& turn, TurnResult& result) {
     }
     if (ring_.has_completions()) {
         stamp_ = now();  // before any byte is looked at
+        if (stamps_wanted_.receive && !clocks_.agrees(stamp_)) {
+            clock_set_ = stamp_;
+        }
         ++batch_;
         batch_end_ = ring_.tail();
     }
+}
+
+ClockSample UringDriver::sample_clock() {
+    const ClockSample sample = clocks_.sample();
+    clock_set_ = std::exchange(clock_steps_, sample.steps) == sample.steps ? clock_set_ : now();
+    return sample;
 }
 
 // The kernel raises its flag behind the work: what is not flagged yet came after `now`.
@@ -270,6 +279,7 @@ void UringDriver::complete(const io_uring_cqe& entry) {
     done.result = entry.res;
     done.stamp = stamp_;
     done.unread_since = std::min(unread_.since(), slots_.quiet_since(op));
+    done.clock_held = clock_set_ < done.unread_since;
     done.batch = batch_;
     done.behind = slots_.behind(op);
     if (has_buffer && entry.res > 0) {

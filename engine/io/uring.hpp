@@ -55,7 +55,7 @@ class UringDriver final : public Driver {
     StampSupport switch_on_stamps(Socket socket) override;
     bool stamps_waiting(Instant now) override;
     std::uint32_t collect_stamps(std::uint32_t stamps_max, const Op* first) override;
-    ClockSample sample_clock() override { return clocks_.sample(); }
+    ClockSample sample_clock() override;
     std::int64_t suspended_ns() override { return clocks_.suspended_ns(); }
     std::optional<ResendCounts> resent(Socket socket) override;
     void warm_send() override;
@@ -108,6 +108,8 @@ class UringDriver final : public Driver {
     std::uint32_t batch_end_ = 0;  ///< completion queue tail when the stamp below was taken
     std::uint32_t batch_ = 0;
     Instant stamp_;
+    Instant clock_set_{INT64_MIN};  ///< when we last saw that the kernel's clock had been set
+    std::uint64_t clock_steps_ = 0;
     UnreadWatch unread_;
     DriverCounters counters_;  ///< `enters` without those of the ring, which counts its own
 };

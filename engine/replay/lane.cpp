@@ -195,7 +195,7 @@ Waits note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& 
     counts.delay_sum_ns += waited.ns;
     counts.delay_max_ns = std::max(counts.delay_max_ns, waited.ns);
     const Duration since_stamp = done.stamp - Instant{kernel_ns} + stamp_tolerance + asleep;
-    return {waited, kernel_ns != 0 ? std::min(since_stamp, waited) : waited};
+    return {waited, kernel_ns != 0 && done.clock_held ? std::min(since_stamp, waited) : waited};
 }
 
 // By an end of stream, a close_notify or an error.

@@ -105,6 +105,7 @@ constexpr WorldBug world_bugs[] = {
     {Bug::blind_look, "bytes are read in time"},
     {Bug::blind_to_ends, "ends are seen in time"},
     {Bug::no_proof, "no false alarm of late reads"},
+    {Bug::trusted_clock, "chunks came within their bounds"},
     {Bug::late_zero, "time 0 leaves time"},
     {Bug::fast_clock, "periods hold what came in them"},
     {Bug::mixed_sides, "each row goes once to each side"},

@@ -106,6 +106,10 @@ SimResult run_with(Bug bug) {
         options.timeouts.idle = seconds(5);
         options.server.faults = {{mock::Fault::truncate, 0.3, {}}};
     }
+    if (bug == Bug::trusted_clock) {
+        options.weather.step_clock = 0.1;
+        options.weather.pause = 0.02;
+    }
     options.weather.stuck_flag = bug == Bug::no_proof ? 0.3 : 0;
     options.budgets.output.tokens = bug == Bug::wide_budgets ? 20 : 0;
     options.budgets.output.period = milliseconds(20);

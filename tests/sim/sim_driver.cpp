@@ -280,6 +280,7 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
         done.unread_since = std::min(done.unread_since, quiet_since);
     }
     done.batch = batch_;
+    done.clock_held = clock_set_ < done.unread_since || bugs_.trusted_clock;
     done.kernel_ns = to_monotonic_ns(visible.realtime_ns);
     const std::unique_ptr<char[]> own(new char[visible.bytes.size()]);
     std::copy(visible.bytes.begin(), visible.bytes.end(), own.get());
@@ -359,6 +360,9 @@ TurnResult SimDriver::turn(const Turn& turn) {
     ++batch_;
     merge_reads();
     stamp_ = now();
+    if (clock_.offset_ns != realtime_ahead_ns_) {
+        clock_set_ = stamp_;
+    }
     std::size_t left = shown();  // handlers bring about more: that is the next batch
     std::size_t shown = turn.completions_max;
     if (chance(weather_.overflow)) {
@@ -711,7 +715,10 @@ std::int64_t SimDriver::to_monotonic_ns(std::int64_t realtime_ns) const {
 }
 
 ClockSample SimDriver::sample_clock() {
-    clock_.steps += clock_.offset_ns != realtime_ahead_ns_ ? 1 : 0;
+    if (clock_.offset_ns != realtime_ahead_ns_) {
+        ++clock_.steps;
+        clock_set_ = now_;
+    }
     clock_.offset_ns = realtime_ahead_ns_;
     clock_.error_ns = 50;
     return clock_;

@@ -39,6 +39,7 @@ struct DriverBugs {
     bool uncounted_loss = false;  ///< what is sent again is counted nowhere
     bool blind_look = false;      ///< a look is held to have found nothing, whatever is there
     bool blind_to_ends = false;   ///< a look for ends that were lost finds none
+    bool trusted_clock = false;   ///< stamps are taken for true though somebody has set the clock
     bool no_proof = false;        ///< an entry that brings nothing is not taken for proof of it
     static constexpr Duration unsaid = seconds(1);
 };
@@ -320,6 +321,7 @@ class SimDriver final : public Driver {
     std::uint64_t warm_sends_ = 0;
     std::int64_t realtime_ahead_ns_ = 1'700'000'000'000'000'000;
     ClockSample clock_;             ///< as last sampled
+    Instant clock_set_{INT64_MIN};  ///< when we last saw that it had been set
     std::uint32_t steps_left_ = 0;  ///< until it dies; 0: it does not
     std::function<void()> dies_;
     bool dead_ = false;

@@ -304,6 +304,7 @@ DriverBugs bugs_of(Bug bug) {
     bugs.blind_look = bug == Bug::blind_look;
     bugs.blind_to_ends = bug == Bug::blind_to_ends;
     bugs.no_proof = bug == Bug::no_proof;
+    bugs.trusted_clock = bug == Bug::trusted_clock;
     return bugs;
 }
 

@@ -51,6 +51,7 @@ enum class Bug : std::uint8_t {
     no_fired_file,      ///< what is written to fired.jsonl is lost
     blind_look,         ///< the driver says that nothing is waiting, whatever is
     blind_to_ends,      ///< the driver finds no end that the kernel has lost
+    trusted_clock,      ///< the driver takes stamps for true though somebody has set the clock
     no_proof,           ///< the driver takes no entry that brings nothing for proof of it
     early_turns,        ///< turns go as soon as what they wait for has left
     lost_release,       ///< a turn is held to wait for another row, too, which fails

@@ -402,7 +402,7 @@ TEST(SummaryTable, LeavesOutWhatIsNotThere) {
     EXPECT_FALSE(says(one, "Servers"));
     EXPECT_FALSE(says(one, "Warning"));
     const std::string table = summary_table(SummaryFigures(), SummaryInfo());
-    EXPECT_TRUE(says(table, "\nE2E                      -"));
+    EXPECT_TRUE(says(table, "\nE2E                     -"));
     EXPECT_TRUE(says(table, "hits not reported by the server"));
     EXPECT_TRUE(says(table, "\nDrift           -\n"));
     EXPECT_FALSE(says(table, "Goodput"));
