@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "cmd/reading/compare_spread.hpp"
+#include "cmd/reading/view.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/numbers.hpp"
 #include "proto/figures/criteria.hpp"
@@ -36,13 +36,11 @@ std::optional<std::uint32_t> read_percentile(std::string_view text) {
     const std::string_view whole = text.substr(0, point);
     const std::string_view tenths =
         point == text.npos ? std::string_view("0") : text.substr(point + 1);
-    std::uint32_t percent = 0;
-    const auto [end, error] = std::from_chars(whole.data(), whole.data() + whole.size(), percent);
-    const bool is_number = error == std::errc() && end == whole.data() + whole.size();
-    if (!is_number || percent > 99 || tenths.size() != 1 || tenths[0] < '0' || tenths[0] > '9') {
+    const auto percent = read_number<std::uint32_t>(whole);
+    if (!percent || *percent > 99 || tenths.size() != 1 || tenths[0] < '0' || tenths[0] > '9') {
         return std::nullopt;
     }
-    const std::uint32_t per_mille = percent * 10 + static_cast<std::uint32_t>(tenths[0] - '0');
+    const std::uint32_t per_mille = *percent * 10 + static_cast<std::uint32_t>(tenths[0] - '0');
     return per_mille == 0 ? std::nullopt : std::optional(per_mille);
 }
 
@@ -67,15 +65,8 @@ const char* name_of(RowValue value) {
 }
 
 const char* name_of(MetricUnit unit) {
-    switch (unit) {
-        case MetricUnit::ns:
-            return "ns";
-        case MetricUnit::share:
-            return "share";
-        case MetricUnit::per_second:
-            return "per_second";
-    }
-    return "";
+    constexpr std::array names{"ns", "share", "per_second"};
+    return names[static_cast<std::size_t>(unit)];
 }
 
 MetricUnit ComparedMetric::unit() const {

@@ -13,9 +13,6 @@
 
 namespace driftless {
 
-// PairedRows: the requests of all runs of a comparison, side by side by their keys. Points into
-// the runs, which must outlive it. Pure.
-
 /// Which unit each row belongs to. Units are numbered in the order of their first rows.
 struct RowUnits {
     std::vector<std::uint32_t> unit_of;  ///< [rows]

@@ -148,10 +148,6 @@ std::size_t mser5(std::span<const double> values) {
     return best * batch;
 }
 
-double two_sided_p(double z) {
-    return std::erfc(std::fabs(z) / std::sqrt(2.0));
-}
-
 TrendFinding mann_kendall(std::span<const double> values) {
     const auto n = static_cast<double>(values.size());
     double score = 0;
@@ -171,7 +167,7 @@ TrendFinding mann_kendall(std::span<const double> values) {
     finding.known = variance > 0;
     if (finding.known && score != 0) {
         finding.z = (score - (score > 0 ? 1 : -1)) / std::sqrt(variance);
-        finding.p = two_sided_p(finding.z);
+        finding.p = std::erfc(std::fabs(finding.z) / std::sqrt(2.0));
     }
     return finding;
 }

@@ -62,7 +62,5 @@ std::size_t mser5(std::span<const double> values);
 TrendFinding mann_kendall(std::span<const double> values);
 /// At least 1, at most the count.
 double effective_sample_size(std::span<const double> values);
-/// P(|normal| > |z|).
-double two_sided_p(double z);
 
 }  // namespace driftless

@@ -25,23 +25,6 @@ void write_rate(JsonWriter& json, std::string_view key, std::uint64_t part, std:
     whole == 0 ? json.null() : json.number(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-/// Opens an object; numbers are null where nothing was counted.
-void write_distribution(JsonWriter& json, const Distribution& d) {
-    const auto number = [&](const std::string& key, double value) {
-        json.key(key);
-        d.count == 0 ? json.null() : json.number(value);
-    };
-    json.begin_object();
-    write_count(json, "count", d.count);
-    number("mean", d.mean);
-    number("std", d.std);
-    number("min", d.min);
-    for (std::size_t i = 0; i < percentiles.size(); ++i) {
-        number("p" + std::string(percentiles[i].name), d.at[i]);
-    }
-    number("max", d.max);
-}
-
 void write_trace(JsonWriter& json, const Trace& trace) {
     char digest[17];
     std::snprintf(digest, sizeof digest, "%016" PRIx64, trace.digest);
@@ -134,8 +117,8 @@ void write_timeline(JsonWriter& json, const Timeline& line) {
 }
 
 void write_lengths(JsonWriter& json, std::string_view key, const LengthFigures& f) {
-    json.key(key);
-    write_distribution(json, f.distribution);
+    json.key(key).begin_object();
+    write_members(json, f.distribution);
     write_count(json, "sum", f.sum);
     json.key("histogram").begin_array();
     for (std::size_t power = 0; power < f.by_power.size(); ++power) {
@@ -166,16 +149,12 @@ void write_sessions(JsonWriter& json, const SessionFigures& f) {
     json.key("sessions").begin_object();
     write_count(json, "sessions", f.sessions);
     write_count(json, "rows", f.rows);
-    json.key("rows_each");
-    write_distribution(json, f.rows_each);
-    json.end_object().key("length_ns");
-    write_distribution(json, f.length_ns);
-    json.end_object();
+    write_distribution(json, "rows_each", f.rows_each);
+    write_distribution(json, "length_ns", f.length_ns);
     write_count(json, "dependencies", f.dependencies);
     write_count(json, "overlaps", f.overlaps);
-    json.key("delay_ns");
-    write_distribution(json, f.delay_ns);
-    json.end_object().end_object();
+    write_distribution(json, "delay_ns", f.delay_ns);
+    json.end_object();
 }
 
 void write_blocks(JsonWriter& json, const InspectFigures& figures) {

@@ -181,13 +181,17 @@ constexpr std::uint32_t whole = 1000;  ///< per mille
 
 }  // namespace
 
-void ValueList::close() {
-    std::sort(values_.begin(), values_.end());
+const std::vector<double>& ValueList::sorted() const {
+    if (!is_sorted_) {
+        std::sort(values_.begin(), values_.end());
+        is_sorted_ = true;
+    }
+    return values_;
 }
 
 double ValueList::sum() const {
     double total = 0;
-    for (const double value : values_) {
+    for (const double value : sorted()) {
         total += value;
     }
     return total;
@@ -200,7 +204,7 @@ double ValueList::mean() const {
 double ValueList::std() const {
     const double middle = mean();
     double squares = 0;
-    for (const double value : values_) {
+    for (const double value : sorted()) {
         squares += (value - middle) * (value - middle);
     }
     return empty() ? 0 : std::sqrt(squares / static_cast<double>(count()));
@@ -215,7 +219,7 @@ double ValueList::linear(std::uint32_t per_mille) const {
     const auto below = static_cast<std::size_t>(place);
     const std::size_t above = std::min(below + 1, count() - 1);
     const double share = place - static_cast<double>(below);
-    return values_[below] + (values_[above] - values_[below]) * share;
+    return sorted()[below] + (sorted()[above] - sorted()[below]) * share;
 }
 
 double ValueList::nearest_above(std::uint32_t per_mille) const {
@@ -223,7 +227,7 @@ double ValueList::nearest_above(std::uint32_t per_mille) const {
         return 0;
     }
     const std::size_t rank = (count() * per_mille + whole - 1) / whole;
-    return values_[std::clamp<std::size_t>(rank, 1, count()) - 1];
+    return sorted()[std::clamp<std::size_t>(rank, 1, count()) - 1];
 }
 
 bool ValueList::nearest_even(std::uint32_t per_mille, std::size_t more, double& out) const {
@@ -240,12 +244,12 @@ bool ValueList::nearest_even(std::uint32_t per_mille, std::size_t more, double& 
     if (place >= count()) {
         return false;
     }
-    out = values_[place];
+    out = sorted()[place];
     return true;
 }
 
 double ValueList::floor_rank(std::uint32_t per_mille) const {
-    return empty() ? 0 : values_[std::min(count() * per_mille / whole, count() - 1)];
+    return empty() ? 0 : sorted()[std::min(count() * per_mille / whole, count() - 1)];
 }
 
 WeightedFigures weighted_figures(std::vector<WeightedValue> values, std::int64_t count) {
@@ -345,23 +349,32 @@ void add_pair(std::string& screen, std::string_view label, double value) {
     add_pair(screen, label, fixed(value, 2));
 }
 
-std::string ViewTable::text() const {
+namespace {
+
+/// Code points: continuation bytes have no width.
+std::size_t width_of(const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+        return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    }));
+}
+
+}  // namespace
+
+std::string ViewTable::text(std::size_t left, bool is_last_left) const {
     std::vector<std::size_t> widths;
     for (const auto& row : rows_) {
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t i = 0; i < row.size(); ++i) {
-            widths[i] = std::max(widths[i], row[i].size());
+            widths[i] = std::max(widths[i], width_of(row[i]));
         }
     }
     std::string out;
     for (const auto& row : rows_) {
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            if (i == 0) {
-                line = pad_right(row[i], widths[i]);
-            } else {
-                line.append(2, ' ').append(pad_left(row[i], widths[i]));
-            }
+            const std::string gap(widths[i] - width_of(row[i]), ' ');
+            const bool at_left = i < left || (is_last_left && i + 1 == row.size());
+            line += (i == 0 ? "" : "  ") + (at_left ? row[i] + gap : gap + row[i]);
         }
         line.erase(line.find_last_not_of(' ') + 1);
         out += line + "\n";
@@ -379,7 +392,15 @@ JsonWriter& put_text(JsonWriter& json, std::string_view key, std::string_view va
     return json.key(key).string(value);
 }
 
-std::vector<std::string> notes_on(const ViewedRun& run, const ViewNeeds& needs) {
+void put_percentiles(JsonWriter& json, const ValueList& values,
+                     std::span<const std::uint32_t> per_mille) {
+    for (const std::uint32_t one : per_mille) {
+        put_number(json, "p" + std::to_string(one / 10), values.linear(one));
+    }
+}
+
+std::vector<std::string> notes_on(const ViewedRun& run, const ViewNeeds& needs,
+                                  std::initializer_list<const char*> more) {
     std::vector<std::string> notes;
     if (needs.events && !run.has_events) {
         notes.emplace_back(
@@ -410,6 +431,7 @@ std::vector<std::string> notes_on(const ViewedRun& run, const ViewNeeds& needs) 
         notes.push_back(counted(run.unsent, "row", "rows") +
                         " were never sent, or have no end: they are in no figure");
     }
+    notes.insert(notes.end(), more.begin(), more.end());
     return notes;
 }
 

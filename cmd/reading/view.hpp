@@ -6,12 +6,16 @@
 /// Then what several views are made of, for view_*.cpp alone.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,12 +23,6 @@
 #include "proto/run/record.hpp"
 
 namespace driftless {
-
-// Views: the figures of a run as another tool defines them, in that tool's layout and file. Each
-// is a function over the requests of a run; the table names them. They read nothing and own only
-// what they return. Definitions with their sources stand in README.md.
-//
-// A view prints what its tool would print, also where the tool is wrong: `notes` say so beside it.
 
 // ViewedRequest: a request as other tools would have seen it: the stamps of its events and what
 // they held. Made of a record; owns its chunks (16 bytes each), computes no figure of any tool.
@@ -154,19 +152,19 @@ ViewResult llmd_view(const ViewedRun& run);
 /// 8 bytes each.
 class ValueList {
   public:
-    void add(double value) { values_.push_back(value); }
+    void add(double value) {
+        values_.push_back(value);
+        is_sorted_ = false;
+    }
     std::size_t count() const { return values_.size(); }
     bool empty() const { return values_.empty(); }
-    /// Before the first percentile. Sorts.
-    void close();
-    const std::vector<double>& values() const { return values_; }
 
     // 0 where there is no value. `per_mille` is of 1,000: 999 is p99.9.
     double mean() const;
     double sum() const;
     double std() const;  ///< the population's
-    double min() const { return empty() ? 0 : values_.front(); }
-    double max() const { return empty() ? 0 : values_.back(); }
+    double min() const { return empty() ? 0 : sorted().front(); }
+    double max() const { return empty() ? 0 : sorted().back(); }
     /// Between neighbours, linear: numpy's default.
     double linear(std::uint32_t per_mille) const;
     /// The smallest value with at least the share at or below it.
@@ -178,7 +176,10 @@ class ValueList {
     double floor_rank(std::uint32_t per_mille) const;
 
   private:
-    std::vector<double> values_;
+    const std::vector<double>& sorted() const;
+
+    mutable std::vector<double> values_;  ///< sorted when they are first asked for
+    mutable bool is_sorted_ = true;
 };
 
 /// Values that count for as much as their weights: GuideLLM's distributions.
@@ -202,6 +203,7 @@ WeightedFigures weighted_figures(std::vector<WeightedValue> values, std::int64_t
 
 // What views share to print and to warn; `report` prints its own tables with it.
 
+inline constexpr double ns_per_us = 1e3;
 inline constexpr double ns_per_ms = 1e6;
 inline constexpr double ns_per_s = 1e9;
 
@@ -213,6 +215,20 @@ inline double in_s(std::int64_t ns) {
 }
 inline double as_double(std::int64_t value) {
     return static_cast<double>(value);
+}
+/// The number that the whole of a text is; nothing where it is none.
+template <typename Number>
+std::optional<Number> read_number(
+    std::string_view text, [[maybe_unused]] std::chars_format format = std::chars_format::general) {
+    Number value{};
+    const char* const end = text.data() + text.size();
+    std::from_chars_result read{};
+    if constexpr (std::is_floating_point_v<Number>) {
+        read = std::from_chars(text.data(), end, value, format);
+    } else {
+        read = std::from_chars(text.data(), end, value);
+    }
+    return read.ec == std::errc() && read.ptr == end ? std::optional(value) : std::nullopt;
 }
 /// 0 where there is nothing to divide by.
 inline double ratio(double value, double by) {
@@ -232,12 +248,14 @@ std::string centred(std::string_view text, std::size_t width, char filler);
 void add_pair(std::string& screen, std::string_view label, std::string_view value);
 void add_pair(std::string& screen, std::string_view label, double value);
 
-/// A table without lines: first column left, others right.
+/// A table without lines, each column as wide as its widest cell. Width is that of code points.
 class ViewTable {
   public:
     explicit ViewTable(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
     void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-    std::string text() const;
+    /// The first `left` columns begin at the left, the others end at the right; `is_last_left`: but
+    /// for the last of a row.
+    std::string text(std::size_t left = 1, bool is_last_left = false) const;
 
   private:
     std::vector<std::vector<std::string>> rows_;
@@ -247,6 +265,10 @@ JsonWriter& put_number(JsonWriter& json, std::string_view key, double value);
 JsonWriter& put_integer(JsonWriter& json, std::string_view key, std::int64_t value);
 JsonWriter& put_text(JsonWriter& json, std::string_view key, std::string_view value);
 
+/// "p50" of 500, and so on: their values, linear.
+void put_percentiles(JsonWriter& json, const ValueList& values,
+                     std::span<const std::uint32_t> per_mille);
+
 /// What a view must say of the records that it was given. `uses_events`: its figures need the
 /// stamps of roles and finishes; `uses_gaps`: and those of all chunks.
 struct ViewNeeds {
@@ -254,13 +276,12 @@ struct ViewNeeds {
     bool gaps = false;
     bool client_tokens = false;  ///< the tool counts the tokens of the text itself
 };
-std::vector<std::string> notes_on(const ViewedRun& run, const ViewNeeds& needs);
+/// `more`: notes of the view's own, behind those.
+std::vector<std::string> notes_on(const ViewedRun& run, const ViewNeeds& needs,
+                                  std::initializer_list<const char*> more = {});
 
 /// `counted`: tokens of these kinds; where they cannot be told apart, the server's count.
 std::int64_t tokens_or_usage(const ViewedRequest& request, std::string_view kinds);
-
-// What several views are made of: the figures of serving benchmarks, of vLLM's and of AIPerf.
-// Internal to the views.
 
 // What the serving benchmarks of vLLM, SGLang and InferenceX's fork of it have in common: their
 // peaks by bins of one second, and their screens. Internal to the room.
@@ -289,7 +310,7 @@ ServingPeaks serving_peaks(const std::vector<ServedRequest>& served);
 struct ServingSums {
     std::int64_t input = 0;
     std::int64_t output = 0;
-    ValueList ttft;  ///< ms, as the others; closed
+    ValueList ttft;  ///< ms, as the others
     ValueList tpot;
     ValueList itl;
     ValueList e2e;
@@ -302,6 +323,9 @@ bool serves_goodput(const ViewLimits& limits, const ServedRequest& request);
 /// A title between dashes, and mean, median, percentiles.
 void add_metric_block(std::string& screen, std::string_view title, std::string_view name,
                       const ValueList& values, std::initializer_list<std::uint32_t> per_mille);
+/// The same in their files: "mean_ttft_ms" of the name "ttft", with the deviation.
+void write_metric_block(JsonWriter& json, const std::string& name, const ValueList& values,
+                        std::initializer_list<std::uint32_t> per_mille);
 /// "99" of 990, "99.9" of 999.
 std::string percentile_word(std::uint32_t per_mille);
 

@@ -110,9 +110,6 @@ AiperfFigures aiperf_figures(const ViewedRun& run) {
         last = std::max(last, one.start_ns + one.latency_ns);
     }
     figures.duration_s = records.ok.empty() ? 0 : in_s(last - first);
-    for (Metric& metric : figures.metrics) {
-        metric.values.close();
-    }
     return figures;
 }
 
@@ -146,19 +143,32 @@ std::vector<Derived> derived_of(const ViewedRun& run, const AiperfFigures& figur
     return all;
 }
 
+void add_metric(ViewTable& table, const Metric& metric, std::initializer_list<double> values) {
+    std::vector<std::string> row{metric.header};
+    for (const double value : values) {
+        row.push_back(metric.values.empty() ? "N/A" : with_commas(value, 2));
+    }
+    table.add(std::move(row));
+}
+
+/// A figure that has one value.
+void write_single(JsonWriter& json, const char* tag, const char* unit, double value) {
+    json.key(tag).begin_object();
+    put_text(json, "unit", unit);
+    put_number(json, "avg", value);
+    json.end_object();
+}
+
 std::string screen_of(const ViewedRun& run, const AiperfFigures& figures) {
     ViewTable table({"Metric", "avg", "min", "max", "p99", "p90", "p50", "std"});
     for (const Metric& metric : figures.metrics) {
         if (metric.header[0] == '\0') {
             continue;
         }
-        std::vector<std::string> row{metric.header};
         const ValueList& values = metric.values;
-        for (const double value : {values.mean(), values.min(), values.max(), values.linear(990),
-                                   values.linear(900), values.linear(500), values.std()}) {
-            row.push_back(values.empty() ? "N/A" : with_commas(value, 2));
-        }
-        table.add(std::move(row));
+        add_metric(table, metric,
+                   {values.mean(), values.min(), values.max(), values.linear(990),
+                    values.linear(900), values.linear(500), values.std()});
     }
     for (const Derived& one : derived_of(run, figures)) {
         if (one.header[0] != '\0') {
@@ -178,9 +188,7 @@ void write_metric(JsonWriter& json, const Metric& metric) {
     put_number(json, "avg", values.mean());
     put_number(json, "min", values.min());
     put_number(json, "max", values.max());
-    for (const std::uint32_t one : file_percentiles) {
-        put_number(json, "p" + std::to_string(one / 10), values.linear(one));
-    }
+    put_percentiles(json, values, file_percentiles);
     put_number(json, "std", values.std());
     put_integer(json, "count", static_cast<std::int64_t>(values.count()));
     put_number(json, "sum", values.sum());
@@ -222,10 +230,7 @@ std::string json_of(const ViewedRun& run, const AiperfFigures& figures) {
         }
     }
     for (const Derived& one : derived_of(run, figures)) {
-        json.key(one.tag).begin_object();
-        put_text(json, "unit", one.unit);
-        put_number(json, "avg", one.value);
-        json.end_object();
+        write_single(json, one.tag, one.unit, one.value);
     }
     json.end_object();
     return out + "\n";
@@ -278,16 +283,13 @@ ViewResult aiperf_view(const ViewedRun& run) {
     ViewResult result;
     result.screen = screen_of(run, figures);
     result.json = json_of(run, figures);
-    result.notes = notes_on(run, {false, true, true});
-    result.notes.emplace_back(
-        "the tool stamps a network read once, however many events it holds; here each has its own");
-    result.notes.emplace_back(
-        "Time to Second Token is the gap after the first, not a time from the start");
-    result.notes.emplace_back(
-        "Goodput: a request that lacks a metric, such as the ITL of one token, is bad");
-    result.notes.emplace_back(
-        "not computable: effective_latency and credit_to_start_latency, because there are no "
-        "credits");
+    result.notes = notes_on(
+        run, {false, true, true},
+        {"the tool stamps a network read once, however many events it holds; here each has its own",
+         "Time to Second Token is the gap after the first, not a time from the start",
+         "Goodput: a request that lacks a metric, such as the ITL of one token, is bad",
+         "not computable: effective_latency and credit_to_start_latency, because there are no "
+         "credits"});
     return result;
 }
 
@@ -295,15 +297,8 @@ ViewResult aiperf_view(const ViewedRun& run) {
 
 namespace {
 
-struct GenaiMetric {
-    const char* tag;
-    const char* header;
-    const char* unit;
-    ValueList values;
-};
-
 struct GenaiFigures {
-    std::vector<GenaiMetric> metrics;
+    std::vector<Metric> metrics;
     std::vector<double> ttfts_ms;  ///< in file order, as the others: they are zipped
     std::vector<double> itls_ms;
     std::vector<double> latencies_ms;
@@ -385,22 +380,16 @@ GenaiFigures genai_figures(const ViewedRun& run) {
         }
     }
     figures.duration_s = figures.read == 0 ? 0 : in_s(last - first);
-    for (GenaiMetric& metric : figures.metrics) {
-        metric.values.close();
-    }
     return figures;
 }
 
 std::string genai_screen(const ViewedRun& run, const GenaiFigures& figures) {
     ViewTable table({"Statistic", "avg", "min", "max", "p99", "p90", "p75"});
-    for (const GenaiMetric& metric : figures.metrics) {
-        std::vector<std::string> row{metric.header};
+    for (const Metric& metric : figures.metrics) {
         const ValueList& values = metric.values;
-        for (const double value : {values.mean(), values.min(), values.max(), values.linear(990),
-                                   values.linear(900), values.linear(750)}) {
-            row.push_back(values.empty() ? "N/A" : with_commas(value, 2));
-        }
-        table.add(std::move(row));
+        add_metric(table, metric,
+                   {values.mean(), values.min(), values.max(), values.linear(990),
+                    values.linear(900), values.linear(750)});
     }
     const auto single = [&table](const char* header, double value) {
         table.add({header, with_commas(value, 2), "N/A", "N/A", "N/A", "N/A", "N/A"});
@@ -414,13 +403,6 @@ std::string genai_screen(const ViewedRun& run, const GenaiFigures& figures) {
     return "NVIDIA GenAI-Perf | LLM Metrics\n" + table.text();
 }
 
-void write_single(JsonWriter& json, const char* tag, const char* unit, double value) {
-    json.key(tag).begin_object();
-    put_text(json, "unit", unit);
-    put_number(json, "avg", value);
-    json.end_object();
-}
-
 std::string genai_json(const ViewedRun& run, const GenaiFigures& figures) {
     std::string out;
     JsonWriter json(out);
@@ -432,7 +414,7 @@ std::string genai_json(const ViewedRun& run, const GenaiFigures& figures) {
     }
     write_single(json, "request_count", "count", as_double(figures.read));
     write_single(json, "output_token_throughput", "tokens/sec", figures.per_second(figures.output));
-    for (const GenaiMetric& metric : figures.metrics) {
+    for (const Metric& metric : figures.metrics) {
         const ValueList& values = metric.values;
         if (values.empty()) {
             continue;
@@ -440,9 +422,7 @@ std::string genai_json(const ViewedRun& run, const GenaiFigures& figures) {
         json.key(metric.tag).begin_object();
         put_text(json, "unit", metric.unit);
         put_number(json, "avg", values.mean());
-        for (const std::uint32_t one : {10U, 50U, 100U, 250U, 500U, 750U, 900U, 950U, 990U}) {
-            put_number(json, "p" + std::to_string(one / 10), values.linear(one));
-        }
+        put_percentiles(json, values, file_percentiles);
         put_number(json, "min", values.min());
         put_number(json, "max", values.max());
         put_number(json, "std", values.std());
@@ -459,13 +439,12 @@ ViewResult genai_perf_view(const ViewedRun& run) {
     ViewResult result;
     result.screen = genai_screen(run, figures);
     result.json = genai_json(run, figures);
-    result.notes = notes_on(run, {false, true, true});
-    result.notes.emplace_back(
-        "only delta.content ends TTFT: hidden reasoning counts as prefill, and its tokens do not "
-        "count");
-    result.notes.emplace_back(
-        "Request Throughput counts every row, even those without content, which no other figure "
-        "counts");
+    result.notes = notes_on(
+        run, {false, true, true},
+        {"only delta.content ends TTFT: hidden reasoning counts as prefill, and its tokens do not "
+         "count",
+         "Request Throughput counts every row, even those without content, which no other figure "
+         "counts"});
     if (run.limits.set()) {
         result.notes.emplace_back(
             "wrong in the tool: goodput pairs lists of different lengths, so one request without "

@@ -7,15 +7,7 @@
 
 namespace driftless {
 
-// GuideLLM's distributions over time: of rates and of concurrency. Internal to the room.
-
-/// Rates of events in [start, end], s: what each counts for, over half the distance between its
-/// neighbours, weighted by that. Events within 0.1 ms are one.
-WeightedFigures rate_distribution(std::vector<WeightedValue> times, double start, double end);
-
-/// How many of the intervals (begin, end) were open, weighted by time.
-WeightedFigures concurrency_distribution(const std::vector<WeightedValue>& intervals, double start,
-                                         double end);
+// GuideLLM's distributions over time: of rates and of concurrency.
 
 namespace {
 
@@ -40,8 +32,8 @@ std::vector<WeightedValue> merged(std::vector<WeightedValue> times) {
     return out;
 }
 
-}  // namespace
-
+/// Rates of events in [start, end], s: what each counts for, over half the distance between its
+/// neighbours, weighted by that. Events within 0.1 ms are one.
 WeightedFigures rate_distribution(std::vector<WeightedValue> times, double start, double end) {
     std::erase_if(times, [start, end](const WeightedValue& one) {
         return one.first < start || one.first > end;
@@ -68,6 +60,7 @@ WeightedFigures rate_distribution(std::vector<WeightedValue> times, double start
     return weighted_figures(std::move(rates), std::llround(total));
 }
 
+/// How many of the intervals (begin, end) were open, weighted by time.
 WeightedFigures concurrency_distribution(const std::vector<WeightedValue>& intervals, double start,
                                          double end) {
     std::vector<WeightedValue> changes;
@@ -107,8 +100,6 @@ WeightedFigures concurrency_distribution(const std::vector<WeightedValue>& inter
 }
 
 // GuideLLM (guidellm/schemas/base/request_stats.py, statistics.py, benchmark/schemas/metrics.py).
-
-namespace {
 
 /// Of one request, as the tool stores it. Seconds from the start of the run.
 struct GuideStats {
@@ -194,58 +185,37 @@ struct GuideRun {
     std::int64_t ok = 0;
 };
 
-template <typename Take>
-GuideMetric metric(const char* name, const GuideRun& run, Take take) {
-    const auto column = [&run, &take](GuideStatus status) {
-        std::vector<WeightedValue> values;
+using Values = std::vector<WeightedValue>;
+
+/// Of the requests of each column, what `make` makes of the values that `take` has of them.
+template <typename Take, typename Make>
+GuideMetric metric(const char* name, const GuideRun& run, Take take, Make make) {
+    const auto column = [&](GuideStatus status) {
+        Values values;
         for (const GuideStats& one : run.all) {
             if (status == GuideStatus::total || one.ok == (status == GuideStatus::successful)) {
                 take(one, values);
             }
         }
-        return weighted_figures(std::move(values));
+        return make(std::move(values));
     };
     return {name, column(GuideStatus::successful), column(GuideStatus::errored),
             column(GuideStatus::total)};
 }
-
-template <typename Take>
-GuideMetric rate_metric(const char* name, const GuideRun& run, Take take) {
-    const auto column = [&run, &take](GuideStatus status) {
-        std::vector<WeightedValue> times;
-        for (const GuideStats& one : run.all) {
-            if (status == GuideStatus::total || one.ok == (status == GuideStatus::successful)) {
-                take(one, times);
-            }
-        }
-        return rate_distribution(std::move(times), 0, run.end);
-    };
-    return {name, column(GuideStatus::successful), column(GuideStatus::errored),
-            column(GuideStatus::total)};
-}
-
-GuideMetric concurrency_metric(const GuideRun& run) {
-    const auto column = [&run](GuideStatus status) {
-        std::vector<WeightedValue> intervals;
-        for (const GuideStats& one : run.all) {
-            if (status == GuideStatus::total || one.ok == (status == GuideStatus::successful)) {
-                intervals.emplace_back(one.start, one.end);
-            }
-        }
-        return concurrency_distribution(intervals, 0, run.end);
-    };
-    return {"request_concurrency", column(GuideStatus::successful), column(GuideStatus::errored),
-            column(GuideStatus::total)};
-}
-
-using Values = std::vector<WeightedValue>;
 
 std::vector<GuideMetric> rates_of(const GuideRun& run) {
     std::vector<GuideMetric> all;
-    all.push_back(rate_metric("requests_per_second", run, [](const GuideStats& one, Values& out) {
-        out.emplace_back(one.end, 1);
-    }));
-    all.push_back(concurrency_metric(run));
+    const auto add = [&all, &run](const char* name, auto take) {
+        all.push_back(metric(name, run, take, [&run](Values times) {
+            return rate_distribution(std::move(times), 0, run.end);
+        }));
+    };
+    add("requests_per_second",
+        [](const GuideStats& one, Values& out) { out.emplace_back(one.end, 1); });
+    all.push_back(metric(
+        "request_concurrency", run,
+        [](const GuideStats& one, Values& out) { out.emplace_back(one.start, one.end); },
+        [&run](const Values& open) { return concurrency_distribution(open, 0, run.end); }));
     const auto add_prompt = [](const GuideStats& one, Values& out) {
         const double at = one.first_ns ? in_s(one.fired_ns + *one.first_ns) : one.end;
         out.emplace_back(at, as_double(one.prompt));
@@ -254,19 +224,20 @@ std::vector<GuideMetric> rates_of(const GuideRun& run) {
         const Values timings = output_timings(one);
         out.insert(out.end(), timings.begin(), timings.end());
     };
-    all.push_back(rate_metric("prompt_tokens_per_second", run, add_prompt));
-    all.push_back(rate_metric("output_tokens_per_second", run, add_output));
-    all.push_back(rate_metric("tokens_per_second", run, [&](const GuideStats& one, Values& out) {
+    add("prompt_tokens_per_second", add_prompt);
+    add("output_tokens_per_second", add_output);
+    add("tokens_per_second", [&](const GuideStats& one, Values& out) {
         add_prompt(one, out);
         add_output(one, out);
-    }));
+    });
     return all;
 }
 
 std::vector<GuideMetric> latencies_of(const GuideRun& run) {
     std::vector<GuideMetric> all;
     const auto add = [&all, &run](const char* name, auto take) {
-        all.push_back(metric(name, run, take));
+        all.push_back(metric(name, run, take,
+                             [](Values values) { return weighted_figures(std::move(values)); }));
     };
     add("request_latency",
         [](const GuideStats& one, Values& out) { out.emplace_back(one.latency(), 1); });
@@ -412,16 +383,14 @@ ViewResult guidellm_view(const ViewedRun& viewed) {
     ViewResult result;
     result.screen = screen_of(metrics);
     result.json = json_of(viewed, run, metrics);
-    result.notes = notes_on(viewed, {true, true, false});
-    result.notes.emplace_back(
-        "TPOT is (last token - fire) / tokens, TTFT included; ITL and TPOT weigh requests by their "
-        "tokens");
-    result.notes.emplace_back(
-        "the second table counts failed requests too; the tool's TTFT starts at the header write, "
-        "ours at the fire");
-    result.notes.emplace_back(
-        "not computable: the margins after the means, and slo_attainment without an SLO in the "
-        "tool's form");
+    result.notes = notes_on(
+        viewed, {true, true, false},
+        {"TPOT is (last token - fire) / tokens, TTFT included; ITL and TPOT weigh requests by "
+         "their tokens",
+         "the second table counts failed requests too; the tool's TTFT starts at the header write, "
+         "ours at the fire",
+         "not computable: the margins after the means, and slo_attainment without an SLO in the "
+         "tool's form"});
     return result;
 }
 

@@ -83,11 +83,6 @@ AgenticFigures agentic_figures(const ViewedRun& run) {
     }
     figures.duration_s = ends.empty() ? 0 : in_s(last - first);
     count_windows(std::move(ends), figures.qps);
-    for (ValueList* list :
-         {&figures.qps, &figures.ttft_s, &figures.e2e_s, &figures.itl_s, &figures.e2e_per_token_s,
-          &figures.rate, &figures.e2e_rate, &figures.input, &figures.output}) {
-        list->close();
-    }
     return figures;
 }
 
@@ -222,12 +217,11 @@ ViewResult inferencex_view(const ViewedRun& run) {
     ViewResult result;
     result.screen = screen_of(figures);
     result.json = json_of(run, figures);
-    result.notes = notes_on(run, {true, false, true});
-    result.notes.emplace_back(
-        "interactivity is 1 / the statistic of ITL: p90 is the slow tail and mean is harmonic, "
-        "while only std uses the plain rates");
-    result.notes.emplace_back(
-        "not computable: figures per GPU and watts, because the run does not know the GPUs");
+    result.notes = notes_on(
+        run, {true, false, true},
+        {"interactivity is 1 / the statistic of ITL: p90 is the slow tail and mean is harmonic, "
+         "while only std uses the plain rates",
+         "not computable: figures per GPU and watts, because the run does not know the GPUs"});
     return result;
 }
 
@@ -329,15 +323,13 @@ ViewResult inferencex_fixed_view(const ViewedRun& run) {
                     std::to_string(figures.completed + figures.failed) + ", output " +
                     fixed(figures.per_second(sums.output), 2) + " tok/s, total " +
                     fixed(figures.per_second(sums.input + sums.output), 2) + " tok/s\n";
-    result.notes = notes_on(run, {true, true, false});
-    result.notes.emplace_back("E2E ends at the last JSON event, usage and errors included");
-    result.notes.emplace_back(
-        "an answer without usage counts as no tokens, and one without any event as a success");
-    result.notes.emplace_back(
-        "wrong in the tool: std_intvty is 1000 / std(TPOT), which has no meaning; its figure is "
-        "shown");
-    result.notes.emplace_back(
-        "not computable: figures per GPU, because the run does not know the GPUs");
+    result.notes = notes_on(
+        run, {true, true, false},
+        {"E2E ends at the last JSON event, usage and errors included",
+         "an answer without usage counts as no tokens, and one without any event as a success",
+         "wrong in the tool: std_intvty is 1000 / std(TPOT), which has no meaning; its figure is "
+         "shown",
+         "not computable: figures per GPU, because the run does not know the GPUs"});
     return result;
 }
 

@@ -49,9 +49,6 @@ LoadgenFigures loadgen_figures(const ViewedRun& run) {
             figures.final_scheduled_s = in_s(request.due_ns);
         }
     }
-    for (ValueList* list : {&figures.latency, &figures.first_token, &figures.tpot}) {
-        list->close();
-    }
     return figures;
 }
 
@@ -123,13 +120,12 @@ ViewResult loadgen_view(const ViewedRun& run) {
     write_block(json, "result_time_per_output_token_", "_ns", figures.tpot);
     json.end_object();
     result.json += "\n";
-    result.notes = notes_on(run, {false, false, false});
-    result.notes.emplace_back(
-        "every latency starts at the due instant; a request without an answer would hang the tool "
-        "and is left out here");
-    result.notes.emplace_back(
-        "not computable: whether the run is VALID (minimum duration, queries, early stopping), "
-        "because that is a rule of a submission");
+    result.notes = notes_on(
+        run, {false, false, false},
+        {"every latency starts at the due instant; a request without an answer would hang the tool "
+         "and is left out here",
+         "not computable: whether the run is VALID (minimum duration, queries, early stopping), "
+         "because that is a rule of a submission"});
     if (figures.one_token > 0) {
         result.notes.push_back("wrong in the tool: the one token of " +
                                std::to_string(figures.one_token) +
@@ -194,9 +190,6 @@ ReplayerFigures replayer_figures(const ViewedRun& run) {
             ratio(in_ms(events.back() - events.front()), as_double(request.output_recorded)));
     }
     figures.duration_ns = figures.rows == 0 ? 0 : last - first;
-    for (ValueList* list : {&figures.ttft, &figures.tpot, &figures.e2e}) {
-        list->close();
-    }
     return figures;
 }
 
@@ -237,12 +230,11 @@ ViewResult trace_replayer_view(const ViewedRun& run) {
     }
     json.end_object();
     result.json += "\n";
-    result.notes = notes_on(run, {true, false, false});
-    result.notes.emplace_back(
-        "TTFT starts at the response headers: a server that sends them with the first event has 0");
-    result.notes.emplace_back(
-        "nothing fails: rows of any status count with the recorded length, and TPOT divides by the "
-        "recorded length; a row whose connection failed is in no figure");
+    result.notes = notes_on(
+        run, {true, false, false},
+        {"TTFT starts at the response headers: a server that sends them with the first event has 0",
+         "nothing fails: rows of any status count with the recorded length, and TPOT divides by "
+         "the recorded length; a row whose connection failed is in no figure"});
     return result;
 }
 

@@ -130,15 +130,6 @@ std::string screen_of(const ViewedRun& run, const SglangFigures& figures) {
     return screen + std::string(50, '=') + "\n";
 }
 
-void write_metric(JsonWriter& json, const std::string& name, const ValueList& values) {
-    put_number(json, "mean_" + name + "_ms", values.mean());
-    put_number(json, "median_" + name + "_ms", values.linear(500));
-    put_number(json, "std_" + name + "_ms", values.std());
-    for (const std::uint32_t one : {900U, 950U, 990U}) {
-        put_number(json, "p" + percentile_word(one) + "_" + name + "_ms", values.linear(one));
-    }
-}
-
 void write_goodput(JsonWriter& json, const ViewedRun& run, const SglangFigures& figures) {
     const auto limits = named_limits(run.limits);
     json.key("goodput_slos_ms").begin_object();
@@ -177,10 +168,10 @@ std::string json_of(const ViewedRun& run, const SglangFigures& figures) {
     put_number(json, "input_throughput", figures.per_second(sums.input));
     put_number(json, "output_throughput", figures.per_second(sums.output));
     put_number(json, "total_throughput", figures.per_second(sums.input + sums.output));
-    write_metric(json, "e2e_latency", sums.e2e);
-    write_metric(json, "ttft", sums.ttft);
-    write_metric(json, "tpot", sums.tpot);
-    write_metric(json, "itl", sums.itl);
+    write_metric_block(json, "e2e_latency", sums.e2e, sglang_shown);
+    write_metric_block(json, "ttft", sums.ttft, sglang_shown);
+    write_metric_block(json, "tpot", sums.tpot, sglang_shown);
+    write_metric_block(json, "itl", sums.itl, sglang_shown);
     put_number(json, "concurrency", ratio(figures.e2e_sum_s, figures.duration_s));
     json.key("accept_length").null();
     put_number(json, "max_output_tokens_per_s", as_double(figures.peaks.tokens_per_s));
@@ -199,14 +190,12 @@ ViewResult sglang_view(const ViewedRun& run) {
     ViewResult result;
     result.screen = screen_of(run, figures);
     result.json = json_of(run, figures);
-    result.notes = notes_on(run, {true, true, true});
-    result.notes.emplace_back(
-        "E2E and TPOT end at the last line of the stream, usage and [DONE] included");
-    result.notes.emplace_back(
-        "the output of a success without usage counts with its requested length, not its real one");
-    result.notes.emplace_back(
-        "not computable: Accept length, which the tool asks the server for, and requests that the "
-        "tool would fail because of a comment line in their stream");
+    result.notes = notes_on(
+        run, {true, true, true},
+        {"E2E and TPOT end at the last line of the stream, usage and [DONE] included",
+         "the output of a success without usage counts with its requested length, not its real one",
+         "not computable: Accept length, which the tool asks the server for, and requests that the "
+         "tool would fail because of a comment line in their stream"});
     return result;
 }
 
@@ -281,9 +270,6 @@ BenchFigures bench_figures(const ViewedRun& run) {
         }
         add_request(figures, request, stamps);
     }
-    for (BenchMetric& metric : figures.metrics) {
-        metric.values.close();
-    }
     return figures;
 }
 
@@ -318,9 +304,7 @@ std::string json_of(const BenchFigures& figures) {
         put_number(json, "mean", values.mean());
         put_number(json, "stddev", values.std());
         put_number(json, "sum", values.sum());
-        for (const std::uint32_t one : bench_percentiles) {
-            put_number(json, "p" + std::to_string(one / 10), values.linear(one));
-        }
+        put_percentiles(json, values, bench_percentiles);
         json.end_object();
     }
     json.end_object();
@@ -353,8 +337,8 @@ ViewResult genai_bench_view(const ViewedRun& run) {
     ViewResult result;
     result.screen = screen_of(figures);
     result.json = json_of(figures);
-    result.notes = notes_on(run, {true, false, false});
-    result.notes.emplace_back("E2E and TPOT end at the final usage event");
+    result.notes =
+        notes_on(run, {true, false, false}, {"E2E and TPOT end at the final usage event"});
     result.notes.emplace_back(
         "wrong in the tool: error_rate is always 0; " + std::to_string(figures.errors) + " of " +
         std::to_string(figures.completed + figures.errors) + " requests failed");

@@ -1,7 +1,7 @@
 /// vLLM's `bench serve`, and llm-d's benchmark report, which is made of vLLM's result.
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "cmd/reading/view.hpp"
 #include "proto/core/errors.hpp"
@@ -70,9 +70,6 @@ ServingSums serving_sums(const std::vector<ServedRequest>& served) {
             sums.itl.add(in_ms(one.events_ns[i] - one.events_ns[i - 1]));
         }
     }
-    for (ValueList* list : {&sums.ttft, &sums.tpot, &sums.itl, &sums.e2e}) {
-        list->close();
-    }
     return sums;
 }
 
@@ -98,20 +95,22 @@ void add_metric_block(std::string& screen, std::string_view title, std::string_v
     }
 }
 
+void write_metric_block(JsonWriter& json, const std::string& name, const ValueList& values,
+                        std::initializer_list<std::uint32_t> per_mille) {
+    const std::string ending = "_" + name + "_ms";
+    put_number(json, "mean" + ending, values.mean());
+    put_number(json, "median" + ending, values.linear(500));
+    put_number(json, "std" + ending, values.std());
+    for (const std::uint32_t one : per_mille) {
+        put_number(json, "p" + percentile_word(one) + ending, values.linear(one));
+    }
+}
+
 // vLLM's `bench serve` on a chat API (vllm/benchmarks/serve.py, lib/endpoint_request_func.py).
 
 namespace {
 
 constexpr std::initializer_list<std::uint32_t> shown = {900, 950, 990};
-
-void write_metric(JsonWriter& json, const std::string& name, const ValueList& values) {
-    put_number(json, "mean_" + name + "_ms", values.mean());
-    put_number(json, "median_" + name + "_ms", values.linear(500));
-    put_number(json, "std_" + name + "_ms", values.std());
-    for (const std::uint32_t one : {500U, 900U, 950U, 990U}) {
-        put_number(json, "p" + percentile_word(one) + "_" + name + "_ms", values.linear(one));
-    }
-}
 
 std::string screen_of(const ViewedRun& run, const VllmFigures& figures) {
     std::string screen = centred(" Serving Benchmark Result ", 50, '=') + "\n";
@@ -169,10 +168,10 @@ std::string json_of(const ViewedRun& run, const VllmFigures& figures) {
     put_number(json, "max_output_tokens_per_s", as_double(figures.peaks.tokens_per_s));
     put_integer(json, "max_concurrent_requests", figures.peaks.concurrent);
     put_number(json, "rtfx", 0);
-    write_metric(json, "ttft", sums.ttft);
-    write_metric(json, "tpot", sums.tpot);
-    write_metric(json, "itl", sums.itl);
-    write_metric(json, "e2el", sums.e2e);
+    for (const auto& [name, values] : {std::pair("ttft", &sums.ttft), std::pair("tpot", &sums.tpot),
+                                       std::pair("itl", &sums.itl), std::pair("e2el", &sums.e2e)}) {
+        write_metric_block(json, name, *values, {500, 900, 950, 990});
+    }
     json.end_object();
     return out + "\n";
 }
@@ -210,14 +209,12 @@ ViewResult vllm_view(const ViewedRun& run) {
     ViewResult result;
     result.screen = screen_of(run, figures);
     result.json = json_of(run, figures);
-    result.notes = notes_on(run, {true, true, false});
-    result.notes.emplace_back(
-        "TTFT ends at the first event, which on many servers is a role without a token; the finish "
-        "event ends E2E and adds a gap near 0 to ITL");
-    result.notes.emplace_back(
-        "an error object inside a stream is skipped: such a request counts as a success");
-    result.notes.emplace_back(
-        "shown as with --percentile-metrics ttft,tpot,itl,e2el --metric-percentiles 90,95,99");
+    result.notes = notes_on(
+        run, {true, true, false},
+        {"TTFT ends at the first event, which on many servers is a role without a token; the "
+         "finish event ends E2E and adds a gap near 0 to ITL",
+         "an error object inside a stream is skipped: such a request counts as a success",
+         "shown as with --percentile-metrics ttft,tpot,itl,e2el --metric-percentiles 90,95,99"});
     return result;
 }
 
@@ -289,9 +286,9 @@ ViewResult llmd_view(const ViewedRun& run) {
     json.end_object();
     result.json += "\n";
     result.screen = result.json;  // the tool has no screen
-    result.notes = notes_on(run, {true, true, false});
-    result.notes.emplace_back(
-        "the report copies the figures of a harness, here vLLM's benchmark, with its definitions");
+    result.notes = notes_on(run, {true, true, false},
+                            {"the report copies the figures of a harness, here vLLM's benchmark, "
+                             "with its definitions"});
     if (figures.failed > 0) {
         result.notes.push_back(
             "wrong in the tool: the mean of input_length divides the prompts of successes by all "
@@ -395,11 +392,6 @@ PerfFigures figures_of(const ViewedRun& run) {
         }
     }
     figures.duration_s = figures.sent == 0 ? 0 : in_s(last - first);
-    for (ValueList* list :
-         {&figures.delay, &figures.latency, &figures.normalized, &figures.tpot, &figures.ttft,
-          &figures.itl, &figures.prompt_len, &figures.output_len, &figures.failed_latency}) {
-        list->close();
-    }
     return figures;
 }
 
@@ -503,11 +495,10 @@ ViewResult inference_perf_view(const ViewedRun& run) {
     ViewResult result;
     result.screen = screen_of(figures);
     result.json = json_of(run, figures);
-    result.notes = notes_on(run, {false, true, true});
-    result.notes.emplace_back(
-        "a TTFT needs two tokens: an answer of one token has none, and fails a TTFT limit");
-    result.notes.emplace_back(
-        "all tokens of a chunk have its stamp, so that ITL has zeros; only delta.content counts");
+    result.notes = notes_on(
+        run, {false, true, true},
+        {"a TTFT needs two tokens: an answer of one token has none, and fails a TTFT limit",
+         "all tokens of a chunk have its stamp, so that ITL has zeros; only delta.content counts"});
     return result;
 }
 

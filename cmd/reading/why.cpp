@@ -347,28 +347,16 @@ std::string tenth_mark(std::size_t tenth) {
     return "were sent in tenth " + std::to_string(tenth + 1) + " of the run";
 }
 
-template <auto Member>
-std::optional<double> ns_of(const Record& record) {
-    return record.*Member ? std::optional(static_cast<double>(*(record.*Member))) : std::nullopt;
-}
-
-constexpr WhyFigure figures[] = {{"ttft", "TTFT", ns_of<&Record::ttft_ns>},
-                                 {"ttft_due", "TTFT from due", ns_of<&Record::ttft_due_ns>},
-                                 {"tpot", "TPOT", ns_of<&Record::tpot_ns>},
-                                 {"e2e", "E2E", ns_of<&Record::e2e_ns>},
-                                 {"drift", "drift", ns_of<&Record::drift_ns>}};
-
 }  // namespace
 
-const WhyFigure* find_why_figure(std::string_view name) {
-    const auto* const found = std::find_if(std::begin(figures), std::end(figures),
-                                           [name](const auto& one) { return name == one.name; });
-    return found == std::end(figures) ? nullptr : found;
+const FigureName* find_why_figure(std::string_view name) {
+    const FigureName* const figure = find_figure(name);
+    return figure != nullptr && figure->of_request != nullptr ? figure : nullptr;
 }
 
 void WhyRecords::add(const Record& record) {
     const std::uint32_t place = added_++;
-    const std::optional<double> ns = wish_.figure->ns(record);
+    const std::optional<double> ns = wish_.figure->of_request(record);
     if (record.phase != Phase::profile || !ns || !record.fired_ns) {
         return;
     }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/figures/criteria.hpp"
 #include "proto/run/record.hpp"
 
 namespace driftless {
@@ -123,18 +124,12 @@ void add_value_questions(WhyQuestions& questions, const std::string& family,
 // the servers said of themselves (queue, batch, KV usage, preemptions), and what the client itself
 // did to the row.
 
-/// A time that each row has, by the name that thresholds have for it.
-struct WhyFigure {
-    const char* name;
-    const char* label;
-    std::optional<double> (*ns)(const Record& record);
-};
-/// Null where no row has such a time.
-const WhyFigure* find_why_figure(std::string_view name);
+/// Of those of which each row has one time (FigureName::of_request); null where there is none.
+const FigureName* find_why_figure(std::string_view name);
 
 /// What is asked: whose slowest rows, and how many of them.
 struct WhyWish {
-    const WhyFigure* figure = find_why_figure("ttft");
+    const FigureName* figure = find_why_figure("ttft");
     std::optional<double> share;  ///< nothing: as `ask_why` chooses
 };
 

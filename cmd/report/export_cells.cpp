@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "cmd/base/program.hpp"
+#include "cmd/reading/view.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
+#include "proto/json/write.hpp"
 
 namespace driftless {
 
@@ -21,24 +22,20 @@ namespace {
 /// Those with definitions of their own in the exports.
 constexpr std::array defined_tables{RunTable::summary, RunTable::requests, RunTable::periods};
 
-const char* schema_name(RunTable table) {
-    switch (table) {
-        case RunTable::requests:
-            return "record.schema.json";
-        case RunTable::periods:
-            return "period.schema.json";
-        case RunTable::summary:
-            return "summary.schema.json";
-        case RunTable::events:
-            return "timed_event.schema.json";
-        case RunTable::client:
-            return "client.schema.json";
-    }
-    return "";
-}
+struct TableNames {
+    const char* name;
+    const char* schema;
+};
+/// [RunTable]
+constexpr std::array table_names{
+    TableNames{"requests", "record.schema.json"}, TableNames{"periods", "period.schema.json"},
+    TableNames{"summary", "summary.schema.json"}, TableNames{"events", "timed_event.schema.json"},
+    TableNames{"client", "client.schema.json"},
+};
 
 std::string_view schema_of(RunTable table) {
-    const ShippedFile* const found = find_shipped_file(schema_name(table));
+    const ShippedFile* const found =
+        find_shipped_file(table_names[static_cast<std::size_t>(table)].schema);
     CHECK(found != nullptr);
     return found->text;
 }
@@ -117,19 +114,7 @@ TableRow row_of(std::initializer_list<std::string_view> texts) {
 }  // namespace
 
 const char* name_of(RunTable table) {
-    switch (table) {
-        case RunTable::requests:
-            return "requests";
-        case RunTable::periods:
-            return "periods";
-        case RunTable::summary:
-            return "summary";
-        case RunTable::events:
-            return "events";
-        case RunTable::client:
-            return "client";
-    }
-    return "";
+    return table_names[static_cast<std::size_t>(table)].name;
 }
 
 std::vector<Figure> figures_of(RunTable table) {
@@ -155,6 +140,13 @@ std::vector<Figure> figures_of(RunTable table) {
         std::reverse(pending.begin() + static_cast<std::ptrdiff_t>(from), pending.end());
     }
     return figures;
+}
+
+std::size_t place_of(const std::vector<Figure>& figures, std::string_view name) {
+    const auto found = std::find_if(figures.begin(), figures.end(),
+                                    [name](const Figure& one) { return one.name == name; });
+    CHECK(found != figures.end());
+    return static_cast<std::size_t>(found - figures.begin());
 }
 
 JsonValue value_of(JsonValue record, const Figure& figure) {
@@ -227,6 +219,14 @@ Result<JsonlRows> JsonlRows::open(const std::string& path, std::vector<Figure> c
     return JsonlRows(path, std::move(lines).value(), std::move(columns));
 }
 
+std::vector<std::string_view> JsonlRows::names() const {
+    std::vector<std::string_view> names;
+    for (const Figure& column : columns_) {
+        names.push_back(column.name);
+    }
+    return names;
+}
+
 const TableRow* JsonlRows::next() {
     const std::optional<std::string_view> line = lines_.next();
     if (!line) {
@@ -255,19 +255,13 @@ void read_cells(const JsonValue& line, const std::vector<Figure>& columns, Table
 
 namespace {
 
-bool is_number(std::string_view text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size();
-}
-
 /// A spreadsheet would compute it instead of showing it. The last four are the full-width forms,
 /// which some of them take, too.
 bool is_formula(std::string_view text) {
     for (const char* begin :
          {"=", "+", "-", "@", "\t", "\r", "\n", "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"}) {
         if (text.starts_with(begin)) {
-            return !is_number(text);
+            return !read_number<double>(text);
         }
     }
     return false;
@@ -288,6 +282,25 @@ void append_csv_field(std::string& out, std::string_view text) {
         out.append(c == '"' ? 2 : 1, c);
     }
     out += '"';
+}
+
+void CsvLines::add(std::string_view text) {
+    out_ += at_begin_ ? "" : ",";
+    append_csv_field(out_, text);
+    at_begin_ = false;
+}
+
+void CsvLines::add(const std::optional<double>& value) {
+    std::string digits;
+    if (value) {
+        JsonWriter(digits).number(*value);
+    }
+    add(digits);
+}
+
+void CsvLines::end() {
+    out_ += csv_line_end;
+    at_begin_ = true;
 }
 
 bool begins_noncharacter(std::string_view text) {
@@ -333,7 +346,8 @@ void append_script_json(std::string& out, std::string_view json) {
     }
 }
 
-void append_base64_of(std::string& out, std::span<const std::uint8_t> bytes) {
+std::string base64_of(std::span<const std::uint8_t> bytes) {
+    std::string out;
     constexpr std::string_view digits =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (std::size_t i = 0; i < bytes.size(); i += 3) {
@@ -346,9 +360,11 @@ void append_base64_of(std::string& out, std::span<const std::uint8_t> bytes) {
         out += left > 1 ? digits[(group >> 6) & 63] : '=';
         out += left > 2 ? digits[group & 63] : '=';
     }
+    return out;
 }
 
-void append_markdown_text(std::string& out, std::string_view text) {
+std::string markdown_text(std::string_view text) {
+    std::string out;
     constexpr std::string_view marks = "\\`*_{}[]<>#|~&@!$";
     for (const char c : printable(text)) {
         if (marks.find(c) != marks.npos) {
@@ -356,11 +372,6 @@ void append_markdown_text(std::string& out, std::string_view text) {
         }
         out += c;
     }
-}
-
-std::string markdown_text(std::string_view text) {
-    std::string out;
-    append_markdown_text(out, text);
     return out;
 }
 

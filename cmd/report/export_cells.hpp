@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,9 +14,6 @@
 #include "proto/json/document.hpp"
 
 namespace driftless {
-
-// Figures of a run, as every export has them: what the shipped schemas list, with unit and
-// definition; the cells of its files, and their lines one by one.
 
 // Figures: the columns of a run's tables and the figures of its summary, with unit and definition,
 // as the shipped schemas list them. Every export takes its columns from here.
@@ -43,6 +41,9 @@ struct Figure {
 
 /// In the order of the schema.
 std::vector<Figure> figures_of(RunTable table);
+
+/// Which of them has that name; one has.
+std::size_t place_of(const std::vector<Figure>& figures, std::string_view name);
 
 /// The value of a figure in its record; absent where the record does not have it.
 JsonValue value_of(JsonValue record, const Figure& figure);
@@ -84,6 +85,7 @@ class JsonlRows {
                                   std::string& why);
 
     const std::vector<Figure>& columns() const { return columns_; }
+    std::vector<std::string_view> names() const;
     /// The next row, a cell for each column, valid until the next call; null at the end, and if the
     /// file cannot be read further: `why` says so then.
     const TableRow* next();
@@ -102,8 +104,6 @@ class JsonlRows {
     std::string why_;
 };
 
-// Text inside other formats: CSV, XML, HTML and Markdown, and test cases in JUnit's XML. Pure.
-
 // CSV as RFC 4180 has it: fields with commas between them, CRLF at the end of a line.
 
 inline constexpr std::string_view csv_line_end = "\r\n";
@@ -112,6 +112,20 @@ inline constexpr std::string_view csv_line_end = "\r\n";
 /// 2.7). Text that a spreadsheet would take for a formula (it begins with `=`, `+`, `-`, `@`, a tab
 /// or a line break, and is not a number) gets a `'` in front: names and messages come from servers.
 void append_csv_field(std::string& out, std::string_view text);
+
+/// Lines of such fields, appended to a text of the caller's.
+class CsvLines {
+  public:
+    explicit CsvLines(std::string& out) : out_(out) {}
+    void add(std::string_view text);
+    /// The digits of a number; unknown is an empty field.
+    void add(const std::optional<double>& value);
+    void end();
+
+  private:
+    std::string& out_;
+    bool at_begin_ = true;
+};
 
 // Text inside XML 1.0 documents.
 
@@ -130,14 +144,13 @@ bool begins_noncharacter(std::string_view text);
 /// 4.12.1.3).
 void append_script_json(std::string& out, std::string_view json);
 
-/// Appends the base64 of bytes (RFC 4648, section 4), with padding.
-void append_base64_of(std::string& out, std::span<const std::uint8_t> bytes);
+/// The base64 of bytes (RFC 4648, section 4), with padding.
+std::string base64_of(std::span<const std::uint8_t> bytes);
 
 // Text inside GitHub Flavored Markdown, also in a cell of a table.
 
-/// Appends `text` so that it is shown as it is: what has a meaning in Markdown or HTML has a
-/// backslash before it (GFM 0.29, section 6.1), and nothing begins a new line.
-void append_markdown_text(std::string& out, std::string_view text);
+/// `text` so that it is shown as it is: what has a meaning in Markdown or HTML has a backslash
+/// before it (GFM 0.29, section 6.1), and nothing begins a new line.
 std::string markdown_text(std::string_view text);
 
 // Test cases as CI jobs read them: JUnit's XML. Pure.

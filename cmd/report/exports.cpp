@@ -44,13 +44,13 @@ class CsvFile {
         }
         sink_.emplace(std::move(sink).value());
         for (const std::string_view column : columns) {
-            field(column);
+            lines_.add(column);
         }
         end_line();
     }
     void add(const TableRow& row) {
         for (const TableCell& cell : row) {
-            field(cell.text);
+            lines_.add(cell.text);
         }
         end_line();
     }
@@ -64,16 +64,8 @@ class CsvFile {
     }
 
   private:
-    void field(std::string_view text) {
-        if (!at_begin_) {
-            text_ += ',';
-        }
-        append_csv_field(text_, text);
-        at_begin_ = false;
-    }
     void end_line() {
-        text_ += csv_line_end;
-        at_begin_ = true;
+        lines_.end();
         if (text_.size() >= write_bytes) {
             flush();
         }
@@ -91,7 +83,7 @@ class CsvFile {
     std::string path_;
     std::optional<OutputSink> sink_;
     std::string text_;
-    bool at_begin_ = true;
+    CsvLines lines_{text_};
     int code_ = exit_done;
 };
 
@@ -99,21 +91,15 @@ int write_jsonl(const std::string& from, RunTable table, const std::string& to) 
     std::string why;
     Result<JsonlRows> rows = JsonlRows::open(from, figures_of(table), why);
     if (!rows) {
-        complain("driftless report: %s", why.c_str());
-        return exit_input;
-    }
-    std::vector<std::string_view> columns;
-    for (const Figure& figure : rows.value().columns()) {
-        columns.push_back(figure.name);
+        return refuse_report(why);
     }
     CsvFile file(to);
-    file.begin(columns);
+    file.begin(rows.value().names());
     while (const TableRow* row = rows.value().next()) {
         file.add(*row);
     }
     if (!rows.value().why().empty()) {
-        complain("driftless report: %s", rows.value().why().c_str());
-        return exit_input;
+        return refuse_report(rows.value().why());
     }
     return file.finish();
 }
@@ -170,7 +156,6 @@ constexpr std::array load{
     Shown{"Most open at once", "max_concurrent_requests"},
 };
 constexpr std::array latencies{Shown{"TTFT", "ttft"}, Shown{"TPOT", "tpot"}, Shown{"E2E", "e2el"}};
-constexpr std::array<std::string_view, 6> statistics{"mean", "p50", "p90", "p95", "p99", "max"};
 constexpr std::array cache{
     Shown{"Expected", "cache.expected_cached_tokens"},
     Shown{"Expected of rows that report", "cache.expected_cached_tokens_reported"},
@@ -203,14 +188,7 @@ class Page {
         const auto number = found.as_double();
         return number ? fmt::format("{:.2f}", *number) : "-";
     }
-    const Figure& figure(std::string_view name) const {
-        const Figure* wanted = nullptr;
-        for (const Figure& one : figures_) {
-            wanted = one.name == name ? &one : wanted;
-        }
-        CHECK(wanted != nullptr);
-        return *wanted;
-    }
+    const Figure& figure(std::string_view name) const { return figures_[place_of(figures_, name)]; }
     template <std::size_t count>
     void add(std::string_view title, const std::array<Shown, count>& shown) {
         text += fmt::format("\n### {}\n\n| | value | unit |\n|---|---:|---|\n", title);
@@ -265,15 +243,15 @@ void add_outcome(Page& page, const ReportedRun& run) {
 
 void add_latencies(Page& page) {
     page.text += "\n### Latency\n\n| ms |";
-    for (const std::string_view statistic : statistics) {
-        page.text += fmt::format(" {} |", statistic);
+    for (const ShownStatistic& statistic : shown_statistics) {
+        page.text += fmt::format(" {} |", statistic.name);
     }
     page.text += "\n|---|---:|---:|---:|---:|---:|---:|\n";
     for (const auto& [label, metric] : latencies) {
         page.text += fmt::format("| {} |", label);
-        for (const std::string_view statistic : statistics) {
+        for (const ShownStatistic& statistic : shown_statistics) {
             page.text +=
-                fmt::format(" {} |", page.value(fmt::format("{}_{}_ms", statistic, metric)));
+                fmt::format(" {} |", page.value(fmt::format("{}_{}_ms", statistic.name, metric)));
         }
         page.text += '\n';
     }

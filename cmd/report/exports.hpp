@@ -16,8 +16,6 @@
 
 namespace driftless {
 
-// The files that `report` writes beside its screen: which were asked for, and writing them.
-
 /// Paths as typed; empty: not asked for. "-" is standard output where a file is one text.
 struct ReportExports {
     std::string csv;
@@ -57,9 +55,6 @@ std::string markdown_summary(const ReportedRun& run);
 /// The XML. The verdict fails if the run is not trustworthy or rows have no record; it is skipped
 /// if there is no calibration to judge by.
 std::string junit_report(const ReportedRun& run);
-
-// A run as a trace for ui.perfetto.dev (`--perfetto`): the packets of a trace, and records that
-// become slices on the tracks of lanes.
 
 // PerfettoTrace: a trace of Perfetto's TrackEvent packets, appended to a string: tracks, slices,
 // instants.

@@ -59,13 +59,9 @@ void add_first_turn(const Record& record, WorkCertificate& out) {
     }
     ++out.first_turns;
     if (record.cached_tokens) {
-        const auto count = [](std::int64_t tokens) {
-            return static_cast<std::uint64_t>(std::max<std::int64_t>(tokens, 0));
-        };
-        out.first_turn_cached += count(*record.cached_tokens);
-        out.first_turn_prompt +=
-            count(record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
-        out.first_turn_expected += count(record.expected_cached_tokens.value_or(0));
+        out.first_turn_cached += token_count(record.cached_tokens);
+        out.first_turn_prompt += token_count(prompt_tokens_of(record));
+        out.first_turn_expected += token_count(record.expected_cached_tokens);
         out.first_turns_unforetold += record.expected_cached_tokens ? 0 : 1;
     }
 }
@@ -90,9 +86,7 @@ std::string read_certificate(const ReportedRun& run, WorkCertificate& out) {
         loss.add(record);
         add_first_turn(record, out);
         if (record.phase == Phase::profile && record.fired_ns && record.expected_cached_tokens) {
-            const std::int64_t prompt =
-                record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)});
-            prompts += static_cast<std::uint64_t>(std::max<std::int64_t>(prompt, 0));
+            prompts += token_count(prompt_tokens_of(record));
             expected += static_cast<std::uint64_t>(*record.expected_cached_tokens);
         }
         if (record.phase == Phase::profile && record.cached_tokens && record.prompt_tokens) {
@@ -490,9 +484,6 @@ void write_fidelity(JsonWriter& json, const FidelityReading& reading) {
     json.key("speed").number(reading.speed);
     json.key("rows_match").boolean(reading.rows_match);
     json.key("rows_sent").unsigned_integer(reading.rows_sent);
-    const auto value = [&json](const char* key, const std::optional<double>& of) {
-        json.key(key).optional(of);
-    };
     for (const auto& [name, lines] :
          {std::pair{"figures", &reading.lines}, std::pair{"by_row", &reading.by_row},
           std::pair{"distances", &reading.distances}}) {
@@ -501,8 +492,8 @@ void write_fidelity(JsonWriter& json, const FidelityReading& reading) {
             json.begin_object();
             json.key("figure").string(line.name);
             json.key("unit").string(line.unit);
-            value("recorded", line.recorded);
-            value("replayed", line.replayed);
+            json.key("recorded").optional(line.recorded);
+            json.key("replayed").optional(line.replayed);
             json.end_object();
         }
         json.end_array();

@@ -69,13 +69,13 @@ std::optional<double> known(bool is, double value) {
     return is ? std::optional(value) : std::nullopt;
 }
 
-void add_distribution(std::vector<std::optional<double>>& out, const Distribution& of) {
-    const bool is = of.count > 0;
-    for (const double value :
-         {of.mean, of.median(), of.at[p90_index], of.at[p95_index], of.at[p99_index], of.max}) {
-        out.push_back(known(is, value / ns_per_ms));
-    }
-}
+/// A time by its name among all figures, and its decimals on the screen; nothing: it is not there.
+struct GroupTime {
+    std::string_view name;
+    std::optional<int> decimals;
+};
+constexpr std::array group_times{GroupTime{"ttft", 1}, GroupTime{"ttft_due", {}},
+                                 GroupTime{"tpot", 2}, GroupTime{"e2e", 0}};
 
 std::vector<std::optional<double>> figures_of(const Group& group, double seconds) {
     const SummaryFigures f = group.summary.figures();
@@ -95,10 +95,12 @@ std::vector<std::optional<double>> figures_of(const Group& group, double seconds
               100 * ratio(real(f.cached_tokens_compared()), real(f.expected_of_compared()))),
         known(judged, real(group.good)),
         known(judged, 100 * ratio(real(group.good), real(group.decided)))};
-    add_distribution(out, f.ttft);
-    add_distribution(out, f.ttft_due);
-    add_distribution(out, f.tpot);
-    add_distribution(out, f.e2e);
+    for (const GroupTime& time : group_times) {
+        const Distribution& of = find_figure(time.name)->distribution(f);
+        for (const ShownStatistic& statistic : shown_statistics) {
+            out.push_back(known(of.count > 0, statistic.of(of) / ns_per_ms));
+        }
+    }
     CHECK(out.size() == group_columns().size());
     return out;
 }
@@ -179,42 +181,32 @@ struct OwnNames {
 }  // namespace
 
 const std::vector<GroupColumn>& group_columns() {
-    static const std::vector<GroupColumn> columns = {{"requests", "rows", 0},
-                                                     {"completed", nullptr, 0},
-                                                     {"failed", "failed", 0},
-                                                     {"input_tokens", nullptr, 0},
-                                                     {"output_tokens", nullptr, 0},
-                                                     {"request_throughput", nullptr, 2},
-                                                     {"output_throughput", "out/s", 0},
-                                                     {"cached_tokens", nullptr, 0},
-                                                     {"expected_cached_tokens", nullptr, 0},
-                                                     {"cache_hit_percent", "hit %", 1},
-                                                     {"good", nullptr, 0},
-                                                     {"good_percent", "good %", 1},
-                                                     {"mean_ttft_ms", nullptr, 2},
-                                                     {"p50_ttft_ms", "TTFT p50", 1},
-                                                     {"p90_ttft_ms", nullptr, 2},
-                                                     {"p95_ttft_ms", nullptr, 2},
-                                                     {"p99_ttft_ms", "p99", 1},
-                                                     {"max_ttft_ms", nullptr, 2},
-                                                     {"mean_ttft_due_ms", nullptr, 2},
-                                                     {"p50_ttft_due_ms", nullptr, 2},
-                                                     {"p90_ttft_due_ms", nullptr, 2},
-                                                     {"p95_ttft_due_ms", nullptr, 2},
-                                                     {"p99_ttft_due_ms", nullptr, 2},
-                                                     {"max_ttft_due_ms", nullptr, 2},
-                                                     {"mean_tpot_ms", nullptr, 2},
-                                                     {"p50_tpot_ms", "TPOT p50", 2},
-                                                     {"p90_tpot_ms", nullptr, 2},
-                                                     {"p95_tpot_ms", nullptr, 2},
-                                                     {"p99_tpot_ms", "p99", 2},
-                                                     {"max_tpot_ms", nullptr, 2},
-                                                     {"mean_e2e_ms", nullptr, 2},
-                                                     {"p50_e2e_ms", "E2E p50", 0},
-                                                     {"p90_e2e_ms", nullptr, 2},
-                                                     {"p95_e2e_ms", nullptr, 2},
-                                                     {"p99_e2e_ms", "p99", 0},
-                                                     {"max_e2e_ms", nullptr, 2}};
+    static const std::vector<GroupColumn> columns = [] {
+        std::vector<GroupColumn> all = {{"requests", "rows", 0},
+                                        {"completed", "", 0},
+                                        {"failed", "failed", 0},
+                                        {"input_tokens", "", 0},
+                                        {"output_tokens", "", 0},
+                                        {"request_throughput", "", 2},
+                                        {"output_throughput", "out/s", 0},
+                                        {"cached_tokens", "", 0},
+                                        {"expected_cached_tokens", "", 0},
+                                        {"cache_hit_percent", "hit %", 1},
+                                        {"good", "", 0},
+                                        {"good_percent", "good %", 1}};
+        for (const GroupTime& time : group_times) {
+            for (const ShownStatistic& one : shown_statistics) {
+                const std::string statistic = one.name;
+                const std::string title = statistic == "p50"
+                                              ? std::string(find_figure(time.name)->title) + " p50"
+                                              : "p99";
+                const bool shown = time.decimals && (statistic == "p50" || statistic == "p99");
+                all.push_back({statistic + "_" + std::string(time.name) + "_ms", shown ? title : "",
+                               time.decimals.value_or(2)});
+            }
+        }
+        return all;
+    }();
     return columns;
 }
 
@@ -280,7 +272,7 @@ std::string group_screen(const std::vector<GroupTable>& tables) {
             const bool any =
                 std::any_of(table.rows.begin(), table.rows.end(),
                             [i](const GroupRow& row) { return row.figures[i].has_value(); });
-            shown.push_back(columns[i].title != nullptr && any);
+            shown.push_back(!columns[i].title.empty() && any);
             if (shown.back()) {
                 head.emplace_back(columns[i].title);
             }
@@ -321,23 +313,22 @@ void write_groups(JsonWriter& json, const std::vector<GroupTable>& tables) {
 }
 
 std::string group_csv(const std::vector<GroupTable>& tables) {
-    std::string text = "key,value";
+    std::string text;
+    CsvLines lines(text);
+    lines.add("key");
+    lines.add("value");
     for (const GroupColumn& column : group_columns()) {
-        text += std::string(",") + column.name;
+        lines.add(column.name);
     }
-    text += csv_line_end;
+    lines.end();
     for (const GroupTable& table : tables) {
         for (const GroupRow& row : table.rows) {
-            append_csv_field(text, table.key);
-            text += ',';
-            append_csv_field(text, printable(row.value));
+            lines.add(table.key);
+            lines.add(printable(row.value));
             for (const std::optional<double>& figure : row.figures) {
-                text += ',';
-                if (figure) {
-                    JsonWriter(text).number(*figure);
-                }
+                lines.add(figure);
             }
-            text += csv_line_end;
+            lines.end();
         }
     }
     return text;
@@ -463,8 +454,7 @@ std::string read_viewed_run(const ReportedRun& run, ViewedRun& out) {
             return;
         }
         if (record.fired_ns && record.expected_cached_tokens) {
-            prompts += static_cast<double>(
-                record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
+            prompts += static_cast<double>(prompt_tokens_of(record));
             hits += static_cast<double>(*record.expected_cached_tokens);
         }
         std::optional<ViewedRequest> request = viewed_request(record);

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -20,6 +19,7 @@
 
 #include "cmd/base/program.hpp"
 #include "cmd/reading/prefix_cache.hpp"
+#include "cmd/reading/view.hpp"
 #include "cmd/reading/why.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
@@ -115,12 +115,6 @@ std::vector<std::uint64_t> stepped(const std::vector<OptionalNs>& values) {
     return codes;
 }
 
-std::string base64_of(const std::vector<std::uint8_t>& bytes) {
-    std::string text;
-    append_base64_of(text, bytes);
-    return text;
-}
-
 void write_codes(JsonWriter& json, const std::vector<std::uint64_t>& codes) {
     const bool equal =
         std::adjacent_find(codes.begin(), codes.end(), std::not_equal_to<>()) == codes.end();
@@ -149,17 +143,25 @@ void PageColumn::add(const TableCell& cell) {
     }
 }
 
+PageColumn::PageColumn(std::string name, std::string_view unit) {
+    figure_.name = std::move(name);
+    figure_.unit = unit;
+    figure_.holds_numbers = true;
+}
+
+void PageColumn::add_rounded(double value) {
+    add(std::isfinite(value) ? TableCell{CellKind::number, fmt::format("{:.0f}", value)}
+                             : TableCell{});
+}
+
 void PageColumn::add_integer(std::int64_t value) {
     has_fractions_ ? fractions_.push_back(static_cast<double>(value)) : integers_.push_back(value);
 }
 
 void PageColumn::add_number(const std::string& digits) {
-    const char* const end = digits.data() + digits.size();
     if (!has_fractions_) {
-        std::int64_t whole = 0;
-        const auto read = std::from_chars(digits.data(), end, whole);
-        if (read.ec == std::errc() && read.ptr == end) {
-            integers_.push_back(whole);
+        if (const auto whole = read_number<std::int64_t>(digits)) {
+            integers_.push_back(*whole);
             return;
         }
         has_fractions_ = true;  // the first fraction: the column is one of doubles
@@ -169,9 +171,8 @@ void PageColumn::add_number(const std::string& digits) {
         }
         integers_.clear();
     }
-    double value = std::numeric_limits<double>::quiet_NaN();
-    (void)std::from_chars(digits.data(), end, value);
-    fractions_.push_back(value);
+    fractions_.push_back(
+        read_number<double>(digits).value_or(std::numeric_limits<double>::quiet_NaN()));
 }
 
 void PageColumn::add_text(const std::string& text) {
@@ -356,10 +357,7 @@ namespace {
 /// Of all places those that the page has, as its rows.
 void write_places(JsonWriter& json, const std::vector<std::uint32_t>& places,
                   std::uint64_t stride) {
-    Figure figure;
-    figure.name = "row";
-    figure.holds_numbers = true;
-    std::vector<PageColumn> columns{PageColumn(figure)};
+    std::vector<PageColumn> columns{{"row", ""}};
     for (const std::uint32_t place : places) {
         if (place % stride == 0) {
             columns.front().add_integer(static_cast<std::int64_t>(place / stride));
@@ -448,10 +446,7 @@ struct PageTable {
     std::uint64_t read = 0;
 
     const PageColumn* find(std::string_view name) const {
-        const auto found =
-            std::find_if(columns.begin(), columns.end(),
-                         [name](const PageColumn& one) { return one.name() == name; });
-        return found == columns.end() ? nullptr : &*found;
+        return named(columns, name, columns.size());
     }
 };
 

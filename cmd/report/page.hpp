@@ -24,8 +24,6 @@
 
 namespace driftless {
 
-// Pages: the shell that all of them share, their columns, and the page of a run.
-
 // The files that the page of a run is made of (page/), and the parts of d3 that it draws with, put
 // into the program when it is built.
 
@@ -56,11 +54,15 @@ std::string page_text(std::string_view title, std::span<const std::string_view> 
 class PageColumn {
   public:
     explicit PageColumn(const Figure& figure) : figure_(figure) {}
+    /// A column of numbers.
+    PageColumn(std::string name, std::string_view unit);
 
     /// The cell of the next row. In a column of numbers, what is not one is null.
     void add(const TableCell& cell);
     /// The same of a column of numbers.
     void add_integer(std::int64_t value);
+    /// The same, rounded; what is not finite is null.
+    void add_rounded(double value);
     const std::string& name() const { return figure_.name; }
     std::size_t rows() const { return std::max(integers_.size(), fractions_.size()); }
     /// Null where it is unknown, or the column is one of fractions. Of a text: its number, from 1.
@@ -98,9 +100,6 @@ inline constexpr std::uint64_t page_records_max = 50'000;
 /// The text of the page, from the files of a run. Errors: those of reading them; `why` says it.
 Result<std::string> page_of(const ReportedRun& run, std::string& why,
                             std::uint64_t records_max = page_records_max);
-
-// What the page of a run draws beside its records: the servers' own figures over time, how large
-// their caches are, and what the prompts of the trace share.
 
 // The servers' own figures over time, from the lines of server.jsonl: what the page draws them
 // from. Reads the file, prints nothing.

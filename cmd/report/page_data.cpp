@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <variant>
 
 #include "cmd/base/server_metrics.hpp"
+#include "cmd/reading/view.hpp"
 #include "cmd/report/page.hpp"
 #include "engine/history/run_lines.hpp"
 #include "engine/plan/forecast.hpp"
@@ -37,25 +37,17 @@ ServerInstant instant_of(const ScrapedPages& pages, std::int64_t t_ns) {
     return row;
 }
 
-PageColumn column_named(std::string name, std::string_view unit) {
-    Figure figure;
-    figure.name = std::move(name);
-    figure.unit = unit;
-    figure.holds_numbers = true;
-    return PageColumn(figure);
-}
-
 std::vector<PageColumn> columns_of(const std::vector<ServerInstant>& rows) {
     std::vector<PageColumn> columns;
-    columns.push_back(column_named("t_ns", "ns"));
-    columns.push_back(column_named("segment", ""));
+    columns.emplace_back("t_ns", "ns");
+    columns.emplace_back("segment", "");
     for (std::size_t i = 0; i < server_figures; ++i) {
-        columns.push_back(column_named(name_of(static_cast<ServerFigure>(i)), units[i]));
+        columns.emplace_back(name_of(static_cast<ServerFigure>(i)), units[i]);
     }
     const std::size_t stride = rows.size() / server_instants_max + 1;
     for (std::size_t at = 0; at < rows.size(); at += stride) {
-        columns[0].add({CellKind::number, fmt::format("{}", rows[at].t_ns)});
-        columns[1].add({CellKind::number, fmt::format("{}", rows[at].segment)});
+        columns[0].add_integer(rows[at].t_ns);
+        columns[1].add_integer(rows[at].segment);
         for (std::size_t i = 0; i < server_figures; ++i) {
             const std::optional<double> value = rows[at].figures[i];
             columns[i + 2].add(value ? TableCell{CellKind::number, fmt::format("{}", *value)}
@@ -65,16 +57,13 @@ std::vector<PageColumn> columns_of(const std::vector<ServerInstant>& rows) {
     return columns;
 }
 
-}  // namespace
-
-Result<std::vector<ServerInstant>> read_server_instants(const std::string& path, std::string& why) {
+/// Gives every line of server.jsonl to `take`. Errors: of reading it; `why` says it.
+template <typename Take>
+Result<void> each_server_line(const std::string& path, std::string& why, Take take) {
     Result<RunLines> lines = RunLines::open(path, why);
     if (!lines) {
         return lines.error();
     }
-    const std::vector<EngineMapping> mappings = known_mappings();
-    ScrapedPages pages(mappings);
-    std::vector<ServerInstant> rows;
     JsonDocument document;
     while (const std::optional<std::string_view> text = lines.value().next()) {
         const Result<ServerLine> line = read_server_line(document, *text);
@@ -82,15 +71,27 @@ Result<std::vector<ServerInstant>> read_server_instants(const std::string& path,
             why = describe_line(path, lines.value().number(), line.error());
             return line.error();
         }
-        (void)pages.add(line.value());
-        const auto* const scrape = std::get_if<ServerScrape>(&line.value());
+        take(line.value());
+    }
+    why = lines.value().why();
+    return lines.value().error() ? Result<void>(*lines.value().error()) : Result<void>();
+}
+
+}  // namespace
+
+Result<std::vector<ServerInstant>> read_server_instants(const std::string& path, std::string& why) {
+    const std::vector<EngineMapping> mappings = known_mappings();
+    ScrapedPages pages(mappings);
+    std::vector<ServerInstant> rows;
+    const Result<void> read = each_server_line(path, why, [&](const ServerLine& line) {
+        (void)pages.add(line);
+        const auto* const scrape = std::get_if<ServerScrape>(&line);
         if (scrape != nullptr && scrape->error.empty()) {
             rows.push_back(instant_of(pages, scrape->t_ns));
         }
-    }
-    if (lines.value().error()) {
-        why = lines.value().why();
-        return *lines.value().error();
+    });
+    if (!read) {
+        return read.error();
     }
     if (std::any_of(pages.endpoints().begin(), pages.endpoints().end(),
                     [](const EndpointFigures& one) { return one.is_several(); })) {
@@ -137,12 +138,7 @@ std::string_view label(const ServerSeries& series, std::string_view name) {
 
 /// A label that is a whole number above 0; else 0.
 double number_label(const ServerSeries& series, std::string_view name) {
-    const std::string_view text = label(series, name);
-    std::uint64_t number = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-    return read.ec == std::errc() && read.ptr == text.data() + text.size()
-               ? static_cast<double>(number)
-               : 0;
+    return static_cast<double>(read_number<std::uint64_t>(label(series, name)).value_or(0));
 }
 
 /// The series of that name on the latest pages.
@@ -273,25 +269,10 @@ ServerCacheSize ServerCacheSizes::size() const {
 }
 
 Result<ServerCacheSize> read_server_cache_size(const std::string& path, std::string& why) {
-    Result<RunLines> lines = RunLines::open(path, why);
-    if (!lines) {
-        return lines.error();
-    }
     ServerCacheSizes sizes;
-    JsonDocument document;
-    while (const std::optional<std::string_view> text = lines.value().next()) {
-        const Result<ServerLine> line = read_server_line(document, *text);
-        if (!line) {
-            why = describe_line(path, lines.value().number(), line.error());
-            return line.error();
-        }
-        sizes.add(line.value());
-    }
-    if (lines.value().error()) {
-        why = lines.value().why();
-        return *lines.value().error();
-    }
-    return sizes.size();
+    const Result<void> read =
+        each_server_line(path, why, [&sizes](const ServerLine& line) { sizes.add(line); });
+    return read ? Result<ServerCacheSize>(sizes.size()) : Result<ServerCacheSize>(read.error());
 }
 
 void write_server_cache_size(JsonWriter& json, const ServerCacheSize& size) {

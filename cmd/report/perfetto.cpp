@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
+#include <iterator>
 #include <protozero/pbf_writer.hpp>
 #include <string>
 #include <string_view>
@@ -10,6 +10,7 @@
 #include "cmd/base/exit_codes.hpp"
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
+#include "cmd/reading/view.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/exports.hpp"
 #include "engine/plan/files.hpp"
@@ -157,18 +158,7 @@ void PerfettoTrace::instant(std::uint64_t track, std::int64_t at_ns, std::string
 namespace {
 
 std::optional<std::int64_t> integer(const TableCell& cell) {
-    std::int64_t value = 0;
-    const char* const end = cell.text.data() + cell.text.size();
-    const auto [stop, error] = std::from_chars(cell.text.data(), end, value);
-    const bool whole = cell.kind == CellKind::number && error == std::errc() && stop == end;
-    return whole ? std::optional(value) : std::nullopt;
-}
-
-std::size_t place_of(const std::vector<Figure>& columns, std::string_view name) {
-    const auto found = std::find_if(columns.begin(), columns.end(),
-                                    [name](const Figure& one) { return one.name == name; });
-    CHECK(found != columns.end());
-    return static_cast<std::size_t>(found - columns.begin());
+    return cell.kind == CellKind::number ? read_number<std::int64_t>(cell.text) : std::nullopt;
 }
 
 TraceArgument argument_of(const TableCell& cell, std::size_t name) {
@@ -184,7 +174,7 @@ TraceArgument argument_of(const TableCell& cell, std::size_t name) {
         argument.integer = *whole;
     } else {
         argument.kind = ArgumentKind::number;
-        std::from_chars(cell.text.data(), cell.text.data() + cell.text.size(), argument.number);
+        argument.number = read_number<double>(cell.text).value_or(0);
     }
     return argument;
 }
@@ -331,11 +321,6 @@ struct TraceFile {
     }
 };
 
-int refuse(const std::string& why) {
-    complain("driftless report: %s", why.c_str());
-    return exit_input;
-}
-
 int fail(const std::string& path, const Error& error) {
     return fail_new_file("--perfetto", path, error);
 }
@@ -349,19 +334,15 @@ int write_perfetto(const ReportedRun& run, const std::string& path) {
     Result<JsonlRows> events =
         JsonlRows::open(run.events_path(), figures_of(RunTable::events), why);
     if (!records || !events) {
-        return refuse(why);
+        return refuse_report(why);
     }
     Result<OutputSink> sink = OutputSink::create(path);
     if (!sink) {
         return fail(path, sink.error());
     }
     TraceFile file{std::move(sink).value(), {}};
-    std::vector<std::string_view> names;
-    for (const JsonlRows* rows : {&records.value(), &events.value()}) {
-        for (const Figure& column : rows->columns()) {
-            names.push_back(column.name);
-        }
-    }
+    std::vector<std::string_view> names = records.value().names();
+    std::ranges::copy(events.value().names(), std::back_inserter(names));
     Digest digest;
     digest.add(run.facts.segments.front().run_id);
     const std::uint64_t identity = digest.value();
@@ -381,7 +362,7 @@ int write_perfetto(const ReportedRun& run, const std::string& path) {
     }
     for (const JsonlRows* rows : {&records.value(), &events.value()}) {
         if (!rows->why().empty()) {
-            return refuse(rows->why());
+            return refuse_report(rows->why());
         }
     }
     Result<void> done = file.write(0);

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "cmd/base/exit_codes.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
 #include "cmd/base/server_metrics.hpp"
@@ -185,6 +184,11 @@ void count_unfinished(RebuiltRun& run) {
 }
 
 }  // namespace
+
+int refuse_report(const std::string& why, int code) {
+    complain("driftless report: %s", why.c_str());
+    return code;
+}
 
 int rebuild(const std::string& folder, const std::vector<Threshold>& fail_if, RebuiltRun& run,
             std::string& why) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/base/exit_codes.hpp"
 #include "engine/history/past.hpp"
 #include "engine/history/run_facts.hpp"
 #include "engine/history/run_lines.hpp"
@@ -60,6 +61,9 @@ struct ReportedRun {
     std::string periods_path() const { return folder + "/periods.jsonl"; }
     std::string events_path() const { return folder + "/events.jsonl"; }
 };
+
+/// Prints why `report` cannot go on; returns `code`.
+int refuse_report(const std::string& why, int code = exit_input);
 
 // One pass over the records of a run, for readings that need more than their sums. Reads forward;
 // a record is valid until the next.

@@ -22,13 +22,13 @@ namespace driftless {
 
 namespace {
 
-/// Its members are set by `write`.
+/// One reading: its screen, and its member of the JSON object, which `write` sets.
 template <typename Write>
-std::string member(const char* name, Write write) {
-    std::string text = std::string(",\"") + name + "\":";
-    JsonWriter json(text);
+void add(ReadingTexts& out, const char* name, const std::string& screen, Write write) {
+    out.screen += screen;
+    out.members += std::string(",\"") + name + "\":";
+    JsonWriter json(out.members);
     write(json);
-    return text;
 }
 
 std::string take_view(const View& view, const ReportedRun& run, bool json, ReadingTexts& out) {
@@ -54,8 +54,7 @@ std::string take_view(const View& view, const ReportedRun& run, bool json, Readi
 std::string take_groups(const ReportReadings& readings, const ReportedRun& run, ReadingTexts& out) {
     std::vector<GroupTable> tables;
     std::string why = group_tables(run, readings.by, readings.slos, tables);
-    out.screen += group_screen(tables);
-    out.members += member("by", [&](JsonWriter& writer) { write_groups(writer, tables); });
+    add(out, "by", group_screen(tables), [&](JsonWriter& json) { write_groups(json, tables); });
     out.by_csv = group_csv(tables);
     return why;
 }
@@ -74,37 +73,32 @@ std::string take_readings(const ReportReadings& readings, const ReportedRun& run
     if (why.empty() && readings.steady) {
         SteadyReading reading;
         why = read_steady(run, reading);
-        out.screen += steady_screen(reading);
-        out.members +=
-            member("steady_state", [&](JsonWriter& writer) { write_steady(writer, reading); });
+        add(out, "steady_state", steady_screen(reading),
+            [&](JsonWriter& writer) { write_steady(writer, reading); });
     }
     if (why.empty() && readings.why) {
         WhyFinding finding;
         why = read_why(run, *readings.why, finding);
-        out.screen += printable_lines(why_screen(finding, *readings.why));
-        out.members +=
-            member("why", [&](JsonWriter& writer) { write_why(writer, finding, *readings.why); });
+        add(out, "why", printable_lines(why_screen(finding, *readings.why)),
+            [&](JsonWriter& writer) { write_why(writer, finding, *readings.why); });
     }
     if (why.empty() && readings.trees) {
         TreeTotals totals;
         why = read_trees(run, totals);
-        out.screen += tree_screen(totals);
-        out.members += member("trees", [&](JsonWriter& writer) { write_trees(writer, totals); });
+        add(out, "trees", tree_screen(totals),
+            [&](JsonWriter& writer) { write_trees(writer, totals); });
     }
     if (why.empty() && readings.certificate) {
         WorkCertificate certificate;
         why = read_certificate(run, certificate);
-        out.screen += printable_lines(certificate_screen(run, certificate));
-        out.members += member("certificate", [&](JsonWriter& writer) {
-            write_certificate(writer, run, certificate);
-        });
+        add(out, "certificate", printable_lines(certificate_screen(run, certificate)),
+            [&](JsonWriter& writer) { write_certificate(writer, run, certificate); });
     }
     if (why.empty() && !readings.against.empty()) {
         FidelityReading reading;
         why = read_fidelity(run, readings.against, reading);
-        out.screen += fidelity_screen(readings.against, reading);
-        out.members +=
-            member("fidelity", [&](JsonWriter& writer) { write_fidelity(writer, reading); });
+        add(out, "fidelity", fidelity_screen(readings.against, reading),
+            [&](JsonWriter& writer) { write_fidelity(writer, reading); });
     }
     return why;
 }
@@ -141,8 +135,7 @@ int write_page(const std::string& path, const ReportedRun& run) {
     std::string why;
     const Result<std::string> page = page_of(run, why);
     if (!page) {
-        complain("driftless report: %s", why.c_str());
-        return exit_input;
+        return refuse_report(why);
     }
     return write_new_file("--html", path, page.value());
 }
@@ -178,11 +171,6 @@ int write_exports(const ReportExports& exports, const ReportedRun& run, const st
 namespace {
 
 using Long = unsigned long long;
-
-int refuse(const std::string& why, int code) {
-    complain("driftless report: %s", why.c_str());
-    return code;
-}
 
 void explain_users(const Unrecorded& lost, bool live) {
     if (live) {
@@ -260,22 +248,22 @@ int report(const ReportCommand& command) {
     }
     RunFacts facts;
     if (const std::string why = read_run(folder, facts); !why.empty()) {
-        return refuse(why, exit_usage);
+        return refuse_report(why, exit_usage);
     }
     facts.goodput = with_rules(command.readings.slos, facts.goodput);
     std::string why = facts.goodput.empty() ? limits_missing(command.fail_if) : "";
     if (!why.empty()) {
-        return refuse(why, exit_usage);
+        return refuse_report(why, exit_usage);
     }
     RebuiltRun rebuilt(std::move(facts));
     if (const int code = rebuild(folder, command.fail_if, rebuilt, why); code != exit_done) {
-        return refuse(why, code);
+        return refuse_report(why, code);
     }
     const ReportedRun run{folder, rebuilt.facts, rebuilt.figures, rebuilt.info,
                           summary_json(rebuilt.figures, rebuilt.info)};
     ReadingTexts readings;
     if (why = take_readings(command.readings, run, command.json, readings); !why.empty()) {
-        return refuse(why, exit_input);
+        return refuse_report(why, exit_input);
     }
     print_run(command, run, readings);
     if (const int code = write_exports(command.exports, run, readings.by_csv); code != exit_done) {

@@ -30,10 +30,6 @@
 
 namespace driftless {
 
-// Readings: what `report` makes of the records beside the summary: tables by group, another
-// tool's view, trees as jobs, the steady part, why rows are slow, what was sent, how faithful it
-// is to the trace. What was asked for, and each of them.
-
 // Groups: the figures of a run by what its rows have of a key (`report --by`), and by limits of
 // their own (`--goodput "tier=gold ttft:200"`). Owns its sums: about 0.5 MB a group and what
 // Summary says of its rows.
@@ -43,8 +39,8 @@ inline constexpr std::size_t groups_max = 100;
 
 /// A figure of a group.
 struct GroupColumn {
-    const char* name;   ///< in JSON and CSV
-    const char* title;  ///< on the screen; nullptr: not there
+    std::string name;   ///< in JSON and CSV
+    std::string title;  ///< on the screen; empty: not there
     int decimals;
 };
 
@@ -165,15 +161,11 @@ class SteadyRun {
   private:
     struct Answer {
         std::uint32_t place = 0;
-        bool is_ok = false;
         bool is_whole = false;
-        bool has_ttft = false;  ///< that counts
         std::int64_t fired_ns = 0;
         OptionalNs ended_ns;
-        OptionalNs ttft_ns;
-        OptionalNs ttft_due_ns;
-        std::optional<double> tpot_ns;
-        OptionalNs e2e_ns;
+        OptionalNs ttft_ns;  ///< also of those whose does not count
+        CountedTimes times;
         std::optional<double> tokens;  ///< that were counted
     };
     struct Side {
@@ -183,10 +175,7 @@ class SteadyRun {
         std::uint64_t answered = 0;
         double tokens = 0;
         bool is_counted = true;
-        Sample ttft;
-        Sample ttft_due;
-        Sample tpot;
-        Sample e2e;
+        TimeSamples times;
         bool holds(std::int64_t at_ns) const { return at_ns >= begin_ns && at_ns < end_ns; }
         /// Some of its time is within, and some is not.
         bool cuts(const Answer& answer) const;
@@ -279,9 +268,6 @@ struct FidelityReading {
 std::string read_fidelity(const ReportedRun& run, const std::string& path, FidelityReading& out);
 std::string fidelity_screen(const std::string& path, const FidelityReading& reading);
 void write_fidelity(JsonWriter& json, const FidelityReading& reading);
-
-// `driftless report`: the summary of a run, rebuilt from what it wrote: of one that was killed, or
-// still goes on, as far as it came.
 
 /// `argv[0]` is the command's name. Returns the exit code.
 int run_report(int argc, char** argv);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -17,13 +16,6 @@
 namespace driftless {
 
 namespace {
-
-template <typename Value>
-void add_known(Sample& sample, const std::optional<Value>& value) {
-    if (value) {
-        sample.add(static_cast<double>(*value));
-    }
-}
 
 /// Output tokens of which the stamps lie in [begin, end): by chunk where their tokens are known,
 /// else each chunk has an equal part of the answer's.
@@ -65,14 +57,7 @@ void SteadyRun::Side::add(const Answer& answer) {
         return;
     }
     ++requests;
-    if (answer.has_ttft) {
-        add_known(ttft, answer.ttft_ns);
-        add_known(ttft_due, answer.ttft_due_ns);
-    }
-    if (answer.is_ok) {
-        add_known(tpot, answer.tpot_ns);
-        add_known(e2e, answer.e2e_ns);
-    }
+    times.add(answer.times);
 }
 
 SteadySide SteadyRun::Side::figures() const {
@@ -81,10 +66,7 @@ SteadySide SteadyRun::Side::figures() const {
     side.seconds = in_s(end_ns - begin_ns);
     side.requests_per_s = ratio(static_cast<double>(answered), side.seconds);
     side.tokens_per_s = is_counted ? std::optional(ratio(tokens, side.seconds)) : std::nullopt;
-    side.ttft = ttft.distribution();
-    side.ttft_due = ttft_due.distribution();
-    side.tpot = tpot.distribution();
-    side.e2e = e2e.distribution();
+    times.put(side);
     return side;
 }
 
@@ -95,15 +77,11 @@ void SteadyRun::add(const Record& record) {
     }
     Answer answer;
     answer.place = place;
-    answer.is_ok = record.outcome == Outcome::ok;
     answer.is_whole = is_whole(record.outcome);
-    answer.has_ttft = counts_ttft(record.outcome);
     answer.fired_ns = *record.fired_ns;
     answer.ended_ns = record.ended_ns;
     answer.ttft_ns = record.ttft_ns;
-    answer.ttft_due_ns = record.ttft_due_ns;
-    answer.tpot_ns = record.tpot_ns;
-    answer.e2e_ns = record.e2e_ns;
+    answer.times = counted_times(record);
     if (counts_output(record)) {
         answer.tokens = static_cast<double>(*record.output_tokens);
     }
@@ -177,14 +155,11 @@ void add_lines(ViewTable& table, const char* name, const Distribution& whole,
     }
 }
 
-void write_distribution(JsonWriter& json, const char* name, const Distribution& of) {
+void write_shown(JsonWriter& json, const char* name, const Distribution& of) {
     json.key(name).begin_object();
-    for (const auto& [key, value] :
-         {std::pair{"mean", of.mean}, std::pair{"p50", of.median()},
-          std::pair{"p90", of.at[p90_index]}, std::pair{"p95", of.at[p95_index]},
-          std::pair{"p99", of.at[p99_index]}, std::pair{"max", of.max}}) {
-        json.key(key);
-        of.count == 0 ? json.null() : json.number(value / ns_per_ms);
+    for (const ShownStatistic& statistic : shown_statistics) {
+        json.key(statistic.name);
+        of.count == 0 ? json.null() : json.number(statistic.of(of) / ns_per_ms);
     }
     json.end_object();
 }
@@ -195,10 +170,10 @@ void write_side(JsonWriter& json, const char* name, const SteadySide& side) {
     json.key("seconds").number(side.seconds);
     json.key("request_throughput").number(side.requests_per_s);
     json.key("output_throughput").optional(side.tokens_per_s);
-    write_distribution(json, "ttft_ms", side.ttft);
-    write_distribution(json, "ttft_due_ms", side.ttft_due);
-    write_distribution(json, "tpot_ms", side.tpot);
-    write_distribution(json, "e2e_ms", side.e2e);
+    write_shown(json, "ttft_ms", side.ttft);
+    write_shown(json, "ttft_due_ms", side.ttft_due);
+    write_shown(json, "tpot_ms", side.tpot);
+    write_shown(json, "e2e_ms", side.e2e);
     json.end_object();
 }
 
@@ -338,16 +313,14 @@ std::vector<WhyServer> servers_of(const std::vector<ServerInstant>& instants) {
 }
 
 Result<double> parse_slow_share(std::string_view text) {
-    double percent = 0;
-    const auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), percent, std::chars_format::fixed);
-    const bool whole = error == std::errc() && std::string_view(end, text.end()) == "%";
-    if (!whole || !(percent >= 0.1 && percent <= 100 * share_max)) {
+    const std::string_view digits = text.substr(0, text.size() - (text.ends_with('%') ? 1 : 0));
+    const auto percent = read_number<double>(digits, std::chars_format::fixed);
+    if (digits == text || !percent || !(*percent >= 0.1 && *percent <= 100 * share_max)) {
         return Error{ErrorCode::invalid, 0,
                      "is not what --why takes; use ttft, ttft_due, tpot, e2e or drift, a share of "
                      "the rows from 0.1% to 50%, or both as in tpot:10%"};
     }
-    return percent / 100;
+    return *percent / 100;
 }
 
 }  // namespace
@@ -355,7 +328,8 @@ Result<double> parse_slow_share(std::string_view text) {
 Result<WhyWish> parse_why(std::string_view text) {
     WhyWish wish;
     const std::size_t colon = text.find(':');
-    if (const WhyFigure* const figure = find_why_figure(text.substr(0, colon)); figure != nullptr) {
+    if (const FigureName* const figure = find_why_figure(text.substr(0, colon));
+        figure != nullptr) {
         wish.figure = figure;
         if (colon == text.npos) {
             return wish;
@@ -393,14 +367,14 @@ std::string why_screen(const WhyFinding& finding, const WhyWish& wish) {
     lines.blank();
     if (finding.slow == 0) {
         lines.add("Why slow", fmt::format("not computed: the {} of {} rows is known, {} are needed",
-                                          wish.figure->label, finding.rows, finding.rows_needed));
+                                          wish.figure->title, finding.rows, finding.rows_needed));
         return lines.take();
     }
     lines.add("Why slow",
               fmt::format("the {} slowest of {} rows ({} of {:.2f} ms or more); of {} questions "
                           "asked, these findings have a chance below 1 in 100, corrected for all "
                           "questions",
-                          finding.slow, finding.rows, wish.figure->label,
+                          finding.slow, finding.rows, wish.figure->title,
                           finding.slow_from / ns_per_ms, finding.questions));
     if (finding.statements.empty()) {
         lines.add("", nothing_found(finding));
@@ -412,7 +386,7 @@ std::string why_screen(const WhyFinding& finding, const WhyWish& wish) {
         const WhyCorrelation& one = finding.correlations[i];
         lines.add(i == 0 ? "Over all rows" : "",
                   fmt::format("the {} {} with {} (rank correlation {:+.2f}, {})",
-                              wish.figure->label, one.rank_correlation > 0 ? "rises" : "falls",
+                              wish.figure->title, one.rank_correlation > 0 ? "rises" : "falls",
                               one.name, one.rank_correlation, chance_text(one.log10_chance)));
     }
     return lines.take();

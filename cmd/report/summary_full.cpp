@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cmd/reading/view.hpp"
 #include "cmd/report/summary_table.hpp"
 #include "cmd/report/text_parts.hpp"
 #include "proto/core/text.hpp"
@@ -15,8 +16,6 @@ namespace driftless {
 
 namespace {
 
-constexpr double ns_per_ms = 1e6;
-constexpr double ns_per_us = 1e3;
 constexpr std::size_t errors_shown = 5;
 
 /// Appends lines of 50 columns: a label of 40 and a value, as those benchmarks print them.
@@ -33,6 +32,12 @@ class Table {
     }
     void count(std::string_view label, std::uint64_t value) {
         line(label, fmt::format("{}", value));
+    }
+    /// Where there are any.
+    void some(std::string_view label, std::uint64_t value) {
+        if (value > 0) {
+            count(label, value);
+        }
     }
     void number(std::string_view label, double value) { line(label, fmt::format("{:.2f}", value)); }
     void distribution(std::string_view name, const Distribution& d, double unit,
@@ -66,12 +71,8 @@ std::string rate_text(const std::optional<double>& rate) {
 
 void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) {
     table.count("Successful requests:", f.completed);
-    if (f.short_output > 0) {
-        table.count("Short outputs:", f.short_output);
-    }
-    if (f.long_output > 0) {
-        table.count("Long outputs:", f.long_output);
-    }
+    table.some("Short outputs:", f.short_output);
+    table.some("Long outputs:", f.long_output);
     const std::uint64_t unsent = f.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
     table.count("Failed requests:", f.failed - std::min(unsent, f.failed));
     if (f.abandoned.requests > 0) {
@@ -83,12 +84,8 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
         table.count("Not sent:", unsent);
         table.count("- waited for a row that failed:", f.dropped);
     }
-    if (f.censored > 0) {
-        table.count("Cut off at the end of the time:", f.censored);
-    }
-    if (f.retries > 0) {
-        table.count("Sent once more:", f.retries);
-    }
+    table.some("Cut off at the end of the time:", f.censored);
+    table.some("Sent once more:", f.retries);
     if (f.warmup_rows > 0) {
         table.line("Warm-up requests / failed:",
                    fmt::format("{} / {}", f.warmup_rows, f.warmup_failed));
@@ -128,9 +125,19 @@ void add_totals(Table& table, const SummaryFigures& f, const SummaryInfo& info) 
     table.line("Total token throughput (tok/s):", two_digits(f.total_token_throughput));
 }
 
-std::string three_ms(const Distribution& d) {
-    return fmt::format("{:.2f} / {:.2f} / {:.2f}", d.median() / ns_per_ms,
-                       d.at[p99_index] / ns_per_ms, d.max / ns_per_ms);
+/// "-" where nothing was measured.
+std::string three(const Distribution& d, double unit) {
+    return d.count == 0 ? "-"
+                        : fmt::format("{:.2f} / {:.2f} / {:.2f}", d.median() / unit,
+                                      d.at[p99_index] / unit, d.max / unit);
+}
+
+/// Rows that were held, if there are any, and how long or late they were.
+void add_held(Table& table, std::string_view who, std::string_view what, const Distribution& d) {
+    if (d.count > 0) {
+        table.count(who, d.count);
+        table.line(what, three(d, ns_per_ms));
+    }
 }
 
 void add_drift(Table& table, const SummaryFigures& f) {
@@ -139,18 +146,11 @@ void add_drift(Table& table, const SummaryFigures& f) {
     table.distribution("drift", drift, ns_per_us, "us");
     table.line("Worst drift (us):",
                drift.count == 0 ? "-" : fmt::format("{:.2f}", drift.max / ns_per_us));
-    if (const Distribution& late = f.sending.held_by_user.drift; late.count > 0) {
-        table.count("Held by --max-inflight, left out:", late.count);
-        table.line("- late (median / P99 / worst, ms):", three_ms(late));
-    }
-    if (const HeldFigures& held = f.sending.held_by_budget; held.held.count > 0) {
-        table.count("Held by token budgets, left out:", held.held.count);
-        table.line("- held (median / P99 / worst, ms):", three_ms(held.held));
-    }
-    if (f.sending.held_by_host.held.count > 0) {
-        table.count("Held by a limit of this host:", f.sending.held_by_host.held.count);
-        table.line("- held (median / P99 / worst, ms):", three_ms(f.sending.held_by_host.held));
-    }
+    constexpr const char* held = "- held (median / P99 / worst, ms):";
+    add_held(table, "Held by --max-inflight, left out:", "- late (median / P99 / worst, ms):",
+             f.sending.held_by_user.drift);
+    add_held(table, "Held by token budgets, left out:", held, f.sending.held_by_budget.held);
+    add_held(table, "Held by a limit of this host:", held, f.sending.held_by_host.held);
     std::string causes;
     for (std::size_t i = 1; i < f.late_causes.size(); ++i) {
         if (f.late_causes[i] > 0) {
@@ -161,28 +161,20 @@ void add_drift(Table& table, const SummaryFigures& f) {
     table.line("Late rows by cause:", causes.empty() ? "none" : causes);
 }
 
-std::string three_us(const Distribution& d) {
-    return d.count == 0 ? "-"
-                        : fmt::format("{:.2f} / {:.2f} / {:.2f}", d.median() / ns_per_us,
-                                      d.at[p99_index] / ns_per_us, d.max / ns_per_us);
-}
-
 /// Median, p99 and worst: below us, and by the place in a burst where there are bursts.
 void add_wire(Table& table, const SummaryFigures& f) {
     const SendingFigures& s = f.sending;
     table.title("Kernel (median / P99 / worst, us)");
-    table.line("Call that fires a row:", three_us(s.submit));
-    table.line("On the wire - fired:", three_us(s.wire_delay));
-    table.line("On the wire - due:", three_us(s.wire_drift));
-    table.line("Read - received, worst of a row:", three_us(s.receive_delay));
+    table.line("Call that fires a row:", three(s.submit, ns_per_us));
+    table.line("On the wire - fired:", three(s.wire_delay, ns_per_us));
+    table.line("On the wire - due:", three(s.wire_drift, ns_per_us));
+    table.line("Read - received, worst of a row:", three(s.receive_delay, ns_per_us));
     if (f.retransmitted_rows > 0) {
         table.line("Segments sent again (rows, late rows):",
                    fmt::format("{} ({}, {})", f.retransmits, f.retransmitted_rows,
                                f.tainted_retransmitted));
     }
-    if (s.wire_unknown > 0) {
-        table.count("Rows without transmit stamp (run.json):", s.wire_unknown);
-    }
+    table.some("Rows without transmit stamp (run.json):", s.wire_unknown);
     if (s.by_rank.size() < 2) {
         return;
     }
@@ -190,7 +182,8 @@ void add_wire(Table& table, const SummaryFigures& f) {
         const std::string place = rank.first == rank.last
                                       ? fmt::format("{}", rank.first)
                                       : fmt::format("{}-{}", rank.first, rank.last);
-        table.line(fmt::format("Drift, place {} in its instant:", place), three_us(rank.drift));
+        table.line(fmt::format("Drift, place {} in its instant:", place),
+                   three(rank.drift, ns_per_us));
     }
 }
 
@@ -244,9 +237,7 @@ void add_prompts(Table& table, const SummaryFigures& f, const SummaryInfo& info)
     table.line("Prompts exact / off / not reported:",
                fmt::format("{} / {} / {}", f.prompts.exact, f.prompts.off,
                            f.prompts.unknown - f.prompts.lost));
-    if (f.prompts.lost > 0) {
-        table.count("- lost by this client:", f.prompts.lost);
-    }
+    table.some("- lost by this client:", f.prompts.lost);
     if (f.prompts.off > 0) {
         table.line("Largest difference (tokens):", fmt::format("{:+}", f.prompts.largest_off));
         table.line("Likely cause:", name_of(f.prompts.cause));
@@ -292,13 +283,9 @@ void add_goodput(Table& table, const SummaryFigures& f) {
 void add_outcomes(Table& table, const SummaryFigures& f) {
     table.title("Outcomes");
     for (std::size_t i = 0; i < f.outcomes.size(); ++i) {
-        if (f.outcomes[i] > 0) {
-            table.count(fmt::format("{}:", name_of(static_cast<Outcome>(i))), f.outcomes[i]);
-        }
+        table.some(fmt::format("{}:", name_of(static_cast<Outcome>(i))), f.outcomes[i]);
     }
-    if (f.tainted_rows > 0) {
-        table.count("Tainted records:", f.tainted_rows);
-    }
+    table.some("Tainted records:", f.tainted_rows);
 }
 
 /// The reasons of most rows, one line each.
@@ -315,10 +302,8 @@ void add_errors(Table& table, const SummaryFigures& f) {
         table.line(fmt::format("{}{}: {}", name_of(error.outcome), status, error.rows), text);
         shown += error.rows;
     }
-    if (f.failed > shown + f.outcomes[static_cast<std::size_t>(Outcome::not_sent)]) {
-        table.count("Others (summary.json):",
-                    f.failed - shown - f.outcomes[static_cast<std::size_t>(Outcome::not_sent)]);
-    }
+    shown += f.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
+    table.some("Others (summary.json):", f.failed - std::min(shown, f.failed));
 }
 
 /// What has no figure, and why.
@@ -361,9 +346,7 @@ std::string full_table(const SummaryFigures& f, const SummaryInfo& info) {
     add_drift(table, f);
     add_wire(table, f);
     add_prompts(table, f, info);
-    if (info.clamped_rows > 0) {
-        table.count("Rows within the overhead (1 word sent):", info.clamped_rows);
-    }
+    table.some("Rows within the overhead (1 word sent):", info.clamped_rows);
     add_goodput(table, f);
     add_urls(table, f.urls);
     for (const std::string& text : server_lines(f, info)) {

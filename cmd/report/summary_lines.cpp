@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cmd/reading/view.hpp"
 #include "cmd/report/summary_table.hpp"
 #include "cmd/report/text_parts.hpp"
 #include "proto/core/text.hpp"
@@ -119,19 +120,17 @@ std::vector<std::string> server_lines(const SummaryFigures& f, const SummaryInfo
                               100 * usage->max));
     }
     parts.end(lines);
-    if (const auto& running = totals.gauge(ServerFigure::running); running) {
-        parts.add(fmt::format("running {:.1f} (at most {:.0f})", running->mean, running->max));
+    for (const ServerFigure requests : {ServerFigure::running, ServerFigure::waiting}) {
+        if (const auto& gauge = totals.gauge(requests); gauge) {
+            parts.add(fmt::format("{} {:.1f} (at most {:.0f})", name_of(requests), gauge->mean,
+                                  gauge->max));
+        }
     }
-    if (const auto& waiting = totals.gauge(ServerFigure::waiting); waiting) {
-        parts.add(fmt::format("waiting {:.1f} (at most {:.0f})", waiting->mean, waiting->max));
-    }
-    if (const auto queue = totals.share(ServerFigure::queue_seconds, ServerFigure::requests);
-        queue) {
-        parts.add(fmt::format("queue {:.2f} ms", 1e3 * *queue));
-    }
-    if (const auto prefill = totals.share(ServerFigure::prefill_seconds, ServerFigure::requests);
-        prefill) {
-        parts.add(fmt::format("prefill {:.2f} ms", 1e3 * *prefill));
+    for (const auto& [name, seconds] : {std::pair("queue", ServerFigure::queue_seconds),
+                                        std::pair("prefill", ServerFigure::prefill_seconds)}) {
+        if (const auto mean = totals.share(seconds, ServerFigure::requests); mean) {
+            parts.add(fmt::format("{} {:.2f} ms", name, 1e3 * *mean));
+        }
     }
     parts.end(lines);
     add_energy(lines, f, totals, info.finished_trees.value_or(0));
@@ -139,8 +138,6 @@ std::vector<std::string> server_lines(const SummaryFigures& f, const SummaryInfo
 }
 
 namespace {
-
-constexpr double ns_per_ms = 1e6;
 
 /// Without the share where others could not be judged: it would be of those that failed.
 std::string counts_text(const GoodputCount& count, bool all) {
@@ -204,9 +201,6 @@ std::vector<std::string> goodput_lines(const SummaryFigures& f) {
 
 namespace {
 
-constexpr double ns_a_us = 1e3;
-constexpr double ns_a_ms = 1e6;
-
 std::string cell(const Distribution& d, double value, double unit) {
     return d.count == 0 ? fmt::format(" {:>8}", "-") : fmt::format(" {:>8.2f}", value / unit);
 }
@@ -215,18 +209,18 @@ void add_side(Lines& lines, const char* name, const OneSideFigures& side) {
     const Distribution& drift = side.drift;
     lines.raw(fmt::format("{:<{}}{:>8}{:>8}", name, label_columns - 6, grouped(side.completed),
                           grouped(side.failed)) +
-              cell(side.ttft, side.ttft.median(), ns_a_ms) +
-              cell(side.ttft, side.ttft.at[p99_index], ns_a_ms) +
-              cell(side.tpot, side.tpot.median(), ns_a_ms) +
-              cell(side.e2e, side.e2e.median(), ns_a_ms) + cell(drift, drift.median(), ns_a_us) +
-              cell(drift, drift.at[p99_index], ns_a_us));
+              cell(side.ttft, side.ttft.median(), ns_per_ms) +
+              cell(side.ttft, side.ttft.at[p99_index], ns_per_ms) +
+              cell(side.tpot, side.tpot.median(), ns_per_ms) +
+              cell(side.e2e, side.e2e.median(), ns_per_ms) +
+              cell(drift, drift.median(), ns_per_us) + cell(drift, drift.at[p99_index], ns_per_us));
 }
 
 /// A difference, in the unit that shows it.
 std::string signed_time(double ns) {
-    const bool small = ns > -ns_a_ms && ns < ns_a_ms;
-    return small ? fmt::format("{:+.1f} us", ns / ns_a_us)
-                 : fmt::format("{:+.2f} ms", ns / ns_a_ms);
+    const bool small = ns > -ns_per_ms && ns < ns_per_ms;
+    return small ? fmt::format("{:+.1f} us", ns / ns_per_us)
+                 : fmt::format("{:+.2f} ms", ns / ns_per_ms);
 }
 
 std::string order_text(const Distribution& d, const char* first) {
@@ -270,13 +264,11 @@ std::string sides_table(const std::optional<SideFigures>& sides) {
 
 namespace {
 
-constexpr double ns_of_us = 1e3;
-constexpr double ns_of_ms = 1e6;
 /// Shards that are shown; summary.json has all.
 constexpr std::size_t shown_max = 32;
 
 std::string milliseconds_text(std::int64_t ns) {
-    return fmt::format("{:.3f}", static_cast<double>(ns) / ns_of_ms);
+    return fmt::format("{:.3f}", static_cast<double>(ns) / ns_per_ms);
 }
 
 /// How its time 0 lies to that of the first shard, and how well that is known.
@@ -301,7 +293,7 @@ void add_shard(Lines& lines, const MergedRun& run, std::size_t index,
                      [&shard](const ShardFigures& one) { return one.index == shard.index; });
     const bool drifts = found != figures.end() && found->drift.count > 0;
     const auto drift = [&](std::size_t at) {
-        return drifts ? fmt::format("{:.2f}", found->drift.at[at] / ns_of_us) : "-";
+        return drifts ? fmt::format("{:.2f}", found->drift.at[at] / ns_per_us) : "-";
     };
     lines.raw(fmt::format("{:<7}{:>10} {:>13} {:>10} {:>9} {:>17}  {}", shard.index,
                           grouped(shard.rows), grouped(shard.not_reported), drift(median_index),
@@ -334,37 +326,12 @@ std::string shards_table(const SummaryFigures& figures, const SummaryInfo& info)
 
 namespace {
 
-struct Counts {
-    std::size_t met = 0;
-    std::size_t violated = 0;
-    std::size_t unknown = 0;
-    bool published_violated = false;
-};
-
-void count(const RuleFinding& one, Counts& counts) {
-    counts.met += one.state == RuleState::met ? 1 : 0;
-    counts.unknown += one.state == RuleState::unknown ? 1 : 0;
-    counts.violated += one.state == RuleState::violated ? 1 : 0;
-    counts.published_violated =
-        counts.published_violated || (one.published && one.state == RuleState::violated);
-}
-
-/// The publisher's thresholds that were met; flags let nothing pass.
-std::string names_of_passed(const std::vector<const RuleFinding*>& set) {
+/// Those that `pick` wants.
+template <typename Pick>
+std::string names_of(const std::vector<const RuleFinding*>& set, Pick pick) {
     std::string names;
     for (const RuleFinding* one : set) {
-        const bool passed = one->published && one->state == RuleState::met;
-        if (passed && !one->rule.starts_with("--")) {
-            names += (names.empty() ? "" : ", ") + one->rule;
-        }
-    }
-    return names;
-}
-
-std::string names_of_ours(const std::vector<const RuleFinding*>& set) {
-    std::string names;
-    for (const RuleFinding* one : set) {
-        if (one->state == RuleState::violated) {
+        if (pick(*one)) {
             names += (names.empty() ? "" : ", ") + one->rule;
         }
     }
@@ -373,19 +340,29 @@ std::string names_of_ours(const std::vector<const RuleFinding*>& set) {
 
 RuleLines lines_of(const std::vector<const RuleFinding*>& set) {
     RuleLines lines;
-    Counts counts;
+    const auto count = [&set](RuleState state) {
+        return std::to_string(std::ranges::count(set, state, &RuleFinding::state));
+    };
+    const auto is_violated = [](const RuleFinding& one) {
+        return one.state == RuleState::violated;
+    };
+    bool published_violated = false;
     for (const RuleFinding* one : set) {
-        count(*one, counts);
-        if (one->state == RuleState::violated) {
+        if (is_violated(*one)) {
             lines.violated.push_back(one->rule + ": " + one->evidence + "; " + one->bound);
+            published_violated = published_violated || one->published;
         }
     }
-    lines.set = set.front()->set + " (" + set.front()->version +
-                "): " + std::to_string(counts.met) + " met, " + std::to_string(counts.violated) +
-                " violated, " + std::to_string(counts.unknown) + " unknown";
-    if (counts.violated > 0 && !counts.published_violated) {
-        lines.passed = "the publisher's own tests call this run valid: " + names_of_passed(set) +
-                       " passed; of our own, " + names_of_ours(set) + " did not";
+    lines.set = set.front()->set + " (" + set.front()->version + "): " + count(RuleState::met) +
+                " met, " + count(RuleState::violated) + " violated, " + count(RuleState::unknown) +
+                " unknown";
+    if (!lines.violated.empty() && !published_violated) {
+        // The publisher's thresholds; flags let nothing pass.
+        const auto passed = [](const RuleFinding& one) {
+            return one.published && one.state == RuleState::met && !one.rule.starts_with("--");
+        };
+        lines.passed = "the publisher's own tests call this run valid: " + names_of(set, passed) +
+                       " passed; of our own, " + names_of(set, is_violated) + " did not";
     }
     return lines;
 }

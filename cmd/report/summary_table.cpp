@@ -10,16 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/reading/view.hpp"
 #include "cmd/report/text_parts.hpp"
 #include "proto/core/text.hpp"
+#include "proto/figures/criteria.hpp"
 
 namespace driftless {
 
 namespace {
 
-constexpr double ns_per_s = 1e9;
-constexpr double ns_per_ms = 1e6;
-constexpr double ns_per_us = 1e3;
 constexpr std::size_t errors_shown = 3;
 
 /// A reason as it is shown, and its rows.
@@ -88,20 +87,18 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     lines.list("", info.verdict_reasons);
     lines.list("Warning", f.warnings);
     std::string requests = fmt::format("{} ok of {}", grouped(f.completed), grouped(f.rows));
-    if (f.short_output > 0) {
-        requests += fmt::format(", {} shorter than asked", grouped(f.short_output));
-    }
-    if (f.long_output > 0) {
-        requests += fmt::format(", {} longer than asked", grouped(f.long_output));
-    }
+    const auto add_some = [&requests](std::uint64_t count, std::string_view what) {
+        requests += count > 0 ? fmt::format(", {} {}", grouped(count), what) : "";
+    };
+    add_some(f.short_output, "shorter than asked");
+    add_some(f.long_output, "longer than asked");
     // Rows that were never sent, most often because the user ended the run, did not fail.
     const std::uint64_t unsent = f.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
     const std::uint64_t failed = f.failed - std::min(unsent, f.failed);
     requests += fmt::format(", {} failed", grouped(failed));
-    requests += unsent > 0 ? fmt::format(", {} not sent", grouped(unsent)) : "";
-    const std::uint64_t given_up = f.abandoned.requests;
-    requests += given_up > 0 ? fmt::format(", {} abandoned", grouped(given_up)) : "";
-    requests += f.censored > 0 ? fmt::format(", {} cut off", grouped(f.censored)) : "";
+    add_some(unsent, "not sent");
+    add_some(f.abandoned.requests, "abandoned");
+    add_some(f.censored, "cut off");
     lines.add("Requests", requests);
     if (f.warmup_rows > 0) {
         lines.add("Warm-up",
@@ -214,10 +211,9 @@ std::string p99_error_text(const Distribution& d, const Bounds* bounds) {
 /// `bounds`: null where it has none.
 void add_latency(Lines& lines, std::string_view name, const Distribution& d, const Bounds* bounds) {
     std::string line = fmt::format("{:<{}}", name, label_columns);
-    for (const double value :
-         {d.mean, d.median(), d.at[p90_index], d.at[p95_index], d.at[p99_index], d.max}) {
-        line +=
-            d.count == 0 ? fmt::format("{:>9}", "-") : fmt::format("{:>9.2f}", value / ns_per_ms);
+    for (const ShownStatistic& statistic : shown_statistics) {
+        line += d.count == 0 ? fmt::format("{:>9}", "-")
+                             : fmt::format("{:>9.2f}", statistic.of(d) / ns_per_ms);
     }
     lines.raw(line + fmt::format("{:>10}", p99_error_text(d, bounds)));
 }
@@ -233,13 +229,17 @@ void add_unknown(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
 
 void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     lines.blank();
-    lines.raw(fmt::format("{:<{}}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>10}", "ms", label_columns, "mean",
-                          "p50", "p90", "p95", "p99", "max", "client"));
-    add_latency(lines, "TTFT", f.ttft, &f.ttft_bounds);
-    add_latency(lines, "TTFT from due", f.ttft_due, nullptr);
-    add_latency(lines, "TPOT", f.tpot, &f.tpot_bounds);
-    add_latency(lines, "ITL", f.itl, &f.itl_bounds);
-    add_latency(lines, "E2E", f.e2e, &f.e2e_bounds);
+    std::string head = fmt::format("{:<{}}", "ms", label_columns);
+    for (const ShownStatistic& statistic : shown_statistics) {
+        head += fmt::format("{:>9}", statistic.name);
+    }
+    lines.raw(head + fmt::format("{:>10}", "client"));
+    for (const FigureName& figure : figure_names()) {
+        if (figure.on_screen) {
+            add_latency(lines, figure.title, figure.distribution(f),
+                        figure.bounds == nullptr ? nullptr : &(f.*figure.bounds));
+        }
+    }
     add_unknown(lines, f, info);
     lines.blank();
 }

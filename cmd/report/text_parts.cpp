@@ -246,17 +246,17 @@ std::string failed_kinds(const std::array<std::uint64_t, outcome_count>& outcome
 
 namespace {
 
-constexpr std::int64_t ns_per_s = 1'000'000'000;
+constexpr std::int64_t second_ns = 1'000'000'000;
 
 }  // namespace
 
 std::optional<std::uint64_t> shown_peak(const SummaryFigures& f) {
-    return f.duration_ns < ns_per_s ? std::nullopt : f.timeline.max_output_tokens_per_s;
+    return f.duration_ns < second_ns ? std::nullopt : f.timeline.max_output_tokens_per_s;
 }
 
 // In a short run the best whole second can lie below the mean.
 std::string peak_text(const SummaryFigures& f) {
-    if (f.duration_ns < ns_per_s) {
+    if (f.duration_ns < second_ns) {
         return "";
     }
     const std::optional<std::uint64_t> best = shown_peak(f);

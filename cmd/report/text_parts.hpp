@@ -65,6 +65,8 @@ class Lines {
         }
     }
     void raw(const std::string& line) { text_ += line + '\n'; }
+    /// Lines, each with its end.
+    void block(const std::string& lines) { text_ += lines; }
     std::string take() { return std::move(text_); }
 
   private:
@@ -96,8 +98,6 @@ void print(std::FILE* stream, fmt::format_string<Values...> format, Values&&... 
     const std::string text = fmt::format(format, std::forward<Values>(values)...);
     (void)std::fwrite(text.data(), 1, text.size(), stream);
 }
-
-// Words that the tables, the progress line and Markdown share. Pure.
 
 /// A part of a whole in percent, "12.50 %"; "-" where the whole is 0.
 std::string share(std::uint64_t part, std::uint64_t whole);

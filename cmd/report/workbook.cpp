@@ -259,14 +259,6 @@ void fill(Sheet& sheet, const std::vector<TableRow>& rows) {
     sheet.finish();
 }
 
-std::vector<std::string_view> names_of(const std::vector<Figure>& columns) {
-    std::vector<std::string_view> names;
-    for (const Figure& column : columns) {
-        names.push_back(column.name);
-    }
-    return names;
-}
-
 /// Why the lines cannot be read, or empty.
 std::string fill(Sheet& sheet, JsonlRows& rows) {
     while (const TableRow* row = rows.next()) {
@@ -283,11 +275,11 @@ std::string fill(lxw_workbook* workbook, const ReportedRun& run, JsonlRows& requ
     Sheet summary(workbook, name_of(RunTable::summary), summary_columns);
     fill(summary, summary_rows(run.summary));
     ChartSheet charts(workbook);
-    Sheet request_sheet(workbook, name_of(RunTable::requests), names_of(requests.columns()));
+    Sheet request_sheet(workbook, name_of(RunTable::requests), requests.names());
     if (std::string why = fill(request_sheet, requests); !why.empty()) {
         return why;
     }
-    Sheet period_sheet(workbook, name_of(RunTable::periods), names_of(periods.columns()));
+    Sheet period_sheet(workbook, name_of(RunTable::periods), periods.names());
     if (std::string why = fill(period_sheet, periods); !why.empty()) {
         return why;
     }
@@ -332,11 +324,6 @@ Result<void> close_workbook(lxw_workbook* workbook) {
                : Result<void>(Error{ErrorCode::io_failed, errno, "write the workbook"});
 }
 
-int refuse(const std::string& why) {
-    complain("driftless report: %s", why.c_str());
-    return exit_input;
-}
-
 std::string folder_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     return slash == path.npos ? "." : path.substr(0, slash + 1);
@@ -351,7 +338,7 @@ int write_workbook(const ReportedRun& run, const std::string& path) {
     Result<JsonlRows> periods =
         JsonlRows::open(run.periods_path(), figures_of(RunTable::periods), why);
     if (!requests || !periods) {
-        return refuse(why);
+        return refuse_report(why);
     }
     // Made here, because the library would write over what is there.
     const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
@@ -381,7 +368,7 @@ int write_workbook(const ReportedRun& run, const std::string& path) {
     }
     if (!closed || !why.empty()) {
         (void)::unlink(path.c_str());
-        return why.empty() ? fail_new_file("--xlsx", path, closed.error()) : refuse(why);
+        return why.empty() ? fail_new_file("--xlsx", path, closed.error()) : refuse_report(why);
     }
     return exit_done;
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <iterator>
@@ -35,15 +34,12 @@ Result<double> parse_margin(std::string_view text) {
     while (text.ends_with(' ')) {
         text.remove_suffix(1);
     }
-    double percent = 0;
-    const auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), percent, std::chars_format::fixed);
-    const bool whole = error == std::errc() && end == text.data() + text.size();
-    if (!whole || percent < 0) {
+    const auto percent = read_number<double>(text, std::chars_format::fixed);
+    if (!percent || *percent < 0) {
         return wrong;
     }
     // A larger share without its sign may have been meant as one: 0.5 as 0.5 %.
-    const double share = in_percent ? percent / 100 : percent;
+    const double share = in_percent ? *percent / 100 : *percent;
     return share <= (in_percent ? percent_max / 100 : share_max) ? Result<double>(share) : wrong;
 }
 
@@ -211,9 +207,7 @@ void add_where(const Comparison& comparison, Lines& lines) {
                            : ratio_text(group.low) + " to " + ratio_text(group.high),
                        name_of(group.in_these_runs)});
         }
-        std::string text = table.text();
-        text.pop_back();
-        lines.raw(text);
+        lines.block(table.text());
     }
 }
 
@@ -230,9 +224,7 @@ void add_rows(const Comparison& comparison, std::uint64_t wanted, Lines& lines) 
                    fixed(row.ratio(comparison.value), 3)});
     }
     lines.blank();
-    std::string text = table.text();
-    text.pop_back();
-    lines.raw(text);
+    lines.block(table.text());
 }
 
 void add_thresholds(const Comparison& comparison, Lines& lines) {
@@ -294,15 +286,8 @@ std::string shown(const ComparedMetric& metric, double value) {
 }
 
 const char* unit_of(const ComparedMetric& metric) {
-    switch (metric.unit()) {
-        case MetricUnit::ns:
-            return "ms";
-        case MetricUnit::share:
-            return "%";
-        case MetricUnit::per_second:
-            return "1/s";
-    }
-    return "";
+    constexpr std::array units{"ms", "%", "1/s"};  // [MetricUnit]
+    return units[static_cast<std::size_t>(metric.unit())];
 }
 
 /// A ratio, or a difference in percentage points.
@@ -396,24 +381,10 @@ namespace {
 
 /// "240 ok, 3 failed, 1 tainted": what is 0 is not said, but ok.
 std::string counts_text(const PlayedCounts& counts) {
-    struct Kind {
-        std::uint64_t count;
-        const char* words;
-    };
     std::string text = counted(counts.ok, "request ok", "requests ok");
-    for (const Kind& one : {
-             Kind{counts.failed, "failed"},
-             Kind{counts.other_length, "with a length other than asked (in no figure)"},
-             Kind{counts.abandoned, "abandoned as planned"},
-             Kind{counts.censored, "cut off at the end, as planned"},
-             Kind{counts.dropped, "not sent after a failed one"},
-             Kind{counts.unplayed, "not completed"},
-             Kind{counts.interrupted, "in flight when the run was killed"},
-             Kind{counts.again, "sent again (the last try counts)"},
-             Kind{counts.tainted, "tainted"},
-         }) {
-        if (one.count > 0) {
-            text += fmt::format(", {} {}", one.count, one.words);
+    for (const PlayedKind& kind : played_kinds) {
+        if (kind.words[0] != '\0' && counts.*kind.count > 0) {
+            text += fmt::format(", {} {}", counts.*kind.count, kind.words);
         }
     }
     return text;

@@ -23,9 +23,6 @@
 
 namespace driftless {
 
-// What `compare` finds out about two groups of runs: each run as it was played, whether all did
-// the same work, their requests in pairs, and the comparison of which every output is made.
-
 // PlayedRun: one run, or one side of a dual run, as `compare` has read it: what it was to do, and
 // what became of each request. Owns about 200 bytes a request; the records themselves are read
 // once and not kept.
@@ -58,6 +55,26 @@ struct PlayedCounts {
     std::uint64_t again = 0;         ///< sent again: the last try counts
     std::uint64_t tries_left_out = 0;
     std::uint64_t tainted = 0;
+};
+
+/// One of the kinds: its key in JSON, and its words behind the number.
+struct PlayedKind {
+    const char* key;
+    const char* words;  ///< of `ok` another text
+    std::uint64_t PlayedCounts::* count;
+};
+inline constexpr std::array played_kinds{
+    PlayedKind{"ok", "", &PlayedCounts::ok},
+    PlayedKind{"failed", "failed", &PlayedCounts::failed},
+    PlayedKind{"other_length", "with a length other than asked (in no figure)",
+               &PlayedCounts::other_length},
+    PlayedKind{"abandoned", "abandoned as planned", &PlayedCounts::abandoned},
+    PlayedKind{"censored", "cut off at the end, as planned", &PlayedCounts::censored},
+    PlayedKind{"dropped", "not sent after a failed one", &PlayedCounts::dropped},
+    PlayedKind{"unplayed", "not completed", &PlayedCounts::unplayed},
+    PlayedKind{"interrupted", "in flight when the run was killed", &PlayedCounts::interrupted},
+    PlayedKind{"sent_again", "sent again (the last try counts)", &PlayedCounts::again},
+    PlayedKind{"tainted", "tainted", &PlayedCounts::tainted},
 };
 
 struct PlayedRun {
@@ -273,9 +290,6 @@ std::vector<ChangeView> where_of(const Comparison& comparison, RowValue value);
 /// threshold cannot be judged by runs of this size, or the empty text.
 [[nodiscard]] std::string compare_rows(Comparison& comparison, const ComparisonWish& wish);
 
-// A comparison for people and programs: the screen, JSON, Markdown, JUnit, the page; and which of
-// the files were asked for.
-
 // A comparison as text for a terminal: 92 columns at most, and 40 lines without `--where` and
 // `--rows`. Pure.
 
@@ -350,9 +364,6 @@ int check_exports(const CompareExports& exports);
 /// Writes what was asked for; of a refused comparison all but the page. Returns the exit code; what
 /// failed is printed.
 int write_exports(const CompareExports& exports, const Comparison& comparison, bool unsure_fails);
-
-// `driftless compare`: is one server better than the other, or is it chance? Two runs, two groups
-// of repeats, or the two sides of one run, by the files that they wrote.
 
 /// `argv[0]` is the command's name. Returns the exit code.
 int run_compare(int argc, char** argv);

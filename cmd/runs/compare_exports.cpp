@@ -21,17 +21,6 @@
 
 namespace driftless {
 
-// Columns of whole numbers as a page holds them (page.hpp), from plain values.
-
-struct WholeColumn {
-    std::string name;
-    const char* unit = "";
-    std::vector<double> values;  ///< rounded; what is not finite is null
-};
-
-/// Columns of equal length as an array of objects; columns.js reads them back.
-void write_whole_columns(JsonWriter& json, const std::vector<WholeColumn>& columns);
-
 namespace {
 
 constexpr int compare_schema = 2;
@@ -84,22 +73,6 @@ void write_metrics(JsonWriter& json, const Comparison& comparison) {
     json.end_array();
 }
 
-void write_counts(JsonWriter& json, const PlayedCounts& counts) {
-    const auto count = [&json](const char* key, std::uint64_t value) {
-        json.key(key).unsigned_integer(value);
-    };
-    count("ok", counts.ok);
-    count("failed", counts.failed);
-    count("other_length", counts.other_length);
-    count("abandoned", counts.abandoned);
-    count("censored", counts.censored);
-    count("dropped", counts.dropped);
-    count("unplayed", counts.unplayed);
-    count("interrupted", counts.interrupted);
-    count("sent_again", counts.again);
-    count("tainted", counts.tainted);
-}
-
 void write_runs(JsonWriter& json, const char* key, const std::vector<PlayedRun>& runs) {
     json.key(key).begin_array();
     for (const PlayedRun& run : runs) {
@@ -109,7 +82,9 @@ void write_runs(JsonWriter& json, const char* key, const std::vector<PlayedRun>&
         json.key("date").string(run.facts.info.date);
         write_optional_text(json, "verdict", run.verdict);
         write_texts(json, "warnings", run.warnings);
-        write_counts(json, run.counts);
+        for (const PlayedKind& kind : played_kinds) {
+            json.key(kind.key).unsigned_integer(run.counts.*kind.count);
+        }
         json.end_object();
     }
     json.end_array();
@@ -279,26 +254,6 @@ std::string comparison_junit(const Comparison& comparison, bool unsure_fails) {
     return junit_text(run.facts.info.trace, cases, run.compared.duration_ns, run.facts.info.date);
 }
 
-void write_whole_columns(JsonWriter& json, const std::vector<WholeColumn>& columns) {
-    std::vector<PageColumn> packed;
-    for (const WholeColumn& column : columns) {
-        Figure figure;
-        figure.path = {column.name};
-        figure.name = column.name;
-        figure.unit = column.unit;
-        figure.holds_numbers = true;
-        PageColumn& out = packed.emplace_back(figure);
-        for (const double value : column.values) {
-            TableCell cell;
-            if (std::isfinite(value)) {
-                cell = {CellKind::number, fmt::format("{:.0f}", value)};
-            }
-            out.add(cell);
-        }
-    }
-    write_page_columns(json, packed);
-}
-
 namespace {
 
 constexpr std::array<std::string_view, 1> scripts{"two_sides"};
@@ -306,28 +261,25 @@ constexpr std::array<std::string_view, 1> scripts{"two_sides"};
 constexpr std::size_t requests_max = 25'000;
 
 /// What a request is, and its value on both sides for each of the four times.
-std::vector<WholeColumn> request_columns(const Comparison& comparison, std::size_t stride) {
-    std::vector<WholeColumn> columns{{"row", "", {}},
-                                     {"pass", "", {}},
-                                     {"turn", "", {}},
-                                     {"due_ns", "ns", {}},
-                                     {"input", "tokens", {}}};
+std::vector<PageColumn> request_columns(const Comparison& comparison, std::size_t stride) {
+    std::vector<PageColumn> columns{
+        {"row", ""}, {"pass", ""}, {"turn", ""}, {"due_ns", "ns"}, {"input", "tokens"}};
     const std::size_t facts = columns.size();
     for (std::size_t i = 0; i < row_value_count; ++i) {
         const std::string name = name_of(static_cast<RowValue>(i));
-        columns.push_back({name + "_a", "ns", {}});
-        columns.push_back({name + "_b", "ns", {}});
+        columns.emplace_back(name + "_a", "ns");
+        columns.emplace_back(name + "_b", "ns");
     }
     for (std::size_t at = 0; at < comparison.requests.size(); at += stride) {
         const PairedRequest& one = comparison.requests[at];
-        columns[0].values.push_back(one.row);
-        columns[1].values.push_back(one.pass);
-        columns[2].values.push_back(one.turn > 0 ? one.turn : unknown_value);
-        columns[3].values.push_back(static_cast<double>(one.due_ns));
-        columns[4].values.push_back(one.input_tokens);
+        columns[0].add_rounded(one.row);
+        columns[1].add_rounded(one.pass);
+        columns[2].add_rounded(one.turn > 0 ? one.turn : unknown_value);
+        columns[3].add_rounded(static_cast<double>(one.due_ns));
+        columns[4].add_rounded(one.input_tokens);
         for (std::size_t i = 0; i < row_value_count; ++i) {
-            columns[facts + 2 * i].values.push_back(one.a[i]);
-            columns[facts + 2 * i + 1].values.push_back(one.b[i]);
+            columns[facts + 2 * i].add_rounded(one.a[i]);
+            columns[facts + 2 * i + 1].add_rounded(one.b[i]);
         }
     }
     return columns;
@@ -335,12 +287,12 @@ std::vector<WholeColumn> request_columns(const Comparison& comparison, std::size
 
 void write_requests(JsonWriter& json, const Comparison& comparison) {
     const std::size_t all = comparison.requests.size();
-    const std::vector<WholeColumn> columns = request_columns(comparison, all / requests_max + 1);
+    const std::vector<PageColumn> columns = request_columns(comparison, all / requests_max + 1);
     json.key("requests").begin_object();
-    json.key("rows").unsigned_integer(columns.front().values.size());
+    json.key("rows").unsigned_integer(columns.front().rows());
     json.key("of").unsigned_integer(all);
     json.key("columns");
-    write_whole_columns(json, columns);
+    write_page_columns(json, columns);
     json.end_object();
 }
 

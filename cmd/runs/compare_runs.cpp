@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -265,15 +264,8 @@ std::string text_of(const WorkDifference& difference) {
 }
 
 const char* name_of(Weight weight) {
-    switch (weight) {
-        case Weight::told:
-            return "told";
-        case Weight::refused:
-            return "refused";
-        case Weight::no_pairs:
-            return "never";
-    }
-    return "";
+    constexpr std::array names{"told", "refused", "never"};
+    return names[static_cast<std::size_t>(weight)];
 }
 
 std::vector<WorkDifference> work_differences(const std::vector<PlayedRun>& a,
@@ -317,12 +309,9 @@ std::optional<double> read_percent(std::string_view text) {
         return std::nullopt;
     }
     text.remove_suffix(1);
-    double value = 0;
-    const auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-    const bool whole = error == std::errc() && end == text.data() + text.size() && !text.empty();
-    return whole && std::isfinite(value) && value >= 0 && text[0] != '-'
-               ? std::optional(value / 100)
+    const auto value = read_number<double>(text, std::chars_format::fixed);
+    return value && std::isfinite(*value) && *value >= 0 && text[0] != '-'
+               ? std::optional(*value / 100)
                : std::nullopt;
 }
 
@@ -527,15 +516,8 @@ Result<ChangeThreshold> parse_change_threshold(std::string_view text) {
 }
 
 const char* name_of(Judged judged) {
-    switch (judged) {
-        case Judged::passes:
-            return "passes";
-        case Judged::fails:
-            return "fails";
-        case Judged::unsure:
-            return "unsure";
-    }
-    return "";
+    constexpr std::array names{"passes", "fails", "unsure"};
+    return names[static_cast<std::size_t>(judged)];
 }
 
 std::string why_too_small(std::span<const ChangeThreshold> thresholds, const ComparedSides& sides,

@@ -39,12 +39,6 @@ constexpr std::array columns{
     Column{"hits", "hits", 1},
 };
 
-TableFigure figure(const char* name) {
-    const Result<TableFigure> parsed = parse_table_figure(name);
-    CHECK(parsed);
-    return parsed.value();
-}
-
 /// The farthest repeat from the mean, in percent of it.
 std::string spread_of(const CellFigure& value) {
     const double far = std::max(value.high - value.mean, value.mean - value.low);
@@ -76,43 +70,6 @@ std::string cut(std::string text) {
     return text.empty() ? "-" : text;
 }
 
-/// Cells of text, each column as wide as its widest.
-class Grid {
-  public:
-    void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-    /// The first `left` columns begin at the left.
-    std::string text(std::size_t left) const {
-        std::vector<std::size_t> widths;
-        for (const auto& row : rows_) {
-            widths.resize(std::max(widths.size(), row.size()));
-            for (std::size_t i = 0; i < row.size(); ++i) {
-                widths[i] = std::max(widths[i], width_of(row[i]));
-            }
-        }
-        std::string out;
-        for (const auto& row : rows_) {
-            std::string line;
-            for (std::size_t i = 0; i < row.size(); ++i) {
-                const std::string gap(widths[i] - width_of(row[i]), ' ');
-                const bool at_left = i < left || i + 1 == row.size();
-                line += (i == 0 ? "" : "  ") + (at_left ? row[i] + gap : gap + row[i]);
-            }
-            line.resize(line.find_last_not_of(' ') + 1);
-            out += line + "\n";
-        }
-        return out;
-    }
-
-  private:
-    /// Code points: continuation bytes have no width.
-    static std::size_t width_of(const std::string& text) {
-        return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-            return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-        }));
-    }
-    std::vector<std::vector<std::string>> rows_;
-};
-
 std::size_t sweeps_in(const ManyRuns& table) {
     std::set<std::string> sweeps;
     for (const TableRun& run : table.runs) {
@@ -123,7 +80,7 @@ std::size_t sweeps_in(const ManyRuns& table) {
 
 /// Sum over the shown runs.
 std::string count_text(const ManyRuns& table, const RunCell& cell, const char* name) {
-    const std::optional<CellFigure> value = figure_of(table, cell, figure(name));
+    const std::optional<CellFigure> value = figure_of(table, cell, known_figure(name));
     return value ? fmt::format("{:.0f}", value->mean * static_cast<double>(value->runs)) : "-";
 }
 
@@ -164,7 +121,7 @@ std::vector<std::string> row_of(const ManyRuns& table, const RunCell& cell) {
     row.push_back(count_text(table, cell, "completed"));
     row.push_back(count_text(table, cell, "failed"));
     for (const Column& column : columns) {
-        const TableFigure shown = figure(column.figure);
+        const TableFigure shown = known_figure(column.figure);
         row.push_back(text_of(figure_of(table, cell, shown), shown.unit, column.digits));
     }
     row.push_back(printable(verdict_text(table, cell)));
@@ -174,7 +131,8 @@ std::vector<std::string> row_of(const ManyRuns& table, const RunCell& cell) {
 bool any_below_floor(const ManyRuns& table) {
     return std::any_of(table.cells.begin(), table.cells.end(), [&](const RunCell& cell) {
         return std::any_of(columns.begin(), columns.end(), [&](const Column& column) {
-            const std::optional<CellFigure> value = figure_of(table, cell, figure(column.figure));
+            const std::optional<CellFigure> value =
+                figure_of(table, cell, known_figure(column.figure));
             return value && value->below_floor;
         });
     });
@@ -204,7 +162,7 @@ std::string notes_of(const ManyRuns& table) {
     }
     if (any_below_floor(table)) {
         text += fmt::format("* fewer requests than the percentile needs (p50: {}, p99: {}).\n",
-                            figure("ttft:p50").floor(), figure("ttft:p99").floor());
+                            known_figure("ttft:p50").floor(), known_figure("ttft:p99").floor());
     }
     for (const TableRun& run : table.runs) {
         if (!run.counts()) {
@@ -275,12 +233,11 @@ std::string short_name(const ManyRuns& table, const RunCell& cell) {
 }
 
 std::string table_screen(const ManyRuns& table) {
-    Grid grid;
-    grid.add(head_of(table));
+    ViewTable lines(head_of(table));
     for (const RunCell& cell : table.cells) {
-        grid.add(row_of(table, cell));
+        lines.add(row_of(table, cell));
     }
-    return grid.text(1 + table.columns.size()) + notes_of(table);
+    return lines.text(1 + table.columns.size(), true) + notes_of(table);
 }
 
 std::string charts_screen(const ManyRuns& table, const std::vector<ParetoChart>& charts) {
@@ -315,15 +272,6 @@ bool accept_corpus(const std::vector<std::string>& differences, bool anyway) {
     return differences.empty() || anyway;
 }
 
-std::string first_folder(const std::vector<TableRun>& runs) {
-    for (const TableRun& run : runs) {
-        if (run.summary) {
-            return run.folder;
-        }
-    }
-    return "";
-}
-
 bool needs_records(const TableCommand& command) {
     bool needs = command.sort && command.sort->needs_records();
     for (const ChartAxes& axes : command.charts) {
@@ -344,12 +292,8 @@ std::vector<ParetoChart> charts_of(const TableCommand& command, const ManyRuns& 
 
 /// Whether some cell has a value for the groups.
 bool has_group(const ManyRuns& table, const std::string& group) {
-    for (const RunCell& cell : table.cells) {
-        if (!value_of(table, cell, group).empty()) {
-            return true;
-        }
-    }
-    return false;
+    return std::ranges::any_of(
+        table.cells, [&](const RunCell& cell) { return !value_of(table, cell, group).empty(); });
 }
 
 struct NewFile {
@@ -450,7 +394,7 @@ int compare_table(const TableCommand& command) {
         say(why);
         return exit_usage;
     }
-    if (first_folder(runs).empty()) {
+    if (std::ranges::none_of(runs, [](const TableRun& run) { return run.summary.has_value(); })) {
         say(runs.front().folder + ": " + runs.front().left_out);
         return exit_input;
     }

@@ -21,9 +21,6 @@
 
 namespace driftless {
 
-// TableRun: one run of a table, by its summary.json alone: its keys, what came of it, and whether
-// all played the same work.
-
 // Keys of a run: what its summary.json says of the load and of the corpus, each as a name and a
 // text. Pure.
 //
@@ -141,9 +138,6 @@ ParetoPoint hypervolume_reference(std::span<const ParetoPoint> points, ParetoAxe
 double hypervolume(std::span<const ParetoPoint> points, ParetoAxes axes,
                    const ParetoPoint& reference);
 
-// The cells of a table of runs, the figures that they are shown and sorted by, and the charts
-// that two figures make. Pure.
-
 // TableFigure: a figure of a run that a table is sorted by or an axis shows, by the names of
 // thresholds ("ttft:p99") and some more. Pure.
 //
@@ -187,6 +181,9 @@ struct TableFigure {
 
 /// Errors: invalid; the `doing` is a clause with the remedy.
 Result<TableFigure> parse_table_figure(std::string_view text);
+
+/// One that there is.
+TableFigure known_figure(std::string_view text);
 
 /// What files have of each cell: every figure that there is, of times mean, p50, p90, p99, p99.9.
 const std::vector<TableFigure>& table_figures();
@@ -284,9 +281,6 @@ struct ParetoChart {
 
 /// Cells that count. `group`: an axis, a label or a flag; empty: all cells are one group.
 ParetoChart pareto_chart(const ManyRuns& table, const ChartAxes& axes, std::string_view group);
-
-// `driftless compare --table RUN..`: many runs beside each other, the frontiers that they make,
-// and the formats in which they leave.
 
 struct TableCommand {
     std::vector<std::string> runs;    ///< folders as typed, of runs and of sweeps; at least one

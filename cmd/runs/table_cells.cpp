@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -12,6 +11,7 @@
 
 #include "cmd/flags/summary_values.hpp"
 #include "cmd/runs/table.hpp"
+#include "proto/core/errors.hpp"
 #include "proto/figures/distribution.hpp"
 
 namespace driftless {
@@ -192,32 +192,13 @@ std::optional<std::uint64_t> count_of(const TableRun& run, const FigureName& fig
 }  // namespace
 
 const char* name_of(TableUnit unit) {
-    switch (unit) {
-        case TableUnit::ms:
-            return "ms";
-        case TableUnit::per_second:
-            return "1/s";
-        case TableUnit::tokens_per_second:
-            return "tokens/s";
-        case TableUnit::joules:
-            return "J";
-        case TableUnit::share:
-            return "share";
-        case TableUnit::count:
-            return "";
-    }
-    return "";
+    constexpr std::array names{"ms", "share", "1/s", "tokens/s", "J", ""};
+    return names[static_cast<std::size_t>(unit)];
 }
 
 std::optional<double> gpus_of(const TableRun& run) {
-    const std::optional<std::string> text = run.label("gpus");
-    double value = 0;
-    if (!text) {
-        return {};
-    }
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-    const bool whole = error == std::errc() && end == text->data() + text->size();
-    return whole && std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
+    const auto value = read_number<double>(run.label("gpus").value_or(""));
+    return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;
 }
 
 std::optional<double> TableFigure::of(const TableRun& run) const {
@@ -286,11 +267,17 @@ Result<TableFigure> parse_table_figure(std::string_view text) {
     return figure;
 }
 
+TableFigure known_figure(std::string_view text) {
+    Result<TableFigure> figure = parse_table_figure(text);
+    CHECK(figure);
+    return std::move(figure).value();
+}
+
 const std::vector<TableFigure>& table_figures() {
     static const std::vector<TableFigure> all = [] {
         std::vector<TableFigure> figures;
         const auto add = [&figures](const std::string& name) {
-            figures.push_back(parse_table_figure(name).value());
+            figures.push_back(known_figure(name));
         };
         for (const FigureName& figure : figure_names()) {
             if (!figure.has_statistics()) {

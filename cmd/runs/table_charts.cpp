@@ -19,10 +19,6 @@ namespace driftless {
 
 namespace {
 
-Error remedy(const char* doing) {
-    return {ErrorCode::invalid, 0, doing};
-}
-
 std::vector<std::string> words_of(std::string_view text) {
     std::vector<std::string> words;
     std::string word;
@@ -49,8 +45,9 @@ Result<TableFigure> take_figure(const std::vector<std::string>& words, std::size
         better = words[at++] == "low" ? Better::low : Better::high;
     }
     if (at >= words.size()) {
-        return remedy(
-            "names only one figure; give one for each axis, as in \"ttft:p99:output_throughput\"");
+        return Error{
+            ErrorCode::invalid, 0,
+            "names only one figure; give one for each axis, as in \"ttft:p99:output_throughput\""};
     }
     Result<TableFigure> figure = parse_table_figure(words[at]);
     if (!figure && at + 1 < words.size()) {
@@ -62,13 +59,6 @@ Result<TableFigure> take_figure(const std::vector<std::string>& words, std::size
         figure.value().better = *better;
     }
     return figure;
-}
-
-ChartAxes known_axes(const std::string& x, const std::string& y) {
-    const Result<TableFigure> first = parse_table_figure(x);
-    const Result<TableFigure> second = parse_table_figure(y);
-    CHECK(first && second);
-    return {first.value(), second.value()};
 }
 
 /// The points of a group, and where each stands among all points.
@@ -149,9 +139,9 @@ Result<ChartAxes> parse_chart_axes(std::string_view text) {
         return y.error();
     }
     if (at < words.size()) {
-        return remedy(
-            "names more than two figures; give one for each axis, as in "
-            "\"ttft:p99:output_throughput\"");
+        return Error{ErrorCode::invalid, 0,
+                     "names more than two figures; give one for each axis, as in "
+                     "\"ttft:p99:output_throughput\""};
     }
     return ChartAxes{std::move(x).value(), std::move(y).value()};
 }
@@ -166,7 +156,7 @@ std::vector<ChartAxes> standard_charts(bool per_gpu) {
     std::vector<ChartAxes> charts;
     for (const auto& [x, y] : pairs) {
         for (const char* percentile : {"p50", "p90", "p99", "p99.9"}) {
-            charts.push_back(known_axes(std::string(x) + percentile, y + suffix));
+            charts.push_back({known_figure(std::string(x) + percentile), known_figure(y + suffix)});
         }
     }
     return charts;

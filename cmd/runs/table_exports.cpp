@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "cmd/base/run_folder.hpp"
@@ -105,11 +104,11 @@ const std::vector<Column>& theirs() {
               std::pair("input_throughput_tps", "input_throughput"),
               std::pair("output_throughput_tps", "output_throughput"),
               std::pair("total_throughput_tps", "total_token_throughput")}) {
-            all.push_back({name, parse_table_figure(figure).value()});
+            all.push_back({name, known_figure(figure)});
         }
         for (const char* const time : {"ttft:", "tpot:", "e2e:"}) {
             for (const char* const statistic : {"mean", "p50", "p90", "p99"}) {
-                TableFigure figure = parse_table_figure(std::string(time) + statistic).value();
+                TableFigure figure = known_figure(std::string(time) + statistic);
                 all.push_back({column_name(figure), std::move(figure)});
             }
         }
@@ -134,24 +133,9 @@ const std::vector<Column>& ours() {
     return columns;
 }
 
-/// Fields of one line.
-class Line {
-  public:
-    explicit Line(std::string& out) : out_(out) {}
-    void add(std::string_view text) {
-        out_ += first_ ? "" : ",";
-        append_csv_field(out_, text);
-        first_ = false;
-    }
-    void add(const std::optional<double>& value) {
-        add(value ? fmt::format("{}", *value) : std::string());
-    }
-    void end() { out_ += csv_line_end; }
-
-  private:
-    std::string& out_;
-    bool first_ = true;
-};
+std::string digits(const std::optional<double>& value) {
+    return value ? fmt::format("{}", *value) : "";
+}
 
 /// Percent of looked-up prompt tokens that the server's own counters say were hits of a tier.
 std::optional<double> tier_rate(const ManyRuns& table, const RunCell& cell, const char* hits) {
@@ -167,11 +151,6 @@ std::optional<double> tier_rate(const ManyRuns& table, const RunCell& cell, cons
         }
     }
     return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
-}
-
-/// One of InferenceX's names of a cell: an axis or label of that name, or `--users`.
-std::string theirs_of(const ManyRuns& table, const RunCell& cell, const char* name) {
-    return value_of(table, cell, name);
 }
 
 std::string folders_of(const ManyRuns& table, const RunCell& cell) {
@@ -202,7 +181,7 @@ std::string why_of(const ManyRuns& table, const RunCell& cell) {
     return text;
 }
 
-void add_head(const ManyRuns& table, Line line) {
+void add_head(const ManyRuns& table, CsvLines& line) {
     for (const std::string& column : table.columns) {
         line.add(column);
     }
@@ -231,7 +210,7 @@ void add_head(const ManyRuns& table, Line line) {
     line.end();
 }
 
-void add_names(const ManyRuns& table, const RunCell& cell, Line& line) {
+void add_names(const ManyRuns& table, const RunCell& cell, CsvLines& line) {
     const auto is_column = [&](const char* name) {
         return std::find(table.columns.begin(), table.columns.end(), name) != table.columns.end();
     };
@@ -243,7 +222,7 @@ void add_names(const ManyRuns& table, const RunCell& cell, Line& line) {
     }
     for (const char* name : {"tp", "users", "offload"}) {
         if (!is_column(name)) {
-            line.add(theirs_of(table, cell, name));
+            line.add(value_of(table, cell, name));
         }
     }
     if (!is_column("status")) {
@@ -251,25 +230,25 @@ void add_names(const ManyRuns& table, const RunCell& cell, Line& line) {
     }
 }
 
-void add_cell(const ManyRuns& table, const RunCell& cell, Line line) {
+void add_cell(const ManyRuns& table, const RunCell& cell, CsvLines& line) {
     add_names(table, cell, line);
-    for (const Column& column : theirs()) {
-        const std::optional<CellFigure> value = figure_of(table, cell, column.figure);
-        line.add(value ? std::optional(value->mean) : std::nullopt);
-    }
-    line.add(tier_rate(table, cell, "prefix_hit_tokens"));
-    line.add(tier_rate(table, cell, "host_hit_tokens"));
+    const auto add_means = [&](const std::vector<Column>& columns) {
+        for (const Column& column : columns) {
+            const std::optional<CellFigure> value = figure_of(table, cell, column.figure);
+            line.add(value ? digits(value->mean) : "");
+        }
+    };
+    add_means(theirs());
+    line.add(digits(tier_rate(table, cell, "prefix_hit_tokens")));
+    line.add(digits(tier_rate(table, cell, "host_hit_tokens")));
     line.add(outcomes_of(table, cell));
     line.add(cell.shown.empty() ? "" : table.runs[cell.shown.front()].summary->verdict());
     line.add(std::to_string(cell.shown.size()));
-    for (const Column& column : ours()) {
-        const std::optional<CellFigure> value = figure_of(table, cell, column.figure);
-        line.add(value ? std::optional(value->mean) : std::nullopt);
-    }
+    add_means(ours());
     for (const Column& column : theirs()) {
         const std::optional<CellFigure> value = figure_of(table, cell, column.figure);
-        line.add(value ? std::optional(value->low) : std::nullopt);
-        line.add(value ? std::optional(value->high) : std::nullopt);
+        line.add(value ? digits(value->low) : "");
+        line.add(value ? digits(value->high) : "");
     }
     line.add(folders_of(table, cell));
     line.add(why_of(table, cell));
@@ -280,9 +259,10 @@ void add_cell(const ManyRuns& table, const RunCell& cell, Line line) {
 
 std::string table_csv(const ManyRuns& table) {
     std::string out;
-    add_head(table, Line(out));
+    CsvLines lines(out);
+    add_head(table, lines);
     for (const RunCell& cell : table.cells) {
-        add_cell(table, cell, Line(out));
+        add_cell(table, cell, lines);
     }
     return out;
 }
@@ -345,13 +325,11 @@ std::string text_of(const TableRun& run, std::string_view key) {
 void write_one(JsonWriter& json, const TableRun& run, const Provenance& one) {
     const std::string text = text_of(run, one.key);
     json.key(one.key);
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    const auto number = read_number<std::int64_t>(text);
     if (one.kind == Kind::text && !text.empty()) {
         json.string(text);
-    } else if (one.kind == Kind::integer && is_number) {
-        json.integer(number);
+    } else if (one.kind == Kind::integer && number) {
+        json.integer(*number);
     } else if (one.kind == Kind::flag && !text.empty()) {
         json.boolean(text == "true" || text == "1" || text == "yes" || text == "on");
     } else {

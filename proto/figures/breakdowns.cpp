@@ -12,6 +12,26 @@
 
 namespace driftless {
 
+CountedTimes counted_times(const Record& record) {
+    CountedTimes times;
+    if (counts_ttft(record.outcome)) {
+        times.ttft_ns = record.ttft_ns;
+        times.ttft_due_ns = record.ttft_due_ns;
+    }
+    if (record.outcome == Outcome::ok) {
+        times.tpot_ns = record.tpot_ns;
+        times.e2e_ns = record.e2e_ns;
+    }
+    return times;
+}
+
+void TimeSamples::add(const CountedTimes& times) {
+    ttft_.add_known(times.ttft_ns);
+    ttft_due_.add_known(times.ttft_due_ns);
+    tpot_.add_known(times.tpot_ns);
+    e2e_.add_known(times.e2e_ns);
+}
+
 std::string explain_by_url(const std::vector<UrlFigures>& urls) {
     std::string off;
     std::size_t urls_off = 0;
@@ -57,9 +77,7 @@ void ByUrl::add(const Record& record) {
     }
     One& one = of(record.url);
     ++one.figures.rows;
-    if (record.cached_tokens.value_or(0) > 0) {
-        one.figures.cached_tokens += static_cast<std::uint64_t>(*record.cached_tokens);
-    }
+    one.figures.cached_tokens += token_count(record.cached_tokens);
     one.prompts.add(record);
     if (record.outcome == Outcome::ok) {
         ++one.figures.completed;
@@ -67,9 +85,7 @@ void ByUrl::add(const Record& record) {
                !record.censored) {
         ++one.figures.failed;
     }
-    if (counts_ttft(record.outcome) && record.ttft_ns) {
-        one.ttft.add(static_cast<double>(*record.ttft_ns));
-    }
+    one.ttft.add_known(counted_times(record).ttft_ns);
     CHECK(one.figures.completed + one.figures.failed <= one.figures.rows);
 }
 
@@ -85,14 +101,6 @@ std::vector<UrlFigures> ByUrl::figures() const {
               [](const UrlFigures& a, const UrlFigures& b) { return a.url < b.url; });
     return all;
 }
-
-namespace {
-
-std::uint64_t count_of(const std::optional<std::int64_t>& tokens) {
-    return tokens.value_or(0) > 0 ? static_cast<std::uint64_t>(*tokens) : 0;
-}
-
-}  // namespace
 
 void BySide::add(const Record& record) {
     if (record.side == Side::none || record.phase == Phase::warmup) {
@@ -110,23 +118,15 @@ void BySide::add_one(One& one, const Record& record) {
     }
     figures.completed += record.outcome == Outcome::ok ? 1 : 0;
     figures.failed += is_failure(record.outcome) && !record.censored ? 1 : 0;
-    if (counts_ttft(record.outcome) && record.ttft_ns) {
-        one.ttft.add(static_cast<double>(*record.ttft_ns));
-    }
-    if (record.outcome == Outcome::ok && record.tpot_ns) {
-        one.tpot.add(*record.tpot_ns);
-    }
-    if (record.outcome == Outcome::ok && record.e2e_ns) {
-        one.e2e.add(static_cast<double>(*record.e2e_ns));
-    }
-    if (record.drift_ns && !is_wish(record.late_cause)) {
-        one.drift.add(static_cast<double>(*record.drift_ns));
+    one.times.add(counted_times(record));
+    if (!is_wish(record.late_cause)) {
+        one.drift.add_known(record.drift_ns);
     }
     if (record.cached_tokens) {
         ++figures.cache_rows;
         figures.cache_rows_unforetold += record.expected_cached_tokens ? 0 : 1;
-        figures.expected_cached_tokens += count_of(record.expected_cached_tokens);
-        figures.cached_tokens += count_of(record.cached_tokens);
+        figures.expected_cached_tokens += token_count(record.expected_cached_tokens);
+        figures.cached_tokens += token_count(record.cached_tokens);
     }
 }
 
@@ -158,9 +158,7 @@ std::optional<SideFigures> BySide::figures() const {
     }
     const auto of = [](const One& one) {
         OneSideFigures figures = one.figures;
-        figures.ttft = one.ttft.distribution();
-        figures.tpot = one.tpot.distribution();
-        figures.e2e = one.e2e.distribution();
+        one.times.put(figures);
         figures.drift = one.drift.distribution();
         return figures;
     };
@@ -173,25 +171,6 @@ std::optional<SideFigures> BySide::figures() const {
 namespace {
 
 constexpr double ns_per_ms = 1e6;
-
-/// An object in the unit of which `unit` ns are one. Null where nothing was measured.
-void write_distribution(JsonWriter& json, std::string_view key, const Distribution& d,
-                        double unit) {
-    const auto value = [&](std::string_view name, double of) {
-        json.key(name);
-        d.count == 0 ? json.null() : json.number(of / unit);
-    };
-    json.key(key).begin_object();
-    json.key("count").unsigned_integer(d.count);
-    value("mean", d.mean);
-    value("std", d.std);
-    value("min", d.min);
-    for (std::size_t i = 0; i < percentiles.size(); ++i) {
-        value("p" + std::string(percentiles[i].name), d.at[i]);
-    }
-    value("max", d.max);
-    json.end_object();
-}
 
 void write_side(JsonWriter& json, std::string_view key, const OneSideFigures& side) {
     json.key(key).begin_object();
@@ -278,8 +257,7 @@ void TreeFigures::add(const Record& record) {
         tree.flights.emplace_back(*record.fired_ns, *record.ended_ns);
     }
     if (is_whole(record.outcome)) {
-        const auto prompt = static_cast<double>(
-            record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
+        const auto prompt = static_cast<double>(prompt_tokens_of(record));
         tree.cache_known = tree.cache_known && record.cached_tokens.has_value();
         tree.cached += static_cast<double>(record.cached_tokens.value_or(0));
         tree.computed += prompt - static_cast<double>(record.cached_tokens.value_or(0));
@@ -412,12 +390,11 @@ std::string missing_text(const MergedRun& run) {
 }
 
 std::string killed_text(const MergedRun& run, const MergedShard& shard) {
+    const std::string was_killed = shard_text(run, shard) + " was killed";
     if (shard.not_reported == 0) {
-        return "shard " + std::to_string(shard.index) + " of " + std::to_string(run.count) +
-               " was killed when all its rows had ended: nothing is missing";
+        return was_killed + " when all its rows had ended: nothing is missing";
     }
-    return "shard " + std::to_string(shard.index) + " of " + std::to_string(run.count) +
-           " was killed: " + counted(shard.not_reported, "row is", "rows are") +
+    return was_killed + ": " + counted(shard.not_reported, "row is", "rows are") +
            " not reported; finish it with driftless replay --resume " + shard.folder +
            ", then merge again";
 }
@@ -427,10 +404,8 @@ void write_clock(JsonWriter& json, const MergedRun& run, std::size_t index) {
     const std::optional<ZeroDifference> apart = zero_difference(run, index);
     json.key("zero_apart_ns").optional(apart ? OptionalNs(apart->ns) : OptionalNs());
     json.key("zero_apart_error_ns").optional(apart ? apart->error_ns : OptionalNs());
-    json.key("clock_offset_ns");
-    json.optional(clock ? OptionalNs(clock->offset_ns) : OptionalNs());
-    json.key("clock_error_ns");
-    json.optional(clock ? OptionalNs(clock->error_ns) : OptionalNs());
+    json.key("clock_offset_ns").optional(clock ? OptionalNs(clock->offset_ns) : OptionalNs());
+    json.key("clock_error_ns").optional(clock ? OptionalNs(clock->error_ns) : OptionalNs());
 }
 
 void write_shard(JsonWriter& json, const MergedRun& run, std::size_t index,
@@ -459,6 +434,10 @@ void write_shard(JsonWriter& json, const MergedRun& run, std::size_t index,
 }
 
 }  // namespace
+
+std::string shard_text(const MergedRun& run, const MergedShard& shard) {
+    return "shard " + std::to_string(shard.index) + " of " + std::to_string(run.count);
+}
 
 std::uint64_t MergedRun::not_reported() const {
     std::uint64_t sum = rows_missing;

@@ -19,7 +19,45 @@
 
 namespace driftless {
 
-// Breakdowns: figures of the parts of a run: by server, by the sides of dual fire, by tree.
+/// A number of tokens; 0 where it is not known, or below 0.
+inline std::uint64_t token_count(const OptionalNs& tokens) {
+    return tokens.value_or(0) > 0 ? static_cast<std::uint64_t>(*tokens) : 0;
+}
+/// Tokens of a prompt as the server counted them, else as recorded; 0: neither.
+inline std::int64_t prompt_tokens_of(const Record& record) {
+    return record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)});
+}
+
+/// What counts of a request's times, ns: the TTFT where `counts_ttft`, the others where it is ok.
+struct CountedTimes {
+    OptionalNs ttft_ns;
+    OptionalNs ttft_due_ns;
+    std::optional<double> tpot_ns;
+    OptionalNs e2e_ns;
+};
+CountedTimes counted_times(const Record& record);
+
+/// Those of many requests. Owns 8 bytes a time.
+class TimeSamples {
+  public:
+    void add(const CountedTimes& times);
+    /// Sets `ttft`, `tpot`, `e2e`, and `ttft_due` where it has one.
+    template <typename Figures>
+    void put(Figures& out) const {
+        out.ttft = ttft_.distribution();
+        out.tpot = tpot_.distribution();
+        out.e2e = e2e_.distribution();
+        if constexpr (requires { out.ttft_due; }) {
+            out.ttft_due = ttft_due_.distribution();
+        }
+    }
+
+  private:
+    Sample ttft_;
+    Sample ttft_due_;
+    Sample tpot_;
+    Sample e2e_;
+};
 
 // ByUrl: the rows of a run by the server that they were sent to.
 //
@@ -64,7 +102,7 @@ class ByUrl {
 // SideFigures: the two sides of a dual-fire run beside each other, and the rows that both
 // answered, pair by pair.
 //
-// Fed record by record, in any order. It owns its numbers: 40 bytes a request that is ok, and 24 a
+// Fed record by record, in any order. It owns its numbers: 48 bytes a request that is ok, and 24 a
 // row of which one side has a record and the other has none yet. Records without a side, and those
 // of a warm-up, are not counted. It judges nothing: whether a difference is more than chance is
 // `compare`'s.
@@ -108,9 +146,7 @@ class BySide {
   private:
     struct One {
         OneSideFigures figures;
-        Sample ttft;
-        Sample tpot;
-        Sample e2e;
+        TimeSamples times;
         Sample drift;
     };
     /// What the first record of a row leaves for the second.
@@ -257,6 +293,9 @@ struct MergedRun {
     std::uint64_t rows_left() const;
     bool all_left_known() const;
 };
+
+/// "shard 1 of 4".
+std::string shard_text(const MergedRun& run, const MergedShard& shard);
 
 /// How far the time 0 of a shard lies behind that of the first one that is there, by shard 0's
 /// clock where it is known; and how wrong that may be. Nothing for missing shards.

@@ -23,17 +23,38 @@ std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
                       : std::optional(static_cast<double>(part) / static_cast<double>(whole));
 }
 
-using Times = const Distribution& (*)(const Figures&);
 using Value = std::optional<double> (*)(const Figures&);
 
-FigureName times(std::string_view name, std::string_view title, Times distribution,
-                 std::optional<StopFigure> stop = {}) {
+template <auto Member>
+const Distribution& of_run(const Figures& f) {
+    return f.*Member;
+}
+
+template <auto Member>
+std::optional<double> of_request(const Record& record) {
+    return record.*Member ? std::optional(static_cast<double>(*(record.*Member))) : std::nullopt;
+}
+
+FigureName time(std::string_view name, std::string_view title,
+                const Distribution& (*distribution)(const Figures&), Bounds Figures::* bounds,
+                std::optional<double> (*request)(const Record&) = nullptr,
+                std::optional<StopFigure> stop = {}) {
     return {.name = name,
             .title = title,
             .unit = FigureUnit::time,
             .in_slo = true,
+            .on_screen = true,
             .stop = stop,
-            .distribution = distribution};
+            .distribution = distribution,
+            .bounds = bounds,
+            .of_request = request};
+}
+
+FigureName chunk_gap() {
+    FigureName figure =
+        time("chunk_gap", "chunk gap", of_run<&Figures::chunk_gap>, &Figures::chunk_gap_bounds);
+    figure.on_screen = false;
+    return figure;
 }
 
 /// A share, of which less is better.
@@ -89,34 +110,28 @@ FigureName hits() {
 
 const auto& all_figures() {
     static const std::array all = {
-        times(
-            "ttft", "TTFT", [](const Figures& f) -> const Distribution& { return f.ttft; },
-            StopFigure::ttft),
-        times(
-            "ttft_due", "TTFT from due",
-            [](const Figures& f) -> const Distribution& { return f.ttft_due; },
-            StopFigure::ttft_due),
-        times(
-            "tpot", "TPOT", [](const Figures& f) -> const Distribution& { return f.tpot; },
-            StopFigure::tpot),
-        times("itl", "ITL", [](const Figures& f) -> const Distribution& { return f.itl; }),
-        times(
-            "e2e", "E2E", [](const Figures& f) -> const Distribution& { return f.e2e; },
-            StopFigure::e2e),
-        times("chunk_gap", "chunk gap",
-              [](const Figures& f) -> const Distribution& { return f.chunk_gap; }),
-        FigureName{.name = "drift",
-                   .title = "drift",
-                   .unit = FigureUnit::time,
-                   .distribution = [](const Figures& f) -> const Distribution& {
-                       return f.sending.drift;
-                   }},
+        time("ttft", "TTFT", of_run<&Figures::ttft>, &Figures::ttft_bounds,
+             of_request<&Record::ttft_ns>, StopFigure::ttft),
+        time("ttft_due", "TTFT from due", of_run<&Figures::ttft_due>, nullptr,
+             of_request<&Record::ttft_due_ns>, StopFigure::ttft_due),
+        time("tpot", "TPOT", of_run<&Figures::tpot>, &Figures::tpot_bounds,
+             of_request<&Record::tpot_ns>, StopFigure::tpot),
+        time("itl", "ITL", of_run<&Figures::itl>, &Figures::itl_bounds),
+        time("e2e", "E2E", of_run<&Figures::e2e>, &Figures::e2e_bounds, of_request<&Record::e2e_ns>,
+             StopFigure::e2e),
+        chunk_gap(),
+        FigureName{
+            .name = "drift",
+            .title = "drift",
+            .unit = FigureUnit::time,
+            .distribution = [](const Figures& f) -> const Distribution& { return f.sending.drift; },
+            .of_request = of_request<&Record::drift_ns>},
         FigureName{.name = "interactivity",
                    .title = "interactivity",
                    .better = Better::high,
                    .rate = RateOf::tokens,
                    .is_inverse = true,
-                   .distribution = [](const Figures& f) -> const Distribution& { return f.tpot; }},
+                   .distribution = of_run<&Figures::tpot>},
         bad_share(
             "errors", [](const Figures& f) { return share(f.failed_sent(), f.ended_sent()); },
             StopFigure::errors),
@@ -253,42 +268,35 @@ std::vector<ThresholdFinding> judge_thresholds(const std::vector<Threshold>& thr
 
 // What a rule compares, measured in a run: a number, where there is one, and how it is told. Pure.
 
+namespace {
+
 struct Measured {
     std::optional<double> value;  ///< nothing: unknown; of `digest` as well
     std::string text;             ///< of `digest`: 16 hex digits
 };
 
-Measured measure(const Rule& rule, const RuleFacts& facts, const SummaryFigures& figures);
-
-/// A bound as the measure's own unit writes it: "95.00 %", "900 s", "393".
-std::string bound_text(Measure measure, double bound);
-
-/// Length of the profile phase, s: what was asked for, where the run ended by itself.
-double phase_seconds(const RuleFacts& facts, const SummaryFigures& figures);
-
-namespace {
-
 constexpr double ns_per_s = 1e9;
 
 enum class Unit : std::uint8_t { count, share, seconds };
 
-Unit unit_of(Measure measure) {
-    switch (measure) {
-        case Measure::ceiling_hit_rate:
-        case Measure::first_turn_hits:
-        case Measure::ttft_coverage:
-        case Measure::token_coverage:
-        case Measure::error_share:
-        case Measure::overflow_share:
-        case Measure::users_live:
-        case Measure::exact_output:
-            return Unit::share;
-        case Measure::duration:
-            return Unit::seconds;
-        default:
-            return Unit::count;
-    }
-}
+struct NamedMeasure {
+    std::string_view name;
+    Unit unit;
+};
+/// [Measure]
+constexpr std::array measures{
+    NamedMeasure{"trees", Unit::count},           NamedMeasure{"rows", Unit::count},
+    NamedMeasure{"digest", Unit::count},          NamedMeasure{"ceiling_hit_rate", Unit::share},
+    NamedMeasure{"first_turn_hits", Unit::share}, NamedMeasure{"ttft_coverage", Unit::share},
+    NamedMeasure{"token_coverage", Unit::share},  NamedMeasure{"error_share", Unit::share},
+    NamedMeasure{"answered", Unit::count},        NamedMeasure{"overflow_share", Unit::share},
+    NamedMeasure{"duration", Unit::seconds},      NamedMeasure{"users_live", Unit::share},
+    NamedMeasure{"exact_output", Unit::share},    NamedMeasure{"mean_output", Unit::count},
+    NamedMeasure{"cut_short", Unit::count},       NamedMeasure{"warmup_failures", Unit::count},
+    NamedMeasure{"overtaken", Unit::count},       NamedMeasure{"barrier", Unit::count},
+    NamedMeasure{"unchecked", Unit::count},
+};
+static_assert(measures.size() == static_cast<std::size_t>(Measure::unchecked) + 1);
 
 /// Up to three digits behind the point, without zeros at the end.
 std::string number_text(double value) {
@@ -409,15 +417,15 @@ Measured overtaken(const SummaryFigures& f) {
                 " turns were sent before the previous turn had ended"};
 }
 
-}  // namespace
-
+/// Length of the profile phase, s: what was asked for, where the run ended by itself.
 double phase_seconds(const RuleFacts& facts, const SummaryFigures& figures) {
     const bool whole = facts.for_ns && facts.ending == Ending::by_itself;
     return static_cast<double>(whole ? *facts.for_ns : figures.duration_ns) / ns_per_s;
 }
 
+/// A bound as the measure's own unit writes it: "95.00 %", "900 s", "393".
 std::string bound_text(Measure measure, double bound) {
-    switch (unit_of(measure)) {
+    switch (measures[static_cast<std::size_t>(measure)].unit) {
         case Unit::share:
             return share_text(bound);
         case Unit::seconds:
@@ -480,34 +488,6 @@ Measured measure(const Rule& rule, const RuleFacts& facts, const SummaryFigures&
     }
     return {};
 }
-
-namespace {
-
-struct NamedMeasure {
-    std::string_view name;
-    Measure measure;
-};
-constexpr std::array measures{
-    NamedMeasure{"trees", Measure::trees},
-    NamedMeasure{"rows", Measure::rows},
-    NamedMeasure{"digest", Measure::digest},
-    NamedMeasure{"ceiling_hit_rate", Measure::ceiling_hit_rate},
-    NamedMeasure{"first_turn_hits", Measure::first_turn_hits},
-    NamedMeasure{"ttft_coverage", Measure::ttft_coverage},
-    NamedMeasure{"token_coverage", Measure::token_coverage},
-    NamedMeasure{"error_share", Measure::error_share},
-    NamedMeasure{"answered", Measure::answered},
-    NamedMeasure{"overflow_share", Measure::overflow_share},
-    NamedMeasure{"duration", Measure::duration},
-    NamedMeasure{"users_live", Measure::users_live},
-    NamedMeasure{"exact_output", Measure::exact_output},
-    NamedMeasure{"mean_output", Measure::mean_output},
-    NamedMeasure{"cut_short", Measure::cut_short},
-    NamedMeasure{"warmup_failures", Measure::warmup_failures},
-    NamedMeasure{"overtaken", Measure::overtaken},
-    NamedMeasure{"barrier", Measure::barrier},
-    NamedMeasure{"unchecked", Measure::unchecked},
-};
 
 RuleFinding finding_of(const RuleSet& set, const std::string& rule) {
     RuleFinding finding;
@@ -589,7 +569,8 @@ RuleFinding judge_flag(const RuleSet& set, const FixedFlag& flag, const RuleFact
 std::optional<Measure> measure_of(std::string_view name) {
     const auto found = std::find_if(measures.begin(), measures.end(),
                                     [name](const NamedMeasure& one) { return one.name == name; });
-    return found == measures.end() ? std::nullopt : std::optional(found->measure);
+    return found == measures.end() ? std::nullopt
+                                   : std::optional(static_cast<Measure>(found - measures.begin()));
 }
 
 std::vector<std::string> values_given(const std::vector<std::string>& arguments,

@@ -39,10 +39,15 @@ struct FigureName {
     RateOf rate = RateOf::nothing;
     bool is_part = true;                  ///< a share that is at most 100 %
     bool in_slo = false;                  ///< `find` can search by it
+    bool on_screen = false;               ///< the short screen has a line of it
     std::optional<StopFigure> stop = {};  ///< known while a run goes on
     bool is_inverse = false;              ///< tokens/s: 1 s over each time of `distribution`
     const Distribution& (*distribution)(const SummaryFigures& figures) = nullptr;
+    /// How far the client may have moved it; null: it has none.
+    Bounds SummaryFigures::* bounds = nullptr;
     std::optional<double> (*value)(const SummaryFigures& figures) = nullptr;
+    /// ns, where it is a time of which each request has one; null: it is not.
+    std::optional<double> (*of_request)(const Record& record) = nullptr;
 
     bool has_statistics() const { return distribution != nullptr; }
 };
@@ -87,8 +92,6 @@ struct StopRule {
     std::int64_t for_ns = 0;  ///< it has to hold for so long; 0: at the end of one period
     std::string text;         ///< as it was typed
 };
-
-// Rules: a published set of rules for a run, what it asks of the run, and what became of each.
 
 // RuleSet: a published set of rules for a run, as plain values: the flags that it fixes and the
 // thresholds that it checks. Read from a file by whoever knows files.

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "proto/core/errors.hpp"
+#include "proto/json/write.hpp"
 
 namespace driftless {
 
@@ -73,6 +75,28 @@ std::uint64_t nearest_rank(std::uint64_t count, std::uint32_t per_mille) {
     CHECK(per_mille <= 1000);
     const auto product = static_cast<unsigned __int128>(count) * per_mille;
     return std::max<std::uint64_t>(1, static_cast<std::uint64_t>((product + 999) / 1000));
+}
+
+void write_members(JsonWriter& json, const Distribution& d, double unit) {
+    const auto value = [&](const std::string& name, double of) {
+        json.key(name);
+        d.count == 0 ? json.null() : json.number(of / unit);
+    };
+    json.key("count").unsigned_integer(d.count);
+    value("mean", d.mean);
+    value("std", d.std);
+    value("min", d.min);
+    for (std::size_t i = 0; i < percentiles.size(); ++i) {
+        value("p" + std::string(percentiles[i].name), d.at[i]);
+    }
+    value("max", d.max);
+}
+
+void write_distribution(JsonWriter& json, std::string_view key, const Distribution& d,
+                        double unit) {
+    json.key(key).begin_object();
+    write_members(json, d, unit);
+    json.end_object();
 }
 
 Distribution Sample::distribution(std::size_t zeros, std::size_t infinities) const {

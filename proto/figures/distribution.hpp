@@ -9,9 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace driftless {
+
+class JsonWriter;
 
 struct Percentile {
     std::uint32_t per_mille;
@@ -43,6 +47,27 @@ struct Distribution {
     double median() const { return at[median_index]; }
 };
 
+/// Writes its members into an open object: count, mean, std, min, percentiles, max. Values are
+/// divided by `unit`, and null where nothing was measured.
+void write_members(JsonWriter& json, const Distribution& d, double unit = 1);
+/// An object of them.
+void write_distribution(JsonWriter& json, std::string_view key, const Distribution& d,
+                        double unit = 1);
+
+/// What tables show of a distribution, in their order.
+struct ShownStatistic {
+    const char* name;  ///< as it stands in keys and on the screen: "mean", "p50"
+    double (*of)(const Distribution& d);
+};
+inline constexpr std::array<ShownStatistic, 6> shown_statistics = {{
+    {"mean", [](const Distribution& d) { return d.mean; }},
+    {"p50", [](const Distribution& d) { return d.median(); }},
+    {"p90", [](const Distribution& d) { return d.at[p90_index]; }},
+    {"p95", [](const Distribution& d) { return d.at[p95_index]; }},
+    {"p99", [](const Distribution& d) { return d.at[p99_index]; }},
+    {"max", [](const Distribution& d) { return d.max; }},
+}};
+
 /// The rank, from 1, of a percentile among `count` values: ceil(count x per_mille / 1000).
 std::uint64_t nearest_rank(std::uint64_t count, std::uint32_t per_mille);
 
@@ -59,6 +84,12 @@ class Sample {
     void add(double value) { values_.push_back(value); }
     void add(const Sample& others) {
         values_.insert(values_.end(), others.values_.begin(), others.values_.end());
+    }
+    template <typename Value>
+    void add_known(const std::optional<Value>& value) {
+        if (value) {
+            add(static_cast<double>(*value));
+        }
     }
     std::size_t count() const { return values_.size(); }
     /// `zeros`, `infinities`: so many values more of these.

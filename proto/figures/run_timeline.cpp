@@ -8,6 +8,7 @@
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/core/text.hpp"
+#include "proto/figures/breakdowns.hpp"
 
 namespace driftless {
 
@@ -278,10 +279,6 @@ void keep_last(OptionalNs& last, const OptionalNs& instant) {
     }
 }
 
-std::uint64_t tokens_of(std::int64_t count) {
-    return count > 0 ? static_cast<std::uint64_t>(count) : 0;
-}
-
 }  // namespace
 
 bool is_context_overflow(std::string_view error) {
@@ -338,8 +335,8 @@ void PhaseMarks::add_tree(const First& first, FirstTurnFigures& turns) {
     if (first.cached) {
         ++turns.reported;
         turns.input_tokens += first.input;
-        turns.cached_tokens += tokens_of(*first.cached);
-        turns.expected_tokens += tokens_of(first.expected.value_or(0));
+        turns.cached_tokens += token_count(first.cached);
+        turns.expected_tokens += token_count(first.expected);
         turns.unforetold += first.expected ? 0 : 1;
     }
 }

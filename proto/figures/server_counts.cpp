@@ -1,6 +1,7 @@
 #include "proto/figures/server_counts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -23,21 +24,8 @@ constexpr double uncounted_slope = -0.99;
 }  // namespace
 
 const char* name_of(PromptCause cause) {
-    switch (cause) {
-        case PromptCause::none:
-            return "none";
-        case PromptCause::overhead:
-            return "overhead";
-        case PromptCause::words:
-            return "words";
-        case PromptCause::short_rows:
-            return "short_rows";
-        case PromptCause::mixed:
-            return "mixed";
-        case PromptCause::recorded_text:
-            return "recorded_text";
-    }
-    return "unknown";
+    constexpr std::array names{"none", "overhead", "words", "short_rows", "mixed", "recorded_text"};
+    return names[static_cast<std::size_t>(cause)];
 }
 
 // A row that was sent without a forecast of its hits is recorded text.
@@ -194,8 +182,7 @@ void SentTokens::add(const Record& record) {
         return;
     }
     const auto tries = 1.0 + static_cast<double>(record.stale_retries);
-    const auto prompt = static_cast<double>(
-        record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
+    const auto prompt = static_cast<double>(prompt_tokens_of(record));
     const auto output = static_cast<double>(record.output_tokens.value_or(0));
     requests_.most += tries;
     prompt_.most += tries * prompt;

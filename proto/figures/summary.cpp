@@ -230,10 +230,6 @@ std::vector<ErrorText> ErrorTexts::by_rows() const {
 
 namespace {
 
-std::uint64_t count_of(std::int64_t tokens) {
-    return tokens > 0 ? static_cast<std::uint64_t>(tokens) : 0;
-}
-
 /// The kernel's stamps are off by the error of two samples of its clock.
 constexpr std::int64_t stamp_error_ns = 2'000;
 
@@ -281,10 +277,9 @@ void add_moved(const char* name, const BoundedSample& sample, std::vector<MovedF
 
 void AbandonedSums::add(const Record& record) {
     ++requests;
-    output_tokens += count_of(record.output_tokens.value_or(0));
+    output_tokens += token_count(record.output_tokens);
     if (record.first_token_ns) {
-        input_tokens +=
-            count_of(record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
+        input_tokens += token_count(prompt_tokens_of(record));
     } else {
         ++no_first_token;
     }
@@ -307,7 +302,7 @@ void Summary::add(const Record& record) {
     f.retries += record.attempt > 0 && record.fired_ns ? 1 : 0;
     ++f.outcomes[static_cast<std::size_t>(record.outcome)];
     timeline_.add(record);
-    f.output_tokens_all += count_of(record.output_tokens.value_or(0));
+    f.output_tokens_all += token_count(record.output_tokens);
     add_taints(record);
     const bool unsent = record.outcome == Outcome::not_sent;
     f.dropped += unsent && record.error ? 1 : 0;
@@ -334,9 +329,7 @@ void Summary::add(const Record& record) {
     add_goodput(record);
     if (counts_ttft(record.outcome)) {
         add_from_fire(ttft_, record, record.ttft_ns, record.first_late_ns);
-        if (record.ttft_due_ns) {
-            ttft_due_.add(static_cast<double>(*record.ttft_due_ns));
-        }
+        ttft_due_.add_known(record.ttft_due_ns);
     }
     if (record.outcome == Outcome::client_failed || interrupted) {
         ttft_.add_missing();
@@ -446,26 +439,26 @@ void Summary::add_sending(const Record& record) {
 void Summary::add_prompt(const Record& record) {
     SummaryFigures& f = figures_;
     const bool is_foretold = record.expected_cached_tokens.has_value();
-    const std::uint64_t expected = count_of(record.expected_cached_tokens.value_or(0));
+    const std::uint64_t expected = token_count(record.expected_cached_tokens);
     f.expected_cached_tokens += expected;
     f.rows_unforetold += is_foretold ? 0 : 1;
     f.rows_in_words += record.fired_ns && !is_foretold ? 1 : 0;
     (record.side == Side::b ? against_excess_ : cache_excess_).add(record, f.template_pre);
     if (record.cached_tokens.has_value()) {
         ++f.cache_rows_reported;
-        f.cached_tokens += count_of(*record.cached_tokens);
+        f.cached_tokens += token_count(record.cached_tokens);
         f.expected_cached_tokens_reported += expected;
         f.cache_rows_unforetold += is_foretold ? 0 : 1;
-        f.cached_tokens_unforetold += is_foretold ? 0 : count_of(*record.cached_tokens);
+        f.cached_tokens_unforetold += is_foretold ? 0 : token_count(record.cached_tokens);
         f.cache_rows_equal += record.cached_tokens == record.expected_cached_tokens ? 1 : 0;
         if (record.expected_cached_server.has_value()) {
             ++f.server_cache_rows;
-            f.server_cache_expected += count_of(*record.expected_cached_server);
+            f.server_cache_expected += token_count(record.expected_cached_server);
             f.server_cache_rows_equal +=
                 record.cached_tokens == record.expected_cached_server ? 1 : 0;
         }
         CHECK(f.cache_rows_equal <= f.cache_rows_reported);
-        const bool is_above = count_of(*record.cached_tokens) > expected + f.template_pre;
+        const bool is_above = token_count(record.cached_tokens) > expected + f.template_pre;
         f.cache_rows_above += is_foretold && is_above ? 1 : 0;
     }
     prompts_.add(record);
@@ -491,9 +484,8 @@ void Summary::add_output(const Record& record) {
 void Summary::add_ok(const Record& record) {
     SummaryFigures& f = figures_;
     ++f.completed;
-    f.input_tokens +=
-        count_of(record.prompt_tokens.value_or(std::int64_t{record.input_length.value_or(0)}));
-    f.output_tokens += count_of(record.output_tokens.value_or(0));
+    f.input_tokens += token_count(prompt_tokens_of(record));
+    f.output_tokens += token_count(record.output_tokens);
     add_from_fire(e2e_, record, record.e2e_ns, record.last_late_ns);
     const bool is_counted = counts_output(record);
     f.uncounted.inputs += record.prompt_tokens || record.input_length ? 0 : 1;

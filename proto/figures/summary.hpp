@@ -28,8 +28,6 @@
 
 namespace driftless {
 
-// Goodput: what rows are told apart by, and what makes one good. Plain values.
-
 /// GroupKey: what rows are told apart by (`report --by`, `--goodput "tier=gold ttft:200"`). A plain
 /// value; reading one touches nothing.
 struct GroupKey {

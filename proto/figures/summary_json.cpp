@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <string_view>
 
@@ -44,15 +45,8 @@ void write_run(JsonWriter& json, const RunDescription& run) {
 }
 
 const char* name_of(FigureUnit unit) {
-    switch (unit) {
-        case FigureUnit::time:
-            return "ms";
-        case FigureUnit::share:
-            return "share";
-        case FigureUnit::number:
-            return "number";
-    }
-    return "";
+    constexpr std::array names{"ms", "share", "number"};
+    return names[static_cast<std::size_t>(unit)];
 }
 
 bool any_fails(const std::vector<ThresholdFinding>& findings) {
@@ -126,15 +120,8 @@ void write_thresholds(JsonWriter& json, const std::vector<ThresholdFinding>& fin
 }
 
 const char* name_of(RuleState state) {
-    switch (state) {
-        case RuleState::met:
-            return "met";
-        case RuleState::violated:
-            return "violated";
-        case RuleState::unknown:
-            return "unknown";
-    }
-    return "";
+    constexpr std::array names{"met", "violated", "unknown"};
+    return names[static_cast<std::size_t>(state)];
 }
 
 void write_rules(JsonWriter& json, const std::vector<RuleFinding>& findings) {
@@ -228,20 +215,6 @@ void write_client_error(JsonWriter& json, const SummaryFigures& f) {
     json.end_object();
 }
 
-/// What the client measures of itself: an object in ns, with what it counts.
-void write_ns(JsonWriter& json, std::string_view key, const Distribution& d) {
-    json.key(key).begin_object();
-    write_count(json, "count", d.count);
-    write_of(json, "mean", d, d.mean);
-    write_of(json, "std", d, d.std);
-    write_of(json, "min", d, d.min);
-    for (std::size_t i = 0; i < percentiles.size(); ++i) {
-        write_of(json, "p" + std::string(percentiles[i].name), d, d.at[i]);
-    }
-    write_of(json, "max", d, d.max);
-    json.end_object();
-}
-
 void write_limit(JsonWriter& json, std::string_view key, const OptionalNs& limit) {
     json.key(key);
     limit ? json.number(static_cast<double>(*limit) / ns_per_ms) : json.null();
@@ -319,8 +292,7 @@ void write_counts(JsonWriter& json, const SummaryFigures& f) {
     write_count(json, "failed", f.warmup_failed);
     json.end_object();
     write_count(json, "follow_up_turns", f.follow_up_turns);
-    json.key("overtaken_turns");
-    f.follow_up_turns > 0 ? json.unsigned_integer(f.overtaken_turns) : json.null();
+    write_known(json, "overtaken_turns", f.follow_up_turns > 0, f.overtaken_turns);
     json.key("live").begin_object();
     write_count(json, "turns", f.live.turns);
     write_count(json, "filled", f.live.filled);
@@ -357,8 +329,8 @@ void write_counts(JsonWriter& json, const SummaryFigures& f) {
 
 void write_held(JsonWriter& json, std::string_view cap, const HeldFigures& held) {
     json.key(cap).begin_object();
-    write_ns(json, "held_ns", held.held);
-    write_ns(json, "drift_ns", held.drift);
+    write_distribution(json, "held_ns", held.held);
+    write_distribution(json, "drift_ns", held.drift);
     json.end_object();
 }
 
@@ -387,15 +359,15 @@ void write_answers(JsonWriter& json, const SummaryFigures& f) {
 
 /// From the due instant to the wire, by stage, cause and rank; and the way back.
 void write_sending(JsonWriter& json, const SendingFigures& s) {
-    write_ns(json, "submit_ns", s.submit);
-    write_ns(json, "wire_delay_ns", s.wire_delay);
-    write_ns(json, "wire_drift_ns", s.wire_drift);
+    write_distribution(json, "submit_ns", s.submit);
+    write_distribution(json, "wire_delay_ns", s.wire_delay);
+    write_distribution(json, "wire_drift_ns", s.wire_drift);
     write_count(json, "wire_unknown", s.wire_unknown);
-    write_ns(json, "receive_delay_ns", s.receive_delay);
+    write_distribution(json, "receive_delay_ns", s.receive_delay);
     json.key("drift_by_cause_ns").begin_object();
     for (std::size_t i = 0; i < s.by_cause.size(); ++i) {
         if (!is_wish(static_cast<LateCause>(i))) {
-            write_ns(json, name_of(static_cast<LateCause>(i)), s.by_cause[i]);
+            write_distribution(json, name_of(static_cast<LateCause>(i)), s.by_cause[i]);
         }
     }
     json.end_object().key("held").begin_object();
@@ -457,7 +429,7 @@ void write_goodput(JsonWriter& json, const SummaryFigures& f) {
 }
 
 void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& info) {
-    write_ns(json, "drift_ns", f.sending.drift);
+    write_distribution(json, "drift_ns", f.sending.drift);
     write_count(json, "drift_left_out", f.drift_left_out);
     write_sending(json, f.sending);
     write_count(json, "itl_rows_left_out", f.itl_rows_left_out);
@@ -531,15 +503,9 @@ void write_info(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     }
     json.end_object().key("verdict").begin_object();
     json.key("name").string(info.verdict);
-    json.key("reasons").begin_array();
-    for (const std::string& reason : info.verdict_reasons) {
-        json.string(reason);
-    }
-    json.end_array().key("warnings").begin_array();
-    for (const std::string& warning : f.warnings) {
-        json.string(warning);
-    }
-    json.end_array().key("tainted_rows").begin_array();
+    write_texts(json, "reasons", info.verdict_reasons);
+    write_texts(json, "warnings", f.warnings);
+    json.key("tainted_rows").begin_array();
     for (const std::uint32_t row : f.tainted_first) {
         json.unsigned_integer(row);
     }

@@ -14,47 +14,68 @@ namespace {
 // Shares of shorter stretches, at the very end of a run, say nothing.
 constexpr std::int64_t stretch_min_ns = 200'000'000;
 
-struct Sum {
-    std::int64_t ClientTotals::* total;
-    std::int64_t ClientSample::* part;
+/// A number of summary.json, and what each second adds to it.
+struct Field {
+    const char* name;
+    std::int64_t ClientTotals::* value;
+    std::int64_t ClientSample::* part;  ///< null: it is not a sum
 };
-constexpr Sum sums[] = {
-    {&ClientTotals::rows_fired, &ClientSample::rows_fired},
-    {&ClientTotals::receives, &ClientSample::receives},
-    {&ClientTotals::chunks, &ClientSample::chunks},
-    {&ClientTotals::bytes_sent, &ClientSample::bytes_sent},
-    {&ClientTotals::bytes_received, &ClientSample::bytes_received},
-    {&ClientTotals::busy_fire_ns, &ClientSample::busy_fire_ns},
-    {&ClientTotals::busy_receive_ns, &ClientSample::busy_receive_ns},
-    {&ClientTotals::busy_prepare_ns, &ClientSample::busy_prepare_ns},
-    {&ClientTotals::busy_stamps_ns, &ClientSample::busy_stamps_ns},
-    {&ClientTotals::slept_ns, &ClientSample::slept_ns},
-    {&ClientTotals::loop_turns, &ClientSample::loop_turns},
-    {&ClientTotals::wakes, &ClientSample::wakes},
-    {&ClientTotals::wake_error_sum_ns, &ClientSample::wake_error_sum_ns},
-    {&ClientTotals::user_ns, &ClientSample::user_ns},
-    {&ClientTotals::system_ns, &ClientSample::system_ns},
-    {&ClientTotals::instructions, &ClientSample::instructions},
-    {&ClientTotals::system_calls, &ClientSample::system_calls},
-    {&ClientTotals::operations, &ClientSample::operations},
-    {&ClientTotals::no_buffers, &ClientSample::no_buffers},
-    {&ClientTotals::overflows, &ClientSample::overflows},
-    {&ClientTotals::dropped_payloads, &ClientSample::ring_dropped_payloads},
-    {&ClientTotals::dropped_entries, &ClientSample::ring_dropped_entries},
-    {&ClientTotals::late_arms, &ClientSample::late_arms},
-    {&ClientTotals::missing_lanes, &ClientSample::missing_lanes},
-    {&ClientTotals::slow_connects, &ClientSample::slow_connects},
-    {&ClientTotals::spin_gaps, &ClientSample::spin_gaps},
-    {&ClientTotals::run_delay_ns, &ClientSample::run_delay_ns},
-    {&ClientTotals::steal_ns, &ClientSample::steal_ns},
-    {&ClientTotals::involuntary_switches, &ClientSample::involuntary_switches},
-    {&ClientTotals::voluntary_switches, &ClientSample::voluntary_switches},
-    {&ClientTotals::minor_faults, &ClientSample::minor_faults},
-    {&ClientTotals::major_faults, &ClientSample::major_faults},
-    {&ClientTotals::writer_chunks, &ClientSample::writer_chunks},
-    {&ClientTotals::writer_cpu_ns, &ClientSample::writer_cpu_ns},
-    {&ClientTotals::writer_run_delay_ns, &ClientSample::writer_run_delay_ns},
+
+#define FIELD(name) {#name, &ClientTotals::name, nullptr}
+#define SUM(name) {#name, &ClientTotals::name, &ClientSample::name}
+constexpr Field totals_fields[] = {
+    FIELD(span_ns),
+    SUM(rows_fired),
+    SUM(receives),
+    SUM(chunks),
+    FIELD(chunks_per_s_max),
+    SUM(bytes_sent),
+    SUM(bytes_received),
+    SUM(busy_fire_ns),
+    SUM(busy_receive_ns),
+    SUM(busy_prepare_ns),
+    SUM(busy_stamps_ns),
+    SUM(slept_ns),
+    SUM(loop_turns),
+    FIELD(turn_max_ns),
+    SUM(wakes),
+    FIELD(wake_error_max_ns),
+    SUM(wake_error_sum_ns),
+    SUM(user_ns),
+    SUM(system_ns),
+    SUM(instructions),
+    SUM(system_calls),
+    SUM(operations),
+    SUM(no_buffers),
+    SUM(overflows),
+    {"dropped_payloads", &ClientTotals::dropped_payloads, &ClientSample::ring_dropped_payloads},
+    {"dropped_entries", &ClientTotals::dropped_entries, &ClientSample::ring_dropped_entries},
+    SUM(late_arms),
+    SUM(missing_lanes),
+    SUM(slow_connects),
+    SUM(spin_gaps),
+    FIELD(spin_gap_max_ns),
+    SUM(run_delay_ns),
+    SUM(steal_ns),
+    SUM(involuntary_switches),
+    SUM(voluntary_switches),
+    SUM(minor_faults),
+    SUM(major_faults),
+    SUM(writer_chunks),
+    SUM(writer_cpu_ns),
+    SUM(writer_run_delay_ns),
+    FIELD(writer_chunks_per_cpu_s),
 };
+constexpr Field of_request[] = {
+    FIELD(busy_fire_ns), FIELD(busy_prepare_ns), FIELD(user_ns),    FIELD(system_ns),
+    FIELD(instructions), FIELD(system_calls),    FIELD(bytes_sent),
+};
+constexpr Field of_chunk[] = {
+    FIELD(busy_receive_ns), FIELD(user_ns),      FIELD(system_ns),
+    FIELD(instructions),    FIELD(system_calls), FIELD(bytes_received),
+};
+#undef FIELD
+#undef SUM
 
 std::int64_t known(std::int64_t value) {
     return std::max<std::int64_t>(value, 0);  // -1: not measured
@@ -92,9 +113,9 @@ void ClientTotals::add_writer(const ClientSample& s, std::int64_t length_ns) {
 
 void ClientTotals::add(const ClientSample& s) {
     ++seconds;
-    for (const Sum& sum : sums) {
-        const std::int64_t part = s.*sum.part;
-        std::int64_t& total = this->*sum.total;
+    for (const Field& sum : totals_fields) {
+        const std::int64_t part = sum.part != nullptr ? s.*sum.part : -1;
+        std::int64_t& total = this->*sum.value;
         total = part < 0 ? total : known(total) + part;
     }
     spin_gap_max_ns = std::max(spin_gap_max_ns, s.spin_gap_max_ns);
@@ -139,65 +160,6 @@ void ClientTotals::add(const ClientSample& s) {
 }
 
 namespace {
-
-struct Field {
-    const char* name;
-    std::int64_t ClientTotals::* value;
-};
-
-#define FIELD(name) {#name, &ClientTotals::name}
-constexpr Field totals_fields[] = {
-    FIELD(span_ns),
-    FIELD(rows_fired),
-    FIELD(receives),
-    FIELD(chunks),
-    FIELD(chunks_per_s_max),
-    FIELD(bytes_sent),
-    FIELD(bytes_received),
-    FIELD(busy_fire_ns),
-    FIELD(busy_receive_ns),
-    FIELD(busy_prepare_ns),
-    FIELD(busy_stamps_ns),
-    FIELD(slept_ns),
-    FIELD(loop_turns),
-    FIELD(turn_max_ns),
-    FIELD(wakes),
-    FIELD(wake_error_max_ns),
-    FIELD(wake_error_sum_ns),
-    FIELD(user_ns),
-    FIELD(system_ns),
-    FIELD(instructions),
-    FIELD(system_calls),
-    FIELD(operations),
-    FIELD(no_buffers),
-    FIELD(overflows),
-    FIELD(dropped_payloads),
-    FIELD(dropped_entries),
-    FIELD(late_arms),
-    FIELD(missing_lanes),
-    FIELD(slow_connects),
-    FIELD(spin_gaps),
-    FIELD(spin_gap_max_ns),
-    FIELD(run_delay_ns),
-    FIELD(steal_ns),
-    FIELD(involuntary_switches),
-    FIELD(voluntary_switches),
-    FIELD(minor_faults),
-    FIELD(major_faults),
-    FIELD(writer_chunks),
-    FIELD(writer_cpu_ns),
-    FIELD(writer_run_delay_ns),
-    FIELD(writer_chunks_per_cpu_s),
-};
-constexpr Field of_request[] = {
-    FIELD(busy_fire_ns), FIELD(busy_prepare_ns), FIELD(user_ns),    FIELD(system_ns),
-    FIELD(instructions), FIELD(system_calls),    FIELD(bytes_sent),
-};
-constexpr Field of_chunk[] = {
-    FIELD(busy_receive_ns), FIELD(user_ns),      FIELD(system_ns),
-    FIELD(instructions),    FIELD(system_calls), FIELD(bytes_received),
-};
-#undef FIELD
 
 template <std::size_t count>
 void write_each(JsonWriter& json, const char* key, const ClientTotals& totals,
@@ -301,43 +263,32 @@ void add_taints(Record& record, const RowLosses& losses, const TaintLimits& limi
                 std::uint32_t rank) {
     CHECK(record.tainted.empty());
     note_delays(record, losses);
-    if (losses.payload_dropped) {
-        record.tainted.emplace_back(taint_payload_dropped);
-    }
-    if (losses.entries_dropped) {
-        record.tainted.emplace_back(taint_entries_dropped);
-    }
+    const auto add = [&record](bool is, std::string_view taint) {
+        if (is) {
+            record.tainted.emplace_back(taint);
+        }
+    };
+    add(losses.payload_dropped, taint_payload_dropped);
+    add(losses.entries_dropped, taint_entries_dropped);
     const std::int64_t drift_max = drift_limit_ns(limits, rank);
     const std::int64_t wanted_ns = is_wish(record.late_cause) ? record.held_ns : 0;
-    if (record.late_cause == LateCause::limit) {
-        record.tainted.emplace_back(taint_limit);
-    } else if (drift_max > 0 && record.drift_ns.value_or(0) - wanted_ns > drift_max) {
-        record.tainted.emplace_back(taint_late);
-    }
-    if (record.outcome == Outcome::client_failed) {
-        record.tainted.emplace_back(taint_client_failed);
-    }
-    if (losses.request_lost) {
-        record.tainted.emplace_back(taint_retransmitted);
-    }
-    if (losses.answered_early && record.status == 200) {
-        record.tainted.emplace_back(taint_answered_early);
-    }
-    if (limits.receive_delay_ns > 0 &&
-        record.receive_delay_ns.value_or(0) > limits.receive_delay_ns) {
-        record.tainted.emplace_back(taint_read_late);
-    }
-    if (limits.receive_delay_ns > 0 && losses.request_waited_ns > limits.receive_delay_ns) {
-        record.tainted.emplace_back(taint_sent_late);
-    }
+    const bool is_limit = record.late_cause == LateCause::limit;
+    const bool is_late = drift_max > 0 && record.drift_ns.value_or(0) - wanted_ns > drift_max;
+    add(is_limit, taint_limit);
+    add(is_late && !is_limit, taint_late);
+    add(record.outcome == Outcome::client_failed, taint_client_failed);
+    add(losses.request_lost, taint_retransmitted);
+    add(losses.answered_early && record.status == 200, taint_answered_early);
+    const auto is_over = [](std::int64_t delay_ns, std::int64_t limit_ns) {
+        return limit_ns > 0 && delay_ns > limit_ns;
+    };
+    add(is_over(record.receive_delay_ns.value_or(0), limits.receive_delay_ns), taint_read_late);
+    add(is_over(losses.request_waited_ns, limits.receive_delay_ns), taint_sent_late);
     // A stale connection may have taken nothing: the wire then saw the retry first.
-    if (limits.wire_ns > 0 && record.stale_retries == 0 &&
-        record.wire_delay_bound_ns.value_or(0) > limits.wire_ns) {
-        record.tainted.emplace_back(taint_wire_late);
-    }
-    if (record.stale_retries > 0) {
-        record.tainted.emplace_back(taint_retried);
-    }
+    add(record.stale_retries == 0 &&
+            is_over(record.wire_delay_bound_ns.value_or(0), limits.wire_ns),
+        taint_wire_late);
+    add(record.stale_retries > 0, taint_retried);
 }
 
 namespace {

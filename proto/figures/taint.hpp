@@ -121,9 +121,6 @@ struct ClientTotals {
 /// divided by their number. Null for null, and for what is unknown or would be divided by 0.
 void write_client(JsonWriter& json, const ClientTotals* totals);
 
-// Taint: which rows say less about the server than others, how many there are, and who is to
-// blame for them: client, host or network.
-
 // Taint: why a record says less about the server than the others do: we sent the row late, read
 // its tokens late, or lost a part of it. Pure functions of plain values.
 

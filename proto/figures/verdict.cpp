@@ -78,17 +78,23 @@ std::string milliseconds_text(std::int64_t ns) {
     return text;
 }
 
+namespace {
+
+/// A reason of so many rows, where there are any.
+void add_rows(std::uint64_t rows, const std::string& what, Reasons& reasons) {
+    if (rows > 0) {
+        reasons.push_back(rows_text(rows) + what);
+    }
+}
+
+/// What was lost in our own hands; nothing where nothing was.
 void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client, Reasons& reasons) {
-    if (figures.tainted_lost > 0) {
-        reasons.push_back(rows_text(figures.tainted_lost) +
-                          " lost payload in the client's own ring: the writer was too slow" +
-                          writer_text(client));
-    }
-    if (figures.tainted_client_failed > 0) {
-        reasons.push_back(
-            rows_text(figures.tainted_client_failed) +
-            " failed because driftless ran out of descriptors, ports, memory or buffers");
-    }
+    add_rows(
+        figures.tainted_lost,
+        " lost payload in the client's own ring: the writer was too slow" + writer_text(client),
+        reasons);
+    add_rows(figures.tainted_client_failed,
+             " failed because driftless ran out of descriptors, ports, memory or buffers", reasons);
     const bool in_no_row = figures.tainted_lost == 0 && figures.warmup_rows == 0;
     if (in_no_row && client.dropped_payloads + client.dropped_entries > 0) {
         reasons.emplace_back(
@@ -102,39 +108,31 @@ void add_loss_reasons(const SummaryFigures& figures, const ClientTotals& client,
     }
 }
 
+/// How many rows are tainted, by kind, each with the limit that they broke.
 void add_taint_reasons(const SummaryFigures& figures, const TaintLimits& limits, Reasons& reasons) {
     for (std::size_t i = 0; i < figures.tainted_late.size(); ++i) {
-        if (figures.tainted_late[i] > 0) {
-            reasons.push_back(rows_text(figures.tainted_late[i]) + " sent more than " +
-                              milliseconds_text(drift_limit_ns(limits, 0)) + " late" +
-                              last_of_instant_text(figures, limits) +
-                              ", cause: " + name_of(static_cast<LateCause>(i)));
-        }
+        add_rows(figures.tainted_late[i],
+                 " sent more than " + milliseconds_text(drift_limit_ns(limits, 0)) + " late" +
+                     last_of_instant_text(figures, limits) +
+                     ", cause: " + name_of(static_cast<LateCause>(i)),
+                 reasons);
     }
-    if (figures.tainted_read_late > 0) {
-        reasons.push_back(rows_text(figures.tainted_read_late) +
-                          " with bytes that may have waited in this client for more than " +
-                          milliseconds_text(limits.receive_delay_ns));
-    }
-    if (figures.tainted_sent_late > 0) {
-        reasons.push_back(rows_text(figures.tainted_sent_late) +
-                          " with a part of the request that waited in this client for more than " +
-                          milliseconds_text(limits.receive_delay_ns));
-    }
-    if (figures.tainted_retried > 0) {
-        reasons.push_back(rows_text(figures.tainted_retried) +
-                          " sent again, because the server had closed the connection");
-    }
-    if (figures.tainted_answered_early > 0) {
-        reasons.push_back(rows_text(figures.tainted_answered_early) +
-                          " answered before the request had been sent: that server does not wait "
-                          "for requests");
-    }
-    if (figures.tainted_wire_late > 0) {
-        reasons.push_back(rows_text(figures.tainted_wire_late) + " reached the wire more than " +
-                          milliseconds_text(limits.wire_ns) +
-                          " after the fire: the host or a queue on the way delayed them");
-    }
+    const std::string read_limit = milliseconds_text(limits.receive_delay_ns);
+    add_rows(figures.tainted_read_late,
+             " with bytes that may have waited in this client for more than " + read_limit,
+             reasons);
+    add_rows(figures.tainted_sent_late,
+             " with a part of the request that waited in this client for more than " + read_limit,
+             reasons);
+    add_rows(figures.tainted_retried, " sent again, because the server had closed the connection",
+             reasons);
+    add_rows(figures.tainted_answered_early,
+             " answered before the request had been sent: that server does not wait for requests",
+             reasons);
+    add_rows(figures.tainted_wire_late,
+             " reached the wire more than " + milliseconds_text(limits.wire_ns) +
+                 " after the fire: the host or a queue on the way delayed them",
+             reasons);
 }
 
 /// Of rows that are late by stamps of the kernel, which go by a clock that can be set.
@@ -166,25 +164,25 @@ std::string resent_text(const SummaryFigures& figures) {
     return text;
 }
 
+/// What was held back for a lack of this host's, and what the network lost.
 void add_limit_reasons(const SummaryFigures& figures, Reasons& reasons) {
-    if (figures.tainted_limit > 0) {
-        const Distribution& held = figures.sending.held_by_host.held;
-        reasons.push_back(rows_text(figures.tainted_limit) +
-                          " held back by a limit of this host (median " +
-                          milliseconds_text(static_cast<std::int64_t>(held.median())) +
-                          ", at most " + milliseconds_text(static_cast<std::int64_t>(held.max)) +
-                          "); raise ulimit -n or net.ipv4.ip_local_port_range");
-    }
+    const Distribution& held = figures.sending.held_by_host.held;
+    add_rows(figures.tainted_limit,
+             " held back by a limit of this host (median " +
+                 milliseconds_text(static_cast<std::int64_t>(held.median())) + ", at most " +
+                 milliseconds_text(static_cast<std::int64_t>(held.max)) +
+                 "); raise ulimit -n or net.ipv4.ip_local_port_range",
+             reasons);
     if (figures.retransmitted_rows > 0) {
         reasons.push_back(resent_text(figures));
     }
-    if (figures.tainted_unacknowledged > 0) {
-        reasons.push_back(rows_text(figures.tainted_unacknowledged) +
-                          " given up before the server had acknowledged the request: the network "
-                          "may have lost it");
-    }
+    add_rows(figures.tainted_unacknowledged,
+             " given up before the server had acknowledged the request: the network may have lost "
+             "it",
+             reasons);
 }
 
+/// What the death of an earlier segment cost.
 void add_interrupted_reason(const SummaryFigures& figures, Reasons& reasons) {
     const std::uint64_t rows = figures.outcomes[static_cast<std::size_t>(Outcome::interrupted)];
     if (rows > 0) {
@@ -203,6 +201,8 @@ void add_interrupted_reason(const SummaryFigures& figures, Reasons& reasons) {
             "sent without a record is not known");
     }
 }
+
+}  // namespace
 
 void add_host_reason(const Blame& blame, const ClientTotals& client, Reasons& reasons) {
     if (blame.taken_share <= 0 && blame.gap_max_ns <= 0) {
@@ -246,6 +246,9 @@ void add_load_reason(const ClientTotals& client, Reasons& reasons) {
     reasons.push_back(std::move(text));
 }
 
+namespace {
+
+/// The limits that every row that is not tainted has kept, and the worst that was seen of them.
 void add_limits_kept(const SummaryFigures& figures, const TaintLimits& limits, Reasons& reasons) {
     if (figures.fired == 0) {
         reasons.push_back(figures.unrecorded > 0 ? "no row that was sent has a record"
@@ -271,6 +274,7 @@ void add_limits_kept(const SummaryFigures& figures, const TaintLimits& limits, R
     }
 }
 
+/// How late rows left because the user wanted them held back.
 void add_held_reason(const SummaryFigures& figures, Reasons& reasons) {
     const auto add = [&reasons](const Distribution& drift, const std::string& what) {
         if (drift.count == 0) {
@@ -285,8 +289,6 @@ void add_held_reason(const SummaryFigures& figures, Reasons& reasons) {
     add(figures.sending.held_by_user.drift, "--max-inflight");
     add(figures.sending.held_by_budget.drift, "token budgets");
 }
-
-namespace {
 
 Verdict worst_of(const Blame& blame) {
     if (blame.host >= blame.client && blame.host >= blame.network) {
@@ -316,21 +318,9 @@ bool overloaded(const ClientTotals& client, Judgement& judged) {
 }  // namespace
 
 const char* name_of(Verdict verdict) {
-    switch (verdict) {
-        case Verdict::certified:
-            return "certified";
-        case Verdict::certified_with_exclusions:
-            return "certified-with-exclusions";
-        case Verdict::client_limited:
-            return "client-limited";
-        case Verdict::host_noisy:
-            return "host-noisy";
-        case Verdict::network_limited:
-            return "network-limited";
-        case Verdict::uncalibrated:
-            return "uncalibrated";
-    }
-    return "";
+    constexpr std::array names{"certified",  "certified-with-exclusions", "client-limited",
+                               "host-noisy", "network-limited",           "uncalibrated"};
+    return names[static_cast<std::size_t>(verdict)];
 }
 
 double MovedFigure::allowed_ns(const TaintLimits& limits) const {
@@ -475,10 +465,6 @@ void worsen(Judgement& judged, Verdict verdict, std::string reason) {
         judged.verdict = verdict;
     }
     judged.reasons.push_back(std::move(reason));
-}
-
-std::string shard_text(const MergedRun& run, const MergedShard& shard) {
-    return "shard " + std::to_string(shard.index) + " of " + std::to_string(run.count);
 }
 
 void judge_rows(const MergedRun& run, Judgement& judged) {

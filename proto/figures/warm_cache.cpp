@@ -40,13 +40,9 @@ std::uint32_t clamped(std::uint64_t tokens) {
 
 /// Of a record that has one.
 std::uint64_t forecast_of(const Record& record, std::uint64_t template_pre) {
-    if (record.expected_cached_server) {
-        return static_cast<std::uint64_t>(
-            std::max<std::int64_t>(*record.expected_cached_server, 0));
-    }
-    const std::int64_t by_trace = record.expected_cached_tokens.value_or(0);
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(by_trace, 0)) + template_pre +
-           trace_block_max;
+    return record.expected_cached_server
+               ? token_count(record.expected_cached_server)
+               : token_count(record.expected_cached_tokens) + template_pre + trace_block_max;
 }
 
 }  // namespace
@@ -56,14 +52,13 @@ void CacheExcess::add(const Record& record, std::uint64_t template_pre) {
         return;
     }
     const std::int64_t fired_ns = record.fired_ns.value_or(record.due_ns);
-    const std::int64_t cached = std::max<std::int64_t>(record.cached_tokens.value_or(0), 0);
     const std::int64_t seen_ns = record.first_token_ns.value_or(record.ended_ns.value_or(fired_ns));
     // An earlier try, of this run or of a killed one, may have left its own prompt in the cache.
     const bool twice = record.stale_retries > 0 || record.segment > 0;
     // And hits of recorded text are no sign: what an empty cache allows is not known.
     const bool is_foretold = record.expected_cached_server || record.expected_cached_tokens;
     rows_.push_back(
-        {record.row, twice || !is_foretold ? 0 : clamped(static_cast<std::uint64_t>(cached)),
+        {record.row, twice || !is_foretold ? 0 : clamped(token_count(record.cached_tokens)),
          clamped(forecast_of(record, template_pre) + alike_tokens_max), fired_ns, seen_ns});
 }
 

@@ -23,7 +23,6 @@ ValueList list_of(std::initializer_list<double> values) {
     for (const double value : values) {
         list.add(value);
     }
-    list.close();
     return list;
 }
 

@@ -59,9 +59,7 @@ std::string xml(std::string_view text) {
 }
 
 std::string markdown(std::string_view text) {
-    std::string out;
-    append_markdown_text(out, text);
-    return out;
+    return markdown_text(text);
 }
 
 TEST(EscapedText, Xml) {
@@ -126,9 +124,7 @@ std::string html(std::string_view text) {
 }
 
 std::string base64(std::string_view text) {
-    std::string out;
-    append_base64_of(out, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-    return out;
+    return base64_of({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
 TEST(Html, EscapesWhatMarksItUp) {

@@ -12,6 +12,11 @@
 
 #include "cmd/flags/summary_values.hpp"
 #include "cmd/reading/compare_groups.hpp"
+#include "cmd/reading/why.hpp"
+#include "cmd/report/export_cells.hpp"
+#include "cmd/report/report.hpp"
+#include "cmd/report/summary_table.hpp"
+#include "cmd/runs/cell.hpp"
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
 #include "proto/figures/criteria.hpp"
@@ -460,6 +465,68 @@ TEST(Figures, AreTheSameForAllThatNameThem) {
     EXPECT_EQ(find_figure("goodput"), find_figure("request_goodput"));
     EXPECT_EQ(find_figure("throughput"), find_figure("request_throughput"));
     EXPECT_EQ(find_figure("e2el"), find_figure("e2e"));
+}
+
+/// A run in which every figure has a value.
+SummaryFigures measured_figures() {
+    SummaryFigures f{.rows = 10, .completed = 8, .failed = 2};
+    f.follow_up_turns = 4;
+    f.overtaken_turns = 1;
+    f.duration_ns = 2'000'000'000;
+    f.input_tokens = 100;
+    f.output_tokens = 50;
+    f.request_throughput = 4;
+    f.output_throughput = 25;
+    f.total_token_throughput = 75;
+    f.goodput_rules = {{{}, "", {.ttft_ns = 3'000'000}}};
+    f.goodput_counts = {{8, 6}};
+    f.good = 6;
+    f.request_goodput = 3;
+    f.cache_rows_reported = 8;
+    f.cached_tokens = 30;
+    f.expected_cached_tokens = f.expected_cached_tokens_reported = 60;
+    f.tainted_rows = 1;
+    Sample sample;
+    sample.add(2e6);
+    sample.add(4e6);
+    for (Distribution* time :
+         {&f.ttft, &f.ttft_due, &f.tpot, &f.itl, &f.e2e, &f.chunk_gap, &f.sending.drift}) {
+        *time = sample.distribution();
+    }
+    return f;
+}
+
+// Whoever shows one run shows each figure as the registry has it: summary.json, from which tables,
+// sweeps, CSV and workbook are made, the short screen, the tables by group, and --why.
+TEST(Figures, AreShownByAllThatShowOneRun) {
+    const SummaryFigures f = measured_figures();
+    const std::string text = summary_json(f, {});
+    const Result<CellSummary> summary = CellSummary::read(text);
+    ASSERT_TRUE(summary);
+    const std::vector<TableRow> rows = summary_rows(text);
+    const std::string screen = summary_table(f, {});
+    for (const FigureName& figure : figure_names()) {
+        const std::string name(figure.name);
+        const bool is_time = figure.unit == FigureUnit::time;
+        const Threshold p90 = parse_figure(name + (figure.has_statistics() ? ":p90" : "")).value();
+        const std::optional<double> in_run = judge_thresholds({p90}, f).front().value;
+        const std::optional<double> in_file = summary.value().figure(p90);
+        ASSERT_TRUE(in_run && in_file) << name;
+        EXPECT_NEAR(is_time ? *in_file / 1e6 : *in_file, *in_run, 1e-9) << name;
+        EXPECT_EQ(says(screen, "\n" + std::string(figure.title) + "  "), figure.on_screen) << name;
+        EXPECT_EQ(find_why_figure(name) != nullptr, figure.of_request != nullptr) << name;
+        const bool in_groups = std::ranges::any_of(group_columns(), [&name](const auto& one) {
+            return one.name == "p90_" + name + "_ms";
+        });
+        EXPECT_EQ(in_groups, figure.of_request != nullptr && figure.in_slo) << name;
+        const std::string cell = name == "drift" ? "drift_ns.p90"
+                                 : name == "e2e" ? "p90_e2el_ms"
+                                                 : "p90_" + name + "_ms";
+        EXPECT_EQ(std::ranges::any_of(
+                      rows, [&cell](const TableRow& row) { return row.front().text == cell; }),
+                  is_time)
+            << name;
+    }
 }
 
 // Exports of a table: the rows of InferenceX have the keys of its own (tests/data/views), the
