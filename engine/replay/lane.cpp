@@ -194,7 +194,8 @@ Waits note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& 
     counts.delays += kernel_ns != 0 ? 1 : 0;
     counts.delay_sum_ns += waited.ns;
     counts.delay_max_ns = std::max(counts.delay_max_ns, waited.ns);
-    const Duration since_stamp = done.stamp - Instant{kernel_ns} + stamp_tolerance + asleep;
+    const Duration since_stamp =
+        std::max(done.stamp - Instant{kernel_ns}, Duration{0}) + stamp_tolerance + asleep;
     return {waited, kernel_ns != 0 && done.clock_held ? std::min(since_stamp, waited) : waited};
 }
 

@@ -128,11 +128,10 @@ Distribution Sample::distribution(std::size_t zeros, std::size_t infinities) con
 }
 
 void BoundedSample::add(double value, double below, double above) {
-    CHECK(below >= 0 && above >= 0);
     values_.add(value);
-    lower_.add(std::max(value - below, 0.0));
+    lower_.add(std::clamp(value - below, std::min(value, 0.0), value));
     if (ends_ == Ends::both) {
-        upper_.add(value + above);
+        upper_.add(std::max(value + above, value));
     }
 }
 

@@ -107,6 +107,7 @@ class BoundedSample {
     explicit BoundedSample(Ends ends) : ends_(ends) {}
 
     /// The true one lies in [value - below, value + above]; `above` counts where both ends differ.
+    /// What is below 0 counts as 0: records can be anybody's.
     void add(double value, double below, double above = 0);
     /// A value of which nobody knows how far it is off.
     void add_unbounded(double value) { unbounded_.add(value); }

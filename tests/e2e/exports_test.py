@@ -12,7 +12,7 @@ import zipfile
 from harness import Case, DRIFTLESS, SAMPLE, mock, read_jsonl, send_signal
 
 INPUT, HOST = 3, 7
-WHOLE = {"chunk_ns", "chunk_tokens"}  # arrays of numbers are in no table
+WHOLE = {"chunk_ns", "chunk_tokens", "chunk_late_ns"}  # arrays of numbers are in no table
 
 
 def report(folder, *flags):

@@ -360,8 +360,8 @@ TEST(Tainted, TheShareIsOfRowsThatWereSent) {
     read_late.tainted.emplace_back(taint_late);
     figures.add(read_late);
     EXPECT_EQ(figures.read_late_only, 1u);
-    EXPECT_EQ(figures.share(0, 0, 0), 4.0 / 6);
-    EXPECT_EQ(figures.share(0, 0, 1), 3.0 / 6);
+    EXPECT_EQ(figures.share(0, 0, 0), 4.0 / 7);
+    EXPECT_EQ(figures.share(0, 0, 1), 3.0 / 7);
 }
 
 // The client's sums: unknown until a sample knows, and costs per request and per chunk.
