@@ -344,6 +344,11 @@ const MovedFigure* moved_most(const SummaryFigures& figures, const TaintLimits& 
     return most == figures.moved.end() ? nullptr : &*most;
 }
 
+/// Tainted rows that stay in: what reading them late may have moved is known.
+std::uint64_t rows_kept(const SummaryFigures& figures) {
+    return figures.moved.empty() ? 0 : figures.taints.read_late_only;
+}
+
 std::string moved_text(const MovedFigure& moved, const TaintLimits& limits) {
     return "this client may have moved " + moved.name + " by up to " +
            milliseconds_text(std::llround(moved.by_ns)) + "; limit " +
@@ -390,7 +395,7 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
         add_host_reason(of_reading, client, judged.reasons);
         return judged;
     }
-    const std::uint64_t kept = moved != nullptr ? figures.taints.read_late_only : 0;
+    const std::uint64_t kept = rows_kept(figures);
     const double share =
         figures.taints.share(figures.interrupted_untainted, figures.unrecorded, kept);
     if (share > exclusions_max) {
@@ -522,7 +527,8 @@ void judge_together(const MergedRun& run, const MergedShard& shard, Judgement& j
 
 /// A certificate that its own records contradict is not one.
 void judge_records(const SummaryFigures& figures, Judgement& judged) {
-    const std::uint64_t spoiled = figures.tainted_rows + figures.interrupted_untainted;
+    const std::uint64_t spoiled =
+        figures.tainted_rows - rows_kept(figures) + figures.interrupted_untainted;
     if (judged.verdict == Verdict::certified && spoiled > 0) {
         worsen(
             judged, Verdict::client_limited,

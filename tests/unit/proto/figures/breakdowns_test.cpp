@@ -324,6 +324,11 @@ TEST(MergedRun, RecordsThatContradictTheCertificate) {
     SummaryFigures figures;
     figures.tainted_rows = 1;
     EXPECT_EQ(judge_merged(run_of(2), figures, {}).verdict, Verdict::client_limited);
+    figures.taints.read_late_only = 1;  // it stays in where its bounds are known
+    EXPECT_EQ(judge_merged(run_of(2), figures, {}).verdict, Verdict::client_limited);
+    figures.moved = {{"TTFT mean", 20e6, 1e6}};
+    EXPECT_EQ(judge_merged(run_of(2), figures, {}).verdict, Verdict::certified);
+    figures.moved.clear();
     MergedRun known = run_of(2);
     known.shards[0].verdict = "certified-with-exclusions";
     EXPECT_EQ(judge_merged(known, figures, {}).verdict, Verdict::certified_with_exclusions);
