@@ -31,7 +31,7 @@
 namespace driftless {
 
 // Groups: the figures of a run by what its rows have of a key (`report --by`), and by limits of
-// their own (`--goodput "tier=gold ttft:200"`). Owns its sums: about 0.5 MB a group and what
+// their own (`--goodput "tier=gold ttft:200"`). Owns its sums: about 1.3 MB a group and what
 // Summary says of its rows.
 
 /// Groups that are told apart; rows of further ones are together in one, `others`.

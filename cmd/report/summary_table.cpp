@@ -213,7 +213,7 @@ void add_latency(Lines& lines, std::string_view name, const Distribution& d, con
     std::string line = fmt::format("{:<{}}", name, label_columns);
     for (const ShownStatistic& statistic : shown_statistics) {
         line += d.count == 0 ? fmt::format("{:>9}", "-")
-                             : fmt::format("{:>9.2f}", statistic.of(d) / ns_per_ms);
+                             : fmt::format(" {:>8.2f}", statistic.of(d) / ns_per_ms);
     }
     lines.raw(line + fmt::format("{:>10}", p99_error_text(d, bounds)));
 }

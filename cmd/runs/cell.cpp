@@ -159,10 +159,10 @@ std::optional<CellSummary::ErrorBar> CellSummary::error_bar(const Threshold& whi
     if (which.figure->unit != FigureUnit::time) {
         return std::nullopt;
     }
-    if (which.figure->name == "ttft_due") {
-        return ErrorBar();  // it counts the client by definition
-    }
-    const std::string key = std::string(key_of(*which.figure)) + "_ms";
+    // By definition it counts how late we sent; how late we read is as wrong in it.
+    const std::string_view figure =
+        which.figure->name == "ttft_due" ? "ttft" : key_of(*which.figure);
+    const std::string key = std::string(figure) + "_ms";
     const JsonValue bar = root_.find("client_error").find(key).find(name_of_statistic(which));
     const auto below = bar.first().as_double();
     const auto above = bar.first().next().as_double();

@@ -81,7 +81,7 @@ ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
     request.tree = tree_of(record);
     request.ok = record.outcome == Outcome::ok;
     request.failed = is_servers_failure(record);
-    request.tainted = !record.tainted.empty();
+    request.tainted = !record.tainted.empty() && !stays_in(record);
     request.held = is_wish(record.late_cause) || (lane_cap && record.late_cause == LateCause::lane);
     request.fired_ns = record.fired_ns;
     request.meets_slo = meets_slo(slo, record);

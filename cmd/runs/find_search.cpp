@@ -254,7 +254,8 @@ bool holds_all_the_same(const CellEnd& end, const Slos& slos, const JudgedProbe&
                       client.find("dropped_entries").as_i64() != 0 ||
                       end.summary->root().find("outcomes").find("client_failed").as_i64() > 0;
     if (lost || end.exit_code == exit_not_certified || late_ns.empty() ||
-        probe.verdict == name_of(Verdict::network_limited)) {
+        probe.verdict == name_of(Verdict::network_limited) ||
+        probe.stability.stability == Stability::unstable) {
         return false;
     }
     double tightest_ns = std::numeric_limits<double>::infinity();
@@ -262,7 +263,7 @@ bool holds_all_the_same(const CellEnd& end, const Slos& slos, const JudgedProbe&
         const Threshold& threshold = slos.list[i].threshold;
         const auto bar = end.summary->error_bar(threshold);
         const auto value = end.summary->figure(threshold);
-        if (threshold.figure->name == "errors") {
+        if (threshold.figure->name == "errors" && !probe.findings[i].fails) {
             continue;
         }
         if (!bar || !value ||

@@ -356,6 +356,7 @@ class BufferRing {
     void give_back(std::uint16_t id);
 
     std::size_t bytes() const { return std::size_t{count_} * buffer_bytes_; }
+    std::uint32_t bytes_each() const { return buffer_bytes_; }
 
   private:
     io_uring_buf_ring* entries_ = nullptr;

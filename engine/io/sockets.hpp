@@ -72,7 +72,9 @@ struct Completion {
     Instant unread_since;        ///< what completed did so after this: nothing was waiting then
     Duration behind{0};          ///< send: so long its socket may have had room before we saw it
     std::int64_t kernel_ns = 0;  ///< kernel's receive or transmit stamp, same clock; 0: none
-    bool clock_held = false;  ///< receive: nobody has set the kernel's clock since `unread_since`
+    /// receive: `kernel_ns` is when the last of `bytes` came: nothing was left behind them in the
+    /// socket, whose stamp the kernel would tell, and nobody has set its clock since `unread_since`
+    bool stamps_last_byte = false;
     std::uint32_t key = 0;    ///< stamps: number of the packet's last byte, from 0, among all
                               ///< bytes sent since stamps were switched on, modulo 2^32
     std::uint32_t batch = 0;  ///< number of the turn in which it became visible

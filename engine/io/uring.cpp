@@ -279,7 +279,9 @@ void UringDriver::complete(const io_uring_cqe& entry) {
     done.result = entry.res;
     done.stamp = stamp_;
     done.unread_since = std::min(unread_.since(), slots_.quiet_since(op));
-    done.clock_held = clock_set_ < done.unread_since;
+    const bool is_cut = entry.res >= static_cast<std::int32_t>(buffers_.bytes_each()) ||
+                        (entry.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
+    done.stamps_last_byte = !is_cut && clock_set_ < done.unread_since;
     done.batch = batch_;
     done.behind = slots_.behind(op);
     if (has_buffer && entry.res > 0) {

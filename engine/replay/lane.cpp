@@ -89,10 +89,13 @@ struct Reader {
     // Of an event that ends there. With the last byte of a read comes the kernel's stamp of it; a
     // line end that closes a chunk of HTTP is of the packet before it.
     Duration waited_behind(const char* end) const {
-        const bool is_plain = lane.tls == nullptr;
-        const auto left = is_plain ? done.bytes.data() + done.bytes.size() - end : 0;
-        return is_plain && (left == 0 || std::string_view(end, left) == "\r\n") ? waits.last
-                                                                                : waits.any;
+        if (lane.tls != nullptr) {
+            return waits.any;
+        }
+        std::string_view left(
+            end, static_cast<std::size_t>(done.bytes.data() + done.bytes.size() - end));
+        left.remove_prefix(left.starts_with('\n') ? 1 : 0);  // of an empty line that ends in CR LF
+        return left.empty() || left == "\r\n" ? waits.last : waits.any;
     }
 
     // Cuts body bytes into events. What is left over belongs to an event that goes on.
@@ -196,7 +199,8 @@ Waits note_wait(ExchangeState& exchange, const Completion& done, ReceiveCounts& 
     counts.delay_max_ns = std::max(counts.delay_max_ns, waited.ns);
     const Duration since_stamp =
         std::max(done.stamp - Instant{kernel_ns}, Duration{0}) + stamp_tolerance + asleep;
-    return {waited, kernel_ns != 0 && done.clock_held ? std::min(since_stamp, waited) : waited};
+    return {waited,
+            kernel_ns != 0 && done.stamps_last_byte ? std::min(since_stamp, waited) : waited};
 }
 
 // By an end of stream, a close_notify or an error.

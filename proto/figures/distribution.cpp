@@ -127,37 +127,42 @@ Distribution Sample::distribution(std::size_t zeros, std::size_t infinities) con
     return result;
 }
 
-void BoundedSample::add(double value, double below, double above) {
-    values_.add(value);
-    lower_.add(std::clamp(value - below, std::min(value, 0.0), value));
+void BoundedSample::add(double value, double below, double above, bool excluded) {
+    Ended& to = excluded ? excluded_ : kept_;
+    to.values.add(value);
+    to.lower.add(std::max(value - std::max(below, 0.0), std::min(value, 0.0)));
     if (ends_ == Ends::both) {
-        upper_.add(std::max(value + above, value));
+        to.upper.add(value + std::max(above, 0.0));
     }
 }
 
-Distribution BoundedSample::distribution() const {
-    if (unbounded_.count() == 0) {
-        return values_.distribution();
+Sample BoundedSample::all(Sample Ended::* which, bool with_unbounded) const {
+    Sample all = kept_.*which;
+    all.add(excluded_.*which);
+    if (with_unbounded) {
+        all.add(unbounded_);
     }
-    Sample all = values_;
-    all.add(unbounded_);
-    return all.distribution();
+    return all;
 }
 
-/// From above nobody knows them either, where both ends differ; else they are no larger than said.
 Bounds BoundedSample::bounds() const {
-    const std::size_t zeros = unbounded_.count() + missing_;
-    if (ends_ == Ends::both) {
-        return {lower_.distribution(zeros), upper_.distribution(0, zeros)};
-    }
-    Sample upper = values_;
-    upper.add(unbounded_);
-    return {lower_.distribution(zeros), upper.distribution(0, missing_)};
+    const std::size_t unknown = unbounded_.count() + missing_;
+    const auto upper = ends_ == Ends::both ? &Ended::upper : &Ended::values;
+    return {all(&Ended::lower, false).distribution(unknown),
+            all(upper, false).distribution(0, unknown)};
 }
 
-Bounds BoundedSample::known_bounds() const {
-    return {lower_.distribution(),
-            ends_ == Ends::both ? upper_.distribution() : values_.distribution()};
+Bounds BoundedSample::kept_bounds() const {
+    return {kept_.lower.distribution(),
+            (ends_ == Ends::both ? kept_.upper : kept_.values).distribution()};
+}
+
+Bounds BoundedHistogram::bounds() const {
+    Bounds bounds{lower_.distribution(), upper_.distribution()};
+    if (has_unbounded_) {
+        bounds.upper.mean = std::numeric_limits<double>::infinity();
+    }
+    return bounds;
 }
 
 std::size_t Histogram::bucket_of(std::uint64_t value) {

@@ -5,6 +5,7 @@
 /// population's.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -107,23 +108,29 @@ class BoundedSample {
     explicit BoundedSample(Ends ends) : ends_(ends) {}
 
     /// The true one lies in [value - below, value + above]; `above` counts where both ends differ.
-    /// What is below 0 counts as 0: records can be anybody's.
-    void add(double value, double below, double above = 0);
+    /// A bound below 0 counts as 0: records can be anybody's. `excluded`: not in `kept`.
+    void add(double value, double below, double above, bool excluded);
     /// A value of which nobody knows how far it is off.
     void add_unbounded(double value) { unbounded_.add(value); }
     /// One that is not known at all: it counts in the bounds alone.
     void add_missing() { ++missing_; }
-    Distribution distribution() const;
+    Distribution distribution() const { return all(&Ended::values, true).distribution(); }
     Bounds bounds() const;
-    /// Of those alone whose bounds are known.
-    Distribution known() const { return values_.distribution(); }
-    Bounds known_bounds() const;
+    /// Of those alone whose bounds are known, and which are not excluded.
+    Distribution kept() const { return kept_.values.distribution(); }
+    Bounds kept_bounds() const;
 
   private:
+    struct Ended {
+        Sample values;
+        Sample lower;
+        Sample upper;  ///< where both ends differ
+    };
+    Sample all(Sample Ended::* which, bool with_unbounded) const;
+
     Ends ends_;
-    Sample values_;  ///< those that are bounded
-    Sample lower_;
-    Sample upper_;  ///< where both ends differ
+    Ended kept_;
+    Ended excluded_;
     Sample unbounded_;
     std::size_t missing_ = 0;
 };
@@ -162,18 +169,22 @@ class BoundedHistogram {
   public:
     /// Of an end that is not known; percentiles there are as large.
     static constexpr std::int64_t unbounded = std::int64_t{1} << 60;
+    /// Bounds from 0 to `unbounded`.
     void add(std::int64_t value, std::int64_t below, std::int64_t above, std::uint64_t weight = 1) {
+        const std::int64_t near = std::clamp<std::int64_t>(value, 0, unbounded);
         values_.add(value, weight);
-        lower_.add(value - below, weight);
-        upper_.add(value + above, weight);
+        lower_.add(near - below, weight);
+        upper_.add(near + above, weight);
+        has_unbounded_ = has_unbounded_ || below >= unbounded || above >= unbounded;
     }
     Distribution distribution() const { return values_.distribution(); }
-    Bounds bounds() const { return {lower_.distribution(), upper_.distribution()}; }
+    Bounds bounds() const;
 
   private:
     Histogram values_;
     Histogram lower_;
     Histogram upper_;
+    bool has_unbounded_ = false;
 };
 
 // Floors: how many independent values a percentile needs. Pure.

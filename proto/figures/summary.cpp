@@ -231,10 +231,15 @@ std::vector<ErrorText> ErrorTexts::by_rows() const {
 namespace {
 
 /// The kernel's stamps are off by the error of two samples of its clock.
-constexpr std::int64_t stamp_error_ns = 2'000;
+constexpr double stamp_error_ns = 2e3;
 
-/// From the fire until the server can have had the request at the latest; nothing: not known.
-OptionalNs request_late_ns(const Record& record) {
+/// Tainted rows that are to be left out.
+bool is_excluded(const Record& record) {
+    return !record.tainted.empty() && !stays_in(record);
+}
+
+/// From the fire until the server can have had the request at the latest, ns; nothing: not known.
+std::optional<double> request_late_ns(const Record& record) {
     const auto has = [&record](std::string_view reason) {
         return std::find(record.tainted.begin(), record.tainted.end(), reason) !=
                record.tainted.end();
@@ -243,25 +248,47 @@ OptionalNs request_late_ns(const Record& record) {
         has(taint_answered_early)) {
         return std::nullopt;
     }
-    return *record.wire_delay_bound_ns + *record.request_delay_ns + stamp_error_ns;
+    return static_cast<double>(*record.wire_delay_bound_ns) +
+           static_cast<double>(*record.request_delay_ns) + stamp_error_ns;
 }
 
-/// A time that began with the fire and ended with a token.
+/// A time that began with the fire and ended with a token. Of an answer that lost a part, the token
+/// may be another.
 void add_from_fire(BoundedSample& sample, const Record& record, const OptionalNs& value,
                    const OptionalNs& token_late_ns) {
-    const OptionalNs request_ns = request_late_ns(record);
-    if (value && request_ns && token_late_ns && !lost_in_client(record)) {
-        sample.add(static_cast<double>(*value), static_cast<double>(*request_ns + *token_late_ns));
-    } else if (value) {
+    const std::optional<double> request_ns = request_late_ns(record);
+    if (!value) {
+        return;
+    }
+    if (request_ns && token_late_ns && !lost_in_client(record)) {
+        sample.add(static_cast<double>(*value), *request_ns + static_cast<double>(*token_late_ns),
+                   0, is_excluded(record));
+    } else {
         sample.add_unbounded(static_cast<double>(*value));
     }
 }
 
-void add_moved(const char* name, const BoundedSample& sample, std::vector<MovedFigure>& moved) {
-    const Distribution values = sample.known();
-    const Bounds bounds = sample.known_bounds();
+void add_tpot(BoundedSample& sample, const Record& record) {
+    if (!record.tpot_ns) {
+        return;
+    }
+    const auto gaps = static_cast<double>(record.output_tokens.value_or(0) - 1);
+    if (record.first_late_ns && record.last_late_ns && gaps >= 1) {
+        sample.add(*record.tpot_ns, static_cast<double>(*record.last_late_ns) / gaps,
+                   static_cast<double>(*record.first_late_ns) / gaps, is_excluded(record));
+    } else {
+        sample.add_unbounded(*record.tpot_ns);
+    }
+}
+
+/// `part`: of the time by which TTFT may be moved at least.
+void add_moved(const char* name, const BoundedSample& sample, double part,
+               std::vector<MovedFigure>& moved) {
+    const Distribution values = sample.kept();
+    const Bounds bounds = sample.kept_bounds();
     const auto add = [&](const std::string& what, double value, double low, double high) {
-        moved.push_back({name + (" " + what), value, std::max({value - low, high - value, 0.0})});
+        moved.push_back(
+            {name + (" " + what), value, std::max({value - low, high - value, 0.0}), part});
     };
     if (values.count == 0) {
         return;
@@ -331,11 +358,7 @@ void Summary::add(const Record& record) {
         add_from_fire(ttft_, record, record.ttft_ns, record.first_late_ns);
         ttft_due_.add_known(record.ttft_due_ns);
     }
-    if (record.outcome == Outcome::client_failed || interrupted) {
-        ttft_.add_missing();
-        tpot_.add_missing();
-        e2e_.add_missing();
-    }
+    add_missing(record, interrupted);
     if (record.outcome == Outcome::ok) {
         add_ok(record);
     } else if (record.outcome == Outcome::short_output) {
@@ -350,6 +373,21 @@ void Summary::add(const Record& record) {
         ++f.failed;
     }
     CHECK(f.answered() + f.abandoned.requests + f.censored + f.failed == f.rows);
+}
+
+/// What should be in the sums of times, and is not: nobody knows what it would have been.
+void Summary::add_missing(const Record& record, bool interrupted) {
+    const bool gone = record.outcome == Outcome::client_failed || interrupted;
+    const bool lost = lost_in_client(record);
+    if (gone || (lost && !record.ttft_ns)) {
+        ttft_.add_missing();
+    }
+    if (gone || (lost && !record.tpot_ns)) {
+        tpot_.add_missing();
+    }
+    if (gone || (lost && !record.e2e_ns)) {
+        e2e_.add_missing();
+    }
 }
 
 void Summary::add_taints(const Record& record) {
@@ -491,17 +529,10 @@ void Summary::add_ok(const Record& record) {
     f.uncounted.inputs += record.prompt_tokens || record.input_length ? 0 : 1;
     f.uncounted.outputs += is_counted ? 0 : 1;
     f.uncounted.lost += !is_counted && lost_in_client(record) ? 1 : 0;
-    if (record.tpot_ns.has_value()) {
-        const auto gaps = static_cast<double>(*record.output_tokens - 1);
-        if (record.first_late_ns && record.last_late_ns && !lost_in_client(record)) {
-            tpot_.add(*record.tpot_ns, static_cast<double>(*record.last_late_ns) / gaps,
-                      static_cast<double>(*record.first_late_ns) / gaps);
-        } else {
-            tpot_.add_unbounded(*record.tpot_ns);
-        }
-    } else if (is_counted && *record.output_tokens > 1) {
-        ++f.tpot_unknown;
-    }
+    add_tpot(tpot_, record);
+    tpot_rows_ += record.tpot_ns ? 1 : 0;
+    tpot_gaps_ += record.tpot_ns ? static_cast<double>(record.output_tokens.value_or(1) - 1) : 0;
+    f.tpot_unknown += !record.tpot_ns && is_counted && *record.output_tokens > 1 ? 1 : 0;
     add_gaps(record);
 }
 
@@ -512,9 +543,11 @@ void Summary::add_gaps(const Record& record) {
     const bool counted = stamps.empty() ||
                          (record.chunk_tokens_known && record.chunk_tokens.size() == stamps.size());
     figures_.itl_rows_left_out += counted ? 0 : 1;
-    const bool has_bounds = record.chunk_late_ns.size() == stamps.size();
+    constexpr std::int64_t unbounded = BoundedHistogram::unbounded;
+    const bool has_bounds = record.chunk_late_ns.size() == stamps.size() && !lost_in_client(record);
     const auto late_ns = [&](std::size_t chunk) {
-        return has_bounds ? record.chunk_late_ns[chunk] : BoundedHistogram::unbounded;
+        return has_bounds ? std::clamp<std::int64_t>(record.chunk_late_ns[chunk], 0, unbounded)
+                          : unbounded;
     };
     std::size_t from = 0;  // the latest chunk with tokens
     for (std::size_t i = 1; i < stamps.size(); ++i) {
@@ -523,11 +556,19 @@ void Summary::add_gaps(const Record& record) {
             continue;
         }
         const std::int64_t tokens = record.chunk_tokens[i];
-        const auto a_token = [tokens](std::int64_t ns) { return (ns + tokens - 1) / tokens; };
+        const auto a_token = [tokens](std::int64_t ns) {
+            return ns == unbounded ? ns : (ns + tokens - 1) / tokens;
+        };
         itl_.add((stamps[i] - stamps[from] + tokens / 2) / tokens, a_token(late_ns(i)),
                  a_token(late_ns(from)), static_cast<std::uint64_t>(tokens));
         from = i;
     }
+}
+
+/// A tenth; but of few tokens, as much as moves E2E by the whole.
+double Summary::tpot_part() const {
+    constexpr double least = 0.1;
+    return tpot_gaps_ > 0 ? std::max(least, static_cast<double>(tpot_rows_) / tpot_gaps_) : least;
 }
 
 SummaryFigures Summary::figures() const {
@@ -549,9 +590,9 @@ SummaryFigures Summary::figures() const {
         f.e2e_bounds = e2e_.bounds();
         f.itl_bounds = itl_.bounds();
         f.chunk_gap_bounds = chunk_gap_.bounds();
-        add_moved("TTFT", ttft_, f.moved);
-        add_moved("TPOT", tpot_, f.moved);
-        add_moved("E2E", e2e_, f.moved);
+        add_moved("TTFT", ttft_, 1, f.moved);
+        add_moved("TPOT", tpot_, tpot_part(), f.moved);
+        add_moved("E2E", e2e_, 1, f.moved);
     }
     f.timeline = timeline_.figures();
     if (f.timeline.rows_without_chunks > 0) {  // of the others alone they would be a part

@@ -329,6 +329,7 @@ struct MovedFigure {
     std::string name;  ///< "TTFT p99"
     double value_ns = 0;
     double by_ns = 0;
+    double least_part = 1;  ///< of TaintLimits::error_ns: by so much it may be moved at least
     /// In a run that is certified: a hundredth, but at least and at most so much.
     double allowed_ns(const TaintLimits& limits) const;
 };
@@ -521,12 +522,16 @@ class Summary {
     void add_output(const Record& record);
     void add_ok(const Record& record);
     void add_gaps(const Record& record);
+    void add_missing(const Record& record, bool interrupted);
+    double tpot_part() const;
 
     SummaryFigures figures_;
     BoundedSample ttft_{BoundedSample::Ends::lower};
     Sample ttft_due_;
     BoundedSample tpot_{BoundedSample::Ends::both};
     BoundedSample e2e_{BoundedSample::Ends::lower};
+    std::uint64_t tpot_rows_ = 0;
+    double tpot_gaps_ = 0;  ///< between the tokens of these
     Sending sending_;
     BoundedHistogram itl_;
     BoundedHistogram chunk_gap_;

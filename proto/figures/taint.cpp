@@ -364,6 +364,12 @@ TaintedRow tainted_row_of(const Record& record) {
             Suspect::work};
 }
 
+bool stays_in(const Record& record) {
+    const bool has_tpot = record.tpot_ns || record.output_tokens.value_or(1) <= 1;
+    return record.tainted.size() == 1 && record.tainted.front() == taint_read_late &&
+           record.last_late_ns && has_tpot;
+}
+
 void TaintFigures::add(const Record& record) {
     const bool left = record.fired_ns.has_value();
     sent += left ? 1 : 0;
@@ -371,11 +377,7 @@ void TaintFigures::add(const Record& record) {
     unsent += excluded && !left ? 1 : 0;
     if (!record.tainted.empty()) {
         rows.push_back(tainted_row_of(record));
-        const bool is_bounded = record.last_late_ns.has_value();
-        read_late_only +=
-            is_bounded && record.tainted == std::vector<std::string>{std::string(taint_read_late)}
-                ? 1
-                : 0;
+        read_late_only += stays_in(record) ? 1 : 0;
         CHECK(rows.size() <= sent + unsent);
         return;
     }

@@ -204,13 +204,16 @@ struct UntaintedFigures {
 };
 
 /// All of it, over the records of a run.
+/// A tainted row that was sent as planned, and only read late, by a bound that is known: it stays
+/// in the figures, of which the client's error says how far it may have moved them. One whose
+/// tokens came at one instant has no TPOT to count it in.
+bool stays_in(const Record& record);
+
 struct TaintFigures {
     std::uint64_t sent = 0;    ///< rows that left
     std::uint64_t unsent = 0;  ///< tainted or interrupted rows that are not known to have
     std::vector<TaintedRow> rows;
-    /// Of these: those that were sent as planned, and only read late, by a bound that is known. The
-    /// client's error of the figures counts how late.
-    std::uint64_t read_late_only = 0;
+    std::uint64_t read_late_only = 0;  ///< of these: those that stay in
     UntaintedFigures untainted;
 
     void add(const Record& record);

@@ -326,8 +326,7 @@ const char* name_of(Verdict verdict) {
 double MovedFigure::allowed_ns(const TaintLimits& limits) const {
     constexpr double share = 0.01;
     constexpr double most_ns = 50e6;
-    const double least_ns =
-        static_cast<double>(limits.error_ns) / (name.starts_with("TPOT") ? 10 : 1);
+    const double least_ns = least_part * static_cast<double>(limits.error_ns);
     return std::clamp(share * value_ns, least_ns, std::max(most_ns, least_ns));
 }
 
@@ -390,8 +389,7 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
                              client.each.empty() ? 0 : client.each.back().to_ns,
                              std::llround(moved->by_ns), Suspect::reading};
         const Blame of_reading = blame_of(std::span(&run, 1), client);
-        judged.verdict =
-            worst_of(blame.client + blame.host + blame.network > 0 ? blame : of_reading);
+        judged.verdict = worst_of(of_reading);
         add_host_reason(of_reading, client, judged.reasons);
         return judged;
     }

@@ -41,10 +41,10 @@ class Barriers(Case):
             (folder / f"tree_{tree}.json").write_text(json.dumps(conversation(f"t{tree}", **how)))
         return folder
 
-    def play(self, trace, *flags, server_flags=()):
+    def play(self, trace, *flags, server_flags=(), codes=(0,)):
         with mock("--ttft", "2ms", "--itl", "1ms", "--cache-block", BLOCK, *server_flags) as server:
             run = self.replay(trace, "--url", server.url, "--seed", 3, "--users", TREES, *flags)
-        self.assertEqual(run.code, 0, run.complained)
+        self.assertIn(run.code, codes, run.complained)
         return run, read_jsonl(run.folder / "requests.jsonl")
 
     def early(self, records):
@@ -83,7 +83,8 @@ class Barriers(Case):
         self.assertEqual(len(records), TREES * 2 * TURNS)
         self.assertIn("http_5xx", {one["outcome"] for one in records})
         self.assertEqual(self.early(records), 0)
-        _, records = self.play(trace, *flags, server_flags=fault)
+        # All three first turns may fail: then no answer was whole.
+        _, records = self.play(trace, *flags, server_flags=fault, codes=(0, 5))
         outcomes = collections.Counter(one["outcome"] for one in records)
         self.assertGreater(outcomes["not_sent"], 0)
         self.assertEqual(len(records), TREES * 2 * TURNS)

@@ -182,24 +182,29 @@ def bars(values, lower, upper, percents=PERCENTILES):
 
 
 def client_error(records, ok, given_up, whole):
-    missing = sum(r["outcome"] in ("client_failed", "interrupted") for r in records)
     if all(r["last_late_ns"] is None for r in records):
         return dict.fromkeys(("ttft_ms", "tpot_ms", "itl_ms", "e2el_ms", "chunk_gap_ms"))
+
+    def missing(key):
+        gone = ("client_failed", "interrupted")
+        return sum(r["outcome"] in gone or (is_lost(r) and r[key] is None) for r in records)
+
     found = {}
     for metric, key, late, of in (("ttft", "ttft_ns", "first_late_ns", ok + given_up),
                                   ("e2el", "e2e_ns", "last_late_ns", ok)):  # fmt: skip
-        timed = [r for r in of if r[key] is not None]
-        lower = [0] * missing
-        for r in timed:
+        values = [r[key] for r in of if r[key] is not None]
+        lower, upper = [0] * missing(key), [math.inf] * missing(key)
+        for r in (r for r in of if r[key] is not None):
             parts = (request_late(r), r[late])
-            lower.append(0 if None in parts or is_lost(r) else max(0, r[key] - sum(parts)))
-        values = [r[key] for r in timed]
-        found[f"{metric}_ms"] = bars(values, lower, values + [math.inf] * missing)
+            unknown = None in parts or is_lost(r)
+            lower.append(0 if unknown else max(0, r[key] - sum(parts)))
+            upper.append(math.inf if unknown else r[key])
+        found[f"{metric}_ms"] = bars(values, lower, upper)
+    lower, upper = [0] * missing("tpot_ns"), [math.inf] * missing("tpot_ns")
     timed = [r for r in ok if r["tpot_ns"] is not None]
-    lower, upper = [0] * missing, [math.inf] * missing
     for r in timed:
         first, last = r["first_late_ns"], r["last_late_ns"]
-        unknown = first is None or last is None or is_lost(r)
+        unknown = first is None or last is None
         between = r["output_tokens"] - 1
         lower.append(0 if unknown else max(0, r["tpot_ns"] - last / between))
         upper.append(math.inf if unknown else r["tpot_ns"] + first / between)
@@ -212,7 +217,8 @@ def client_error(records, ok, given_up, whole):
 
 
 def chunks_late(record):
-    return record["chunk_late_ns"] or [2**60] * len(record["chunk_ns"])
+    known = record["chunk_late_ns"] and not is_lost(record)
+    return record["chunk_late_ns"] if known else [math.inf] * len(record["chunk_ns"])
 
 
 def gap_bounds(record):
@@ -227,7 +233,9 @@ def itl_bounds(record):
     for i, tokens in list(enumerate(record["chunk_tokens"] or []))[1:]:
         if tokens > 0:
             gap = (record["chunk_ns"][i] - record["chunk_ns"][begin] + tokens // 2) // tokens
-            below, above = (-(-late[at] // tokens) for at in (i, begin))
+            below, above = (
+                late[at] if late[at] == math.inf else -(-late[at] // tokens) for at in (i, begin)
+            )
             yield from [(gap, max(0, gap - below), gap + above)] * tokens
             begin = i
 

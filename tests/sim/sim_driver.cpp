@@ -280,7 +280,7 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
         done.unread_since = std::min(done.unread_since, quiet_since);
     }
     done.batch = batch_;
-    done.clock_held = clock_set_ < done.unread_since || bugs_.trusted_clock;
+    done.stamps_last_byte = clock_set_ < done.unread_since || bugs_.trusted_clock;
     done.kernel_ns = to_monotonic_ns(visible.realtime_ns);
     const std::unique_ptr<char[]> own(new char[visible.bytes.size()]);
     std::copy(visible.bytes.begin(), visible.bytes.end(), own.get());
