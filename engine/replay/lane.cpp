@@ -92,9 +92,8 @@ struct Reader {
         if (lane.tls != nullptr) {
             return waits.any;
         }
-        std::string_view left(
+        const std::string_view left(
             end, static_cast<std::size_t>(done.bytes.data() + done.bytes.size() - end));
-        left.remove_prefix(left.starts_with('\n') ? 1 : 0);  // of an empty line that ends in CR LF
         return left.empty() || left == "\r\n" ? waits.last : waits.any;
     }
 

@@ -273,7 +273,7 @@ void add_tpot(BoundedSample& sample, const Record& record) {
         return;
     }
     const auto gaps = static_cast<double>(record.output_tokens.value_or(0) - 1);
-    if (record.first_late_ns && record.last_late_ns && gaps >= 1) {
+    if (record.first_late_ns && record.last_late_ns && gaps >= 1 && !lost_in_client(record)) {
         sample.add(*record.tpot_ns, static_cast<double>(*record.last_late_ns) / gaps,
                    static_cast<double>(*record.first_late_ns) / gaps, is_excluded(record));
     } else {

@@ -10,7 +10,7 @@ import unicodedata
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 HIDDEN = {"Cc", "Cf", "Zl", "Zp"}
-WHOLE = {"chunk_ns", "chunk_tokens"}  # arrays of numbers are not on the page
+WHOLE = {"chunk_ns", "chunk_tokens", "chunk_late_ns"}  # arrays of numbers are not on the page
 
 
 class Page(html.parser.HTMLParser):

@@ -204,7 +204,7 @@ def client_error(records, ok, given_up, whole):
     timed = [r for r in ok if r["tpot_ns"] is not None]
     for r in timed:
         first, last = r["first_late_ns"], r["last_late_ns"]
-        unknown = first is None or last is None
+        unknown = first is None or last is None or is_lost(r)
         between = r["output_tokens"] - 1
         lower.append(0 if unknown else max(0, r["tpot_ns"] - last / between))
         upper.append(math.inf if unknown else r["tpot_ns"] + first / between)
