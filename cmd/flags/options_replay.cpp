@@ -441,8 +441,8 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 "earlier run, or else measured for a second before time 0",
                 "auto", parse_text, options.calibration.source);
     flags.value("--certify-within", "T",
-                "taint each row later than this: 5ms, or sent:5ms read:5ms; error:1ms:\n"
-                "as far may the client have moved a figure, or by 1 %",
+                "taint each row later than this: 5ms, or sent:5ms read:5ms; error:1ms\n"
+                "limits the client's error of a figure, where 1 % of it is less",
                 "5ms", parse_certify_within, options.calibration.certify_within);
     flags.on_off("--require-certified", "exit with 6 unless the verdict is certified",
                  options.calibration.require_certified);

@@ -200,12 +200,13 @@ std::string p99_error_text(const Distribution& d, const Bounds* bounds) {
     if (d.count == 0 || bounds == nullptr || bounds->upper.count == 0) {
         return "-";
     }
-    const double p99 = d.at[p99_index];
-    const double most =
-        std::max({p99 - bounds->lower.at[p99_index], bounds->upper.at[p99_index] - p99, 0.0});
-    return most < static_cast<double>(BoundedHistogram::unbounded) / 2
-               ? fmt::format("{:.{}f}", most / ns_per_ms, most < ns_per_ms ? 3 : 2)
-               : "unknown";
+    const std::optional<ErrorBar> bar =
+        error_bar(d.at[p99_index], bounds->lower.at[p99_index], bounds->upper.at[p99_index]);
+    if (!bar) {
+        return "unknown";
+    }
+    const double most = std::max(bar->below, bar->above);
+    return fmt::format("{:.{}f}", most / ns_per_ms, most < ns_per_ms ? 3 : 2);
 }
 
 /// `bounds`: null where it has none.

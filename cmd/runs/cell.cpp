@@ -154,7 +154,7 @@ std::optional<double> CellSummary::figure(const Threshold& which) const {
     return root_.find(name).as_double();
 }
 
-std::optional<CellSummary::ErrorBar> CellSummary::error_bar(const Threshold& which) const {
+std::optional<ErrorBar> CellSummary::error_bar(const Threshold& which) const {
     CHECK(which.figure != nullptr);
     if (which.figure->unit != FigureUnit::time) {
         return std::nullopt;

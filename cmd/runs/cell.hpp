@@ -36,10 +36,6 @@ class CellSummary {
 
     /// How far the client may have moved that figure, down and up; ns. Nothing: that is not known,
     /// or it is no time.
-    struct ErrorBar {
-        double below_ns = 0;
-        double above_ns = 0;
-    };
     std::optional<ErrorBar> error_bar(const Threshold& which) const;
 
     /// Whether the run says that the cache was warm before its first row; nothing: it says nothing.

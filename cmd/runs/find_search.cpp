@@ -266,9 +266,8 @@ bool holds_all_the_same(const CellEnd& end, const Slos& slos, const JudgedProbe&
         if (threshold.figure->name == "errors" && !probe.findings[i].fails) {
             continue;
         }
-        if (!bar || !value ||
-            crosses(threshold, *value - bar->below_ns) != probe.findings[i].fails ||
-            crosses(threshold, *value + bar->above_ns) != probe.findings[i].fails) {
+        if (!bar || !value || crosses(threshold, *value - bar->below) != probe.findings[i].fails ||
+            crosses(threshold, *value + bar->above) != probe.findings[i].fails) {
             return false;
         }
         tightest_ns = std::min(tightest_ns, threshold.bound);

@@ -210,7 +210,10 @@ void UringDriver::look(const Turn& turn, TurnResult& result) {
 
 ClockSample UringDriver::sample_clock() {
     const ClockSample sample = clocks_.sample();
-    clock_set_ = std::exchange(clock_steps_, sample.steps) == sample.steps ? clock_set_ : now();
+    if (sample.steps != clock_steps_) {
+        clock_steps_ = sample.steps;
+        clock_set_ = now();
+    }
     return sample;
 }
 

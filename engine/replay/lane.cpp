@@ -86,8 +86,8 @@ struct Reader {
         }
     }
 
-    // Of an event that ends there. With the last byte of a read comes the kernel's stamp of it; a
-    // line end that closes a chunk of HTTP is of the packet before it.
+    // Of an event that ends there. With the last byte of a read comes the kernel's stamp of it. The
+    // line end that closes a chunk of HTTP is taken for a part of the packet before it.
     Duration waited_behind(const char* end) const {
         if (lane.tls != nullptr) {
             return waits.any;

@@ -127,6 +127,13 @@ Distribution Sample::distribution(std::size_t zeros, std::size_t infinities) con
     return result;
 }
 
+std::optional<ErrorBar> error_bar(double value, double lower, double upper) {
+    if (upper >= static_cast<double>(BoundedHistogram::unbounded) / 2) {
+        return std::nullopt;
+    }
+    return ErrorBar{std::max(value - lower, 0.0), std::max(upper - value, 0.0)};
+}
+
 void BoundedSample::add(double value, double below, double above, bool excluded) {
     Ended& to = excluded ? excluded_ : kept_;
     to.values.add(value);

@@ -72,9 +72,16 @@ inline constexpr std::array<ShownStatistic, 6> shown_statistics = {{
 /// The rank, from 1, of a percentile among `count` values: ceil(count x per_mille / 1000).
 std::uint64_t nearest_rank(std::uint64_t count, std::uint32_t per_mille);
 
+/// How far the true number may lie below and above the one that was measured.
+struct ErrorBar {
+    double below = 0;
+    double above = 0;
+};
+/// Of one that lies between these ends; nothing: from above it is not bounded.
+std::optional<ErrorBar> error_bar(double value, double lower, double upper);
+
 /// What the client's own lateness may have done to a distribution: the same of all lower ends of
-/// its values, and of all upper ends. The true one lies between them, number by number. Infinity
-/// above, and a mean that is not a number: not bounded.
+/// its values, and of all upper ends. The true one lies between them, number by number.
 struct Bounds {
     Distribution lower;
     Distribution upper;

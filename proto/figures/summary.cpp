@@ -272,7 +272,7 @@ void add_tpot(BoundedSample& sample, const Record& record) {
     if (!record.tpot_ns) {
         return;
     }
-    const auto gaps = static_cast<double>(record.output_tokens.value_or(0) - 1);
+    const double gaps = static_cast<double>(record.output_tokens.value_or(0)) - 1;
     if (record.first_late_ns && record.last_late_ns && gaps >= 1 && !lost_in_client(record)) {
         sample.add(*record.tpot_ns, static_cast<double>(*record.last_late_ns) / gaps,
                    static_cast<double>(*record.first_late_ns) / gaps, is_excluded(record));
@@ -287,8 +287,9 @@ void add_moved(const char* name, const BoundedSample& sample, double part,
     const Distribution values = sample.kept();
     const Bounds bounds = sample.kept_bounds();
     const auto add = [&](const std::string& what, double value, double low, double high) {
-        moved.push_back(
-            {name + (" " + what), value, std::max({value - low, high - value, 0.0}), part});
+        if (const std::optional<ErrorBar> bar = error_bar(value, low, high)) {
+            moved.push_back({name + (" " + what), value, std::max(bar->below, bar->above), part});
+        }
     };
     if (values.count == 0) {
         return;
@@ -530,8 +531,7 @@ void Summary::add_ok(const Record& record) {
     f.uncounted.outputs += is_counted ? 0 : 1;
     f.uncounted.lost += !is_counted && lost_in_client(record) ? 1 : 0;
     add_tpot(tpot_, record);
-    tpot_rows_ += record.tpot_ns ? 1 : 0;
-    tpot_gaps_ += record.tpot_ns ? static_cast<double>(record.output_tokens.value_or(1) - 1) : 0;
+    tpot_gaps_ += record.tpot_ns ? static_cast<double>(record.output_tokens.value_or(1)) - 1 : 0;
     f.tpot_unknown += !record.tpot_ns && is_counted && *record.output_tokens > 1 ? 1 : 0;
     add_gaps(record);
 }
@@ -565,12 +565,6 @@ void Summary::add_gaps(const Record& record) {
     }
 }
 
-/// A tenth; but of few tokens, as much as moves E2E by the whole.
-double Summary::tpot_part() const {
-    constexpr double least = 0.1;
-    return tpot_gaps_ > 0 ? std::max(least, static_cast<double>(tpot_rows_) / tpot_gaps_) : least;
-}
-
 SummaryFigures Summary::figures() const {
     SummaryFigures f = figures_;
     f.prompts = prompts_.figures();
@@ -591,7 +585,9 @@ SummaryFigures Summary::figures() const {
         f.itl_bounds = itl_.bounds();
         f.chunk_gap_bounds = chunk_gap_.bounds();
         add_moved("TTFT", ttft_, 1, f.moved);
-        add_moved("TPOT", tpot_, tpot_part(), f.moved);
+        // Of few tokens, as much as moves E2E by the whole.
+        const double a_gap = tpot_gaps_ > 0 ? static_cast<double>(f.tpot.count) / tpot_gaps_ : 0;
+        add_moved("TPOT", tpot_, std::max(a_gap, 0.1), f.moved);
         add_moved("E2E", e2e_, 1, f.moved);
     }
     f.timeline = timeline_.figures();

@@ -523,15 +523,13 @@ class Summary {
     void add_ok(const Record& record);
     void add_gaps(const Record& record);
     void add_missing(const Record& record, bool interrupted);
-    double tpot_part() const;
 
     SummaryFigures figures_;
     BoundedSample ttft_{BoundedSample::Ends::lower};
     Sample ttft_due_;
     BoundedSample tpot_{BoundedSample::Ends::both};
     BoundedSample e2e_{BoundedSample::Ends::lower};
-    std::uint64_t tpot_rows_ = 0;
-    double tpot_gaps_ = 0;  ///< between the tokens of these
+    double tpot_gaps_ = 0;  ///< between the tokens of all that have a TPOT
     Sending sending_;
     BoundedHistogram itl_;
     BoundedHistogram chunk_gap_;

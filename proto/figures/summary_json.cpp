@@ -179,14 +179,12 @@ void write_ms(JsonWriter& json, const std::string& metric, const Distribution& d
 /// that is not known.
 void write_bar(JsonWriter& json, std::string_view key, double value, double lower, double upper) {
     json.key(key);
-    if (upper >= static_cast<double>(BoundedHistogram::unbounded) / 2) {
+    const std::optional<ErrorBar> bar = error_bar(value, lower, upper);
+    if (!bar) {
         json.null();
         return;
     }
-    json.begin_array();
-    json.number(std::max(value - lower, 0.0) / ns_per_ms);
-    json.number(std::max(upper - value, 0.0) / ns_per_ms);
-    json.end_array();
+    json.begin_array().number(bar->below / ns_per_ms).number(bar->above / ns_per_ms).end_array();
 }
 
 void write_bars(JsonWriter& json, std::string_view key, const Distribution& d,

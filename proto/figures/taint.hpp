@@ -128,8 +128,8 @@ void write_client(JsonWriter& json, const ClientTotals* totals);
 struct CertifyWithin {
     std::int64_t sent_ns = 5'000'000;
     std::int64_t read_ns = 5'000'000;
-    /// So far the client may have moved TTFT or E2E, and a tenth of it TPOT, where a hundredth of
-    /// the figure is less.
+    /// So far the client may have moved TTFT or E2E, where a hundredth of the figure is less; TPOT
+    /// by a tenth of that, or, of few tokens, by as much as moves E2E by all of it.
     std::int64_t error_ns = 1'000'000;
 };
 
