@@ -159,7 +159,7 @@ constexpr const char* before_apis =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m; a bare number is seconds.
 
 Standard output gets the chosen settings, then the result; standard error gets progress, warnings
-and errors. --quiet omits the settings and progress.
+and errors. --quiet omits the settings and progress, and says the result in two lines.
 
 APIs:
 )";
@@ -403,7 +403,8 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
                 "short", parse_table_kind, options.results.table);
     flags.on_off("--no-progress", "no progress on standard error (a line; in logs one every 30 s)",
                  options.results.progress, false);
-    flags.on_off("--quiet", "print the result, warnings and errors only", options.results.quiet);
+    flags.on_off("--quiet", "the result in two lines, warnings and errors only",
+                 options.results.quiet);
 }
 
 void add_host_flags(Flags& flags, ReplayOptions& options) {

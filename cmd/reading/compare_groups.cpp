@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "cmd/reading/compare_spread.hpp"
 #include "cmd/reading/view.hpp"
@@ -310,12 +311,35 @@ bool reach_either_order(MetricComparison& compared, const MetricTerms& terms,
     return true;
 }
 
+/// Widens the interval by what the clients may have moved the figures: its ends take the lower end
+/// of one side and the upper one of the other.
+void widen_by_client(MetricComparison& compared, const MetricTerms& terms, const PairedRows& paired,
+                     const ComparisonOptions& options) {
+    if (compared.metric.unit() != MetricUnit::ns) {
+        return;
+    }
+    const MetricFigures lower = figures_of(terms_of_ends(terms, paired, false));
+    const MetricFigures upper = figures_of(terms_of_ends(terms, paired, true));
+    const double least = (lower.b / compared.b) / (upper.a / compared.a);
+    const double most = (upper.b / compared.b) / (lower.a / compared.a);
+    const bool is_known = std::isfinite(least) && std::isfinite(most);
+    compared.low = is_known ? compared.low * least : 0;
+    compared.high = is_known ? compared.high * most : std::numeric_limits<double>::infinity();
+    const Shown widened = shown_by(compared, options);
+    if (widened == Shown::unsure && compared.in_these_runs != Shown::unsure) {
+        compared.doubt = Doubt::client;
+    }
+    compared.in_these_runs = widened;
+}
+
 /// Of a metric with an interval.
 void judge(MetricComparison& compared, const MetricTerms& terms, const PairedRows& paired,
            const GroupComparison& group, const ComparisonOptions& options) {
-    compared.doubt = group.doubt;
     if (group.doubt == Doubt::client) {
         compared.in_these_runs = Shown::unsure;
+    }
+    if (group.doubt != Doubt::none) {
+        compared.doubt = group.doubt;
     }
     if (compared.doubt != Doubt::none) {
         return;
@@ -358,6 +382,7 @@ MetricComparison compare_metric(const ComparedMetric& metric, const PairedRows& 
     }
     set_shown(compared, spread_of(terms, figures, options), group, options);
     if (compared.doubt == Doubt::none) {
+        widen_by_client(compared, terms, paired, options);
         judge(compared, terms, paired, group, options);
     }
     return compared;
@@ -428,7 +453,7 @@ constexpr std::array<DoubtNames, 11> doubts{{
     {"few_units", "fewer than 5 independent trees or blocks"},
     {"few_blocks", "requests depend on each other over more than an eighth of the run"},
     {"undefined", "0 on one side, so there is no ratio"},
-    {"client", "more than 1 % of the rows of a side are tainted"},
+    {"client", "the client itself may have made the difference"},
     {"one_run", "a side has only one run"},
     {"held", "a cap held rows back, so that they did not leave to both sides at one instant"},
     {"order", "rows sent to A first and those sent to B first do not tell the same"},

@@ -28,6 +28,8 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/figures/summary.hpp"
+
 namespace driftless {
 
 // ComparedMetric: what two groups of runs can be compared by, and what it is called. Names are
@@ -111,6 +113,9 @@ struct ComparedRequest {
     /// [RowValue], ns, NaN where unknown. Values of requests that are not ok do not count.
     std::array<double, row_value_count> values{unknown_value, unknown_value, unknown_value,
                                                unknown_value};
+    /// [RowValue], ns: so far below and above it the true one may lie; infinite: nobody knows.
+    /// Zero, too, in runs whose records have no such bounds.
+    std::array<RowError, row_value_count> errors{};
 };
 
 struct ComparedRun {
@@ -159,7 +164,8 @@ enum class Doubt : std::uint8_t {
     few_units,    ///< too few independent trees or blocks for an interval
     few_blocks,   ///< dependence reaches over more than an eighth of the run: no interval
     undefined,    ///< A is 0, so that a ratio says nothing
-    client,       ///< too many tainted rows on a side: `in_these_runs` is unsure, too
+    client,       ///< too many tainted rows on a side, or what the client itself may have moved
+                  ///< takes in the other answer: `in_these_runs` is unsure, too
     one_run,      ///< `one_each`
     held,         ///< `paired`, and a cap held rows: they did not leave to both at one instant
     order,        ///< `paired`, and it matters which side went first

@@ -308,6 +308,21 @@ MetricTerms terms_of(const ComparedMetric& metric, const PairedRows& paired) {
     return terms;
 }
 
+MetricTerms terms_of_ends(const MetricTerms& terms, const PairedRows& paired, bool upper) {
+    MetricTerms ends = terms;
+    const auto value = static_cast<std::size_t>(terms.metric.value);
+    for (std::size_t run = 0; run < ends.runs.size(); ++run) {
+        for (std::size_t row = 0; row < paired.rows; ++row) {
+            RowTerm& term = ends.runs[run][row];
+            if (term.bottom > 0) {
+                const RowError& error = paired.runs[run][row]->errors[value];
+                term.top = upper ? term.top + error.above : std::max(term.top - error.below, 0.0);
+            }
+        }
+    }
+    return ends;
+}
+
 MetricTerms terms_of_order(const MetricTerms& terms, const PairedRows& paired, bool a_first) {
     MetricTerms part = terms;
     for (std::size_t row = 0; row < paired.rows; ++row) {

@@ -59,6 +59,10 @@ struct MetricTerms {
 ///   belongs to a time. Each is a unit.
 MetricTerms terms_of(const ComparedMetric& metric, const PairedRows& paired);
 
+/// The same where the client moved every value as far as it may have: each is its lower end, or
+/// its upper one. Metrics that are not of values stay.
+MetricTerms terms_of_ends(const MetricTerms& terms, const PairedRows& paired, bool upper);
+
 /// Of a dual run: those of the rows that left to A first, or to B. Not for rates, whose rows are
 /// ends. A row that left to neither side is in neither.
 MetricTerms terms_of_order(const MetricTerms& terms, const PairedRows& paired, bool a_first);

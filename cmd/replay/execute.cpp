@@ -115,11 +115,11 @@ std::string try_page(const std::string& folder, const SummaryFigures& figures,
 /// Writes `folder`/report.html, over that of an earlier segment. If it fails, a warning says why;
 /// the run itself has all of its files.
 void write_run_page(const std::string& folder, const SummaryFigures& figures,
-                    const SummaryInfo& info) {
+                    const SummaryInfo& info, bool quiet) {
     const std::string why = try_page(folder, figures, info);
-    if (why.empty()) {
+    if (why.empty() && !quiet) {
         print_line("page: %s/report.html", folder.c_str());
-    } else {
+    } else if (!why.empty()) {
         complain(
             "driftless: warning: %s/report.html was not written: %s; once that is fixed, "
             "run driftless report %s --html FILE",
@@ -432,7 +432,10 @@ RunEnd Execution::end_of_engines() {
 void Execution::print_end(const SummaryFigures& figures, const SummaryInfo& info,
                           std::uint32_t stepped_aside) {
     replay_.quiet.end();
-    std::fputs(printable_lines(summary_table(figures, info, options_.results.table)).c_str(),
+    const ResultFlags& results = options_.results;
+    std::fputs(printable_lines(results.quiet ? summary_brief(figures, info)
+                                             : summary_table(figures, info, results.table))
+                   .c_str(),
                stdout);
     if (stepped_aside > 0) {
         print_line(
@@ -490,7 +493,7 @@ void Execution::close_books(const RecordWriter& writer) {
         code_ = end.interrupted ? exit_interrupted : exit_host;
     }
     if (options_.results.page) {
-        write_run_page(folder_, figures, info);
+        write_run_page(folder_, figures, info, options_.results.quiet);
     }
     if (meeting_.meet_host_again(progress_)) {
         (void)write_whole_file(run_json, to_json(replay_, progress_));

@@ -16,6 +16,7 @@
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/reading/prefix_cache.hpp"
+#include "cmd/reading/view.hpp"
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
 #include "cmd/report/text_parts.hpp"
@@ -155,20 +156,24 @@ constexpr std::array load{
     Shown{"Input and output tokens", "total_token_throughput"},
     Shown{"Most open at once", "max_concurrent_requests"},
 };
-constexpr std::array latencies{Shown{"TTFT", "ttft"}, Shown{"TPOT", "tpot"}, Shown{"E2E", "e2el"}};
 constexpr std::array cache{
     Shown{"Expected", "cache.expected_cached_tokens"},
     Shown{"Expected of rows that report", "cache.expected_cached_tokens_reported"},
     Shown{"Hit", "cache.cached_tokens"},
     Shown{"Rows that report", "cache.rows_reported"},
+    Shown{"Prompts of those with a forecast", "cache.prompt_tokens_compared"},
     Shown{"Of these, with a forecast", "cache.rows_compared"},
     Shown{"Their hits", "cache.cached_tokens_compared"},
     Shown{"Rows as expected", "cache.rows_equal"},
     Shown{"Expected in the server's own blocks", "cache.server_expected_cached_tokens"},
     Shown{"Rows as expected in those", "cache.server_rows_equal"},
 };
-constexpr std::array drift{Shown{"p50", "drift_ns.p50"}, Shown{"p99", "drift_ns.p99"},
-                           Shown{"Worst", "drift_ns.max"}};
+constexpr std::array late{
+    Shown{"p50", "load_error.p50_ms"},
+    Shown{"p99", "load_error.p99_ms"},
+    Shown{"Worst", "load_error.max_ms"},
+    Shown{"Rows above the host's limit", "load_error.late_rows"},
+};
 
 /// The summary by the names of its figures.
 class Page {
@@ -213,23 +218,12 @@ void add_outcome(Page& page, const ReportedRun& run) {
         page.text += fmt::format("| {} | {} |\n", label, markdown_text(text));
     };
     page.text += fmt::format("## driftless: {}\n\n| | |\n|---|---|\n", markdown_text(info.verdict));
-    row("Verdict", info.verdict);
-    for (const std::string& reason : info.verdict_reasons) {
-        row("", reason);
-    }
+    row("Requests", requests_text(f, info));
     for (const std::string& warning : f.warnings) {
         row("Warning", warning);
     }
-    row("Requests", fmt::format("{} ok of {}, {} failed", f.completed, f.rows, f.failed));
-    if (f.short_output + f.long_output > 0) {
-        row("Lengths", fmt::format("{} shorter than asked, {} longer than asked", f.short_output,
-                                   f.long_output));
-    }
     if (f.abandoned.requests > 0) {
         row("Abandoned", abandoned_text(f.abandoned));
-    }
-    if (f.censored > 0) {
-        row("Cut off", rows_text(f.censored));
     }
     if (f.failed > 0) {
         row("Failed", failed_kinds(f.outcomes));
@@ -239,21 +233,28 @@ void add_outcome(Page& page, const ReportedRun& run) {
     }
     row("Trace", info.trace);
     row("Model", info.model_id);
+    for (const std::string& reason : info.verdict_reasons) {
+        row(&reason == &info.verdict_reasons.front() ? "Verdict" : "", reason);
+    }
 }
 
-void add_latencies(Page& page) {
+void add_latencies(Page& page, const SummaryFigures& f) {
     page.text += "\n### Latency\n\n| ms |";
     for (const ShownStatistic& statistic : shown_statistics) {
         page.text += fmt::format(" {} |", statistic.name);
     }
-    page.text += "\n|---|---:|---:|---:|---:|---:|---:|\n";
-    for (const auto& [label, metric] : latencies) {
-        page.text += fmt::format("| {} |", label);
+    page.text += " client moved p99 by |\n|---|---:|---:|---:|---:|---:|---:|---:|\n";
+    for (const FigureName& figure : figure_names()) {
+        if (!figure.on_screen) {
+            continue;
+        }
+        const Distribution& d = figure.distribution(f);
+        page.text += fmt::format("| {} |", figure.title);
         for (const ShownStatistic& statistic : shown_statistics) {
             page.text +=
-                fmt::format(" {} |", page.value(fmt::format("{}_{}_ms", statistic.name, metric)));
+                d.count == 0 ? " - |" : fmt::format(" {:.2f} |", statistic.of(d) / ns_per_ms);
         }
-        page.text += '\n';
+        page.text += fmt::format(" {} |\n", p99_error_text(figure, f));
     }
 }
 
@@ -282,10 +283,10 @@ std::string markdown_summary(const ReportedRun& run) {
     Page page(run.summary);
     add_outcome(page, run);
     page.add("Load", load);
-    add_latencies(page);
+    add_latencies(page, run.figures);
     page.add("Cache", cache);
     add_lost_hits(page, run);
-    page.add("Drift", drift);
+    page.add("Sent late", late);
     add_thresholds(page, run.info.thresholds);
     return page.text;
 }

@@ -103,6 +103,9 @@ std::string read_certificate(const ReportedRun& run, WorkCertificate& out) {
 std::string certificate_screen(const ReportedRun& run, const WorkCertificate& certificate) {
     Lines lines;
     lines.blank();
+    for (const std::string& reason : run.info.verdict_reasons) {
+        lines.add(&reason == &run.info.verdict_reasons.front() ? run.info.verdict : "", reason);
+    }
     lines.add("Certificate", digest_text(certificate.digest) +
                                  ": runs with the same certificate played the same work");
     lines.add(

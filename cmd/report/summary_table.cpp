@@ -14,6 +14,8 @@
 #include "cmd/report/text_parts.hpp"
 #include "proto/core/text.hpp"
 #include "proto/figures/criteria.hpp"
+#include "proto/figures/taint.hpp"
+#include "proto/figures/verdict.hpp"
 
 namespace driftless {
 
@@ -82,24 +84,10 @@ void add_unsent(Lines& lines, const SummaryFigures& f) {
     }
 }
 
-void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
-    lines.add("Verdict", info.verdict);
-    lines.list("", info.verdict_reasons);
+/// What became of the requests, and whether the server kept up.
+void add_requests(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+    lines.add("Requests", requests_text(f, info));
     lines.list("Warning", f.warnings);
-    std::string requests = fmt::format("{} ok of {}", grouped(f.completed), grouped(f.rows));
-    const auto add_some = [&requests](std::uint64_t count, std::string_view what) {
-        requests += count > 0 ? fmt::format(", {} {}", grouped(count), what) : "";
-    };
-    add_some(f.short_output, "shorter than asked");
-    add_some(f.long_output, "longer than asked");
-    // Rows that were never sent, most often because the user ended the run, did not fail.
-    const std::uint64_t unsent = f.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
-    const std::uint64_t failed = f.failed - std::min(unsent, f.failed);
-    requests += fmt::format(", {} failed", grouped(failed));
-    add_some(unsent, "not sent");
-    add_some(f.abandoned.requests, "abandoned");
-    add_some(f.censored, "cut off");
-    lines.add("Requests", requests);
     if (f.warmup_rows > 0) {
         lines.add("Warm-up",
                   fmt::format("{} before the measurement, {} failed; not in these figures",
@@ -124,7 +112,7 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
                 "latencies cover only the {} ok rows; --output cap accepts shorter answers as ok",
                 grouped(f.completed)));
     }
-    if (failed > 0) {
+    if (f.failed_sent() > 0) {
         std::array<std::uint64_t, outcome_count> outcomes = f.outcomes;
         outcomes[static_cast<std::size_t>(Outcome::cancelled)] -= f.censored;
         lines.add("Failed", failed_kinds(outcomes, Outcome::not_sent));
@@ -138,9 +126,6 @@ void add_verdict(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     }
     if (f.live.turns > 0) {
         lines.add("Live", live_text(f.live));
-    }
-    if (f.tainted_rows > 0) {
-        lines.add("Tainted", rows_text(f.tainted_rows) + " (`tainted` in requests.jsonl says why)");
     }
     if (info.unfinished) {
         lines.add("Unfinished", fmt::format("{} without a record, {}{} of them had been sent",
@@ -170,10 +155,11 @@ void add_rate(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
 
 void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) {
     const std::optional<double>& sent = f.timeline.sent_rate;
+    const double seconds = static_cast<double>(f.duration_ns) / ns_per_s;
     lines.add("Load",
-              fmt::format("{} sent{}; {:.2f} ok/s over {:.2f} s; at most {} open", grouped(f.fired),
-                          sent ? fmt::format(" at {:.2f}/s", *sent) : "", f.request_throughput,
-                          static_cast<double>(f.duration_ns) / ns_per_s,
+              fmt::format("{}; answered {:.2f}/s; at most {} in flight",
+                          sent ? fmt::format("sent {:.2f}/s", *sent) : grouped(f.fired) + " sent",
+                          seconds > 0 ? static_cast<double>(f.answered()) / seconds : 0,
                           grouped(f.timeline.max_concurrent_requests)));
     add_rate(lines, f, run);
     const auto whole = [](double rate) {
@@ -195,28 +181,14 @@ void add_load(Lines& lines, const SummaryFigures& f, const RunDescription& run) 
     lines.list("Goodput", goodput_lines(f));
 }
 
-/// By how much the client may have moved the p99: the larger of both ways.
-std::string p99_error_text(const Distribution& d, const Bounds* bounds) {
-    if (d.count == 0 || bounds == nullptr || bounds->upper.count == 0) {
-        return "-";
-    }
-    const std::optional<ErrorBar> bar =
-        error_bar(d.at[p99_index], bounds->lower.at[p99_index], bounds->upper.at[p99_index]);
-    if (!bar) {
-        return "unknown";
-    }
-    const double most = std::max(bar->below, bar->above);
-    return fmt::format("{:.{}f}", most / ns_per_ms, most < ns_per_ms ? 3 : 2);
-}
-
-/// `bounds`: null where it has none.
-void add_latency(Lines& lines, std::string_view name, const Distribution& d, const Bounds* bounds) {
-    std::string line = fmt::format("{:<{}}", name, label_columns);
+void add_latency(Lines& lines, const FigureName& figure, const SummaryFigures& f) {
+    const Distribution& d = figure.distribution(f);
+    std::string line = fmt::format("{:<{}}", figure.title, label_columns);
     for (const ShownStatistic& statistic : shown_statistics) {
         line += d.count == 0 ? fmt::format("{:>9}", "-")
                              : fmt::format(" {:>8.2f}", statistic.of(d) / ns_per_ms);
     }
-    lines.raw(line + fmt::format("{:>10}", p99_error_text(d, bounds)));
+    lines.raw(line + fmt::format("{:>10}", p99_error_text(figure, f)));
 }
 
 /// What has no figure, and why.
@@ -237,8 +209,7 @@ void add_latencies(Lines& lines, const SummaryFigures& f, const SummaryInfo& inf
     lines.raw(head + fmt::format("{:>10}", "client"));
     for (const FigureName& figure : figure_names()) {
         if (figure.on_screen) {
-            add_latency(lines, figure.title, figure.distribution(f),
-                        figure.bounds == nullptr ? nullptr : &(f.*figure.bounds));
+            add_latency(lines, figure, f);
         }
     }
     add_unknown(lines, f, info);
@@ -261,10 +232,22 @@ void add_urls(Lines& lines, const SummaryFigures& f) {
     lines.list("Servers", texts);
 }
 
-std::string rows_as_expected(std::uint64_t equal, const SummaryFigures& f) {
-    return equal == f.rows ? "every row as expected"
-                           : fmt::format("{} of {} rows as expected", grouped(equal),
-                                         grouped(f.cache_rows_compared()));
+/// The real hit rate first: what of the prompts was hit, and what could be. Then how much of that.
+void add_hits(Lines& lines, const SummaryFigures& f, std::uint64_t expected, std::uint64_t equal,
+              std::string_view in_blocks) {
+    const std::uint64_t hit = f.cached_tokens_compared();
+    const std::uint64_t prompts = f.cache_prompt_tokens.value_or(0);
+    lines.add("Cache", prompts > 0
+                           ? fmt::format("{} of prompt tokens hit; the trace allows {}{}",
+                                         share(hit, prompts), share(expected, prompts), in_blocks)
+                           : fmt::format("{} tokens hit; the trace allows {}{}", grouped(hit),
+                                         grouped(expected), in_blocks));
+    if (equal != f.rows) {
+        lines.add("",
+                  fmt::format("{}{} of {} rows as expected",
+                              expected > 0 ? share(hit, expected) + " of the expected hits; " : "",
+                              grouped(equal), grouped(f.cache_rows_compared())));
+    }
 }
 
 /// The server's own blocks are the better forecast: where it is known, it comes first.
@@ -286,28 +269,13 @@ void add_cache(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
                                   why_only_zeros));
             return;
         case CacheAnswer::by_server_blocks:
-            lines.add(
-                "Cache",
-                fmt::format("{} tokens expected in the server's blocks of {}, {} hit ({}), {}",
-                            grouped(f.server_cache_expected), *info.server_block,
-                            grouped(f.cached_tokens_compared()),
-                            share(f.cached_tokens_compared(), f.server_cache_expected),
-                            rows_as_expected(f.server_cache_rows_equal, f)));
-            if (f.server_cache_expected != f.expected_cached_tokens) {
-                lines.add("", by_trace + " tokens expected in the trace's blocks");
-            }
+            add_hits(lines, f, f.server_cache_expected, f.server_cache_rows_equal,
+                     fmt::format(" in the server's blocks of {}", *info.server_block));
             return;
         case CacheAnswer::by_trace_blocks:
             break;
     }
-    const bool all = f.expected_cached_tokens == f.expected_cached_tokens_reported;
-    lines.add(
-        "Cache",
-        fmt::format("{} tokens expected{}, {} hit ({}), {}",
-                    grouped(f.expected_cached_tokens_reported),
-                    all ? "" : " of rows that report theirs", grouped(f.cached_tokens_compared()),
-                    share(f.cached_tokens_compared(), f.expected_cached_tokens_reported),
-                    rows_as_expected(f.cache_rows_equal, f)));
+    add_hits(lines, f, f.expected_cached_tokens_reported, f.cache_rows_equal, "");
     if (info.server_block && f.server_cache_rows > 0 && !same_cache_forecasts(f)) {
         lines.add("",
                   fmt::format("{} expected in the server's blocks of {}: {} of {} rows as expected",
@@ -317,17 +285,6 @@ void add_cache(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
 }
 
 void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
-    std::string prompts = prompts_text(f.prompts);
-    if (f.prompts.off > 0) {
-        prompts +=
-            fmt::format("; by up to {:+} tokens: {}", f.prompts.largest_off, f.prompts.explanation);
-    }
-    const bool compared = f.prompts.exact + f.prompts.off + f.prompts.unknown > 0;
-    lines.add("Prompts", compared || f.fired == 0 ? prompts : "no recorded length to compare with");
-    if (info.clamped_rows > 0) {
-        lines.add("", fmt::format("{} no longer than the overhead: sent with one word",
-                                  rows_text(info.clamped_rows)));
-    }
     add_cache(lines, f, info);
     if (f.cache_rows_compared() > 0 && f.cache_rows_unforetold > 0) {
         lines.add("", fmt::format("beside them {} of recorded text hit {} tokens, not forecast",
@@ -339,23 +296,38 @@ void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
                   "it is unknown how many template tokens come before the prompt: a row may have "
                   "missed a block");
     }
+    std::string prompts = prompts_text(f.prompts);
+    if (f.prompts.off > 0) {
+        prompts +=
+            fmt::format("; by up to {:+} tokens: {}", f.prompts.largest_off, f.prompts.explanation);
+    }
+    lines.add("Prompts", prompts);
+    if (info.clamped_rows > 0) {
+        lines.add("", fmt::format("{} no longer than the overhead: sent with one word",
+                                  rows_text(info.clamped_rows)));
+    }
 }
 
-void add_drift(Lines& lines, const SummaryFigures& f) {
-    const Distribution& drift = f.sending.drift;
-    std::string text =
-        drift.count == 0
-            ? "-"
-            : fmt::format("p50 {:.2f}, p99 {:.2f}, worst {:.2f} us", drift.median() / ns_per_us,
-                          drift.at[p99_index] / ns_per_us, drift.max / ns_per_us);
-    std::string causes;
-    for (std::size_t i = 1; i < f.late_causes.size(); ++i) {
-        if (f.late_causes[i] > 0) {
-            causes += fmt::format("{} {} {}", causes.empty() ? "; late by cause:" : ",",
-                                  name_of(static_cast<LateCause>(i)), grouped(f.late_causes[i]));
-        }
+std::string late_text(const Distribution& late) {
+    return fmt::format("p50 {:.3f}, p99 {:.3f}, worst {:.3f} ms", late.median() / ns_per_ms,
+                       late.at[p99_index] / ns_per_ms, late.max / ns_per_ms);
+}
+
+/// How late the load was, and what was held back by a wish or a limit.
+void add_sent(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+    const Distribution& late = f.load_late();
+    if (late.count > 0) {
+        const std::int64_t limit_ns = drift_limit_ns(info.limits, 0);
+        const std::string limit =
+            limit_ns > 0 ? fmt::format("{:.3f} ms", static_cast<double>(limit_ns) / ns_per_ms) : "";
+        const std::uint64_t too_late = f.sent_late();
+        lines.add("Sent late",
+                  late_text(late) + (limit.empty() ? ""
+                                     : too_late > 0
+                                         ? fmt::format("; {} of {} rows above {}",
+                                                       grouped(too_late), grouped(f.fired), limit)
+                                         : "; limit " + limit));
     }
-    lines.add("Drift", text + causes);
     if (const std::uint64_t held = f.sending.held_by_user.drift.count; held > 0) {
         lines.add("", fmt::format("{} held by --max-inflight left out", rows_text(held)));
     }
@@ -374,10 +346,29 @@ void add_drift(Lines& lines, const SummaryFigures& f) {
     }
 }
 
+/// Whether to trust the figures. A certificate has one reason, any other word two.
+void add_trust(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
+    const std::vector<std::string>& reasons = info.verdict_reasons;
+    lines.add("Verdict", info.verdict + (reasons.empty() ? "" : ": " + reasons.front()));
+    if (info.verdict == name_of(Verdict::certified)) {
+        return;
+    }
+    if (reasons.size() > 1) {
+        lines.add("", reasons[1]);
+    }
+    if (reasons.size() > 2) {
+        lines.add(
+            "", fmt::format("and {} more: driftless report RUN --certificate", reasons.size() - 2));
+    }
+    if (f.tainted_rows > 0) {
+        lines.add("Tainted", rows_text(f.tainted_rows) + " (`tainted` in requests.jsonl says why)");
+    }
+}
+
 std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
     Lines lines;
     lines.rule("Result");
-    add_verdict(lines, f, info);
+    add_requests(lines, f, info);
     add_load(lines, f, info.run);
     add_latencies(lines, f, info);
     add_urls(lines, f);
@@ -386,12 +377,25 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
     for (std::size_t i = 0; i < server.size(); ++i) {
         lines.add(i == 0 ? "Metrics" : "", server[i]);
     }
-    add_drift(lines, f);
+    add_sent(lines, f, info);
+    add_trust(lines, f, info);
     lines.rule("");
     return lines.take();
 }
 
 }  // namespace
+
+std::string summary_brief(const SummaryFigures& figures, const SummaryInfo& info) {
+    std::string text = requests_text(figures, info);
+    if (figures.ttft.count > 0) {
+        text += fmt::format("; TTFT p99 {:.2f} ms", figures.ttft.at[p99_index] / ns_per_ms);
+    }
+    text += "; " + info.verdict + '\n';
+    for (const std::string& warning : figures.warnings) {
+        text += "warning: " + warning + '\n';
+    }
+    return text + judged_table(info.rules, info.thresholds, info.stopped_when);
+}
 
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info, TableKind kind) {
     return (kind == TableKind::full ? full_table(figures, info) : compact_table(figures, info)) +

@@ -13,10 +13,12 @@
 
 namespace driftless {
 
-// The summary as a table of 80 columns, about 40 lines, in the order in which a person asks:
-// can I believe it, what failed, how much load was it, how fast were the answers, what did the
-// cache hit, was the client on time. Text out; it computes nothing and prints nothing.
+// The summary as a table of 80 columns, about 25 lines, in the order in which a person asks: what
+// happened at the server, how fast were the answers, what did the cache hit, was the load sent as
+// planned, can I trust it. Text out; it computes nothing and prints nothing.
 
+/// One line, with what must be known and what was asked for below it: `replay --quiet`.
+std::string summary_brief(const SummaryFigures& figures, const SummaryInfo& info);
 /// `--table`: this one, or the long one below.
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info,
                           TableKind kind = TableKind::compact);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "cmd/reading/view.hpp"
 #include "proto/api/dialect.hpp"
 #include "proto/core/text.hpp"
 
@@ -117,12 +118,65 @@ std::string no_hits_text(const SummaryFigures& f) {
 }
 
 std::string prompts_text(const PromptFigures& prompts) {
-    const std::string text = fmt::format(
-        "{} of exactly the recorded length, {} off, {} not reported", grouped(prompts.exact),
-        grouped(prompts.off), grouped(prompts.unknown - prompts.lost));
-    return prompts.lost == 0
-               ? text
-               : text + fmt::format(", {} lost by this client", grouped(prompts.lost));
+    if (prompts.exact + prompts.off + prompts.unknown == 0) {
+        return "no recorded length to compare with";
+    }
+    std::string text = fmt::format("{} of exactly the recorded length", grouped(prompts.exact));
+    const auto add_some = [&text](std::uint64_t count, std::string_view what) {
+        text += count > 0 ? fmt::format(", {} {}", grouped(count), what) : "";
+    };
+    add_some(prompts.off, "off");
+    add_some(prompts.unknown - prompts.lost, "not reported");
+    add_some(prompts.lost, "lost by this client");
+    return text;
+}
+
+std::string p99_error_text(const FigureName& figure, const SummaryFigures& f) {
+    const Distribution& d = figure.distribution(f);
+    const Bounds* const bounds = figure.bounds == nullptr ? nullptr : &(f.*figure.bounds);
+    if (d.count == 0 || bounds == nullptr || bounds->upper.count == 0) {
+        return "-";
+    }
+    const std::optional<ErrorBar> bar =
+        error_bar(d.at[p99_index], bounds->lower.at[p99_index], bounds->upper.at[p99_index]);
+    if (!bar) {
+        return "unknown";
+    }
+    const double most = std::max(bar->below, bar->above);
+    return fmt::format("{:.{}f}", most / ns_per_ms, most < ns_per_ms ? 3 : 2);
+}
+
+namespace {
+
+/// "; the server kept up", or that it did not, and what that means; empty where nobody can tell.
+std::string kept_up_text(const SummaryFigures& f, const SummaryInfo& info) {
+    const std::optional<bool> kept = kept_up(f, info);
+    if (!kept) {
+        return "";
+    }
+    return *kept ? "; the server kept up"
+                 : fmt::format(
+                       "; the server did not keep up: in flight rose to {}, so TTFT "
+                       "measures how long the run was",
+                       grouped(f.timeline.max_concurrent_requests));
+}
+
+}  // namespace
+
+std::string requests_text(const SummaryFigures& f, const SummaryInfo& info) {
+    std::string text = fmt::format("{} of {} ok", grouped(f.completed), grouped(f.rows));
+    const auto add_some = [&text](std::uint64_t count, std::string_view what) {
+        text += count > 0 ? fmt::format(", {} {}", grouped(count), what) : "";
+    };
+    add_some(f.short_output, "shorter than asked");
+    add_some(f.long_output, "longer than asked");
+    // Rows that were never sent, most often because the user ended the run, did not fail.
+    add_some(f.failed_sent(), "failed");
+    add_some(f.outcomes[static_cast<std::size_t>(Outcome::not_sent)], "not sent");
+    add_some(f.abandoned.requests, "abandoned");
+    add_some(f.censored, "cut off");
+    return text + fmt::format(" in {:.2f} s{}", static_cast<double>(f.duration_ns) / ns_per_s,
+                              kept_up_text(f, info));
 }
 
 namespace {

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/figures/criteria.hpp"
 #include "proto/figures/summary.hpp"
 #include "proto/run/record.hpp"
 
@@ -115,8 +116,16 @@ std::vector<std::string> no_tpot_texts(const SummaryFigures& figures);
 /// The same of those that have no ITL: also where several tokens come a chunk and are counted at
 /// the end only, or chunks were not kept.
 std::vector<std::string> no_itl_texts(const SummaryFigures& figures, const SummaryInfo& info);
-/// "240 of exactly the recorded length, 0 off, 0 not reported", and whose fault an unknown one is.
+/// "240 of exactly the recorded length", what is off or not reported, and whose fault an unknown
+/// one is.
 std::string prompts_text(const PromptFigures& prompts);
+
+/// By how much, in ms, the client may have moved its p99: the larger of both ways. "-": it has no
+/// bar; "unknown".
+std::string p99_error_text(const FigureName& figure, const SummaryFigures& f);
+
+/// "230 of 240 ok, 10 failed in 12.40 s; the server kept up": the last part where it is known.
+std::string requests_text(const SummaryFigures& f, const SummaryInfo& info);
 
 /// What to do about turns that were sent before the turn before them had ended, where the trace
 /// allows anything.

@@ -164,8 +164,8 @@ std::optional<ErrorBar> CellSummary::error_bar(const Threshold& which) const {
         which.figure->name == "ttft_due" ? "ttft" : key_of(*which.figure);
     const std::string key = std::string(figure) + "_ms";
     const JsonValue bar = root_.find("client_error").find(key).find(name_of_statistic(which));
-    const auto below = bar.first().as_double();
-    const auto above = bar.first().next().as_double();
+    const auto below = bar.find("below").as_double();
+    const auto above = bar.find("above").as_double();
     return below && above
                ? std::optional(ErrorBar{*below * summary_ns_per_ms, *above * summary_ns_per_ms})
                : std::nullopt;

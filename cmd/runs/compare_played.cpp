@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -30,6 +31,7 @@ struct ReadRow {
     std::uint32_t attempt = 0;
     bool censored = false;
     bool waits_in_vain = false;  ///< not sent, for a row that it waited for failed
+    bool has_bounds = false;     ///< it says how late its tokens were read
 };
 
 /// One side while its records are read.
@@ -106,6 +108,17 @@ ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
     put(RowValue::ttft_due, known(record.ttft_due_ns));
     put(RowValue::tpot, record.tpot_ns.value_or(unknown_value));
     put(RowValue::e2e, known(record.e2e_ns));
+    out.has_bounds = record.last_late_ns.has_value();
+    constexpr double unbounded = std::numeric_limits<double>::infinity();
+    const auto put_error = [&request](RowValue value, const std::optional<RowError>& error) {
+        request.errors[static_cast<std::size_t>(value)] =
+            error.value_or(RowError{unbounded, unbounded});
+    };
+    const std::optional<RowError> ttft = error_from_fire(record, record.first_late_ns);
+    put_error(RowValue::ttft, ttft);
+    put_error(RowValue::ttft_due, ttft);  // how late the row was sent is in it on purpose
+    put_error(RowValue::tpot, tpot_error(record));
+    put_error(RowValue::e2e, error_from_fire(record, record.last_late_ns));
     out.attempt = record.attempt;
     out.censored = record.censored;
     out.waits_in_vain = record.outcome == Outcome::not_sent && record.error.has_value();
@@ -133,6 +146,7 @@ void settle(SideRead& read, PlayedRun& run) {
         return a.request.key != b.request.key ? a.request.key < b.request.key
                                               : a.attempt < b.attempt;
     });
+    const bool has_bounds = std::ranges::any_of(read.rows, &ReadRow::has_bounds);
     run.compared.requests.reserve(read.rows.size());
     run.rows.reserve(read.rows.size());
     for (std::size_t i = 0; i < read.rows.size(); ++i) {
@@ -143,6 +157,9 @@ void settle(SideRead& read, PlayedRun& run) {
         }
         count(one, run.counts);
         run.compared.requests.push_back(one.request);
+        if (!has_bounds) {
+            run.compared.requests.back().errors = {};
+        }
         run.rows.push_back(one.row);
     }
     run.compared.duration_ns = read.timeline.figures().duration_ns;

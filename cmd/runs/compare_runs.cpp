@@ -409,6 +409,7 @@ std::vector<ComparedRun> without_failure(std::span<const ComparedRun> runs) {
             one.ok = true;
             one.failed = false;
             one.tainted = false;
+            one.errors = {};
             one.meets_slo = one.meets_slo ? std::optional(true) : std::nullopt;
         }
     }

@@ -172,10 +172,9 @@ void RunTimeline::add(const Record& record) {
     if (!record.fired_ns.has_value()) {
         return;
     }
-    segment.fired_ns.push_back(*record.fired_ns);
-    if (const OptionalNs end = record.ended_ns ? record.ended_ns : record.done_ns; end) {
-        segment.ended_ns.push_back(*end);
-    }
+    const OptionalNs end = record.ended_ns ? record.ended_ns : record.done_ns;
+    segment.left.push_back(
+        {*record.fired_ns, end.value_or(-1), record.due_ns, record.first_token_ns.value_or(-1)});
     add_tokens(record, segment);
 }
 
@@ -205,9 +204,14 @@ void RunTimeline::add_tokens(const Record& record, Segment& segment) {
 
 // An end makes room for what fires at the same instant.
 std::uint64_t RunTimeline::max_open(const Segment& segment) {
-    std::vector<std::int64_t> fired(segment.fired_ns.begin(), segment.fired_ns.end());
-    std::vector<std::int64_t> ended(segment.ended_ns.begin(), segment.ended_ns.end());
-    CHECK(ended.size() <= fired.size());
+    std::vector<std::int64_t> fired;
+    std::vector<std::int64_t> ended;
+    for (const Left& one : segment.left) {
+        fired.push_back(one.fired_ns);
+        if (one.ended_ns >= 0) {
+            ended.push_back(one.ended_ns);
+        }
+    }
     std::sort(fired.begin(), fired.end());
     std::sort(ended.begin(), ended.end());
     std::size_t over = 0;
@@ -223,14 +227,27 @@ std::uint64_t RunTimeline::max_open(const Segment& segment) {
 }
 
 std::optional<double> RunTimeline::sent_rate(const Segment& segment) {
-    if (segment.fired_ns.size() < 2) {
+    if (segment.left.size() < 2) {
         return std::nullopt;
     }
-    const auto [first, last] =
-        std::minmax_element(segment.fired_ns.begin(), segment.fired_ns.end());
-    const double seconds = static_cast<double>(*last - *first) / ns_per_s;
-    const auto gaps = static_cast<double>(segment.fired_ns.size() - 1);
+    const auto [first, last] = std::ranges::minmax_element(segment.left, {}, &Left::fired_ns);
+    const double seconds = static_cast<double>(last->fired_ns - first->fired_ns) / ns_per_s;
+    const auto gaps = static_cast<double>(segment.left.size() - 1);
     return seconds > 0 ? std::optional(gaps / seconds) : std::nullopt;
+}
+
+/// Rows whose end is not known were open until the run died.
+StabilityFinding RunTimeline::stability(const Segment& segment) {
+    std::vector<RowTimes> rows;
+    for (const Left& one : segment.left) {
+        if (one.ended_ns >= 0) {
+            const bool has_token = one.first_token_ns >= 0;
+            rows.push_back({one.due_ns,
+                            has_token ? std::optional(one.first_token_ns) : std::nullopt,
+                            one.ended_ns});
+        }
+    }
+    return judge_stability(std::move(rows));
 }
 
 RunTimelineFigures RunTimeline::figures() const {
@@ -239,6 +256,7 @@ RunTimelineFigures RunTimeline::figures() const {
     std::uint64_t best = 0;
     if (segments_.size() == 1) {
         figures.sent_rate = sent_rate(segments_.begin()->second);
+        figures.stability = stability(segments_.begin()->second);
     }
     for (const auto& [stretch, segment] : segments_) {
         const std::int64_t begin_ns = segment.has_warm_up ? segment.first_due_ns : segment.begin_ns;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "proto/figures/distribution.hpp"
+#include "proto/figures/stability.hpp"
 #include "proto/metrics/server_figure.hpp"
 #include "proto/run/record.hpp"
 
@@ -89,7 +90,7 @@ class Sending {
 
 // RunTimeline: what records say of the run's time: how long it was active, how many requests were
 // open at once, its best second. Fed with records one by one, in any order, so that it can be
-// rebuilt from `requests.jsonl`; it judges nothing. 16 bytes a row, 8 bytes a second.
+// rebuilt from `requests.jsonl`; it judges nothing. 32 bytes a row, 8 bytes a second.
 //
 // The segments of a run that was killed and resumed followed one another, but their stamps may
 // overlap: a later one begins at the due instant of its first row, which may lie before the last
@@ -112,6 +113,7 @@ struct RunTimelineFigures {
     /// Requests a second, from the first fire to the last. Unknown of fewer than two instants, and
     /// of several segments.
     std::optional<double> sent_rate;
+    StabilityFinding stability;             ///< of one segment; of several unknown
     std::uint64_t rows_without_chunks = 0;  ///< they had tokens, but nobody kept the stamps
 };
 
@@ -124,6 +126,13 @@ class RunTimeline {
     RunTimelineFigures figures() const;
 
   private:
+    /// A request that left. -1: not known.
+    struct Left {
+        std::int64_t fired_ns;
+        std::int64_t ended_ns;
+        std::int64_t due_ns;
+        std::int64_t first_token_ns;
+    };
     struct Segment {
         bool sent = false;
         bool has_warm_up = false;
@@ -131,12 +140,12 @@ class RunTimeline {
         std::int64_t begin_ns = 0;
         std::int64_t end_ns = 0;
         std::vector<std::uint64_t> tokens_in_second;
-        std::deque<std::int64_t> fired_ns;  ///< of each request that left
-        std::deque<std::int64_t> ended_ns;  ///< of those whose end is known
+        std::deque<Left> left;
     };
     void add_tokens(const Record& record, Segment& segment);
     static std::optional<double> sent_rate(const Segment& segment);
     static std::uint64_t max_open(const Segment& segment);
+    static StabilityFinding stability(const Segment& segment);
 
     std::map<std::uint64_t, Segment> segments_;  ///< shard, if it is a later one, and segment
     std::uint64_t rows_without_chunks_ = 0;

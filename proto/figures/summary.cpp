@@ -230,54 +230,17 @@ std::vector<ErrorText> ErrorTexts::by_rows() const {
 
 namespace {
 
-/// The kernel's stamps are off by the error of two samples of its clock.
-constexpr double stamp_error_ns = 2e3;
-
 /// Tainted rows that are to be left out.
 bool is_excluded(const Record& record) {
     return !record.tainted.empty() && !stays_in(record);
 }
 
-/// From the fire until the server can have had the request at the latest, ns; nothing: not known.
-std::optional<double> request_late_ns(const Record& record) {
-    const auto has = [&record](std::string_view reason) {
-        return std::find(record.tainted.begin(), record.tainted.end(), reason) !=
-               record.tainted.end();
-    };
-    if (!record.wire_delay_bound_ns || !record.request_delay_ns || has(taint_retried) ||
-        has(taint_answered_early)) {
-        return std::nullopt;
-    }
-    return static_cast<double>(*record.wire_delay_bound_ns) +
-           static_cast<double>(*record.request_delay_ns) + stamp_error_ns;
-}
-
-/// A time that began with the fire and ended with a token. Of an answer that lost a part, the token
-/// may be another.
-void add_from_fire(BoundedSample& sample, const Record& record, const OptionalNs& value,
-                   const OptionalNs& token_late_ns) {
-    const std::optional<double> request_ns = request_late_ns(record);
-    if (!value) {
-        return;
-    }
-    if (request_ns && token_late_ns && !lost_in_client(record)) {
-        sample.add(static_cast<double>(*value), *request_ns + static_cast<double>(*token_late_ns),
-                   0, is_excluded(record));
+void add_moved_time(BoundedSample& sample, const Record& record, double time_ns,
+                    const std::optional<RowError>& error) {
+    if (error) {
+        sample.add(time_ns, error->below, error->above, is_excluded(record));
     } else {
-        sample.add_unbounded(static_cast<double>(*value));
-    }
-}
-
-void add_tpot(BoundedSample& sample, const Record& record) {
-    if (!record.tpot_ns) {
-        return;
-    }
-    const double gaps = static_cast<double>(record.output_tokens.value_or(0)) - 1;
-    if (record.first_late_ns && record.last_late_ns && gaps >= 1 && !lost_in_client(record)) {
-        sample.add(*record.tpot_ns, static_cast<double>(*record.last_late_ns) / gaps,
-                   static_cast<double>(*record.first_late_ns) / gaps, is_excluded(record));
-    } else {
-        sample.add_unbounded(*record.tpot_ns);
+        sample.add_unbounded(time_ns);
     }
 }
 
@@ -302,6 +265,42 @@ void add_moved(const char* name, const BoundedSample& sample, double part,
 }
 
 }  // namespace
+
+namespace {
+
+/// The kernel's stamps are off by the error of two samples of its clock.
+constexpr double stamp_error_ns = 2e3;
+
+/// From the fire until the server can have had the request at the latest, ns; nothing: not known.
+std::optional<double> request_late_ns(const Record& record) {
+    const auto has = [&record](std::string_view reason) {
+        return std::find(record.tainted.begin(), record.tainted.end(), reason) !=
+               record.tainted.end();
+    };
+    if (!record.wire_delay_bound_ns || !record.request_delay_ns || has(taint_retried) ||
+        has(taint_answered_early)) {
+        return std::nullopt;
+    }
+    return static_cast<double>(*record.wire_delay_bound_ns) +
+           static_cast<double>(*record.request_delay_ns) + stamp_error_ns;
+}
+
+}  // namespace
+
+std::optional<RowError> error_from_fire(const Record& record, const OptionalNs& token_late_ns) {
+    const std::optional<double> request_ns = request_late_ns(record);
+    return request_ns && token_late_ns && !lost_in_client(record)
+               ? std::optional(RowError{*request_ns + static_cast<double>(*token_late_ns), 0})
+               : std::nullopt;
+}
+
+std::optional<RowError> tpot_error(const Record& record) {
+    const double gaps = static_cast<double>(record.output_tokens.value_or(0)) - 1;
+    return record.first_late_ns && record.last_late_ns && gaps >= 1 && !lost_in_client(record)
+               ? std::optional(RowError{static_cast<double>(*record.last_late_ns) / gaps,
+                                        static_cast<double>(*record.first_late_ns) / gaps})
+               : std::nullopt;
+}
 
 void AbandonedSums::add(const Record& record) {
     ++requests;
@@ -356,7 +355,10 @@ void Summary::add(const Record& record) {
     by_shard_.add(record);
     add_goodput(record);
     if (counts_ttft(record.outcome)) {
-        add_from_fire(ttft_, record, record.ttft_ns, record.first_late_ns);
+        if (record.ttft_ns) {
+            add_moved_time(ttft_, record, static_cast<double>(*record.ttft_ns),
+                           error_from_fire(record, record.first_late_ns));
+        }
         ttft_due_.add_known(record.ttft_due_ns);
     }
     add_missing(record, interrupted);
@@ -489,6 +491,13 @@ void Summary::add_prompt(const Record& record) {
         f.expected_cached_tokens_reported += expected;
         f.cache_rows_unforetold += is_foretold ? 0 : 1;
         f.cached_tokens_unforetold += is_foretold ? 0 : token_count(record.cached_tokens);
+        if (is_foretold && f.cache_prompt_tokens) {
+            const bool is_known = record.prompt_tokens || record.input_length;
+            f.cache_prompt_tokens =
+                is_known
+                    ? std::optional(*f.cache_prompt_tokens + token_count(prompt_tokens_of(record)))
+                    : std::nullopt;
+        }
         f.cache_rows_equal += record.cached_tokens == record.expected_cached_tokens ? 1 : 0;
         if (record.expected_cached_server.has_value()) {
             ++f.server_cache_rows;
@@ -525,12 +534,17 @@ void Summary::add_ok(const Record& record) {
     ++f.completed;
     f.input_tokens += token_count(prompt_tokens_of(record));
     f.output_tokens += token_count(record.output_tokens);
-    add_from_fire(e2e_, record, record.e2e_ns, record.last_late_ns);
+    if (record.e2e_ns) {
+        add_moved_time(e2e_, record, static_cast<double>(*record.e2e_ns),
+                       error_from_fire(record, record.last_late_ns));
+    }
     const bool is_counted = counts_output(record);
     f.uncounted.inputs += record.prompt_tokens || record.input_length ? 0 : 1;
     f.uncounted.outputs += is_counted ? 0 : 1;
     f.uncounted.lost += !is_counted && lost_in_client(record) ? 1 : 0;
-    add_tpot(tpot_, record);
+    if (record.tpot_ns) {
+        add_moved_time(tpot_, record, *record.tpot_ns, tpot_error(record));
+    }
     tpot_gaps_ += record.tpot_ns ? static_cast<double>(record.output_tokens.value_or(1)) - 1 : 0;
     f.tpot_unknown += !record.tpot_ns && is_counted && *record.output_tokens > 1 ? 1 : 0;
     add_gaps(record);
@@ -622,6 +636,17 @@ SummaryFigures Summary::figures() const {
     f.cache_excess =
         f.cache_rows_reported > 0 ? cache_excess_.tokens() + against_excess_.tokens() : 0;
     return f;
+}
+
+std::optional<bool> kept_up(const SummaryFigures& f, const SummaryInfo& info) {
+    const RunDescription& run = info.run;
+    const Stability stability = f.timeline.stability.stability;
+    const bool is_open = run.users == 0 && run.sessions != "closed" &&
+                         f.sending.held_by_user.held.count == 0 &&
+                         f.sending.held_by_budget.held.count == 0;
+    return is_open && !f.sides && !info.unfinished && stability != Stability::unknown
+               ? std::optional(stability == Stability::stable)
+               : std::nullopt;
 }
 
 }  // namespace driftless

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -97,6 +98,17 @@ struct GoodputCount {
     std::uint64_t decided = 0;  ///< it is known whether they are good, or they had no chance to be
     std::uint64_t good = 0;
 };
+
+/// How far the client may have moved a time of one row, ns: the true one lies in
+/// [time - below, time + above].
+struct RowError {
+    double below = 0;
+    double above = 0;
+};
+/// Of a time from the fire to a token that was read so late at most. Nothing: it is not known. Of
+/// an answer that lost a part, the token may be another.
+std::optional<RowError> error_from_fire(const Record& record, const OptionalNs& token_late_ns);
+std::optional<RowError> tpot_error(const Record& record);
 
 // Summary: the sums over the records of a run. Fed with records one by one, in any order, so that
 // it can be rebuilt from `requests.jsonl` later; it owns its numbers, reads no clock and judges
@@ -277,7 +289,8 @@ void write_rules(JsonWriter& json, const std::vector<RuleFinding>& findings);
 ///     is null (hits of recorded text, tokens that nobody counted).
 /// 24: the late cause `burst`.
 /// 25: `client_error`.
-inline constexpr int summary_schema = 25;
+/// 26: `kept_up`, `load_error`, `prompt_tokens_compared` of `cache`.
+inline constexpr int summary_schema = 26;
 
 /// Tainted rows that are listed by number; the rest is counted.
 inline constexpr std::size_t tainted_listed = 1000;
@@ -402,6 +415,8 @@ struct SummaryFigures {
     // Of rows that reported and have no forecast.
     std::uint64_t cache_rows_unforetold = 0;
     std::uint64_t cached_tokens_unforetold = 0;
+    /// Prompts of rows that reported and have a forecast; one of unknown length: nothing.
+    std::optional<std::uint64_t> cache_prompt_tokens = 0;
     std::uint64_t cache_rows_equal = 0;  ///< reported what was expected
     std::uint64_t cache_rows_above = 0;  ///< reported more
     ShardRole shard_role;
@@ -459,6 +474,14 @@ struct SummaryFigures {
     std::vector<ShardFigures> shards;   ///< of a merged run alone: those that have records
     std::vector<std::string> warnings;  ///< verdict.hpp; set by who knows how the run was asked for
 
+    /// Rows that left later than the host's limit.
+    std::uint64_t sent_late() const {
+        return std::accumulate(tainted_late.begin(), tainted_late.end(), std::uint64_t{0});
+    }
+    /// How late rows reached the wire; where the kernel stamped none, how late they left.
+    const Distribution& load_late() const {
+        return sending.wire_drift.count > 0 ? sending.wire_drift : sending.drift;
+    }
     /// Whole answers, of whatever length.
     std::uint64_t answered() const { return completed + short_output + long_output; }
     /// Rows that failed after they were sent, or when they should have been: those that a failed
@@ -579,6 +602,10 @@ struct SummaryInfo {
     /// Sessions that were answered whole; nothing: nobody counted, as where no power is known.
     std::optional<std::uint64_t> finished_trees;
 };
+
+/// Whether the server kept up with the load (stability.hpp). Nothing: too few rows to tell, the
+/// load waited for answers or for a cap, or two sides or several segments had it.
+std::optional<bool> kept_up(const SummaryFigures& figures, const SummaryInfo& info);
 
 /// `summary.json`: one object, newline at the end. Its schema is summary.schema.json.
 std::string summary_json(const SummaryFigures& figures, const SummaryInfo& info);

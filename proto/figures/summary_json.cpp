@@ -184,7 +184,8 @@ void write_bar(JsonWriter& json, std::string_view key, double value, double lowe
         json.null();
         return;
     }
-    json.begin_array().number(bar->below / ns_per_ms).number(bar->above / ns_per_ms).end_array();
+    json.begin_object().key("below").number(bar->below / ns_per_ms);
+    json.key("above").number(bar->above / ns_per_ms).end_object();
 }
 
 void write_bars(JsonWriter& json, std::string_view key, const Distribution& d,
@@ -210,6 +211,20 @@ void write_client_error(JsonWriter& json, const SummaryFigures& f) {
     write_bars(json, "itl_ms", f.itl, f.itl_bounds);
     write_bars(json, "e2el_ms", f.e2e, f.e2e_bounds);
     write_bars(json, "chunk_gap_ms", f.chunk_gap, f.chunk_gap_bounds);
+    json.end_object();
+}
+
+/// How far the load that was sent lies from the one that was planned.
+void write_load_error(JsonWriter& json, const SummaryFigures& f, const TaintLimits& limits) {
+    const Distribution& late = f.load_late();
+    json.key("load_error").begin_object();
+    write_of(json, "p50_ms", late, late.median() / ns_per_ms);
+    write_of(json, "p99_ms", late, late.at[p99_index] / ns_per_ms);
+    write_of(json, "max_ms", late, late.max / ns_per_ms);
+    write_count(json, "late_rows", f.sent_late());
+    json.key("limit_ms");
+    const std::int64_t limit_ns = drift_limit_ns(limits, 0);
+    limit_ns > 0 ? json.number(static_cast<double>(limit_ns) / ns_per_ms) : json.null();
     json.end_object();
 }
 
@@ -249,6 +264,7 @@ void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
         json.string(info.run.rate.empty() ? "trace" : info.run.rate);
     }
     json.key("sent_rate").optional(f.timeline.sent_rate);
+    json.key("kept_up").optional(kept_up(f, info));
     json.key("max_concurrency").optional(info.max_concurrency);
     json.key("duration").number(static_cast<double>(f.duration_ns) / 1e9);
     write_count(json, "completed", f.completed);
@@ -268,6 +284,7 @@ void write_head(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     write_ms(json, "ttft_due", f.ttft_due);
     write_ms(json, "chunk_gap", f.chunk_gap);
     write_client_error(json, f);
+    write_load_error(json, f, info.limits);
 }
 
 void write_counts(JsonWriter& json, const SummaryFigures& f) {
@@ -439,6 +456,8 @@ void write_ours(JsonWriter& json, const SummaryFigures& f, const SummaryInfo& in
     write_known(json, "cached_tokens", f.cache_rows_reported > 0, f.cached_tokens);
     write_count(json, "rows_compared", f.cache_rows_compared());
     const bool compares = foretells && f.cache_rows_compared() > 0;
+    write_known(json, "prompt_tokens_compared", compares && f.cache_prompt_tokens,
+                f.cache_prompt_tokens.value_or(0));
     write_known(json, "cached_tokens_compared", compares, f.cached_tokens_compared());
     write_known(json, "expected_cached_tokens_reported", compares,
                 f.expected_cached_tokens_reported);

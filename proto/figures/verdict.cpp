@@ -214,7 +214,7 @@ void add_host_reason(const Blame& blame, const ClientTotals& client, Reasons& re
             "others used the CPU" +
             (client.engines.size() > 1 ? " of " + engine_text(client, blame.taken_engine) : "") +
             " for " + milliseconds_text(blame.taken_ns) + " of a second (" +
-            percent_text(blame.taken_share) + ")";
+            percent_text(blame.taken_share) + "; a quieter CPU, --cpu N, avoids that)";
     }
     // Where the thread waits for its CPU, that is taken time; where it is stopped, it is not.
     const bool stopped = client.run_delay_ns >= 0 && blame.gap_max_ns > 2 * blame.taken_ns;
@@ -297,8 +297,16 @@ Verdict worst_of(const Blame& blame) {
     return blame.client >= blame.network ? Verdict::client_limited : Verdict::network_limited;
 }
 
+/// What decided comes first, then what others did at that time.
+void decide_by(std::string reason, const Blame& blame, const ClientTotals& client,
+               Reasons& reasons) {
+    Reasons first{std::move(reason)};
+    add_host_reason(blame, client, first);
+    reasons.insert(reasons.begin(), first.begin(), first.end());
+}
+
 /// Queues grow: the engine had more to do than it had time, or others left it too little.
-bool overloaded(const ClientTotals& client, Judgement& judged) {
+bool overloaded(const Blame& blame, const ClientTotals& client, Judgement& judged) {
     const BusySecond& second = client.busiest;
     if (second.load <= busy_max) {
         return false;
@@ -310,8 +318,9 @@ bool overloaded(const ClientTotals& client, Judgement& judged) {
     if (host) {
         text += ", and others used its CPU for " + percent_text(second.taken);
     }
-    judged.reasons.push_back(text + "; above " + percent_text(busy_max) +
-                             " of its available CPU time, queues grow");
+    text += "; above " + percent_text(busy_max) + " of its available CPU time, queues grow";
+    decide_by(text + (host ? "" : " (a lower --speed or --rate, or more --engines)"), blame, client,
+              judged.reasons);
     return true;
 }
 
@@ -376,21 +385,19 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
     Blame blame = blame_of(figures.taints.rows, client);
     const std::uint64_t lost_rows = figures.interrupted_untainted + figures.unrecorded;
     blame.client += lost_rows;
-    if (overloaded(client, judged)) {
-        add_host_reason(blame, client, judged.reasons);
+    if (overloaded(blame, client, judged)) {
         return judged;
     }
     // Rows that were only read late stay in, however late: to leave them out would move the
     // percentiles. What they may have moved is in the client's error.
     const MovedFigure* const moved = moved_most(figures, limits);
     if (moved != nullptr && moved->by_ns > moved->allowed_ns(limits)) {
-        judged.reasons.push_back(moved_text(*moved, limits));
         const TaintedRow run{client.each.empty() ? 0 : client.each.front().from_ns,
                              client.each.empty() ? 0 : client.each.back().to_ns,
                              std::llround(moved->by_ns), Suspect::reading};
         const Blame of_reading = blame_of(std::span(&run, 1), client);
         judged.verdict = worst_of(of_reading);
-        add_host_reason(of_reading, client, judged.reasons);
+        decide_by(moved_text(*moved, limits), of_reading, client, judged.reasons);
         return judged;
     }
     const std::uint64_t kept = rows_kept(figures);
@@ -398,9 +405,8 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
         figures.taints.share(figures.interrupted_untainted, figures.unrecorded, kept);
     if (share > exclusions_max) {
         judged.verdict = worst_of(blame);
-        judged.reasons.push_back(percent_text(share) +
-                                 " of the rows that were sent are tainted or lost");
-        add_host_reason(blame, client, judged.reasons);
+        decide_by(percent_text(share) + " of the rows that were sent are tainted or lost", blame,
+                  client, judged.reasons);
         return judged;
     }
     if (figures.fired == 0) {
@@ -411,12 +417,14 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
     judged.verdict = Verdict::certified;
     if (figures.tainted_rows + lost_rows > kept) {
         judged.verdict = Verdict::certified_with_exclusions;
-        judged.reasons.push_back("leave the tainted and interrupted rows out: " +
-                                 percent_text(share) + " of the rows that were sent");
-        add_host_reason(blame, client, judged.reasons);
+        decide_by("leave the tainted and interrupted rows out: " + percent_text(share) +
+                      " of the rows that were sent",
+                  blame, client, judged.reasons);
     }
     if (moved != nullptr) {
-        judged.reasons.push_back(moved_text(*moved, limits));
+        const bool decides = judged.verdict == Verdict::certified;
+        judged.reasons.insert(decides ? judged.reasons.begin() : judged.reasons.end(),
+                              moved_text(*moved, limits));
     }
     add_limits_kept(figures, limits, judged.reasons);
     add_held_reason(figures, judged.reasons);

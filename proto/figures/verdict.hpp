@@ -48,7 +48,7 @@ enum class Verdict : std::uint8_t {
 };
 const char* name_of(Verdict verdict);
 
-/// The verdict and why: at least one reason, each a clause with its figures.
+/// The verdict and why: at least one reason, each a clause with its figures. The first decided.
 struct Judgement {
     Verdict verdict = Verdict::uncalibrated;
     std::vector<std::string> reasons;

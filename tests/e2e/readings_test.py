@@ -145,7 +145,7 @@ class Readings(Case):
         self.assertEqual(refused.code, 2)
         self.assertIn("add --keep tier", refused.complained)
         summary = run.json("summary.json")
-        self.assertEqual(summary["schema"], 25)
+        self.assertEqual(summary["schema"], 26)
         goodput = summary["goodput"]
         self.assertEqual([(one["key"], one["value"], one["good"], one["decided"]) for one in goodput["groups"]],
                          [("kept.tier", "gold", 20, 20), ("kept.tier", "silver", 0, 20)])

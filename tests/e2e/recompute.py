@@ -170,13 +170,15 @@ def is_lost(record):
 
 
 def bars(values, lower, upper, percents=PERCENTILES):
-    """[below, above] of each number, in ms; both lists hold what is not known, as 0 and infinity."""
+    """How far below and above each number the true one may lie, in ms; both lists hold what is not known, as 0 and infinity."""
     if not values:
         return None
     found, low, high = distribution(values), distribution(lower), distribution(upper)
     keys = ["mean"] + [f"p{percent:g}" for percent in percents]
     return {
-        key: None if high[key] > 2**59 else [(found[key] - low[key]) / 1e6, (high[key] - found[key]) / 1e6]
+        key: None
+        if high[key] > 2**59
+        else {"below": (found[key] - low[key]) / 1e6, "above": (high[key] - found[key]) / 1e6}
         for key in keys
     }  # fmt: skip
 
@@ -281,7 +283,12 @@ def sending(records):
     both = [r for r in free if r["wire_ns"] is not None]
     causes = {r["late_cause"] for r in free}
     drift = {c: [r["fired_ns"] - r["due_ns"] for r in free if r["late_cause"] == c] for c in causes}
+    load = distribution([(r["wire_ns"] if both else r["fired_ns"]) - r["due_ns"] for r in both or free])
     return {
+        "load_error": {
+            **{f"{name}_ms": load[name] / 1e6 if free else None for name in ("p50", "p99", "max")},
+            "late_rows": sum("late" in (r["tainted"] or ()) for r in fired),
+        },
         "fired": len(fired),
         "dropped": sum(r["outcome"] == "not_sent" and r["error"] is not None for r in records),
         **overtaken(fired),
@@ -317,6 +324,7 @@ def prompts(records):
                 for name, of_row in (
                     ("expected_cached_tokens_reported", lambda r: expected[r["row"]]),
                     ("cached_tokens", lambda r: r["cached_tokens"]),
+                    ("prompt_tokens_compared", lambda r: r["prompt_tokens"] or r["input_length"]),
                     ("rows_equal", lambda r: r["cached_tokens"] == r["expected_cached_tokens"]),
                     ("rows_above", lambda r: r["cached_tokens"] > expected[r["row"]]),
                 )

@@ -155,7 +155,7 @@ class Users(Case):
         self.assertEqual(run.json("summary.json")["outcomes"]["ok"], len(records))
         report = subprocess.run([DRIFTLESS, "report", str(run.folder)], check=True,
                                 capture_output=True, text=True, timeout=SECONDS_MAX)
-        self.assertIn(f"{len(records)} ok of {len(records)}", report.stdout)
+        self.assertIn(f"{len(records)} of {len(records)} ok", report.stdout)
         self.assertEqual(report.stderr, "")
 
     def test_what_does_not_drain_is_cancelled(self):

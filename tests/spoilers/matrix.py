@@ -176,11 +176,22 @@ def judge(cell, code, said, folder):
     result["rows"] = len(records)
     result["tainted"] = sum(bool(record["tainted"]) for record in records)
     add_errors(result, records, seen, facts)
+    add_figures(result, summary, truth.times_of(records, seen))
     if len(records) != cell.load()["rows"]:
         result["wrong"].append(f"{len(records)} records of {cell.load()['rows']} rows")
     if code not in (0, NOT_CERTIFIED) or (code == 0) != (result["verdict"] == "certified"):
         result["wrong"].append(f"exit {code} with the verdict {result['verdict']}")
     return result
+
+
+def add_figures(result, summary, times):
+    """Of the run, whatever its word: no true figure may lie outside its bar."""
+    for name, moved, bar, outside in truth.bars_of(summary, *times) if times else ():
+        if outside > TRANSIT_NS:
+            what = f"{name} lies {outside / 1e6:.3f} ms outside its bar of {bar / 1e6:.3f} ms"
+            result["wrong"].append(what)
+        if name == "ttft p99":
+            result["ttft_p99_moved_ns"], result["ttft_p99_bar_ns"] = moved, bar
 
 
 def add_errors(result, records, seen, facts):

@@ -53,6 +53,58 @@ def errors_of(record, seen, zero):
     return errors
 
 
+def moments(seen, token):
+    """When a token left at the earliest and at the latest: as late as `charge` takes it."""
+    began, ended = seen["token_ns"][token], seen["token_ended_ns"][token]
+    return began, ended if ended - began > OWN_GAP_NS else began
+
+
+def times_of(records, seen):
+    """The true times of all rows that are ok, (least, most) ns, by the names of their figures, and the
+    fewest gaps between the tokens of one; None where the receiver has not seen all of them through."""
+    times = {"ttft": [], "tpot": [], "e2el": []}
+    fewest = float("inf")
+    for record in records:
+        if record["outcome"] != "ok":
+            continue
+        one = seen.get(record["row"])
+        if one is None or len(one["token_ns"]) < 2 or not one["whole"]:
+            return None
+        first, last = moments(one, 0), moments(one, -1)
+        times["ttft"].append(tuple(at - one["first_byte_ns"] for at in first))
+        times["e2el"].append(tuple(at - one["first_byte_ns"] for at in last))
+        if record["tpot_ns"] is not None:
+            gaps = record["output_tokens"] - 1
+            fewest = min(fewest, gaps)
+            times["tpot"].append(((last[0] - first[1]) / gaps, (last[1] - first[0]) / gaps))
+    return times, fewest
+
+
+def statistics_of(values):
+    """The mean, and percentiles by their nearest ranks."""
+    ordered = sorted(values)
+    found = {"mean": sum(ordered) / len(ordered)}
+    for percent in (50, 90, 95, 99):
+        found[f"p{percent}"] = ordered[max(0, -(-percent * len(ordered) // 100) - 1)]
+    return found
+
+
+def bars_of(summary, times, fewest):
+    """Of each figure that has a bar: its name, by how much the client moved it, by how much it may
+    have at most, and by how much the true one lies outside, in sum over the gaps of a TPOT; ns."""
+    for metric, values in times.items():
+        bars = summary["client_error"][f"{metric}_ms"]
+        if not bars or not values:
+            continue
+        least, most = (statistics_of(ends) for ends in zip(*values))
+        for key in (key for key in least if bars[key]):
+            said = 1e6 * summary[f"{key}_{metric}_ms"]
+            below, above = (1e6 * bars[key][way] for way in ("below", "above"))
+            moved = max(said - most[key], least[key] - said)
+            outside = max(said - below - most[key], least[key] - said - above)
+            yield f"{metric} {key}", moved, max(below, above), outside * (fewest if metric == "tpot" else 1)
+
+
 def outcome_lie(record, seen):
     """What is wrong with a row's outcome; None where it is true. The receiver answers every row
     whole and in good order: one that it saw through to the last token is ok, and no other is."""

@@ -9,6 +9,27 @@ function limitText(one) {
     : `${digits(one.value)}${one.unit === "ms" ? " ms" : ""}`;
 }
 
+// What happened at the server, in one sentence; nothing is said where nobody can tell.
+function saidText() {
+  const kept =
+    summary.kept_up === true
+      ? "; the server kept up"
+      : summary.kept_up === false
+        ? `; the server did not keep up: in flight rose to ${whole(summary.max_concurrent_requests)}, so TTFT ` +
+          "measures how long the run was"
+        : "";
+  return (
+    `${whole(summary.completed)} of ${plural(summary.num_prompts, "request", "requests")} ok in ` +
+    `${duration(summary.duration * 1e9)}${kept}`
+  );
+}
+
+// What the client may have moved a p99 by, at most.
+function moved(figure) {
+  const bars = (summary.client_error || {})[`${figure}_ms`];
+  return bars && bars.p99 ? `; client at most ${duration(1e6 * Math.max(bars.p99.below, bars.p99.above))}` : "";
+}
+
 function addHead() {
   const top = document.getElementById("top");
   const verdict = summary.verdict || { name: "unknown", reasons: [], warnings: [] };
@@ -22,8 +43,9 @@ function addHead() {
       { class: "what" },
       [summary.model_id, where, summary.run && `speed ${summary.run.speed}`].filter(Boolean).join(" · "),
     ),
-    make("div", { class: `verdict ${verdict.name}` }, make("strong", {}, verdict.name), whyList(verdict)),
+    make("p", { class: "said" }, saidText()),
     five(),
+    make("div", { class: `verdict ${verdict.name}` }, make("strong", {}, verdict.name), whyList(verdict)),
   );
   const limits = summary.thresholds || [];
   if (limits.length > 0) {
@@ -97,8 +119,8 @@ function five() {
       share(summary.completed, summary.num_prompts),
       `${whole(summary.completed)} of ${whole(summary.num_prompts)} ok, ${whole(failed)} failed`,
     ],
-    ["TTFT p99", ms("p99_ttft_ms"), `p50 ${ms("p50_ttft_ms")}; from due ${ms("p99_ttft_due_ms")}`],
-    ["TPOT p99", ms("p99_tpot_ms"), `p50 ${ms("p50_tpot_ms")}`],
+    ["TTFT p99", ms("p99_ttft_ms"), `p50 ${ms("p50_ttft_ms")}${moved("ttft")}`],
+    ["TPOT p99", ms("p99_tpot_ms"), `p50 ${ms("p50_tpot_ms")}${moved("tpot")}`],
     [
       "Output tokens",
       summary.output_throughput === null ? "not counted" : `${digits(summary.output_throughput)}/s`,
@@ -110,11 +132,11 @@ function five() {
           ...(cache.rows_compared === 0
             ? [`${short(cache.cached_tokens)} tokens`, "not forecast: the prompts are recorded text"]
             : [
-                share(cache.cached_tokens_compared, expected),
-                `${short(cache.cached_tokens_compared)} of ${short(expected)} expected tokens`,
+                share(cache.cached_tokens_compared, cache.prompt_tokens_compared),
+                `of the prompts; the trace allows ${share(expected, cache.prompt_tokens_compared)}`,
               ]),
         ]
-      : ["E2E p99", ms("p99_e2el_ms"), `p50 ${ms("p50_e2el_ms")}`],
+      : ["E2E p99", ms("p99_e2el_ms"), `p50 ${ms("p50_e2el_ms")}${moved("e2el")}`],
   ];
   return make(
     "dl",

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <numeric>
 #include <sstream>
 #include <string>
@@ -560,6 +561,37 @@ TEST(Evidence, TheOrderOfSendingMayNotDecide) {
         one.fired_ns.reset();
     }
     expect_no_word(unknown.compared(), Doubt::order, Shown::higher);
+}
+
+/// Every time of the run may lie below by that part of it.
+void move_by(ComparedRun& run, double part) {
+    for (ComparedRequest& one : run.requests) {
+        one.errors[0].below = part * one.values[0];
+    }
+}
+
+// The ends take the lower end of one side and the upper one of the other.
+TEST(Evidence, ClientErrorsWidenTheInterval) {
+    Dual dual(1.1, 1.1);
+    const GroupComparison plain = dual.compared(false);
+    move_by(dual.b, 0.03);
+    move_by(dual.a, 0.02);
+    const GroupComparison moved = dual.compared(false);
+    for (std::size_t metric = 0; metric < 2; ++metric) {
+        EXPECT_NEAR(moved.metrics[metric].low, plain.metrics[metric].low * 0.97, 1e-9);
+        EXPECT_NEAR(moved.metrics[metric].high, plain.metrics[metric].high / 0.98, 1e-9);
+        EXPECT_EQ(moved.metrics[metric].change, plain.metrics[metric].change);
+    }
+    EXPECT_EQ(moved.metrics[3].low, plain.metrics[3].low) << "a rate";
+    EXPECT_EQ(dual.compared().metrics[0].word, Word::worse);
+    move_by(dual.b, 0.12);  // it may all be the client's
+    expect_no_word(dual.compared(), Doubt::client, Shown::unsure);
+    move_by(dual.b, 0);
+    dual.b.requests[7].errors[0] = {std::numeric_limits<double>::infinity(),
+                                    std::numeric_limits<double>::infinity()};
+    const GroupComparison unknown = dual.compared();
+    EXPECT_EQ(unknown.metrics[0].doubt, Doubt::client) << "one row of any length";
+    EXPECT_EQ(unknown.metrics[1].word, Word::worse) << "moves a median by a rank";
 }
 
 // Of 400 rows 4 are 1 %, and 5 are more.

@@ -84,6 +84,7 @@ SummaryFigures figures() {
     f.cached_tokens = 77'156'352;
     f.cache_rows_reported = 12000;
     f.cache_rows_equal = 11999;
+    f.cache_prompt_tokens = 144'793'823;
     f.goodput_rules = {{{}, "", {200'000'000, std::nullopt, std::nullopt}}};
     f.goodput_counts = {{12031, 6000}};
     f.good = 6000;
@@ -93,6 +94,7 @@ SummaryFigures figures() {
     f.outputs_exact = 11911;
     f.request_goodput = 1.67;
     f.tainted_rows = 12;
+    f.tainted_late[static_cast<std::size_t>(LateCause::guard)] = 12;
     f.warnings = {
         "the prefix cache was warm from an earlier run, so TTFT is too low: the server "
         "reports 996659 cached tokens, 1946.6 % of what an empty cache can hit; repeat "
@@ -112,6 +114,7 @@ SummaryInfo info() {
                          "the engine was busy for 71.0 % of one second; above 60.0 % queues grow",
                          "the CPU was taken away for 12.0 % of one second (120.000 ms of run-queue "
                          "delay and 0.000 ms of steal in all)"};
+    i.limits.drift_ns = 300'000;
     i.clamped_rows = 3;
     i.unfinished = Unfinished{31, 2};
     return i;
@@ -166,20 +169,17 @@ TEST(SummaryTable, HasEightyColumns) {
     }
 }
 
-// Verdict, outcomes, load, TTFT, TPOT, E2E, cache, drift.
+// What became of the requests, load, TTFT, TPOT, E2E, cache, prompts; then whether to trust it.
 TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
     const std::string table = summary_table(figures(), info());
     std::size_t at = 0;
     for (const char* part :
-         {"\nVerdict         client-limited\n",
-          "\n                12 rows sent more than 0.300 ms",
+         {"\nRequests        11,900 of 12,031 ok, 11 shorter than asked, 89 failed, 31 not\n"
+          "                sent in 3600.00 s\n",
           "\nWarning         the prefix cache was warm",
-          "\nRequests        11,900 ok of 12,031, 11 shorter than asked, 89 failed, 31 not\n"
-          "                sent\n",
           "\nFailed          http_5xx 89\n",
           "\n                89 rows, http_5xx 500: the server ran out of memory while it ...\n",
-          "\nTainted         12 rows",
-          "\nLoad            12,000 sent; 3.31 ok/s over 3600.00 s; at most 312 open\n",
+          "\nLoad            12,000 sent; answered 3.31/s; at most 312 in flight\n",
           "\nTokens          144,793,823 in, 4,122,048 out",
           "\nGoodput         1.67/s: 6,000 of",
           "\nms                   mean      p50      p90      p95      p99      max    client\n",
@@ -190,9 +190,15 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
           "\nE2E ",
           "\nNo TPOT         2 rows: all tokens came at one instant\n",
           "\nServers         http://a:8000/v1/chat/completions: 6,015 rows",
-          "\nPrompts         12,000 of exactly the recorded length",
-          "\nCache           77,156,352 tokens expected, 77,156,352 hit (100.00 %)",
-          "\nDrift           p50 1.00, p99 4.00, worst 5.00 us; late by cause: guard 1,920\n"}) {
+          "\nCache           53.29 % of prompt tokens hit; the trace allows 53.29 %\n"
+          "                100.00 % of the expected hits; 11,999 of 12,000 rows as expected\n",
+          "\nPrompts         12,000 of exactly the recorded length\n",
+          "\nSent late       p50 0.001, p99 0.004, worst 0.005 ms; 12 of 12,000 rows above\n"
+          "                0.300 ms\n",
+          "\nVerdict         client-limited: 12 rows sent more than 0.300 ms late",
+          "\n                the engine was busy for 71.0 %",
+          "\n                and 1 more: driftless report RUN --certificate\n",
+          "\nTainted         12 rows"}) {
         const std::size_t found = table.find(part, at);
         EXPECT_NE(found, table.npos) << part << table;
         at = found == table.npos ? at : found;
@@ -223,7 +229,27 @@ TEST(SummaryTable, HasTheRateOfSending) {
     SummaryFigures f = figures();
     f.timeline.sent_rate = 29.296;
     EXPECT_EQ(lines_of_label("Load", f, info()),
-              "12,000 sent at 29.30/s; 3.31 ok/s over 3600.00 s; at most 312 open");
+              "sent 29.30/s; answered 3.31/s; at most 312 in flight");
+}
+
+// A certificate needs one line; where requests piled up, that stands in the first sentence.
+TEST(SummaryTable, SaysWhetherTheServerKeptUp) {
+    SummaryFigures f = figures();
+    SummaryInfo i = info();
+    i.verdict = "certified";
+    i.verdict_reasons = {"this client may have moved TTFT p99 by up to 0.057 ms; limit 1.000 ms",
+                         "all rows were sent at most 0.100 ms late; limit 0.300 ms"};
+    EXPECT_EQ(lines_of_label("Verdict", f, i),
+              "certified: this client may have moved TTFT p99 by up to 0.057 ms; limit 1.000 ms");
+    i.unfinished.reset();
+    f.timeline.stability.stability = Stability::stable;
+    EXPECT_TRUE(says(lines_of_label("Requests", f, i), "sent in 3600.00 s; the server kept up"));
+    f.timeline.stability.stability = Stability::unstable;
+    EXPECT_TRUE(says(lines_of_label("Requests", f, i),
+                     "; the server did not keep up: in flight rose to 312, so TTFT measures how "
+                     "long the run was"));
+    i.run.users = 8;
+    EXPECT_TRUE(lines_of_label("Requests", f, i).ends_with("sent in 3600.00 s"));
 }
 
 // What nobody counted is a lower bound, and its rate and TPOT are not known; what this client lost
@@ -269,8 +295,9 @@ TEST(SummaryTable, ExpectsNoHitsOfRecordedText) {
     f.cached_tokens += 64;
     f.cached_tokens_unforetold = 64;
     EXPECT_EQ(lines_of_label("Cache", f, info()),
-              "77,156,352 tokens expected, 77,156,352 hit (100.00 %), 11,999 of 10,000 rows as "
-              "expected beside them 2,000 rows of recorded text hit 64 tokens, not forecast");
+              "53.29 % of prompt tokens hit; the trace allows 53.29 % 100.00 % of the expected "
+              "hits; 11,999 of 10,000 rows as expected beside them 2,000 rows of recorded text hit "
+              "64 tokens, not forecast");
 }
 
 // The best whole second of a run that is shorter than one says nothing.
@@ -339,20 +366,22 @@ TEST(SummaryTable, LeadsWithTheServersBlocks) {
     SummaryInfo i = info();
     i.server_block = 16;
     EXPECT_EQ(cache_lines(f, i),
-              "375,632 tokens expected in the server's blocks of 16, 375,632 hit "
-              "(100.00 %), every row as expected "
-              "257,536 tokens expected in the trace's blocks");
+              "0.26 % of prompt tokens hit; the trace allows 0.26 % in the server's blocks of 16");
     const std::string full = summary_table(f, i, TableKind::full);
     EXPECT_FALSE(says(full, "145.86"));
     EXPECT_LT(full.find("Expected in the server's blocks (16):    375632\n"),
               full.find("Cached tokens observed:                  375632 (100.00 % of those"));
     f.server_cache_rows_equal = 9;  // the trace's blocks explain more
     EXPECT_EQ(cache_lines(f, i),
-              "257,536 tokens expected, 375,632 hit (145.86 %), 10 of 240 rows as expected "
-              "375,632 expected in the server's blocks of 16: 9 of 240 rows as expected");
+              "0.26 % of prompt tokens hit; the trace allows 0.18 % 145.86 % of the expected "
+              "hits; 10 of 240 rows as expected 375,632 expected in the server's blocks of 16: 9 "
+              "of 240 rows as expected");
     f.server_cache_rows_equal = 239;
     f.server_cache_rows = 239;  // some rows are not forecast: the sums cannot be compared
-    EXPECT_TRUE(cache_lines(f, i).starts_with("257,536 tokens expected, 375,632 hit"));
+    EXPECT_TRUE(says(cache_lines(f, i), "145.86 % of the expected hits"));
+    f.cache_prompt_tokens.reset();  // nobody knows the length of some prompt
+    EXPECT_TRUE(
+        cache_lines(f, i).starts_with("375,632 tokens hit; the trace allows 257,536 145.86 %"));
 }
 
 // Blocks of the same size need one line.
@@ -364,8 +393,8 @@ TEST(SummaryTable, NamesEqualForecastsOnce) {
     SummaryInfo i = info();
     i.server_block = 512;
     EXPECT_EQ(cache_lines(f, i),
-              "77,156,352 tokens expected, 77,156,352 hit (100.00 %), 11,999 of "
-              "12,000 rows as expected");
+              "53.29 % of prompt tokens hit; the trace allows 53.29 % 100.00 % of the expected "
+              "hits; 11,999 of 12,000 rows as expected");
 }
 
 // A server that says 0 for each row does not count, or has no cache: that is no share of misses.
@@ -382,15 +411,15 @@ TEST(SummaryTable, TellsZerosFromMisses) {
     ++f.rows;
     EXPECT_TRUE(says(cache_lines(f, info()), "0 for all rows that it reports: it"));
     f.cached_tokens = 16;  // it counts
-    EXPECT_TRUE(says(cache_lines(f, info()), "16 hit (0.00 %)"));
+    EXPECT_TRUE(says(cache_lines(f, info()), "0.00 % of prompt tokens hit; the trace allows 53"));
     f.cached_tokens = f.expected_cached_tokens_reported = f.expected_cached_tokens = 0;
-    EXPECT_TRUE(says(cache_lines(f, info()), "0 tokens expected, 0 hit (-)"));
+    EXPECT_TRUE(says(cache_lines(f, info()), "the trace allows 0.00 % 100 of 12,000 rows"));
     f.expected_cached_tokens_reported = 512;  // a row shares less than one block of the server's
     f.server_cache_rows = f.cache_rows_reported;
     f.server_cache_rows_equal = f.rows;
     SummaryInfo i = info();
     i.server_block = 1024;
-    EXPECT_TRUE(says(cache_lines(f, i), "0 tokens expected in the server's blocks of 1024, 0 hit"));
+    EXPECT_TRUE(says(cache_lines(f, i), "allows 0.00 % in the server's blocks of 1024"));
 }
 
 // One server needs no line of its own; nothing measured is a dash, never a zero.
@@ -404,7 +433,7 @@ TEST(SummaryTable, LeavesOutWhatIsNotThere) {
     const std::string table = summary_table(SummaryFigures(), SummaryInfo());
     EXPECT_TRUE(says(table, "\nE2E                     -"));
     EXPECT_TRUE(says(table, "hits not reported by the server"));
-    EXPECT_TRUE(says(table, "\nDrift           -\n"));
+    EXPECT_FALSE(says(table, "Sent late"));
     EXPECT_FALSE(says(table, "Goodput"));
     EXPECT_FALSE(says(table, "Failed"));
 }

@@ -228,7 +228,7 @@ TEST(RemainingRows, TaintsWhatLeftLate) {
     EXPECT_EQ(figures.interrupted_untainted, 2u);
     const Judgement judged = judge_calibrated(figures, {}, config.limits);
     EXPECT_EQ(judged.verdict, Verdict::client_limited);  // more was lost by our end than was late
-    EXPECT_TRUE(says(judged.reasons[0], "1 row sent more than"));
+    EXPECT_TRUE(says(judged.reasons[1], "1 row sent more than"));
 }
 
 TEST(RemainingRows, RecordsWhatIsGivenUp) {

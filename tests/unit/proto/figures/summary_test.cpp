@@ -602,13 +602,13 @@ std::string bar_of(const Summary& summary, const char* figure, const char* key) 
     const std::string text = summary_json(summary.figures(), {});
     JsonDocument document;
     const JsonValue bar = document.parse(text).value().find("client_error").find(figure).find(key);
-    if (!bar.is(JsonType::array)) {
+    if (!bar.is(JsonType::object)) {
         return "null";
     }
     const auto us_of = [](JsonValue ms) {
         return std::to_string(std::lround(1e3 * *ms.as_double()));
     };
-    return us_of(bar.first()) + " " + us_of(bar.first().next());
+    return us_of(bar.find("below")) + " " + us_of(bar.find("above"));
 }
 
 // The server had the request up to 30 us after the fire, and 2 us more by its stamp; the first

@@ -75,13 +75,14 @@ TEST(Blame, AStopLongerThanASecondIsToldApartFromTheShareOfASecond) {
         "debugger, a CPU quota, or all of this host)";
     EXPECT_EQ(host_reason(totals), stopped);
     totals.each[4].taken_ns = 136'494'000;
-    EXPECT_EQ(host_reason(totals),
-              stopped + "; others used the CPU for 136.494 ms of a second (13.6 %)");
+    EXPECT_EQ(host_reason(totals), stopped +
+                                       "; others used the CPU for 136.494 ms of a second (13.6 %; "
+                                       "a quieter CPU, --cpu N, avoids that)");
     totals.each[4].gap_max_ns = 2 * totals.each[4].taken_ns;  // it may have waited for its CPU
-    EXPECT_EQ(
-        host_reason(totals),
-        "at that time others used the CPU for 136.494 ms of a second (13.6 %); the engine was "
-        "stopped or kept from its CPU for up to 272.988 ms without a break");
+    EXPECT_EQ(host_reason(totals),
+              "at that time others used the CPU for 136.494 ms of a second (13.6 %; a quieter CPU, "
+              "--cpu N, avoids that); the engine was "
+              "stopped or kept from its CPU for up to 272.988 ms without a break");
 }
 
 // Of several engines the one is named that was stopped, and that whose CPU others had.
@@ -99,7 +100,7 @@ TEST(Blame, NamesTheEngine) {
     EXPECT_EQ(host_reason(totals),
               "at that time engine 1 was stopped for up to 2000.000 ms without a break (a signal, "
               "a debugger, a CPU quota, or all of this host); others used the CPU of engine 2 for "
-              "250.000 ms of a second (25.0 %)");
+              "250.000 ms of a second (25.0 %; a quieter CPU, --cpu N, avoids that)");
     Reasons reasons;
     add_load_reason(totals, reasons);
     EXPECT_EQ(reasons.front(),

@@ -147,7 +147,7 @@ TEST(Verdict, LateReadsCountByWhatTheyMayHaveMoved) {
         return judge_calibrated(figures, totals_of(0.3, taken), {.drift_ns = 1});
     };
     EXPECT_EQ(judge(0.2).verdict, Verdict::certified);
-    EXPECT_TRUE(says(judge(0.2).reasons[1],
+    EXPECT_TRUE(says(judge(0.2).reasons[0],
                      "this client may have moved TTFT p99 by up to 12.000 ms; limit 50.000 ms"));
     taint_late_rows(figures, LateCause::wake, 10);
     EXPECT_EQ(judge(0.2).verdict, Verdict::certified_with_exclusions);
@@ -176,7 +176,8 @@ TEST(Verdict, AFigureThatMayBeOffIsNotCertified) {
     EXPECT_EQ(judge(0.2).verdict, Verdict::certified);
     figures.moved[1].by_ns = 1e6 + 1;
     EXPECT_EQ(judge(0.2).verdict, Verdict::host_noisy);
-    EXPECT_TRUE(says(judge(0.2).reasons.back(), "others used the CPU"));
+    EXPECT_TRUE(says(judge(0.2).reasons[0], "may have moved E2E p99 by up to 1.000 ms"));
+    EXPECT_TRUE(says(judge(0.2).reasons[1], "others used the CPU"));
     EXPECT_EQ(judge(0).verdict, Verdict::client_limited);
     taint_rows(figures, Suspect::network, 1);
     EXPECT_EQ(judge(0).verdict, Verdict::client_limited) << "the network did not read late";
@@ -229,7 +230,8 @@ TEST(Verdict, InterruptedRowsAreExclusions) {
     EXPECT_EQ(interrupt(0).verdict, Verdict::certified);
     const Judgement judged = interrupt(1);
     EXPECT_EQ(judged.verdict, Verdict::certified_with_exclusions);
-    EXPECT_TRUE(says(judged.reasons[0], "1 row was in flight when"));
+    EXPECT_TRUE(says(judged.reasons[0], "leave the tainted and interrupted rows out: 0.1 %"));
+    EXPECT_TRUE(says(judged.reasons[1], "1 row was in flight when"));
     EXPECT_EQ(interrupt(10).verdict, Verdict::certified_with_exclusions);
     EXPECT_EQ(interrupt(11).verdict, Verdict::client_limited);
 }
@@ -256,15 +258,16 @@ TEST(Verdict, RowsThatWaitedForTheWireAreTheNetworks) {
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0.4)), Verdict::host_noisy);
     const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {.wire_ns = 200'000});
-    EXPECT_TRUE(says(judged.reasons[0], "40 rows reached the wire more than 0.200 ms after"));
+    EXPECT_TRUE(says(judged.reasons[0], "40.0 % of the rows that were sent are tainted or lost"));
+    EXPECT_TRUE(says(judged.reasons[1], "40 rows reached the wire more than 0.200 ms after"));
 
     // The kernel stamps by the real-time clock: who sets it moves the stamps.
     ClientTotals stepped;
     ClientSample second = second_of(0.3, 0);
     second.clock_steps = 2;
     stepped.add(second);
-    EXPECT_FALSE(says(judged.reasons[1], "clock was set"));
-    EXPECT_TRUE(says(judge_calibrated(figures, stepped, {.wire_ns = 200'000}).reasons[1],
+    EXPECT_FALSE(says(judged.reasons.back(), "clock was set"));
+    EXPECT_TRUE(says(judge_calibrated(figures, stepped, {.wire_ns = 200'000}).reasons[2],
                      "this host's clock was set during the run"));
 }
 
@@ -300,8 +303,8 @@ TEST(Verdict, BlameIsWhatCoincides) {
     const Judgement elsewhere = judge_calibrated(figures, ten_seconds(7, 0.2), {});
     EXPECT_FALSE(says(elsewhere.reasons.back(), "others used the CPU"));
     const Judgement there = judge_calibrated(figures, ten_seconds(3, 0.2), {});
-    EXPECT_TRUE(
-        says(there.reasons.back(), "others used the CPU for 200.000 ms of a second (20.0 %)"));
+    EXPECT_TRUE(says(there.reasons[1],
+                     "others used the CPU for 200.000 ms of a second (20.0 %; a quieter"));
 }
 
 // A turn of others that was as long as the row was late explains it, however short.
@@ -339,10 +342,10 @@ TEST(Verdict, ATakenCpuIsReportedAndCountedAgainstTheLoad) {
     taint_late_rows(late, LateCause::guard, 2);
     const Judgement noisy = judge_calibrated(late, totals_of(0.3, 0.51), {.drift_ns = 1});
     ASSERT_EQ(noisy.reasons.size(), 3u);
-    EXPECT_EQ(noisy.reasons[1],
+    EXPECT_EQ(noisy.reasons[0],
               "the engine was busy for 30.0 % of one second, and others used its CPU for 51.0 %; "
               "above 60.0 % of its available CPU time, queues grow");
-    EXPECT_TRUE(says(noisy.reasons[2], "at that time others used the CPU for"));
+    EXPECT_TRUE(says(noisy.reasons[1], "at that time others used the CPU for"));
     const Judgement judged =
         judge_calibrated(figures_of(100), totals_of(0.1, 0.34), {.drift_ns = 1});
     EXPECT_TRUE(says(judged.reasons.back(), "others used its CPU for at most 34.0 % of a second"));
@@ -355,7 +358,7 @@ TEST(Verdict, RowsWithoutARecordAreLost) {
     figures.unrecorded = 5;
     const Judgement few = judge_calibrated(figures, totals_of(0.1, 0), {.drift_ns = 1});
     EXPECT_EQ(few.verdict, Verdict::certified_with_exclusions);
-    EXPECT_EQ(few.reasons[0], "5 rows were sent but have no record: their measurements are lost");
+    EXPECT_EQ(few.reasons[1], "5 rows were sent but have no record: their measurements are lost");
     figures.more_unrecorded = true;
     EXPECT_EQ(verdict_of(figures, totals_of(0.1, 0)), Verdict::client_limited);
     figures.more_unrecorded = false;
@@ -430,7 +433,7 @@ TEST(Verdict, RequestsThatWereLostAreTheNetworks) {
     figures.retransmits = 60;
     EXPECT_EQ(verdict_of(figures, totals_of(0.3, 0)), Verdict::network_limited);
     const Judgement judged = judge_calibrated(figures, totals_of(0.3, 0), {});
-    EXPECT_EQ(judged.reasons[0],
+    EXPECT_EQ(judged.reasons[1],
               "the kernel sent 60 TCP segments of 41 rows' requests again; for 40 rows the network "
               "may have lost a part, so the server got the request late; for 1 row the first "
               "copy had arrived, so the request was in time");
