@@ -278,7 +278,7 @@ std::optional<double> request_late_ns(const Record& record) {
                record.tainted.end();
     };
     if (!record.wire_delay_bound_ns || !record.request_delay_ns || has(taint_retried) ||
-        has(taint_answered_early)) {
+        has(taint_retransmitted) || has(taint_answered_early)) {
         return std::nullopt;
     }
     return static_cast<double>(*record.wire_delay_bound_ns) +

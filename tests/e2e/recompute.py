@@ -161,7 +161,7 @@ STAMP_ERROR_NS = 2_000
 def request_late(record):
     """From the fire until the server can have had the request."""
     bound, parts = record["wire_delay_bound_ns"], record["request_delay_ns"]
-    unsure = {"retried", "answered_early"} & set(record["tainted"] or [])
+    unsure = {"retried", "retransmitted", "answered_early"} & set(record["tainted"] or [])
     return None if unsure or bound is None or parts is None else bound + parts + STAMP_ERROR_NS
 
 

@@ -1,9 +1,10 @@
 """What a record says against what the independent receiver saw: how wrong its stamps are, at least.
 
-All stamps are of one CLOCK_MONOTONIC. The receiver notes when each write began and when it ended:
-what it carried left between the two. Where they lie close together the first is taken; where the
-receiver itself was late the second, so that its own lateness is not charged to the client. An error is
-therefore a lower bound, and what remains is the client's, or the kernel's between the two.
+All stamps are of one CLOCK_MONOTONIC. The receiver notes when each write began and when it ended, and
+the kernel when the last byte of it left. Without the kernel's stamp, what it carried left between the
+two: where they lie close together the first is taken; where the receiver itself was late the second,
+so that its own lateness is not charged to the client. An error is therefore a lower bound, and what
+remains is the client's, or the kernel's between the two.
 """
 
 import bisect
@@ -48,13 +49,17 @@ def errors_of(record, seen, zero):
         charge(errors, record["headers_ns"] + zero, seen["head_ns"], seen["head_ended_ns"])
     stamps = [zero + record["fired_ns"] + chunk for chunk in record["chunk_ns"] or []]
     bounds = record["chunk_late_ns"] or [float("inf")] * len(stamps)
-    for ours, began, ended, bound in zip(stamps, seen["token_ns"], seen["token_ended_ns"], bounds):
-        errors.beyond = max(errors.beyond, charge(errors, ours, began, ended) - bound)
+    for token, (ours, bound) in enumerate(zip(stamps, bounds)):
+        charge(errors, ours, seen["token_ns"][token], seen["token_ended_ns"][token])
+        errors.beyond = max(errors.beyond, ours - moments(seen, token)[1] - bound)
     return errors
 
 
 def moments(seen, token):
-    """When a token left at the earliest and at the latest: as late as `charge` takes it."""
+    """When a token left at the earliest and at the latest: by the kernel's stamp, for TCP may keep
+    bytes back; else as late as `charge` takes it."""
+    if left := seen["token_left_ns"][token]:
+        return left, left
     began, ended = seen["token_ns"][token], seen["token_ended_ns"][token]
     return began, ended if ended - began > OWN_GAP_NS else began
 

@@ -1,5 +1,8 @@
 #include "tests/e2e/receiver/clock.hpp"
 
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -47,6 +50,38 @@ void sleep_until(std::int64_t ns) {
 void stamp_arrivals(int socket) {
     const int on = 1;
     setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
+}
+
+void stamp_departures(int socket) {
+    const int wanted = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE |
+                       SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TSONLY;
+    setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPING, &wanted, sizeof wanted);
+}
+
+void read_departures(int socket, std::vector<Departure>& out) {
+    while (true) {  // bounded by the kernel's queue
+        alignas(cmsghdr) char control[256];
+        msghdr message{};
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        if (recvmsg(socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
+            return;
+        }
+        Departure departure;
+        for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+             header = CMSG_NXTHDR(&message, header)) {
+            if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_TIMESTAMPING) {
+                timespec stamp{};
+                std::memcpy(&stamp, CMSG_DATA(header), sizeof stamp);
+                departure.left_ns = stamp.tv_sec * ns_per_s + stamp.tv_nsec - realtime_offset();
+            } else if (header->cmsg_level == SOL_IP && header->cmsg_type == IP_RECVERR) {
+                sock_extended_err error{};
+                std::memcpy(&error, CMSG_DATA(header), sizeof error);
+                departure.last_byte = error.ee_data;
+            }
+        }
+        out.push_back(departure);
+    }
 }
 
 Received receive(int socket, char* out, std::size_t bytes_max, int flags) {

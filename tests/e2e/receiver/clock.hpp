@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace receiver {
 
@@ -30,6 +31,18 @@ struct Received {
 /// Of segments that the kernel joined, the stamp is the last one's: never too early.
 /// `flags` are those of recvmsg.
 Received receive(int socket, char* out, std::size_t bytes_max, int flags = 0);
+
+/// The kernel's stamps of what was sent, one for each write: when its last byte left for the wire,
+/// by CLOCK_MONOTONIC. TCP may keep bytes back long after the write.
+struct Departure {
+    std::uint32_t last_byte = 0;  ///< its place among all bytes of the socket, from 0
+    std::int64_t left_ns = 0;
+};
+
+/// Asks the kernel for them. Of a socket that has sent nothing yet.
+void stamp_departures(int socket);
+/// Those that are there; waits for none.
+void read_departures(int socket, std::vector<Departure>& out);
 
 /// Asks the kernel to stamp what arrives. On a listening socket, accepted ones inherit it.
 void stamp_arrivals(int socket);

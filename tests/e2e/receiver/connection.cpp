@@ -214,6 +214,8 @@ struct Request {
 struct Sent {
     std::int64_t began_ns = 0;
     std::int64_t ended_ns = 0;
+    std::uint64_t end = 0;     ///< bytes of the connection up to its last one
+    std::int64_t left_ns = 0;  ///< the kernel's stamp; 0: not known
 };
 
 struct Answered {
@@ -320,6 +322,7 @@ bool send_stamped(Wire& wire, std::string_view bytes, Sent& sent) {
     sent.began_ns = monotonic_ns();
     const bool open = wire.write(bytes);
     sent.ended_ns = monotonic_ns();
+    sent.end = wire.written();
     return open;
 }
 
@@ -342,9 +345,21 @@ bool send_tokens(Wire& wire, const Behaviour& behaviour, const Request& request,
         sleep_until(request.last_byte_ns + behaviour.first_ns + i * behaviour.between_ns);
         Sent sent;
         open = send_stamped(wire, bytes, sent);
+        sent.left_ns = wire.left_ns(sent.end);
         answered.tokens.insert(answered.tokens.end(), static_cast<std::size_t>(end - i), sent);
     }
     return open;
+}
+
+/// When those left that TCP kept back; waits for the last of them, but not for long.
+void stamp_tokens(Wire& wire, std::vector<Sent>& tokens) {
+    const std::int64_t until = monotonic_ns() + 200'000'000;
+    while (!tokens.empty() && wire.left_ns(tokens.back().end) == 0 && monotonic_ns() < until) {
+        sleep_until(monotonic_ns() + 1'000'000);
+    }
+    for (Sent& one : tokens) {
+        one.left_ns = one.left_ns == 0 ? wire.left_ns(one.end) : one.left_ns;
+    }
 }
 
 /// What follows the tokens, or the whole of an answer that is no stream.
@@ -394,6 +409,7 @@ std::string log_line(const Request& request, const Asked& asked, std::int64_t pr
         (whole ? "true" : "false");
     add_array(line, "token_ns", answered.tokens, &Sent::began_ns);
     add_array(line, "token_ended_ns", answered.tokens, &Sent::ended_ns);
+    add_array(line, "token_left_ns", answered.tokens, &Sent::left_ns);
     return line + "}\n";
 }
 
@@ -423,6 +439,7 @@ bool answer(Wire& wire, const Behaviour& behaviour, const Request& request, Log&
     const std::int64_t prompt_tokens = asked.words + (asked.is_ids ? 0 : behaviour.overhead);
     Answered answered;
     const bool open = !asked.stream || send_tokens(wire, behaviour, request, asked, answered);
+    stamp_tokens(wire, answered.tokens);
     // Before the answer's end: whoever has read that may end this process, and finds the line.
     log.write(log_line(request, asked, prompt_tokens, answered, open));
     return open && send_end(wire, asked, prompt_tokens);

@@ -1,6 +1,7 @@
 #include "tests/e2e/receiver/wire.hpp"
 
 #include <linux/filter.h>
+#include <openssl/bio.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -72,8 +73,23 @@ bool Wire::write(std::string_view bytes) {
             return false;
         }
         bytes.remove_prefix(static_cast<std::size_t>(sent));
+        written_ += static_cast<std::uint64_t>(sent);
     }
     return true;
+}
+
+std::uint64_t Wire::written() const {
+    return tls_ != nullptr ? BIO_number_written(SSL_get_wbio(tls_)) : written_;
+}
+
+std::int64_t Wire::left_ns(std::uint64_t end) {
+    read_departures(socket_, departures_);
+    std::int64_t left = 0;
+    for (const Departure& one : departures_) {  // a part that was sent again has a later one, too
+        const bool covers = one.last_byte + std::uint64_t{1} >= end;
+        left = covers && one.left_ns > 0 && (left == 0 || one.left_ns < left) ? one.left_ns : left;
+    }
+    return left;
 }
 
 bool Wire::wait(int timeout_ms) const {

@@ -4,7 +4,9 @@
 #include <openssl/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "tests/e2e/receiver/clock.hpp"
 
@@ -13,7 +15,7 @@ namespace receiver {
 /// Owns the socket. Reads and writes block.
 class Wire {
   public:
-    explicit Wire(int socket) : socket_(socket) {}
+    explicit Wire(int socket) : socket_(socket) { stamp_departures(socket); }
     Wire(const Wire&) = delete;
     Wire& operator=(const Wire&) = delete;
     ~Wire();
@@ -27,12 +29,18 @@ class Wire {
     /// Under TLS the stamp is that of the first packet that was unread, with its record's head.
     Received read(char* out, std::size_t bytes_max);
     bool write(std::string_view bytes);
+    /// Bytes that were written to the socket so far, those of TLS with them.
+    std::uint64_t written() const;
+    /// When the first `end` of them had left for the wire; 0: the kernel has not said so.
+    std::int64_t left_ns(std::uint64_t end);
     /// Waits for bytes; false after `timeout_ms` (-1: never).
     bool wait(int timeout_ms) const;
 
   private:
     int socket_;
     SSL* tls_ = nullptr;
+    std::uint64_t written_ = 0;
+    std::vector<Departure> departures_;
 };
 
 /// A context with these PEM files; null where one cannot be used.

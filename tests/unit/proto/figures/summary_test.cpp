@@ -630,6 +630,19 @@ TEST(ClientError, IsWhatTheClientMayHaveAdded) {
     EXPECT_EQ(bar_of(summary, "chunk_gap_ms", "mean"), "500 100");
 }
 
+// A request that was lost on the way reached the server later than the kernel first sent it.
+TEST(ClientError, IsUnknownWhereTheNetworkLostTheRequest) {
+    Summary summary;
+    Record record = record_of(0);
+    record.wire_delay_bound_ns = record.request_delay_ns = 0;
+    record.first_late_ns = record.last_late_ns = 1000;
+    record.tainted = {taint_retransmitted};
+    summary.add(record);
+    EXPECT_EQ(bar_of(summary, "ttft_ms", "p50"), "null");
+    EXPECT_EQ(bar_of(summary, "e2el_ms", "mean"), "null");
+    EXPECT_EQ(bar_of(summary, "tpot_ms", "mean"), "0 0");
+}
+
 // Files before schema 17 have no bounds.
 TEST(ClientError, IsUnknownWhereNoRowHasABound) {
     Summary summary;
