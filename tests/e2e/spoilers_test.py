@@ -36,7 +36,8 @@ def seen(**more):
     """What a receiver saw that was never late: all is 0.02 ms on its way, from time 0 at 1,000 ms."""
     return {"first_byte_ns": 1011 * MS + 20_000, "head_ns": 1021 * MS - 20_000,
             "head_ended_ns": 1021 * MS, "token_ns": [1031 * MS - 20_000, 1041 * MS - 20_000],
-            "token_ended_ns": [1031 * MS, 1041 * MS], "starved_ns": 0, "whole": True, **more}
+            "token_ended_ns": [1031 * MS, 1041 * MS], "token_left_ns": [0, 0], "starved_ns": 0,
+            "whole": True, **more}
 
 
 class Charges(unittest.TestCase):
@@ -58,6 +59,30 @@ class Charges(unittest.TestCase):
         for late, beyond in (([20_000, 19_999], 1), ([20_000, 20_000], 0), (None, 0)):
             errors = self.errors(record(chunk_late_ns=late), seen())
             self.assertEqual(errors.beyond, beyond)
+
+    def test_a_token_that_tcp_kept_back(self):
+        """It left when the kernel says so."""
+        kept = {"token_left_ns": [1031 * MS, 1036 * MS]}
+        errors = self.errors(record(chunk_ns=[20 * MS, 25 * MS + 20_007]), seen(**kept))
+        self.assertEqual(errors.beyond, 7)
+
+    def test_figures_and_their_bars(self):
+        """Nine rows of 20 ms TTFT and one of 25; what the summary says is 1 ms more. The bars of a client
+        that knows it take that in; those of one that forgets a part, or a row, do not."""
+        rows, theirs, times = [], {}, [20] * 9 + [25]
+        for row, ms in enumerate(times):
+            left = [(1000 + ms) * MS, (1000 + ms + 100) * MS]
+            rows.append(record(row=row, outcome="ok", tpot_ns=100 * MS, output_tokens=2))
+            theirs[row] = seen(first_byte_ns=1000 * MS, token_left_ns=left)
+        for p99, mean, outside in ((1, 1, []), (0.4, 1, ["ttft p99"]), (1, 0.9, ["ttft mean"])):
+            bars = {key: {"below": 1, "above": 0} for key in ("mean", "p50", "p90", "p95", "p99")}
+            bars["p99"]["below"], bars["mean"]["below"] = p99, mean
+            summary = {f"{key}_ttft_ms": 21 if key in ("p50", "p90") else 26 for key in bars}
+            summary.update({"mean_ttft_ms": 21.5, "client_error": {"ttft_ms": bars, "tpot_ms": None, "e2el_ms": None}})
+            found = list(truth.bars_of(summary, *truth.times_of(rows, theirs)))
+            self.assertEqual([name for name, *_, by in found if by > 1000], outside)
+            self.assertEqual(len(found), 5)
+        self.assertIsNone(truth.times_of(rows, {}))
 
     def test_a_receiver_that_was_late_itself(self):
         """Between its two stamps the token may have left at any time: the end is charged."""

@@ -636,7 +636,7 @@ TEST(ClientError, IsUnknownWhereTheNetworkLostTheRequest) {
     Record record = record_of(0);
     record.wire_delay_bound_ns = record.request_delay_ns = 0;
     record.first_late_ns = record.last_late_ns = 1000;
-    record.tainted = {taint_retransmitted};
+    record.tainted = {std::string(taint_retransmitted)};
     summary.add(record);
     EXPECT_EQ(bar_of(summary, "ttft_ms", "p50"), "null");
     EXPECT_EQ(bar_of(summary, "e2el_ms", "mean"), "null");
