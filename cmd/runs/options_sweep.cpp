@@ -11,6 +11,7 @@
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/options_parser.hpp"
+#include "cmd/flags/settings.hpp"
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
 
@@ -277,29 +278,13 @@ struct TypedFind {
     std::optional<double> start;
 };
 
-/// Flags of replay that the search gives itself, or that make no probe.
 std::string check_replay_flags(const FindOptions& options) {
     const std::string own = "--" + std::string(options.over->name);
     if (has_flag(options.replay_flags, own)) {
         return own +
                " after -- is the load that the search varies; remove it, or use --low and --high";
     }
-    constexpr std::array<std::pair<const char*, const char*>, 8> others{{
-        {"--seed", "; give it before --"},
-        {"--out", "; give it before --"},
-        {"--fail-if", "; use --slo"},
-        {"--output-path", "; records are in the probes' folders"},
-        {"--dry-run", ": a probe must send requests"},
-        {"--resume", ": each probe is a new run"},
-        {"--from", ": each probe is a new run"},
-        {"--grow", " changes the load within a run"},
-    }};
-    for (const auto& [flag, why] : others) {
-        if (has_flag(options.replay_flags, flag)) {
-            return std::string(flag) + " after -- cannot be used in a probe" + why;
-        }
-    }
-    return "";
+    return why_not_in_probe(options.replay_flags);
 }
 
 std::string check_whole(const LoadAxis& axis, const char* flag,
