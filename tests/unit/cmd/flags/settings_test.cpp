@@ -486,18 +486,14 @@ TEST(FlagTable, KnowsWhatTakesFiles) {
 }
 
 TEST(FlagTable, FindsWordsThatCouldBeValues) {
-    const Flag flag = make_flag({"--api"}, "NAME|none", "Text, or ids (arrays) of 4 K", "");
-    EXPECT_EQ(
-        possible_choices(flag, "APIs:\n  openai-chat  the first\n  tgi\n\nText\n", "use vllm"),
-        words_of("none or ids arrays of openai-chat tgi use vllm"));
+    EXPECT_EQ(possible_values("is not Text; use ids (arrays of 4 K), or ids"),
+              words_of("is not use ids arrays of or"));
 }
 
 TEST(FlagTable, KnowsTheWordsOfAUnit) {
-    const Flag flag = make_flag({"--calibration"}, "auto|none|FILE", "figures", "");
-    EXPECT_EQ(flag.unit_words(), (std::vector<std::string>{"auto", "none"}));
-    EXPECT_TRUE(flag.takes_file());
-    EXPECT_FALSE(make_flag({"--engines"}, "N|auto", "", "").takes_file());
-    EXPECT_TRUE(make_flag({"--quiet"}, "", "", "").unit_words().empty());
+    EXPECT_EQ(unit_words("auto|none|FILE"), words_of("auto none"));
+    EXPECT_TRUE(unit_words("").empty());
+    EXPECT_TRUE(unit_words("FILE").empty());
 }
 
 }  // namespace
