@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
+#include <utility>
 
 #include "engine/prompt/tokenizer.hpp"
 #include "proto/core/text.hpp"
@@ -187,11 +189,29 @@ std::size_t posted_url_at(std::string_view event) {
     return posts ? words.what : event.size();
 }
 
-bool takes_url(std::string_view flag) {
-    constexpr std::array<std::string_view, 8> of_urls{"--url",        "--against",  "--base-url",
-                                                      "--target",     "--endpoint", "--host",
-                                                      "--connect-to", "--metrics"};
-    return std::find(of_urls.begin(), of_urls.end(), flag) != of_urls.end();
+std::string mask_event(std::string_view event) {
+    const std::size_t url = posted_url_at(event);
+    return std::string(event.substr(0, url)) + mask_url(event.substr(url));
+}
+
+std::string mask_key(std::string_view key) {
+    return std::string(environment_name(key).empty() ? mask_text : key);
+}
+
+using Mask = std::string (*)(std::string_view value);
+
+/// How the values are shown that may hold a secret: of our flags, and of three of other tools, in
+/// whose spelling a command line is recorded. nullptr: all of it may be shown.
+Mask mask_of(std::string_view flag) {
+    constexpr std::pair<std::string_view, Mask> masks[] = {
+        {"--against", mask_url},  {"--api-key", mask_key},     {"--backend", mask_backend},
+        {"--base-url", mask_url}, {"--connect-to", mask_url},  {"--endpoint", mask_url},
+        {"--event", mask_event},  {"--extra-body", mask_json}, {"--header", mask_header},
+        {"--host", mask_url},     {"--metrics", mask_url},     {"--target", mask_url},
+        {"--url", mask_url}};
+    const auto* const found = std::find_if(std::begin(masks), std::end(masks),
+                                           [flag](const auto& one) { return one.first == flag; });
+    return found == std::end(masks) ? nullptr : found->second;
 }
 
 }  // namespace
@@ -208,10 +228,11 @@ std::string_view environment_name(std::string_view value) {
 
 std::string mask_refused(std::string_view flag, std::string_view value) {
     std::string shown = mask_value(flag, value);
-    if (flag != "--event" && !takes_url(flag) && value.find("://") == value.npos) {
+    const Mask mask = mask_of(flag);
+    if (mask != mask_event && mask != mask_url && value.find("://") == value.npos) {
         return shown;
     }
-    const std::size_t url = flag == "--event" ? words_of(shown).what : 0;
+    const std::size_t url = mask == mask_event ? words_of(shown).what : 0;
     const std::size_t begin = url + host_at(std::string_view(shown).substr(url));
     const std::size_t at = shown.rfind('@');
     if (at != shown.npos && at > begin && !shown.starts_with("unix:")) {
@@ -222,23 +243,12 @@ std::string mask_refused(std::string_view flag, std::string_view value) {
 }
 
 std::string mask_value(std::string_view flag, std::string_view value) {
-    if (flag == "--api-key") {
-        return std::string(environment_name(value).empty() ? mask_text : value);
-    }
-    if (flag == "--header") {
-        return mask_header(value);
-    }
-    if (flag == "--extra-body") {
-        return mask_json(value);
-    }
-    if (flag == "--backend") {
-        return mask_backend(value);
-    }
-    if (flag == "--event") {
-        const std::size_t url = posted_url_at(value);
-        return std::string(value.substr(0, url)) + mask_url(value.substr(url));
-    }
-    return takes_url(flag) ? mask_url(value) : std::string(value);
+    const Mask mask = mask_of(flag);
+    return mask != nullptr ? mask(value) : std::string(value);
+}
+
+bool may_hold_secret(std::string_view flag) {
+    return mask_of(flag) != nullptr;
 }
 
 bool is_authorization(std::string_view header_name) {

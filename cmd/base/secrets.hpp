@@ -44,6 +44,9 @@ std::string mask_url(std::string_view text);
 /// and where that differs without its percent-encoding.
 std::vector<Header> secret_parameters(std::string_view url);
 
+/// Whether a part of a value of the flag may not be shown.
+bool may_hold_secret(std::string_view flag);
+
 /// The value of a flag as it may be shown. A JSON object keeps its other members as they are.
 std::string mask_value(std::string_view flag, std::string_view value);
 

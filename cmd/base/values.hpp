@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,24 +41,77 @@ std::string without_blanks(std::string_view text);
 /// The parts of a comma-separated list, blanks trimmed. Errors: invalid, for an empty part.
 Result<std::vector<std::string>> parse_list(std::string_view text);
 
-// choose: a value by its name, of a few. Included by the readers of flag values only.
-
 template <typename T>
 struct Choice {
-    std::string_view name;
-    T value;
+    const char* name = nullptr;
+    T value{};
 };
 
-/// Errors: invalid, with the remedy.
-template <typename T, std::size_t count>
-Result<T> choose(std::string_view text, const std::array<Choice<T>, count>& choices,
-                 const char* remedy) {
-    for (const Choice<T>& choice : choices) {
-        if (choice.name == text) {
-            return choice.value;
+/// Choices: the words of a flag that takes one of a few, each with its value. The one table by
+/// which a word is read, a value is named, and the words are listed in errors, help and
+/// completions. A constant of the program: errors refer to its text.
+template <typename T>
+class Choices {
+  public:
+    /// An error says `before`, the words, and `behind`; `last` stands before the last word.
+    constexpr Choices(std::initializer_list<Choice<T>> choices,
+                      std::string_view before = "is not one of ", std::string_view last = ", ",
+                      std::string_view behind = "") {
+        write(before);
+        list_at_ = remedy_bytes_;
+        for (const Choice<T>& choice : choices) {
+            write(count_ == 0 ? "" : count_ + 1 < choices.size() ? ", " : last);
+            write(choice.name);
+            choices_[count_++] = choice;
+        }
+        write(behind);
+    }
+
+    /// Errors: invalid, with the remedy.
+    Result<T> operator()(std::string_view text) const {
+        for (const Choice<T>& choice : *this) {
+            if (choice.name == text) {
+                return choice.value;
+            }
+        }
+        return Error{ErrorCode::invalid, 0, remedy_.data()};
+    }
+
+    /// The first word of the value; empty: it has none.
+    const char* name_of(const T& value) const {
+        for (const Choice<T>& choice : *this) {
+            if (choice.value == value) {
+                return choice.name;
+            }
+        }
+        return "";
+    }
+    std::vector<std::string> words() const {
+        std::vector<std::string> words;
+        for (const Choice<T>& choice : *this) {
+            words.emplace_back(choice.name);
+        }
+        return words;
+    }
+    /// The words as an error lists them, with what is behind them.
+    const char* list() const { return remedy_.data() + list_at_; }
+
+    const Choice<T>* begin() const { return choices_.data(); }
+    const Choice<T>* end() const { return choices_.data() + count_; }
+
+  private:
+    constexpr void write(std::string_view text) {
+        for (const char letter : text) {
+            remedy_[remedy_bytes_++] = letter;
         }
     }
-    return Error{ErrorCode::invalid, 0, remedy};
-}
+
+    // Bounds that the compiler checks: each table is made when it compiles.
+    std::array<Choice<T>, 8> choices_{};
+    std::size_t count_ = 0;
+    std::array<char, 96> remedy_{};
+    std::size_t remedy_bytes_ = 0;
+    std::size_t list_at_ = 0;
+};
 
 }  // namespace driftless

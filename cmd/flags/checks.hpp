@@ -87,9 +87,6 @@ BodySpec body_spec(const RequestFlags& request);
 // Headers whose values differ from row to row: those of --header with placeholders, and families
 // of headers by which routers know a session (--session-headers).
 
-/// "none", or "agentx".
-Result<SessionHeaders> parse_session_headers(std::string_view text);
-
 /// Why a template with an `unknown` placeholder is refused, in a flag of this text.
 std::string unknown_placeholder(const std::string& unknown, std::string_view text);
 /// Why a template cannot be filled in a run with these options, or the empty text.

@@ -477,12 +477,6 @@ std::string unfilled(const FieldTemplate& field, const ReplayOptions& options) {
     return unkept_column(field, options.workload.files.keep);
 }
 
-Result<SessionHeaders> parse_session_headers(std::string_view text) {
-    constexpr std::array choices{Choice<SessionHeaders>{"none", SessionHeaders::none},
-                                 Choice<SessionHeaders>{"agentx", SessionHeaders::agentx}};
-    return choose(text, choices, "is not one of none, agentx");
-}
-
 bool has_header(const RequestFlags& request, std::string_view name) {
     const auto is_it = [name](const auto& field) { return equal_ignoring_case(field.name, name); };
     return std::any_of(request.headers.begin(), request.headers.end(), is_it) ||

@@ -28,17 +28,6 @@ std::vector<std::string> unit_parts(std::string_view unit) {
     return parts;
 }
 
-/// The first word of each indented line.
-std::string listed_words(std::string_view footer) {
-    std::string listed;
-    for (std::size_t at = footer.find("\n  "); at != footer.npos;
-         at = footer.find("\n  ", at + 1)) {
-        const std::string_view line = footer.substr(at + 3);
-        listed += std::string(line.substr(0, line.find_first_of(" \n"))) + " ";
-    }
-    return listed;
-}
-
 }  // namespace
 
 std::vector<std::string> possible_values(std::string_view text) {
@@ -58,7 +47,7 @@ std::vector<std::string> possible_values(std::string_view text) {
     return words;
 }
 
-std::vector<std::string> Flag::unit_words() const {
+std::vector<std::string> unit_words(std::string_view unit) {
     std::vector<std::string> words;
     for (const std::string& part : unit_parts(unit)) {
         if (is_lower_case(part.front())) {
@@ -92,12 +81,6 @@ Flag make_flag(std::vector<std::string> names, std::string unit, std::string hel
         flag.help.resize(open);
     }
     return flag;
-}
-
-std::vector<std::string> possible_choices(const Flag& flag, const std::string& footer,
-                                          const std::string& refusal) {
-    return possible_values(flag.unit + "\n" + flag.help + "\n" + flag.standard + "\n" +
-                           listed_words(footer) + "\n" + refusal);
 }
 
 namespace {

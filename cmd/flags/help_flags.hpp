@@ -19,8 +19,6 @@ struct Flag {
     std::string group;                 ///< heading in the help
     std::vector<std::string> choices;  ///< words that it takes, where it does not take any word
 
-    /// The words among the parts of the unit: "auto" of "auto|FILE".
-    std::vector<std::string> unit_words() const;
     bool takes_file() const;
     bool is_repeatable() const { return help.ends_with("; repeatable"); }
 };
@@ -44,13 +42,11 @@ Flag make_flag(std::vector<std::string> names, std::string unit, std::string hel
 /// No list of values has it: a flag that takes it takes any word.
 inline constexpr const char* unlisted_word = "such-a-word-is-in-no-list";
 
-/// The words of a text that could be values of a flag: lower case, once each.
-std::vector<std::string> possible_values(std::string_view text);
+/// The words among the parts of a unit: "auto" of "auto|FILE".
+std::vector<std::string> unit_words(std::string_view unit);
 
-/// Words in the help of a flag, its unit, the indented lists of a footer and what the flag says of
-/// a wrong value that could be values of it. Which of them are, only the flag's parser knows.
-std::vector<std::string> possible_choices(const Flag& flag, const std::string& footer,
-                                          const std::string& refusal);
+/// The words of a refusal that could be values of a flag: lower case, once each.
+std::vector<std::string> possible_values(std::string_view refusal);
 
 /// AskedTables: while one lives, a command that is asked for its help gives its flag table instead.
 ///

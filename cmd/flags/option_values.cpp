@@ -1,7 +1,6 @@
 #include "cmd/flags/option_values.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
 #include <utility>
@@ -10,7 +9,6 @@
 #include "proto/http/fields.hpp"
 #include "proto/json/document.hpp"
 #include "proto/trace/formats.hpp"
-#include "proto/trace/times.hpp"
 
 namespace driftless {
 
@@ -59,34 +57,6 @@ Result<Limits> read_parts(std::string_view text, Result<void> (*read)(std::strin
 
 }  // namespace
 
-const char* name_of(OutputRule rule) {
-    switch (rule) {
-        case OutputRule::exact:
-            return "exact";
-        case OutputRule::cap:
-            return "cap";
-        case OutputRule::free:
-            return "free";
-    }
-    return "";
-}
-
-const char* name_of(PromptKind kind) {
-    return kind == PromptKind::text ? "text" : "ids";
-}
-
-const char* name_of(GapRule rule) {
-    switch (rule) {
-        case GapRule::end_to_start:
-            return "end-to-start";
-        case GapRule::start_to_start:
-            return "start-to-start";
-        case GapRule::none:
-            return "none";
-    }
-    return "";
-}
-
 Result<GapRule> parse_gap_rule(std::string_view text) {
     if (text == "original" || text == "api-scaled") {
         return Error{ErrorCode::invalid, 0,
@@ -96,95 +66,16 @@ Result<GapRule> parse_gap_rule(std::string_view text) {
                          : "would add the recorded time of an answer to that of this run, counting "
                            "it twice; use end-to-start"};
     }
-    constexpr std::array choices{Choice<GapRule>{"end-to-start", GapRule::end_to_start},
-                                 Choice<GapRule>{"think-only", GapRule::end_to_start},
-                                 Choice<GapRule>{"start-to-start", GapRule::start_to_start},
-                                 Choice<GapRule>{"none", GapRule::none}};
-    return choose(text, choices, "is not one of end-to-start, start-to-start, none");
-}
-
-Result<PromptKind> parse_prompt_kind(std::string_view text) {
-    constexpr std::array choices{Choice<PromptKind>{"text", PromptKind::text},
-                                 Choice<PromptKind>{"ids", PromptKind::ids}};
-    return choose(text, choices, "is not one of text, ids");
-}
-
-Result<OutputRule> parse_output_rule(std::string_view text) {
-    constexpr std::array choices{Choice<OutputRule>{"exact", OutputRule::exact},
-                                 Choice<OutputRule>{"cap", OutputRule::cap},
-                                 Choice<OutputRule>{"free", OutputRule::free}};
-    return choose(text, choices, "is not one of exact, cap, free");
-}
-
-Result<std::string> parse_length_field(std::string_view text) {
-    if (text == "auto") {
-        return std::string();
-    }
-    if (text == "max_tokens" || text == "max_completion_tokens") {
-        return std::string(text);
-    }
-    return Error{ErrorCode::invalid, 0, "is not one of auto, max_tokens, max_completion_tokens"};
-}
-
-Result<std::optional<WaitPolicy>> parse_wait_policy(std::string_view text) {
-    using Wait = Choice<std::optional<WaitPolicy>>;
-    constexpr std::array choices{Wait{"auto", std::nullopt},
-                                 Wait{name_of(WaitPolicy::spin), WaitPolicy::spin},
-                                 Wait{name_of(WaitPolicy::hybrid), WaitPolicy::hybrid},
-                                 Wait{name_of(WaitPolicy::sleep), WaitPolicy::sleep}};
-    return choose(text, choices, "is not one of spin, hybrid, sleep, auto");
-}
-
-Result<std::optional<Scheduling>> parse_scheduling(std::string_view text) {
-    using How = Choice<std::optional<Scheduling>>;
-    constexpr std::array choices{How{"auto", std::nullopt},
-                                 How{name_of(Scheduling::ordinary), Scheduling::ordinary},
-                                 How{name_of(Scheduling::slice), Scheduling::slice},
-                                 How{name_of(Scheduling::kept), Scheduling::kept}};
-    return choose(text, choices,
-                  "is not one of ordinary, slice, kept, auto (SCHED_FIFO is --realtime)");
+    return gap_choices(text == "think-only" ? "end-to-start" : text);
 }
 
 Result<WriterCpu> parse_writer_cpu(std::string_view text) {
     using Where = WriterCpu::Where;
-    constexpr std::array choices{Choice<WriterCpu>{"auto", {Where::automatic, 0}},
-                                 Choice<WriterCpu>{"beside", {Where::beside, 0}},
-                                 Choice<WriterCpu>{"apart", {Where::apart, 0}}};
-    if (const Result<std::uint32_t> cpu = parse_u32(text)) {
-        return WriterCpu{Where::on, cpu.value()};
-    }
-    return choose(text, choices, "is not a CPU, or one of beside, apart, auto");
-}
-
-Result<StampRule> parse_stamp_rule(std::string_view text) {
-    constexpr std::array choices{Choice<StampRule>{"full", StampRule::full},
-                                 Choice<StampRule>{"wire", StampRule::wire},
-                                 Choice<StampRule>{"none", StampRule::none}};
-    return choose(text, choices, "is not one of full, wire, none");
-}
-
-Result<ConnectionRule> parse_connection_rule(std::string_view text) {
-    constexpr std::array choices{
-        Choice<ConnectionRule>{name_of(ConnectionRule::reuse), ConnectionRule::reuse},
-        Choice<ConnectionRule>{name_of(ConnectionRule::fresh), ConnectionRule::fresh},
-        Choice<ConnectionRule>{name_of(ConnectionRule::sticky), ConnectionRule::sticky}};
-    return choose(text, choices, "is not one of reuse, fresh, sticky");
-}
-
-Result<Balance> parse_balance(std::string_view text) {
-    constexpr std::array choices{Choice<Balance>{name_of(Balance::turn), Balance::turn},
-                                 Choice<Balance>{name_of(Balance::session), Balance::session}};
-    return choose(text, choices, "is not one of turn, session");
-}
-
-Result<bool> parse_report(std::string_view text) {
-    constexpr std::array choices{Choice<bool>{"html", true}, Choice<bool>{"none", false}};
-    return choose(text, choices, "is not one of html, none");
-}
-
-Result<bool> parse_chunks(std::string_view text) {
-    constexpr std::array choices{Choice<bool>{"full", true}, Choice<bool>{"none", false}};
-    return choose(text, choices, "is not one of full, none");
+    static constexpr Choices<WriterCpu> places(
+        {{"beside", {Where::beside}}, {"apart", {Where::apart}}, {"auto", {Where::automatic}}},
+        "is not a CPU, or one of ");
+    const Result<std::uint32_t> cpu = parse_u32(text);
+    return cpu ? WriterCpu{Where::on, cpu.value()} : places(text);
 }
 
 Result<const Dialect*> parse_api(std::string_view text) {
@@ -376,13 +267,6 @@ Result<std::string> parse_trace_format(std::string_view text) {
     return Error{ErrorCode::invalid, 0, why.c_str()};
 }
 
-Result<std::string> parse_time_unit(std::string_view text) {
-    if (time_unit_from_name(text)) {
-        return std::string(text);
-    }
-    return Error{ErrorCode::invalid, 0, "is not one of ns, us, ms, s, iso, auto"};
-}
-
 Result<std::vector<MappedColumn>> parse_map(std::string_view text) {
     constexpr Error wrong{ErrorCode::invalid, 0,
                           "is not a map; use KEY=COLUMN,.. with the keys time, in, out, hashes, "
@@ -436,50 +320,11 @@ std::string model_column_refusal(std::vector<MappedColumn> map) {
                      column + " from --map";
 }
 
-Result<FlatAgents> parse_flat_agents(std::string_view text) {
-    if (text != "chains" && text != "keep") {
-        return Error{ErrorCode::invalid, 0, "is not one of chains, keep"};
-    }
-    return text == "keep" ? FlatAgents::keep : FlatAgents::chains;
-}
-
 std::string flat_agents_refusal(FlatAgents agents, Sessions sessions) {
     return agents == FlatAgents::chains || sessions == Sessions::closed
                ? ""
                : "--flat-agents keep applies to turns that wait for answers, but no row waits; add "
                  "--sessions closed";
-}
-
-Result<IdScope> parse_hash_scope(std::string_view text) {
-    if (text == "file") {
-        return IdScope::file;
-    }
-    if (text == "all") {
-        return IdScope::all;
-    }
-    if (text == "session") {
-        return IdScope::session;
-    }
-    return Error{ErrorCode::invalid, 0, "is not one of file, all, session"};
-}
-
-Result<Sessions> parse_sessions(std::string_view text) {
-    if (text == "recorded") {
-        return Sessions::recorded;
-    }
-    if (text == "open") {
-        return Sessions::open;
-    }
-    if (text == "closed") {
-        return Sessions::closed;
-    }
-    return Error{ErrorCode::invalid, 0, "is not one of recorded, open, closed"};
-}
-
-const char* name_of(Sessions sessions) {
-    return sessions == Sessions::recorded ? "recorded"
-           : sessions == Sessions::open   ? "open"
-                                          : "closed";
 }
 
 Result<const TraceTarget*> parse_trace_target(std::string_view text) {
@@ -517,13 +362,6 @@ Result<Copies> parse_copies(std::string_view text) {
     }
     const auto number = static_cast<std::uint32_t>(count.value());
     return is_rows ? Copies(1, number) : Copies(number);
-}
-
-Result<Sharing> parse_sharing(std::string_view text) {
-    if (text == "session" || text == "all") {
-        return text == "all" ? Sharing::all : Sharing::session;
-    }
-    return Error{ErrorCode::invalid, 0, "is not known; use session or all"};
 }
 
 const char* load_refusal(const Error& error) {

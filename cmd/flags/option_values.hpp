@@ -18,28 +18,45 @@
 
 namespace driftless {
 
-/// As the flags spell them.
-const char* name_of(OutputRule rule);
-const char* name_of(PromptKind kind);
-const char* name_of(GapRule rule);
+inline constexpr Choices<PromptKind> prompt_choices{{"text", PromptKind::text},
+                                                    {"ids", PromptKind::ids}};
+inline constexpr Choices<OutputRule> output_choices{
+    {"exact", OutputRule::exact}, {"cap", OutputRule::cap}, {"free", OutputRule::free}};
+inline constexpr Choices<const char*> length_field_choices{
+    {"auto", ""}, {"max_tokens", "max_tokens"}, {"max_completion_tokens", "max_completion_tokens"}};
+inline constexpr Choices<std::optional<WaitPolicy>> wait_choices{
+    {name_of(WaitPolicy::spin), WaitPolicy::spin},
+    {name_of(WaitPolicy::hybrid), WaitPolicy::hybrid},
+    {name_of(WaitPolicy::sleep), WaitPolicy::sleep},
+    {"auto", std::nullopt}};
+inline constexpr Choices<std::optional<Scheduling>> scheduling_choices(
+    {{name_of(Scheduling::ordinary), Scheduling::ordinary},
+     {name_of(Scheduling::slice), Scheduling::slice},
+     {name_of(Scheduling::kept), Scheduling::kept},
+     {"auto", std::nullopt}},
+    "is not one of ", ", ", " (SCHED_FIFO is --realtime)");
+inline constexpr Choices<StampRule> stamp_choices{
+    {"full", StampRule::full}, {"wire", StampRule::wire}, {"none", StampRule::none}};
+inline constexpr Choices<GapRule> gap_choices{{"end-to-start", GapRule::end_to_start},
+                                              {"start-to-start", GapRule::start_to_start},
+                                              {"none", GapRule::none}};
+inline constexpr Choices<Balance> balance_choices{{name_of(Balance::turn), Balance::turn},
+                                                  {name_of(Balance::session), Balance::session}};
+inline constexpr Choices<ConnectionRule> connection_choices{
+    {name_of(ConnectionRule::reuse), ConnectionRule::reuse},
+    {name_of(ConnectionRule::fresh), ConnectionRule::fresh},
+    {name_of(ConnectionRule::sticky), ConnectionRule::sticky}};
+/// `--chunks`: whether the records have them.
+inline constexpr Choices<bool> chunk_choices{{"full", true}, {"none", false}};
+/// `--report`: whether there is a page.
+inline constexpr Choices<bool> page_choices{{"html", true}, {"none", false}};
+inline constexpr Choices<SessionHeaders> session_header_choices{{"none", SessionHeaders::none},
+                                                                {"agentx", SessionHeaders::agentx}};
 
-Result<PromptKind> parse_prompt_kind(std::string_view text);
-Result<OutputRule> parse_output_rule(std::string_view text);
-/// Empty for "auto".
-Result<std::string> parse_length_field(std::string_view text);
-/// Nothing for "auto".
-Result<std::optional<WaitPolicy>> parse_wait_policy(std::string_view text);
-Result<std::optional<Scheduling>> parse_scheduling(std::string_view text);
+/// A CPU, or "beside", "apart" or "auto".
 Result<WriterCpu> parse_writer_cpu(std::string_view text);
-Result<StampRule> parse_stamp_rule(std::string_view text);
 /// Also kv-cache-tester's "think-only"; its two strategies that count answers twice are refused.
 Result<GapRule> parse_gap_rule(std::string_view text);
-Result<Balance> parse_balance(std::string_view text);
-Result<ConnectionRule> parse_connection_rule(std::string_view text);
-/// "full" or "none".
-Result<bool> parse_chunks(std::string_view text);
-/// "html": true, "none": false.
-Result<bool> parse_report(std::string_view text);
 /// A dialect by its name, or by a name under which other tools know it ("chat", "vllm").
 Result<const Dialect*> parse_api(std::string_view text);
 
@@ -87,8 +104,8 @@ std::string unkept_column(const FieldTemplate& field, const std::vector<std::str
 
 /// The name of a format of traces, as `trace_format_names` lists it.
 Result<std::string> parse_trace_format(std::string_view text);
-/// "ns", "us", "ms", "s", "iso" or "auto".
-Result<std::string> parse_time_unit(std::string_view text);
+inline constexpr Choices<const char*> time_unit_choices{
+    {"ns", "ns"}, {"us", "us"}, {"ms", "ms"}, {"s", "s"}, {"iso", "iso"}, {"auto", "auto"}};
 /// "time=COLUMN,in=COLUMN,..".
 Result<std::vector<MappedColumn>> parse_map(std::string_view text);
 /// Takes the column of the key `model` out of a map; empty: it names none. Formats of traces know
@@ -96,22 +113,22 @@ Result<std::vector<MappedColumn>> parse_map(std::string_view text);
 std::string take_model_column(std::vector<MappedColumn>& map);
 /// Why that key is refused by a command that sends nothing; empty: it is not there.
 std::string model_column_refusal(std::vector<MappedColumn> map);
-/// "chains" or "keep".
-Result<FlatAgents> parse_flat_agents(std::string_view text);
+inline constexpr Choices<FlatAgents> flat_agents_choices{{"chains", FlatAgents::chains},
+                                                         {"keep", FlatAgents::keep}};
 /// Why `--flat-agents keep` is refused: nothing waits; empty: it is not.
 std::string flat_agents_refusal(FlatAgents agents, Sessions sessions);
-/// "file", "all" or "session".
-Result<IdScope> parse_hash_scope(std::string_view text);
-/// "recorded", "open" or "closed".
-Result<Sessions> parse_sessions(std::string_view text);
-const char* name_of(Sessions sessions);
+inline constexpr Choices<IdScope> hash_scope_choices{
+    {"file", IdScope::file}, {"all", IdScope::all}, {"session", IdScope::session}};
+inline constexpr Choices<Sessions> session_choices{
+    {"recorded", Sessions::recorded}, {"open", Sessions::open}, {"closed", Sessions::closed}};
 /// A format that is written: "canonical" or "mooncake".
 Result<const TraceTarget*> parse_trace_target(std::string_view text);
 
 // Values of the flags that make more or less load of a trace, and what is said about them.
 
-/// "session" or "all".
-Result<Sharing> parse_sharing(std::string_view text);
+inline constexpr Choices<Sharing> sharing_choices({{"session", Sharing::session},
+                                                   {"all", Sharing::all}},
+                                                  "is not known; use ", " or ");
 /// "0.1" or "10%"; a share of 1 is no sample at all.
 Result<std::optional<Share>> parse_sample(std::string_view text);
 /// 1 ... 1,000,000.

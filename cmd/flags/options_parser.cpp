@@ -13,36 +13,7 @@ namespace driftless {
 
 namespace {
 
-/// Why the flag refuses this word; empty: it takes it.
-std::string refusal_of(CLI::Option& option, const std::string& word) {
-    option.clear();
-    option.add_result(word);
-    try {
-        option.run_callback();
-        return "";
-    } catch (const CLI::ParseError& error) {
-        return error.what();
-    }
-}
-
-/// The words that the flag takes: of its help, and of what it says where it refuses one. Of a flag
-/// that takes any word, those that its unit names.
-std::vector<std::string> choices_of(CLI::Option& option, const Flag& flag,
-                                    const std::string& footer) {
-    const std::string why = refusal_of(option, unlisted_word);
-    if (why.empty()) {
-        return flag.unit_words();
-    }
-    std::vector<std::string> choices;
-    for (const std::string& word : possible_choices(flag, footer, why)) {
-        if (refusal_of(option, word).empty()) {
-            choices.push_back(word);
-        }
-    }
-    return choices;
-}
-
-Flag flag_of(CLI::Option& option, const std::string& footer) {
+Flag flag_of(const CLI::Option& option, std::vector<std::string> words) {
     std::vector<std::string> names;
     for (const std::string& name : option.get_snames()) {
         names.push_back("-" + name);
@@ -53,26 +24,22 @@ Flag flag_of(CLI::Option& option, const std::string& footer) {
     const bool has_value = option.get_expected_max() > 0;
     Flag flag = make_flag(std::move(names), has_value ? option.get_type_name() : "",
                           option.get_description(), option.get_group());
-    if (has_value) {
-        flag.choices = choices_of(option, flag, footer);
-    }
+    flag.choices = std::move(words);
     return flag;
 }
 
-/// The flag table of a command. Flags of no group are left out: the help does not show them. Sets
-/// what the flags write to, so that `app` is of no use afterwards.
-FlagTable table_of(CLI::App& app) {
-    constexpr std::string_view program = "driftless ";
+/// The flag table of a command. Flags of no group are left out: the help does not show them.
+FlagTable table_of(const CommandParser& parser) {
     FlagTable table;
-    table.command = app.get_name().substr(program.size());
-    table.description = app.get_description();
-    table.footer = app.get_footer();
-    for (CLI::Option* option : app.get_options()) {
+    table.command = parser.command;
+    table.description = parser.app.get_description();
+    table.footer = parser.app.get_footer();
+    for (const CLI::Option* option : parser.app.get_options()) {
         if (option->get_positional()) {
             table.arguments.push_back(
                 make_flag({option->get_name(true)}, "", option->get_description(), ""));
         } else if (!option->get_group().empty()) {
-            table.flags.push_back(flag_of(*option, table.footer));
+            table.flags.push_back(flag_of(*option, parser.flags.words_of(option)));
         }
     }
     return table;
@@ -120,12 +87,12 @@ std::string reason_of(const CLI::ParseError& error) {
 
 /// CLI11's help, with one empty line between groups instead of two. Where tables are asked for
 /// (AskedTables) the flags go there, and the text is empty.
-std::string help_of(CLI::App& app) {
+std::string help_of(const CommandParser& parser) {
     if (AskedTables* asked = AskedTables::current(); asked != nullptr) {
-        asked->add(table_of(app));
+        asked->add(table_of(parser));
         return "";
     }
-    std::string text = app.help();
+    std::string text = parser.app.help();
     for (std::size_t at = text.find("\n\n\n"); at != text.npos; at = text.find("\n\n\n", at)) {
         text.erase(at, 1);
     }
@@ -134,11 +101,24 @@ std::string help_of(CLI::App& app) {
 
 }  // namespace
 
-std::string Flags::wrong_value(const std::string& shown, const Error& error,
-                               const std::vector<std::string>& taken) {
-    const std::string nearest = nearest_name(shown, taken);
-    return " \"" + shown + "\" " + error.doing +
-           (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+void Flags::refuse(const std::string& flag, const std::string& value, const Error& error,
+                   const Words& words) {
+    const std::string shown = mask_refused(flag, value);
+    const std::string nearest = nearest_name(shown, words);
+    throw CLI::ValidationError(flag + " \"" + shown + "\" " + error.doing +
+                               (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+}
+
+Flags::Words Flags::words_of(const CLI::Option* option) const {
+    const auto found = words_.find(option);
+    return found == words_.end() ? Words() : found->second();
+}
+
+void Flags::add(const std::string& name, const char* unit, const std::string& help,
+                std::function<Words()> words, const CLI::callback_t& callback) {
+    CLI::Option* const option = app_.add_option(name, callback, help);
+    option->type_name(unit)->group(group_)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    words_[option] = std::move(words);
 }
 
 CommandParser::CommandParser(std::string named, const char* description, std::string footer,
@@ -156,7 +136,7 @@ std::string CommandParser::parse(const std::vector<std::string>& arguments, Comm
         return unknown_argument(*this);
     } catch (const CLI::CallForHelp&) {
         line.kind = CommandLine::Kind::help;
-        line.text = help_of(app);
+        line.text = help_of(*this);
         return "";
     } catch (const CLI::ParseError& error) {
         return reason_of(error);

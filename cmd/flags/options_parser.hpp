@@ -8,6 +8,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,51 +23,70 @@
 
 namespace driftless {
 
-/// The flags of a command. Every value goes through a function that gives the value, or the remedy
-/// as the `doing` of its Error; the default is typed text too, so that the help cannot differ from
-/// what happens. What is wrong leaves as a CLI::ParseError whose text names flag, value and remedy.
+/// The names of the rows of a table, or of those that a list points to, for completions.
+template <typename Rows>
+std::vector<std::string> names_in(const Rows& rows) {
+    std::vector<std::string> names;
+    for (const auto& row : rows) {
+        if constexpr (requires { row->name; }) {
+            names.emplace_back(row->name);
+        } else {
+            names.emplace_back(row.name);
+        }
+    }
+    return names;
+}
+
+/// The flags of a command. Every value goes through a function or a table of Choices that gives the
+/// value, or the remedy as the `doing` of its Error; the default is typed text too, so that the
+/// help cannot differ from what happens. What is wrong leaves as a CLI::ParseError whose text names
+/// flag, value and remedy.
+///
+/// The words that a flag takes are those of its table, those that are given with it, or those of
+/// its unit; without all three, those that its function names in a refusal and takes.
 class Flags {
   public:
+    using Words = std::vector<std::string>;
+
     explicit Flags(CLI::App& app) : app_(app) {}
 
     /// Heading of the flags that follow; empty: they work, and the help does not show them.
     void group(const char* name) { group_ = name; }
 
     /// A flag with one value, given at most once. `standard` is the default, or nullptr where the
-    /// target keeps what it holds (`help` tells it then, in brackets).
-    template <typename T, typename Target>
+    /// target keeps what it holds (`help` tells it then, in brackets). `parse` stays where it is.
+    template <typename Parse, typename Target>
     void value(const char* name, const char* unit, const char* help, const char* standard,
-               Result<T> (*parse)(std::string_view), Target& target) {
+               const Parse& parse, Target& target, Words words = {}) {
         std::string text = help;
         if (standard != nullptr) {
-            const Result<T> parsed = parse(standard);
+            const auto parsed = parse(standard);
             CHECK(parsed);
             target = parsed.value();
             text += std::string(" [") + standard + "]";
         }
-        const std::string flag = name;
-        add(flag, unit, text, [flag, parse, &target](const CLI::results_t& given) {
+        const Reader<Parse> read{name, unit, &parse, std::move(words)};
+        add(read, text, [read, &target](const CLI::results_t& given) {
             if (given.size() > 1) {
-                throw CLI::ValidationError(flag + " is given " + std::to_string(given.size()) +
+                throw CLI::ValidationError(read.flag + " is given " + std::to_string(given.size()) +
                                            " times; give it once");
             }
-            target = read(flag, given[0], parse);
+            target = read.value(given[0]);
             return true;
         });
     }
 
     /// A flag that may be given any number of times, each time with one value.
-    template <typename T>
-    void values(const char* name, const char* unit, const char* help,
-                Result<T> (*parse)(std::string_view), std::vector<T>& target) {
-        const std::string flag = name;
-        add(flag, unit, std::string(help) + "; repeatable",
-            [flag, parse, &target](const CLI::results_t& given) {
-                for (const std::string& text : given) {
-                    target.push_back(read(flag, text, parse));
-                }
-                return true;
-            });
+    template <typename Parse, typename T>
+    void values(const char* name, const char* unit, const char* help, const Parse& parse,
+                std::vector<T>& target, Words words = {}) {
+        const Reader<Parse> read{name, unit, &parse, std::move(words)};
+        add(read, std::string(help) + "; repeatable", [read, &target](const CLI::results_t& given) {
+            for (const std::string& text : given) {
+                target.push_back(read.value(text));
+            }
+            return true;
+        });
     }
 
     /// A flag without value: `target` becomes `meaning`.
@@ -74,40 +94,53 @@ class Flags {
         app_.add_flag_callback(name, [&target, meaning] { target = meaning; }, help)->group(group_);
     }
 
+    /// The words that a flag takes, for completions.
+    Words words_of(const CLI::Option* option) const;
+
   private:
-    template <typename T>
-    static T read(const std::string& flag, const std::string& text,
-                  Result<T> (*parse)(std::string_view)) {
-        Result<T> parsed = parse(text);
-        if (!parsed) {
-            std::vector<std::string> taken;
-            const bool takes_any = static_cast<bool>(parse(unlisted_word));
-            for (const std::string& word : possible_values(parsed.error().doing)) {
-                if (!takes_any && parse(word)) {
-                    taken.push_back(word);
+    template <typename Parse>
+    struct Reader {
+        std::string flag;
+        const char* unit;
+        const Parse* parse;
+        Words given;
+
+        Words words() const {
+            if constexpr (requires { parse->words(); }) {
+                return parse->words();
+            } else {
+                Words words = given.empty() ? unit_words(unit) : given;
+                const auto refused = (*parse)(unlisted_word);
+                if (words.empty() && !refused) {
+                    words = possible_values(refused.error().doing);
+                    std::erase_if(words, [this](const auto& word) { return !(*parse)(word); });
                 }
+                return words;
             }
-            throw CLI::ValidationError(
-                flag + wrong_value(mask_refused(flag, text), parsed.error(), taken));
         }
-        return std::move(parsed).value();
+        auto value(const std::string& text) const {
+            auto parsed = (*parse)(text);
+            if (!parsed) {
+                refuse(flag, text, parsed.error(), (*parse)(unlisted_word) ? Words() : words());
+            }
+            return std::move(parsed).value();
+        }
+    };
+
+    template <typename Parse>
+    void add(const Reader<Parse>& read, const std::string& help, const CLI::callback_t& callback) {
+        add(read.flag, read.unit, help, [read] { return read.words(); }, callback);
     }
-
-    /// ` "VALUE" is not one of A, B or C; did you mean B?`, with the nearest of what would be
-    /// taken.
-    static std::string wrong_value(const std::string& shown, const Error& error,
-                                   const std::vector<std::string>& taken);
-
     void add(const std::string& name, const char* unit, const std::string& help,
-             const CLI::callback_t& callback) {
-        app_.add_option(name, callback, help)
-            ->type_name(unit)
-            ->group(group_)
-            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    }
+             std::function<Words()> words, const CLI::callback_t& callback);
+
+    /// `FLAG "VALUE" is not one of A, B or C; did you mean B?`, with the nearest word.
+    [[noreturn]] static void refuse(const std::string& flag, const std::string& value,
+                                    const Error& error, const Words& words);
 
     CLI::App& app_;
     std::string group_;
+    std::map<const CLI::Option*, std::function<Words()>> words_;
 };
 
 /// The parser of a command: the command declares arguments with `app` and flags with `flags`, then
@@ -143,10 +176,10 @@ inline void add_trace_argument(CLI::App& app, TraceFiles& files) {
 /// All but `--keep`, which means something else to each command.
 inline void add_trace_flags(Flags& flags, TraceFiles& files) {
     flags.value("--format", "NAME", "format of the trace [detected]", nullptr, parse_trace_format,
-                files.format);
+                files.format, names_in(trace_formats()));
     flags.value("--time-unit", "UNIT",
                 "unit of the trace's times: ns, us, ms, s, iso or auto [the format's]", nullptr,
-                parse_time_unit, files.time_unit);
+                time_unit_choices, files.time_unit);
     flags.value("--block-size", "TOKENS", "tokens per block [the format's]", nullptr,
                 parse_positive_u32, files.block_size);
     flags.value("--map", "K=COLUMN,..",
@@ -157,15 +190,15 @@ inline void add_trace_flags(Flags& flags, TraceFiles& files) {
                 "when turns are sent: recorded (recorded instants), open (recorded\n"
                 "gaps if they have no instants), closed (when what they wait for\n"
                 "has ended)",
-                "recorded", parse_sessions, files.sessions);
+                "recorded", session_choices, files.sessions);
     flags.value("--flat-agents", "HOW",
                 "agents recorded in one line of a closed trace: chains (each waits\n"
                 "for its own answers) or keep",
-                "chains", parse_flat_agents, files.flat_agents);
+                "chains", flat_agents_choices, files.flat_agents);
     flags.value("--hash-scope", "SCOPE",
                 "equal block ids share inside a file, everywhere (all), or inside a\n"
                 "session [the format's]",
-                nullptr, parse_hash_scope, files.id_scope);
+                nullptr, hash_scope_choices, files.id_scope);
     flags.value("--default-output", "N", "output tokens of rows that record none [refused]",
                 nullptr, parse_positive_u32, files.default_output);
     flags.on_off("--lenient",
@@ -178,7 +211,7 @@ inline void add_trace_flags(Flags& flags, TraceFiles& files) {
 inline void add_load_flags(Flags& flags, LoadOptions& load) {
     flags.value("--share", "WHAT",
                 "rows without block ids share a prefix within a session, or all do", nullptr,
-                parse_sharing, load.share);
+                sharing_choices, load.share);
     flags.value("--max-context", "N",
                 "leave out trees that have a request of more tokens, in plus out [none]", nullptr,
                 parse_positive_count, load.admission.context_max);

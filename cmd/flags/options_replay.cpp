@@ -36,7 +36,7 @@ void add_machine_flags(Flags& flags, ShardFlags& shard) {
     flags.value("--shard", "I/N",
                 "send share I (from 0) of N; all N processes get the same flags.\n"
                 "none: send all [as Slurm, MPI or DRIFTLESS_SHARDS says, else none]",
-                nullptr, parse_shard, shard.typed);
+                nullptr, parse_shard, shard.typed, {"none"});
     flags.value("--meet", "HOST:PORT",
                 "begin all shards at one instant: shard 0 listens at PORT, the others\n"
                 "connect to HOST; they compare plans and clocks. No authentication",
@@ -76,11 +76,11 @@ void add_rate_flags(Flags& flags, ReplayOptions& options) {
                 "rows per second (10, 2.5/s, 600/m), in file order, instead of recorded\n"
                 "instants; with --sessions open or closed, sessions per second;\n"
                 "inf: all at time 0, capped by --max-inflight [as recorded]",
-                nullptr, parse_rate, rates.rate);
+                nullptr, parse_rate, rates.rate, {"inf"});
     flags.value("--arrivals", "LAW",
                 "gaps of the rate: constant, poisson, gamma:K (K below 1 is burstier),\n"
                 "or recorded (the recorded gaps, scaled to the rate) [poisson]",
-                nullptr, parse_arrivals, rates.arrivals);
+                nullptr, parse_arrivals, rates.arrivals, arrival_choices.words());
     flags.value("--ramp", "FROM:TO:OVER",
                 "a rate that changes over a time, then stays: 1:20:60s, optionally\n"
                 "followed by :linear, :exponential or :steps=N [none]",
@@ -115,16 +115,16 @@ void add_user_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--user-ramp", "T", "users begin within this time, at seeded instants", "0s",
                 parse_duration_ns, users.ramp_ns);
     flags.value("--session-order", "HOW", "order in which trees are played: file, or shuffle",
-                "file", parse_tree_rule, users.order);
+                "file", tree_choices, users.order);
     flags.on_off("--recycle", "repeat the trace when it is used up, sharing no blocks with before",
                  users.recycle);
     flags.value("--recycle-share", "WHAT",
                 "what passes share: none, or system (system and tool blocks)", "none",
-                parse_shares_system, users.shares_system);
+                share_system_choices, users.shares_system);
     flags.value("--barrier", "WHAT",
                 "a turn waits for its stream and its joins (stream), or also for all\n"
                 "of its tree that ended before it in the recording (tree)",
-                "stream", parse_tree_barrier, users.tree_barrier);
+                "stream", tree_barrier_choices, users.tree_barrier);
     flags.value("--for", "T", "nothing is due after this time [to the end]", nullptr,
                 parse_positive_duration_ns, users.for_ns);
     flags.value("--drain", "T", "after --for, time for open answers to end [60s]", nullptr,
@@ -132,9 +132,9 @@ void add_user_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--on-failure", "RULE",
                 "turns after a failed one: end-tree (not sent), continue (sent), or\n"
                 "retry:N (the failed one is sent again, at most N times) [end-tree]",
-                nullptr, parse_failure_rules, options.workload.on_failure);
+                nullptr, parse_failure_rules, options.workload.on_failure, failure_choices.words());
     flags.value("--on-429", "HOW", "record a 429 as a failure, or wait and send the row again",
-                "record", parse_wait_for_429, users.failures.waits_for_429);
+                "record", wait_for_429_choices, users.failures.waits_for_429);
     flags.value(
         "--tree-idle-cap", "T",
         "longest time without a request of a tree in flight, before --speed\ndivides it [none]",
@@ -146,9 +146,9 @@ void add_user_flags(Flags& flags, ReplayOptions& options) {
                 "them; the warm-up sends the turn before [0:0]",
                 nullptr, parse_start_within, options.workload.start_within);
     flags.value("--start-by", "WHAT", "what --start-within divides: timeline or turns", "timeline",
-                parse_start_by_turns, users.start.by_turns);
+                start_by_turns_choices, users.start.by_turns);
     flags.value("--prime", "LENGTH", "answers of the warm-up: exact, or one-token", "exact",
-                parse_prime_one_token, users.start.prime_one_token);
+                prime_one_token_choices, users.start.prime_one_token);
     flags.value("--warmup-requests", "N", "one-token requests per user before the measurement", "0",
                 parse_u32, users.start.warmup_requests);
 }
@@ -231,7 +231,7 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
                  server.urls);
     flags.value("--balance", "RULE",
                 "several --url: turn (row by row), or session (each to one URL)", "turn",
-                parse_balance, options.sending.balance);
+                balance_choices, options.sending.balance);
     flags.value("--against", "URL", "second server, which gets each row at the same instant [none]",
                 nullptr, parse_url, server.against);
     flags.value("--against-model", "NAME",
@@ -243,7 +243,7 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
     flags.value("--endpoint", "PATH", "path after the URL [the API's]", nullptr, parse_text,
                 server.endpoint);
     flags.value("--api", "NAME", "API of the server; the names are below", "openai-chat", parse_api,
-                options.request.dialect);
+                options.request.dialect, names_in(dialects()));
     flags.value("--template", "FILE", "JSON that describes the server for --api template", nullptr,
                 parse_text, options.request.template_file);
     flags.value("--routing-strategy", "NAME", "header of that name; for aibrix [the gateway's]",
@@ -256,7 +256,7 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
                  parse_added_header, options.request.headers);
     flags.value("--session-headers", "FAMILY",
                 "session headers of a tool: agentx (what AIPerf sends), or none", "none",
-                parse_session_headers, options.request.session_headers);
+                session_header_choices, options.request.session_headers);
     flags.on_off("--traceparent", "send a sampled trace id with each row: work for the server",
                  options.request.traceparent);
     flags.values("--record-header", "NAME",
@@ -294,7 +294,7 @@ void add_server_flags(Flags& flags, TypedServer& server, ReplayOptions& options)
 
 void add_prompt_flags(Flags& flags, ReplayOptions& options) {
     flags.group("Prompts and answers");
-    flags.value("--prompt", "KIND", "text, or ids (arrays of token ids)", "text", parse_prompt_kind,
+    flags.value("--prompt", "KIND", "text, or ids (arrays of token ids)", "text", prompt_choices,
                 options.request.prompt);
     flags.value("--tokenizer", "FILE|DIR",
                 "for words and ids: tokenizer.json, tekken.json, tiktoken [built-in]", nullptr,
@@ -319,16 +319,16 @@ void add_prompt_flags(Flags& flags, ReplayOptions& options) {
                 "text that makes this run's prompts differ from other runs' [none]", nullptr,
                 parse_text, options.prompts.cache_salt);
     flags.value("--output", "RULE", "exact: the recorded length; cap: at most that; free: no limit",
-                "exact", parse_output_rule, options.request.output);
+                "exact", output_choices, options.request.output);
     flags.value("--assistant", "WHOSE",
                 "answers in conversations: recorded, or live (the server's own);\n"
                 "traces without answers are live [recorded]",
-                nullptr, parse_assistant, options.request.assistant);
+                nullptr, assistant_choices, options.request.assistant);
     flags.value("--live-keep", "A,B", "parts of a live answer to keep: text, tools, reasoning",
-                "text,tools", parse_kept_words, options.request.live_keep);
+                "text,tools", parse_kept_words, options.request.live_keep, kept_choices.words());
     flags.value("--length-field", "NAME",
                 "bounds answers: max_tokens, max_completion_tokens or auto", "auto",
-                parse_length_field, options.request.length_member);
+                length_field_choices, options.request.length_member);
     flags.on_off("--continuous-usage", "ask for token counts on every chunk",
                  options.request.continuous_usage);
     flags.on_off("--no-stream", "ask for unstreamed answers: no first token, no chunks",
@@ -344,7 +344,7 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
                 "gaps of closed sessions: end-to-start (the recorded gap after the\n"
                 "answer), start-to-start (the recorded distance of the starts, minus\n"
                 "the time of the answer), or none [end-to-start]",
-                nullptr, parse_gap_rule, options.workload.gap);
+                nullptr, parse_gap_rule, options.workload.gap, gap_choices.words());
     flags.value("--gap-cap", "T", "longest gap before a turn, before --speed divides it [none]",
                 nullptr, parse_duration_ns, options.workload.gap_cap_ns);
     flags.on_off("--spread", "spread rows that share an instant over the gap to the next",
@@ -364,7 +364,7 @@ void add_schedule_flags(Flags& flags, ReplayOptions& options) {
                 parse_positive_u32, options.sending.connections);
     flags.value("--connection", "RULE",
                 "reuse; fresh: one per row; sticky: one per session while idle", "reuse",
-                parse_connection_rule, options.sending.connection);
+                connection_choices, options.sending.connection);
     flags.value("--timeout-connect", "T", "time until a connection is established", "5s",
                 parse_positive_duration_ns, options.sending.timeouts.connect.ns);
     flags.value("--timeout-first-byte", "T", "time from the fire to the first byte of the answer",
@@ -385,7 +385,7 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
     flags.value("--output-path", "FILE", "file for the records [requests.jsonl in the folder]",
                 nullptr, parse_text, options.results.records_path);
     flags.value("--chunks", "KIND", "chunk arrays in the records: full or none", "full",
-                parse_chunks, options.results.chunks);
+                chunk_choices, options.results.chunks);
     flags.value("--save-responses", "N|all", "answers to keep in responses.jsonl", "0",
                 parse_save_responses, options.results.save_responses);
     flags.values("--goodput", "LIMITS",
@@ -396,7 +396,7 @@ void add_output_flags(Flags& flags, ReplayOptions& options) {
                 parse_period, options.results.period_ns);
     flags.value("--report", "KIND",
                 "html: write a page of charts, report.html, at the end; or none", "html",
-                parse_report, options.results.page);
+                page_choices, options.results.page);
     flags.values("--label", "K=V", "label for run.json and the summary", parse_label,
                  options.results.labels);
     flags.value("--table", "KIND", "the summary on the screen: short, or full (every figure)",
@@ -419,12 +419,12 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 "beside if this host has the server and few CPUs, else apart",
                 "auto", parse_writer_cpu, options.host.writer_cpu);
     flags.value("--wait", "HOW", "spin, hybrid, sleep or auto (spin with 2 CPUs to spare)", "auto",
-                parse_wait_policy, options.host.wait);
+                wait_choices, options.host.wait);
     flags.value("--scheduling", "HOW",
                 "ordinary, slice (short time slices, if Linux grants them), kept (and\n"
                 "the engine's CPU never looks idle) or auto (kept beside a server of\n"
                 "this host that shares two or three CPUs, else slice)",
-                "auto", parse_scheduling, options.host.scheduling);
+                "auto", scheduling_choices, options.host.scheduling);
     flags.on_off("--realtime",
                  "run the engine before all ordinary threads (SCHED_FIFO; not with spin)",
                  options.host.realtime);
@@ -436,7 +436,7 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
                 "[8 for each connection, from 256 to 4096]",
                 nullptr, parse_buffer_count, options.host.receive_buffers);
     flags.value("--stamps", "WHICH", "kernel stamps: full, wire (only of sent data) or none",
-                "full", parse_stamp_rule, options.host.stamps);
+                "full", stamp_choices, options.host.stamps);
     flags.value("--calibration", "auto|none|FILE",
                 "figures of this host; auto: those of driftless calibrate, or of an\n"
                 "earlier run, or else measured for a second before time 0",
@@ -452,7 +452,7 @@ void add_host_flags(Flags& flags, ReplayOptions& options) {
 void add_rule_flags(Flags& flags, RuleFlags& rules, ResultFlags& results) {
     flags.group("Rules");
     flags.values("--rules", "NAME|FILE", "published rules: sets what they fix and judges the run",
-                 parse_text, rules.typed);
+                 parse_text, rules.typed, names_in(shipped_rules()));
     flags.on_off("--require-rules", "exit with 6 if a rule is violated", rules.required);
     flags.values("--fail-if", "COND",
                  "exit with 8 if it holds: \"ttft:p99 > 2s\", \"errors > 0.1 %\"", parse_fail_if,

@@ -111,9 +111,10 @@ void add_output(Flags& flags, SynthOptions& options, std::uint32_t& block_size) 
 void add_arrivals(Flags& flags, const char* what, SynthSpec& spec) {
     flags.group("Arrivals");
     const std::string help = std::string(what) + " per second: 10, 600/m, or inf (all at once)";
-    flags.value("--rate", "R", help.c_str(), "1", parse_synth_rate, spec.arrivals.per_second);
+    flags.value("--rate", "R", help.c_str(), "1", parse_synth_rate, spec.arrivals.per_second,
+                {"inf"});
     flags.value("--arrivals", "LAW", "gaps of the rate: poisson or constant", "poisson",
-                parse_constant, spec.arrivals.constant);
+                constant_choices, spec.arrivals.constant);
 }
 
 void add_random(Flags& flags, KindValues& values) {
@@ -140,7 +141,7 @@ void add_prefix(Flags& flags, KindValues& values) {
     flags.value("--popularity", "LAW",
                 "rows of a group: equal (same number, random order), ordered (group\n"
                 "after group), or zipf:A (share rank^-A)",
-                "equal", parse_popularity, values.popularity);
+                "equal", parse_popularity, values.popularity, popularity_choices.words());
 }
 
 void add_token_time(Flags& flags, SynthSpec& spec) {

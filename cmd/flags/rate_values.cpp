@@ -102,34 +102,20 @@ Result<TypedArrivals> parse_arrivals(std::string_view text) {
                            arrivals.shape >= gamma_shape_min && arrivals.shape <= gamma_shape_max;
         return known ? Result<TypedArrivals>(arrivals) : wrong;
     }
-    arrivals.law = parts[0] == "constant"   ? ArrivalLaw::constant
-                   : parts[0] == "recorded" ? ArrivalLaw::recorded
-                                            : ArrivalLaw::poisson;
-    const bool named = arrivals.law != ArrivalLaw::poisson || parts[0] == "poisson";
-    const bool may_scale = arrivals.law == ArrivalLaw::poisson;
-    return parts.size() == 1 && named && (may_scale || !arrivals.scaled)
-               ? Result<TypedArrivals>(arrivals)
-               : wrong;
+    const Result<ArrivalLaw> law = arrival_choices(parts[0]);
+    if (parts.size() > 1 || !law || (arrivals.scaled && law.value() != ArrivalLaw::poisson)) {
+        return wrong;
+    }
+    arrivals.law = law.value();
+    return arrivals;
 }
 
 std::string text_of(const TypedArrivals& arrivals) {
-    std::string text;
-    switch (arrivals.law) {
-        case ArrivalLaw::constant:
-            text = "constant";
-            break;
-        case ArrivalLaw::poisson:
-            text = "poisson";
-            break;
-        case ArrivalLaw::gamma: {
-            char shape[32];
-            const auto [end, error] = std::to_chars(shape, shape + sizeof shape, arrivals.shape);
-            text = "gamma:" + std::string(shape, error == std::errc() ? end : shape);
-            break;
-        }
-        case ArrivalLaw::recorded:
-            text = "recorded";
-            break;
+    std::string text = arrival_choices.name_of(arrivals.law);
+    if (arrivals.law == ArrivalLaw::gamma) {
+        char shape[32];
+        const auto [end, error] = std::to_chars(shape, shape + sizeof shape, arrivals.shape);
+        text = "gamma:" + std::string(shape, error == std::errc() ? end : shape);
     }
     return text + (arrivals.scaled ? ":scaled" : "");
 }
@@ -209,24 +195,19 @@ Result<AbandonRules> parse_abandon(std::string_view text) {
 
 namespace {
 
-constexpr const char* failure_remedy =
-    "is not one of end-tree, continue, or retry:N with N from 1 to 30";
 constexpr const char* within_remedy =
     "is not two shares of a recording, the smaller first; use 0.25:0.75 or 0:50%";
 
 constexpr const char* grow_remedy =
     "is not a metric and its limit; use ttft:2s, ttft:p95:2s, ttft_due:max:5s, tpot:p99:50ms or "
     "e2e:20s";
-constexpr std::array grow_metrics{Choice<GrowMetric>{"ttft", GrowMetric::ttft},
-                                  Choice<GrowMetric>{"ttft_due", GrowMetric::ttft_due},
-                                  Choice<GrowMetric>{"ttft-due", GrowMetric::ttft_due},
-                                  Choice<GrowMetric>{"tpot", GrowMetric::tpot},
-                                  Choice<GrowMetric>{"e2e", GrowMetric::e2e},
-                                  Choice<GrowMetric>{"e2el", GrowMetric::e2e}};
-constexpr std::array grow_figures{
-    Choice<GrowFigure>{"avg", GrowFigure::avg}, Choice<GrowFigure>{"p50", GrowFigure::p50},
-    Choice<GrowFigure>{"p90", GrowFigure::p90}, Choice<GrowFigure>{"p95", GrowFigure::p95},
-    Choice<GrowFigure>{"p99", GrowFigure::p99}, Choice<GrowFigure>{"max", GrowFigure::max}};
+constexpr Choices<GrowMetric> grow_metrics{
+    {"ttft", GrowMetric::ttft},         {"ttft_due", GrowMetric::ttft_due},
+    {"ttft-due", GrowMetric::ttft_due}, {"tpot", GrowMetric::tpot},
+    {"e2e", GrowMetric::e2e},           {"e2el", GrowMetric::e2e}};
+constexpr Choices<GrowFigure> grow_figures{{"avg", GrowFigure::avg}, {"p50", GrowFigure::p50},
+                                           {"p90", GrowFigure::p90}, {"p95", GrowFigure::p95},
+                                           {"p99", GrowFigure::p99}, {"max", GrowFigure::max}};
 
 /// A share, or 0 in any spelling, which `parse_share` refuses.
 std::optional<double> share_or_none(std::string_view text) {
@@ -270,10 +251,9 @@ Result<GrowRules> parse_grow_rules(std::string_view text) {
         return Error{ErrorCode::invalid, 0, grow_remedy};
     }
     GrowRules rules;
-    const Result<GrowMetric> metric = choose(text.substr(0, colon), grow_metrics, grow_remedy);
+    const Result<GrowMetric> metric = grow_metrics(text.substr(0, colon));
     const Result<GrowFigure> figure =
-        colon == last ? Result<GrowFigure>(GrowFigure::avg)
-                      : choose(text.substr(colon + 1, last - colon - 1), grow_figures, grow_remedy);
+        grow_figures(colon == last ? "avg" : text.substr(colon + 1, last - colon - 1));
     const Result<std::int64_t> limit = parse_positive_duration_ns(text.substr(last + 1));
     if (!metric || !figure || !limit) {
         return Error{ErrorCode::invalid, 0, grow_remedy};
@@ -285,62 +265,32 @@ Result<GrowRules> parse_grow_rules(std::string_view text) {
 }
 
 std::string text_of(const GrowRules& rules) {
-    if (!rules.any()) {
-        return "";
-    }
-    std::string text;
-    for (const Choice<GrowMetric>& metric : grow_metrics) {
-        text += text.empty() && metric.value == rules.metric ? metric.name : "";
-    }
-    for (const Choice<GrowFigure>& figure : grow_figures) {
-        text += figure.value == rules.figure ? ":" + std::string(figure.name) : "";
-    }
-    return text + ":" + duration_to_text(rules.limit_ns);
-}
-
-const char* name_of(TreeRule rule) {
-    return rule == TreeRule::file ? "file" : "shuffle";
-}
-
-Result<TreeRule> parse_tree_rule(std::string_view text) {
-    constexpr std::array choices{Choice<TreeRule>{"file", TreeRule::file},
-                                 Choice<TreeRule>{"shuffle", TreeRule::shuffle}};
-    return choose(text, choices, "is not one of file, shuffle");
+    return rules.any()
+               ? grow_metrics.name_of(rules.metric) + std::string(":") +
+                     grow_figures.name_of(rules.figure) + ":" + duration_to_text(rules.limit_ns)
+               : "";
 }
 
 Result<FailureRules> parse_failure_rules(std::string_view text) {
     constexpr std::string_view retry = "retry:";
     FailureRules rules;
-    if (text == "continue") {
-        rules.rule = FailureRule::go_on;
-    } else if (text.starts_with(retry)) {
-        const Result<std::uint64_t> times = parse_positive_count(text.substr(retry.size()));
-        if (!times || times.value() >= Due::attempts_max) {
-            return Error{ErrorCode::invalid, 0, failure_remedy};
-        }
-        rules.rule = FailureRule::retry;
-        rules.retries_max = static_cast<std::uint32_t>(times.value());
-    } else if (text != "end-tree") {
-        return Error{ErrorCode::invalid, 0, failure_remedy};
+    if (!text.starts_with(retry)) {
+        const Result<FailureRule> rule = failure_choices(text);
+        rules.rule = rule ? rule.value() : rules.rule;
+        return rule ? Result<FailureRules>(rules) : rule.error();
     }
+    const Result<std::uint64_t> times = parse_positive_count(text.substr(retry.size()));
+    if (!times || times.value() >= Due::attempts_max) {
+        return failure_choices("").error();
+    }
+    rules.rule = FailureRule::retry;
+    rules.retries_max = static_cast<std::uint32_t>(times.value());
     return rules;
 }
 
 std::string text_of(const FailureRules& rules) {
-    switch (rules.rule) {
-        case FailureRule::end_tree:
-            return "end-tree";
-        case FailureRule::go_on:
-            return "continue";
-        case FailureRule::retry:
-            return "retry:" + std::to_string(rules.retries_max);
-    }
-    return "";
-}
-
-Result<bool> parse_wait_for_429(std::string_view text) {
-    constexpr std::array choices{Choice<bool>{"record", false}, Choice<bool>{"wait", true}};
-    return choose(text, choices, "is not one of record, wait");
+    return rules.rule == FailureRule::retry ? "retry:" + std::to_string(rules.retries_max)
+                                            : failure_choices.name_of(rules.rule);
 }
 
 Result<StartWithin> parse_start_within(std::string_view text) {
@@ -352,26 +302,6 @@ Result<StartWithin> parse_start_within(std::string_view text) {
         return Error{ErrorCode::invalid, 0, within_remedy};
     }
     return StartWithin{*from, *to};
-}
-
-Result<bool> parse_start_by_turns(std::string_view text) {
-    constexpr std::array choices{Choice<bool>{"timeline", false}, Choice<bool>{"turns", true}};
-    return choose(text, choices, "is not one of timeline, turns");
-}
-
-Result<bool> parse_tree_barrier(std::string_view text) {
-    constexpr std::array choices{Choice<bool>{"stream", false}, Choice<bool>{"tree", true}};
-    return choose(text, choices, "is not one of stream, tree");
-}
-
-Result<bool> parse_shares_system(std::string_view text) {
-    constexpr std::array choices{Choice<bool>{"none", false}, Choice<bool>{"system", true}};
-    return choose(text, choices, "is not one of none, system");
-}
-
-Result<bool> parse_prime_one_token(std::string_view text) {
-    constexpr std::array choices{Choice<bool>{"exact", false}, Choice<bool>{"one-token", true}};
-    return choose(text, choices, "is not one of exact, one-token");
 }
 
 namespace {
@@ -394,7 +324,7 @@ std::uint64_t take_factor(std::string_view& text) {
     return factor;
 }
 
-Result<TokenRate> parse_rate(std::string_view text, const char* remedy) {
+Result<TokenRate> parse_token_rate(std::string_view text, const char* remedy) {
     for (const BudgetPeriod& period : periods) {
         if (!text.ends_with(period.text)) {
             continue;
@@ -419,12 +349,12 @@ Result<TypedBudget> parse_input_budget(std::string_view text) {
     constexpr std::string_view uncached = ":uncached";
     const bool counts_uncached = text.ends_with(uncached);
     text.remove_suffix(counts_uncached ? uncached.size() : 0);
-    const Result<TokenRate> rate = parse_rate(text, input_remedy);
+    const Result<TokenRate> rate = parse_token_rate(text, input_remedy);
     return rate ? Result<TypedBudget>(TypedBudget{rate.value(), counts_uncached}) : rate.error();
 }
 
 Result<TypedBudget> parse_output_budget(std::string_view text) {
-    const Result<TokenRate> rate = parse_rate(text, token_rate_remedy);
+    const Result<TokenRate> rate = parse_token_rate(text, token_rate_remedy);
     return rate ? Result<TypedBudget>(TypedBudget{rate.value(), false}) : rate.error();
 }
 

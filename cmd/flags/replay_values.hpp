@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cmd/base/values.hpp"
 #include "engine/host/cpu_load.hpp"
 #include "engine/plan/arrivals.hpp"
 #include "engine/plan/plan.hpp"
@@ -65,7 +66,10 @@ Result<TypedRate> parse_rate(std::string_view text);
 /// A rate of that spelling, per second, finite; it may be 0.
 Result<double> parse_rate_or_zero(std::string_view text);
 
-/// "constant", "poisson", "gamma:0.5", "recorded"; drawn gaps with ":scaled" behind.
+inline constexpr Choices<ArrivalLaw> arrival_choices{{"constant", ArrivalLaw::constant},
+                                                     {"poisson", ArrivalLaw::poisson},
+                                                     {"recorded", ArrivalLaw::recorded}};
+/// One of them, or "gamma:0.5"; drawn gaps with ":scaled" behind.
 Result<TypedArrivals> parse_arrivals(std::string_view text);
 std::string text_of(const TypedArrivals& arrivals);
 
@@ -92,16 +96,20 @@ Result<GrowRules> parse_grow_rules(std::string_view text);
 /// As it is typed: "ttft:p95:2s"; empty where there is none.
 std::string text_of(const GrowRules& rules);
 
-/// "file" or "shuffle".
-Result<TreeRule> parse_tree_rule(std::string_view text);
-const char* name_of(TreeRule rule);
+/// `--session-order`.
+inline constexpr Choices<TreeRule> tree_choices{{"file", TreeRule::file},
+                                                {"shuffle", TreeRule::shuffle}};
 
-/// "end-tree", "continue", or "retry:N" with N from 1 to 30. Keeps `waits_for_429` false.
+inline constexpr Choices<FailureRule> failure_choices({{"end-tree", FailureRule::end_tree},
+                                                       {"continue", FailureRule::go_on}},
+                                                      "is not one of ", ", ",
+                                                      ", or retry:N with N from 1 to 30");
+/// One of them, or "retry:N" with N from 1 to 30. Keeps `waits_for_429` false.
 Result<FailureRules> parse_failure_rules(std::string_view text);
 /// As it is typed, `--on-429` left out.
 std::string text_of(const FailureRules& rules);
-/// `--on-429`: "record" or "wait".
-Result<bool> parse_wait_for_429(std::string_view text);
+/// `--on-429`: whether the row waits and is sent again.
+inline constexpr Choices<bool> wait_for_429_choices{{"record", false}, {"wait", true}};
 
 /// Shares of a recording, from and to, "0.25:0.75" or "0:50%"; both up to 1, in that order.
 struct StartWithin {
@@ -109,14 +117,11 @@ struct StartWithin {
     double to = 0;
 };
 Result<StartWithin> parse_start_within(std::string_view text);
-/// `--start-by`: "timeline" or "turns"; true: turns.
-Result<bool> parse_start_by_turns(std::string_view text);
-/// `--barrier`: "stream" or "tree"; true: tree.
-Result<bool> parse_tree_barrier(std::string_view text);
-/// `--recycle-share`: "none" or "system"; true: system.
-Result<bool> parse_shares_system(std::string_view text);
-/// `--prime`: "exact" or "one-token"; true: one token.
-Result<bool> parse_prime_one_token(std::string_view text);
+/// `--start-by`, `--barrier`, `--recycle-share`, `--prime`: whether it is the second of two words.
+inline constexpr Choices<bool> start_by_turns_choices{{"timeline", false}, {"turns", true}};
+inline constexpr Choices<bool> tree_barrier_choices{{"stream", false}, {"tree", true}};
+inline constexpr Choices<bool> share_system_choices{{"none", false}, {"system", true}};
+inline constexpr Choices<bool> prime_one_token_choices{{"exact", false}, {"one-token", true}};
 
 // Values of the flags that hold requests back: token budgets. Pure. The `doing` of an Error is a
 // clause for the message: what is wrong, and the remedy.
@@ -160,11 +165,15 @@ void note_api(const std::vector<std::string>& typed, const Dialect& dialect,
 // Values of the flags of live assistants: from typed text and back. Pure. The `doing` of an Error
 // is a clause for the message: what is wrong, and the remedy.
 
-/// `--assistant`: "recorded" or "live".
-Result<Assistant> parse_assistant(std::string_view text);
-const char* name_of(Assistant assistant);
+inline constexpr Choices<Assistant> assistant_choices{{"recorded", Assistant::recorded},
+                                                      {"live", Assistant::live}};
 
-/// `--live-keep`: any of text, tools, reasoning, with commas between them.
+/// `--live-keep`: the parts of an answer.
+inline constexpr Choices<bool KeptWords::*> kept_choices({{"text", &KeptWords::text},
+                                                          {"tools", &KeptWords::tools},
+                                                          {"reasoning", &KeptWords::reasoning}},
+                                                         "is not a comma-separated list of ");
+/// Any of them, with commas between.
 Result<KeptWords> parse_kept_words(std::string_view text);
 /// As it is typed.
 std::string text_of(const KeptWords& kept);

@@ -28,11 +28,13 @@ enum FlagTrait : unsigned {
     not_setting = 32,   ///< compared elsewhere (compare_runs.cpp: server, model, work), or of no
                         ///< meaning for a comparison (files, the client's host, shards)
     watching = 64,      ///< how the client watches and uses its host: shards may differ in it
+    of_sweep = 128,     ///< a sweep gives it to its cells, or none may have it
 };
 
 struct FlagRow {
     std::string_view name;
     unsigned traits;
+    const char* not_in_probe = nullptr;  ///< why it is no flag of a probe of `find`
 };
 
 /// A row for each flag of replay that is not as usual: one without a row is kept, compared, and not
@@ -51,7 +53,7 @@ constexpr FlagRow flag_rows[] = {
     {"--connect-to", may_be_socket | resumable},
     {"--cpu", resumable | not_setting},
     {"--dataset", takes_path | not_setting},
-    {"--dry-run", of_one_run},
+    {"--dry-run", of_one_run | of_sweep, ": a probe must send requests"},
     {"--duration", not_setting},
     {"--end", not_setting},
     {"--endpoint", resumable},
@@ -59,13 +61,15 @@ constexpr FlagRow flag_rows[] = {
     {"--event", watching},
     {"--event-timeout", watching},
     {"--events", takes_path | watching},
-    {"--fail-if", not_setting},
+    {"--fail-if", not_setting, "; use --slo"},
     {"--for", not_setting},
     {"--format", not_setting},
-    {"--from", of_one_run | not_setting},
+    {"--from", of_one_run | not_setting | of_sweep, ": each probe is a new run"},
     {"--goodput", not_setting},
     {"--grace", resumable},
+    {"--grow", 0, ": it changes the load within a run"},
     {"--header", resumable},
+    {"--help", of_sweep},
     {"--host", names_server | resumable},
     {"--key", takes_path},
     {"--label", not_setting},
@@ -78,14 +82,14 @@ constexpr FlagRow flag_rows[] = {
     {"--metrics-table", takes_path | watching},
     {"--model", not_setting},
     {"--no-progress", of_one_run | resumable | watching},
-    {"--out", of_one_run | not_setting},
+    {"--out", of_one_run | not_setting | of_sweep, "; give it before --"},
     {"--output", not_setting},
-    {"--output-path", of_one_run | not_setting},
+    {"--output-path", of_one_run | not_setting | of_sweep, "; records are in the probes' folders"},
     {"--overhead", not_setting},
     {"--period", watching},
     {"--port", names_server | resumable},
     {"--prompt", not_setting},
-    {"--quiet", of_one_run | resumable | watching},
+    {"--quiet", of_one_run | resumable | watching | of_sweep},
     {"--ramp", not_setting},
     {"--rate", not_setting},
     {"--realtime", resumable | watching},
@@ -93,13 +97,13 @@ constexpr FlagRow flag_rows[] = {
     {"--report", of_one_run | resumable | not_setting},
     {"--require-certified", resumable | watching},
     {"--require-rules", resumable},
-    {"--resend", of_one_run | resumable},
-    {"--resume", of_one_run | resumable},
+    {"--resend", of_one_run | resumable | of_sweep},
+    {"--resume", of_one_run | resumable | of_sweep, ": each probe is a new run"},
     {"--rules", watching},
-    {"--save-prompts", of_one_run | watching},
+    {"--save-prompts", of_one_run | watching | of_sweep},
     {"--save-responses", watching},
     {"--scheduling", resumable | watching},
-    {"--seed", not_setting},
+    {"--seed", not_setting, "; give it before --"},
     {"--sessions", not_setting},
     {"--shape", takes_path | not_setting},
     {"--shard", not_setting},
@@ -120,10 +124,16 @@ constexpr FlagRow flag_rows[] = {
     {"--writer-cpu", resumable | not_setting},
 };
 
+/// What holds for the flag.
+FlagRow row_of(std::string_view name) {
+    const FlagRow* const found =
+        std::find_if(std::begin(flag_rows), std::end(flag_rows),
+                     [name](const FlagRow& row) { return row.name == name; });
+    return found == std::end(flag_rows) ? FlagRow{name, 0} : *found;
+}
+
 bool has_trait(std::string_view name, FlagTrait trait) {
-    return std::any_of(std::begin(flag_rows), std::end(flag_rows), [&](const FlagRow& row) {
-        return row.name == name && (row.traits & trait) != 0;
-    });
+    return (row_of(name).traits & trait) != 0;
 }
 
 template <typename List>
@@ -287,6 +297,20 @@ std::string flag_not_to_resume_with(const std::vector<std::string>& given,
     };
     const auto found = std::find_if(given.begin(), given.end(), changes);
     return found == given.end() ? "" : std::string(flag_of(*found));
+}
+
+bool is_flag_of_sweep(std::string_view name) {
+    return has_trait("--" + std::string(name), of_sweep);
+}
+
+std::string why_not_in_probe(const std::vector<std::string>& arguments) {
+    for (const std::string& argument : arguments) {
+        const FlagRow row = row_of(flag_of(argument));
+        if (row.not_in_probe != nullptr) {
+            return std::string(row.name) + " after -- cannot be used in a probe" + row.not_in_probe;
+        }
+    }
+    return "";
 }
 
 namespace {

@@ -44,6 +44,14 @@ Recalled recall(const std::vector<std::string>& kept, const std::vector<std::str
 std::string flag_not_to_resume_with(const std::vector<std::string>& given,
                                     const std::vector<std::string>& kept);
 
+/// Whether a flag, without its dashes, is the sweep's to give: what decides where a run is written,
+/// and whether there is one.
+bool is_flag_of_sweep(std::string_view name);
+
+/// Why `find` cannot pass one of the arguments on to its probes: it gives them that flag itself, or
+/// they would be no probes. Empty: it can.
+std::string why_not_in_probe(const std::vector<std::string>& arguments);
+
 // Flags in which two runs differ beside their work, for the reader: the connection, limits,
 // headers. Pure.
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -46,26 +45,11 @@ void note_api(const std::vector<std::string>& typed, const Dialect& dialect,
     }
 }
 
-Result<Assistant> parse_assistant(std::string_view text) {
-    constexpr std::array choices{Choice<Assistant>{"recorded", Assistant::recorded},
-                                 Choice<Assistant>{"live", Assistant::live}};
-    return choose(text, choices, "is not one of recorded, live");
-}
-
-const char* name_of(Assistant assistant) {
-    return assistant == Assistant::live ? "live" : "recorded";
-}
-
 Result<KeptWords> parse_kept_words(std::string_view text) {
-    constexpr std::array choices{Choice<bool KeptWords::*>{"text", &KeptWords::text},
-                                 Choice<bool KeptWords::*>{"tools", &KeptWords::tools},
-                                 Choice<bool KeptWords::*>{"reasoning", &KeptWords::reasoning}};
     KeptWords kept{false, false, false};
     while (true) {
         const std::size_t comma = std::min(text.find(','), text.size());
-        const Result<bool KeptWords::*> one =
-            choose(text.substr(0, comma), choices,
-                   "is not a comma-separated list of text, tools, reasoning");
+        const Result<bool KeptWords::*> one = kept_choices(text.substr(0, comma));
         if (!one) {
             return one.error();
         }
@@ -79,13 +63,8 @@ Result<KeptWords> parse_kept_words(std::string_view text) {
 
 std::string text_of(const KeptWords& kept) {
     std::string text;
-    for (const auto& [name, is_kept] :
-         {std::pair("text", kept.text), std::pair("tools", kept.tools),
-          std::pair("reasoning", kept.reasoning)}) {
-        if (is_kept) {
-            text += text.empty() ? "" : ",";
-            text += name;
-        }
+    for (const auto& [name, part] : kept_choices) {
+        text += kept.*part ? (text.empty() ? "" : ",") + std::string(name) : "";
     }
     return text;
 }

@@ -496,24 +496,18 @@ Result<double> parse_synth_rate(std::string_view text) {
                : Result<double>(rate.value().per_second);
 }
 
-Result<bool> parse_constant(std::string_view text) {
-    return text == "constant" || text == "poisson"
-               ? Result<bool>(text == "constant")
-               : invalid("is not known; use poisson or constant");
-}
-
 Result<Popularity> parse_popularity(std::string_view text) {
     Popularity popularity;
-    if (text.starts_with("zipf:")) {
-        const std::optional<double> zipf = number_of(text.substr(5));
-        if (!zipf || *zipf > 20) {
-            return invalid("has an exponent that is not from 0 to 20, as in zipf:1.1");
-        }
-        popularity.zipf = *zipf;
-    } else if (text != "equal" && text != "ordered") {
-        return invalid("is not known; use equal, ordered, or zipf:EXPONENT");
+    if (!text.starts_with("zipf:")) {
+        const Result<bool> ordered = popularity_choices(text);
+        popularity.ordered = ordered && ordered.value();
+        return ordered ? Result<Popularity>(popularity) : ordered.error();
     }
-    popularity.ordered = text == "ordered";
+    const std::optional<double> zipf = number_of(text.substr(5));
+    if (!zipf || *zipf > 20) {
+        return invalid("has an exponent that is not from 0 to 20, as in zipf:1.1");
+    }
+    popularity.zipf = *zipf;
     return popularity;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cmd/base/program.hpp"
+#include "cmd/base/values.hpp"
 #include "engine/plan/synth_spec.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "proto/core/errors.hpp"
@@ -82,9 +83,13 @@ struct RangeRatio {
 Result<RangeRatio> parse_range_ratio(std::string_view text);
 /// "10", "600/m", "0.5/s", "2/h" or "inf": a second; 0 for inf.
 Result<double> parse_synth_rate(std::string_view text);
-/// "poisson" or "constant": whether it is constant.
-Result<bool> parse_constant(std::string_view text);
-/// "equal", "ordered" or "zipf:A".
+/// `--arrivals`: whether gaps are constant.
+inline constexpr Choices<bool> constant_choices({{"poisson", false}, {"constant", true}},
+                                                "is not known; use ", " or ");
+/// `--popularity`: whether groups are in order.
+inline constexpr Choices<bool> popularity_choices({{"equal", false}, {"ordered", true}},
+                                                  "is not known; use ", ", ", ", or zipf:EXPONENT");
+/// One of them, or "zipf:A".
 struct Popularity {
     double zipf = -1;
     bool ordered = false;

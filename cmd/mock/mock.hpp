@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cmd/base/program.hpp"
+#include "cmd/base/values.hpp"
 #include "cmd/mock/core.hpp"
 #include "cmd/mock/faults.hpp"
 #include "cmd/mock/pages.hpp"
@@ -214,16 +215,34 @@ Result<std::vector<std::string>> parse_split_first(std::string_view text);
 /// "the+cat,new+one": pairs that are one token side by side.
 using JoinedWords = std::vector<std::pair<std::string, std::string>>;
 Result<JoinedWords> parse_join_words(std::string_view text);
-/// "vllm", "sglang", "llama.cpp", "none"
-Result<MetricNames> parse_metric_names(std::string_view text);
-Result<TokenizeForm> parse_tokenize_form(std::string_view text);
-Result<WaitMode> parse_wait(std::string_view text);
-/// "always", "hits", "never"
-Result<CachedReported> parse_cached_reported(std::string_view text);
-/// "both", "vllm", "sglang", "none", "pretended"
-Result<CacheReset> parse_cache_reset(std::string_view text);
-/// "early" (true) or "late".
-Result<bool> parse_headers(std::string_view text);
+inline constexpr Choices<MetricNames> metric_choices({{"vllm", {true, false}},
+                                                      {"sglang", {false, true}},
+                                                      {"both", {true, true}},
+                                                      {"none", {false, false}}},
+                                                     "is not ", " or ");
+inline constexpr Choices<TokenizeForm> tokenize_choices({{"vllm", TokenizeForm::vllm},
+                                                         {"sglang", TokenizeForm::sglang},
+                                                         {"llama.cpp", TokenizeForm::llama_cpp},
+                                                         {"tgi", TokenizeForm::tgi},
+                                                         {"none", TokenizeForm::none}},
+                                                        "is not known; use ", " or ");
+inline constexpr Choices<WaitMode> wait_choices({{"spin", WaitMode::spin},
+                                                 {"hybrid", WaitMode::hybrid},
+                                                 {"sleep", WaitMode::sleep}},
+                                                "is not known; use ", " or ");
+inline constexpr Choices<CachedReported> cached_choices({{"always", CachedReported::always},
+                                                         {"hits", CachedReported::hits},
+                                                         {"never", CachedReported::never}},
+                                                        "is not known; use ", " or ");
+inline constexpr Choices<CacheReset> cache_reset_choices({{"both", CacheReset::both},
+                                                          {"vllm", CacheReset::vllm},
+                                                          {"sglang", CacheReset::sglang},
+                                                          {"none", CacheReset::none},
+                                                          {"pretended", CacheReset::pretended}},
+                                                         "is not known; use ", " or ");
+/// Whether headers are early.
+inline constexpr Choices<bool> header_choices({{"early", true}, {"late", false}},
+                                              "is not known; use ", " or ");
 /// "X-Session-ID,X-Tree": names of header fields.
 Result<std::vector<std::string>> parse_header_names(std::string_view text);
 Result<std::string> parse_name(std::string_view text);

@@ -56,7 +56,7 @@ void add_server_flags(Flags& flags, MockOptions& options, Raw& raw) {
     flags.value("--cpu", "N", "pin the serving thread to this CPU [not pinned]", nullptr,
                 parse_number, options.cpu);
     flags.value("--wait", "HOW", "spin, hybrid or sleep until the next token is due", "hybrid",
-                parse_wait, server.wait);
+                wait_choices, server.wait);
     flags.value("--max-requests", "N", "exit after this many requests; 0: never", "0", parse_count,
                 server.requests_max);
     flags.value("--log", "FILE", "JSONL file for what truly happened to every request", nullptr,
@@ -83,17 +83,17 @@ void add_model_flags(Flags& flags, MockOptions& options) {
     flags.value("--tokenizer", "FILE", "tokenizer.json to count prompts with [words]", nullptr,
                 parse_name, options.tokenizer);
     flags.value("--tokenize", "FORM", "kind of /tokenize: vllm, sglang, llama.cpp, tgi or none",
-                "vllm", parse_tokenize_form, core.tokenize);
+                "vllm", tokenize_choices, core.tokenize);
     flags.value("--reasoning", "TOKENS", "first tokens of a chat answer, sent as reasoning", "0",
                 parse_number, core.reasoning_tokens);
     flags.on_off("--incremental", "SGLang events carry only new text, not all so far",
                  core.incremental);
     flags.value("--metrics", "NAMES", "metric names of /metrics: vllm, sglang, both or none",
-                "both", parse_metric_names, core.metric_names);
+                "both", metric_choices, core.metric_names);
     flags.value("--pod", "NAME", "value of the target-pod header of answers [none]", nullptr,
                 parse_header_text, core.pod);
     flags.value("--headers", "WHEN", "early: headers leave at once; late: with the first token",
-                "early", parse_headers, core.early_headers);
+                "early", header_choices, core.early_headers);
     flags.value("--seed", "N", "seed of words, jitter and faults", "0", parse_count, core.seed);
 }
 
@@ -124,7 +124,7 @@ void add_pace_flags(Flags& flags, CoreOptions& core) {
                 "0", parse_number, core.cache_blocks_max);
     flags.value("--cache-reset", "WHOSE",
                 "endpoint that empties the cache: vllm, sglang, both, none,\npretended", "both",
-                parse_cache_reset, core.cache_reset);
+                cache_reset_choices, core.cache_reset);
 }
 
 void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {
@@ -142,7 +142,7 @@ void add_fault_flags(Flags& flags, CoreOptions& core, Raw& raw) {
     flags.value("--tokenize-overhead", "PRE,POST", "template that /tokenize counts [--overhead]",
                 nullptr, parse_template, core.tokenize_overhead);
     flags.value("--cached-tokens", "WHEN", "report cached tokens: always, hits (if any), never",
-                "always", parse_cached_reported, core.cached_reported);
+                "always", cached_choices, core.cached_reported);
     flags.on_off("--refuse-ignore-eos", "fields to refuse with status 400",
                  core.model.takes_ignore_eos, false);
     flags.on_off("--old-length", "ignore max_completion_tokens, read only max_tokens",

@@ -164,12 +164,12 @@ RunDescription description_of(const Replay& run) {
         made.arriving = facts->of;
         made.planned_rate = facts->planned_rate;
     }
-    made.sessions = name_of(options.workload.files.sessions);
+    made.sessions = session_choices.name_of(options.workload.files.sessions);
     made.spread = plan.spread;
     made.seed = plan.seed;
     made.cache_salt = invocation.cache_salt;
-    made.prompt = name_of(run.server.prompt);
-    made.output = name_of(options.request.output);
+    made.prompt = prompt_choices.name_of(run.server.prompt);
+    made.output = output_choices.name_of(options.request.output);
     made.arguments = invocation.arguments;
     return made;
 }

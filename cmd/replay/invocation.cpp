@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <cstdint>
 #include <cstdio>
@@ -179,9 +178,6 @@ std::string shown_url(const ReplayTarget& target) {
 
 void hide_secrets(const Credentials& credentials, const TlsClientOptions& tls, int argc,
                   char** argv) {
-    constexpr std::array<std::string_view, 8> carriers{"--api-key",  "--header",  "--extra-body",
-                                                       "--url",      "--against", "--endpoint",
-                                                       "--base-url", "--backend"};
     const bool assigned = wipe_assigned(argc, argv);
     if (!assigned && credentials.all.empty() && tls.key_file.empty()) {
         return;
@@ -189,10 +185,9 @@ void hide_secrets(const Credentials& credentials, const TlsClientOptions& tls, i
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     for (int i = 1; i < argc; ++i) {
         // Only flags that carry credentials: a short key may be part of other words.
+        const std::string_view argument = argv[i];
         const bool carries =
-            std::any_of(carriers.begin(), carriers.end(), [&](std::string_view flag) {
-                return std::string_view(argv[i]).starts_with(flag) || argv[i - 1] == flag;
-            });
+            may_hold_secret(argument.substr(0, argument.find('='))) || may_hold_secret(argv[i - 1]);
         for (const Header& credential : credentials.all) {
             const std::string& value = credential.value;
             const bool has_scheme = value.starts_with(bearer) && value.size() > bearer.size();

@@ -74,7 +74,7 @@ std::string plan_digest(const ReplayParts& parts) {
     digest.add_u64(options.workload.plan.seed);
     std::vector<std::string> texts = sending_settings(parts.invocation().arguments);
     texts.emplace_back(options.request.dialect->name);
-    texts.emplace_back(name_of(options.request.output));
+    texts.emplace_back(output_choices.name_of(options.request.output));
     for (const std::string& text : texts) {
         digest.add_u64(text.size());
         digest.add(text);

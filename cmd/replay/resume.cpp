@@ -11,6 +11,7 @@
 #include "cmd/base/files.hpp"
 #include "cmd/base/program.hpp"
 #include "cmd/base/run_folder.hpp"
+#include "cmd/flags/option_values.hpp"
 #include "cmd/flags/settings.hpp"
 #include "cmd/replay/parts.hpp"
 #include "cmd/replay/replay.hpp"
@@ -204,7 +205,7 @@ int check_words(const Replay& run, const char* flag) {
     const RunFacts& facts = *run.earlier;
     const Server& server = run.server;
     const Overhead& overhead = server.findings.overhead;
-    const char* prompt = server.prompt == PromptKind::text ? "text" : "ids";
+    const char* prompt = prompt_choices.name_of(server.prompt);
     if (run.workload.trace.is_recorded_text()) {
         return facts.prompts_digest ? exit_done : check_sources(run, flag);
     }

@@ -298,21 +298,21 @@ void write_users(JsonWriter& json, const UserRules& rules, const std::optional<G
     json.key("grow");
     grow ? json.string(text_of(*grow)) : json.null();
     json.key("ramp_ns").integer(rules.ramp_ns);
-    json.key("order").string(name_of(rules.order));
+    json.key("order").string(tree_choices.name_of(rules.order));
     json.key("recycle").boolean(rules.recycle);
-    json.key("recycle_share").string(rules.shares_system ? "system" : "none");
-    json.key("barrier").string(rules.tree_barrier ? "tree" : "stream");
+    json.key("recycle_share").string(share_system_choices.name_of(rules.shares_system));
+    json.key("barrier").string(tree_barrier_choices.name_of(rules.tree_barrier));
     json.key("for_ns").optional(rules.for_ns);
     json.key("drain_ns");
     rules.for_ns ? json.integer(rules.drain()) : json.null();
     json.key("on_failure").string(text_of(rules.failures));
-    json.key("on_429").string(rules.failures.waits_for_429 ? "wait" : "record");
+    json.key("on_429").string(wait_for_429_choices.name_of(rules.failures.waits_for_429));
     json.key("tree_idle_cap_ns").optional(rules.idle.tree_ns);
     json.key("system_idle_cap_ns").optional(rules.idle.system_ns);
     json.key("start_within").begin_array();
     json.number(rules.start.from).number(rules.start.to).end_array();
-    json.key("start_by").string(rules.start.by_turns ? "turns" : "timeline");
-    json.key("prime").string(rules.start.prime_one_token ? "one-token" : "exact");
+    json.key("start_by").string(start_by_turns_choices.name_of(rules.start.by_turns));
+    json.key("prime").string(prime_one_token_choices.name_of(rules.start.prime_one_token));
     json.key("warmup_requests").unsigned_integer(rules.start.warmup_requests);
     json.end_object();
 }
@@ -359,7 +359,7 @@ void write_gaps(JsonWriter& json, const WorkloadFlags& flags,
         return;
     }
     json.begin_object();
-    json.key("rule").string(name_of(flags.gap.value_or(GapRule::end_to_start)));
+    json.key("rule").string(gap_choices.name_of(flags.gap.value_or(GapRule::end_to_start)));
     json.key("cap_ns").optional(flags.gap_cap_ns);
     json.key("gaps").unsigned_integer(waiting->gaps.gaps);
     json.key("capped").unsigned_integer(waiting->gaps.capped);
@@ -539,7 +539,7 @@ void write_plan(JsonWriter& json, const Replay& run, const std::optional<RunEnd>
     json.key("limit").optional(flags.plan.limit);
     json.key("spread").boolean(flags.plan.spread);
     write_arrivals(json, flags, workload);
-    json.key("sessions").string(name_of(flags.files.sessions));
+    json.key("sessions").string(session_choices.name_of(flags.files.sessions));
     write_users(json, flags.users, flags.grow);
     json.key("rows").unsigned_integer(plan.rows.size());
     json.key("trees");
@@ -692,14 +692,14 @@ void write_request(JsonWriter& json, const Replay& run) {
     write_template(json, request);
     json.key("model").string(server.findings.model);
     write_against(json, options, server, sends);
-    json.key("prompt").string(name_of(server.prompt));
+    json.key("prompt").string(prompt_choices.name_of(server.prompt));
     json.key("words").unsigned_integer(run.parts->words().size());
     json.key("words_digest").string(hex_text(run.parts->words().digest()));
     write_tokenizer(json, options.prompts.tokenizer, server.words.selected);
     write_recorded(json, run.workload.recorded);
     write_live(json, run.workload.live, run.options().request.live_keep);
     write_text(json, options.prompts.dataset, server.words.text);
-    json.key("output").string(name_of(request.output));
+    json.key("output").string(output_choices.name_of(request.output));
     json.key("stream").boolean(request.stream);
     json.key("continuous_usage").boolean(request.continuous_usage);
     json.key("overhead_pre").unsigned_integer(server.findings.overhead.pre);

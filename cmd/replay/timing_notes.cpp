@@ -239,7 +239,7 @@ int check_waits(const Trace& trace, const GapRules& rules, bool by_users) {
 }
 
 std::string gap_note(const GapRules& rules, const GapFigures& figures) {
-    std::string note = std::string(name_of(rules.rule)) + ": " +
+    std::string note = std::string(gap_choices.name_of(rules.rule)) + ": " +
                        counted(figures.gaps, "recorded gap", "recorded gaps") + ", " +
                        seconds_text(figures.derived_ns) + " in all";
     if (rules.rule == GapRule::none) {

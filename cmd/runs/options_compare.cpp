@@ -248,13 +248,6 @@ Result<std::string> parse_merged(std::string_view text) {
     return std::string(text);
 }
 
-Result<bool> parse_page(std::string_view text) {
-    if (text != "html" && text != "none") {
-        return Error{ErrorCode::invalid, 0, "is not known; use html or none"};
-    }
-    return text == "html";
-}
-
 std::string why_not(const MergeCommand& command) {
     if (command.folders.empty()) {
         return "no run is given; name the folders of all shards";
@@ -273,7 +266,7 @@ MergeCommandLine parse_merge_options(const std::vector<std::string>& arguments) 
     flags.value("-o,--out", "DIR", "new folder for the merged run", nullptr, parse_merged,
                 line.command.out);
     flags.value("--report", "KIND", "html: a page of charts in report.html; or none", "html",
-                parse_page, line.command.page);
+                page_choices, line.command.page);
     flags.value("--table", "KIND", "short, or full (every figure)", "short", parse_table_kind,
                 line.command.table);
     flags.group("Verdict");

@@ -11,6 +11,7 @@
 #include "cmd/base/values.hpp"
 #include "cmd/flags/option_values.hpp"
 #include "cmd/flags/options_parser.hpp"
+#include "cmd/flags/settings.hpp"
 #include "cmd/runs/find.hpp"
 #include "cmd/runs/sweep.hpp"
 
@@ -213,18 +214,14 @@ constexpr std::array axes{
     LoadAxis{"users", true, "users"},          LoadAxis{"concurrency", true, "open requests"},
     LoadAxis{"speed", false, "times as fast"},
 };
+constexpr Choices<const LoadAxis*> axis_choices({{axes[0].name.data(), &axes[0]},
+                                                 {axes[1].name.data(), &axes[1]},
+                                                 {axes[2].name.data(), &axes[2]},
+                                                 {axes[3].name.data(), &axes[3]},
+                                                 {axes[4].name.data(), &axes[4]}},
+                                                "is not a load; use ", " or ");
 /// Without --low and --high: so far from the first probe, doubled or halved.
 constexpr double reach = 1024;
-
-Result<const LoadAxis*> parse_load_axis(std::string_view text) {
-    for (const LoadAxis& axis : axes) {
-        if (axis.name == text) {
-            return &axis;
-        }
-    }
-    return Error{ErrorCode::invalid, 0,
-                 "is not a load; use replicate, rate, users, concurrency or speed"};
-}
 
 Result<std::optional<double>> parse_load(std::string_view text) {
     double value = 0;
@@ -277,29 +274,13 @@ struct TypedFind {
     std::optional<double> start;
 };
 
-/// Flags of replay that the search gives itself, or that make no probe.
 std::string check_replay_flags(const FindOptions& options) {
     const std::string own = "--" + std::string(options.over->name);
     if (has_flag(options.replay_flags, own)) {
         return own +
                " after -- is the load that the search varies; remove it, or use --low and --high";
     }
-    constexpr std::array<std::pair<const char*, const char*>, 8> others{{
-        {"--seed", "; give it before --"},
-        {"--out", "; give it before --"},
-        {"--fail-if", "; use --slo"},
-        {"--output-path", "; records are in the probes' folders"},
-        {"--dry-run", ": a probe must send requests"},
-        {"--resume", ": each probe is a new run"},
-        {"--from", ": each probe is a new run"},
-        {"--grow", " changes the load within a run"},
-    }};
-    for (const auto& [flag, why] : others) {
-        if (has_flag(options.replay_flags, flag)) {
-            return std::string(flag) + " after -- cannot be used in a probe" + why;
-        }
-    }
-    return "";
+    return why_not_in_probe(options.replay_flags);
 }
 
 std::string check_whole(const LoadAxis& axis, const char* flag,
@@ -349,7 +330,7 @@ std::string complete(FindOptions& options, const TypedFind& typed) {
         return "no trace is given; name a file or a directory";
     }
     if (options.over == nullptr) {
-        return "--over is missing: replicate, rate, users, concurrency or speed";
+        return std::string("--over is missing: ") + axis_choices.list();
     }
     if (options.slos.list.empty()) {
         return "--slo is missing: say what must hold, as in --slo \"ttft:p99<2s\"";
@@ -375,8 +356,7 @@ void add_flags(Flags& flags, FindOptions& options, TypedFind& typed) {
     flags.value("--slo", "CONDITIONS",
                 "what must hold: \"ttft:p99<2s tpot:p95<50ms\"; errors<1% is added", nullptr,
                 parse_slos, options.slos);
-    flags.value("--over", "LOAD", "replicate, rate, users, concurrency or speed", nullptr,
-                parse_load_axis, options.over);
+    flags.value("--over", "LOAD", axis_choices.list(), nullptr, axis_choices, options.over);
     flags.value("--low", "L", "lowest load [1, or 1/1024 of the first probe]", nullptr, parse_load,
                 typed.low);
     flags.value("--high", "H", "highest load [1024 times the first probe]", nullptr, parse_load,

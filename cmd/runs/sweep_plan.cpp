@@ -1,25 +1,18 @@
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 
 #include "cmd/base/secrets.hpp"
 #include "cmd/base/toml_reader.hpp"
 #include "cmd/base/values.hpp"
+#include "cmd/flags/settings.hpp"
 #include "cmd/runs/sweep.hpp"
 
 namespace driftless {
 
 namespace {
 
-// What decides where a run is written and whether there is one is the sweep's.
-constexpr std::array<std::string_view, 9> own_flags{
-    "out", "output-path", "resume", "resend", "from", "dry-run", "save-prompts", "help", "quiet"};
 constexpr std::size_t folder_bytes_max = 80;
-
-bool is_own_flag(std::string_view name) {
-    return std::find(own_flags.begin(), own_flags.end(), name) != own_flags.end();
-}
 
 /// The name of a flag as it stands in an argument; empty: it is none.
 std::string_view flag_name(std::string_view argument) {
@@ -38,7 +31,7 @@ bool has_flag(const SweepPlan& plan, std::string_view name) {
 
 std::string check_arguments(const std::vector<std::string>& arguments) {
     for (const std::string& argument : arguments) {
-        if (const std::string_view name = flag_name(argument); is_own_flag(name)) {
+        if (const std::string_view name = flag_name(argument); is_flag_of_sweep(name)) {
             return "--" + std::string(name) + " cannot be a flag of a cell; remove it";
         }
         if (argument == "-") {
@@ -113,7 +106,7 @@ std::string check_axis(const SweepPlan& plan, const SweepAxis& axis) {
         return "--over url: --url is also given and would get half of the rows of each cell; "
                "remove it";
     }
-    if (is_own_flag(axis.name) || axis.name == "label") {
+    if (is_flag_of_sweep(axis.name) || axis.name == "label") {
         return flag + axis.name + ": this flag cannot be varied; remove it";
     }
     for (const std::string& value : axis.values) {

@@ -81,6 +81,19 @@ TEST(Values, RefuseDurationsBeyondTheLimits) {
     EXPECT_EQ(duration("99999999999999999999"), -1);
 }
 
+// One table reads a word, names a value, and lists the words.
+TEST(Choices, ReadNameAndList) {
+    static constexpr Choices<int> choices({{"one", 1}, {"two", 2}, {"second", 2}}, "use ", " or ",
+                                          " (not zero)");
+    EXPECT_EQ(choices("second").value(), 2);
+    EXPECT_STREQ(choices("on").error().doing, "use one, two or second (not zero)");
+    EXPECT_STREQ(choices("").error().doing, choices("ones").error().doing);
+    EXPECT_STREQ(choices.name_of(2), "two");
+    EXPECT_STREQ(choices.name_of(3), "");
+    EXPECT_EQ(choices.words(), words_of("one two second"));
+    EXPECT_STREQ(choices.list(), "one, two or second (not zero)");
+}
+
 // What is printed reads back to the same number.
 TEST(Values, WriteDurationsInTheLargestWholeUnit) {
     EXPECT_EQ(duration_to_text(0), "0s");

@@ -55,16 +55,16 @@ TEST(TraceValues, ReadMaps) {
 
 TEST(TraceValues, ReadUnitsAndSessions) {
     for (const char* unit : {"s", "ms", "us", "ns", "iso", "auto"}) {
-        EXPECT_EQ(parse_time_unit(unit).value(), unit);
+        EXPECT_STREQ(time_unit_choices(unit).value(), unit);
     }
-    EXPECT_FALSE(parse_time_unit("minutes"));
+    EXPECT_FALSE(time_unit_choices("minutes"));
     for (const Sessions sessions : {Sessions::recorded, Sessions::open, Sessions::closed}) {
-        EXPECT_EQ(parse_sessions(name_of(sessions)).value(), sessions);
+        EXPECT_EQ(session_choices(session_choices.name_of(sessions)).value(), sessions);
     }
-    EXPECT_FALSE(parse_sessions("shut"));
-    EXPECT_EQ(parse_hash_scope("all").value(), IdScope::all);
-    EXPECT_EQ(parse_hash_scope("session").value(), IdScope::session);
-    EXPECT_FALSE(parse_hash_scope("global"));
+    EXPECT_FALSE(session_choices("shut"));
+    EXPECT_EQ(hash_scope_choices("all").value(), IdScope::all);
+    EXPECT_EQ(hash_scope_choices("session").value(), IdScope::session);
+    EXPECT_FALSE(hash_scope_choices("global"));
 }
 
 // Token budgets as they are typed, and what is refused.
@@ -107,12 +107,12 @@ std::string refusal(const Result<Value>& read) {
 
 TEST(UserValues, ReadTreeRules) {
     for (const TreeRule rule : {TreeRule::file, TreeRule::shuffle}) {
-        const Result<TreeRule> read = parse_tree_rule(name_of(rule));
+        const Result<TreeRule> read = tree_choices(tree_choices.name_of(rule));
         ASSERT_TRUE(read);
         EXPECT_EQ(read.value(), rule);
     }
     for (const char* text : {"", "File", "random", "file ", "shuffled"}) {
-        EXPECT_EQ(refusal(parse_tree_rule(text)), "is not one of file, shuffle") << text;
+        EXPECT_EQ(refusal(tree_choices(text)), "is not one of file, shuffle") << text;
     }
 }
 
@@ -144,10 +144,10 @@ TEST(UserValues, BoundRetries) {
 }
 
 TEST(UserValues, ReadWhatA429Does) {
-    EXPECT_FALSE(parse_wait_for_429("record").value());
-    EXPECT_TRUE(parse_wait_for_429("wait").value());
-    EXPECT_EQ(refusal(parse_wait_for_429("retry")), "is not one of record, wait");
-    EXPECT_EQ(refusal(parse_wait_for_429("")), "is not one of record, wait");
+    EXPECT_FALSE(wait_for_429_choices("record").value());
+    EXPECT_TRUE(wait_for_429_choices("wait").value());
+    EXPECT_EQ(refusal(wait_for_429_choices("retry")), "is not one of record, wait");
+    EXPECT_EQ(refusal(wait_for_429_choices("")), "is not one of record, wait");
 }
 
 std::optional<std::pair<double, double>> within(std::string_view text) {
@@ -209,21 +209,21 @@ TEST(UserValues, ReadWhatUsersAreAddedBy) {
 }
 
 TEST(UserValues, ReadWhatTurnsWaitForAndPassesShare) {
-    EXPECT_FALSE(parse_tree_barrier("stream").value());
-    EXPECT_TRUE(parse_tree_barrier("tree").value());
-    EXPECT_EQ(refusal(parse_tree_barrier("trees")), "is not one of stream, tree");
-    EXPECT_FALSE(parse_shares_system("none").value());
-    EXPECT_TRUE(parse_shares_system("system").value());
-    EXPECT_EQ(refusal(parse_shares_system("all")), "is not one of none, system");
+    EXPECT_FALSE(tree_barrier_choices("stream").value());
+    EXPECT_TRUE(tree_barrier_choices("tree").value());
+    EXPECT_EQ(refusal(tree_barrier_choices("trees")), "is not one of stream, tree");
+    EXPECT_FALSE(share_system_choices("none").value());
+    EXPECT_TRUE(share_system_choices("system").value());
+    EXPECT_EQ(refusal(share_system_choices("all")), "is not one of none, system");
 }
 
 TEST(UserValues, ReadHowTreesBegin) {
-    EXPECT_FALSE(parse_start_by_turns("timeline").value());
-    EXPECT_TRUE(parse_start_by_turns("turns").value());
-    EXPECT_EQ(refusal(parse_start_by_turns("turn")), "is not one of timeline, turns");
-    EXPECT_FALSE(parse_prime_one_token("exact").value());
-    EXPECT_TRUE(parse_prime_one_token("one-token").value());
-    EXPECT_EQ(refusal(parse_prime_one_token("one")), "is not one of exact, one-token");
+    EXPECT_FALSE(start_by_turns_choices("timeline").value());
+    EXPECT_TRUE(start_by_turns_choices("turns").value());
+    EXPECT_EQ(refusal(start_by_turns_choices("turn")), "is not one of timeline, turns");
+    EXPECT_FALSE(prime_one_token_choices("exact").value());
+    EXPECT_TRUE(prime_one_token_choices("one-token").value());
+    EXPECT_EQ(refusal(prime_one_token_choices("one")), "is not one of exact, one-token");
 }
 
 // Timed events as people type them, alone and in files; what is wrong is said with the remedy.

@@ -15,6 +15,9 @@
 #include "cmd/flags/help_flags.hpp"
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/flags/rule_sets.hpp"
+#include "cmd/help/help.hpp"
+#include "cmd/runs/find.hpp"
+#include "cmd/runs/sweep.hpp"
 #include "tests/unit/cmd/flags/parse_flags.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -421,6 +424,48 @@ TEST(ExtraBody, KnowsItsPlaceholders) {
     EXPECT_EQ(said(R"({"regex":"[a-z]{3}"})"), "");
 }
 
+// A new flag is in what walks the flags of replay, without a row or a list of its own.
+
+TEST(NewFlag, IsInManPageAndCompletions) {
+    AskedTables asked;
+    (void)parse_replay_options({"--help"}, "");
+    std::vector<CommandPages> pages{{"replay", "plays", asked.tables()}};
+    Flag flag = make_flag({"--new-flag"}, "KIND", "few, or many [many]", "Host");
+    flag.choices = {"few", "many"};
+    pages[0].tables.at(0).flags.push_back(flag);
+    EXPECT_TRUE(says(man_page(pages[0], {"1", "2026-11-25"}), "\\-\\-new\\-flag"));
+    const std::vector<Completed> all = completed_words(pages, {}, {});
+    EXPECT_TRUE(says(bash_completion(all), "'replay --new-flag') reply='few many'"));
+    EXPECT_TRUE(says(bash_completion(all), "--clock-error-max --new-flag'"));
+    EXPECT_TRUE(says(zsh_completion(all), "'--new-flag=[few, or many]:KIND:(few many)'"));
+    EXPECT_TRUE(says(fish_completion(all), " -l new-flag -x -a 'few many' -d 'few, or many'"));
+}
+
+TEST(NewFlag, IsKeptComparedSweptAndSearchedWith) {
+    const Texts given{"--new-flag=few"};
+    EXPECT_EQ(arguments_to_keep(given, "/here"), given);
+    EXPECT_EQ(recall(given, {}, false).arguments, given);
+    EXPECT_EQ(flag_not_to_resume_with(given, given), "--new-flag");
+    EXPECT_EQ(differing_settings(given, {}).first, given[0]);
+    EXPECT_EQ(differing_sending({}, given).second, given[0]);
+    EXPECT_EQ(sending_settings(given), given);
+    EXPECT_EQ(why_not_in_probe(given), "");
+    const SweepCommandLine sweep =
+        parse_sweep_options(words_of("t.jsonl --url http://a --over new-flag=few,many"));
+    EXPECT_EQ(sweep.kind, CommandLine::Kind::run) << sweep.text;
+    const FindCommandLine find = parse_find_options(
+        words_of("t.jsonl --url http://a --slo ttft:p50<1s --over rate -- --new-flag few"));
+    EXPECT_EQ(find.kind, CommandLine::Kind::run) << find.text;
+}
+
+// Each flag of a search's own is refused behind "--", with a remedy.
+TEST(NewFlag, IsNotOneOfASearch) {
+    EXPECT_EQ(why_not_in_probe({"--speed=2", "--seed", "1"}),
+              "--seed after -- cannot be used in a probe; give it before --");
+    EXPECT_EQ(why_not_in_probe({"--grow=ttft:2s"}),
+              "--grow after -- cannot be used in a probe: it changes the load within a run");
+}
+
 // The parts of a flag's help: default, files, words that could be values.
 
 TEST(FlagTable, SplitsTheDefaultOff) {
@@ -441,18 +486,14 @@ TEST(FlagTable, KnowsWhatTakesFiles) {
 }
 
 TEST(FlagTable, FindsWordsThatCouldBeValues) {
-    const Flag flag = make_flag({"--api"}, "NAME|none", "Text, or ids (arrays) of 4 K", "");
-    EXPECT_EQ(
-        possible_choices(flag, "APIs:\n  openai-chat  the first\n  tgi\n\nText\n", "use vllm"),
-        words_of("none or ids arrays of openai-chat tgi use vllm"));
+    EXPECT_EQ(possible_values("is not Text; use ids (arrays of 4 K), or ids"),
+              words_of("is not use ids arrays of or"));
 }
 
 TEST(FlagTable, KnowsTheWordsOfAUnit) {
-    const Flag flag = make_flag({"--calibration"}, "auto|none|FILE", "figures", "");
-    EXPECT_EQ(flag.unit_words(), (std::vector<std::string>{"auto", "none"}));
-    EXPECT_TRUE(flag.takes_file());
-    EXPECT_FALSE(make_flag({"--engines"}, "N|auto", "", "").takes_file());
-    EXPECT_TRUE(make_flag({"--quiet"}, "", "", "").unit_words().empty());
+    EXPECT_EQ(unit_words("auto|none|FILE"), words_of("auto none"));
+    EXPECT_TRUE(unit_words("").empty());
+    EXPECT_TRUE(unit_words("FILE").empty());
 }
 
 }  // namespace
