@@ -2,7 +2,6 @@
 // anew: what is recalled parses or is refused in words, what is kept is kept the same again, and a
 // key among them is never kept.
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "cmd/flags/replay_options.hpp"
 #include "cmd/flags/settings.hpp"
 #include "proto/core/errors.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace {
 
@@ -58,8 +58,7 @@ void check_keeping(std::vector<std::string> arguments) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    std::string_view text(reinterpret_cast<const char*>(data), size);
+void driftless::fuzz(std::string_view text) {
     const std::vector<std::string> kept = take_lines(text);
     const std::vector<std::string> given = take_lines(text);
     check_keeping(kept);
@@ -70,5 +69,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (recalled.refused.empty()) {
         check_parsing(recalled.arguments);
     }
-    return 0;
 }

@@ -13,6 +13,7 @@
 
 #include "proto/core/errors.hpp"
 #include "proto/figures/summary.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace driftless {
 namespace {
@@ -179,8 +180,7 @@ void add_to(std::optional<Summary>& summary, const Record& record) {
 }  // namespace
 }  // namespace driftless
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace driftless;
+void driftless::fuzz(std::string_view any) {
     Trace trace;
     Plan plan;
     for (std::uint32_t i = 0; i < rows; ++i) {
@@ -188,29 +188,29 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         trace.rows.push_back(row);
         plan.rows.push_back({i * 1000, i, 0});
     }
-    AssemblerConfig config;
-    config.trace = &trace;
-    config.plan = &plan;
-    config.dialect = &dialect_of(size % 2 == 0 ? Api::openai_chat : Api::openai_completions);
-    config.urls = {"http://a/", "http://b/"};
-    config.save_responses = size % 3;
-    config.secrets = {secret};
-    config.record_headers = {"X-Request-Id", "content-type"};
-    if (holds_secret({reinterpret_cast<const char*>(data), size})) {
-        return 0;  // a server that gives back pieces of a key
+    AssemblerConfig config{
+        .trace = &trace,
+        .plan = &plan,
+        .dialect = &dialect_of(any.size() % 2 == 0 ? Api::openai_chat : Api::openai_completions),
+        .urls = {"http://a/", "http://b/"},
+        .save_responses = any.size() % 3,
+        .secrets = {secret},
+        .record_headers = {"X-Request-Id", "content-type"}};
+    if (holds_secret(any)) {
+        return;  // a server that gives back pieces of a key
     }
     Assembler assembler(config);
     assembler.begin({zero_ns});
     // Its histograms are large: one input in sixteen feeds a summary.
     std::optional<Summary> summary;
-    if (size % 16 == 0) {
+    if (any.size() % 16 == 0) {
         summary.emplace();
     }
     static JsonDocument document;
     Told told;
     arm_rows(assembler, told);
     std::array<int, rows> records{};
-    Reader reader{{reinterpret_cast<const char*>(data), size}};
+    Reader reader{any};
     std::string payload;
     for (std::int64_t stamp_ns = zero_ns; !reader.bytes.empty(); stamp_ns += 100) {
         const Event event = next_event(reader, stamp_ns, told, payload);
@@ -242,5 +242,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         CHECK(measured == figures.rows && measured + figures.warmup_rows == rows);
         CHECK(static_cast<bool>(document.parse(summary_json(figures, {}))));
     }
-    return 0;
 }

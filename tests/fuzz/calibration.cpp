@@ -2,30 +2,27 @@
 // themselves, and floors that can be asked for.
 #include "engine/host/calibration.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "proto/core/errors.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace driftless;
+void driftless::fuzz(std::string_view text) {
     JsonDocument document;
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
     const Result<Calibration> read = read_calibration(document, text);
     if (!read) {
-        return 0;
+        return;
     }
     const Calibration& calibration = read.value();
     const std::string written = to_json(calibration);
     const Result<Calibration> back = read_calibration(document, written);
     CHECK(static_cast<bool>(back));
     CHECK(to_json(back.value()) == written);
-    HostFacts host;
-    host.kernel = calibration.kernel;
-    host.cpu_model = calibration.cpu_model;
-    host.cpus_online = calibration.cpus_online;
+    HostFacts host{.kernel = calibration.kernel,
+                   .cpu_model = calibration.cpu_model,
+                   .cpus_online = calibration.cpus_online};
     const EngineSetup run{calibration.realtime, calibration.engines};
     CHECK(why_not_of(calibration, host, run).empty());
     CHECK(!why_not_of(calibration, host, {run.realtime, run.engines + 1}).empty());
@@ -35,5 +32,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         CHECK(drift_floor_ns(calibration, chunks_per_s) >= calibration.wake_sleep.p99_ns);
         (void)receive_floor_ns(calibration, chunks_per_s);
     }
-    return 0;
 }

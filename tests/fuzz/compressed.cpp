@@ -5,9 +5,9 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "engine/plan/files.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace {
@@ -82,15 +82,14 @@ Read read_singles(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    if (size > input_bytes_max) {
-        return 0;
+void driftless::fuzz(std::string_view any) {
+    if (any.size() > input_bytes_max) {
+        return;
     }
-    const FuzzInput input = read_input(data, size);
+    const FuzzInput input = read_input(any);
     const Read whole = read_split(input.bytes, 0);
     CHECK(whole.more || read_split(input.bytes, input.split) == whole);
     CHECK(whole.more || read_singles(input.bytes) == whole);
     const bool skipped = input.bytes.size() > 3 && input.bytes.substr(1, 3) == "\x2A\x4D\x18";
     CHECK(whole.compression != "none" || skipped || (whole.bytes == input.bytes && !whole.failed));
-    return 0;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/prompt/corpus.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace {
@@ -57,15 +58,14 @@ void check_pieces(Tokenizer& tokenizer, const std::vector<std::string>& texts) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void driftless::fuzz(std::string_view any) {
     static Tokenizer tokenizers[] = {load("llama3.json"), load("llama2.json"),
                                      load("deepseek.json")};
-    const FuzzInput input = read_input(data, size);
+    const FuzzInput input = read_input(any);
     const auto ways = ways_to_feed(input);
     const Read whole = read(ways.front());
     for (const auto& way : ways) {
         CHECK(read(way) == whole);
     }
     check_pieces(tokenizers[input.split % std::size(tokenizers)], whole.texts);
-    return 0;
 }

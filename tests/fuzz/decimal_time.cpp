@@ -1,7 +1,5 @@
 // Any text as a time: what is accepted is inside its bounds, agrees with 128-bit arithmetic where
 // the text is plain digits, and keeps its value behind leading zeros.
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,6 +7,7 @@
 #include "proto/core/errors.hpp"
 #include "proto/core/numbers.hpp"
 #include "proto/trace/times.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace {
 
@@ -33,8 +32,7 @@ void check_plain_digits(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
+void driftless::fuzz(std::string_view text) {
     (void)guess_time_unit(text);
     for (const TimeUnit unit :
          {TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns, TimeUnit::iso}) {
@@ -56,5 +54,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         CHECK(speed.value().numerator > 0 && speed.value().denominator > 0);
         CHECK(due_of(3'600'000'000'000, speed.value()) >= 0);
     }
-    return 0;
 }

@@ -1,7 +1,6 @@
 // Any lines as --event texts and as a file of them: refused with what is wrong, or events that,
 // typed anew, are the same; and whatever stands in the URL of one is masked where a password is.
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "cmd/base/values.hpp"
 #include "cmd/flags/replay_values.hpp"
 #include "proto/core/errors.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace {
 
@@ -44,8 +44,7 @@ void check_masking(std::string_view text, const TypedEvent& event) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
+void driftless::fuzz(std::string_view text) {
     const std::string_view first = text.substr(0, text.find('\n'));
     if (const Result<TypedEvent> event = parse_event(first); event) {
         CHECK(event.value().at_ns >= 0 && !event.value().what.empty());
@@ -60,5 +59,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const TypedEvent& event : events) {
         check_same(event);
     }
-    return 0;
 }

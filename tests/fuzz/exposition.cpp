@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "proto/core/text.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless {
@@ -44,9 +45,8 @@ void check_page(const Exposition& page) {
 }  // namespace
 }  // namespace driftless
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace driftless;
-    const FuzzInput input = read_input(data, size);
+void driftless::fuzz(std::string_view any) {
+    const FuzzInput input = read_input(any);
     const std::vector<char> bytes(input.bytes.begin(), input.bytes.end());
     ExpositionReader reader(
         {.bytes_max = 1 << 16, .series_max = 50, .families_max = 50, .line = {}});
@@ -66,5 +66,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             CHECK(written(again.page()) == text);
         }
     }
-    return 0;
 }

@@ -1,12 +1,12 @@
 // Any bytes as a histogram file of synth, once as tokens and once as milliseconds: refused with the
 // number of a line that is there, or bins between the bounds, from which every draw comes.
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "engine/plan/synth_spec.hpp"
 #include "proto/core/errors.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace {
 
@@ -55,9 +55,7 @@ void check_text(std::string_view text, const Bounds& bounds) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
+void driftless::fuzz(std::string_view text) {
     check_text(text, {1, 1, 10'000'000});
     check_text(text, {1'000'000, 0, 3'153'600'000'000'000'000});
-    return 0;
 }

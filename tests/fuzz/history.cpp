@@ -1,6 +1,5 @@
 // Any bytes as run.json, and as the lines of each file of a run: read or refused with a reason, and
 // no record or open row is counted twice. The first byte says which file the rest is.
-#include <string>
 #include <vector>
 
 #include "engine/history/past.hpp"

@@ -79,10 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         static_cast<std::uint8_t>(data[0] % static_cast<std::uint8_t>(Api::user_template));
     const std::vector<sim::CannedAnswer> answers =
         sim::answers_of({reinterpret_cast<const char*>(data) + 2, size - 2});
-    sim::Script script;
-    script.answers = &answers;
-    script.share = 1;
-    script.in_turn = true;
+    sim::Script script{.answers = &answers, .share = 1, .in_turn = true};
     sim::interview(sim::plan_of(api, kind, kind == PromptKind::ids ? ids : WordTable::built_in()),
                    script);
     return 0;

@@ -10,6 +10,7 @@
 #include "proto/core/text.hpp"
 #include "proto/json/document.hpp"
 #include "proto/json/write.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace driftless {
 namespace {
@@ -67,12 +68,10 @@ bool is_json_to_simdjson(std::string_view text, bool& decided) {
 }  // namespace
 }  // namespace driftless
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace driftless;
+void driftless::fuzz(std::string_view text) {
     static JsonDocument document;
     static JsonDocument again;
     static JsonDocument packing{JsonArrays::packed};
-    const std::string_view text{reinterpret_cast<const char*>(data), size};
     const Result<JsonValue> root = document.parse(text);
     const Result<JsonValue> packed = packing.parse(text);
     CHECK(static_cast<bool>(root) == static_cast<bool>(packed));
@@ -81,13 +80,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(!decided || expected == static_cast<bool>(root) ||
           (!root && root.error().code == ErrorCode::too_large));
     if (!root) {
-        CHECK(document.error_offset() <= size);
-        return 0;
+        CHECK(document.error_offset() <= text.size());
+        return;
     }
     const std::string anew = write_anew(root.value());
     const Result<JsonValue> second = again.parse(anew);
     CHECK(static_cast<bool>(second));
     CHECK(write_anew(second.value()) == anew);
     CHECK(write_anew(packed.value()) == anew);
-    return 0;
 }

@@ -1,13 +1,12 @@
 // Any line of who meets: refused whole, or a message that is written and read back as itself. Any
 // text as the reason of a refusal makes a line that the other side can read.
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/machines/meet.hpp"
 #include "proto/core/errors.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace {
 
@@ -51,10 +50,10 @@ void check_reason(std::string_view why, JsonDocument& document) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void driftless::fuzz(std::string_view bytes) {
     static JsonDocument document;
-    const std::vector<char> copy(data, data + size);  // its own allocation: no reading past it
+    // Its own allocation: no reading past it.
+    const std::vector<char> copy(bytes.begin(), bytes.end());
     check_line({copy.data(), copy.size()}, document);
     check_reason({copy.data(), copy.size()}, document);
-    return 0;
 }

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "cmd/mock/core.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless::mock {
@@ -60,11 +61,9 @@ std::string answer(const std::vector<std::vector<char>>& pieces) {
 }  // namespace
 }  // namespace driftless::mock
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace driftless;
-    const auto ways = ways_to_feed(read_input(data, size));
+void driftless::fuzz(std::string_view input) {
+    const auto ways = ways_to_feed(read_input(input));
     const std::string whole = mock::answer(ways[0]);
     CHECK(mock::answer(ways[1]) == whole);
     CHECK(mock::answer(ways[2]) == whole);
-    return 0;
 }

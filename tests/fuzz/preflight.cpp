@@ -6,12 +6,12 @@
 #include "engine/server/findings.hpp"
 #include "engine/server/tokenize.hpp"
 #include "proto/core/errors.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace driftless;
+void driftless::fuzz(std::string_view bytes) {
     Reply reply;
     reply.status = 200;
-    reply.body.assign(reinterpret_cast<const char*>(data), size);
+    reply.body.assign(bytes);
     JsonDocument document;
     const std::vector<std::int64_t> tokens = read_tokens(document, reply.body);
     const AroundWords around = compare_words(tokens, tokens);
@@ -25,12 +25,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         "\r\n\r\n";
     constexpr std::int64_t parts_max = 3;  // that a prompt is counted in
     for (auto api = std::uint8_t{0}; api < static_cast<std::uint8_t>(Api::user_template); ++api) {
-        const bool stream = size % 2 == 0;
+        const bool stream = bytes.size() % 2 == 0;
         const Probe probe = read_probe(dialect_of(Api{api}), stream, reply);
         CHECK(probe.status == 200);
         CHECK(probe.prompt_tokens >= -1 && probe.prompt_tokens <= parts_max * tokens_reported_max);
     }
     reply.status = 503;
     CHECK(!read_probe(dialect_of(Api::openai_chat), true, reply).ok);
-    return 0;
 }

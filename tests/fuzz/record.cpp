@@ -10,6 +10,7 @@
 #include "proto/core/errors.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/record_lines.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace {
 
@@ -33,16 +34,17 @@ void check_parsed(const Result<Record>& record, const std::vector<char>& line,
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void driftless::fuzz(std::string_view bytes) {
     static JsonDocument document;
     static RecordOrders orders;
-    const std::vector<char> copy(data, data + size);  // its own allocation: no reading past it
+    // Its own allocation: no reading past it.
+    const std::vector<char> copy(bytes.begin(), bytes.end());
     const Result<Record> record = read_record(document, {copy.data(), copy.size()});
     check_parsed(record, copy, document);
     (void)orders.read({copy.data(), copy.size()});
     if (!record) {
         CHECK(record.error().doing[0] != '\0');
-        return 0;
+        return;
     }
     std::string line;
     append_jsonl(line, record.value());
@@ -57,5 +59,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string again;
     append_jsonl(again, back.value());
     CHECK(line == again);
-    return 0;
 }

@@ -1,6 +1,5 @@
 // Any bytes as a recorded request: what is made of it is one JSON object, on one line, for every
 // dialect and rule.
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,10 +7,9 @@
 #include "proto/api/request_body.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/json/document.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace driftless;
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
+void driftless::fuzz(std::string_view text) {
     for (const char* api : {"openai-chat", "openai-completions"}) {
         for (const OutputRule output : {OutputRule::exact, OutputRule::free}) {
             BodySpec spec{.model = "m", .output = output, .extra_body = R"({"seed":1})"};
@@ -26,5 +24,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             }
         }
     }
-    return 0;
 }

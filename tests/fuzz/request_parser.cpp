@@ -2,6 +2,7 @@
 #include <string>
 
 #include "proto/http/parsers.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless {
@@ -42,11 +43,6 @@ std::string read(const std::vector<std::vector<char>>& pieces) {
 }  // namespace
 }  // namespace driftless
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace driftless;
-    const auto ways = ways_to_feed(read_input(data, size));
-    const std::string whole = read(ways[0]);
-    CHECK(read(ways[1]) == whole);
-    CHECK(read(ways[2]) == whole);
-    return 0;
+void driftless::fuzz(std::string_view input) {
+    check_every_way(read_input(input), read);
 }

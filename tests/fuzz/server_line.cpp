@@ -4,6 +4,7 @@
 
 #include "proto/core/errors.hpp"
 #include "proto/run/server_log.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace driftless {
 namespace {
@@ -21,16 +22,13 @@ std::string written(const ServerLine& line) {
 }  // namespace
 }  // namespace driftless
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace driftless;
+void driftless::fuzz(std::string_view bytes) {
     JsonDocument document;
-    const Result<ServerLine> line =
-        read_server_line(document, {reinterpret_cast<const char*>(data), size});
+    const Result<ServerLine> line = read_server_line(document, bytes);
     if (line) {
         const std::string text = written(line.value());
         const Result<ServerLine> again = read_server_line(document, text);
         CHECK(again);
         CHECK(written(again.value()) == text);
     }
-    return 0;
 }

@@ -1,8 +1,6 @@
 // Any bytes as a --shape file: refused with the file's name, or a curve that can be asked at every
 // count of arrivals: its instants do not fall, and as many arrivals are expected by each of them.
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +8,7 @@
 #include "cmd/flags/checks.hpp"
 #include "cmd/flags/replay_values.hpp"
 #include "proto/core/errors.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace {
 
@@ -47,8 +46,7 @@ std::string with_crlf(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
+void driftless::fuzz(std::string_view text) {
     RateCurve curve(0);
     const std::string why = parse_shape("--shape file", text, curve);
     CHECK(why.empty() || why.starts_with("--shape file:"));
@@ -60,5 +58,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         CHECK(parse_shape("--shape file", with_crlf(text), same) == why);
         CHECK(!why.empty() || same.seconds_at(7) == curve.seconds_at(7));
     }
-    return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless {
@@ -57,9 +58,8 @@ std::string read(std::string_view bytes, std::string_view line_end) {
 }  // namespace
 }  // namespace driftless
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace driftless;
-    const FuzzInput input = read_input(data, size);
+void driftless::fuzz(std::string_view any) {
+    const FuzzInput input = read_input(any);
     const auto ways = ways_to_feed(input);
     for (const Framing framing : {Framing::sse, Framing::lines, Framing::whole}) {
         const std::vector<std::string> whole = cut(framing, ways[0]);
@@ -73,5 +73,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     CHECK(read(input.bytes, "\n") == read(input.bytes, "\r"));
     CHECK(read(input.bytes, "\n") == read(input.bytes, "\r\n"));
-    return 0;
 }

@@ -1,14 +1,13 @@
 // Any bytes as the plan of a sweep in TOML: refused with a line, or a plan whose cells have folders
 // of their own below that of the sweep, and arguments that a process can be given. What sweep.json
 // keeps of it is read back as it was.
-#include <cstddef>
-#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "cmd/runs/sweep.hpp"
 #include "proto/core/errors.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace {
 
@@ -38,16 +37,14 @@ void check_ledger(const SweepPlan& plan) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void driftless::fuzz(std::string_view bytes) {
     SweepPlan plan;
-    const std::string why =
-        read_plan_file(std::string_view(reinterpret_cast<const char*>(data), size), plan);
+    const std::string why = read_plan_file(bytes, plan);
     if (!why.empty()) {
         CHECK(why.starts_with("line "));
-        return 0;
+        return;
     }
     if (check_plan(plan).empty()) {
         check_ledger(plan);
     }
-    return 0;
 }

@@ -3,14 +3,13 @@
 // where the --fail-if that is made of it does not.
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "cmd/flags/summary_values.hpp"
 #include "cmd/runs/find.hpp"
 #include "proto/core/errors.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace {
 
@@ -84,10 +83,8 @@ void check_slos(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
+void driftless::fuzz(std::string_view text) {
     check_threshold(text);
     check_stop_rule(text);
     check_slos(text);
-    return 0;
 }

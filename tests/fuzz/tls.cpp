@@ -5,6 +5,7 @@
 #include <string>
 
 #include "proto/core/errors.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 #include "tests/fuzz/shared/pieces.hpp"
 
 namespace driftless {
@@ -35,11 +36,9 @@ TlsStream::State shake_hands(const std::vector<std::vector<char>>& pieces) {
 }  // namespace
 }  // namespace driftless
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace driftless;
-    const auto ways = ways_to_feed(read_input(data, size));
+void driftless::fuzz(std::string_view input) {
+    const auto ways = ways_to_feed(read_input(input));
     const TlsStream::State whole = shake_hands(ways[0]);
     CHECK(shake_hands(ways[1]) == whole);
     CHECK(shake_hands(ways[2]) == whole);
-    return 0;
 }

@@ -12,6 +12,7 @@
 
 #include "proto/core/errors.hpp"
 #include "proto/core/text.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace {
 
@@ -89,12 +90,10 @@ void check_file(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+void driftless::fuzz(std::string_view bytes) {
     if (!bytes.empty() && (bytes.front() == '{' || is_rank_file(bytes))) {
         check_file(bytes);
     } else if (!bytes.empty()) {
         check_text(static_cast<unsigned char>(bytes.front()), bytes.substr(1));
     }
-    return 0;
 }

@@ -1,13 +1,12 @@
 // Any bytes as the tokenizer_config.json beside a rank file of all single bytes: refused in words,
 // or a tokenizer that takes any text apart and puts it together again.
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/prompt/tokenizer.hpp"
 #include "proto/core/errors.hpp"
+#include "tests/fuzz/shared/any_bytes.hpp"
 
 namespace {
 
@@ -27,10 +26,9 @@ std::string all_bytes() {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void driftless::fuzz(std::string_view config) {
     static const std::string ranks = all_bytes();
     std::string why;
-    const std::string_view config(reinterpret_cast<const char*>(data), size);
     Result<TokenizerParts> parts = read_rank_file(ranks, config, why);
     CHECK(parts || !why.empty());
     if (parts) {
@@ -42,5 +40,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             (void)tokenizer.decode(ids, true);
         }
     }
-    return 0;
 }

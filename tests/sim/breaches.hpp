@@ -37,10 +37,6 @@ class Breaches {
     std::size_t count_ = 0;
 };
 
-inline std::string only(bool holds, const std::string& what) {
-    return holds ? std::string() : what;
-}
-
 inline std::string of(std::uint64_t got, std::uint64_t wanted) {
     return std::to_string(got) + " instead of " + std::to_string(wanted);
 }

@@ -18,7 +18,7 @@ struct ByHand : RowsToArm {
 
     explicit ByHand(const std::vector<SmallRow>& rows) : ByHand(rows, Options{}) {}
     ByHand(const std::vector<SmallRow>& rows, const Options& options)
-        : RowsToArm(rows, options),
+        : RowsToArm(rows, options.rows),
           driver(1, options.weather, options.server, {}, {}, options.tls),
           settings(options.settings),
           loop(driver, settings.lanes_max + 1),

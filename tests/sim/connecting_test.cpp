@@ -13,6 +13,7 @@
 #include "tests/sim/by_hand.hpp"
 #include "tests/sim/laws.hpp"
 #include "tests/sim/swarm.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless::sim {
 
@@ -51,9 +52,7 @@ struct Connects : ByHand {
 };
 
 Connects::Options in(const Weather& weather) {
-    Connects::Options options;
-    options.weather = weather;
-    return options;
+    return Connects::Options{.weather = weather};
 }
 
 void expect_failed(Connects& connects) {
@@ -68,9 +67,7 @@ void expect_failed(Connects& connects) {
 }
 
 TEST(Connecting, AConnectHasItsTimeLimitAndNoMore) {
-    Weather weather;
-    weather.hang_connect = 1;
-    Connects::Options options = in(weather);
+    Connects::Options options = in(Weather{.hang_connect = 1});
     options.settings.timeouts.connect = seconds(3);
     Connects connects(options);
     const Instant began = connects.driver.now();
@@ -90,9 +87,7 @@ TEST(Connecting, AConnectHasItsTimeLimitAndNoMore) {
 }
 
 TEST(Connecting, ARefusedConnectIsNoted) {
-    Weather weather;
-    weather.refuse_connect = 1;
-    Connects connects(in(weather));
+    Connects connects(in(Weather{.refuse_connect = 1}));
     connects.begin();
     connects.turn_until_empty();
     expect_failed(connects);
@@ -105,9 +100,7 @@ TEST(Connecting, ARefusedConnectIsNoted) {
 }
 
 TEST(Connecting, ALackOfSocketsIsNoted) {
-    Weather weather;
-    weather.no_socket = 1;
-    Connects connects(in(weather));
+    Connects connects(in(Weather{.no_socket = 1}));
     connects.begin();
     connects.turn_until_empty();
     expect_failed(connects);
@@ -131,9 +124,7 @@ TEST(Connecting, WhatStandsIsArmed) {
 
 // A SYN was sent again.
 TEST(Connecting, ASlowConnectIsCounted) {
-    Weather weather;
-    weather.slow_connect = 1;
-    Connects connects(in(weather));
+    Connects connects(in(Weather{.slow_connect = 1}));
     connects.open();
     EXPECT_EQ(connects.counts.slow_connects, 1);
     EXPECT_EQ(connects.target.open, 1u);
@@ -142,8 +133,7 @@ TEST(Connecting, ASlowConnectIsCounted) {
 // It is cancelled; one that stood in the same moment is closed, too.
 TEST(Connecting, AConnectThatNobodyWantsEnds) {
     for (const double too_late : {0.0, 1.0}) {
-        Weather weather{.hang_connect = 1, .late_cancel = too_late};
-        Connects connects(in(weather));
+        Connects connects(in(Weather{.hang_connect = 1, .late_cancel = too_late}));
         connects.begin();
         connects.lanes.pool.close_all();
         connects.turn_until_empty();
@@ -166,11 +156,7 @@ TEST(Connecting, NothingOfAConnectionStaysBehind) {
 struct Secure {
     explicit Secure(const TlsWeather& weather = {}) : world(1, on(weather), 1) {}
 
-    Connects::Options options() {
-        Connects::Options options;
-        options.tls = &world;
-        return options;
-    }
+    Connects::Options options() { return Connects::Options{.tls = &world}; }
     static TlsWeather on(TlsWeather weather) {
         weather.on = true;
         return weather;
@@ -234,8 +220,7 @@ TEST(Connecting, TheHandshakeThatHasWaitedLongestGoesFirst) {
 
 // The limit is of both, the connect and the handshake.
 TEST(Connecting, AHandshakeEndsAtTheTimeLimitOfTheConnect) {
-    TlsWeather weather;
-    weather.deaf = 1;
+    TlsWeather weather{.deaf = 1};
     Secure secure(weather);
     Connects connects(secure.options());
     connects.begin();
@@ -347,8 +332,7 @@ Trace slow_trace(std::uint32_t sessions) {
 }
 
 SimResult run_with(const Trace& trace, ConnectionRule rule, Weather weather = {}) {
-    SimOptions options{.seed = 8, .weather = weather, .connection = rule};
-    SimResult result = run(trace, options);
+    SimResult result = run(trace, SimOptions{.seed = 8, .weather = weather, .connection = rule});
     EXPECT_EQ(broken_laws(result), "");
     std::sort(result.records.begin(), result.records.end(),
               [](const Record& a, const Record& b) { return a.row < b.row; });
@@ -360,9 +344,7 @@ TEST(ConnectionRule, FreshGivesEachRowOneOfItsOwn) {
     const SimResult result = run_with(make_trace(8, rows), ConnectionRule::fresh);
     std::set<std::pair<std::uint32_t, std::int64_t>> connections;
     for (const Record& record : result.records) {
-        EXPECT_EQ(record.outcome, Outcome::ok);
-        EXPECT_EQ(record.connection_state, ConnectionState::fresh);
-        EXPECT_FALSE(record.reused);
+        EXPECT_EQ(values_of(record, "outcome, connection_state, reused"), "ok, fresh, false");
         EXPECT_NE(record.late_cause, LateCause::lane) << "row " << record.row;
         EXPECT_EQ(record.connection_age_ns, *record.fired_ns - *record.connect_ns);
         EXPECT_TRUE(connections.emplace(*record.connection, *record.connect_ns).second);
@@ -412,8 +394,7 @@ TEST(ConnectionRule, StickySaysWhereItCouldNot) {
 
 // A connection that ends takes no session with it.
 TEST(ConnectionRule, StickySurvivesCuts) {
-    Weather weather;
-    weather.cut = 0.3;
+    Weather weather{.cut = 0.3};
     const SimResult result =
         run_with(with_sessions(make_trace(8, rows), 9), ConnectionRule::sticky, weather);
     EXPECT_GT(std::count_if(result.records.begin(), result.records.end(),

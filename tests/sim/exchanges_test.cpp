@@ -254,10 +254,8 @@ struct Comes : Over {
     ~Comes() { loop.timers().clear(lane.timer); }
 
     Instant read(std::string_view bytes) {
-        Completion done;
-        done.result = static_cast<std::int32_t>(bytes.size());
-        done.more = true;
-        done.bytes = bytes;
+        Completion done{
+            .result = static_cast<std::int32_t>(bytes.size()), .more = true, .bytes = bytes};
         done.stamp = done.unread_since = driver.now();
         exchanges.received(lane, done);
         return done.stamp;
@@ -324,8 +322,7 @@ TEST(Watch, FirstBytesEndNothing) {
     exchange.over = false;
     exchange.limits = {100, 1 << 20};
     const Instant deadline = exchange.fired + Timeouts().total;
-    Completion done;
-    done.bytes = "HTTP/1.1 200 OK\r\n";
+    Completion done{.bytes = "HTTP/1.1 200 OK\r\n"};
     done.result = static_cast<std::int32_t>(done.bytes.size());
     done.more = true;
     done.stamp = deadline + seconds(1);
@@ -394,8 +391,9 @@ SimResult answered_with(const CannedAnswer& answer, const Weather& weather,
                         const TlsWeather& tls = {}) {
     const std::vector<CannedAnswer> answers{answer};
     const Trace trace = one_row();
-    SimOptions options{.seed = 21, .weather = weather, .tls = tls, .script = {&answers, 1.0, 0}};
-    return run(trace, options);
+    return run(
+        trace,
+        SimOptions{.seed = 21, .weather = weather, .tls = tls, .script = {&answers, 1.0, 0}});
 }
 
 /// Its length is said, or it comes in chunks: the end of the connection completes nothing.
@@ -411,8 +409,7 @@ class Answers : public testing::TestWithParam<CannedAnswer> {};
 
 TEST_P(Answers, HaveTheirOutcomeHoweverTheyAreCut) {
     const CannedAnswer& answer = GetParam();
-    Weather in_one_piece;
-    in_one_piece.split = 0;
+    Weather in_one_piece{.split = 0};
     Weather in_many{.split = 0.9, .no_buffers = 0.2, .overflow = 0.2};
     std::vector<Weather> weathers{in_one_piece, in_many};
     if (answer.wire.size() + answer.again.size() < 16'000) {
@@ -531,8 +528,7 @@ TEST(Cuts, HalfCloseAtEveryByte) {
 // for a time limit, and the run ends.
 TEST(Cuts, ThatTheKernelLosesAreFound) {
     for (const bool secure : {false, true}) {
-        TlsWeather tls;
-        tls.on = secure;
+        TlsWeather tls{.on = secure};
         for (const Cut::Kind kind : {Cut::Kind::reset, Cut::Kind::close, Cut::Kind::half_close}) {
             for (std::uint64_t bytes = 0; bytes < 6000; bytes += 97 * byte_step()) {
                 const SimResult result = run_cut(Cut{bytes, kind}, bytes + 1, tls, 1);

@@ -1,17 +1,13 @@
 #include "tests/sim/killed_laws.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
 
-#include "tests/sim/breaches.hpp"
 #include "tests/sim/laws.hpp"
-#include "tests/sim/laws_of_connections.hpp"
-#include "tests/sim/laws_of_users.hpp"
 
 namespace driftless::sim {
 
@@ -42,12 +38,11 @@ bool ended(const KilledRun& run) {
     return run.lives.back().result.ended && !run.lives.back().result.disk_failed;
 }
 
-std::string prefixes_can_be_read(const KilledRun& run) {
-    return run.why_unreadable;
+void prefixes_can_be_read(const KilledRun& run, Breaches& breaches) {
+    breaches.unless(run.why_unreadable.empty(), run.why_unreadable);
 }
 
-std::string one_record_in_the_end(const KilledRun& run) {
-    Breaches breaches;
+void one_record_in_the_end(const KilledRun& run, Breaches& breaches) {
     std::map<std::uint32_t, std::uint32_t> records;
     for (const Record& record : run.records) {
         breaches.unless(++records[record.row] == 1, record, "has two records");
@@ -56,20 +51,16 @@ std::string one_record_in_the_end(const KilledRun& run) {
     for (const auto& [row, due_ns] : run.due_ns) {
         breaches.unless(records.contains(row), row, "has no record");
     }
-    return breaches.text();
 }
 
-std::string records_stay(const KilledRun& run) {
-    Breaches breaches;
+void records_stay(const KilledRun& run, Breaches& breaches) {
     for (const Life& life : run.lives) {
         breaches.unless(run.jsonl.starts_with(life.found) || life.lines_lost,
                         "what segment " + std::to_string(life.number) + " found has changed");
     }
-    return breaches.text();
 }
 
-std::string nothing_twice(const KilledRun& run) {
-    Breaches breaches;
+void nothing_twice(const KilledRun& run, Breaches& breaches) {
     std::map<std::uint32_t, bool> seen;  // [row] a resumption since could not know of it
     for (const Life& life : run.lives) {
         for (auto& [row, unknown] : seen) {
@@ -84,12 +75,10 @@ std::string nothing_twice(const KilledRun& run) {
             seen[row] = false;
         }
     }
-    return breaches.text();
 }
 
 // With its marks a resumption gives up what has left, or was about to, and nothing else.
-std::string given_up_had_left(const KilledRun& run) {
-    Breaches breaches;
+void given_up_had_left(const KilledRun& run, Breaches& breaches) {
     Rows left;
     for (const Life& life : run.lives) {
         for (const std::uint32_t row : life.given_up) {
@@ -100,11 +89,9 @@ std::string given_up_had_left(const KilledRun& run) {
         left.insert(life.result.marked.begin(), life.result.marked.end());
         left.insert(life.again.begin(), life.again.end());
     }
-    return breaches.text();
 }
 
-std::string resend_sends_all(const KilledRun& run) {
-    Breaches breaches;
+void resend_sends_all(const KilledRun& run, Breaches& breaches) {
     for (const Life& life : run.lives) {
         breaches.unless(!life.resend || life.given_up.empty(),
                         "segment " + std::to_string(life.number) + " gave up rows");
@@ -115,11 +102,9 @@ std::string resend_sends_all(const KilledRun& run) {
         breaches.unless((record.outcome == Outcome::interrupted) == given_up, record,
                         "is interrupted, or was given up, but not both");
     }
-    return breaches.text();
 }
 
-std::string due_times_stay(const KilledRun& run) {
-    Breaches breaches;
+void due_times_stay(const KilledRun& run, Breaches& breaches) {
     Rows waiting;  // they are due when others let them go
     for (const Dependency& one : run.dependencies) {
         waiting.insert(one.row);
@@ -130,11 +115,9 @@ std::string due_times_stay(const KilledRun& run) {
         breaches.unless(due == run.due_ns.end() || due->second == record.due_ns, record,
                         "is due at another time");
     }
-    return breaches.text();
 }
 
-std::string segments_are_right(const KilledRun& run) {
-    Breaches breaches;
+void segments_are_right(const KilledRun& run, Breaches& breaches) {
     for (const Record& record : run.records) {
         const Life* const life = last_life_of(run, record.row);
         const bool lost = record.outcome == Outcome::interrupted;
@@ -143,13 +126,11 @@ std::string segments_are_right(const KilledRun& run) {
             record.segment == segment, record,
             "is of segment " + std::to_string(record.segment) + ", not " + std::to_string(segment));
     }
-    return breaches.text();
 }
 
 // Marks of a segment: what it fired, and what it was to send again. Who dies over a row that is
 // about to leave has marked that one, too.
-std::string marks_outlive(const KilledRun& run) {
-    Breaches breaches;
+void marks_outlive(const KilledRun& run, Breaches& breaches) {
     for (const Life& life : run.lives) {
         const Rows marked(life.result.marked.begin(), life.result.marked.end());
         Rows wanted = life.result.stood ? life.again : Rows();
@@ -163,23 +144,19 @@ std::string marks_outlive(const KilledRun& run) {
             breaches.unless(false, row, "had left and has no mark");
         }
     }
-    return breaches.text();
 }
 
 // Only the end of a host takes the marks of a segment away, as long as a row has no record.
-std::string marks_are_found(const KilledRun& run) {
-    Breaches breaches;
+void marks_are_found(const KilledRun& run, Breaches& breaches) {
     for (const Life& life : run.lives) {
         const bool needed = !life.planned.empty() || !life.given_up.empty();
         breaches.unless(life.marks || life.host_died || !needed,
                         "segment " + std::to_string(life.number) + " finds no marks");
     }
-    return breaches.text();
 }
 
 // Who left is written before who ended.
-std::string ends_had_beginnings(const KilledRun& run) {
-    Breaches breaches;
+void ends_had_beginnings(const KilledRun& run, Breaches& breaches) {
     JsonDocument document;
     for (const Life& life : run.lives) {
         std::string_view rest = life.lines_lost ? std::string_view() : life.found;
@@ -194,14 +171,12 @@ std::string ends_had_beginnings(const KilledRun& run) {
             }
         }
     }
-    return breaches.text();
 }
 
-std::string summary_is_of_the_files(const KilledRun& run) {
+void summary_is_of_the_files(const KilledRun& run, Breaches& breaches) {
     const std::string& live = run.lives.back().result.summary;
-    return !ended(run) || live == run.rebuilt
-               ? std::string()
-               : "of the writer:\n" + live + "of the files:\n" + run.rebuilt;
+    breaches.unless(!ended(run) || live == run.rebuilt,
+                    "of the writer:\n" + live + "of the files:\n" + run.rebuilt);
 }
 
 constexpr KilledLaw all_laws[] = {
@@ -230,13 +205,9 @@ std::span<const KilledLaw> killed_laws() {
 }
 
 std::string broken_laws(const KilledRun& run) {
-    std::string broken;
-    for (const KilledLaw& law : killed_laws()) {
-        const std::string breach = law.breach(run);
-        broken += breach.empty() ? "" : std::string(law.name) + ": " + breach + "\n";
-    }
     const Life& last = run.lives.back();
-    return broken + (ended(run) && !last.planned.empty() ? broken_laws(last.result) : "");
+    return broken_of(killed_laws(), run) +
+           (ended(run) && !last.planned.empty() ? broken_laws(last.result) : "");
 }
 
 namespace {
@@ -255,18 +226,16 @@ std::uint64_t left_of(const std::vector<Record>& records) {
                       [](const Record& record) { return record.fired_ns.has_value(); }));
 }
 
-std::string report_can_read(const KilledUsers& run) {
+void report_can_read(const KilledUsers& run, Breaches& breaches) {
     const FilesOfRun& files = run.files;
     const std::uint64_t torn =
         torn_of(files.requests) + torn_of(files.fired) + torn_of(files.client);
-    return !run.why_unreadable.empty()
-               ? run.why_unreadable
-               : only(torn == run.torn_bytes, "torn bytes: " + of(run.torn_bytes, torn));
+    breaches.unless(run.why_unreadable.empty(), run.why_unreadable);
+    breaches.unless(torn == run.torn_bytes, "torn bytes: " + of(run.torn_bytes, torn));
 }
 
 // Whatever had been written by then, and nothing else: a kill changes no line.
-std::string lines_are_the_runs(const KilledUsers& run) {
-    Breaches breaches;
+void lines_are_the_runs(const KilledUsers& run, Breaches& breaches) {
     const std::pair<const char*, std::string FilesOfRun::*> all[] = {
         {"requests.jsonl", &FilesOfRun::requests},
         {"fired.jsonl", &FilesOfRun::fired},
@@ -276,22 +245,18 @@ std::string lines_are_the_runs(const KilledUsers& run) {
         breaches.unless((run.whole_files.*file).starts_with(run.files.*file),
                         std::string(name) + " is not how the file of the whole run begins");
     }
-    return breaches.text();
 }
 
-std::string one_record_per_request(const KilledUsers& run) {
-    Breaches breaches;
+void one_record_per_request(const KilledUsers& run, Breaches& breaches) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> attempts;
     for (const Record& record : run.records) {
         std::uint32_t& next = attempts[{record.pass, record.row}];
         breaches.unless(record.attempt == next, record, "has an attempt twice, or lacks one");
         ++next;
     }
-    return breaches.text();
 }
 
-std::string records_are_of_what_left(const KilledUsers& run) {
-    Breaches breaches;
+void records_are_of_what_left(const KilledUsers& run, Breaches& breaches) {
     std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>> sent;
     for (const SentRequest& one : run.died.sent) {
         sent.emplace(one.row, one.pass, one.attempt, one.fired_ns);
@@ -301,42 +266,37 @@ std::string records_are_of_what_left(const KilledUsers& run) {
                                                             *record.fired_ns});
         breaches.unless(!record.fired_ns || left, record, "has not left then");
     }
-    return breaches.text();
 }
 
 // Who left is written before who ended.
-std::string ends_had_beginnings(const KilledUsers& run) {
-    Breaches breaches;
+void ends_had_beginnings(const KilledUsers& run, Breaches& breaches) {
     for (const Record& record : run.records) {
         breaches.unless(!record.fired_ns || run.host_died ||
                             run.files.fired.find(fired_line(record) + "\n") != std::string::npos,
                         record, "has ended and is not in fired.jsonl");
     }
-    return breaches.text();
 }
 
 // By the marks each of them is known. Who dies over one that is about to leave has counted it.
-std::string marks_count_what_left(const KilledUsers& run) {
+void marks_count_what_left(const KilledUsers& run, Breaches& breaches) {
     const std::uint64_t sent = run.died.sent.size();
     const std::uint64_t marked = run.died.requests_marked;
     const std::uint64_t ahead = run.died.in_turn ? 1 : 0;
-    return only(marked >= sent && marked <= sent + ahead, "requests: " + of(marked, sent));
+    breaches.unless(marked >= sent && marked <= sent + ahead, "requests: " + of(marked, sent));
 }
 
 // What left and has no record is counted, or is known not to be. Marks go when all have one.
-std::string losses_are_known(const KilledUsers& run) {
-    Breaches breaches;
+void losses_are_known(const KilledUsers& run, Breaches& breaches) {
     const std::uint64_t lost = run.died.sent.size() - left_of(run.records);
     const std::uint64_t ahead = run.died.in_turn ? 1 : 0;
     breaches.unless(run.marks || run.host_died || lost == 0, "marks are gone");
     breaches.unless(run.lost.all_known == run.marks, "what is lost is known, or not");
     breaches.unless(run.lost.rows <= lost + ahead && (run.lost.rows >= lost || !run.marks),
                     "lost requests: " + of(run.lost.rows, lost));
-    return breaches.text();
 }
 
 // Without marks they are what is known.
-std::string open_requests_are_counted(const KilledUsers& run) {
+void open_requests_are_counted(const KilledUsers& run, Breaches& breaches) {
     std::set<std::string> ended;
     for (const Record& record : run.records) {
         ended.insert(fired_line(record));
@@ -347,7 +307,7 @@ std::string open_requests_are_counted(const KilledUsers& run) {
         open += ended.contains(std::string(rest.substr(0, end))) ? 0 : 1;
         rest.remove_prefix(end + 1);
     }
-    return only(run.left_open == open, of(run.left_open, open));
+    breaches.unless(run.left_open == open, of(run.left_open, open));
 }
 
 /// Nearest rank, of whatever order.
@@ -392,8 +352,7 @@ Sums sums_of(const std::vector<Record>& records) {
     return sums;
 }
 
-std::string figures_are_of_the_lines(const KilledUsers& run) {
-    Breaches breaches;
+void figures_are_of_the_lines(const KilledUsers& run, Breaches& breaches) {
     const Sums sums = sums_of(run.records);
     const SummaryFigures& f = run.figures;
     const std::tuple<const char*, std::uint64_t, std::uint64_t> all[] = {
@@ -414,7 +373,6 @@ std::string figures_are_of_the_lines(const KilledUsers& run) {
         breaches.unless(f.ttft.at[i] == percentile(sums.ttft, percentiles[i].per_mille),
                         std::string("ttft at ") + percentiles[i].name);
     }
-    return breaches.text();
 }
 
 constexpr KilledUsersLaw users_laws[] = {
@@ -436,15 +394,7 @@ std::span<const KilledUsersLaw> killed_users_laws() {
 }
 
 std::string broken_laws(const KilledUsers& run) {
-    std::string broken = broken_laws(run.whole);
-    if (!run.died.stood) {
-        return broken;
-    }
-    for (const KilledUsersLaw& law : killed_users_laws()) {
-        const std::string breach = law.breach(run);
-        broken += breach.empty() ? "" : std::string(law.name) + ": " + breach + "\n";
-    }
-    return broken;
+    return broken_laws(run.whole) + (run.died.stood ? broken_of(killed_users_laws(), run) : "");
 }
 
 }  // namespace driftless::sim

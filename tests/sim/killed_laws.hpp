@@ -11,14 +11,10 @@
 #include <string>
 
 #include "tests/sim/killed_run.hpp"
+#include "tests/sim/laws.hpp"
 
 namespace driftless::sim {
 
-struct KilledLaw {
-    const char* name;
-    /// Empty where the law holds, else what breaks it: the first few breaches.
-    std::string (*breach)(const KilledRun& run);
-};
 std::span<const KilledLaw> killed_laws();
 
 /// Every law that the run breaks, "name: breach" a line, with those that its last segment breaks as
@@ -29,11 +25,6 @@ std::string broken_laws(const KilledRun& run);
 // wrong, and what it does not tell is counted. Each has a name, and tests (killed_test.cpp)
 // plant a bug for it. Pure functions of what happened; they own nothing.
 
-struct KilledUsersLaw {
-    const char* name;
-    /// Empty where the law holds, else what breaks it: the first few breaches.
-    std::string (*breach)(const KilledUsers& run);
-};
 std::span<const KilledUsersLaw> killed_users_laws();
 
 /// Every law that the run breaks, "name: breach" a line, with those that it breaks where nobody

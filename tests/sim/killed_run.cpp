@@ -6,7 +6,7 @@
 #include "engine/history/past.hpp"
 #include "engine/plan/schedule.hpp"
 #include "proto/core/errors.hpp"
-#include "tests/sim/laws_of_connections.hpp"
+#include "tests/sim/laws.hpp"
 #include "tests/sim/sim_parts.hpp"
 
 namespace driftless::sim {

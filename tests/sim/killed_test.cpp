@@ -27,8 +27,7 @@ Fate dies_at(double at, std::uint64_t dice) {
 
 /// Every row leaves before the first has an answer.
 SimOptions all_open() {
-    SimOptions options;
-    options.seed = 2;
+    SimOptions options{.seed = 2};
     options.server.pace.first = seconds(2);
     options.timeouts.idle = seconds(5);
     options.inflight_max = rows;
@@ -46,8 +45,7 @@ TEST(Killed, WhenAllHadLeft) {
     const SimOptions options = all_open();
     const Trace trace = make_trace(2, rows);
     for (const bool resend : {false, true}) {
-        Fate next;
-        next.resend = resend;
+        Fate next{.resend = resend};
         const KilledRun run = run_killed(trace, options, {dies_at(1, 4), next});
         EXPECT_EQ(broken_laws(run), "");
         ASSERT_EQ(run.lives.size(), 2u);
@@ -75,8 +73,7 @@ TEST(Killed, BeforeItCouldSendAgain) {
 // flush, behind it and before the event. Who dies before the flush has marked a row that never
 // left.
 TEST(Killed, AtEachStepOfAFire) {
-    SimOptions options;
-    options.seed = 6;
+    SimOptions options{.seed = 6};
     std::size_t ahead = 0;
     std::size_t behind = 0;
     const std::uint32_t stride = in_short() ? 3 : 1;
@@ -132,8 +129,7 @@ TEST(Killed, AtEachStepOfTheOrder) {
 // run.json names it already or not; a new run leaves nothing behind.
 TEST(Killed, WhereRunJsonCannotBeWritten) {
     for (const RunJsonFault fault : {RunJsonFault::naming, RunJsonFault::time_zero}) {
-        Fate refused;
-        refused.run_json = fault;
+        Fate refused{.run_json = fault};
         const KilledRun resumed = run_killed(make_trace(8, rows), SimOptions(),
                                              {dies_at(0.5, 3), refused, refused, Fate()});
         EXPECT_EQ(broken_laws(resumed), "");
@@ -151,8 +147,7 @@ TEST(Killed, WhereRunJsonCannotBeWritten) {
 // Interrupted, it fires nothing more, and dies while it drains. What it did not fire has a record,
 // or is still sent, as far as the writer had come.
 TEST(Killed, WhileItDrains) {
-    SimOptions options;
-    options.seed = 3;
+    SimOptions options{.seed = 3};
     options.server.pace.first = milliseconds(200);
     options.stop_at_ns = 200 * ms;
     std::set<bool> written;
@@ -171,8 +166,7 @@ TEST(Killed, WhileItDrains) {
 // were no sign of its death: they have left since, and the rows that were due later behind them.
 TEST(Killed, WithItsHostBehindRowsThatWereHeld) {
     constexpr std::uint32_t open_max = 20;
-    SimOptions options;
-    options.inflight_max = open_max;
+    SimOptions options{.inflight_max = open_max};
     options.server.pace.first = milliseconds(1300);
     Trace trace = make_trace(4, open_max + 10);
     for (std::uint32_t i = 0; i < trace.rows.size(); ++i) {
@@ -195,13 +189,11 @@ TEST(Killed, WithItsHostBehindRowsThatWereHeld) {
 
 // The disk is full for the first segment, and for the next one, wherever that happens.
 TEST(Killed, ByDisksThatAreFull) {
-    SimOptions options;
-    options.seed = 5;
+    SimOptions options{.seed = 5};
     for (const char* const file :
          {"", "requests.jsonl", "fired.jsonl", "client.jsonl", "periods.jsonl"}) {
         for (const std::uint64_t bytes : {0, 1, 100, 5'000, 60'000}) {
-            Fate full;
-            full.disk = {bytes, file};
+            Fate full{.disk = {bytes, file}};
             const KilledRun run = run_killed(make_trace(5, rows), options, {full, full, Fate()});
             EXPECT_EQ(broken_laws(run), "") << file << " " << bytes;
             EXPECT_EQ(run.records.size(), rows);
@@ -392,16 +384,7 @@ TEST(KilledLaws, CatchBugsOfTheOutput) {
 
 // No law is without a bug.
 TEST(KilledLaws, AreAllTried) {
-    std::set<std::string> tried;
-    for (const WorldBug& planted : world_bugs) {
-        tried.insert(planted.law);
-    }
-    for (const OutputBug& planted : output_bugs) {
-        tried.insert(planted.law);
-    }
-    for (const KilledLaw& law : killed_laws()) {
-        EXPECT_TRUE(tried.contains(law.name)) << law.name;
-    }
+    EXPECT_EQ(untried(killed_laws(), world_bugs, output_bugs), "");
 }
 
 // Runs of users that die, one at a time in fair weather and in a swarm of seeds, and the laws of
@@ -525,16 +508,7 @@ TEST(KilledUsersLaws, CatchBugsOfTheOutput) {
 
 // No law is without a bug.
 TEST(KilledUsersLaws, AreAllTried) {
-    std::set<std::string> tried;
-    for (const UsersWorldBug& planted : users_world_bugs) {
-        tried.insert(planted.law);
-    }
-    for (const UsersOutputBug& planted : users_output_bugs) {
-        tried.insert(planted.law);
-    }
-    for (const KilledUsersLaw& law : killed_users_laws()) {
-        EXPECT_TRUE(tried.contains(law.name)) << law.name;
-    }
+    EXPECT_EQ(untried(killed_users_laws(), users_world_bugs, users_output_bugs), "");
 }
 
 // The kills have really struck, in every way that there is.

@@ -114,16 +114,12 @@ struct Pool : ByHand {
 };
 
 Pool::Options at_most(std::uint32_t lanes_max) {
-    Pool::Options options;
-    options.settings.lanes_max = lanes_max;
-    return options;
+    return Pool::Options{.settings = {.lanes_max = lanes_max}};
 }
 
 // Servers that close what has been idle for so long.
 Pool::Options closing_after(Duration idle) {
-    Pool::Options options;
-    options.server.keep_alive_timeout = idle;
-    return options;
+    return Pool::Options{.server = {.keep_alive_timeout = idle}};
 }
 
 TEST(LanePool, OpensNoMoreThanThereMayBe) {
@@ -197,7 +193,7 @@ TEST(LanePool, MakesRoomByTheOldestOneAtATime) {
 // For one server room is made at another; that one's connections stay.
 TEST(LanePool, MakesRoomAtTheServerThatIsNamed) {
     Pool::Options options;
-    options.armer.targets = 2;
+    options.rows.armer.targets = 2;
     Pool lanes(options);
     lanes.open(0);
     lanes.open(1);
@@ -285,13 +281,10 @@ TEST(LanePool, ClosesAll) {
 // With its last row a session gives its connection up; where that row went on another one, nobody
 // needs the first.
 TEST(LanePool, ClosesWhatASessionLeavesBehind) {
-    Pool::Options options;
-    options.settings.connection = ConnectionRule::sticky;
-    Pool lanes(options);
+    Pool lanes(Pool::Options{.settings = {.connection = ConnectionRule::sticky}});
     lanes.open();
     lanes.open();
-    LaneWish wish;
-    wish.session = 0;
+    LaneWish wish{.session = 0};
     Lane& home = *lanes.pool.take_idle(0, wish);
     lanes.arm();
     RowUnderway& row = lanes.take();
@@ -342,7 +335,7 @@ struct Supply : ByHand {
 
 Supply::Options servers(std::uint32_t targets) {
     Supply::Options options;
-    options.armer.targets = targets;
+    options.rows.armer.targets = targets;
     options.settings.lanes_max = 4096;
     return options;
 }
@@ -369,9 +362,7 @@ TEST(LaneSupply, OpensNoneTwice) {
 }
 
 TEST(LaneSupply, OpensNoMoreThanThereMayBe) {
-    Supply::Options options;
-    options.settings.lanes_max = 2;
-    Supply lanes(3, options);
+    Supply lanes(3, Supply::Options{.settings = {.lanes_max = 2}});
     EXPECT_EQ(lanes.open_all(), 2u);
     EXPECT_TRUE(lanes.lanes.pool.full());
 }
@@ -475,9 +466,7 @@ TEST(LaneSupply, EndsWhatIsTooOld) {
 
 // At the limit on connections it goes first, in a gap of 50 ms at least.
 TEST(LaneSupply, MakesRoomForASuccessorInAGap) {
-    Supply::Options options;
-    options.settings.lanes_max = 1;
-    Supply lanes(1, options);
+    Supply lanes(1, Supply::Options{.settings = {.lanes_max = 1}});
     lanes.lanes.shelf.limit(0).hear({.timeout_s = 4, .max = {}});
     (void)lanes.open_all();
     lanes.pass(milliseconds(3000));

@@ -1,5 +1,3 @@
-#include "tests/sim/laws_of_connections.hpp"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,35 +8,36 @@
 
 #include "engine/plan/plan.hpp"
 #include "proto/core/hash.hpp"
-#include "tests/sim/breaches.hpp"
 #include "tests/sim/killed_run.hpp"
+#include "tests/sim/laws.hpp"
 
 namespace driftless::sim {
 
-std::string sent_bytes_were_taken(const SimResult& result) {
+namespace {
+
+void sent_bytes_were_taken(const SimResult& result, Breaches& breaches) {
     std::uint64_t in_records = 0;
     for (const Record& record : result.records) {
         in_records += record.bytes_sent;
     }
-    return only(in_records <= result.bytes_accepted, of(in_records, result.bytes_accepted));
+    breaches.unless(in_records <= result.bytes_accepted, of(in_records, result.bytes_accepted));
 }
 
 // TLS: what leaves on a connection are the records that were made for it, whole and in their order.
-std::string servers_can_read(const SimResult& result) {
-    return only(result.misread == 0, std::to_string(result.misread) + " servers cannot");
+void servers_can_read(const SimResult& result, Breaches& breaches) {
+    breaches.unless(result.misread == 0, std::to_string(result.misread) + " servers cannot");
 }
 
 // What a server has said of its connections is kept to, however long the process stood still: a
 // request that leaves later than that may cross the close.
-std::string limits_kept(const SimResult& result) {
-    return only(result.overdue_sends == 0, std::to_string(result.overdue_sends) +
-                                               " requests on connections idle for too long");
+void limits_kept(const SimResult& result, Breaches& breaches) {
+    breaches.unless(result.overdue_sends == 0, std::to_string(result.overdue_sends) +
+                                                   " requests on connections idle for too long");
 }
 
 // `--connection` is kept to, and each record says what its connection was: never used under fresh,
 // its session's where it says sticky. (A row that was tried again leaves no trace of where.)
-std::string connections_as_asked(const SimResult& result) {
-    Breaches breaches;
+void connections_as_asked(const SimResult& result, Breaches& breaches) {
     std::vector<const Record*> fired;
     for (const Record& record : result.records) {
         if (record.fired_ns) {
@@ -65,12 +64,10 @@ std::string connections_as_asked(const SimResult& result) {
             *record, "is on another session's connection");
         before->second = record;
     }
-    return breaches.text();
 }
 
 // Under `--balance session` no session is spread over servers.
-std::string sessions_stay(const SimResult& result) {
-    Breaches breaches;
+void sessions_stay(const SimResult& result, Breaches& breaches) {
     std::map<std::string, std::string> servers;
     for (const Record& record : result.records) {
         if (result.balance == Balance::session && record.session && record.fired_ns) {
@@ -78,10 +75,7 @@ std::string sessions_stay(const SimResult& result) {
             breaches.unless(at->second == record.url, record, "is on another server than before");
         }
     }
-    return breaches.text();
 }
-
-namespace {
 
 /// The two records of a row: [a, b].
 using Pair = std::array<const Record*, 2>;
@@ -105,10 +99,7 @@ bool begins_with_a(std::uint64_t seed, std::uint32_t row) {
 /// A few looks at the clock lie between two fires; more than that is somebody's doing.
 constexpr std::int64_t fires_apart_ns = 1'000'000;
 
-}  // namespace
-
-std::string each_row_once_to_each_side(const SimResult& result) {
-    Breaches breaches;
+void each_row_once_to_each_side(const SimResult& result, Breaches& breaches) {
     std::map<std::uint32_t, std::array<int, side_count>> seen;
     for (const Record& record : result.records) {
         const Side side = record.side;
@@ -121,7 +112,7 @@ std::string each_row_once_to_each_side(const SimResult& result) {
             record, "went to the other side's server");
     }
     if (!result.dual || result.disk_failed) {
-        return breaches.text();
+        return;
     }
     for (const auto& [row, times] : seen) {
         breaches.unless(times[1] == 1 && times[2] == 1,
@@ -132,13 +123,11 @@ std::string each_row_once_to_each_side(const SimResult& result) {
             pair[0] == nullptr || pair[1] == nullptr || pair[0]->due_ns == pair[1]->due_ns,
             "row " + std::to_string(row) + " has two dues");
     }
-    return breaches.text();
 }
 
-std::string sides_have_the_plans_order(const SimResult& result) {
-    Breaches breaches;
+void sides_have_the_plans_order(const SimResult& result, Breaches& breaches) {
     if (!result.dual || result.disk_failed) {
-        return "";
+        return;
     }
     std::int64_t more_of_a = 0;
     for (const auto& [row, pair] : pairs_of(result)) {
@@ -152,11 +141,9 @@ std::string sides_have_the_plans_order(const SimResult& result) {
     }
     breaches.unless(more_of_a >= -1 && more_of_a <= 1,
                     "one side is first more often: by " + std::to_string(more_of_a));
-    return breaches.text();
 }
 
-std::string sides_have_lanes_of_their_own(const SimResult& result) {
-    Breaches breaches;
+void sides_have_lanes_of_their_own(const SimResult& result, Breaches& breaches) {
     std::map<std::pair<std::uint32_t, std::int64_t>, Side> lanes;
     for (const Record& record : result.records) {
         if (result.dual && record.connection && record.connect_ns) {
@@ -167,11 +154,9 @@ std::string sides_have_lanes_of_their_own(const SimResult& result) {
                             "left on a connection of the other side");
         }
     }
-    return breaches.text();
 }
 
-std::string no_side_disturbs_the_other(const SimResult& result) {
-    Breaches breaches;
+void no_side_disturbs_the_other(const SimResult& result, Breaches& breaches) {
     for (const Record& record : result.records) {
         if (result.spared == Side::none || record.side != result.spared) {
             continue;
@@ -182,10 +167,7 @@ std::string no_side_disturbs_the_other(const SimResult& result) {
                         "left late, though its own server is well");
         breaches.unless(record.held_ns == 0, record, "was held back for the other side");
     }
-    return breaches.text();
 }
-
-namespace {
 
 /// The rows' lines of requests.jsonl: [row] which one it is.
 using Places = std::map<std::uint32_t, std::size_t>;
@@ -229,8 +211,8 @@ const char* word_of(std::optional<bool> overtaken) {
     return !overtaken ? "null" : *overtaken ? "true" : "false";
 }
 
-std::string overtaken_is_true(const std::vector<Record>& records, const TurnsBefore& turns) {
-    Breaches breaches;
+void overtaken_is_true(const std::vector<Record>& records, const TurnsBefore& turns,
+                       Breaches& breaches) {
     const Places places = places_of(records);
     std::set<std::uint32_t> tried_again;
     std::set<std::uint32_t> seen;
@@ -256,13 +238,11 @@ std::string overtaken_is_true(const std::vector<Record>& records, const TurnsBef
                         std::string("says of overtaking ") + word_of(record.overtaken) + ", not " +
                             word_of(wanted));
     }
-    return breaches.text();
 }
 
 /// Where rows come in several passes: none is sent before the answers that it waits for, and those
 /// that wait for none are not told of.
-std::string overtaken_is_true_over_passes(const SimResult& result) {
-    Breaches breaches;
+void overtaken_is_true_over_passes(const SimResult& result, Breaches& breaches) {
     std::set<std::uint32_t> waiting;
     for (const Dependency& one : result.dependencies) {
         if (one.trigger == Trigger::completion) {
@@ -277,10 +257,40 @@ std::string overtaken_is_true_over_passes(const SimResult& result) {
                         std::string("says of overtaking ") + word_of(record.overtaken) + ", not " +
                             word_of(wanted));
     }
-    return breaches.text();
 }
 
+void overtaken_is_true(const SimResult& result, Breaches& breaches) {
+    if (result.users.recycle) {
+        overtaken_is_true_over_passes(result, breaches);
+    } else if (!result.disk_failed && !result.dual) {
+        overtaken_is_true(result.records, result.turns_before, breaches);
+    } else if (!result.disk_failed) {
+        for (const Side side : {Side::a, Side::b}) {  // a conversation with each
+            std::vector<Record> own = result.records;
+            std::erase_if(own, [side](const Record& record) { return record.side != side; });
+            overtaken_is_true(own, result.turns_before, breaches);
+        }
+    }
+}
+
+constexpr Law laws_of_connections_all[] = {
+    {"sent bytes were taken", sent_bytes_were_taken},
+    {"servers can read what is sent", servers_can_read},
+    {"limits of connections are kept", limits_kept},
+    {"connections are as asked", connections_as_asked},
+    {"sessions stay on their server", sessions_stay},
+    {"each row goes once to each side", each_row_once_to_each_side},
+    {"sides have the plan's order", sides_have_the_plans_order},
+    {"sides have lanes of their own", sides_have_lanes_of_their_own},
+    {"no side disturbs the other", no_side_disturbs_the_other},
+    {"overtaken is what the instants say", overtaken_is_true},
+};
+
 }  // namespace
+
+std::span<const Law> laws_of_connections() {
+    return laws_of_connections_all;
+}
 
 TurnsBefore turns_before(const Trace& trace) {
     TurnsBefore turns;
@@ -303,24 +313,8 @@ TurnsBefore turns_before(const Trace& trace) {
     return turns;
 }
 
-std::string overtaken_is_true(const SimResult& result) {
-    if (result.users.recycle) {
-        return overtaken_is_true_over_passes(result);
-    }
-    if (result.disk_failed || !result.dual) {
-        return result.disk_failed ? "" : overtaken_is_true(result.records, result.turns_before);
-    }
-    std::string breaches;
-    for (const Side side : {Side::a, Side::b}) {  // a conversation with each
-        std::vector<Record> own = result.records;
-        std::erase_if(own, [side](const Record& record) { return record.side != side; });
-        breaches += overtaken_is_true(own, result.turns_before);
-    }
-    return breaches;
-}
-
-std::string overtaken_is_true_over_segments(const KilledRun& run) {
-    return overtaken_is_true(run.records, run.turns_before);
+void overtaken_is_true_over_segments(const KilledRun& run, Breaches& breaches) {
+    overtaken_is_true(run.records, run.turns_before, breaches);
 }
 
 }  // namespace driftless::sim

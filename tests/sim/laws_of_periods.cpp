@@ -1,5 +1,3 @@
-#include "tests/sim/laws_of_periods.hpp"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -11,9 +9,7 @@
 #include "engine/plan/plan.hpp"
 #include "engine/record/periods.hpp"
 #include "proto/json/document.hpp"
-#include "tests/sim/breaches.hpp"
 #include "tests/sim/laws.hpp"
-#include "tests/sim/laws_of_users.hpp"
 #include "tests/sim/sim_parts.hpp"
 
 namespace driftless::sim {
@@ -189,29 +185,7 @@ std::string off(const char* what, std::int64_t got, std::int64_t wanted) {
     return std::string(what) + " " + std::to_string(got) + " instead of " + std::to_string(wanted);
 }
 
-}  // namespace
-
-std::optional<std::vector<Period>> read_periods(std::string_view lines) {
-    std::vector<Period> periods;
-    JsonDocument document;
-    while (!lines.empty()) {  // ends: each line takes a byte at least
-        const std::string_view line = lines.substr(0, lines.find('\n') + 1);
-        const Result<JsonValue> root = document.parse(line);
-        if (line.empty() || !root) {
-            return std::nullopt;
-        }
-        std::string again;
-        append_period(again, periods.emplace_back(period_of(root.value())));
-        if (again != line) {
-            return std::nullopt;
-        }
-        lines.remove_prefix(line.size());
-    }
-    return periods;
-}
-
-std::string periods_follow(const SimResult& result) {
-    Breaches breaches;
+void periods_follow(const SimResult& result, Breaches& breaches) {
     breaches.unless(read_periods(result.periods_jsonl).has_value() || !binds(result),
                     "a line that does not read back as itself");
     const std::vector<Period> periods = periods_of(result);
@@ -241,13 +215,11 @@ std::string periods_follow(const SimResult& result) {
                         line_of(one) + "has more live trees than users");
         breaches.unless(one.good.value_or(0) <= one.ended, line_of(one) + "more good than ended");
     }
-    return breaches.text();
 }
 
-std::string periods_sum_up(const SimResult& result) {
-    Breaches breaches;
+void periods_sum_up(const SimResult& result, Breaches& breaches) {
     if (!binds(result)) {
-        return "";
+        return;
     }
     const Sums periods = sums_of(periods_of(result));
     for (const auto& [what, wanted] : sums_of(result.records)) {
@@ -255,13 +227,11 @@ std::string periods_sum_up(const SimResult& result) {
         const std::int64_t sum = got == periods.end() ? 0 : got->second;
         breaches.unless(sum == wanted, off(what.c_str(), sum, wanted));
     }
-    return breaches.text();
 }
 
-std::string periods_hold_what_came(const SimResult& result) {
-    Breaches breaches;
+void periods_hold_what_came(const SimResult& result, Breaches& breaches) {
     if (!binds(result) || was_told_late(result)) {
-        return "";
+        return;
     }
     const bool counts_one = chunks_count_one(result);
     for (const Period& one : periods_of(result)) {
@@ -280,10 +250,7 @@ std::string periods_hold_what_came(const SimResult& result) {
             expect("output tokens", one.output_tokens, came.output_tokens);
         }
     }
-    return breaches.text();
 }
-
-namespace {
 
 /// `Retry-After` of the mock's 429.
 constexpr std::int64_t mock_asks_for = 1'000'000'000;
@@ -319,12 +286,9 @@ bool is_nominal(const Record& record) {
     return record.outcome == Outcome::not_sent;
 }
 
-}  // namespace
-
-std::string warm_up_comes_first(const SimResult& result) {
-    Breaches breaches;
+void warm_up_comes_first(const SimResult& result, Breaches& breaches) {
     if (!has_users(result)) {
-        return "";
+        return;
     }
     for (const Record& record : result.records) {
         const bool warms_up = record.phase == Phase::warmup;
@@ -339,17 +303,15 @@ std::string warm_up_comes_first(const SimResult& result) {
                 record, "was due before the measurement");
         }
     }
-    return breaches.text();
 }
 
 // A row behind a primer comes as long after it as was recorded, and as much longer as all the
 // others: so long the primers took.
-std::string trees_go_on_where_primed(const SimResult& result) {
-    Breaches breaches;
+void trees_go_on_where_primed(const SimResult& result, Breaches& breaches) {
     const StartRules& start = result.users.start;
     if (!has_users(result) || !start.is_inside() || start.warmup_requests > 0 ||
         result.users.idle.any()) {
-        return "";
+        return;
     }
     using InPass = std::pair<std::uint32_t, std::uint32_t>;  // and a row, of a tree or itself
     std::map<InPass, const Record*> primers;                 // [tree]
@@ -393,14 +355,12 @@ std::string trees_go_on_where_primed(const SimResult& result) {
                         "goes on " + std::to_string(behind_ns - *later_ns) +
                             " ns later than others behind their primers");
     }
-    return breaches.text();
 }
 
-std::string idle_time_is_capped(const SimResult& result) {
-    Breaches breaches;
+void idle_time_is_capped(const SimResult& result, Breaches& breaches) {
     const IdleCaps& caps = result.users.idle;
     if (!has_users(result) || result.stopped || !result.measured_from_ns) {
-        return "";
+        return;
     }
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<const Record*>> trees;
     std::vector<const Record*> all;
@@ -419,13 +379,11 @@ std::string idle_time_is_capped(const SimResult& result) {
     if (caps.system_ns && !result.live) {
         cap_stretches(all, *result.measured_from_ns, *caps.system_ns, breaches);
     }
-    return breaches.text();
 }
 
-std::string failed_turns_are_sent_again(const SimResult& result) {
-    Breaches breaches;
+void failed_turns_are_sent_again(const SimResult& result, Breaches& breaches) {
     if (!has_users(result)) {
-        return "";
+        return;
     }
     const FailureRules& rules = result.users.failures;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<const Record*>> tries;
@@ -456,12 +414,10 @@ std::string failed_turns_are_sent_again(const SimResult& result) {
             }
         }
     }
-    return breaches.text();
 }
 
 // fired.jsonl is what a killed run would be judged by, where the disk has room for it.
-std::string fired_says_who_left(const SimResult& result) {
-    Breaches breaches;
+void fired_says_who_left(const SimResult& result, Breaches& breaches) {
     std::set<std::string> lines;
     for (std::string_view rest = result.fired_jsonl; !rest.empty();) {
         const std::size_t end = rest.find('\n');
@@ -477,14 +433,10 @@ std::string fired_says_who_left(const SimResult& result) {
     }
     breaches.unless(result.disk_failed || fired == lines.size(),
                     "lines of fired.jsonl: " + of(lines.size(), fired));
-    return breaches.text();
 }
 
-namespace {
-
 // Of dual fire, a mark for each side: a row that left to one of them alone has one.
-std::string marks_say_which_side_left(const SimResult& result) {
-    Breaches breaches;
+void marks_say_which_side_left(const SimResult& result, Breaches& breaches) {
     std::set<std::uint64_t> left;
     for (const Record& record : result.records) {
         const std::uint64_t number = sending_number(record.row, 0, record.side);
@@ -499,23 +451,19 @@ std::string marks_say_which_side_left(const SimResult& result) {
     breaches.unless(result.disk_failed || unknown == 0, "marks without a record");
     breaches.unless(result.sent.size() == result.requests_marked,
                     "requests by the marks: " + of(result.requests_marked, result.sent.size()));
-    return breaches.text();
 }
 
-}  // namespace
-
 // So are its marks: what a server has seen has one, and what has one was fired.
-std::string marks_say_who_left(const SimResult& result) {
+void marks_say_who_left(const SimResult& result, Breaches& breaches) {
     if (result.dual) {
-        return marks_say_which_side_left(result);
+        return marks_say_which_side_left(result, breaches);
     }
-    Breaches breaches;
     const std::set<std::uint32_t> marked(result.marked.begin(), result.marked.end());
     for (const auto& [row, truth] : result.truth) {
         breaches.unless(marked.contains(row), "row " + std::to_string(row) + " left unmarked");
     }
     if (result.disk_failed && rows_repeat(result.users)) {
-        return "";  // the record of the try that left may be among those that were lost
+        return;  // the record of the try that left may be among those that were lost
     }
     std::set<std::uint32_t> fired;  // by any of their records
     for (const Record& record : result.records) {
@@ -536,10 +484,7 @@ std::string marks_say_who_left(const SimResult& result) {
                     "marks: " + of(marked.size(), wanted.size()));
     breaches.unless(result.sent.size() == result.requests_marked,
                     "requests by the marks: " + of(result.requests_marked, result.sent.size()));
-    return breaches.text();
 }
-
-namespace {
 
 /// Tokens that the prompts have in common at their beginnings.
 std::uint32_t shared(const SimPrompt& a, const SimPrompt& b, const SimPrompts& prompts) {
@@ -585,14 +530,11 @@ std::vector<const Record*> in_order(const SimResult& result) {
     return order;
 }
 
-}  // namespace
-
-std::string hits_go_by_the_run(const SimResult& result) {
+void hits_go_by_the_run(const SimResult& result, Breaches& breaches) {
     const SimPrompts& prompts = result.prompts;
     if (prompts.of_row.empty() || result.disk_failed || result.live) {  // words have no blocks
-        return "";
+        return;
     }
-    Breaches breaches;
     std::map<std::uint32_t, std::vector<const SimPrompt*>> sent;  // [pass]
     for (const std::uint32_t row : prompts.sent_before) {
         sent[0].push_back(&prompts.of_row.at(row));
@@ -614,7 +556,44 @@ std::string hits_go_by_the_run(const SimResult& result) {
                             std::to_string(wanted));
         sent[record->pass].push_back(&own);
     }
-    return breaches.text();
+}
+
+constexpr Law laws_of_periods_all[] = {
+    {"periods follow one another", periods_follow},
+    {"periods sum up", periods_sum_up},
+    {"periods hold what came in them", periods_hold_what_came},
+    {"the warm-up comes first", warm_up_comes_first},
+    {"trees go on where they were primed", trees_go_on_where_primed},
+    {"idle time is capped", idle_time_is_capped},
+    {"failed turns are sent again", failed_turns_are_sent_again},
+    {"fired.jsonl says who left", fired_says_who_left},
+    {"marks say who left", marks_say_who_left},
+    {"hits are expected in the order of the run", hits_go_by_the_run},
+};
+
+}  // namespace
+
+std::span<const Law> laws_of_periods() {
+    return laws_of_periods_all;
+}
+
+std::optional<std::vector<Period>> read_periods(std::string_view lines) {
+    std::vector<Period> periods;
+    JsonDocument document;
+    while (!lines.empty()) {  // ends: each line takes a byte at least
+        const std::string_view line = lines.substr(0, lines.find('\n') + 1);
+        const Result<JsonValue> root = document.parse(line);
+        if (line.empty() || !root) {
+            return std::nullopt;
+        }
+        std::string again;
+        append_period(again, periods.emplace_back(period_of(root.value())));
+        if (again != line) {
+            return std::nullopt;
+        }
+        lines.remove_prefix(line.size());
+    }
+    return periods;
 }
 
 }  // namespace driftless::sim

@@ -1,5 +1,3 @@
-#include "tests/sim/laws_of_users.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -15,9 +13,8 @@
 #include "engine/plan/plan.hpp"
 #include "engine/replay/lane_parts.hpp"
 #include "engine/replay/lanes.hpp"
-#include "tests/sim/breaches.hpp"
 #include "tests/sim/killed_run.hpp"
-#include "tests/sim/laws_of_limits.hpp"
+#include "tests/sim/laws.hpp"
 
 namespace driftless::sim {
 
@@ -80,12 +77,9 @@ void each_pair(const std::vector<Played>& trees, What what) {
     }
 }
 
-}  // namespace
-
-std::string users_play_one_tree_each(const SimResult& result) {
-    Breaches breaches;
+void users_play_one_tree_each(const SimResult& result, Breaches& breaches) {
     if (!has_users(result)) {
-        return "";
+        return;
     }
     const std::vector<Played> trees = played_trees(result);
     for (const Played& tree : trees) {
@@ -96,15 +90,13 @@ std::string users_play_one_tree_each(const SimResult& result) {
         breaches.unless(next.begin_ns >= one.end_ns, next.a_row,
                         "began while another tree of its user was live");
     });
-    return breaches.text();
 }
 
 // The next tree begins at the instant at which all of the last one has ended; behind one in which
 // nothing was answered after a pause. In the warm-up it may wait for the measurement.
-std::string users_do_not_rest(const SimResult& result) {
-    Breaches breaches;
+void users_do_not_rest(const SimResult& result, Breaches& breaches) {
     if (!has_users(result) || result.stopped) {
-        return "";
+        return;
     }
     std::map<std::uint32_t, std::uint32_t> vain;  // [user] trees
     each_pair(played_trees(result), [&](const Played& one, const Played& next) {
@@ -117,15 +109,13 @@ std::string users_do_not_rest(const SimResult& result) {
                         "began " + std::to_string(next.begin_ns - one.end_ns) +
                             " ns behind the tree before it");
     });
-    return breaches.text();
 }
 
 // Those that ended are there with all their rows, and where the time was long enough all of them.
-std::string trees_are_played_whole(const SimResult& result) {
-    Breaches breaches;
+void trees_are_played_whole(const SimResult& result, Breaches& breaches) {
     if (!has_users(result) || result.stopped || result.users.for_ns ||
         result.users.start.is_inside()) {
-        return "";
+        return;
     }
     std::map<std::uint32_t, std::uint32_t> missing;  // [tree] rows
     for (const auto& [row, tree] : result.trees) {
@@ -137,24 +127,20 @@ std::string trees_are_played_whole(const SimResult& result) {
     for (const auto& [tree, rows] : missing) {
         breaches.unless(rows == 0, tree, "is of a tree that was not played whole");
     }
-    return breaches.text();
 }
 
-std::string nothing_due_after_the_end(const SimResult& result) {
-    Breaches breaches;
+void nothing_due_after_the_end(const SimResult& result, Breaches& breaches) {
     for (const Record& record : result.records) {
         const bool in_time = !result.users.for_ns || !result.measured_from_ns ||
                              record.due_ns < *result.measured_from_ns + *result.users.for_ns;
         breaches.unless(in_time || waited_in_vain(record), record, "was due when the time was up");
     }
-    return breaches.text();
 }
 
 // At every instant, by the records: from the fire to the end. An end makes room at its instant.
-std::string no_more_rows_open(const SimResult& result) {
-    Breaches breaches;
+void no_more_rows_open(const SimResult& result, Breaches& breaches) {
     if (!has_users(result) || !result.users.single_rows) {
-        return "";
+        return;
     }
     std::vector<std::pair<std::int64_t, std::int64_t>> changes;  // instant; -1 is an end
     for (const Record& record : result.records) {
@@ -170,16 +156,14 @@ std::string no_more_rows_open(const SimResult& result) {
         breaches.unless(open <= std::int64_t{result.users.users},
                         std::to_string(open) + " rows are open at " + std::to_string(at_ns));
     }
-    return breaches.text();
 }
 
 // A row behind a failure waits out its pause, one behind an abandoned row is due at the instant
 // that was drawn for it, however late we came to see that, and one that is sent again stands apart:
 // all others are due in the order of the file, pass by pass.
-std::string single_rows_in_order(const SimResult& result) {
-    Breaches breaches;
+void single_rows_in_order(const SimResult& result, Breaches& breaches) {
     if (!has_users(result) || !result.users.single_rows || result.stopped) {
-        return "";
+        return;
     }
     std::vector<const Record*> by_user;
     for (const Record& record : result.records) {
@@ -212,15 +196,13 @@ std::string single_rows_in_order(const SimResult& result) {
         breaches.unless(ramps || is_other || in_order, *at_once[i],
                         "was due before one that stands before it in the file");
     }
-    return breaches.text();
 }
 
 // Those that are not there from the begin: not before more users were wanted. Nobody is wanted
 // less.
-std::string users_begin_when_wanted(const SimResult& result) {
-    Breaches breaches;
+void users_begin_when_wanted(const SimResult& result, Breaches& breaches) {
     if (!has_users(result) || result.users.first() == result.users.users) {
-        return "";
+        return;
     }
     std::map<std::uint32_t, const Record*> first;  // [user] the earliest due
     for (const Record& record : result.records) {
@@ -241,10 +223,7 @@ std::string users_begin_when_wanted(const SimResult& result) {
         breaches.unless(user < result.users.first() || is_wanted, *record,
                         "is of a user that nobody wanted by then");
     }
-    return breaches.text();
 }
-
-namespace {
 
 /// A row that waits: its record, and when its parents let it go, by their records.
 struct Turn {
@@ -417,8 +396,7 @@ bool was_stopped(const KilledRun& run) {
                        [](const Life& life) { return life.result.stopped; });
 }
 
-std::string turns_wait(const Turns& turns) {
-    Breaches breaches;
+void turns_wait(const Turns& turns, Breaches& breaches) {
     for (const auto& [row, turn] : turns) {
         const Record& record = *turn.record;
         if (record.fired_ns) {
@@ -435,46 +413,40 @@ std::string turns_wait(const Turns& turns) {
                             record, "was due later than it is without caps");
         }
     }
-    return breaches.text();
 }
 
-std::string no_release_is_lost(const Turns& turns) {
-    Breaches breaches;
+void no_release_is_lost(const Turns& turns, Breaches& breaches) {
     for (const auto& [row, turn] : turns) {
         breaches.unless(!turn.released || turn.record->outcome != Outcome::not_sent, *turn.record,
                         "was released and not sent");
     }
-    return breaches.text();
 }
 
-std::string failures_end_trees(const Turns& turns) {
-    Breaches breaches;
+void failures_end_trees(const Turns& turns, Breaches& breaches) {
     for (const auto& [row, turn] : turns) {
         breaches.unless(turn.released || turn.record->outcome == Outcome::not_sent, *turn.record,
                         "has an outcome behind a row that had failed");
     }
-    return breaches.text();
 }
-
-}  // namespace
 
 // To the nanosecond: a turn is due so long after the last of them as was recorded.
-std::string turns_wait(const SimResult& result) {
-    return turns_wait(turns_of(result));
+void turns_wait(const SimResult& result, Breaches& breaches) {
+    turns_wait(turns_of(result), breaches);
 }
-std::string no_release_is_lost(const SimResult& result) {
-    return result.stopped ? "" : no_release_is_lost(turns_of(result));
+void no_release_is_lost(const SimResult& result, Breaches& breaches) {
+    if (!result.stopped) {
+        no_release_is_lost(turns_of(result), breaches);
+    }
 }
-std::string failures_end_trees(const SimResult& result) {
-    return failures_end_trees(turns_of(result));
+void failures_end_trees(const SimResult& result, Breaches& breaches) {
+    failures_end_trees(turns_of(result), breaches);
 }
 
 // Whatever became of them.
-std::string barriers_hold(const SimResult& result) {
+void barriers_hold(const SimResult& result, Breaches& breaches) {
     if (result.disk_failed) {
-        return "";
+        return;
     }
-    Breaches breaches;
     const ByRow<Tries> records = tries_of(result.records);
     for (const auto& [place, tries] : records) {
         for (const Dependency& one : result.dependencies) {
@@ -489,20 +461,7 @@ std::string barriers_hold(const SimResult& result) {
                             "left before row " + std::to_string(one.on) + " was over");
         }
     }
-    return breaches.text();
 }
-
-std::string turns_wait_over_segments(const KilledRun& run) {
-    return turns_wait(turns_of(run));
-}
-std::string no_release_is_lost_over_segments(const KilledRun& run) {
-    return was_stopped(run) ? "" : no_release_is_lost(turns_of(run));
-}
-std::string failures_end_trees_over_segments(const KilledRun& run) {
-    return failures_end_trees(turns_of(run));
-}
-
-namespace {
 
 /// The last record of each row.
 std::map<std::uint32_t, const Record*> last_records(const SimResult& result) {
@@ -514,11 +473,8 @@ std::map<std::uint32_t, const Record*> last_records(const SimResult& result) {
     return last;
 }
 
-}  // namespace
-
 // As many answers as its record says, each as the server has sent it in this conversation.
-std::string prompts_hold_what_was_said(const SimResult& result) {
-    Breaches breaches;
+void prompts_hold_what_was_said(const SimResult& result, Breaches& breaches) {
     const bool live = !result.goes_on_behind.empty() && !result.disk_failed;
     const std::map<std::uint32_t, const Record*> records =
         live ? last_records(result) : std::map<std::uint32_t, const Record*>();
@@ -546,11 +502,9 @@ std::string prompts_hold_what_was_said(const SimResult& result) {
                             "holds words that the server has not said there");
         }
     }
-    return breaches.text();
 }
 
-std::string prompts_are_filled_up(const SimResult& result) {
-    Breaches breaches;
+void prompts_are_filled_up(const SimResult& result, Breaches& breaches) {
     for (const Record& record : result.records) {
         if (!record.padded_tokens || !record.prompt_tokens_off) {
             continue;
@@ -560,12 +514,10 @@ std::string prompts_are_filled_up(const SimResult& result) {
             *record.prompt_tokens_off == over, record,
             "is off its recorded length by " + std::to_string(*record.prompt_tokens_off));
     }
-    return breaches.text();
 }
 
 // A row knows at least how long its bytes have waited, whatever stood still.
-std::string late_reads_are_known(const SimResult& result) {
-    Breaches breaches;
+void late_reads_are_known(const SimResult& result, Breaches& breaches) {
     for (const Record& record : result.records) {
         const auto found = result.waited.find(record.row);
         const std::int64_t waited_ns = found == result.waited.end() ? 0 : found->second.ns;
@@ -574,12 +526,10 @@ std::string late_reads_are_known(const SimResult& result) {
         breaches.unless(!record.receive_delay_ns || waited_ns <= *record.receive_delay_ns, record,
                         "was read later than it says");
     }
-    return breaches.text();
 }
 
 // Each chunk came within its bound, and no bound is wider than the row's.
-std::string chunks_came_within_their_bounds(const SimResult& result) {
-    Breaches breaches;
+void chunks_came_within_their_bounds(const SimResult& result, Breaches& breaches) {
     for (const Record& record : result.records) {
         const auto found = result.event_reads.find(record.row);
         if (!record.chunks_late_known || record.chunk_ns.empty() || record.stale_retries > 0 ||
@@ -614,30 +564,28 @@ std::string chunks_came_within_their_bounds(const SimResult& result) {
             }
         }
     }
-    return breaches.text();
 }
 
 // No schedule keeps bytes from being read for long: `unread_max` of the loop, a guard, and the
 // turns between them, each with a step of arithmetic.
-std::string bytes_are_read_in_time(const SimResult& result) {
+void bytes_are_read_in_time(const SimResult& result, Breaches& breaches) {
     constexpr Duration longest = microseconds(400);
     constexpr std::int64_t steps = 20;  // as many completions are handled in a turn, and some more
-    return only(result.overload ||
-                    result.unread_max <= longest + Duration{steps * result.arithmetic_max.ns},
-                std::to_string(result.unread_max.ns) + " ns before something was read");
+    breaches.unless(result.overload ||
+                        result.unread_max <= longest + Duration{steps * result.arithmetic_max.ns},
+                    std::to_string(result.unread_max.ns) + " ns before something was read");
 }
 
 // Where the kernel has lost the end of a connection, somebody looks for it, whatever the limits of
 // the row are.
-std::string ends_are_seen_in_time(const SimResult& result) {
+void ends_are_seen_in_time(const SimResult& result, Breaches& breaches) {
     const Duration longest = LanePool::end_unseen_max + result.arithmetic_max;
-    return only(result.overload || result.end_unseen_max <= longest,
-                std::to_string(result.end_unseen_max.ns) + " ns before an end was seen");
+    breaches.unless(result.overload || result.end_unseen_max <= longest,
+                    std::to_string(result.end_unseen_max.ns) + " ns before an end was seen");
 }
 
 // Bounds are tight: where nothing kept the process from reading, no record says that something did.
-std::string no_false_alarm_of_late_reads(const SimResult& result) {
-    Breaches breaches;
+void no_false_alarm_of_late_reads(const SimResult& result, Breaches& breaches) {
     for (const Record& record : result.records) {
         const std::int64_t delay_ns = record.receive_delay_ns.value_or(0);
         breaches.unless(!result.calm || delay_ns <= calm_delay_max.ns, record,
@@ -645,15 +593,13 @@ std::string no_false_alarm_of_late_reads(const SimResult& result) {
         breaches.unless(!result.calm || !has_taint(record, taint_read_late), record,
                         "is tainted read_late, and nothing kept it from being read");
     }
-    return breaches.text();
 }
 
 // Whatever kept the process from reading: what came before a deadline is read before it ends a row.
 // Deadlines give in behind 65,536 reads on end (`receives_before_deadlines` of between_fires.cpp).
-std::string timeouts_keep_to_what_came(const SimResult& result) {
-    Breaches breaches;
+void timeouts_keep_to_what_came(const SimResult& result, Breaches& breaches) {
     if (result.overload || result.bytewise) {
-        return "";
+        return;
     }
     for (const Record& record : result.records) {
         const auto unread = result.unread_ns.find(record.row);
@@ -677,14 +623,12 @@ std::string timeouts_keep_to_what_came(const SimResult& result) {
                             " ns, and did not read what had come at " +
                             std::to_string(unread->second));
     }
-    return breaches.text();
 }
 
 // No wait counts twice: all of them lie between the fire and the last part. And waits of the parts
 // of a request add up, but for as long as a part may have been on its way to
 // the kernel, and for what may be a sleep of ours in which the kernel took it.
-std::string parts_that_waited_are_reported(const SimResult& result) {
-    Breaches breaches;
+void parts_that_waited_are_reported(const SimResult& result, Breaches& breaches) {
     const std::int64_t unsure_ns = result.latency_max.ns + calm_delay_max.ns;
     for (const Record& record : result.records) {
         const auto found = result.parts_ns.find(record.row);
@@ -707,10 +651,7 @@ std::string parts_that_waited_are_reported(const SimResult& result) {
                         "had parts that waited for " + std::to_string(waited_ns) +
                             " ns in sum, and is not tainted");
     }
-    return breaches.text();
 }
-
-namespace {
 
 // When a row was really over for the client: when the end of its answer came, where a read has
 // ended it; else when we say that it was, which is later or the same.
@@ -780,18 +721,15 @@ std::int64_t waited_for_tokens_ns(const SimResult& result, const Record& held) {
     return waited_ns > 0 ? std::max<std::int64_t>(waited_ns - lost_ns(result, held), 0) : 0;
 }
 
-}  // namespace
-
 // What --max-inflight or a budget held back the user wanted to wait, but only while as many rows
 // were in flight, or the tokens had left: a place is free when an answer has come, not when we read
 // so. The rest of the wait is a stop, or whatever else kept us from reading and sending, and nobody
 // wanted it. Which of several answers came first is not known where they are read in another order,
 // and nothing of it where the host slept: its clock stood still.
-std::string only_a_full_cap_holds_back(const SimResult& result) {
+void only_a_full_cap_holds_back(const SimResult& result, Breaches& breaches) {
     if (result.engines > 1) {
-        return "";  // each has a part of the cap, and records do not say whose they are
+        return;  // each has a part of the cap, and records do not say whose they are
     }
-    Breaches breaches;
     const bool two_budgets = result.budgets.input.tokens > 0 && result.budgets.output.tokens > 0;
     for (const Record& record : result.records) {
         const bool by_budget = record.late_cause == LateCause::budget;
@@ -809,14 +747,12 @@ std::string only_a_full_cap_holds_back(const SimResult& result) {
                         "was held by the cap for " + std::to_string(wanted_ns) + " ns, and says " +
                             std::to_string(record.held_ns));
     }
-    return breaches.text();
 }
 
 // Of single rows, which are built in the order in which answers release them: one whose body was
 // there when it was due is late by `prepare` only where it stood behind one that was late for that.
 // Over TLS it may be the records instead.
-std::string late_bodies_make_rows_late(const SimResult& result) {
-    Breaches breaches;
+void late_bodies_make_rows_late(const SimResult& result, Breaches& breaches) {
     for (const Record& record : result.records) {
         const bool plain = result.users.single_rows && !record.url.starts_with("https");
         if (!plain || record.late_cause != LateCause::prepare || !record.fired_ns) {
@@ -830,15 +766,13 @@ std::string late_bodies_make_rows_late(const SimResult& result) {
         breaches.unless(any || record.armed_ns > record.due_ns, record,
                         "is late by prepare, and every body was there");
     }
-    return breaches.text();
 }
 
 // Our clock does not show that the host slept: its stamps say nothing of what came meanwhile. Each
 // row that was open knows that bytes may have waited for as long. One that was sent again is
 // tainted for that.
-std::string sleeps_of_the_host_are_reported(const SimResult& result) {
+void sleeps_of_the_host_are_reported(const SimResult& result, Breaches& breaches) {
     constexpr std::int64_t length_min_ns = 1'000'000;
-    Breaches breaches;
     for (const Record& record : result.records) {
         for (const SimResult::Sleep& sleep : result.sleeps) {
             const bool open = record.fired_ns && *record.fired_ns < sleep.at_ns &&
@@ -848,7 +782,52 @@ std::string sleeps_of_the_host_are_reported(const SimResult& result) {
                             record, "was open while the host slept, and does not say so");
         }
     }
-    return breaches.text();
+}
+
+constexpr Law laws_of_users_all[] = {
+    {"users play one tree each", users_play_one_tree_each},
+    {"users do not rest", users_do_not_rest},
+    {"trees are played whole", trees_are_played_whole},
+    {"nothing is due when the time is up", nothing_due_after_the_end},
+    {"no more rows are open than asked", no_more_rows_open},
+    {"single rows come in file order", single_rows_in_order},
+    {"users begin when they are wanted", users_begin_when_wanted},
+    {"turns wait for their parents", turns_wait},
+    {"no release is lost", no_release_is_lost},
+    {"failures end their trees", failures_end_trees},
+    {"no turn before what its barrier names", barriers_hold},
+    {"prompts hold what was said", prompts_hold_what_was_said},
+    {"prompts are filled up", prompts_are_filled_up},
+    {"late reads are known", late_reads_are_known},
+    {"chunks came within their bounds", chunks_came_within_their_bounds},
+    {"bytes are read in time", bytes_are_read_in_time},
+    {"ends are seen in time", ends_are_seen_in_time},
+    {"no false alarm of late reads", no_false_alarm_of_late_reads},
+    {"timeouts keep to what came", timeouts_keep_to_what_came},
+    {"parts that waited are reported", parts_that_waited_are_reported},
+    {"only a full cap holds back", only_a_full_cap_holds_back},
+    {"late bodies make rows late", late_bodies_make_rows_late},
+    {"sleeps of the host are reported", sleeps_of_the_host_are_reported},
+};
+
+}  // namespace
+
+std::span<const Law> laws_of_users() {
+    return laws_of_users_all;
+}
+
+void turns_wait_over_segments(const KilledRun& run, Breaches& breaches) {
+    turns_wait(turns_of(run), breaches);
+}
+
+void no_release_is_lost_over_segments(const KilledRun& run, Breaches& breaches) {
+    if (!was_stopped(run)) {
+        no_release_is_lost(turns_of(run), breaches);
+    }
+}
+
+void failures_end_trees_over_segments(const KilledRun& run, Breaches& breaches) {
+    failures_end_trees(turns_of(run), breaches);
 }
 
 }  // namespace driftless::sim

@@ -13,7 +13,6 @@
 #include "engine/replay/lane_parts.hpp"
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/effort.hpp"
-#include "tests/sim/laws_of_users.hpp"
 #include "tests/sim/planted_runs.hpp"
 #include "tests/sim/swarm.hpp"
 #include "tests/unit/texts.hpp"
@@ -320,9 +319,7 @@ const OutputBug output_bugs[] = {
 };
 
 TEST(Laws, HoldWhereRowsComeFasterThanTheyCanBeGuarded) {
-    SimOptions options;
-    options.inflight_max = 2000;
-    const SimResult result = run(dense_trace(), options);
+    const SimResult result = run(dense_trace(), SimOptions{.inflight_max = 2000});
     EXPECT_EQ(broken_laws(result), "");
     EXPECT_GT(result.unread_max, Duration{0});
 }
@@ -330,9 +327,7 @@ TEST(Laws, HoldWhereRowsComeFasterThanTheyCanBeGuarded) {
 // A flag that stays raised with nothing behind it costs no row its certainty where an entry that
 // brings nothing is taken for proof; one that is not is only seen in that weather.
 TEST(Laws, HoldWhereTheFlagOfTheKernelIsStuck) {
-    SimOptions options;
-    options.seed = 3;
-    options.weather.stuck_flag = 1;
+    SimOptions options{.seed = 3, .weather = {.stuck_flag = 1}};
     EXPECT_EQ(broken_laws(run(trace_with_a_gap(0), options)), "");
     options.weather.stuck_flag = 0;
     options.bug = Bug::no_proof;
@@ -341,9 +336,7 @@ TEST(Laws, HoldWhereTheFlagOfTheKernelIsStuck) {
 
 // What waits for the first row gets no answer, and all else is sent.
 TEST(Laws, HoldWhereTurnsWait) {
-    SimOptions options;
-    options.closed = true;
-    options.server.faults = {{mock::Fault::http_500, 1, 0}};
+    SimOptions options{.server = {.faults = {{mock::Fault::http_500, 1, 0}}}, .closed = true};
     const SimResult result = run(trace_of_turns(), options);
     EXPECT_EQ(broken_laws(result), "");
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::http_5xx)], 1u);
@@ -398,16 +391,7 @@ TEST(Laws, CatchOtherDice) {
 
 // No law is without a bug.
 TEST(Laws, AreAllTried) {
-    std::set<std::string> tried;
-    for (const WorldBug& planted : world_bugs) {
-        tried.insert(planted.law);
-    }
-    for (const OutputBug& planted : output_bugs) {
-        tried.insert(planted.law);
-    }
-    for (const Law& law : laws()) {
-        EXPECT_TRUE(tried.contains(law.name)) << law.name;
-    }
+    EXPECT_EQ(untried(laws(), world_bugs, output_bugs), "");
 }
 
 // A swarm of seeds, each with its own mix of faults: every law holds in each of them, and the same

@@ -55,9 +55,7 @@ TEST(Limits, ACapOfTheHostIsNotTheUsers) {
 
 // Bodies that the kernel does not take leave no room for those behind them.
 TEST(Limits, NoRoomForBodiesIsALimit) {
-    SimOptions options;
-    options.seed = 5;
-    options.weather.block_send = 0.5;
+    SimOptions options{.seed = 5, .weather = {.block_send = 0.5}};
     options.body_bytes = 192 << 10;  // more than the longest row needs
     const SimResult result = run(make_trace(5, 100), options);
     EXPECT_EQ(broken_laws(result), "");
@@ -67,9 +65,7 @@ TEST(Limits, NoRoomForBodiesIsALimit) {
 // A request whose segment is lost comes late, and says so; one that is sent again though it had
 // arrived says so, too, and is as good as any.
 TEST(Limits, OnlyWhatWasLostIsTainted) {
-    SimOptions options;
-    options.seed = 7;
-    options.weather.resend_in_vain = 0.3;
+    SimOptions options{.seed = 7, .weather = {.resend_in_vain = 0.3}};
     options.server.pace.first = milliseconds(300);  // the kernel has sent again before the end
     const SimResult in_vain = run(make_trace(7, 100), options);
     EXPECT_EQ(broken_laws(in_vain), "");
@@ -91,9 +87,7 @@ TEST(Limits, OnlyWhatWasLostIsTainted) {
 
 // The kernel has not sent again yet when the row gives up: nobody knows that the server had it.
 TEST(Limits, RowsThatGiveUpBeforeTheResendAreTainted) {
-    SimOptions options;
-    options.seed = 7;
-    options.weather.lose_sent = 0.3;
+    SimOptions options{.seed = 7, .weather = {.lose_sent = 0.3}};
     options.timeouts.first_byte = milliseconds(100);
     const SimResult lost = run(make_trace(7, 100), options);
     EXPECT_EQ(broken_laws(lost), "");
@@ -108,9 +102,7 @@ TEST(Limits, RowsThatGiveUpBeforeTheResendAreTainted) {
 
 // Zero is known to be zero.
 TEST(Limits, WithoutALossNothingIsCounted) {
-    SimOptions options;
-    options.seed = 9;
-    const SimResult result = run(make_trace(9, 50), options);
+    const SimResult result = run(make_trace(9, 50), SimOptions{.seed = 9});
     for (const Record& record : result.records) {
         EXPECT_EQ(record.retransmits, 0u);
     }
@@ -130,8 +122,7 @@ std::vector<Record> by_fire(const SimResult& result) {
 // All are due at once. The bucket lets the first ones go, each behind them waits for the tokens of
 // those before it, and none overtakes another.
 TEST(Budgets, LetRowsGoAsTheyRefill) {
-    SimOptions options;
-    options.budgets.output = {40, milliseconds(100)};
+    SimOptions options{.budgets = {.output = {40, milliseconds(100)}}};
     Trace trace = make_trace(5, 60);
     std::uint64_t tokens = 0;
     for (TraceRow& row : trace.rows) {
@@ -158,8 +149,7 @@ TEST(Budgets, LetRowsGoAsTheyRefill) {
 
 // Longer than the budget of any time: each leaves on what is there, and pays afterwards.
 TEST(Budgets, LetOneOversizedRequestGo) {
-    SimOptions options;
-    options.budgets.input = {10, milliseconds(1)};
+    SimOptions options{.budgets = {.input = {10, milliseconds(1)}}};
     const SimResult result = run(make_trace(5, 20), options);
     EXPECT_EQ(broken_laws(result), "");
     EXPECT_EQ(result.outcomes[static_cast<std::size_t>(Outcome::ok)], 20u);
@@ -173,10 +163,10 @@ TEST(Budgets, SayWhatTheyNeverLetGo) {
         trace.rows[i].at_ns = i < 30 ? 0 : seconds(30).ns;
     }
     for (const LateCause cause : {LateCause::budget, LateCause::inflight}) {
-        SimOptions options;
-        options.budgets.input = {cause == LateCause::budget ? 1U : 0U, seconds(3600)};
-        options.inflight_max = cause == LateCause::inflight ? 1 : 64;
-        options.stop_at_ns = milliseconds(20).ns;
+        SimOptions options{
+            .inflight_max = cause == LateCause::inflight ? 1U : 64U,
+            .budgets = {.input = {cause == LateCause::budget ? 1U : 0U, seconds(3600)}},
+            .stop_at_ns = milliseconds(20).ns};
         const SimResult result = run(trace, options);
         EXPECT_EQ(broken_laws(result), "");
         std::size_t held = 0;
@@ -199,8 +189,7 @@ TEST(Budgets, SayWhatTheyNeverLetGo) {
 
 // Half of the tokens are in the cache.
 TEST(Budgets, MayCountWhatNoCacheHolds) {
-    SimOptions options;
-    options.budgets.input = {20'000, milliseconds(100)};
+    SimOptions options{.budgets = {.input = {20'000, milliseconds(100)}}};
     const Trace trace = make_trace(8, 100);
     const std::int64_t all_ns = *by_fire(run(trace, options)).back().fired_ns;
     options.budgets.uncached = true;
@@ -211,8 +200,7 @@ TEST(Budgets, MayCountWhatNoCacheHolds) {
 
 // Held by a full cap, then by a budget: for as long as either was closed, and named after the last.
 TEST(Budgets, AddUpWithACap) {
-    SimOptions options;
-    options.inflight_max = 2;
+    SimOptions options{.inflight_max = 2};
     options.server.pace.first = milliseconds(10);
     options.budgets.output = {60, milliseconds(600)};
     const SimResult result = run(make_trace(6, 100), options);
@@ -262,9 +250,7 @@ struct Flying : ByHand {
         arm();
     }
     static Options options(std::uint32_t inflight_max) {
-        Options options;
-        options.settings.inflight_max = inflight_max;
-        return options;
+        return Options{.settings = {.inflight_max = inflight_max}};
     }
     InFlight& rows = lanes.in_flight;
 };
@@ -453,8 +439,7 @@ TEST(Idling, GuardsTakeAFifthOfTheTimeAtMost) {
 }
 
 TEST(Idling, ThereIsNoGuardWhereNoneIsWanted) {
-    ReplaySettings settings;
-    settings.guard = false;
+    ReplaySettings settings{.guard = false};
     Idle idle(settings);
     EXPECT_EQ(idle.guard(microseconds(100), 1), Duration{0});
 }

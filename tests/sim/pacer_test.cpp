@@ -49,11 +49,7 @@ TEST(Pacer, FiresOnTime) {
 
 // Then it is `step` that fires it, when it can.
 TEST(Pacer, DoesNotWaitForWhatARowLacks) {
-    Pacing pacing(Rows(2), [] {
-        Pacing::Options options;
-        options.settings.inflight_max = 1;
-        return options;
-    }());
+    Pacing pacing(Rows(2), Pacing::Options{.settings = {.inflight_max = 1}});
     pacing.begin(microseconds(10));
     pacing.open();
     EXPECT_FALSE(pacing.pacer.fire_on_time()) << "no bytes";
@@ -75,10 +71,7 @@ TEST(Pacer, ARowWithoutBytesLeavesWhenTheyAreThere) {
     EXPECT_TRUE(pacing.pacer.needs_arm(pacing.driver.now()));
     pacing.arm();
     EXPECT_FALSE(pacing.pacer.needs_arm(pacing.driver.now()));
-    EXPECT_TRUE(pacing.step());
-    const std::vector<Event> events = pacing.fired();
-    ASSERT_EQ(events.size(), 1u);
-    EXPECT_EQ(events[0].fired.late_cause, LateCause::prepare);
+    EXPECT_EQ(pacing.fires_one().fired.late_cause, LateCause::prepare);
     EXPECT_EQ(pacing.health.take(pacing.driver.now()).late_arms, 1);
 }
 
@@ -95,10 +88,7 @@ TEST(Pacer, ARowWithoutALaneHasOneOpened) {
     }
     const Instant now = pacing.driver.now();
     EXPECT_EQ(pacing.pacer.next_due(now), now);
-    EXPECT_TRUE(pacing.step());
-    const std::vector<Event> events = pacing.fired();
-    ASSERT_EQ(events.size(), 1u);
-    EXPECT_EQ(events[0].fired.late_cause, LateCause::lane);
+    EXPECT_EQ(pacing.fires_one().fired.late_cause, LateCause::lane);
     EXPECT_EQ(pacing.health.take(pacing.driver.now()).missing_lanes, 1);
 }
 
@@ -112,10 +102,7 @@ TEST(Pacer, NoRowOvertakesOneThatWaits) {
         pacing.turn();
     }
     EXPECT_FALSE(pacing.pacer.fire_on_time());
-    EXPECT_TRUE(pacing.step());
-    const std::vector<Event> events = pacing.fired();
-    ASSERT_EQ(events.size(), 1u);
-    EXPECT_EQ(events[0].request, 0u);
+    EXPECT_EQ(pacing.fires_one().request, 0u);
 }
 
 TEST(Pacer, ARowTakesTheConnectionThatIsUnderWay) {
@@ -138,16 +125,11 @@ TEST(Pacer, RowsThatWaitGoFirst) {
     while (pacing.lanes.shelf.count() == 0) {
         pacing.turn();
     }
-    EXPECT_TRUE(pacing.step());
-    const std::vector<Event> events = pacing.fired();
-    ASSERT_EQ(events.size(), 1u);
-    EXPECT_EQ(events[0].request, 0u);
+    EXPECT_EQ(pacing.fires_one().request, 0u);
 }
 
 TEST(Pacer, ARowWithoutAPlaceWaitsForAnAnswer) {
-    Pacing::Options options;
-    options.settings.inflight_max = 1;
-    Pacing pacing(Rows(2), options);
+    Pacing pacing(Rows(2), Pacing::Options{.settings = {.inflight_max = 1}});
     pacing.arm();
     pacing.open();
     pacing.open();
@@ -191,12 +173,10 @@ TEST(Pacer, WhatHoldsBackARowThatIsLateCounts) {
         (void)pacing.drain();
         const Instant now = pacing.driver.now();
         EXPECT_EQ(pacing.pacer.next_due(now), now);
-        EXPECT_TRUE(pacing.step());
-        const std::vector<Event> events = pacing.fired();
-        ASSERT_EQ(events.size(), 1u);
-        EXPECT_EQ(events[0].fired.late_cause, LateCause::writer);
-        EXPECT_GT(events[0].fired.held_ns, milliseconds(1).ns);
-        EXPECT_LE(events[0].fired.held_ns, (held_until - pacing.zero).ns);
+        const Event event = pacing.fires_one();
+        EXPECT_EQ(event.fired.late_cause, LateCause::writer);
+        EXPECT_GT(event.fired.held_ns, milliseconds(1).ns);
+        EXPECT_LE(event.fired.held_ns, (held_until - pacing.zero).ns);
     }
 }
 
@@ -214,12 +194,9 @@ TEST(Pacer, ALateRowLeavesBeforeOneThatWaits) {
     while (pacing.lanes.pool.seal_slice() || pacing.lanes.shelf.count() == 0) {
         pacing.turn();
     }
-    EXPECT_TRUE(pacing.step());
-    const std::vector<Event> events = pacing.fired();
-    ASSERT_EQ(events.size(), 1u);
-    EXPECT_EQ(events[0].request, 0u);
-    EXPECT_EQ(events[0].fired.late_cause, LateCause::prepare)
-        << "it was no records when it was due";
+    const Event event = pacing.fires_one();
+    EXPECT_EQ(event.request, 0u);
+    EXPECT_EQ(event.fired.late_cause, LateCause::prepare) << "it was no records when it was due";
     EXPECT_EQ(pacing.lanes.sealing.late_count(), 0u);
     EXPECT_TRUE(pacing.step());
     while (pacing.lanes.pool.seal_slice()) {
@@ -283,7 +260,7 @@ TEST(Pacer, EndsWhatIsLeftAtAStop) {
 TEST(Pacer, ATurnWaitsForItsParent) {
     for (const bool answered : {true, false}) {
         Pacing::Options options;
-        options.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::completion}};
+        options.rows.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::completion}};
         Pacing pacing(Rows{{milliseconds(0)}, {milliseconds(1)}}, options);
         pacing.arm();
         pacing.open();
@@ -304,9 +281,8 @@ TEST(Pacer, ATurnWaitsForItsParent) {
         while (pacing.step()) {
         }
         EXPECT_EQ(pacing.pacer.rows_fired(), answered ? 2u : 1u);
-        const Outcomes ends = pacing.ends();
-        EXPECT_EQ(ends, answered ? Outcomes{Outcome::cancelled}
-                                 : (Outcomes{Outcome::cancelled, Outcome::not_sent}));
+        EXPECT_EQ(pacing.ends(), answered ? Outcomes{Outcome::cancelled}
+                                          : (Outcomes{Outcome::cancelled, Outcome::not_sent}));
     }
 }
 
@@ -413,12 +389,11 @@ struct Prepares : ByHand {
 struct Secure {
     explicit Secure(Duration step_max = Duration{0}) : world(1, weather(step_max), 1) {
         options.tls = &world;
-        options.armer.for_tls = true;
-        options.pool_bytes = 8 << 20;
+        options.rows.armer.for_tls = true;
+        options.rows.pool_bytes = 8 << 20;
     }
     static TlsWeather weather(Duration step_max) {
-        TlsWeather weather{.on = true, .step_max = step_max};
-        return weather;
+        return TlsWeather{.on = true, .step_max = step_max};
     }
     TlsWorld world;
     Prepares::Options options;
@@ -436,8 +411,7 @@ TEST(Preparing, DoesNothingWhereNothingIsToBeDone) {
 
 // A large prompt is built in slices of 4,096 tokens; then its connection is opened.
 TEST(Preparing, BuildsInSlicesAndThenOpensConnections) {
-    Prepares::Options options;
-    options.pool_bytes = 8 << 20;
+    Prepares::Options options{.rows = {.pool_bytes = 8 << 20}};
     Prepares prepares(Rows{{Duration{0}, no_session, many_tokens}, {}}, options);
     std::uint32_t slices = 0;
     while (prepares.stage_of(0) != RowStage::armed) {
@@ -499,9 +473,7 @@ TEST(Preparing, OpensBeforeItReplaces) {
 
 // At the limit on connections an old one goes where nothing is due for 50 ms.
 TEST(Preparing, ReplacesInAGap) {
-    Prepares::Options options;
-    options.settings.lanes_max = 1;
-    Prepares prepares(Rows(1), options);
+    Prepares prepares(Rows(1), Prepares::Options{.settings = {.lanes_max = 1}});
     prepares.arm();
     prepares.open();
     prepares.lanes.shelf.limit(0).hear({.timeout_s = 4, .max = {}});
@@ -608,8 +580,7 @@ TEST(Preparing, BuildsTwoSecondsAhead) {
 }
 
 TEST(Preparing, BuildsAsFarAheadAsItIsTold) {
-    Prepares::Options options;
-    options.settings.arm_ahead = milliseconds(3);
+    Prepares::Options options{.settings = {.arm_ahead = milliseconds(3)}};
     Prepares some(rows_ahead(milliseconds(3)), options);
     EXPECT_EQ(armed_by(some, some.driver.now()), 2u);
     options.settings.arm_all = true;

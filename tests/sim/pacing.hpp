@@ -1,6 +1,8 @@
 /// Pacing: a Pacer over a few rows in a simulated world, stepped by a test. Each test owns its own.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <vector>
 
 #include "engine/replay/pacer.hpp"
@@ -33,6 +35,13 @@ struct Pacing : ByHand {
             }
         }
         return events;
+    }
+    /// Steps; the row that leaves so, which has to be the only one since the last look.
+    Event fires_one() {
+        EXPECT_TRUE(step());
+        const std::vector<Event> events = fired();
+        EXPECT_EQ(events.size(), 1u);
+        return events.empty() ? Event{} : events[0];
     }
     /// Until every row that is in flight has its answer.
     void answer_all() {

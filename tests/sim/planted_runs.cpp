@@ -5,10 +5,7 @@
 namespace driftless::sim {
 
 SimResult run_of_users(Bug bug) {
-    SimOptions options;
-    options.closed = true;
-    options.users.users = 2;
-    options.drain_ns = seconds(1).ns;
+    SimOptions options{.closed = true, .users = {.users = 2}, .drain_ns = seconds(1).ns};
     options.users.for_ns =
         bug == Bug::lost_time ? std::optional(milliseconds(30).ns) : std::nullopt;
     options.users.start.from = bug == Bug::early_start ? 0.2 : 0;
@@ -74,21 +71,15 @@ Trace trace_of_turns() {
 }
 
 SimResult run_of_engines(Bug bug) {
-    SimOptions options;
-    options.seed = 3;
-    options.server.overhead = {5, 3};
-    options.own_fields = true;
-    options.bug = bug;
-    options.engines = 3;
-    return run(trace_with_a_gap(0), options);
+    return run(trace_with_a_gap(0), SimOptions{.seed = 3,
+                                               .server = {.overhead = {5, 3}},
+                                               .own_fields = true,
+                                               .engines = 3,
+                                               .bug = bug});
 }
 
 SimResult run_with(Bug bug) {
-    SimOptions options;
-    options.seed = 3;
-    options.server.overhead = {5, 3};
-    options.own_fields = true;
-    options.bug = bug;
+    SimOptions options{.seed = 3, .server = {.overhead = {5, 3}}, .own_fields = true, .bug = bug};
     if (bug == Bug::other_lanes) {
         options.connection = ConnectionRule::fresh;
     } else if (bug == Bug::other_servers) {

@@ -1,7 +1,8 @@
 /// What tests of the preflight share: plans, servers of the mock's, and one that is asked.
 #pragma once
 
-#include <optional>
+#include <gtest/gtest.h>
+
 #include <string>
 
 #include "engine/server/preflight.hpp"
@@ -10,9 +11,7 @@
 namespace driftless::sim {
 
 inline PreflightPlan plan_of(Api api, PromptKind kind, const WordTable& words) {
-    PreflightPlan plan;
-    plan.server.host = "simulated";
-    plan.dialect = &dialect_of(api);
+    PreflightPlan plan{.server = {.host = "simulated"}, .dialect = &dialect_of(api)};
     plan.api_path = plan.dialect->default_path;
     plan.body.prompt = kind;
     plan.words = &words;
@@ -20,39 +19,57 @@ inline PreflightPlan plan_of(Api api, PromptKind kind, const WordTable& words) {
     return plan;
 }
 
-/// Asks one server in fair weather.
+inline PreflightPlan chat_plan() {
+    return plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+}
+
+inline std::string notes_of(const PreflightFindings& found) {
+    std::string all;
+    for (const std::string& note : found.notes) {
+        all += note + "\n";
+    }
+    return all;
+}
+
+/// Asks one server, by default in fair weather; every socket is closed behind it.
 struct Asked {
     explicit Asked(const mock::CoreOptions& server, Api api = Api::openai_chat,
                    PromptKind kind = PromptKind::text,
-                   const WordTable& words = WordTable::built_in(),
-                   std::optional<Overhead> given = {}) {
-        SimDriver driver(5, Weather{}, server);
-        Loop loop(driver, 8);
-        PreflightPlan plan = plan_of(api, kind, words);
-        plan.overhead = given;
-        Preflight preflight(loop, plan);
-        ok = preflight.run();
-        found = preflight.findings();
-        failure = preflight.failure();
-    }
-    std::string notes() const {
-        std::string all;
-        for (const std::string& note : found.notes) {
-            all += note + "\n";
+                   const WordTable& words = WordTable::built_in())
+        : Asked(server, plan_of(api, kind, words)) {}
+    /// A server that gives these answers in turn.
+    Asked(const std::vector<CannedAnswer>& answers, const PreflightPlan& plan,
+          const Weather& weather = {})
+        : Asked(mock::CoreOptions{}, plan, weather, {&answers, 1.0, 0, true}) {}
+    Asked(const mock::CoreOptions& server, const PreflightPlan& plan, const Weather& weather = {},
+          const Script& script = {}) {
+        SimDriver driver(5, weather, server, script);
+        {
+            Loop loop(driver, 8);
+            const Instant begun = driver.now();
+            Preflight preflight(loop, plan);
+            ok = preflight.run();
+            found = preflight.findings();
+            failure = preflight.failure();
+            took = driver.now() - begun;
         }
-        return all;
+        EXPECT_EQ(driver.in_flight(), 0u);
+        EXPECT_EQ(driver.sockets_open(), 0u);
+    }
+    /// What was found, of one that succeeds.
+    PreflightFindings sound() const {
+        EXPECT_TRUE(ok) << failure.text;
+        return found;
     }
     bool ok = false;
     PreflightFindings found;
     PreflightFailure failure;
+    Duration took;
 };
 
 inline mock::CoreOptions server_with(mock::TokenizeForm form, std::uint32_t pre,
                                      std::uint32_t post) {
-    mock::CoreOptions server;
-    server.tokenize = form;
-    server.overhead = {pre, post};
-    return server;
+    return mock::CoreOptions{.overhead = {pre, post}, .tokenize = form};
 }
 
 }  // namespace driftless::sim

@@ -19,15 +19,9 @@ namespace {
 
 // The template's tokens are found on the right side of the prompt, and all 512 words count as one.
 TEST(Preflight, LearnsTheOverheadAndItsSplit) {
-    mock::CoreOptions server;
-    server.overhead = {5, 3};
-    SimDriver driver(1, Weather{}, server);
-    Loop loop(driver, 8);
-    Preflight preflight(loop, plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in()));
-    ASSERT_TRUE(preflight.run()) << preflight.failure().text;
-    const PreflightFindings& found = preflight.findings();
-    EXPECT_EQ(found.overhead.pre, 5u);
-    EXPECT_EQ(found.overhead.post, 3u);
+    mock::CoreOptions server{.overhead = {5, 3}};
+    const PreflightFindings found = Asked(server).sound();
+    EXPECT_EQ(found.overhead, (Overhead{5, 3}));
     EXPECT_EQ(found.overhead_source, "tokenize");
     EXPECT_EQ(found.words_asked, 512);
     EXPECT_EQ(found.words_counted, 512);
@@ -38,26 +32,18 @@ TEST(Preflight, LearnsTheOverheadAndItsSplit) {
 
 // What the server says of its connections is known before one is opened for a row.
 TEST(Preflight, HearsTheLimitsOfConnections) {
-    mock::CoreOptions server;
-    server.keep_alive_timeout = seconds(5);
-    server.keep_alive_requests = 100;
-    SimDriver driver(1, Weather{}, server);
-    Loop loop(driver, 8);
-    Preflight preflight(loop, plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in()));
-    ASSERT_TRUE(preflight.run()) << preflight.failure().text;
-    EXPECT_EQ(preflight.findings().keep_alive, (KeepAliveLimits{5, 100}));
+    mock::CoreOptions server{.keep_alive_requests = 100, .keep_alive_timeout = seconds(5)};
+    EXPECT_EQ(Asked(server).sound().keep_alive, (KeepAliveLimits{5, 100}));
 }
 
 // An object that does not fit is not called none.
 TEST(Preflight, SaysWhyTheExtraBodyDoesNotFit) {
     const auto said = [](const char* extra) {
-        SimDriver driver(1, Weather{}, mock::CoreOptions{});
-        Loop loop(driver, 8);
         PreflightPlan plan = plan_of(Api::sglang, PromptKind::text, WordTable::built_in());
         plan.body.extra_body = extra;
-        Preflight preflight(loop, plan);
-        EXPECT_FALSE(preflight.run());
-        return preflight.failure().text;
+        const Asked asked(mock::CoreOptions{}, plan);
+        EXPECT_FALSE(asked.ok);
+        return asked.failure.text;
     };
     EXPECT_TRUE(says(said(R"({"text":"a"})"), "--extra-body would replace the prompt"));
     EXPECT_TRUE(says(said(R"({"sampling_params":1})"), "the object with the length"));
@@ -68,25 +54,21 @@ TEST(Preflight, SaysWhyTheExtraBodyDoesNotFit) {
 TEST(Preflight, AsksALoadingServerAgain) {
     const char* loading = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
     const std::vector<CannedAnswer> answers{{"loading", loading, "", milliseconds(1), true}};
-    SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
-    Loop loop(driver, 8);
-    PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+    PreflightPlan plan = chat_plan();
     plan.wait_ready = seconds(2);
-    Preflight preflight(loop, plan);
-    EXPECT_FALSE(preflight.run());
-    EXPECT_EQ(preflight.findings().requests, 5u);  // the first at 0 s, the last at 2 s
+    const Asked asked(answers, plan);
+    EXPECT_FALSE(asked.ok);
+    EXPECT_EQ(asked.found.requests, 5u);  // the first at 0 s, the last at 2 s
 }
 
 // Token ids have no overhead, and 4,096 of them count as 4,096.
 TEST(Preflight, CountsTokenIds) {
-    SimDriver driver(2, Weather{}, mock::CoreOptions{});
-    Loop loop(driver, 8);
-    const WordTable ids = WordTable::token_ids(1000);
-    Preflight preflight(loop, plan_of(Api::openai_completions, PromptKind::ids, ids));
-    ASSERT_TRUE(preflight.run()) << preflight.failure().text;
-    EXPECT_EQ(preflight.findings().overhead.pre, 0u);
-    EXPECT_EQ(preflight.findings().words_counted, 4096);
-    EXPECT_EQ(preflight.findings().words, WordVerdict::exact);
+    const PreflightFindings found = Asked(mock::CoreOptions{}, Api::openai_completions,
+                                          PromptKind::ids, WordTable::token_ids(1000))
+                                        .sound();
+    EXPECT_EQ(found.overhead.pre, 0u);
+    EXPECT_EQ(found.words_counted, 4096);
+    EXPECT_EQ(found.words, WordVerdict::exact);
 }
 
 // Each server's way of tokenising is found by trying. The template is seen by two of them; the
@@ -108,14 +90,12 @@ TEST(Preflight, FindsEveryFormOfTokenize) {
              Case{Played::none, Api::openai_chat, std::nullopt, "usage", 5},
              Case{Played::none, Api::openai_completions, std::nullopt, "usage", 5},
          }) {
-        const Asked asked(server_with(c.server, 5, 3), c.api);
-        ASSERT_TRUE(asked.ok) << asked.failure.text;
-        EXPECT_EQ(asked.found.tokenize, c.form) << c.source;
-        EXPECT_EQ(asked.found.overhead_source, c.source);
-        EXPECT_EQ(asked.found.overhead.pre, c.pre);
-        EXPECT_EQ(asked.found.overhead.post, 8 - c.pre);
-        EXPECT_EQ(asked.found.words, WordVerdict::exact);
-        EXPECT_LE(asked.found.requests, 28u);
+        const PreflightFindings found = Asked(server_with(c.server, 5, 3), c.api).sound();
+        EXPECT_EQ(found.tokenize, c.form) << c.source;
+        EXPECT_EQ(found.overhead_source, c.source);
+        EXPECT_EQ(found.overhead, (Overhead{c.pre, 8 - c.pre}));
+        EXPECT_EQ(found.words, WordVerdict::exact);
+        EXPECT_LE(found.requests, 28u);
     }
 }
 
@@ -124,8 +104,7 @@ TEST(Preflight, SplitsTheOverheadOfKnownModels) {
     mock::CoreOptions server = server_with(mock::TokenizeForm::none, 3, 5);
     server.model.name = "Qwen/Qwen3-32B";
     const Asked asked(server);
-    EXPECT_EQ(asked.found.overhead.pre, 3u);
-    EXPECT_EQ(asked.found.overhead.post, 5u);
+    EXPECT_EQ(asked.found.overhead, (Overhead{3, 5}));
     EXPECT_TRUE(asked.found.split_known);
     EXPECT_EQ(asked.found.split_source, "model");
     server.overhead = {4, 5};  // a template that is not known
@@ -137,24 +116,22 @@ TEST(Preflight, SplitsTheOverheadOfKnownModels) {
 TEST(Preflight, BelievesUsageOverTokenize) {
     mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
     server.tokenize_overhead = {4, 2};
-    const Asked asked(server);
-    ASSERT_TRUE(asked.ok) << asked.failure.text;
-    EXPECT_EQ(asked.found.overhead_source, "usage");
-    EXPECT_EQ(asked.found.split_source, "cached_tokens") << "/tokenize does not know the split";
-    EXPECT_EQ(asked.found.overhead.pre, 5u);
-    EXPECT_EQ(asked.found.overhead.post, 3u);
-    EXPECT_EQ(asked.found.words, WordVerdict::exact);
+    const PreflightFindings found = Asked(server).sound();
+    EXPECT_EQ(found.overhead_source, "usage");
+    EXPECT_EQ(found.split_source, "cached_tokens") << "/tokenize does not know the split";
+    EXPECT_EQ(found.overhead, (Overhead{5, 3}));
+    EXPECT_EQ(found.words, WordVerdict::exact);
     server.cached_reported = mock::CachedReported::never;
     const Asked unreported(server);
     EXPECT_FALSE(unreported.found.split_known);
-    EXPECT_EQ(unreported.found.overhead.pre, 6u) << "as many behind as /tokenize says";
-    EXPECT_EQ(unreported.found.overhead.post, 2u);
-    EXPECT_TRUE(says(asked.notes(), "usage counts an overhead of 8 tokens, /tokenize one of 6"));
-    const Asked given(server, Api::openai_chat, PromptKind::text, WordTable::built_in(),
-                      Overhead{1, 1});
+    EXPECT_EQ(unreported.found.overhead, (Overhead{6, 2})) << "as many behind as /tokenize says";
+    EXPECT_TRUE(says(notes_of(found), "usage counts an overhead of 8 tokens, /tokenize one of 6"));
+    PreflightPlan plan = chat_plan();
+    plan.overhead = Overhead{1, 1};
+    const Asked given(server, plan);
     EXPECT_EQ(given.found.overhead_source, "flag");
     EXPECT_EQ(given.found.overhead.pre, 1u);
-    EXPECT_TRUE(says(given.notes(), "--overhead says 2"));
+    EXPECT_TRUE(says(notes_of(given.found), "--overhead says 2"));
 }
 
 // One bad word, wherever it stands in the table, with and without /tokenize: found, dropped, and
@@ -165,13 +142,12 @@ TEST(Preflight, DropsOneBadWord) {
             mock::CoreOptions server = server_with(form, 5, 3);
             const std::string word(WordTable::built_in().word(bad));
             server.words.split(word);
-            const Asked asked(server);
-            ASSERT_TRUE(asked.ok) << asked.failure.text;
-            EXPECT_EQ(asked.found.words, WordVerdict::reduced);
-            EXPECT_EQ(asked.found.dropped_words, std::vector{word});
-            EXPECT_EQ(asked.found.words_counted, 513);
-            EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
-            EXPECT_EQ(WordTable::built_in().without(asked.found.dropped)->size(), 256u);
+            const PreflightFindings found = Asked(server).sound();
+            EXPECT_EQ(found.words, WordVerdict::reduced);
+            EXPECT_EQ(found.dropped_words, std::vector{word});
+            EXPECT_EQ(found.words_counted, 513);
+            EXPECT_EQ(found.overhead.pre + found.overhead.post, 8u);
+            EXPECT_EQ(WordTable::built_in().without(found.dropped)->size(), 256u);
         }
     }
 }
@@ -184,12 +160,11 @@ TEST(Preflight, DropsAHundredBadWords) {
         bad.emplace_back(WordTable::built_in().word(5 * i + 1));
         server.words.split(bad.back());
     }
-    const Asked asked(server);
-    ASSERT_TRUE(asked.ok) << asked.failure.text;
-    EXPECT_EQ(asked.found.words, WordVerdict::reduced);
-    EXPECT_EQ(asked.found.dropped_words, bad);
-    EXPECT_LT(asked.found.requests, 700u);
-    EXPECT_EQ(Asked(server).found.dropped, asked.found.dropped);
+    const PreflightFindings found = Asked(server).sound();
+    EXPECT_EQ(found.words, WordVerdict::reduced);
+    EXPECT_EQ(found.dropped_words, bad);
+    EXPECT_LT(found.requests, 700u);
+    EXPECT_EQ(Asked(server).found.dropped, found.dropped);
 }
 
 // A server that knows none of the words, by either way of counting, as text; token ids it knows.
@@ -197,12 +172,11 @@ TEST(Preflight, SaysThatNoWordIsGood) {
     for (const mock::TokenizeForm form : {mock::TokenizeForm::vllm, mock::TokenizeForm::none}) {
         mock::CoreOptions server = server_with(form, 5, 3);
         server.words.split_all();
-        const Asked text(server);
-        ASSERT_TRUE(text.ok) << text.failure.text;
-        EXPECT_EQ(text.found.words, WordVerdict::too_few);
-        EXPECT_STREQ(name_of(text.found.words), "too_few");
-        EXPECT_LT(text.found.requests, 100u);
-        EXPECT_GT(text.found.words_counted, text.found.words_asked);
+        const PreflightFindings text = Asked(server).sound();
+        EXPECT_EQ(text.words, WordVerdict::too_few);
+        EXPECT_STREQ(name_of(text.words), "too_few");
+        EXPECT_LT(text.requests, 100u);
+        EXPECT_GT(text.words_counted, text.words_asked);
         const WordTable ids = WordTable::token_ids(1000);
         EXPECT_EQ(Asked(server, Api::openai_completions, PromptKind::ids, ids).found.words,
                   WordVerdict::exact);
@@ -250,10 +224,9 @@ TEST(Preflight, FindsAServerThatVaries) {
         for (const std::uint32_t more : {1u, 2u, 6u}) {
             mock::CoreOptions server = server_with(form, 5, 3);
             server.overhead_varies = more;
-            const Asked asked(server);
-            ASSERT_TRUE(asked.ok) << asked.failure.text;
-            EXPECT_EQ(asked.found.words, WordVerdict::varies) << more << asked.notes();
-            EXPECT_STREQ(name_of(asked.found.words), "varies");
+            const PreflightFindings found = Asked(server).sound();
+            EXPECT_EQ(found.words, WordVerdict::varies) << more << notes_of(found);
+            EXPECT_STREQ(name_of(found.words), "varies");
         }
     }
 }
@@ -263,10 +236,9 @@ TEST(Preflight, FitsAShortContext) {
     mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
     server.model.context_tokens = 300;
     server.words.split("the");
-    const Asked asked(server);
-    ASSERT_TRUE(asked.ok) << asked.failure.text;
-    EXPECT_EQ(asked.found.words, WordVerdict::reduced);
-    EXPECT_EQ(asked.found.dropped_words, std::vector<std::string>{"the"});
+    const PreflightFindings found = Asked(server).sound();
+    EXPECT_EQ(found.words, WordVerdict::reduced);
+    EXPECT_EQ(found.dropped_words, std::vector<std::string>{"the"});
 }
 
 // Without usage, /tokenize alone tells; without both, nothing is known and nothing is claimed.
@@ -274,11 +246,10 @@ TEST(Preflight, WorksWithoutUsage) {
     mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
     server.usage = false;
     server.words.split("the");
-    const Asked asked(server);
-    ASSERT_TRUE(asked.ok) << asked.failure.text;
-    EXPECT_EQ(asked.found.overhead.pre, 5u);
-    EXPECT_EQ(asked.found.overhead_source, "tokenize");
-    EXPECT_EQ(asked.found.dropped_words, std::vector<std::string>{"the"});
+    const PreflightFindings found = Asked(server).sound();
+    EXPECT_EQ(found.overhead.pre, 5u);
+    EXPECT_EQ(found.overhead_source, "tokenize");
+    EXPECT_EQ(found.dropped_words, std::vector<std::string>{"the"});
     server.tokenize = mock::TokenizeForm::none;
     const Asked blind(server);
     EXPECT_EQ(blind.found.words, WordVerdict::not_asked);
@@ -294,12 +265,12 @@ TEST(Preflight, FindsOutWhetherCachedTokensAreReported) {
         mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
         server.cached_reported = reported;
         server.model.owned_by = "vllm";
-        const Asked asked(server);
-        ASSERT_TRUE(asked.ok) << asked.failure.text;
-        EXPECT_EQ(asked.found.owned_by, "vllm");
-        EXPECT_EQ(asked.found.has_cached_tokens, reported != CachedReported::never);
-        const bool hint = asked.notes().find("--enable-prompt-tokens-details") != std::string::npos;
-        EXPECT_EQ(hint, reported == CachedReported::never) << asked.notes();
+        const PreflightFindings found = Asked(server).sound();
+        EXPECT_EQ(found.owned_by, "vllm");
+        EXPECT_EQ(found.has_cached_tokens, reported != CachedReported::never);
+        const bool hint =
+            notes_of(found).find("--enable-prompt-tokens-details") != std::string::npos;
+        EXPECT_EQ(hint, reported == CachedReported::never) << notes_of(found);
     }
 }
 
@@ -307,10 +278,9 @@ TEST(Preflight, FindsOutWhetherCachedTokensAreReported) {
 TEST(Preflight, GoesOnWithoutIgnoreEos) {
     mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
     server.model.takes_ignore_eos = false;
-    const Asked asked(server);
-    ASSERT_TRUE(asked.ok) << asked.failure.text;
-    EXPECT_FALSE(asked.found.ignore_eos);
-    EXPECT_TRUE(says(asked.notes(), "Unrecognized request argument supplied: ignore_eos"));
+    const PreflightFindings found = Asked(server).sound();
+    EXPECT_FALSE(found.ignore_eos);
+    EXPECT_TRUE(says(notes_of(found), "Unrecognized request argument supplied: ignore_eos"));
 }
 
 // The server's own words, and what may fix it.
@@ -327,35 +297,23 @@ TEST(Preflight, SaysWhatMayFixARefusal) {
 // A server that is not there, and one that hangs: one line with the reason, and no socket is left.
 TEST(Preflight, SaysWhyItFailed) {
     for (const bool hangs : {false, true}) {
-        Weather weather{.refuse_connect = hangs ? 0.0 : 1.0, .hang_connect = hangs ? 1.0 : 0.0};
-        SimDriver driver(3, weather, mock::CoreOptions{});
-        {
-            Loop loop(driver, 8);
-            Preflight preflight(loop,
-                                plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in()));
-            ASSERT_FALSE(preflight.run());
-            EXPECT_EQ(preflight.failure().error.code,
-                      hangs ? ErrorCode::timed_out : ErrorCode::refused);
-            EXPECT_TRUE(says(preflight.failure().text, "cannot reach"));
-        }
-        EXPECT_EQ(driver.in_flight(), 0u);
-        EXPECT_EQ(driver.sockets_open(), 0u);
+        const Asked asked(
+            mock::CoreOptions{}, chat_plan(),
+            Weather{.refuse_connect = hangs ? 0.0 : 1.0, .hang_connect = hangs ? 1.0 : 0.0});
+        ASSERT_FALSE(asked.ok);
+        EXPECT_EQ(asked.failure.error.code, hangs ? ErrorCode::timed_out : ErrorCode::refused);
+        EXPECT_TRUE(says(asked.failure.text, "cannot reach"));
     }
 }
 
 // The user's interruption ends it at once.
 TEST(Preflight, EndsWhenTheUserStops) {
-    Weather weather;
-    weather.hang_connect = 1;
-    SimDriver driver(4, weather, mock::CoreOptions{});
-    Loop loop(driver, 8);
     const std::atomic<int> stop{1};
-    PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+    PreflightPlan plan = chat_plan();
     plan.server.stop_requests = &stop;
-    const Instant begun = driver.now();
-    Preflight preflight(loop, plan);
-    EXPECT_FALSE(preflight.run());
-    EXPECT_LT((driver.now() - begun).ns, seconds(1).ns);
+    const Asked asked(mock::CoreOptions{}, plan, Weather{.hang_connect = 1});
+    EXPECT_FALSE(asked.ok);
+    EXPECT_LT(asked.took, seconds(1));
 }
 
 // So it is inside a pause between two questions, and nothing is asked afterwards.
@@ -369,7 +327,7 @@ TEST(Preflight, EndsAPauseWhenTheUserStops) {
     timer.owner = &stop;
     timer.handler = [](Timer& rung, Instant) { *static_cast<std::atomic<int>*>(rung.owner) = 1; };
     loop.timers().set(timer, driver.now() + seconds(1));
-    PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+    PreflightPlan plan = chat_plan();
     plan.server.stop_requests = &stop;
     const Instant begun = driver.now();
     Preflight preflight(loop, plan);
@@ -380,36 +338,6 @@ TEST(Preflight, EndsAPauseWhenTheUserStops) {
 }
 
 // The preflight finds out which words may open a prompt, where the table does not prove it.
-
-/// Asks one server of chats in fair weather.
-struct AskedFirst {
-    explicit AskedFirst(const mock::CoreOptions& server,
-                        const WordTable& words = WordTable::built_in()) {
-        SimDriver driver(5, Weather{}, server);
-        Loop loop(driver, 8);
-        PreflightPlan plan;
-        plan.server.host = "simulated";
-        plan.server.run_id = "sim";
-        plan.dialect = &dialect_of(Api::openai_chat);
-        plan.api_path = plan.dialect->default_path;
-        plan.body.prompt = PromptKind::text;
-        plan.words = &words;
-        Preflight preflight(loop, plan);
-        ok = preflight.run();
-        found = preflight.findings();
-        failure = preflight.failure();
-    }
-    bool ok = false;
-    PreflightFindings found;
-    PreflightFailure failure;
-};
-
-mock::CoreOptions server_of_form(mock::TokenizeForm form) {
-    mock::CoreOptions server;
-    server.tokenize = form;
-    server.overhead = {5, 3};
-    return server;
-}
 
 // Words that are one token behind another word and two as the first of a prompt: where the table is
 // not known to hold there (words were dropped, or they come from some tokenizer), the first place
@@ -423,24 +351,23 @@ TEST(PreflightFirstWords, FindsWordsThatMayOpenAPrompt) {
     const WordTable* const tables[] = {&WordTable::built_in(), &foreign};
     for (const mock::TokenizeForm form : {mock::TokenizeForm::vllm, mock::TokenizeForm::none}) {
         for (const WordTable* const table : tables) {
-            mock::CoreOptions server = server_of_form(form);
+            mock::CoreOptions server = server_with(form, 5, 3);
             if (table == &WordTable::built_in()) {
                 server.words.split("yet");
             }
             for (std::uint32_t i = 2; i < 200; i += 3) {
                 server.words.split_first(table->word(i));
             }
-            const AskedFirst asked(server, *table);
-            ASSERT_TRUE(asked.ok) << asked.failure.text;
-            EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
-            ASSERT_EQ(asked.found.first_words.size(), 64u);
-            for (const std::uint32_t word : asked.found.first_words) {
+            const PreflightFindings found =
+                Asked(server, Api::openai_chat, PromptKind::text, *table).sound();
+            EXPECT_EQ(found.overhead.pre + found.overhead.post, 8u);
+            ASSERT_EQ(found.first_words.size(), 64u);
+            for (const std::uint32_t word : found.first_words) {
                 EXPECT_FALSE(word < 200 && word % 3 == 2) << word;
             }
-            const auto kept = table->without(asked.found.dropped, asked.found.first_words);
-            ASSERT_TRUE(kept);
-            EXPECT_EQ(kept->first_bits(), 6u);
-            EXPECT_EQ(kept->word(0), table->word(asked.found.first_words[0]));
+            const auto kept = table->without(found.dropped, found.first_words).value();
+            EXPECT_EQ(kept.first_bits(), 6u);
+            EXPECT_EQ(kept.word(0), table->word(found.first_words[0]));
         }
     }
 }
@@ -449,25 +376,25 @@ TEST(PreflightFirstWords, FindsWordsThatMayOpenAPrompt) {
 // still that of the template, and not one token longer.
 TEST(PreflightFirstWords, MistakesNoSplitWordForALongerTemplate) {
     std::vector<std::string_view> names;
-    mock::CoreOptions server = server_of_form(mock::TokenizeForm::none);
+    mock::CoreOptions server = server_with(mock::TokenizeForm::none, 5, 3);
     for (std::uint32_t i = 0; i < 256; ++i) {
         names.push_back(WordTable::built_in().word(i));
         if (i % 3 != 2) {
             server.words.split_first(names.back());
         }
     }
-    const AskedFirst asked(server, WordTable(names, 256, ' '));
-    ASSERT_TRUE(asked.ok) << asked.failure.text;
-    EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
-    ASSERT_EQ(asked.found.first_words.size(), 64u);
-    for (const std::uint32_t word : asked.found.first_words) {
+    const PreflightFindings found =
+        Asked(server, Api::openai_chat, PromptKind::text, WordTable(names, 256, ' ')).sound();
+    EXPECT_EQ(found.overhead.pre + found.overhead.post, 8u);
+    ASSERT_EQ(found.first_words.size(), 64u);
+    for (const std::uint32_t word : found.first_words) {
         EXPECT_EQ(word % 3, 2u);
     }
 }
 
 // A built-in list that holds behind every word is known to hold in front, too: nothing is asked.
 TEST(PreflightFirstWords, AsksNoFirstWordsOfAProvenTable) {
-    const AskedFirst asked(server_of_form(mock::TokenizeForm::vllm));
+    const Asked asked(server_with(mock::TokenizeForm::vllm, 5, 3));
     EXPECT_EQ(asked.found.words, WordVerdict::exact);
     EXPECT_EQ(asked.found.first_words_asked, 0u);
     EXPECT_TRUE(asked.found.first_words.empty());
@@ -476,14 +403,14 @@ TEST(PreflightFirstWords, AsksNoFirstWordsOfAProvenTable) {
 // Two such words are enough, and they are found wherever they stand.
 TEST(PreflightFirstWords, FindsTheOnlyTwo) {
     std::vector<std::string_view> names;
-    mock::CoreOptions server = server_of_form(mock::TokenizeForm::none);
+    mock::CoreOptions server = server_with(mock::TokenizeForm::none, 5, 3);
     for (std::uint32_t i = 0; i < 256; ++i) {
         names.push_back(WordTable::built_in().word(i));
         if (i != 1 && i != 6) {
             server.words.split_first(names.back());
         }
     }
-    const AskedFirst asked(server, WordTable(names, 256, ' '));
+    const Asked asked(server, Api::openai_chat, PromptKind::text, WordTable(names, 256, ' '));
     EXPECT_EQ(asked.found.words, WordVerdict::exact);
     EXPECT_EQ(asked.found.overhead.pre + asked.found.overhead.post, 8u);
     EXPECT_EQ(asked.found.first_words, (std::vector<std::uint32_t>{1, 6}));
@@ -498,33 +425,14 @@ const std::string models =
     "HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\n{\"data\":[{\"id\":\"m1\"}]}\n";
 std::vector<std::string> told;
 
-struct Ended {
-    bool ok = false;
-    std::string why;
-    Duration took;
-    std::uint32_t requests = 0;
-};
-
 /// Asks a server that gives the answers in turn.
-Ended ask(const std::vector<CannedAnswer>& answers, const AskLimits& limits,
+Asked ask(const std::vector<CannedAnswer>& answers, const AskLimits& limits,
           const Weather& weather = {}) {
-    SimDriver driver(1, weather, mock::CoreOptions{}, {&answers, 1.0, 0, true});
-    Ended ended;
-    {
-        Loop loop(driver, 8);
-        PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
-        plan.server.limits = limits;
-        plan.server.tell_waiting = [](const std::string& line) { told.push_back(line); };
-        plan.body.model = "m1";
-        const Instant begun = driver.now();
-        Preflight preflight(loop, plan);
-        ended.ok = preflight.run();
-        ended.why = preflight.failure().text;
-        ended.took = driver.now() - begun;
-        ended.requests = preflight.findings().requests;
-    }
-    EXPECT_EQ(driver.sockets_open(), 0u);
-    return ended;
+    PreflightPlan plan = chat_plan();
+    plan.server.limits = limits;
+    plan.server.tell_waiting = [](const std::string& line) { told.push_back(line); };
+    plan.body.model = "m1";
+    return Asked(answers, plan, weather);
 }
 
 // What was waited for, how long, by which flag, and a remedy; and it took no longer.
@@ -534,36 +442,35 @@ TEST(PreflightLimits, NamesTheLimitThatWasReached) {
     limits.first_byte = seconds(3);
     limits.idle = seconds(2);
     limits.total = seconds(4);
-    const Ended mute = ask({{"mute", "", "late", seconds(100)}}, limits);
+    const Asked mute = ask({{"mute", "", "late", seconds(100)}}, limits);
     EXPECT_FALSE(mute.ok);
-    EXPECT_TRUE(says(mute.why,
+    EXPECT_TRUE(says(mute.failure.text,
                      "the first byte of an answer did not come within 3 s "
                      "(--timeout-first-byte); check that the server is not stuck"));
-    EXPECT_TRUE(says(mute.why, "no answer to GET /v1/models came from"));
+    EXPECT_TRUE(says(mute.failure.text, "no answer to GET /v1/models came from"));
     EXPECT_LT(mute.took.ns, seconds(4).ns);
-    const Ended torn = ask({{"torn", head, "late", seconds(100)}}, limits);
-    EXPECT_TRUE(says(torn.why, "nothing more of it came for 2 s (--timeout-idle)"));
+    const Asked torn = ask({{"torn", head, "late", seconds(100)}}, limits);
+    EXPECT_TRUE(says(torn.failure.text, "nothing more of it came for 2 s (--timeout-idle)"));
     EXPECT_LT(torn.took.ns, seconds(3).ns);
     limits.idle = seconds(30);
-    const Ended slow = ask({{"slow", head, "late", seconds(100)}}, limits);
-    EXPECT_TRUE(says(slow.why, "the answer did not end within 4 s (--timeout-total)"));
+    const Asked slow = ask({{"slow", head, "late", seconds(100)}}, limits);
+    EXPECT_TRUE(says(slow.failure.text, "the answer did not end within 4 s (--timeout-total)"));
     EXPECT_TRUE(told.empty());
 }
 
 // The kernel loses the end of every connection, that of a shutdown, too: an inquiry that is given
 // up ends all the same, and an end that delimits an answer is found.
 TEST(PreflightLimits, HoldWhereTheKernelLosesEnds) {
-    Weather weather;
-    weather.lose_end = 1;
+    Weather weather{.lose_end = 1};
     AskLimits limits(seconds(60));
     limits.first_byte = seconds(3);
-    const Ended mute = ask({{"mute", "", "late", seconds(100)}}, limits, weather);
+    const Asked mute = ask({{"mute", "", "late", seconds(100)}}, limits, weather);
     EXPECT_FALSE(mute.ok);
     EXPECT_LT(mute.took.ns, seconds(4).ns);
     const std::string cut = "HTTP/1.1 200 OK\r\n\r\n{\"data\":[{\"id\":";
-    const Ended torn = ask({{"torn", cut, "", {}, true}}, limits, weather);
+    const Asked torn = ask({{"torn", cut, "", {}, true}}, limits, weather);
     EXPECT_FALSE(torn.ok);
-    EXPECT_LT(torn.took.ns, seconds(30).ns) << torn.why;  // some requests, 0.5 s each
+    EXPECT_LT(torn.took.ns, seconds(30).ns) << torn.failure.text;  // some requests, 0.5 s each
 }
 
 // An endpoint of tokens that hangs is asked once, not in each of its forms.
@@ -573,11 +480,11 @@ TEST(PreflightLimits, AsksAHangingTokenizeEndpointOnce) {
                                             {"head", head, "late", seconds(100)},
                                             {"head", head, "late", seconds(100)},
                                             {"head", head, "late", seconds(100)}};
-    const Ended ended = ask(answers, AskLimits(seconds(60)));
+    const Asked ended = ask(answers, AskLimits(seconds(60)));
     EXPECT_FALSE(ended.ok);
-    EXPECT_EQ(ended.requests, 3u);  // the models, the tokens, one word
+    EXPECT_EQ(ended.found.requests, 3u);  // the models, the tokens, one word
     EXPECT_LT(ended.took.ns, seconds(125).ns);
-    EXPECT_FALSE(says(ended.why, "--timeout")) << "no flag made this limit";
+    EXPECT_FALSE(says(ended.failure.text, "--timeout")) << "no flag made this limit";
     ASSERT_GE(told.size(), 2u);
     EXPECT_LE(told.size(), 5u);
     EXPECT_EQ(told[0], "POST /tokenize has had no whole answer for 5 s; waiting up to 60 s");
@@ -586,11 +493,11 @@ TEST(PreflightLimits, AsksAHangingTokenizeEndpointOnce) {
 // Each answer is in time, and there is always a next question: the whole preflight has an end.
 TEST(PreflightLimits, EndsAsAWhole) {
     const char* busy = "HTTP/1.1 429 Busy\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n";
-    const Ended ended = ask({{"busy", "", busy, seconds(59)}}, AskLimits(seconds(60)));
+    const Asked ended = ask({{"busy", "", busy, seconds(59)}}, AskLimits(seconds(60)));
     EXPECT_FALSE(ended.ok);
     EXPECT_GT(ended.took.ns, (Preflight::whole_max - seconds(1)).ns);
     EXPECT_LT(ended.took.ns, (Preflight::whole_max + seconds(31)).ns);
-    EXPECT_TRUE(says(ended.why, "the preflight has asked for 10 min, as long as it may"));
+    EXPECT_TRUE(says(ended.failure.text, "the preflight has asked for 10 min, as long as it may"));
 }
 
 /// A whole answer of the chat API, and its usage.
@@ -607,10 +514,10 @@ TEST(PreflightLimits, BlamesNoServerForItsOwnEnd) {
     const std::string counted = stream_of(R"("usage":{"prompt_tokens":9,"completion_tokens":1})");
     std::vector<CannedAnswer> answers(40, {"slow", "", counted, seconds(59)});
     answers.front() = {"models", models, ""};
-    const Ended ended = ask(answers, AskLimits(seconds(60)));
+    const Asked ended = ask(answers, AskLimits(seconds(60)));
     EXPECT_FALSE(ended.ok);
-    EXPECT_TRUE(says(ended.why, "the preflight has asked for 10 min, as long as it may"));
-    EXPECT_FALSE(says(ended.why, "it ignores")) << ended.why;
+    EXPECT_TRUE(says(ended.failure.text, "the preflight has asked for 10 min, as long as it may"));
+    EXPECT_FALSE(says(ended.failure.text, "it ignores")) << ended.failure.text;
 }
 
 // An endpoint of tokens that dies while first words are asked: usage goes on where there is some,
@@ -649,14 +556,12 @@ TEST(PreflightFirstWords, GoOnWithoutAnEndpointThatDied) {
         }
         answers.push_back(gone);
         answers.resize(300, counts ? probe(true, 3) : gone);
-        SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
-        Loop loop(driver, 8);
-        Preflight preflight(loop, plan_of(Api::openai_chat, PromptKind::text, table));
-        const PreflightFindings& found = preflight.findings();
-        EXPECT_EQ(preflight.run(), counts) << preflight.failure().text;
+        const Asked asked(answers, plan_of(Api::openai_chat, PromptKind::text, table));
+        const PreflightFindings& found = asked.found;
+        EXPECT_EQ(asked.ok, counts) << asked.failure.text;
         EXPECT_EQ(found.words, WordVerdict::exact);
         EXPECT_EQ(found.first_words.size(), counts ? 64u : 0u);
-        EXPECT_TRUE(says(counts ? found.notes.front() : preflight.failure().text,
+        EXPECT_TRUE(says(counts ? found.notes.front() : asked.failure.text,
                          "/tokenize stopped reporting tokens (status 404)"));
     }
 }
@@ -673,12 +578,10 @@ TEST(Preflight, FindsTheSplitByCachedTokens) {
             server.cache_block_tokens = block;
             server.cached_reported =
                 post == 5 ? mock::CachedReported::hits : mock::CachedReported::always;
-            const Asked asked(server);
-            ASSERT_TRUE(asked.ok) << asked.failure.text;
-            EXPECT_EQ(asked.found.split_source, "cached_tokens") << block << " " << post;
-            EXPECT_EQ(asked.found.overhead.pre, 19 - post) << block;
-            EXPECT_EQ(asked.found.overhead.post, post) << block;
-            EXPECT_EQ(asked.found.server_block, block);
+            const PreflightFindings found = Asked(server).sound();
+            EXPECT_EQ(found.split_source, "cached_tokens") << block << " " << post;
+            EXPECT_EQ(found.overhead, (Overhead{19 - post, post})) << block;
+            EXPECT_EQ(found.server_block, block);
         }
     }
 }
@@ -708,11 +611,9 @@ TEST(Preflight, FindsTheSplitOfCompletions) {
         mock::CoreOptions server =
             server_with(mock::TokenizeForm::none, overhead.pre, overhead.post);
         server.cache_block_tokens = 16;
-        const Asked asked(server, Api::openai_completions);
-        ASSERT_TRUE(asked.ok) << asked.failure.text;
-        EXPECT_EQ(asked.found.split_source, "cached_tokens");
-        EXPECT_EQ(asked.found.overhead.pre, overhead.pre);
-        EXPECT_EQ(asked.found.overhead.post, overhead.post);
+        const PreflightFindings found = Asked(server, Api::openai_completions).sound();
+        EXPECT_EQ(found.split_source, "cached_tokens");
+        EXPECT_EQ(found.overhead, (Overhead{overhead.pre, overhead.post}));
         server.cached_reported = mock::CachedReported::never;
         const Asked unreported(server, Api::openai_completions);
         const bool one = overhead.pre + overhead.post == 1;
@@ -729,11 +630,10 @@ TEST(Preflight, FindsTheSplitOfCompletions) {
 TEST(Preflight, ClaimsNoSplitThatItHasNotSeen) {
     mock::CoreOptions server = server_with(mock::TokenizeForm::none, 5, 14);
     server.cache_block_tokens = 0;
-    const Asked uncached(server);
-    ASSERT_TRUE(uncached.ok) << uncached.failure.text;
-    EXPECT_FALSE(uncached.found.split_known);
-    EXPECT_EQ(uncached.found.split_source, "none");
-    EXPECT_EQ(uncached.found.overhead.pre, 19u);
+    const PreflightFindings uncached = Asked(server).sound();
+    EXPECT_FALSE(uncached.split_known);
+    EXPECT_EQ(uncached.split_source, "none");
+    EXPECT_EQ(uncached.overhead.pre, 19u);
     server.cache_block_tokens = 16;
     server.model.context_tokens = 59;
     EXPECT_FALSE(Asked(server).found.split_known);
@@ -747,61 +647,42 @@ TEST(Preflight, FindsTheLengthThatIsObeyed) {
     EXPECT_EQ(Asked(server).found.length_member, "");
     EXPECT_EQ(Asked(server).found.length_made, 8);
     server.model.knows_new_length = false;
-    const Asked asked(server);
-    ASSERT_TRUE(asked.ok) << asked.failure.text;
-    EXPECT_EQ(asked.found.length_member, "max_tokens");
-    EXPECT_EQ(asked.found.length_made, 8);
-    EXPECT_TRUE(says(asked.notes(), "obeys max_tokens"));
-    SimDriver driver(5, Weather{}, server);
-    Loop loop(driver, 8);
-    PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+    const PreflightFindings found = Asked(server).sound();
+    EXPECT_EQ(found.length_member, "max_tokens");
+    EXPECT_EQ(found.length_made, 8);
+    EXPECT_TRUE(says(notes_of(found), "obeys max_tokens"));
+    PreflightPlan plan = chat_plan();
     plan.body.length_member = "max_completion_tokens";
-    Preflight preflight(loop, plan);
-    ASSERT_TRUE(preflight.run());
-    EXPECT_EQ(preflight.findings().length_member, "max_completion_tokens");
-    EXPECT_EQ(preflight.findings().length_made, 16);
-    std::string notes;
-    for (const std::string& note : preflight.findings().notes) {
-        notes += note;
-    }
-    EXPECT_TRUE(says(notes, "end as long_output"));
+    const PreflightFindings kept = Asked(server, plan).sound();
+    EXPECT_EQ(kept.length_member, "max_completion_tokens");
+    EXPECT_EQ(kept.length_made, 16);
+    EXPECT_TRUE(says(notes_of(kept), "end as long_output"));
 }
 
 // `min_tokens` of the extra body binds probes, too: vLLM refuses a length below it.
 TEST(Preflight, ProbesWithNoLessThanTheExtraBodyWants) {
     mock::CoreOptions server = server_with(mock::TokenizeForm::vllm, 5, 3);
-    SimDriver driver(5, Weather{}, server);
-    Loop loop(driver, 8);
-    PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+    PreflightPlan plan = chat_plan();
     plan.body.extra_body = R"({"min_tokens":12})";
-    Preflight preflight(loop, plan);
-    ASSERT_TRUE(preflight.run()) << preflight.failure().text;
-    EXPECT_EQ(preflight.findings().length_asked, 12);
+    EXPECT_EQ(Asked(server, plan).sound().length_asked, 12);
 }
 
 // 429 is waited out, as long as Retry-After says; five of them end it.
 TEST(Preflight, WaitsWhereRequestsAreLimited) {
-    const auto asked = [](std::vector<CannedAnswer> answers) {
-        SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
-        Loop loop(driver, 8);
-        PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
-        const Instant begun = driver.now();
-        Preflight preflight(loop, plan);
-        EXPECT_FALSE(preflight.run());
-        return std::pair(preflight.findings().requests, driver.now() - begun);
-    };
     const std::string busy = "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n";
     const CannedAnswer limited{"busy", busy + "\r\n", "", milliseconds(1), true};
     const CannedAnswer patient{"busy", busy + "Retry-After: 3\r\n\r\n", "", milliseconds(1), true};
     const CannedAnswer gone{"gone", "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", "",
                             milliseconds(1), true};
-    const auto always = asked({limited});
-    EXPECT_EQ(always.first, 5u);
-    EXPECT_GT(always.second, seconds(15));  // 1, 2, 4 and 8 s
-    const auto once = asked({patient, gone});
-    EXPECT_EQ(once.first, 2u);
-    EXPECT_GT(once.second, seconds(3));
-    EXPECT_LT(once.second, seconds(4));
+    const Asked always(std::vector{limited}, chat_plan());
+    EXPECT_FALSE(always.ok);
+    EXPECT_EQ(always.found.requests, 5u);
+    EXPECT_GT(always.took, seconds(15));  // 1, 2, 4 and 8 s
+    const Asked once(std::vector{patient, gone}, chat_plan());
+    EXPECT_FALSE(once.ok);
+    EXPECT_EQ(once.found.requests, 2u);
+    EXPECT_GT(once.took, seconds(3));
+    EXPECT_LT(once.took, seconds(4));
 }
 
 // What was answered while the server was loading does not count against the limit of 429s.
@@ -814,14 +695,12 @@ TEST(Preflight, CountsBusyAnswersApartFromLoadingOnes) {
     std::vector<CannedAnswer> answers(6, answer("503 Service Unavailable"));
     answers.push_back(answer("429 Too Many Requests"));
     answers.push_back(answer("404 Not Found"));
-    SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
-    Loop loop(driver, 8);
-    PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+    PreflightPlan plan = chat_plan();
     plan.wait_ready = seconds(60);
-    Preflight preflight(loop, plan);
-    EXPECT_FALSE(preflight.run());
-    EXPECT_EQ(preflight.findings().requests, 8u);
-    EXPECT_EQ(preflight.failure().status, 404);
+    const Asked asked(answers, plan);
+    EXPECT_FALSE(asked.ok);
+    EXPECT_EQ(asked.found.requests, 8u);
+    EXPECT_EQ(asked.failure.status, 404);
 }
 
 // Without --model the first of the list names the run, also where requests name none.
@@ -830,7 +709,7 @@ TEST(Preflight, TakesTheListedModelForEveryDialect) {
         const Asked asked(server_with(mock::TokenizeForm::none, 5, 3), api);
         ASSERT_FALSE(asked.found.models.empty());
         EXPECT_EQ(asked.found.model, asked.found.models.front());
-        EXPECT_FALSE(says(asked.notes(), "does not list"));
+        EXPECT_FALSE(says(notes_of(asked.found), "does not list"));
     }
 }
 
@@ -846,22 +725,17 @@ TEST(Preflight, WaitsUntilTheModelIsServed) {
     };
     const std::vector<CannedAnswer> answers{list(empty), list(empty), list(other)};
     const auto asked = [&answers](const char* model, Duration patience) {
-        SimDriver driver(1, Weather{}, mock::CoreOptions{}, {&answers, 1.0, 0, true});
-        Loop loop(driver, 8);
-        PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
+        PreflightPlan plan = chat_plan();
         plan.body.model = model;
         plan.wait_ready = patience;
-        Preflight preflight(loop, plan);
-        (void)preflight.run();  // the page of models is no answer to a prompt
-        return std::pair(preflight.findings(), preflight.failure().text);
+        return Asked(answers, plan);  // the page of models is no answer to a prompt
     };
-    const auto waited = asked("", seconds(60));
-    EXPECT_EQ(waited.first.model, "b");
+    EXPECT_EQ(asked("", seconds(60)).found.model, "b");
     const auto gave_up = asked("", milliseconds(100));
-    EXPECT_EQ(gave_up.first.requests, 2u);  // at 0 s and at 0.5 s
-    EXPECT_TRUE(says(gave_up.second, "lists no model, also after"));
-    EXPECT_EQ(asked("b", seconds(60)).first.models, std::vector<std::string>{"b"});
-    const PreflightFindings alias = asked("a", seconds(60)).first;  // a list may never have it
+    EXPECT_EQ(gave_up.found.requests, 2u);  // at 0 s and at 0.5 s
+    EXPECT_TRUE(says(gave_up.failure.text, "lists no model, also after"));
+    EXPECT_EQ(asked("b", seconds(60)).found.models, std::vector<std::string>{"b"});
+    const PreflightFindings alias = asked("a", seconds(60)).found;  // a list may never have it
     EXPECT_LT(alias.requests, 20u);
     EXPECT_EQ(alias.notes.front(), "the server does not list the model a");
 }

@@ -29,9 +29,7 @@ using Rows = std::vector<SmallRow>;
 
 // Nothing waits unread for long, as it may for a sleep to end.
 Turned::Options spinning() {
-    Turned::Options options;
-    options.settings.wait = WaitPolicy::spin;
-    return options;
+    return Turned::Options{.settings = {.wait = WaitPolicy::spin}};
 }
 
 // Two rows at once want two connections: one stands, the other's connect has just ended. Time 0 is
@@ -65,9 +63,8 @@ TEST(Run, FiresBeforeItReads) {
 // The answer of the only connection is read so close before a row that nothing else begins: the row
 // has that connection all the same.
 TEST(Run, IsDoneWithAnAnswerRightBeforeARow) {
-    Turned::Options options;
-    options.settings.lanes_max = 1;
-    options.dependencies = {{2, 1, Trigger::completion, 0}};
+    Turned::Options options{.rows = {.dependencies = {{2, 1, Trigger::completion, 0}}},
+                            .settings = {.lanes_max = 1}};
     const Duration due = milliseconds(100);
     Turned turned(Rows{{Duration{0}}, {due}, {due}}, options);
     turned.warm();
@@ -107,9 +104,7 @@ void open_one(Turned& turned) {
 
 // Three connections are wanted; the second is opened when what has come is read.
 TEST(Run, ReadsBeforeItPrepares) {
-    Turned::Options options;
-    options.settings.connections_fixed = 3;
-    Turned turned(Rows(1), options);
+    Turned turned(Rows(1), Turned::Options{.settings = {.connections_fixed = 3}});
     open_one(turned);
     const std::uint64_t read = turned.read();
     turned.turn();
@@ -126,7 +121,7 @@ TEST(Run, ReadsBeforeItPrepares) {
 TEST(Run, BuildsALateRowBeforeItReads) {
     Turned::Options options;
     options.server.pace.first = milliseconds(3100);
-    options.pool_bytes = 8 << 20;
+    options.rows.pool_bytes = 8 << 20;
     Turned turned(Rows{{Duration{0}}, {seconds(3), no_session, 60'000}}, options);
     turned.warm();
     turned.begin(milliseconds(1));
@@ -147,9 +142,7 @@ TEST(Run, BuildsALateRowBeforeItReads) {
 
 // Nothing is prepared within the guard of a row: it leaves at its instant.
 TEST(Run, PreparesNothingRightBeforeARow) {
-    Turned::Options options;
-    options.settings.connections_fixed = 3;
-    Turned turned(Rows(1), options);
+    Turned turned(Rows(1), Turned::Options{.settings = {.connections_fixed = 3}});
     open_one(turned);
     turned.turn();
     ASSERT_EQ(turned.run.lane_counts().connects, 1u);
@@ -163,9 +156,7 @@ TEST(Run, PreparesNothingRightBeforeARow) {
 // ... nor where it would still run when the guard begins: a slice takes 20 us.
 TEST(Run, PreparesNothingThatCouldRunIntoTheGuard) {
     for (const Duration ahead : {microseconds(19), microseconds(22)}) {
-        Turned::Options options;
-        options.settings.connections_fixed = 3;
-        Turned turned(Rows(1), options);
+        Turned turned(Rows(1), Turned::Options{.settings = {.connections_fixed = 3}});
         open_one(turned);
         turned.turn();
         turned.begin(guard_min + ahead);
@@ -188,8 +179,7 @@ TEST(Run, IsWarmWhenAllStands) {
 
 // A server that does not answer holds up the beginning for 10 s at most; or until the user stops.
 TEST(Run, WarmsUpFor10SecondsAtMost) {
-    Turned::Options options;
-    options.weather.hang_connect = 1;
+    Turned::Options options{.weather = {.hang_connect = 1}};
     options.settings.timeouts.connect = seconds(60);
     Turned turned(Rows(1), options);
     const Instant began = turned.driver.now();
@@ -210,9 +200,7 @@ TEST(Run, WarmsUpFor10SecondsAtMost) {
 
 // A connect that cannot be had does not hold up the beginning.
 TEST(Run, IsWarmWhereConnectsFail) {
-    Turned::Options options;
-    options.weather.refuse_connect = 1;
-    Turned turned(Rows(1), options);
+    Turned turned(Rows(1), Turned::Options{.weather = {.refuse_connect = 1}});
     const Instant began = turned.driver.now();
     turned.warm();
     EXPECT_LT(turned.driver.now() - began, milliseconds(50));
@@ -321,9 +309,7 @@ TEST(Run, StopsByItself) {
 
 // A stop before time 0: each row gets its end, and no connection is opened any more.
 TEST(Run, StopsBeforeItsBeginning) {
-    Turned::Options options;
-    options.settings.connections_fixed = 3;
-    Turned turned(Rows(1), options);
+    Turned turned(Rows(1), Turned::Options{.settings = {.connections_fixed = 3}});
     open_one(turned);
     turned.stop_requests = 1;
     turned.turn_until_over();
@@ -337,9 +323,8 @@ TEST(Run, StopsBeforeItsBeginning) {
 
 // Rows that are armed, and one that waits for a connection: none gets an end.
 TEST(Run, AbandonLeavesNothingBehind) {
-    Turned::Options options;
-    options.weather.hang_connect = 1;
-    Turned turned(Rows{{Duration{0}}, {seconds(1)}}, options);
+    Turned turned(Rows{{Duration{0}}, {seconds(1)}},
+                  Turned::Options{.weather = {.hang_connect = 1}});
     for (int i = 0; i < 100; ++i) {
         turned.turn();
     }
@@ -391,11 +376,7 @@ std::map<std::uint32_t, Sending> sendings_of(const SimResult& result) {
 }
 
 TEST(Engines, SendTheSameWhateverTheirNumber) {
-    SimOptions options;
-    options.seed = 5;
-    options.server.overhead = {5, 3};
-    options.own_fields = true;
-    options.targets = 3;
+    SimOptions options{.seed = 5, .server = {.overhead = {5, 3}}, .own_fields = true, .targets = 3};
     const Trace trace = make_trace(5, rows);
     const std::map<std::uint32_t, Sending> one = sendings_of(run(trace, options));
     EXPECT_EQ(one.size(), rows);
@@ -417,8 +398,7 @@ std::int64_t worst_drift_ns(const SimResult& result) {
 }
 
 TEST(Engines, DivideABurst) {
-    SimOptions options;
-    options.seed = 7;
+    SimOptions options{.seed = 7};
     Trace burst = make_trace(7, rows);
     for (TraceRow& row : burst.rows) {
         row.at_ns = 0;
@@ -426,8 +406,7 @@ TEST(Engines, DivideABurst) {
     options.inflight_max = rows;
     const std::int64_t alone_ns = worst_drift_ns(run(burst, options));
     options.engines = 4;
-    const std::int64_t shared_ns = worst_drift_ns(run(burst, options));
-    EXPECT_GT(alone_ns, 3 * shared_ns);
+    EXPECT_GT(alone_ns, 3 * worst_drift_ns(run(burst, options)));
 }
 
 // A host that has no socket left, and connects that are all refused: rows, preflight and
@@ -435,8 +414,7 @@ TEST(Engines, DivideABurst) {
 
 /// 200 rows in such weather; no law is broken.
 std::vector<Record> run_in(const Weather& weather) {
-    SimOptions options{.seed = 17, .weather = weather};
-    const SimResult result = run(make_trace(17, 200), options);
+    const SimResult result = run(make_trace(17, 200), SimOptions{.seed = 17, .weather = weather});
     EXPECT_EQ(broken_laws(result), "");
     return result.records;
 }
@@ -456,9 +434,7 @@ std::size_t failed_for_our_lack(const std::vector<Record>& records, const std::s
 // Where a socket can be made now and then, other rows get theirs.
 TEST(NoSocket, RowsEndWithTheReason) {
     for (const double none : {0.5, 1.0}) {
-        Weather weather;
-        weather.no_socket = none;
-        const std::vector<Record> records = run_in(weather);
+        const std::vector<Record> records = run_in(Weather{.no_socket = none});
         const std::size_t failed = failed_for_our_lack(records, "Too many open files");
         EXPECT_EQ(failed == records.size(), none == 1.0);
         for (const Record& record : records) {
@@ -471,9 +447,7 @@ TEST(NoSocket, RowsEndWithTheReason) {
 
 // Every port to the server is taken: none of its doing.
 TEST(NoSocket, RowsWithoutAPortFailForOurOwnLack) {
-    Weather weather;
-    weather.no_port = 0.5;
-    const std::vector<Record> records = run_in(weather);
+    const std::vector<Record> records = run_in(Weather{.no_port = 0.5});
     for (const Record& record : records) {
         EXPECT_NE(record.outcome, Outcome::connect_failed);
     }
@@ -484,9 +458,7 @@ TEST(NoSocket, RowsWithoutAPortFailForOurOwnLack) {
 
 // A send that finds no memory ends its row at once: the server would wait for the rest of it.
 TEST(NoSocket, RowsWithoutMemoryForTheirSendFailForOurOwnLack) {
-    Weather weather;
-    weather.no_memory = 0.2;
-    const std::vector<Record> records = run_in(weather);
+    const std::vector<Record> records = run_in(Weather{.no_memory = 0.2});
     for (const Record& record : records) {
         EXPECT_NE(record.outcome, Outcome::timeout_first_byte);
         EXPECT_NE(record.outcome, Outcome::send_failed);
@@ -510,9 +482,7 @@ TEST(NoSocket, RowsWithoutMemoryFillTheirPlaceUntilTheyFail) {
 }
 
 TEST(NoSocket, PreflightSaysSo) {
-    Weather weather;
-    weather.no_socket = 1;
-    SimDriver driver(3, weather, mock::CoreOptions{});
+    SimDriver driver(3, Weather{.no_socket = 1}, mock::CoreOptions{});
     Loop loop(driver, 8);
     PreflightPlan plan{.dialect = &dialect_of(Api::openai_chat), .words = &WordTable::built_in()};
     Preflight preflight(loop, plan);
@@ -524,8 +494,7 @@ TEST(NoSocket, PreflightSaysSo) {
 
 // The thread behind the bare fires, which nobody reached, ends.
 TEST(Calibration, SaysThatItCannotConnect) {
-    Weather weather;
-    weather.refuse_connect = 1;
+    Weather weather{.refuse_connect = 1};
     SimDriver driver(3, weather, mock::CoreOptions{});
     const Result<FireFloors> floors = measure_fires(driver, 1, seconds(1), nullptr, 0);
     ASSERT_FALSE(floors);

@@ -290,7 +290,7 @@ TEST(Settling, APlaceThatComesFreeAtOnceHoldsBackNothing) {
         Settling::Options options;
         options.settings.inflight_max = 1;
         options.settings.capped_by_host = capped_by_host;
-        options.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::completion}};
+        options.rows.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::completion}};
         Settling settling(Rows(2), options);
         settling.open();
         settling.fire(1);
@@ -313,7 +313,7 @@ TEST(Settling, APlaceThatComesFreeAtOnceHoldsBackNothing) {
 // was late.
 TEST(Settling, ATurnWithoutBytesIsLateForThem) {
     Settling::Options options;
-    options.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::completion}};
+    options.rows.dependencies = {{.row = 1, .on = 0, .trigger = Trigger::completion}};
     Settling settling(Rows(2), options);
     settling.open();
     settling.begin(Duration{0});
@@ -368,8 +368,7 @@ TEST(FindsLane, WhereOneIsIdleAndNobodyWaits) {
 
 // A session's own connection may be the one that comes free; a row without a session has none.
 TEST(FindsLane, NotWhereItsSessionKeepsAConnection) {
-    Finding::Options options;
-    options.settings.connection = ConnectionRule::sticky;
+    Finding::Options options{.settings = {.connection = ConnectionRule::sticky}};
     Finding finding(Rows{{Duration{0}, 1}, {}}, options);
     finding.open();
     EXPECT_FALSE(finding.waiting.finds_lane(finding.armed(0)));
@@ -436,9 +435,7 @@ struct Stamped : ByHand {
     }
     /// The packet that ends in this byte of the lane's request left at `kernel`.
     void stamp(Lane& lane, std::uint32_t byte, Instant kernel) {
-        Completion done;
-        done.more = true;
-        done.key = lane.exchange.first_key + byte;
+        Completion done{.more = true, .key = lane.exchange.first_key + byte};
         done.kernel_ns = kernel.ns;
         done.stamp = driver.now();
         seen = done.stamp;
@@ -459,9 +456,7 @@ struct Stamped : ByHand {
 };
 
 Stamped::Options in(const Weather& weather) {
-    Stamped::Options options;
-    options.weather = weather;
-    return options;
+    return Stamped::Options{.weather = weather};
 }
 
 TEST(WireStamps, SayWhenARequestLeft) {
@@ -495,18 +490,14 @@ TEST(WireStamps, ARowThatEndsAsksForItsOwn) {
 }
 
 TEST(WireStamps, ALostStampIsMissing) {
-    Weather weather;
-    weather.lose_stamp = 1;
-    Stamped stamped(in(weather));
+    Stamped stamped(in(Weather{.lose_stamp = 1}));
     stamped.answer(stamped.fire());
     EXPECT_EQ(stamped.counts.wire_stamps, 0u);
     EXPECT_EQ(stamped.counts.wire_missing, 1u);
 }
 
 TEST(WireStamps, NoneIsMissingWhereTheKernelHasNone) {
-    Weather weather;
-    weather.stamps = false;
-    Stamped stamped(in(weather));
+    Stamped stamped(in(Weather{.stamps = false}));
     EXPECT_EQ(stamped.counts.lanes_without_stamps, 1u);
     EXPECT_FALSE(stamped.lanes.shelf.oldest(0)->stamps.in_flight());
     stamped.answer(stamped.fire());

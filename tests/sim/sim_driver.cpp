@@ -270,11 +270,10 @@ void SimDriver::hand_over(Visible& visible, TurnResult& result) {
         --visible.result;
         bugs_.lost_byte = false;
     }
-    Completion done;
-    done.result = visible.result;
-    done.more = visible.more;
-    done.stamp = bugs_.early_stamps ? stamp_ - early_stamp : stamp_;
-    done.unread_since = unread_.since();
+    Completion done{.result = visible.result,
+                    .more = visible.more,
+                    .stamp = bugs_.early_stamps ? stamp_ - early_stamp : stamp_,
+                    .unread_since = unread_.since()};
     if (op.spec.kind == OpKind::receive) {
         const Instant quiet_since = connection_of(op.spec.socket.number).quiet_since;
         done.unread_since = std::min(done.unread_since, quiet_since);
@@ -792,10 +791,7 @@ void SimDriver::hand_over(const Stamp& stamp) {
     const auto found = ops_.find(stamp.op);
     CHECK(found != ops_.end());
     Op& op = *found->second.op;
-    Completion done;
-    done.result = stamp.result;
-    done.more = stamp.more;
-    done.key = stamp.key;
+    Completion done{.result = stamp.result, .more = stamp.more, .key = stamp.key};
     done.kernel_ns = to_monotonic_ns(stamp.realtime_ns);
     done.stamp = now_;
     if (!done.more) {

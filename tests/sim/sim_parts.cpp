@@ -28,10 +28,10 @@ std::optional<TraceWithBodies> served(const Trace& trace, const SimOptions& opti
 }
 
 ReplaySettings settings_of(const SimOptions& options) {
-    ReplaySettings settings;
-    settings.inflight_max = options.bug == Bug::shared_place ? 2 : options.inflight_max;
-    settings.capped_by_host = options.capped_by_host;
-    settings.budgets = options.budgets;
+    ReplaySettings settings{
+        .inflight_max = options.bug == Bug::shared_place ? 2 : options.inflight_max,
+        .capped_by_host = options.capped_by_host,
+        .budgets = options.budgets};
     if (options.bug == Bug::wide_budgets) {
         settings.budgets.input.tokens *= 2;
         settings.budgets.output.tokens *= 2;
@@ -145,10 +145,9 @@ Trace without_turns(Trace trace) {
 }
 
 SimPrompts prompts_in(const Trace& trace, const SimOptions& options, const Segment& segment) {
-    SimPrompts prompts;
-    prompts.block_size = trace.block_size;
-    prompts.pre = options.server.overhead.pre;
-    prompts.post = options.server.overhead.post;
+    SimPrompts prompts{.block_size = trace.block_size,
+                       .pre = options.server.overhead.pre,
+                       .post = options.server.overhead.post};
     for (const TraceRow& row : trace.rows) {
         SimPrompt& prompt = prompts.of_row[row.index];
         prompt.name_space = row.name_space;
@@ -188,15 +187,13 @@ BodyFrame frame_of(const Dialect& dialect, bool stream) {
 }
 
 std::vector<RequestHead> heads_of(const Dialect& dialect, std::uint32_t targets) {
-    RequestHeadSpec spec{.target = dialect.default_path, .host = "simulated"};
-    return std::vector<RequestHead>(targets, RequestHead(spec));
+    return std::vector<RequestHead>(
+        targets, RequestHead(RequestHeadSpec{.target = dialect.default_path, .host = "simulated"}));
 }
 
 PromptOptions prompts_of(const SimOptions& options) {
-    PromptOptions prompts;
-    prompts.seed = options.seed;
-    prompts.overhead = {options.server.overhead.pre, options.server.overhead.post};
-    return prompts;
+    return PromptOptions{.seed = options.seed,
+                         .overhead = {options.server.overhead.pre, options.server.overhead.post}};
 }
 
 RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& options) {
@@ -218,11 +215,8 @@ RowFields fields_of(const Trace& trace, const Plan& plan, const SimOptions& opti
 
 AssemblerConfig assembler_of(const Trace& trace, const Plan& plan, const Dialect& dialect,
                              const SimOptions& options) {
-    AssemblerConfig config;
-    config.trace = &trace;
-    config.plan = &plan;
-    config.dialect = &dialect;
-    config.stream = options.stream;
+    AssemblerConfig config{
+        .trace = &trace, .plan = &plan, .dialect = &dialect, .stream = options.stream};
     for (std::uint32_t i = 0; i < options.targets; ++i) {
         config.urls.push_back("http://simulated/" + std::to_string(i));
     }
@@ -294,18 +288,16 @@ RecordSinks sinks_of(SimDisk& disk, bool first, Bug bug) {
 }
 
 DriverBugs bugs_of(Bug bug) {
-    DriverBugs bugs;
-    bugs.early_stamps = bug == Bug::early_stamps;
-    bugs.lost_byte = bug == Bug::lost_byte;
-    bugs.unsaid_limit = bug == Bug::unsaid_limit;
-    bugs.greedy_send = bug == Bug::greedy_send;
-    bugs.crossed_send = bug == Bug::crossed_send;
-    bugs.uncounted_loss = bug == Bug::uncounted_loss;
-    bugs.blind_look = bug == Bug::blind_look;
-    bugs.blind_to_ends = bug == Bug::blind_to_ends;
-    bugs.no_proof = bug == Bug::no_proof;
-    bugs.trusted_clock = bug == Bug::trusted_clock;
-    return bugs;
+    return DriverBugs{.early_stamps = bug == Bug::early_stamps,
+                      .lost_byte = bug == Bug::lost_byte,
+                      .unsaid_limit = bug == Bug::unsaid_limit,
+                      .greedy_send = bug == Bug::greedy_send,
+                      .crossed_send = bug == Bug::crossed_send,
+                      .uncounted_loss = bug == Bug::uncounted_loss,
+                      .blind_look = bug == Bug::blind_look,
+                      .blind_to_ends = bug == Bug::blind_to_ends,
+                      .trusted_clock = bug == Bug::trusted_clock,
+                      .no_proof = bug == Bug::no_proof};
 }
 
 int stops_asked(const SimOptions& options, std::int64_t at_ns) {
@@ -355,9 +347,7 @@ std::unique_ptr<TlsWorld> tls_of(const SimOptions& options) {
 }
 
 std::string summary_of(const Summary& summary, const ClientTotals& client) {
-    SummaryInfo info;
-    info.client = &client;
-    return summary_json(summary.figures(), info);
+    return summary_json(summary.figures(), SummaryInfo{.client = &client});
 }
 
 std::map<std::uint32_t, mock::RequestLog> truth_of(mock::MockCore& core) {

@@ -24,7 +24,7 @@
 #include "engine/replay/run_steps.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/trace/row.hpp"
-#include "tests/sim/laws_of_connections.hpp"
+#include "tests/sim/laws.hpp"
 #include "tests/sim/sim_disk.hpp"
 #include "tests/sim/sim_engines.hpp"
 #include "tests/sim/sim_parts.hpp"
@@ -194,9 +194,9 @@ class Simulation {
         }
         if (served_) {
             result_.live = true;
-            LiveRules rules;
-            rules.kept.text = options.bug != Bug::forgotten_words;
-            rules.goes_on_unanswered = options.users.failures.rule == FailureRule::go_on;
+            LiveRules rules{
+                .kept = {.text = options.bug != Bug::forgotten_words},
+                .goes_on_unanswered = options.users.failures.rule == FailureRule::go_on};
             live_.emplace(trace_, *turns(), rules, plan_.rows.size());
             live_->histories.bound(bodies_.region_bytes() / 2);
             for (std::uint32_t row = 0; row < trace_.rows.size(); ++row) {
@@ -214,9 +214,9 @@ class Simulation {
     }
 
     SimResult go() {
-        RunSegment named;
-        named.run_id = segment_.name;
-        named.first_due_ns = plan_.rows.empty() ? plan_.last_due_ns : plan_.rows.front().due_ns;
+        RunSegment named{
+            .run_id = segment_.name,
+            .first_due_ns = plan_.rows.empty() ? plan_.last_due_ns : plan_.rows.front().due_ns};
         RunSteps order(driver_, host_, {config(), Summary(), named, marks_, segment_.resumed});
         if (plan_.rows.empty()) {  // all had left
             (void)order.play_without_rows();
@@ -507,9 +507,7 @@ SimResult run_segment(const Trace& trace, const SimOptions& options, const Segme
 // Plans of simulated runs, and the marks of their rows.
 
 Plan plan_of(const Trace& trace, const SimOptions& options) {
-    PlanOptions plan_options;
-    plan_options.seed = options.seed;
-    Result<Plan> plan = make_plan(trace, plan_options);
+    Result<Plan> plan = make_plan(trace, PlanOptions{.seed = options.seed});
     CHECK(static_cast<bool>(plan));
     if (options.arrivals) {
         ArrivalRules rules = *options.arrivals;

@@ -25,9 +25,7 @@ constexpr std::uint32_t rows = 200;
 
 // In fair weather every row is ok, on time to the microsecond, and exact in both lengths.
 TEST(Simulation, FairWeatherLeavesNothingToBeDesired) {
-    SimOptions options;
-    options.seed = 1;
-    options.server.overhead = {5, 3};
+    SimOptions options{.seed = 1, .server = {.overhead = {5, 3}}};
     const SimResult result = run(make_trace(1, rows), options);
     EXPECT_EQ(broken_laws(result), "");
     for (const Record& record : result.records) {
@@ -41,9 +39,7 @@ TEST(Simulation, FairWeatherLeavesNothingToBeDesired) {
 
 // Rows of one instant leave in file order, each with its own stamp.
 TEST(Simulation, EqualInstantsFireInFileOrder) {
-    SimOptions options;
-    options.seed = 5;
-    SimResult result = run(make_trace(5, rows), options);
+    SimResult result = run(make_trace(5, rows), SimOptions{.seed = 5});
     std::sort(result.records.begin(), result.records.end(),
               [](const Record& a, const Record& b) { return a.row < b.row; });
     for (std::size_t i = 1; i < result.records.size(); ++i) {
@@ -53,8 +49,7 @@ TEST(Simulation, EqualInstantsFireInFileOrder) {
 
 // Under --max-inflight never more are open, nothing is dropped, and rows say what held them back.
 TEST(Simulation, InflightLimitHoldsRowsBackAndSaysSo) {
-    SimOptions options{.seed = 6, .inflight_max = 3};
-    const SimResult result = run(make_trace(6, rows), options);
+    const SimResult result = run(make_trace(6, rows), SimOptions{.seed = 6, .inflight_max = 3});
     EXPECT_EQ(broken_laws(result), "");
     std::uint32_t held = 0;
     for (const Record& record : result.records) {
@@ -71,10 +66,11 @@ TEST(Simulation, InflightLimitHoldsRowsBackAndSaysSo) {
 // but not while a place is free and a connection is made for it: that is late, and nobody's wish.
 TEST(Simulation, InflightLimitHoldsRowsThatWaitForAConnection) {
     for (const bool secure : {false, true}) {
-        SimOptions options{.seed = 6, .inflight_max = 3};
-        options.tls.on = secure;
-        options.server.keep_alive_requests = 1;
-        options.weather.latency_max = milliseconds(5);
+        SimOptions options{.seed = 6,
+                           .weather = {.latency_max = milliseconds(5)},
+                           .tls = {.on = secure},
+                           .server = {.keep_alive_requests = 1},
+                           .inflight_max = 3};
         const SimResult result = run(make_trace(6, rows), options);
         EXPECT_EQ(broken_laws(result), "");
         std::uint32_t held = 0;
@@ -135,12 +131,11 @@ TEST(Simulation, FullRingHoldsRowsBackAndNamesTheWriter) {
 // before them: they are built in the spare block, one after the other.
 TEST(Simulation, RetriesNeedNoRoomOfRowsBehindThem) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        SimOptions options;
-        options.seed = seed;
-        options.targets = 3;
-        options.inflight_max = 10;
-        options.connections_fixed = 1;
-        options.body_bytes = 512 << 10;
+        SimOptions options{.seed = seed,
+                           .targets = 3,
+                           .inflight_max = 10,
+                           .connections_fixed = 1,
+                           .body_bytes = 512 << 10};
         options.server.keep_alive_timeout = microseconds(200);
         const SimResult result = run(make_trace(seed, rows), options);
         EXPECT_EQ(broken_laws(result), "") << seed;
@@ -149,8 +144,7 @@ TEST(Simulation, RetriesNeedNoRoomOfRowsBehindThem) {
 
 // Warm sends go before rows that come alone, one each at most, and make none of them late.
 TEST(Simulation, WarmSendsDelayNoRow) {
-    SimOptions options;
-    options.seed = 4;
+    SimOptions options{.seed = 4};
     const Trace trace = make_trace(4, rows);
     const SimResult without = run(trace, options);
     options.warm_sends = true;
@@ -186,13 +180,10 @@ TEST(Simulation, FewConnectionsDelayRowsAndSaySo) {
 // Copies of a trace are rows like any other: one record each, exact, and blind to each other's
 // blocks, as the server's cache agrees.
 TEST(Simulation, CopiesShareNothingWithEachOther) {
-    SimOptions options;
-    options.seed = 9;
+    SimOptions options{.seed = 9};
     const Trace once = make_trace(9, rows);
-    LoadOptions load{.copies = 4, .seed = 9};
-    const Result<LoadedTrace> loaded = apply_load(load, once);
-    ASSERT_TRUE(loaded);
-    const Trace& copies = loaded.value().trace;
+    const LoadedTrace loaded = apply_load(LoadOptions{.copies = 4, .seed = 9}, once).value();
+    const Trace& copies = loaded.trace;
     const auto expected = [](const SimResult& result) {
         std::int64_t tokens = 0;
         for (const Record& record : result.records) {
@@ -212,8 +203,7 @@ TEST(Simulation, CopiesShareNothingWithEachOther) {
 }
 
 SimResult run_in(const Weather& weather) {
-    SimOptions options{.seed = 10, .weather = weather};
-    const SimResult result = run(make_trace(10, rows), options);
+    const SimResult result = run(make_trace(10, rows), SimOptions{.seed = 10, .weather = weather});
     EXPECT_EQ(broken_laws(result), "");
     for (const Record& record : result.records) {
         EXPECT_EQ(record.outcome, Outcome::ok) << "row " << record.row;
@@ -230,8 +220,7 @@ std::size_t with_wire(const SimResult& result) {
 // Stamps that never come, or of bytes that nobody sent, leave `wire_ns` unknown and all else as it
 // is; so does a kernel without stamps.
 TEST(Simulation, LostStampsLeaveTheWireUnknown) {
-    Weather weather;
-    weather.lose_stamp = 1;
+    Weather weather{.lose_stamp = 1};
     const SimResult lost = run_in(weather);
     EXPECT_EQ(with_wire(lost), 0u);
     EXPECT_TRUE(lost.records[0].receive_delay_ns.has_value());
@@ -248,9 +237,7 @@ TEST(Simulation, LostStampsLeaveTheWireUnknown) {
 // A stamp that comes after the end of its exchange is nobody's, also where the next exchange is on
 // the same connection: no row is on the wire at another one's instant.
 TEST(Simulation, LateStampsAreNotTakenForThoseOfTheNextRow) {
-    Weather weather;
-    weather.late_stamp = 0.5;
-    const SimResult result = run_in(weather);
+    const SimResult result = run_in(Weather{.late_stamp = 0.5});
     EXPECT_LT(with_wire(result), rows);
     for (const Record& record : result.records) {
         if (record.wire_ns) {
@@ -263,9 +250,7 @@ TEST(Simulation, LateStampsAreNotTakenForThoseOfTheNextRow) {
 // When somebody sets the clock, stamps between the jump and our next look at the clocks are out of
 // what is possible, and unknown; never absurd.
 TEST(Simulation, ASteppedClockGivesNoAbsurdFigures) {
-    Weather weather;
-    weather.step_clock = 0.0005;
-    const SimResult result = run_in(weather);
+    const SimResult result = run_in(Weather{.step_clock = 0.0005});
     EXPECT_GT(with_wire(result), 0u);
     EXPECT_LT(with_wire(result), rows);
     for (const Record& record : result.records) {
@@ -279,13 +264,14 @@ TEST(Simulation, ASteppedClockGivesNoAbsurdFigures) {
 TEST(Simulation, FullRingHoldsWaitingRowsBack) {
     const auto many = static_cast<std::uint32_t>(repeats(20) * rows);
     for (const double refuse : {0.0, 0.5, 1.0}) {
-        SimOptions options;
-        options.seed = 11;
-        options.ring_bytes = 1;
-        options.drain_share = 0.00002;
-        options.connections_fixed = 2;
-        options.weather.refuse_connect = refuse;
-        EXPECT_EQ(broken_laws(run(make_trace(11, many), options)), "") << refuse;
+        EXPECT_EQ(
+            broken_laws(run(make_trace(11, many), SimOptions{.seed = 11,
+                                                             .weather = {.refuse_connect = refuse},
+                                                             .connections_fixed = 2,
+                                                             .ring_bytes = 1,
+                                                             .drain_share = 0.00002})),
+            "")
+            << refuse;
     }
 }
 
@@ -339,9 +325,10 @@ TEST(Simulation, FullRingTaintsRowsAndLosesNone) {
 // A run that cannot end, because nobody empties its ring, is taken down all the same, with the rows
 // that wait for a connection: it opens none for them any more.
 TEST(Simulation, ARunThatIsAbandonedEnds) {
-    SimOptions options{.seed = 8, .connections_fixed = 2, .ring_bytes = 1, .drain_share = 0};
-    const SimResult result = run(make_trace(8, 20 * rows), options);
-    EXPECT_FALSE(result.ended);
+    EXPECT_FALSE(
+        run(make_trace(8, 20 * rows),
+            SimOptions{.seed = 8, .connections_fixed = 2, .ring_bytes = 1, .drain_share = 0})
+            .ended);
 }
 
 // Each time that run.json took too long, time 0 is moved away twice as far.
@@ -460,9 +447,7 @@ TEST(Reading, DeadlinesComeBehindWhatWasRead) {
 // look does not enter, and what came meanwhile is not seen by it.
 TEST(Reading, DeadlinesOfAStopComeBehindWhatWasRead) {
     for (int looks = 0; looks < 4; ++looks) {
-        ByHand::Options options;
-        options.weather.stuck_flag = 1;
-        Reads reads(options);
+        Reads reads(ByHand::Options{.weather = {.stuck_flag = 1}});
         reads.open();
         CHECK(reads.lanes.pool.open_one(0));
         (void)reads.loop.ready().run(64);

@@ -12,29 +12,27 @@
 
 namespace driftless::sim {
 
-struct SmallWorld : RowsToArm::Options {
+struct SmallWorld {
+    RowsToArm::Options rows;
     ReplaySettings settings;
     Weather weather;
     mock::CoreOptions server;
     TlsWorld* tls = nullptr;  ///< not owned; nullptr: no TLS
 
     std::vector<Endpoint> endpoints() const {
-        return tls != nullptr ? tls->endpoints() : std::vector<Endpoint>(armer.targets);
+        return tls != nullptr ? tls->endpoints() : std::vector<Endpoint>(rows.armer.targets);
     }
 };
 
 /// TLS without any fault.
 inline TlsWeather fair_tls() {
-    TlsWeather weather;
-    weather.on = true;
-    return weather;
+    return TlsWeather{.on = true};
 }
 
 /// Rows that go over TLS, in this world.
 inline SmallWorld over_tls(TlsWorld& world) {
-    SmallWorld small;
-    small.tls = &world;
-    small.armer.for_tls = true;
+    SmallWorld small{.tls = &world};
+    small.rows.armer.for_tls = true;
     return small;
 }
 

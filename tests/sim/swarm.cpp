@@ -211,12 +211,11 @@ void add_gaps(Trace& trace, std::uint64_t seed) {
 
 Trace make_trace(std::uint64_t seed, std::uint32_t rows) {
     Random random(seed);
-    Trace trace;
-    trace.name = "simulated";
-    trace.format = "mooncake";
-    trace.time_unit = "ms";
-    trace.block_size = 512;
-    trace.name_spaces = 1;
+    Trace trace{.name = "simulated",
+                .format = "mooncake",
+                .time_unit = "ms",
+                .block_size = 512,
+                .name_spaces = 1};
     std::int64_t at = 0;
     for (std::uint32_t i = 0; i < rows; ++i) {
         at += random.below(4) == 0 ? static_cast<std::int64_t>(random.below(30)) * 1'000'000 : 0;
@@ -251,8 +250,7 @@ void record_bodies(Trace& trace, std::uint64_t seed, double share, std::uint32_t
 
 SimOptions swarm_options(std::uint64_t seed) {
     Dice dice{Random(mix64(seed ^ options_stream))};
-    SimOptions options;
-    options.seed = seed;
+    SimOptions options{.seed = seed};
     draw_network(dice, options.weather);
     draw_host(dice, options.weather);
     draw_server(dice, options);

@@ -100,11 +100,11 @@ void draw_start(Random& random, StartRules& rules) {
 
 UserRules drawn_rules(std::uint64_t seed) {
     Random random(mix64(mix64(seed) ^ users_stream));
-    UserRules rules;
-    rules.users = 1 + static_cast<std::uint32_t>(random.below(8));
-    rules.ramp_ns = random.below(2) == 0 ? 0 : static_cast<std::int64_t>(random.below(20'000'000));
-    rules.order = random.below(2) == 0 ? TreeRule::file : TreeRule::shuffle;
-    rules.seed = seed;
+    UserRules rules{
+        .users = 1 + static_cast<std::uint32_t>(random.below(8)),
+        .ramp_ns = random.below(2) == 0 ? 0 : static_cast<std::int64_t>(random.below(20'000'000)),
+        .order = random.below(2) == 0 ? TreeRule::file : TreeRule::shuffle,
+        .seed = seed};
     if (random.below(3) == 0) {
         rules.for_ns = rules.ramp_ns + 1 + static_cast<std::int64_t>(random.below(300'000'000));
     }

@@ -27,11 +27,7 @@ namespace {
 constexpr std::uint32_t rows = 200;
 
 SimOptions secure(std::uint64_t seed) {
-    SimOptions options;
-    options.seed = seed;
-    options.tls.on = true;
-    options.server.overhead = {5, 3};
-    return options;
+    return SimOptions{.seed = seed, .tls = {.on = true}, .server = {.overhead = {5, 3}}};
 }
 
 using Outcomes = std::map<Outcome, std::uint32_t>;
@@ -418,9 +414,7 @@ class SecureLane : public testing::Test {
     }
 
     static mock::CoreOptions server(Duration keep_alive) {
-        mock::CoreOptions options;
-        options.keep_alive_timeout = keep_alive;
-        return options;
+        return mock::CoreOptions{.keep_alive_timeout = keep_alive};
     }
 
     TlsWorld world_{1, fair_tls(), 1};

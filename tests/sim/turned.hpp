@@ -20,7 +20,7 @@ struct Turned : RowsToArm {
 
     explicit Turned(const std::vector<SmallRow>& rows) : Turned(rows, Options{}) {}
     Turned(const std::vector<SmallRow>& rows, const Options& options)
-        : RowsToArm(rows, options),
+        : RowsToArm(rows, options.rows),
           driver(1, options.weather, options.server, {}, {}, options.tls),
           run(driver, {trace, schedule, armer, bodies, ring, options.endpoints(), stop_requests},
               options.settings) {}

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -15,7 +14,6 @@
 #include "tests/sim/breaches.hpp"
 #include "tests/sim/killed_laws.hpp"
 #include "tests/sim/laws.hpp"
-#include "tests/sim/laws_of_periods.hpp"
 #include "tests/sim/swarm.hpp"
 #include "tests/sim/turned.hpp"
 
@@ -40,9 +38,7 @@ Trace chains(std::uint64_t seed) {
 }
 
 SimOptions played_by(std::uint32_t users) {
-    SimOptions options{.seed = 5, .closed = true};
-    options.users.users = users;
-    return options;
+    return SimOptions{.seed = 5, .closed = true, .users = {.users = users}};
 }
 
 // The mock's cache is without bound: what a pass finds there is its own, and as foretold.
@@ -231,7 +227,7 @@ Turned::Options chain(const Turned::Options& base = {}) {
     Turned::Options options = base;
     options.weather.merge = 0;
     for (std::uint32_t row = 1; row < turns; ++row) {
-        options.dependencies.push_back({row, row - 1, Trigger::completion, 0});
+        options.rows.dependencies.push_back({row, row - 1, Trigger::completion, 0});
     }
     return options;
 }
@@ -246,8 +242,7 @@ struct Told {
 };
 
 Told told_by(Turned& turned) {
-    Told told;
-    told.connects = turned.run.lane_counts().connects;
+    Told told{.connects = turned.run.lane_counts().connects};
     told.fired_ns.resize(turns);
     told.ended_ns.resize(turns);
     told.lanes.resize(turns);
@@ -333,7 +328,7 @@ TEST(Turns, OpenNoConnectionsOverTls) {
 TEST(Turns, FindConnectionsWhereAnAnswerReleasesMany) {
     Turned::Options options;
     for (std::uint32_t row = 1; row < turns; ++row) {
-        options.dependencies.push_back({row, 0, Trigger::completion, 0});
+        options.rows.dependencies.push_back({row, 0, Trigger::completion, 0});
     }
     const Told told = play(options);
     EXPECT_EQ(told.connects, turns);
@@ -377,11 +372,11 @@ Trace fan_out() {
 }
 
 SimOptions played() {
-    SimOptions options{.seed = 9, .closed = true};
-    options.users.users = users;
-    options.inflight_max = 256;
-    options.body_bytes = 16 << 20;
-    return options;
+    return SimOptions{.seed = 9,
+                      .inflight_max = 256,
+                      .closed = true,
+                      .users = {.users = users},
+                      .body_bytes = 16 << 20};
 }
 
 // In each period no more trees are live than there are users, while far more requests are open.
@@ -389,10 +384,9 @@ TEST(AgentTrees, FanOutIsOfOneTree) {
     const SimResult result = run(fan_out(), played());
     EXPECT_EQ(broken_laws(result), "");
     EXPECT_EQ(result.records.size(), trees * tree_rows);
-    const auto periods = read_periods(result.periods_jsonl);
-    ASSERT_TRUE(periods.has_value());
+    const auto periods = read_periods(result.periods_jsonl).value();
     std::uint64_t most_trees = 0;
-    for (const Period& one : *periods) {
+    for (const Period& one : periods) {
         most_trees = std::max(most_trees, one.live_trees.value_or(0));
     }
     EXPECT_EQ(most_trees, users);

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include "engine/server/checks.hpp"
 #include "engine/server/preflight.hpp"
 #include "tests/sim/effort.hpp"
@@ -27,9 +25,7 @@ struct Bench {
         server.overhead = {overhead.pre, overhead.post};
         SimDriver driver(11, Weather{}, server);
         Loop loop(driver, 8);
-        PromptOptions options;
-        options.overhead = overhead;
-        PromptBuilder prompts(trace, WordTable::built_in(), options);
+        PromptBuilder prompts(trace, WordTable::built_in(), PromptOptions{.overhead = overhead});
         VerifyPlan verify;
         verify.server.host = "simulated";
         verify.server.run_id = "sim";
@@ -51,9 +47,7 @@ struct Bench {
 
     /// The words of a row's prompt.
     std::vector<std::string> words_of(const TraceRow& row) {
-        PromptOptions options;
-        options.overhead = overhead;
-        PromptBuilder prompts(trace, WordTable::built_in(), options);
+        PromptBuilder prompts(trace, WordTable::built_in(), PromptOptions{.overhead = overhead});
         std::string text(prompts.room_of(row), '\0');
         PromptCursor cursor = prompts.begin(row);
         while (!prompts.fill(cursor, text.data(), 1 << 20)) {
@@ -72,9 +66,7 @@ struct Bench {
 };
 
 mock::CoreOptions server_with(mock::TokenizeForm form) {
-    mock::CoreOptions server;
-    server.tokenize = form;
-    return server;
+    return mock::CoreOptions{.tokenize = form};
 }
 
 // Counts and shared prefixes are right, whether the endpoint sees the template or not, and for
@@ -122,12 +114,10 @@ TEST(Verification, DrawsRowsAndPartners) {
 // What two rows share, by hand: whole blocks, the end of a text inside a block, the template's head
 // where no block is visible, and all of two equal prompts.
 TEST(Verification, SharedTokensByHand) {
-    Trace trace;
-    trace.block_size = 100;
+    Trace trace{.block_size = 100};
     trace.ids.append(std::vector<std::uint64_t>{1, 2, 3, 1, 2, 4, 1, 2, 1, 2});
     const auto row = [](std::uint64_t begin, std::uint32_t count, std::uint32_t length) {
-        TraceRow made{.ids_begin = begin, .ids_count = count, .input_length = length};
-        return made;
+        return TraceRow{.ids_begin = begin, .ids_count = count, .input_length = length};
     };
     const TraceRow a = row(0, 3, 280);
     const TraceRow b = row(3, 3, 250);
@@ -219,10 +209,8 @@ struct World {
     WarmProbe probe(Loop& loop, std::uint64_t trace, const char* salt) {
         PreflightPlan plan = plan_of(Api::openai_chat, PromptKind::text, WordTable::built_in());
         plan.body.model = "mock-model";
-        Trace made;
-        made.digest = trace;
-        PromptOptions options;
-        options.cache_salt = salt;
+        Trace made{.digest = trace};
+        PromptOptions options{.cache_salt = salt};
         names += 32;
         return {loop, plan, found, make_tell_tale(made, WordTable::built_in(), options, 0, tokens),
                 names};
@@ -246,11 +234,8 @@ struct World {
 };
 
 mock::CoreOptions small_blocks(mock::CachedReported reported = mock::CachedReported::always) {
-    mock::CoreOptions server;
-    server.cache_block_tokens = 16;
-    server.cached_reported = reported;
-    server.overhead = {20, 5};
-    return server;
+    return mock::CoreOptions{
+        .cache_block_tokens = 16, .overhead = {20, 5}, .cached_reported = reported};
 }
 
 // The second run of one seed and salt is told; others are not. So it is where a server says its
@@ -427,8 +412,7 @@ struct Asked {
 /// A whole preflight; whatever comes of it, nothing is left open and no server has misread us.
 Asked ask(std::uint64_t seed, const Weather& weather, const TlsWeather& tls,
           const Script& script = {}) {
-    mock::CoreOptions server;
-    server.overhead = {5, 3};
+    mock::CoreOptions server{.overhead = {5, 3}};
     TlsWorld world(seed, tls, 1);
     SimDriver driver(seed, weather, server, script, {}, &world);
     const Endpoint endpoint = world.endpoints()[0];
@@ -464,11 +448,10 @@ TlsWeather fair(bool old = false) {
 // same.
 TEST(TlsPreflight, LearnsTheSameInAnyWeather) {
     for (std::uint64_t seed = 1; seed <= (in_short() ? 6u : 12u); ++seed) {
-        Weather weather;
-        weather.split = 0.1 * static_cast<double>(seed % 10);
-        weather.bytewise = seed == 5;
-        weather.short_send = seed % 3 == 0 ? 0.7 : 0;
-        weather.no_buffers = seed % 4 == 0 ? 0.2 : 0;
+        Weather weather{.short_send = seed % 3 == 0 ? 0.7 : 0,
+                        .split = 0.1 * static_cast<double>(seed % 10),
+                        .bytewise = seed == 5,
+                        .no_buffers = seed % 4 == 0 ? 0.2 : 0};
         TlsWeather tls = fair(seed % 2 == 0);
         tls.interrupt = 0.5;
         tls.forget = 0.3;
@@ -534,8 +517,7 @@ TEST(TlsPreflight, EndsWhereverTheServerBreaksOff) {
         const std::uint64_t whole = ask(1, {}, fair(old)).bytes;
         std::uint32_t failed = 0;
         for (std::uint64_t bytes = 0; bytes < whole; bytes += 197) {
-            Weather weather;
-            weather.cut_at = Cut{bytes, static_cast<Cut::Kind>(bytes % 3)};
+            Weather weather{.cut_at = Cut{bytes, static_cast<Cut::Kind>(bytes % 3)}};
             failed += ask(bytes + 1, weather, fair(old)).ok ? 0 : 1;
         }
         EXPECT_GT(failed, 0u);

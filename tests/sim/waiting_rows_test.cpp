@@ -93,7 +93,7 @@ TEST(WaitingRows, LeaveInTheirOrder) {
 // No lane does for a row of another server.
 TEST(WaitingRows, WaitForTheirOwnServer) {
     Waiting::Options options = places(8);
-    options.armer.targets = 2;
+    options.rows.armer.targets = 2;
     Waiting waiting(4, options);
     (void)waiting.add();
     waiting.open(1);
@@ -107,7 +107,7 @@ TEST(WaitingRows, WaitForTheirOwnServer) {
 // first goes first, so that no server is favoured.
 TEST(WaitingRows, LeaveInTheOrderOfTheirDuesOverAllServers) {
     Waiting::Options options = places(1);
-    options.armer.targets = 2;
+    options.rows.armer.targets = 2;
     Waiting waiting(4, options);
     std::vector<RowUnderway*> rows;
     for (const std::uint32_t target : {0U, 1U, 0U, 1U}) {
@@ -271,11 +271,8 @@ TEST(WaitingRows, SayHowTheConnectFailed) {
         Outcome outcome;
     };
     const auto failure = [](std::int32_t sys_errno, bool tls, bool timed_out) {
-        LaneTarget target;
-        target.failure_errno = sys_errno;
-        target.failure_is_tls = tls;
-        target.failure_timed_out = timed_out;
-        return target;
+        return LaneTarget{
+            .failure_errno = sys_errno, .failure_is_tls = tls, .failure_timed_out = timed_out};
     };
     for (const Case& each : {Case{failure(0, false, true), Outcome::timeout_connect},
                              Case{failure(1, true, false), Outcome::tls_failed},
@@ -296,7 +293,7 @@ TEST(WaitingRows, SayHowTheConnectFailed) {
 // All connections that are allowed stand, to another server: the one that is idle there gives way.
 TEST(WaitingRows, HaveRoomMadeAtAnotherServer) {
     Waiting::Options options = places(8, 1);
-    options.armer.targets = 2;
+    options.rows.armer.targets = 2;
     Waiting waiting(4, options);
     waiting.open(1);
     (void)waiting.add();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,22 @@ class JsonText {
 
     const JsonValue root;
 };
+
+/// What the reader makes of a text, with a document of its own: `read_alone(read_record, line)`.
+template <typename Reader>
+auto read_alone(Reader reader, std::string_view text) {
+    JsonDocument document;
+    return reader(document, text);
+}
+
+/// In their order.
+inline std::vector<std::string> keys_of(JsonValue object) {
+    std::vector<std::string> keys;
+    for (JsonValue one = object.first(); one.present(); one = one.next()) {
+        keys.emplace_back(one.key());
+    }
+    return keys;
+}
 
 inline std::vector<double> numbers_of(JsonValue list) {
     std::vector<double> numbers;

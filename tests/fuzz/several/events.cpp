@@ -33,8 +33,7 @@ void check_reading(const EventReading& reading) {
 // Whatever the bits of `choice` ask for, and whatever is added, a body is JSON around its prompt.
 void check_body(const Dialect& dialect, unsigned choice, std::string_view extra,
                 JsonDocument& document) {
-    BodySpec spec;
-    spec.extra_body = std::string(extra);
+    BodySpec spec{.extra_body = std::string(extra)};
     spec.output = choice % 2 == 0 ? OutputRule::exact : OutputRule::free;
     spec.prompt = (choice & 8) == 0 ? PromptKind::text : PromptKind::ids;
     spec.stream = (choice & 16) == 0;

@@ -16,12 +16,13 @@ struct FuzzInput {
     std::size_t split = 0;
 };
 
-inline FuzzInput read_input(const std::uint8_t* data, std::size_t size) {
-    if (size < 2) {
+inline FuzzInput read_input(std::string_view input) {
+    if (input.size() < 2) {
         return {};
     }
-    const std::string_view bytes{reinterpret_cast<const char*>(data) + 2, size - 2};
-    const std::size_t wanted = data[0] + 256u * data[1];
+    const std::string_view bytes = input.substr(2);
+    const std::size_t wanted =
+        static_cast<std::uint8_t>(input[0]) + 256u * static_cast<std::uint8_t>(input[1]);
     return {bytes, bytes.empty() ? 0 : wanted % (bytes.size() + 1)};
 }
 
@@ -38,6 +39,15 @@ inline std::vector<std::vector<std::vector<char>>> ways_to_feed(const FuzzInput&
     return {{copy(input.bytes)},
             {copy(input.bytes.substr(0, input.split)), copy(input.bytes.substr(input.split))},
             singles};
+}
+
+/// Checks that a reader gives the same for each of them.
+template <typename Read>
+void check_every_way(const FuzzInput& input, Read read) {
+    const auto ways = ways_to_feed(input);
+    const auto whole = read(ways[0]);
+    CHECK(read(ways[1]) == whole);
+    CHECK(read(ways[2]) == whole);
 }
 
 }  // namespace driftless

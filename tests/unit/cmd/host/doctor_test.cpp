@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include <algorithm>
-
 #include "cmd/base/this_host.hpp"
 #include "cmd/host/host.hpp"
 

@@ -21,7 +21,8 @@ CoreOptions small_blocks() {
 }
 
 /// Reads one member deep inside an event: "choices.0.delta.content".
-JsonValue dig(JsonDocument& document, const std::string& text, std::string path) {
+JsonValue dig(const std::string& text, std::string path) {
+    static JsonDocument document;
     const Result<JsonValue> parsed = document.parse(text);
     EXPECT_TRUE(parsed) << text;
     JsonValue value = parsed ? parsed.value() : JsonValue();
@@ -49,21 +50,20 @@ TEST(MockCore, StreamsChatAsVllmDoes) {
     EXPECT_TRUE(says(head_of(response), "content-type: text/event-stream"));
     ASSERT_EQ(events.size(), 7u);
 
-    JsonDocument json;
-    EXPECT_EQ(dig(json, events[0], "id").as_string(), "chatcmpl-run-7");
-    EXPECT_EQ(dig(json, events[0], "object").as_string(), "chat.completion.chunk");
-    EXPECT_EQ(dig(json, events[0], "model").as_string(), "mock-model");
-    EXPECT_EQ(dig(json, events[0], "choices.0.delta.role").as_string(), "assistant");
-    EXPECT_EQ(dig(json, events[0], "choices.0.delta.content").as_string(), "");
+    EXPECT_EQ(dig(events[0], "id").as_string(), "chatcmpl-run-7");
+    EXPECT_EQ(dig(events[0], "object").as_string(), "chat.completion.chunk");
+    EXPECT_EQ(dig(events[0], "model").as_string(), "mock-model");
+    EXPECT_EQ(dig(events[0], "choices.0.delta.role").as_string(), "assistant");
+    EXPECT_EQ(dig(events[0], "choices.0.delta.content").as_string(), "");
     for (std::size_t i = 1; i <= 4; ++i) {
-        const std::string content{*dig(json, events[i], "choices.0.delta.content").as_string()};
+        const std::string content{*dig(events[i], "choices.0.delta.content").as_string()};
         EXPECT_EQ(content.substr(0, 2), " w") << content;
-        const JsonValue finish = dig(json, events[i], "choices.0.finish_reason");
+        const JsonValue finish = dig(events[i], "choices.0.finish_reason");
         EXPECT_EQ(finish.raw(), i == 4 ? "\"length\"" : "null");
-        EXPECT_FALSE(dig(json, events[i], "usage").present());
+        EXPECT_FALSE(dig(events[i], "usage").present());
     }
-    EXPECT_EQ(dig(json, events[5], "choices").raw(), "[]");
-    EXPECT_EQ(dig(json, events[5], "usage").raw(),
+    EXPECT_EQ(dig(events[5], "choices").raw(), "[]");
+    EXPECT_EQ(dig(events[5], "usage").raw(),
               R"({"prompt_tokens":17,"total_tokens":21,"completion_tokens":4,)"
               R"("prompt_tokens_details":{"cached_tokens":0}})");
     EXPECT_EQ(events[6], "[DONE]");
@@ -117,12 +117,11 @@ TEST(MockCore, StreamsCompletions) {
         post("/v1/completions", R"({"prompt":[1,22,333,4444,5],"stream":true,"max_tokens":2})"));
     std::vector<std::string> events = events_of(ids);
     ASSERT_EQ(events.size(), 3u);
-    JsonDocument json;
-    EXPECT_EQ(dig(json, events[0], "id").as_string(), "cmpl-run-7");
-    EXPECT_EQ(dig(json, events[0], "object").as_string(), "text_completion");
-    EXPECT_EQ(dig(json, events[0], "choices.0.text").as_string()->substr(0, 2), " w");
-    EXPECT_EQ(dig(json, events[0], "choices.0.finish_reason").raw(), "null");
-    EXPECT_EQ(dig(json, events[1], "choices.0.finish_reason").as_string(), "length");
+    EXPECT_EQ(dig(events[0], "id").as_string(), "cmpl-run-7");
+    EXPECT_EQ(dig(events[0], "object").as_string(), "text_completion");
+    EXPECT_EQ(dig(events[0], "choices.0.text").as_string()->substr(0, 2), " w");
+    EXPECT_EQ(dig(events[0], "choices.0.finish_reason").raw(), "null");
+    EXPECT_EQ(dig(events[1], "choices.0.finish_reason").as_string(), "length");
     EXPECT_EQ(player.take_log().prompt_tokens, 5u);
     events = events_of(player.ask(post("/v1/completions", R"({"prompt":"a b","stream":true})")));
     EXPECT_EQ(events.size(), 17u);
@@ -137,16 +136,14 @@ TEST(MockCore, SendsContinuousUsageAndReasoning) {
     const std::vector<std::string> events = events_of(
         player.ask(chat(2, 6, "X-Request-Id: a-1\r\n", R"(,"continuous_usage_stats":true)")));
     ASSERT_EQ(events.size(), 1 + 4 + 2u);
-    JsonDocument json;
     const std::uint64_t completed[] = {0, 2, 3, 5, 6};
     for (std::size_t i = 0; i < 5; ++i) {
-        EXPECT_EQ(dig(json, events[i], "usage.completion_tokens").as_u64(), completed[i]);
+        EXPECT_EQ(dig(events[i], "usage.completion_tokens").as_u64(), completed[i]);
         const bool reasoning = i == 1 || i == 2;
-        EXPECT_EQ(dig(json, events[i], "choices.0.delta.reasoning").present(), reasoning);
-        EXPECT_EQ(dig(json, events[i], "choices.0.delta.content").present(), !reasoning);
+        EXPECT_EQ(dig(events[i], "choices.0.delta.reasoning").present(), reasoning);
+        EXPECT_EQ(dig(events[i], "choices.0.delta.content").present(), !reasoning);
     }
-    EXPECT_EQ(dig(json, events[5], "usage.completion_tokens_details.reasoning_tokens").as_u64(),
-              3u);
+    EXPECT_EQ(dig(events[5], "usage.completion_tokens_details.reasoning_tokens").as_u64(), 3u);
 }
 
 // An answer without streaming is one JSON object at the instant of its last token.
@@ -161,11 +158,10 @@ TEST(MockCore, AnswersWithoutStreaming) {
     const std::string body = body_of(response, &complete);
     EXPECT_TRUE(complete);
     EXPECT_EQ(player.sends.back().at_ns, start.ns + 25'000'000);
-    JsonDocument json;
-    EXPECT_EQ(dig(json, body, "object").as_string(), "chat.completion");
-    EXPECT_EQ(dig(json, body, "id").as_string(), "chatcmpl-.chunk-1");
-    EXPECT_EQ(dig(json, body, "choices.0.message.role").as_string(), "assistant");
-    EXPECT_EQ(dig(json, body, "usage.completion_tokens").as_u64(), 3u);
+    EXPECT_EQ(dig(body, "object").as_string(), "chat.completion");
+    EXPECT_EQ(dig(body, "id").as_string(), "chatcmpl-.chunk-1");
+    EXPECT_EQ(dig(body, "choices.0.message.role").as_string(), "assistant");
+    EXPECT_EQ(dig(body, "usage.completion_tokens").as_u64(), 3u);
     EXPECT_EQ(player.take_log().token_ns.size(), 1u);
 }
 
@@ -204,10 +200,9 @@ TEST(MockCore, AnswersTheSameAtEverySplit) {
 TEST(MockCore, AnswersDependOnTheRequestIdAlone) {
     const auto words = [](Player& player, const std::string& fields) {
         std::string text;
-        JsonDocument json;
         for (const std::string& event : events_of(player.ask(chat(3, 40, fields)))) {
             if (event != "[DONE]") {
-                text += dig(json, event, "choices.0.delta.content").as_string().value_or("");
+                text += dig(event, "choices.0.delta.content").as_string().value_or("");
             }
         }
         return text;
@@ -545,9 +540,7 @@ TEST(MockSteps, WhoGivesUpEarlyHasNotBegun) {
 }
 
 CoreOptions logged() {
-    CoreOptions options;
-    options.keep_log = true;
-    return options;
+    return CoreOptions{.keep_log = true};
 }
 
 // What is no request, or asks for what is not there, is refused as vLLM and FastAPI refuse it.
@@ -621,13 +614,10 @@ TEST(MockPages, KeepsToTheContext) {
 
 // The model list names the model and its length.
 TEST(MockPages, ListsItsModel) {
-    CoreOptions options;
-    options.model = {"a/b \"c\"", 4096};
-    Player player(options);
+    Player player(CoreOptions{.model = {"a/b \"c\"", 4096}});
     JsonDocument json;
-    const Result<JsonValue> models = json.parse(body_of(player.ask(get("/v1/models?x=1"))));
-    ASSERT_TRUE(models);
-    const JsonValue model = models.value().find("data").at(0);
+    const JsonValue models = json.parse(body_of(player.ask(get("/v1/models?x=1")))).value();
+    const JsonValue model = models.find("data").at(0);
     EXPECT_EQ(model.find("id").as_string(), "a/b \"c\"");
     EXPECT_EQ(model.find("max_model_len").as_u64(), 4096u);
     EXPECT_EQ(status_of(player.ask(get("/health"))), 200);
@@ -636,8 +626,7 @@ TEST(MockPages, ListsItsModel) {
 
 // /tokenize shows the template: both prompts share its head, and differ in the one word.
 TEST(MockPages, TokenizesForThePreflight) {
-    CoreOptions options;
-    options.overhead = {3, 5};
+    CoreOptions options{.overhead = {3, 5}};
     const auto tokenize = [&](const char* word) {
         Player player(options);
         JsonDocument json;
@@ -659,14 +648,12 @@ TEST(MockPages, TokenizesForThePreflight) {
         EXPECT_EQ(the[i] == cat[i], i != 3) << i;
     }
     Player player(options);
-    const std::string plain = player.ask(post("/tokenize", R"({"prompt":"one two"})"));
-    EXPECT_TRUE(says(plain, "{\"count\":10,"));
+    EXPECT_TRUE(says(player.ask(post("/tokenize", R"({"prompt":"one two"})")), "{\"count\":10,"));
 }
 
 // Each form of /tokenize takes what its server takes, and nothing else.
 TEST(MockPages, TokenizesAsOtherServersDo) {
-    CoreOptions options;
-    options.overhead = {2, 1};
+    CoreOptions options{.overhead = {2, 1}};
     const auto ask = [&](const char* path, const char* body) {
         Player player(options);
         return player.ask(post(path, body));
@@ -692,8 +679,7 @@ TEST(MockPages, TokenizesAsOtherServersDo) {
 
 // The counters of /metrics under vLLM's and SGLang's names, and under one server's alone.
 TEST(MockPages, CountsForMetrics) {
-    CoreOptions options;
-    options.cache_block_tokens = 4;
+    CoreOptions options{.cache_block_tokens = 4};
     Player player(options);
     (void)player.ask(chat(5, 3));
     (void)player.ask(chat(5, 2));
@@ -731,8 +717,7 @@ TEST(MockPages, CountsForMetrics) {
 // vLLM's and SGLang's endpoints empty the cache; a pretended one says so and does not.
 TEST(MockPages, EmptiesItsCache) {
     const auto hits_after = [](CacheReset whose, const std::string& path, int* status) {
-        CoreOptions options{.cache_block_tokens = 4, .cache_reset = whose};
-        Player player(options);
+        Player player(CoreOptions{.cache_block_tokens = 4, .cache_reset = whose});
         (void)player.ask(chat(5, 1));
         *status = status_of(player.ask("POST " + path + " HTTP/1.1\r\nHost: h\r\n\r\n"));
         (void)player.ask(chat(5, 1));
@@ -756,8 +741,7 @@ TEST(MockPages, EmptiesItsCache) {
 
 // Under --pod every answer, whatever it is, says who gave it, and no answer else.
 TEST(MockPages, NameAPod) {
-    CoreOptions options;
-    options.pod = "llama-7";
+    CoreOptions options{.pod = "llama-7"};
     for (const std::string& request :
          {chat(5, 3), post("/v1/chat/completions", "{"), get("/nowhere"), get("/health")}) {
         EXPECT_TRUE(says(Player(options).ask(request), "\r\ntarget-pod: llama-7\r\n")) << request;
@@ -773,9 +757,7 @@ TEST(MockLog, WritesOneObjectPerRequest) {
     append_log_line(line, player.take_log());
     EXPECT_EQ(line.back(), '\n');
     JsonDocument json;
-    const Result<JsonValue> parsed = json.parse(line);
-    ASSERT_TRUE(parsed);
-    const JsonValue entry = parsed.value();
+    const JsonValue entry = json.parse(line).value();
     EXPECT_EQ(entry.find("request_id").as_string(), "run-7");
     EXPECT_EQ(entry.find("row").as_u64(), 7u);
     EXPECT_TRUE(entry.find("traceparent").is(JsonType::null));

@@ -243,8 +243,7 @@ TEST(AnswerSchedule, FollowsTheFlagsExactly) {
 
 // Jitter: the same seed gives the same instants, another seed others, each delay within its bound.
 TEST(AnswerSchedule, JitterIsSeededAndBounded) {
-    Pace pace;
-    pace.jitter = 0.25;
+    Pace pace{.jitter = 0.25};
     AnswerSchedule one;
     AnswerSchedule same;
     AnswerSchedule other;

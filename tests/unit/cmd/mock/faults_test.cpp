@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <string>
 
 #include "tests/unit/cmd/mock/player.hpp"
@@ -99,9 +98,9 @@ TEST(MockFaults, Refuse) {
     EXPECT_EQ(player.ask(chat(2, 4)), "");
     EXPECT_EQ(player.connection->next_action(), Action::reset);
     EXPECT_EQ(player.take_log().ending, Ending::faulted);
-    CoreOptions always;
-    always.faults = {{Fault::refuse, 1.0, std::nullopt}};
-    EXPECT_EQ(Player(always).connection->next_action(), Action::reset);
+    EXPECT_EQ(Player(CoreOptions{.faults = {{Fault::refuse, 1.0, std::nullopt}}})
+                  .connection->next_action(),
+              Action::reset);
 }
 
 // reset and truncate: half of the tokens, then the connection ends, in bad or in good order.

@@ -42,17 +42,13 @@ class RunningServer {
 
   private:
     void run(CoreOptions options, std::uint64_t requests) {
-        UringOptions ring;
-        ring.buffers = 64;
-        auto driver = UringDriver::make(ring);
+        auto driver = UringDriver::make(UringOptions{.buffers = 64});
         if (!driver) {
             listening_.set_value({});
             return;
         }
         MockCore core(options);
-        ServerOptions server_options;
-        server_options.requests_max = requests;
-        MockServer server(*driver.value(), core, nullptr, server_options);
+        MockServer server(*driver.value(), core, nullptr, ServerOptions{.requests_max = requests});
         const auto address = server.listen(resolve("127.0.0.1", 0).value().front());
         listening_.set_value(address ? address.value() : Address{});
         server.run(never_stop);

@@ -110,9 +110,7 @@ struct Planning {
     Plan plan;
     explicit Planning(const std::vector<Row>& rows) {
         for (const Row& row : rows) {
-            TraceRow recorded;
-            recorded.output_length = row.tokens;
-            trace.rows.push_back(recorded);
+            trace.rows.push_back({.output_length = row.tokens});
             plan.rows.push_back({row.due_ns, static_cast<std::uint32_t>(trace.rows.size() - 1)});
         }
     }
@@ -147,8 +145,7 @@ TEST(OpenEstimate, IsHeldAgainstDescriptorsAndPorts) {
     EXPECT_TRUE(says(files, "ulimit -n 101"));
     EXPECT_TRUE(says(files, "--max-inflight 36"));
     EXPECT_TRUE(says(files, "tainted (late_cause limit)"));
-    const std::string ports = open_warning({12, 0}, {1 << 20, 11});
-    EXPECT_TRUE(says(ports, "ip_local_port_range"));
+    EXPECT_TRUE(says(open_warning({12, 0}, {1 << 20, 11}), "ip_local_port_range"));
     EXPECT_EQ(open_warning({11, 0}, {1 << 20, 11}), "");
 }
 
@@ -215,15 +212,11 @@ Placement placed(const Cpus& allowed, bool server_is_here, const HostFlags& flag
 }
 
 HostFlags waiting(WaitPolicy wait) {
-    HostFlags flags;
-    flags.wait = wait;
-    return flags;
+    return HostFlags{.wait = wait};
 }
 
 HostFlags writing(Where where, std::uint32_t cpu = 0) {
-    HostFlags flags;
-    flags.writer_cpu = {where, cpu};
-    return flags;
+    return HostFlags{.writer_cpu = {where, cpu}};
 }
 
 TEST(Placement, AServerOfThisHostHasTheCpuThatTheEngineLeaves) {
@@ -260,8 +253,7 @@ TEST(Placement, OneCpuIsShared) {
 }
 
 TEST(Placement, ACpuIsKeptAwakeWhereItsKeeperSeesWhomItDisturbs) {
-    HostFlags asked;
-    asked.scheduling = Scheduling::kept;
+    HostFlags asked{.scheduling = Scheduling::kept};
     const PlacementFacts free{{0, 1}, {1}, true, true, false, true};
     PlacementFacts elsewhere = free;
     elsewhere.server_is_here = false;
@@ -307,8 +299,7 @@ TEST(Placement, FlagsGoFirst) {
 }
 
 TEST(Placement, RealtimeIsOnlyWhatTheUserAsksFor) {
-    HostFlags flags;
-    flags.realtime = true;
+    HostFlags flags{.realtime = true};
     const Placement placement = placed({0, 1, 2, 3}, false, flags);
     EXPECT_EQ(placement.scheduling, Scheduling::realtime);
     EXPECT_EQ(placement.wait, WaitPolicy::hybrid);
@@ -325,10 +316,8 @@ TEST(Placement, EnginesOnAllCpusShareThemWithTheWriter) {
 // What an engine gets of the caps of a run: parts that add up to them, and never "no bound" of one.
 
 ReplaySettings caps_of(std::uint32_t number) {
-    ReplaySettings settings;
-    settings.inflight_max = number;
-    settings.lanes_max = number;
-    settings.connections_fixed = number;
+    ReplaySettings settings{
+        .inflight_max = number, .lanes_max = number, .connections_fixed = number};
     settings.budgets.input.tokens = number;
     settings.budgets.output.tokens = number;
     return settings;

@@ -38,12 +38,8 @@ Distribution made_distribution(double from) {
 }
 
 SummaryFigures made_figures() {
-    SummaryFigures f;
-    f.rows = 200;
-    f.completed = 180;
-    f.short_output = 6;
-    f.long_output = 4;
-    f.failed = 10;
+    SummaryFigures f{
+        .rows = 200, .completed = 180, .short_output = 6, .long_output = 4, .failed = 10};
     f.outcomes[static_cast<std::size_t>(Outcome::not_sent)] = 2;
     f.tainted_rows = 7;
     f.follow_up_turns = 50;
@@ -215,10 +211,9 @@ TEST(CutOff, IsSetAside) {
     for (const char* const kept : {"01-speed=1.cut-1", "01-speed=1.cut-2"}) {
         std::filesystem::create_directory(folder / "01-speed=1");
         (void)folder.write("01-speed=1/of", kept);
-        const Result<std::string> cut = set_aside(folder.path(), "01-speed=1");
-        ASSERT_TRUE(cut);
-        EXPECT_EQ(cut.value(), kept);
-        EXPECT_EQ(read_bytes(folder / (cut.value() + "/of")), kept);
+        const std::string cut = set_aside(folder.path(), "01-speed=1").value();
+        EXPECT_EQ(cut, kept);
+        EXPECT_EQ(read_bytes(folder / (cut + "/of")), kept);
     }
     EXPECT_EQ(cuts_of(folder.path(), "01-speed=1"),
               (Names{"01-speed=1.cut-1", "01-speed=1.cut-2"}));
@@ -231,12 +226,11 @@ TEST(CutOff, GoesWhereItBegan) {
     const std::string here = absolute_path(".");
     const std::string trace = folder.write("trace.jsonl", "a\n");
     std::string unread;
-    const Result<std::vector<KeptTrace>> kept = keep_traces({trace}, unread);
-    ASSERT_TRUE(kept);
-    EXPECT_EQ(go_home(folder.path(), kept.value()), "");
+    const std::vector<KeptTrace> kept = keep_traces({trace}, unread).value();
+    EXPECT_EQ(go_home(folder.path(), kept), "");
     EXPECT_EQ(absolute_path("trace.jsonl"), absolute_path(trace));
     (void)folder.write("trace.jsonl", "b\n");
-    EXPECT_TRUE(says(go_home("", kept.value()), "trace.jsonl has changed since the start"));
+    EXPECT_TRUE(says(go_home("", kept), "trace.jsonl has changed since the start"));
     EXPECT_TRUE(says(go_home(folder / "nowhere", {}), "it was started in "));
     ASSERT_EQ(::chdir(here.c_str()), 0);
 }
@@ -248,12 +242,11 @@ TEST(KeptTraces, AreKnownByTheirBytes) {
     const std::string one = folder.write("one.jsonl", "a\n");
     const std::string other = folder.write("other.jsonl", "b\n");
     std::string path;
-    const Result<std::vector<KeptTrace>> kept = keep_traces({one, other, one}, path);
-    ASSERT_TRUE(kept);
-    ASSERT_EQ(kept.value().size(), 2U);
-    EXPECT_EQ(changed_trace(kept.value()), "");
+    const std::vector<KeptTrace> kept = keep_traces({one, other, one}, path).value();
+    ASSERT_EQ(kept.size(), 2U);
+    EXPECT_EQ(changed_trace(kept), "");
     (void)folder.write("other.jsonl", "c\n");
-    EXPECT_EQ(changed_trace(kept.value()), other);
+    EXPECT_EQ(changed_trace(kept), other);
 }
 
 // A file more, one less, and one that has changed.
@@ -261,15 +254,13 @@ TEST(KeptTraces, OfAFolderAreAllItsTraces) {
     const ScratchFolder folder;
     (void)folder.write("1.jsonl", "a\n");
     std::string path;
-    const Result<std::vector<KeptTrace>> before = keep_traces({folder.path()}, path);
-    ASSERT_TRUE(before);
+    const std::vector<KeptTrace> before = keep_traces({folder.path()}, path).value();
     (void)folder.write("2.jsonl", "b\n");
-    EXPECT_EQ(changed_trace(before.value()), folder.path());
-    const Result<std::vector<KeptTrace>> after = keep_traces({folder.path()}, path);
-    ASSERT_TRUE(after);
-    EXPECT_EQ(changed_trace(after.value()), "");
+    EXPECT_EQ(changed_trace(before), folder.path());
+    const std::vector<KeptTrace> after = keep_traces({folder.path()}, path).value();
+    EXPECT_EQ(changed_trace(after), "");
     (void)folder.write("2.jsonl", "c\n");
-    EXPECT_EQ(changed_trace(after.value()), folder.path());
+    EXPECT_EQ(changed_trace(after), folder.path());
 }
 
 TEST(KeptTraces, NameWhatCannotBeRead) {
@@ -326,8 +317,7 @@ TEST(PairedRequests, GroupsHaveTheirOwnMedian) {
     for (std::size_t i = 100; i < 200; ++i) {  // the long prompts, the later half
         b[0].compared.requests[i].values[ttft] *= 1.5;
     }
-    ComparisonOptions options;
-    options.resamples = 200;
+    ComparisonOptions options{.resamples = 200};
     const std::vector<ChangeView> views =
         where_it_changed(paired_requests(a, b), RowValue::ttft, options);
     ASSERT_EQ(views.size(), 2U);  // no turns, no forecast of hits

@@ -63,9 +63,9 @@ TEST(ChangeThreshold, SaysWhatIsWrong) {
 class Judging : public testing::Test {
   protected:
     JudgedThreshold judge(const ChangeThreshold& threshold) const {
-        ComparisonOptions options;
-        options.resamples = 400;
-        return judge_changes({&threshold, 1}, {{&a_, 1}, {&b_, 1}}, options, within_runs_).front();
+        return judge_changes({&threshold, 1}, {{&a_, 1}, {&b_, 1}},
+                             ComparisonOptions{.resamples = 400}, within_runs_)
+            .front();
     }
     Judged judged(const char* text) const { return judge(parsed(text)).judged; }
 
@@ -130,8 +130,7 @@ TEST_F(Judging, WhatNobodyMeasuredFails) {
 
 /// What 200 requests cannot say is refused, with the number that can.
 TEST_F(Judging, OfRunsThatAreTooSmall) {
-    ComparisonOptions options;
-    options.resamples = 400;
+    ComparisonOptions options{.resamples = 400};
     const auto why = [&](const char* text, bool unsure_fails, const ComparedRun& b) {
         const ChangeThreshold threshold = parsed(text);
         return why_too_small({&threshold, 1}, {{&a_, 1}, {&b, 1}}, options, unsure_fails);

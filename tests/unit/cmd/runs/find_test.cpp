@@ -3,17 +3,16 @@
 #include "cmd/runs/find.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <random>
 
 #include "cmd/base/exit_codes.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/record.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
+#include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -51,12 +50,6 @@ constexpr std::int64_t ms = 1'000'000;
 /// A folder with records of so many rows, 10 ms apart, whose TTFT and answer grow by so much a row.
 class JudgedProbeTest : public testing::Test {
   protected:
-    void SetUp() override {
-        folder_ = testing::TempDir() + "judged_probe_" + std::to_string(::getpid());
-        std::filesystem::create_directories(folder_);
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
     void write_records(unsigned rows, std::int64_t growth_ns) const {
         std::string text;
         for (unsigned i = 0; i < rows; ++i) {
@@ -69,7 +62,7 @@ class JudgedProbeTest : public testing::Test {
             record.outcome = Outcome::ok;
             append_jsonl(text, record);
         }
-        std::ofstream(folder_ + "/requests.jsonl") << text;
+        folder_.write("requests.jsonl", text);
     }
 
     JudgedProbe judge(const std::string& verdict, unsigned rows, double ttft_ms, double errors,
@@ -86,18 +79,18 @@ class JudgedProbeTest : public testing::Test {
             R"(,"warmup":{"fired":0},"verdict":{"name":")" + verdict +
             R"(","reasons":["a reason"]},"thresholds":[)" + finding(ttft_ms, "ms", ttft_ms >= 100) +
             "," + finding(errors, "share", errors >= 0.01) + "]}";
-        CellEnd end;
-        end.outcome = exit_code == exit_done ? CellOutcome::completed : CellOutcome::threshold;
-        end.exit_code = exit_code;
+        CellEnd end{
+            .outcome = exit_code == exit_done ? CellOutcome::completed : CellOutcome::threshold,
+            .exit_code = exit_code};
         end.summary.emplace(CellSummary::read(text).value());
         EXPECT_TRUE(can_be_judged(end));
         JudgedProbe probe;
-        const Result<void> judged = judge_probe(end, folder_, slos, probe);
+        const Result<void> judged = judge_probe(end, folder_.path(), slos, probe);
         EXPECT_TRUE(judged) << judged.error().doing;
         return probe;
     }
 
-    std::string folder_;
+    const ScratchFolder folder_;
     std::string bar_ = "null";
     std::int64_t first_late_ns_ = 0;
 };
@@ -189,35 +182,32 @@ FindOptions options_of_search() {
 }
 
 JudgedProbe probe_of(ProbeOutcome outcome, Stability stability) {
-    JudgedProbe probe;
-    probe.probe = {12.5, 3, 1, Purpose::replicate};
-    probe.outcome = outcome;
-    probe.run = "01-rate-12.5";
-    probe.verdict = "host-noisy";
-    probe.why = "a \"reason\"\n";
-    probe.binds = outcome == ProbeOutcome::fails ? "stability" : "";
-    probe.seconds = 3.25;
-    probe.rows = 100;
-    probe.findings = {{"ttft:p90<1s", 40.0, FigureUnit::time, true},
-                      {"errors<1%", std::nullopt, FigureUnit::share, false}};
-    probe.stability.stability = stability;
-    probe.cut_folders = {"01-rate-12.5.cut-1"};
-    return probe;
+    return JudgedProbe{.probe = {12.5, 3, 1, Purpose::replicate},
+                       .outcome = outcome,
+                       .run = "01-rate-12.5",
+                       .verdict = "host-noisy",
+                       .why = "a \"reason\"\n",
+                       .binds = outcome == ProbeOutcome::fails ? "stability" : "",
+                       .seconds = 3.25,
+                       .rows = 100,
+                       .findings = {{"ttft:p90<1s", 40.0, FigureUnit::time, true},
+                                    {"errors<1%", std::nullopt, FigureUnit::share, false}},
+                       .stability = {.stability = stability},
+                       .cut_folders = {"01-rate-12.5.cut-1"}};
 }
 
 TEST(SearchFile, IsReadBack) {
     const FindOptions options = options_of_search();
-    SearchReport report;
-    report.options = &options;
-    report.command = {"trace.jsonl", "--slo", "ttft:p90 < 1s"};
-    report.home = "/home";
-    report.traces = {{"trace.jsonl", "00ff"}};
-    report.state = "searching";
-    report.seconds = 7.5;
-    report.probes = {probe_of(ProbeOutcome::meets, Stability::stable),
-                     probe_of(ProbeOutcome::fails, Stability::unstable),
-                     probe_of(ProbeOutcome::spoiled, Stability::unknown),
-                     probe_of(ProbeOutcome::too_short, Stability::unknown)};
+    SearchReport report{.options = &options,
+                        .command = {"trace.jsonl", "--slo", "ttft:p90 < 1s"},
+                        .home = "/home",
+                        .traces = {{"trace.jsonl", "00ff"}},
+                        .state = "searching",
+                        .seconds = 7.5,
+                        .probes = {probe_of(ProbeOutcome::meets, Stability::stable),
+                                   probe_of(ProbeOutcome::fails, Stability::unstable),
+                                   probe_of(ProbeOutcome::spoiled, Stability::unknown),
+                                   probe_of(ProbeOutcome::too_short, Stability::unknown)}};
     const std::string text = find_json(report);
     KeptSearch kept;
     ASSERT_EQ(read_search(text, kept), "");
@@ -251,14 +241,13 @@ TEST(SearchFile, SaysWhatIsWrong) {
 // find.json holds against its schema, key by key; and the words on the screen.
 
 JudgedProbe probe_at(double value, ProbeOutcome outcome, std::uint32_t seed = 0) {
-    JudgedProbe probe;
-    probe.probe = {value, seed, 0, Purpose::bisect};
-    probe.outcome = outcome;
-    probe.run = "01-rate-" + load_text(value);
-    probe.verdict = "certified";
-    probe.why = "ttft:p90<1s 40.000 ms";
-    probe.binds = outcome == ProbeOutcome::fails ? "ttft:p90<1s" : "";
-    probe.rows = 100;
+    JudgedProbe probe{.probe = {value, seed, 0, Purpose::bisect},
+                      .outcome = outcome,
+                      .run = "01-rate-" + load_text(value),
+                      .verdict = "certified",
+                      .why = "ttft:p90<1s 40.000 ms",
+                      .binds = outcome == ProbeOutcome::fails ? "ttft:p90<1s" : "",
+                      .rows = 100};
     probe.seconds = 3.25;
     probe.findings.push_back({"ttft:p90<1s", 40.0, FigureUnit::time, false});
     return probe;
@@ -272,9 +261,7 @@ FindOptions options_of(const char* load) {
 }
 
 TEST(SearchReport, JsonHoldsAgainstItsSchema) {
-    JsonDocument schema_document;
-    const std::string schema_text = source_file("cmd/runs/find.schema.json");
-    const JsonValue schema = schema_document.parse(schema_text).value();
+    const JsonText schema(source_file("cmd/runs/find.schema.json"));
     const FindOptions options = options_of("rate");
     SearchReport empty{.options = &options, .state = "searching"};
     SearchReport full = empty;
@@ -289,34 +276,26 @@ TEST(SearchReport, JsonHoldsAgainstItsSchema) {
     full.probes.back().findings[0].value.reset();
     full.probes.back().cut_folders = {"03-rate-14.cut-1"};
     for (const SearchReport& report : {empty, full}) {
-        JsonDocument document;
         const std::string text = find_json(report);
         EXPECT_EQ(text.back(), '\n');
-        const JsonValue root = document.parse(text).value();
-        EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
-        JsonValue property = schema.find("properties").first();
-        for (JsonValue field = root.first(); field.present(); field = field.next()) {
-            EXPECT_EQ(field.key(), property.key());
-            property = property.next();
-        }
-        EXPECT_FALSE(property.present());
+        const JsonText json(text);
+        EXPECT_EQ(schema_errors(schema.root, json.root), std::vector<std::string>());
+        EXPECT_EQ(keys_of(json.root), keys_of(schema.root.find("properties")));
     }
-    JsonDocument document;
-    const std::string text = find_json(full);
-    const JsonValue root = document.parse(text).value();
-    EXPECT_EQ(root.find("pass").as_double(), 12.5);
-    EXPECT_EQ(root.find("binds").as_string(), "ttft:p90<1s");
-    EXPECT_EQ(root.find("probes").at(0).find("meets").as_bool(), true);
-    EXPECT_EQ(root.find("probes").at(1).find("meets").as_bool(), false);
-    EXPECT_EQ(root.find("probes").at(2).find("meets").raw(), "null");
+    const JsonText json(find_json(full));
+    EXPECT_EQ(json.root.find("pass").as_double(), 12.5);
+    EXPECT_EQ(json.root.find("binds").as_string(), "ttft:p90<1s");
+    EXPECT_EQ(json.root.find("probes").at(0).find("meets").as_bool(), true);
+    EXPECT_EQ(json.root.find("probes").at(1).find("meets").as_bool(), false);
+    EXPECT_EQ(json.root.find("probes").at(2).find("meets").raw(), "null");
 }
 
 TEST(SearchReport, SaysWhatWasFound) {
     const FindOptions options = options_of("users");
-    SearchReport report;
-    report.options = &options;
-    report.knee = {12, 13, 12, std::nullopt, true, SearchState::found};
-    report.probes = {probe_at(12, ProbeOutcome::meets), probe_at(13, ProbeOutcome::fails)};
+    SearchReport report{
+        .options = &options,
+        .knee = {12, 13, 12, std::nullopt, true, SearchState::found},
+        .probes = {probe_at(12, ProbeOutcome::meets), probe_at(13, ProbeOutcome::fails)}};
     const std::string said = result_lines(report);
     EXPECT_TRUE(says(said, "from 12 to 13 users"));
     EXPECT_TRUE(says(said, "from 12 to unknown"));
@@ -334,10 +313,9 @@ TEST(SearchReport, SaysWhatWasFound) {
 // No probe ran: it says so, and no probe is blamed. What stopped the search is said on stderr.
 TEST(SearchReport, SaysThatNoProbeRan) {
     const FindOptions options = options_of("users");
-    SearchReport report;
-    report.options = &options;
-    report.state = "stopped";
-    report.why = "a percentile of the SLO needs 100 requests";
+    SearchReport report{.options = &options,
+                        .state = "stopped",
+                        .why = "a percentile of the SLO needs 100 requests"};
     const std::string said = result_lines(report);
     EXPECT_TRUE(says(said, "Knee            not known: no probe ran"));
     EXPECT_FALSE(says(said, "spoiled"));
@@ -346,9 +324,7 @@ TEST(SearchReport, SaysThatNoProbeRan) {
 
 TEST(SearchReport, NamesWhatBinds) {
     const FindOptions options = options_of("users");
-    SearchReport report;
-    report.options = &options;
-    report.knee.fail = 13;
+    SearchReport report{.options = &options, .knee = {.fail = 13}};
     EXPECT_EQ(binding(report), "");
     JudgedProbe unstable = probe_at(13, ProbeOutcome::fails, 1);
     unstable.binds = "stability";
@@ -366,9 +342,8 @@ std::string refusal(std::string_view text) {
 }
 
 TEST(Slo, IsTheOppositeOfAThreshold) {
-    const Result<Slos> slos = parse_slos("ttft:p99<2s, tpot:p95 <= 50ms errors<0.1 % good > 95%");
-    ASSERT_TRUE(slos) << slos.error().doing;
-    const std::vector<Slo>& list = slos.value().list;
+    const Slos slos = parse_slos("ttft:p99<2s, tpot:p95 <= 50ms errors<0.1 % good > 95%").value();
+    const std::vector<Slo>& list = slos.list;
     ASSERT_EQ(list.size(), 4U);
     EXPECT_EQ(list[0].text, "ttft:p99<2s");
     EXPECT_EQ(list[0].fail_if, "ttft:p99>=2s");
@@ -378,7 +353,7 @@ TEST(Slo, IsTheOppositeOfAThreshold) {
     EXPECT_EQ(list[2].text, "errors<0.1%");
     EXPECT_EQ(list[2].fail_if, "errors>=0.1%");
     EXPECT_EQ(list[3].fail_if, "good<=95%");
-    EXPECT_EQ(slos.value().rows_min, 662U);
+    EXPECT_EQ(slos.rows_min, 662U);
 }
 
 TEST(Slo, BoundsErrorsWhereNobodyDid) {
@@ -488,8 +463,7 @@ TEST(KneeSearch, ProbesInOrder) {
               "1:0 bracket, 2:0 bracket, 4:0 bracket, 8:0 bracket, 16:0 bracket, 12:0 bisect, "
               "10:0 bisect, 11:0 bisect, 11:1 replicate, 11:2 replicate, 12:1 replicate, "
               "12:2 replicate, ");
-    const Played coarse = play(whole(1000, 16), knee_at(1000));
-    EXPECT_EQ(coarse.knee.state, SearchState::highest_passes);
+    EXPECT_EQ(play(whole(1000, 16), knee_at(1000)).knee.state, SearchState::highest_passes);
 }
 
 TEST(KneeSearch, ProbesOnceBelowTheBoundary) {

@@ -48,9 +48,7 @@ inline std::string made_summary(const MadeSummary& made) {
 }
 
 inline TableRun made_run(const std::string& name, const MadeSummary& made = {}) {
-    TableRun run;
-    run.folder = "runs/" + name;
-    run.name = name;
+    TableRun run{.folder = "runs/" + name, .name = name};
     Result<CellSummary> summary = CellSummary::read(made_summary(made));
     EXPECT_TRUE(summary) << made_summary(made);
     run.summary = std::move(summary).value();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,21 +13,14 @@ namespace driftless {
 inline void add_request(PlayedRun& run, double ttft_ns, double input_tokens = 100,
                         std::uint32_t turn = 0) {
     const auto row = static_cast<std::uint32_t>(run.rows.size());
-    ComparedRequest request;
-    request.key = row;
-    request.due_ns = std::int64_t{row} * 10'000'000;
-    request.ok = true;
+    ComparedRequest request{.key = row, .due_ns = std::int64_t{row} * 10'000'000, .ok = true};
     request.ended_ns = request.due_ns + static_cast<std::int64_t>(ttft_ns);
     request.input_tokens = input_tokens;
     request.values[static_cast<std::size_t>(RowValue::ttft)] = ttft_ns;
     run.compared.requests.push_back(request);
     run.compared.duration_ns = request.due_ns + 10'000'000;
-    PlayedRow played;
-    played.row = row;
-    played.turn = turn;
-    played.outcome = Outcome::ok;
-    played.prompt_tokens = input_tokens;
-    run.rows.push_back(played);
+    run.rows.push_back(
+        {.row = row, .turn = turn, .outcome = Outcome::ok, .prompt_tokens = input_tokens});
 }
 
 /// 0 to 99, twice, in an order without a pattern (Fisher and Yates): values that follow one are not
@@ -46,8 +38,7 @@ inline std::vector<int> shuffled_numbers() {
 
 /// A run of 200 requests with TTFTs of about 20 ms times `factor`.
 inline PlayedRun made_side(double factor) {
-    PlayedRun run;
-    run.folder = "made";
+    PlayedRun run{.folder = "made"};
     for (const int number : shuffled_numbers()) {
         const double jitter = 1 + 0.001 * number;
         add_request(run, 20e6 * factor * jitter, run.rows.size() < 100 ? 100 : 1000);

@@ -40,8 +40,7 @@ TEST(FindOptions, HasBoundsWhereNoneAreGiven) {
     EXPECT_EQ(copies.options.rules.tolerance, 0.05);
     EXPECT_EQ(copies.options.slos.rows_min, 64U);
 
-    const FindCommandLine between = over("users", {"--low", "4", "--high", "100"});
-    EXPECT_EQ(between.options.rules.start, 20);
+    EXPECT_EQ(over("users", {"--low", "4", "--high", "100"}).options.rules.start, 20);
     const FindCommandLine rate = over("rate", {"--low", "2.5", "--tolerance", "0.1"});
     EXPECT_EQ(rate.options.rules.start, 2.5);
     EXPECT_EQ(rate.options.rules.high, 2560);
@@ -96,10 +95,8 @@ TEST(FindOptions, WritesLoadsPlainly) {
 // A plan: the product of its lists, in interleaved order; what cannot be a cell is refused.
 
 SweepPlan made_plan() {
-    SweepPlan plan;
-    plan.arguments = {"trace.jsonl", "--url=http://a:1"};
-    plan.axes = {{"speed", {"1", "2"}, false}, {"users", {"8", "16", "32"}, false}};
-    return plan;
+    return SweepPlan{.arguments = {"trace.jsonl", "--url=http://a:1"},
+                     .axes = {{"speed", {"1", "2"}, false}, {"users", {"8", "16", "32"}, false}}};
 }
 
 std::vector<std::string> names_of(const std::vector<PlannedCell>& cells) {
@@ -204,10 +201,9 @@ TEST(SweepPlan, RefusesWhatCellsMayNotHave) {
 }
 
 TEST(SweepAxis, IsANameAndAList) {
-    const Result<SweepAxis> axis = parse_axis("--max-inflight=4, 8");
-    ASSERT_TRUE(axis);
-    EXPECT_EQ(axis.value().name, "max-inflight");
-    EXPECT_EQ(axis.value().values, (std::vector<std::string>{"4", "8"}));
+    const SweepAxis axis = parse_axis("--max-inflight=4, 8").value();
+    EXPECT_EQ(axis.name, "max-inflight");
+    EXPECT_EQ(axis.values, (std::vector<std::string>{"4", "8"}));
     for (const char* wrong : {"", "speed", "=1", "--=1", "a b=1", "speed=", "speed=1,,2"}) {
         EXPECT_FALSE(parse_axis(wrong)) << wrong;
     }
@@ -319,14 +315,13 @@ void end_cell(LedgerCell& cell, CellOutcome outcome, double ttft_ms) {
 }
 
 Ledger made_ledger() {
-    SweepPlan plan;
-    plan.home = "/work";
-    plan.traces = {{"trace.jsonl", "0123456789abcdef"}};
-    plan.arguments = {"trace.jsonl"};
-    plan.axes = {{"speed", {"1", "2"}, false}, {"tp", {"a,\"b"}, true}};
-    plan.repeat = 2;
-    plan.labels = {{"gpu", "h100"}};
-    plan.before = {"start \"it\"", 7};
+    SweepPlan plan{.home = "/work",
+                   .traces = {{"trace.jsonl", "0123456789abcdef"}},
+                   .arguments = {"trace.jsonl"},
+                   .axes = {{"speed", {"1", "2"}, false}, {"tp", {"a,\"b"}, true}},
+                   .repeat = 2,
+                   .labels = {{"gpu", "h100"}},
+                   .before = {"start \"it\"", 7}};
     plan.ready = plan.after = {"", 9};
     plan.idle_limit_ns = 11;
     plan.salted = true;

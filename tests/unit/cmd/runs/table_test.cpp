@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -22,6 +20,7 @@
 #include "proto/figures/criteria.hpp"
 #include "tests/unit/cmd/reading/vector_run.hpp"
 #include "tests/unit/cmd/runs/made_run.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
@@ -45,15 +44,11 @@ std::string against_usual(const MadeSummary& made) {
 }
 
 MadeSummary with_run(const std::string& members) {
-    MadeSummary made;
-    made.run = members;
-    return made;
+    return MadeSummary{.run = members};
 }
 
 MadeSummary with_members(const std::string& members) {
-    MadeSummary made;
-    made.members = members;
-    return made;
+    return MadeSummary{.members = members};
 }
 
 TEST(Corpus, PaceUsersServerAndSaltMayDiffer) {
@@ -141,9 +136,7 @@ TEST(Corpus, RunsThatDoNotSayWhatTheyPlayed) {
 }
 
 TEST(Corpus, ARunWithoutSummaryIsNotAsked) {
-    TableRun killed;
-    killed.folder = "runs/k";
-    EXPECT_TRUE(corpus_differences(list_of(std::move(killed), made_run("a"))).empty());
+    EXPECT_TRUE(corpus_differences(list_of(TableRun{.folder = "runs/k"}, made_run("a"))).empty());
 }
 
 // Reading the runs of a table: run folders and sweeps, what is missing, names that are alike;
@@ -151,11 +144,7 @@ TEST(Corpus, ARunWithoutSummaryIsNotAsked) {
 
 class TableRuns : public testing::Test {
   protected:
-    void put(const std::string& path, const std::string& text) {
-        const std::filesystem::path file = folder_ / path;
-        std::filesystem::create_directories(file.parent_path());
-        std::ofstream(file) << text;
-    }
+    void put(const std::string& path, const std::string& text) { folder_.write(path, text); }
     std::string at(const std::string& path) { return folder_ / path; }
 
     std::string read(const std::vector<std::string>& folders) {
@@ -224,13 +213,12 @@ TEST_F(TableRuns, WhatIsNoRunIsRefused) {
 }
 
 TEST_F(TableRuns, ASweepGivesAllOfItsCells) {
-    SweepPlan plan;
-    plan.arguments = {"trace.jsonl"};
-    plan.traces = {{"trace.jsonl", "0123456789abcdef"}};
-    plan.home = "/work";
-    plan.axes = {{"speed", {"1", "2", "4", "8"}, false}};
-    plan.repeat = 1;
-    plan.labels = {{"gpu", "h100"}};
+    SweepPlan plan{.home = "/work",
+                   .traces = {{"trace.jsonl", "0123456789abcdef"}},
+                   .arguments = {"trace.jsonl"},
+                   .axes = {{"speed", {"1", "2", "4", "8"}, false}},
+                   .repeat = 1,
+                   .labels = {{"gpu", "h100"}}};
     plan.before = plan.ready = plan.after = {"", 9};
     Ledger ledger = new_ledger(plan);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -271,15 +259,12 @@ void use(std::vector<TableRun> runs) {
 }
 
 TEST(TableRun, AnyKeyMayBeGoneOrOfAnotherType) {
-    JsonDocument document;
-    const std::string text = made_summary({});
-    const JsonValue root = document.parse(text).value();
-    for (JsonValue one = root.first(); one.present(); one = one.next()) {
+    const JsonText json(made_summary({}));
+    for (JsonValue one = json.root.first(); one.present(); one = one.next()) {
         for (const char* other :
              {"null", "true", "-1", "1e300", "\"\\u0000\\\"x,\\n\"", "[1,\"a\"]",
               R"({"name":3,"reasons":{"x":[]},"urls":7,"speed":[]})"}) {
-            MadeSummary made;
-            made.members = "\"" + std::string(one.key()) + "\":" + other + ",";
+            MadeSummary made{.members = "\"" + std::string(one.key()) + "\":" + other + ","};
             use(list_of(made_run("a"), made_run("b", made)));
             use(list_of(made_run("b", made)));
         }
@@ -314,17 +299,15 @@ TEST(RunCell, RepeatsOfASweepAreOneLine) {
     EXPECT_EQ(table.cells[0].runs, (Indices{0, 3}));
     EXPECT_EQ(table.cells[0].values, Texts{"1"});
     EXPECT_FALSE(table.merged);
-    const std::optional<CellFigure> ttft = figure_of(table, table.cells[0], figure("ttft:p99"));
-    ASSERT_TRUE(ttft);
-    EXPECT_DOUBLE_EQ(ttft->mean, 12);
-    EXPECT_DOUBLE_EQ(ttft->low, 10);
-    EXPECT_DOUBLE_EQ(ttft->high, 14);
-    EXPECT_EQ(ttft->runs, 2U);
+    const CellFigure ttft = figure_of(table, table.cells[0], figure("ttft:p99")).value();
+    EXPECT_DOUBLE_EQ(ttft.mean, 12);
+    EXPECT_DOUBLE_EQ(ttft.low, 10);
+    EXPECT_DOUBLE_EQ(ttft.high, 14);
+    EXPECT_EQ(ttft.runs, 2U);
 }
 
 TEST(RunCell, RunsOfEqualLoadAndLabelsAreOneLineUnlessEachIsWanted) {
-    MadeSummary labelled;
-    labelled.labels = R"("tp":"4")";
+    MadeSummary labelled{.labels = R"("tp":"4")"};
     const auto runs = [&labelled] {
         return list_of(made_run("a"), made_run("b", labelled), made_run("c"),
                        made_run("d", with_ttft(9, R"("speed":"2",)")));
@@ -379,9 +362,8 @@ TEST(RunCell, BestFirstAndUnknownLast) {
 }
 
 TEST(TableFigure, Values) {
-    MadeSummary made;
-    made.labels = R"("gpus":"4")";
-    made.members = R"("server":{"energy":{"joules_per_token":0.5}},)";
+    MadeSummary made{.labels = R"("gpus":"4")",
+                     .members = R"("server":{"energy":{"joules_per_token":0.5}},)"};
     const TableRun run = made_run("a", made);
     EXPECT_DOUBLE_EQ(*figure("ttft:p99").of(run), 20);
     EXPECT_DOUBLE_EQ(*figure("interactivity:p50").of(run), 200);  // 1000 / 5 ms
@@ -411,8 +393,7 @@ TEST(TableFigure, InteractivityOfWholeRequestsNeedsTheirRecords) {
 }
 
 TEST(TableFigure, KnowsWhenAPercentileHasTooFewValues) {
-    MadeSummary made;
-    made.count = 661;
+    MadeSummary made{.count = 661};
     EXPECT_TRUE(figure("ttft:p99").below_floor(made_run("a", made)));
     EXPECT_TRUE(figure("interactivity:p99").below_floor(made_run("a", made)));
     made.count = 662;
@@ -588,21 +569,22 @@ TEST(InferencexRow, HasTheKeysOfTheirs) {
 
 TEST(InferencexRow, TakesProvenanceFromLabelsAndAxes) {
     const std::string text = inferencex_row(labelled_cell(), inferencex_view(five_requests()).json);
-    JsonDocument document;
-    const JsonValue row = document.parse(text).value();
-    EXPECT_EQ(row.find("hw").as_string(), "h100");
-    EXPECT_EQ(row.find("tp").as_u64(), 4U);
-    EXPECT_EQ(row.find("conc").as_u64(), 16U);
-    EXPECT_EQ(row.find("disagg").as_bool(), true);
-    EXPECT_EQ(row.find("model").as_string(), "m");
-    EXPECT_TRUE(row.find("ep").is(JsonType::null));  // "many" is not a number
-    EXPECT_TRUE(row.find("image").is(JsonType::null));
-    const double total =
-        at_path(row, "request_metrics.throughput.total.tokens_per_second").as_double().value_or(0);
+    const JsonText row(text);
+    EXPECT_EQ(row.root.find("hw").as_string(), "h100");
+    EXPECT_EQ(row.root.find("tp").as_u64(), 4U);
+    EXPECT_EQ(row.root.find("conc").as_u64(), 16U);
+    EXPECT_EQ(row.root.find("disagg").as_bool(), true);
+    EXPECT_EQ(row.root.find("model").as_string(), "m");
+    EXPECT_TRUE(row.root.find("ep").is(JsonType::null));  // "many" is not a number
+    EXPECT_TRUE(row.root.find("image").is(JsonType::null));
+    const double total = at_path(row.root, "request_metrics.throughput.total.tokens_per_second")
+                             .as_double()
+                             .value_or(0);
     EXPECT_GT(total, 0);
-    EXPECT_DOUBLE_EQ(
-        at_path(row, "request_metrics.throughput.per_gpu.total_tput_tps").as_double().value_or(0),
-        total / 8);
+    EXPECT_DOUBLE_EQ(at_path(row.root, "request_metrics.throughput.per_gpu.total_tput_tps")
+                         .as_double()
+                         .value_or(0),
+                     total / 8);
 }
 
 TEST(LlmdReport, KeepsToTheSchema) {
@@ -620,9 +602,8 @@ TEST(LlmdReport, KeepsToTheSchema) {
 }
 
 TEST(TableCsv, HasTheColumnsOfTheirSweeps) {
-    MadeSummary made;
-    made.labels = R"("offload":"on, host","tp":"4")";
-    made.members = R"("server":{"prefix_hit_tokens":30,"prefix_query_tokens":40},)";
+    MadeSummary made{.labels = R"("offload":"on, host","tp":"4")",
+                     .members = R"("server":{"prefix_hit_tokens":30,"prefix_query_tokens":40},)"};
     const ManyRuns table =
         table_of(list_of(made_cell("01-users=8", {{"users", "8"}}, made)), false);
     const std::string text = table_csv(table);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <set>
 
@@ -141,27 +140,17 @@ Converted convert(const LogFiles& files, std::string_view salt = "0123456789abcd
 
 class ReadLogs : public ::testing::Test {
   protected:
-    ReadLogs()
-        : folder_(std::filesystem::temp_directory_path() /
-                  ("driftless-logs-" + std::to_string(::getpid()))) {
-        std::filesystem::create_directories(folder_);
-    }
-    ~ReadLogs() override { std::filesystem::remove_all(folder_); }
-
     /// A plain log of these lines.
     LogFiles log(const std::vector<std::string>& lines) {
-        const std::filesystem::path path = folder_ / "log.jsonl";
-        std::ofstream file(path, std::ios::binary);
+        std::string text;
         for (const std::string& line : lines) {
-            file << line << '\n';
+            text += line + "\n";
         }
-        LogFiles files;
-        files.paths = {path.native()};
-        return files;
+        return LogFiles{.paths = {folder_.write("log.jsonl", text)}};
     }
 
   private:
-    std::filesystem::path folder_;
+    const ScratchFolder folder_;
 };
 
 std::string call(double at, const std::string& more) {
@@ -169,9 +158,7 @@ std::string call(double at, const std::string& more) {
 }
 
 LogFiles export_of(const char* name) {
-    LogFiles files;
-    files.paths = {std::string(TEST_DATA "/logs/") + name};
-    return files;
+    return LogFiles{.paths = {std::string(TEST_DATA "/logs/") + name}};
 }
 
 std::string canonical(const Trace& trace) {
@@ -195,14 +182,13 @@ TEST_F(ReadLogs, KeepsWhatDecodesOfABrokenLog) {
     LogFiles files = log({});
     files.paths[0] += ".gz";
     {
-        Result<OutputSink> sink = OutputSink::create(files.paths[0]);
-        ASSERT_TRUE(sink);
+        OutputSink sink = OutputSink::create(files.paths[0]).value();
         for (int at = 0; at < 2'000; ++at) {
             const std::string word = std::to_string(at * 7919);
-            ASSERT_TRUE(sink.value().write(
-                call(at, R"("prompt":")" + word + R"(","response":"a b")") + "\n"));
+            ASSERT_TRUE(
+                sink.write(call(at, R"("prompt":")" + word + R"(","response":"a b")") + "\n"));
         }
-        ASSERT_TRUE(sink.value().finish());
+        ASSERT_TRUE(sink.finish());
     }
     files.lenient = true;
     std::filesystem::resize_file(files.paths[0], std::filesystem::file_size(files.paths[0]) / 2);
@@ -359,9 +345,8 @@ TEST_F(ReadLogs, RefusesWhatItCannotKnow) {
 }
 
 TEST_F(ReadLogs, NamesFilesThatHoldNothing) {
-    LogFiles missing;
-    missing.paths = {"/nowhere/log.jsonl"};
-    EXPECT_TRUE(says(convert(missing).first_error(), "No such file"));
+    EXPECT_TRUE(
+        says(convert(LogFiles{.paths = {"/nowhere/log.jsonl"}}).first_error(), "No such file"));
     EXPECT_TRUE(says(convert(log({})).first_error(), "no answered request"));
     const Converted failed = convert(log({call(0, R"("prompt":"x","status":500)")}));
     EXPECT_TRUE(says(failed.first_error(), "no answered request"));

@@ -151,8 +151,7 @@ TEST(LikeOptions, TakeEverything) {
 
 TEST(LikeOptions, RefuseWithARemedy) {
     const auto refuses = [](const std::vector<std::string>& arguments, const char* text) {
-        const std::string why = like_refusal(arguments);
-        EXPECT_TRUE(says(why, text));
+        EXPECT_TRUE(says(like_refusal(arguments), text));
     };
     refuses({}, "like needs a trace; name a file, a directory or -");
     refuses({"t", "--trees", "5", "--rows", "6"}, "use only one of them");

@@ -19,6 +19,7 @@
 #include "engine/record/line_sink.hpp"
 #include "proto/run/client_sample.hpp"
 #include "proto/run/record.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
@@ -31,13 +32,11 @@ namespace driftless {
 namespace {
 
 std::string record_line(std::uint32_t row, std::int64_t ended_ns) {
-    Record record;
-    record.row = row;
-    record.api = "openai-chat";
-    record.outcome = Outcome::ok;
-    record.fired_ns = ended_ns - 100;
-    record.ended_ns = ended_ns;
-    return jsonl_of(record);
+    return jsonl_of(Record{.row = row,
+                           .api = "openai-chat",
+                           .fired_ns = ended_ns - 100,
+                           .ended_ns = ended_ns,
+                           .outcome = Outcome::ok});
 }
 
 std::string fired_line(std::uint32_t row, std::int64_t fired_ns) {
@@ -59,8 +58,7 @@ TEST(Past, TakesTheSegmentThatIsNotNamedYet) {
     const auto add = [&facts](std::uint32_t segment, std::uint32_t pass) {
         Past past(facts);
         Record record{.pass = pass, .segment = segment};
-        std::string line;
-        append_jsonl(line, record);
+        const std::string line = jsonl_of(record);
         const Result<void> added = past.add_record(line);
         return added ? std::string() : std::string(added.error().doing);
     };
@@ -78,14 +76,9 @@ TEST(Past, TakesTheSegmentThatIsNotNamedYet) {
 TEST(Past, TellsTheSidesOfARowApart) {
     Past past(RunFacts{});
     for (const Side side : {Side::a, Side::b}) {
-        Record record;
-        record.row = 3;
-        record.side = side;
-        record.outcome = Outcome::ok;
-        record.fired_ns = 5;
-        record.ended_ns = 10;
-        std::string line;
-        append_jsonl(line, record);
+        Record record{
+            .row = 3, .side = side, .fired_ns = 5, .ended_ns = 10, .outcome = Outcome::ok};
+        const std::string line = jsonl_of(record);
         EXPECT_TRUE(past.add_record(line));
         EXPECT_EQ(past.add_record(line).error().code, ErrorCode::exists);
     }
@@ -165,9 +158,8 @@ TEST(Past, NamesWhatIsWrong) {
         EXPECT_FALSE(read_past(folder.path(), "", past, why)) << text;
         return why;
     };
-    const std::string twice = record_line(3, 1) + record_line(3, 2);
-    EXPECT_TRUE(
-        says(why_of("requests.jsonl", twice), "requests.jsonl:2: the row already has a record"));
+    EXPECT_TRUE(says(why_of("requests.jsonl", record_line(3, 1) + record_line(3, 2)),
+                     "requests.jsonl:2: the row already has a record"));
     EXPECT_TRUE(says(why_of("requests.jsonl", "{}\n"), ":1: row is missing"));
     EXPECT_TRUE(says(why_of("fired.jsonl", "{\"row\":1}\n"), ":1: fired_ns is missing"));
     EXPECT_TRUE(says(why_of("fired.jsonl", fired_line(0, 1) + "\n"), ":2: "));
@@ -207,31 +199,26 @@ TEST(Past, OpenRowsSayWhatHeldThem) {
 
 // A sample survives its line: every field, and the unknown ones.
 TEST(ClientSample, SurvivesItsLine) {
-    ClientSample sample;
-    sample.from_ns = 5;
-    sample.to_ns = 1'000'000'005;
-    sample.drift_max_ns = INT64_MAX;
-    sample.steal_ns = 3;
+    ClientSample sample{
+        .from_ns = 5, .to_ns = 1'000'000'005, .drift_max_ns = INT64_MAX, .steal_ns = 3};
     std::string line;
     append_client_sample(line, sample, 5);
-    JsonDocument document;
-    const Result<ClientSample> back = read_client_sample(document, line);
-    ASSERT_TRUE(back);
-    EXPECT_EQ(back.value().run_delay_ns, -1);
+    const ClientSample back = read_alone(read_client_sample, line).value();
+    EXPECT_EQ(back.run_delay_ns, -1);
     std::string again;
-    append_client_sample(again, back.value(), 0);
+    append_client_sample(again, back, 0);
     EXPECT_EQ(again, line);
     for (const char* lacking : {"from_ns", "to_ns", "chunks"}) {
         const std::size_t at = again.find("\"" + std::string(lacking) + "\"");
         ASSERT_NE(at, std::string::npos);
         std::string without = again;
         without[at + 1] = 'X';
-        EXPECT_EQ(read_client_sample(document, without).error().code, ErrorCode::missing);
+        EXPECT_EQ(read_alone(read_client_sample, without).error().code, ErrorCode::missing);
     }
     std::string older = again;  // before schema 16
     older.replace(older.find(",\"writer_chunks\""), std::string::npos, "}");
-    EXPECT_EQ(read_client_sample(document, older).value().writer_cpu_ns, -1);
-    EXPECT_EQ(read_client_sample(document, line.substr(0, 9)).error().code, ErrorCode::bad_json);
+    EXPECT_EQ(read_alone(read_client_sample, older).value().writer_cpu_ns, -1);
+    EXPECT_EQ(read_alone(read_client_sample, line.substr(0, 9)).error().code, ErrorCode::bad_json);
 }
 
 // A file goes on behind its last whole line, wherever it was cut, and however long the torn one is.
@@ -243,10 +230,9 @@ TEST(LineSink, AppendsBehindTheLastWholeLine) {
         for (const std::string& whole : {std::string(), std::string("a\nbb\n"), long_line + "\n"}) {
             folder.write("lines", whole + torn);
             {
-                Result<LineSink> sink = LineSink::append(path);
-                ASSERT_TRUE(sink);
-                sink.value().buffer() += "new\n";
-                sink.value().commit();
+                LineSink sink = LineSink::append(path).value();
+                sink.buffer() += "new\n";
+                sink.commit();
             }
             EXPECT_EQ(read_bytes(path), whole + "new\n");
         }
@@ -263,16 +249,12 @@ class Lost : public testing::Test {
         facts_.segments.resize(2);
     }
     void record(std::uint32_t row, std::uint32_t segment, bool left = true) {
-        Record record;
-        record.row = row;
-        record.segment = segment;
-        record.outcome = left ? Outcome::ok : Outcome::not_sent;
+        Record record{
+            .row = row, .segment = segment, .outcome = left ? Outcome::ok : Outcome::not_sent};
         if (left) {
             record.fired_ns = 1;
         }
-        std::string line;
-        append_jsonl(line, record);
-        ASSERT_TRUE(static_cast<bool>(past_.add_record(line)));
+        ASSERT_TRUE(static_cast<bool>(past_.add_record(jsonl_of(record))));
     }
     void leave(std::uint32_t row) {
         ASSERT_TRUE(static_cast<bool>(
@@ -324,16 +306,13 @@ class LostOfUsers : public testing::Test {
         facts_.segments.resize(1);
     }
     void record(std::uint32_t row, std::uint32_t pass, std::uint32_t attempt, std::int64_t at_ns) {
-        Record record;
-        record.row = row;
-        record.pass = pass;
-        record.attempt = attempt;
-        record.outcome = Outcome::http_5xx;
-        record.user = 0;
-        record.fired_ns = at_ns;
-        std::string line;
-        append_jsonl(line, record);
-        ASSERT_TRUE(static_cast<bool>(past().add_record(line)));
+        Record record{.row = row,
+                      .pass = pass,
+                      .attempt = attempt,
+                      .user = 0,
+                      .fired_ns = at_ns,
+                      .outcome = Outcome::http_5xx};
+        ASSERT_TRUE(static_cast<bool>(past().add_record(jsonl_of(record))));
     }
     void leave(std::uint32_t row, std::uint32_t pass, std::int64_t at_ns) {
         ASSERT_TRUE(static_cast<bool>(past().add_fired(
@@ -371,17 +350,16 @@ TEST_F(LostOfUsers, TriesAndPassesAreRequestsOfTheirOwn) {
 // Marks count requests, of which there are more than rows; the books of a run that ended say so.
 TEST_F(LostOfUsers, MarksCountRequests) {
     const std::string name = "test-" + std::to_string(::getpid()) + "-unrecorded";
-    Result<FiredMarks> marks = FiredMarks::create(name, 2);
-    ASSERT_TRUE(marks);
+    FiredMarks marks = FiredMarks::create(name, 2).value();
     FiredMarks::remove(name);
     for (int request = 0; request < 5; ++request) {
-        marks.value().mark(0);
-        marks.value().count_request();
+        marks.mark(0);
+        marks.count_request();
     }
-    EXPECT_EQ(fired_in_all(facts_, past(), &marks.value()), 5u);
+    EXPECT_EQ(fired_in_all(facts_, past(), &marks), 5u);
     EXPECT_EQ(fired_in_all(facts_, past(), nullptr), std::nullopt);
     facts_.has_users = false;
-    EXPECT_EQ(fired_in_all(facts_, past(), &marks.value()), 1u);
+    EXPECT_EQ(fired_in_all(facts_, past(), &marks), 1u);
     facts_.ended = true;
     facts_.rows_fired = 8;
     EXPECT_EQ(fired_in_all(facts_, past(), nullptr), 8u);
@@ -415,13 +393,12 @@ TEST_F(Marks, OutliveAKill) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status));
-    const Result<FiredMarks> marks = FiredMarks::open(id_, rows);
-    ASSERT_TRUE(marks) << marks.error().doing;
+    const FiredMarks marks = FiredMarks::open(id_, rows).value();
     for (std::uint32_t row = 0; row < rows; ++row) {
-        EXPECT_EQ(marks.value().marked(row), left.contains(row)) << row;
+        EXPECT_EQ(marks.marked(row), left.contains(row)) << row;
     }
-    EXPECT_EQ(marks.value().count(), left.size());
-    EXPECT_EQ(marks.value().requests(), 2 * left.size());
+    EXPECT_EQ(marks.count(), left.size());
+    EXPECT_EQ(marks.requests(), 2 * left.size());
 }
 
 TEST_F(Marks, OfSeveralEnginesAreReadAsOne) {
@@ -440,11 +417,10 @@ TEST_F(Marks, OfSeveralEnginesAreReadAsOne) {
         third.value().mark(199);
     }
     for (int look = 0; look < 2; ++look) {  // a look changes nothing
-        const Result<FiredMarks> all = FiredMarks::open(id_, rows);
-        ASSERT_TRUE(all) << all.error().doing;
-        EXPECT_EQ(all.value().count(), 3u);
-        EXPECT_TRUE(all.value().marked(3) && all.value().marked(64) && all.value().marked(199));
-        EXPECT_EQ(all.value().requests(), 3u);
+        const FiredMarks all = FiredMarks::open(id_, rows).value();
+        EXPECT_EQ(all.count(), 3u);
+        EXPECT_TRUE(all.marked(3) && all.marked(64) && all.marked(199));
+        EXPECT_EQ(all.requests(), 3u);
     }
     FiredMarks::remove(id_);
     for (std::uint32_t engine = 0; engine < 3; ++engine) {  // none is left
@@ -522,12 +498,8 @@ TEST_F(Marks, MayBeNone) {
 // Trees are counted from the records as `report --trees` counts them: whole in the end, or not.
 
 std::string line_of(std::uint32_t row, const char* session, Outcome outcome) {
-    Record record;
-    record.row = row;
-    record.api = "openai-chat";
-    record.outcome = outcome;
-    record.fired_ns = 0;
-    record.ended_ns = 5;
+    Record record{
+        .row = row, .api = "openai-chat", .fired_ns = 0, .ended_ns = 5, .outcome = outcome};
     if (session != nullptr) {
         record.session = session;
     }

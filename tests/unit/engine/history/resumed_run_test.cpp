@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,7 +13,9 @@
 #include "engine/history/run_lines.hpp"
 #include "engine/host/calibration.hpp"
 #include "engine/plan/schedule.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
+#include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -36,9 +37,7 @@ struct DeadRun {
 
     explicit DeadRun(std::uint32_t rows) {
         for (std::uint32_t i = 0; i < rows; ++i) {
-            TraceRow row;
-            row.index = 10 * (i + 1);
-            trace.rows.push_back(row);
+            trace.rows.push_back({.index = 10 * (i + 1)});
             if (i + 1 < rows) {
                 plan.rows.push_back({100 * ms * i, i, 0});
             }
@@ -51,14 +50,12 @@ struct DeadRun {
     }
 
     void record(std::uint32_t at, std::int64_t ended_ns, Side side = Side::none) {
-        Record record;
-        record.side = side;
-        record.row = trace.rows[at].index;
-        record.fired_ns = ended_ns;
-        record.ended_ns = ended_ns;
-        record.outcome = Outcome::ok;
-        std::string line;
-        append_jsonl(line, record);
+        Record record{.row = trace.rows[at].index,
+                      .side = side,
+                      .fired_ns = ended_ns,
+                      .ended_ns = ended_ns,
+                      .outcome = Outcome::ok};
+        const std::string line = jsonl_of(record);
         CHECK(static_cast<bool>(past.add_record(line)));
     }
     void leave(std::uint32_t at, std::int64_t fired_ns, const std::string& why = "") {
@@ -89,10 +86,9 @@ TEST(RemainingRows, GoesByTheSidesOfARow) {
     run.plan.rows = both;
     run.plan.dual = true;
     const std::string name = "remaining-sides-test-" + std::to_string(::getpid());
-    Result<FiredMarks> marks = FiredMarks::create(name, marks_for(5, true));
-    ASSERT_TRUE(marks);
+    FiredMarks marks = FiredMarks::create(name, marks_for(5, true)).value();
     FiredMarks::remove(name);
-    run.marks = std::move(marks).value();
+    run.marks = std::move(marks);
     run.record(0, 50 * ms, Side::a);
     run.record(0, 60 * ms, Side::b);
     run.record(1, 150 * ms, Side::b);
@@ -211,10 +207,8 @@ TEST(RemainingRows, TaintsWhatLeftLate) {
     run.leave(0, 0 * ms + 1'000, R"(,"held_ns":0,"late_cause":"wake")");
     run.leave(1, 100 * ms + 1'001, R"(,"held_ns":0,"late_cause":"wake")");
     run.leave(2, 200 * ms + 1'001, R"(,"held_ns":1001,"late_cause":"inflight")");
-    AssemblerConfig config;
-    config.trace = &run.trace;
-    config.dialect = &dialect_of(Api::openai_chat);
-    config.segment = 1;
+    AssemblerConfig config{
+        .trace = &run.trace, .dialect = &dialect_of(Api::openai_chat), .segment = 1};
     config.limits.drift_ns = 1'000;
     const InterruptedRun found = run.with_marks();
     Summary summary;
@@ -236,19 +230,17 @@ TEST(RemainingRows, RecordsWhatIsGivenUp) {
     run.leave(1, 100 * ms + 7, R"(,"held_ns":6,"late_cause":"inflight")");
     run.marks.mark(1);
     run.marks.mark(3);
-    AssemblerConfig config;
-    config.trace = &run.trace;
-    config.dialect = &dialect_of(Api::openai_chat);
-    config.urls = {"http://server/"};
-    config.segment = 2;
+    AssemblerConfig config{.trace = &run.trace,
+                           .dialect = &dialect_of(Api::openai_chat),
+                           .urls = {"http://server/"},
+                           .segment = 2};
     const InterruptedRun found = run.with_marks();
     const std::vector<Record> records =
         settled_records(found, remaining_rows(found, false), config);
     ASSERT_EQ(records.size(), 2u);
     EXPECT_EQ(records[0].row, 20u);
     EXPECT_EQ(records[0].fired_ns, 100 * ms + 7);
-    EXPECT_EQ(records[0].drift_ns, 7);
-    EXPECT_EQ(records[0].held_ns, 6);
+    EXPECT_EQ(values_of(records[0], "drift_ns, held_ns"), "7, 6");
     EXPECT_EQ(records[0].late_cause, LateCause::inflight);  // else it would be our own lateness
     EXPECT_EQ(records[1].row, 40u);
     EXPECT_EQ(records[1].due_ns, 300 * ms);
@@ -257,8 +249,7 @@ TEST(RemainingRows, RecordsWhatIsGivenUp) {
     EXPECT_EQ(records[0].error, std::nullopt);
     EXPECT_EQ(records[1].error, "may have been sent; its instant is lost");
     for (const Record& record : records) {
-        EXPECT_EQ(record.outcome, Outcome::interrupted);
-        EXPECT_EQ(record.segment, 1u);
+        EXPECT_EQ(values_of(record, "outcome, segment"), "interrupted, 1");
         EXPECT_FALSE(record.has_chunks);
     }
 }
@@ -284,8 +275,7 @@ struct DeadSessions : DeadRun {
         record.done_ns = record.ended_ns = ended_ns;
         record.status = status;
         record.outcome = status == 200 ? Outcome::ok : Outcome::http_5xx;
-        std::string line;
-        append_jsonl(line, record);
+        const std::string line = jsonl_of(record);
         CHECK(static_cast<bool>(past_closed->add_record(line)));
     }
     RemainingRows rest(bool with, bool resend = false) const {
@@ -322,18 +312,13 @@ TEST(RemainingRowsOfSessions, DropWhatAFailureEnds) {
     const RemainingRows rest = run.rest(true);
     EXPECT_EQ(sent(rest), (Rows{5}));
     ASSERT_EQ(rest.dropped.size(), 3u);
-    AssemblerConfig config;
-    config.trace = &run.trace;
-    config.dialect = &dialect_of(Api::openai_chat);
-    config.segment = 1;
+    AssemblerConfig config{
+        .trace = &run.trace, .dialect = &dialect_of(Api::openai_chat), .segment = 1};
     const std::vector<Record> records = settled_records(
         {run.trace, run.plan, *run.past_closed, nullptr, 0, true, {2, 1}}, rest, config);
     ASSERT_EQ(records.size(), 3u);
-    EXPECT_EQ(records[1].row, 30u);
-    EXPECT_EQ(records[1].outcome, Outcome::not_sent);
-    EXPECT_EQ(records[1].error, "row 10, which it waited for, failed");
-    EXPECT_EQ(records[1].segment, 1u);
-    EXPECT_EQ(records[1].request, 2u);
+    EXPECT_EQ(values_of(records[1], "row, outcome, error, segment, request"),
+              "30, not_sent, row 10, which it waited for, failed, 1, 2");
 }
 
 TEST(RemainingRowsOfSessions, DropWhatWaitsForARowThatIsGivenUp) {
@@ -366,27 +351,19 @@ TEST(RemainingRowsOfSessions, GuessByWhatTheyWaitFor) {
 
 class RecordFeeds : public ::testing::Test {
   protected:
-    void SetUp() override { path_ = ::testing::TempDir() + "feed-" + std::to_string(::getpid()); }
-    void TearDown() override { ::unlink(path_.c_str()); }
-
-    void write(const std::string& text) const {
-        std::FILE* file = std::fopen(path_.c_str(), "w");
-        ASSERT_NE(file, nullptr);
-        EXPECT_EQ(std::fwrite(text.data(), 1, text.size(), file), text.size());
-        EXPECT_EQ(std::fclose(file), 0);
-    }
+    void write(const std::string& text) const { folder_.write("feed", text); }
     RecordFeed open() const {
         std::string why;
         Result<RecordFeed> feed = RecordFeed::open(path_, why);
         EXPECT_TRUE(feed) << why;
         return std::move(feed).value();
     }
-    std::string path_;
+    const ScratchFolder folder_;
+    const std::string path_ = folder_ / "feed";
 };
 
 std::string line_of(std::uint32_t row, std::size_t chunks) {
-    Record record;
-    record.row = row;
+    Record record{.row = row};
     record.chunk_ns.assign(chunks, 123'456'789);
     return jsonl_of(record);
 }
@@ -480,10 +457,7 @@ std::string run_json() {
 }
 
 TEST(RunFacts, ReadsWhatLaterRunsNeed) {
-    JsonDocument document;
-    const Result<RunFacts> read = read_run_facts(document, run_json());
-    ASSERT_TRUE(read) << read.error().doing;
-    const RunFacts& facts = read.value();
+    const RunFacts facts = read_alone(read_run_facts, run_json()).value();
     EXPECT_EQ(facts.arguments, (std::vector<std::string>{"/t.jsonl", "--speed=2"}));
     ASSERT_EQ(facts.segments.size(), 2u);
     EXPECT_EQ(facts.segments[1].clock.zero_monotonic_ns, -5);
@@ -516,8 +490,7 @@ TEST(RunFacts, ReadsWhatLaterRunsNeed) {
 }
 
 TEST(RunFacts, SaysHowItWasCalibrated) {
-    CalibrationFacts facts;
-    facts.date = "2026-11-21T03:45:12Z";
+    CalibrationFacts facts{.date = "2026-11-21T03:45:12Z"};
     EXPECT_EQ(how_calibrated(facts), "calibrated at 2026-11-21T03:45:12Z");
     facts.measured_ns = 1'860'000'000;
     facts.taken_share = noise_max;
@@ -532,12 +505,10 @@ TEST(RunFacts, ReadsTheBarOfARun) {
     std::string text = run_json();
     const std::size_t at = text.find("\"drift_ns\"");
     text.insert(at, R"("measured_ns":7,"taken_share":0.25,"drift_most_ns":9,)");
-    JsonDocument document;
-    const Result<RunFacts> read = read_run_facts(document, text);
-    ASSERT_TRUE(read) << read.error().doing;
-    EXPECT_EQ(read.value().calibration.measured_ns, 7);
-    EXPECT_EQ(read.value().calibration.taken_share, 0.25);
-    EXPECT_EQ(read.value().calibration.limits.drift_most_ns, 9);
+    const RunFacts read = read_alone(read_run_facts, text).value();
+    EXPECT_EQ(read.calibration.measured_ns, 7);
+    EXPECT_EQ(read.calibration.taken_share, 0.25);
+    EXPECT_EQ(read.calibration.limits.drift_most_ns, 9);
 }
 
 // A run is judged by the limits that it had; one of before there was a limit on the wire has none.
@@ -546,10 +517,7 @@ TEST(RunFacts, ReadsRunsWithoutAWireLimit) {
     const std::size_t at = text.find("\"wire_ns\"");
     ASSERT_NE(at, std::string::npos);
     text.replace(at, 9, "\"other\"");
-    JsonDocument document;
-    const Result<RunFacts> read = read_run_facts(document, text);
-    ASSERT_TRUE(read) << read.error().doing;
-    EXPECT_EQ(read.value().calibration.limits.wire_ns, 0);
+    EXPECT_EQ(read_alone(read_run_facts, text).value().calibration.limits.wire_ns, 0);
 }
 
 // Runs of before there were templates have no such key.
@@ -557,8 +525,7 @@ TEST(RunFacts, ReadsTheTemplate) {
     const auto template_of = [](std::string_view json) {
         std::string text = run_json();
         text.insert(text.find("\"model\""), json);
-        JsonDocument document;
-        const Result<RunFacts> read = read_run_facts(document, text);
+        const Result<RunFacts> read = read_alone(read_run_facts, text);
         EXPECT_TRUE(read);
         return read.value().template_digest.value_or(0);
     };
@@ -571,10 +538,7 @@ TEST(RunFacts, ReadsTheDataset) {
     std::string text = run_json();
     text.insert(text.find("\"model\""),
                 "\"dataset\":{\"file\":\"d\",\"digest\":\"00000000000000fd\"},");
-    JsonDocument document;
-    const Result<RunFacts> read = read_run_facts(document, text);
-    ASSERT_TRUE(read);
-    EXPECT_EQ(read.value().dataset_digest, 253u);
+    EXPECT_EQ(read_alone(read_run_facts, text).value().dataset_digest, 253u);
 }
 
 TEST(RunFacts, NamesTheKey) {
@@ -583,8 +547,7 @@ TEST(RunFacts, NamesTheKey) {
         const std::size_t at = text.find(from);
         EXPECT_NE(at, std::string::npos) << from;
         text.replace(at, from.size(), to);
-        JsonDocument document;
-        const Result<RunFacts> read = read_run_facts(document, text);
+        const Result<RunFacts> read = read_alone(read_run_facts, text);
         EXPECT_FALSE(read) << to;
         return read ? Error{} : read.error();
     };
@@ -606,9 +569,8 @@ TEST(RunFacts, NamesTheKey) {
 // Cut anywhere, it is refused and not misread.
 TEST(RunFacts, EveryPrefixIsRefused) {
     const std::string text = run_json();
-    JsonDocument document;
     for (std::size_t cut = 0; cut < text.size(); ++cut) {
-        EXPECT_FALSE(read_run_facts(document, text.substr(0, cut))) << cut;
+        EXPECT_FALSE(read_alone(read_run_facts, text.substr(0, cut))) << cut;
     }
 }
 
@@ -691,17 +653,16 @@ TEST(ShardFacts, AMergedRunIsReadBack) {
     write_merged(json, run);
     json.end_object();
     JsonDocument document;
-    const Result<std::optional<MergedRun>> read =
-        read_merged(document.parse(text).value().find("merged"));
-    ASSERT_TRUE(read);
+    const std::optional<MergedRun> read =
+        read_merged(document.parse(text).value().find("merged")).value();
     std::string again;
     JsonWriter second(again);
     second.begin_object();
-    write_merged(second, *read.value());
+    write_merged(second, *read);
     second.end_object();
     EXPECT_EQ(again, text);
-    EXPECT_TRUE(read.value()->shards[1].is_missing());
-    EXPECT_EQ(read.value()->not_reported(), 6U);
+    EXPECT_TRUE(read->shards[1].is_missing());
+    EXPECT_EQ(read->not_reported(), 6U);
 }
 
 }  // namespace

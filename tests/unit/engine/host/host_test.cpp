@@ -10,8 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
-#include <fstream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,6 +18,7 @@
 #include "engine/host/calibration.hpp"
 #include "engine/host/cpu_load.hpp"
 #include "engine/host/threads.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 #include "tests/unit/scratch_folder.hpp"
@@ -405,12 +404,10 @@ TEST(CpuLoad, SamplesThisHost) {
 std::vector<CpuLoad> loads_of_four_cores() {
     std::vector<CpuLoad> loads;
     for (std::uint32_t cpu = 0; cpu < 8; ++cpu) {
-        CpuLoad load;
-        load.cpu = cpu;
-        load.ticks = 10;
-        load.busy = cpu == 2 ? 9 : 0;
-        load.siblings = {cpu < 4 ? cpu + 4 : cpu - 4};
-        loads.push_back(load);
+        loads.push_back({.cpu = cpu,
+                         .busy = cpu == 2 ? 9 : 0,
+                         .ticks = 10,
+                         .siblings = {cpu < 4 ? cpu + 4 : cpu - 4}});
     }
     return loads;
 }
@@ -444,20 +441,19 @@ TEST(EngineCpus, LeaveTheOthersToAllElse) {
 // A calibration survives its file, and holds for the host that it was made on only.
 
 Calibration example() {
-    Calibration c;
-    c.date = "2026-11-21T03:45:12Z";
-    c.kernel = "Linux 6.8.0";
-    c.cpu_model = "A \"fast\" CPU";
-    c.cpus_online = 8;
-    c.engine_cpu = 7;
-    c.wake_spin = {1, 2, 3, 4, 5};
-    c.wake_hybrid = {6, 7, 8, 9, 10};
-    c.wake_sleep = {11, 12, 13, 14, 15};
-    c.spin_gaps_per_s = 1.5;
-    c.spin_gap_max_ns = 66'000;
-    c.spin_lost_share = 0.0625;
-    c.fire_small = {16, 17, 18, 19, 20};
-    c.fire_large = {21, 22, 23, 24, 25};
+    Calibration c{.date = "2026-11-21T03:45:12Z",
+                  .kernel = "Linux 6.8.0",
+                  .cpu_model = "A \"fast\" CPU",
+                  .cpus_online = 8,
+                  .engine_cpu = 7,
+                  .wake_spin = {1, 2, 3, 4, 5},
+                  .wake_hybrid = {6, 7, 8, 9, 10},
+                  .wake_sleep = {11, 12, 13, 14, 15},
+                  .spin_gaps_per_s = 1.5,
+                  .spin_gap_max_ns = 66'000,
+                  .spin_lost_share = 0.0625,
+                  .fire_small = {16, 17, 18, 19, 20},
+                  .fire_large = {21, 22, 23, 24, 25}};
     c.rehearsals.resize(2);
     c.rehearsals[1] = {200, 10'000, 9'990, 0.25, {1, 1, 1, 1, 1}, {2, 2, 2, 2, 2}, true, 0.75};
     c.chunks_per_s_max = 140'000;
@@ -472,11 +468,9 @@ Calibration example() {
 
 /// The one that the example was made on.
 HostFacts example_host() {
-    HostFacts host;
-    host.kernel = example().kernel;
-    host.cpu_model = example().cpu_model;
-    host.cpus_online = example().cpus_online;
-    return host;
+    return HostFacts{.kernel = example().kernel,
+                     .cpu_model = example().cpu_model,
+                     .cpus_online = example().cpus_online};
 }
 
 // What others had of the CPU while a host was measured, by each thing that shows it.
@@ -499,19 +493,16 @@ TEST(Calibration, SaysThatOthersWereAtWork) {
 }
 
 TEST(Calibration, ComesBackFromItsFile) {
-    JsonDocument document;
     const std::string text = to_json(example());
-    const Result<Calibration> read = read_calibration(document, text);
-    ASSERT_TRUE(read);
-    EXPECT_EQ(to_json(read.value()), text);
-    EXPECT_EQ(read.value().rehearsals[1].receive_delay.count, 2u);
-    EXPECT_EQ(read.value().spin_lost_share, 0.0625);
+    const Calibration read = read_alone(read_calibration, text).value();
+    EXPECT_EQ(to_json(read), text);
+    EXPECT_EQ(read.rehearsals[1].receive_delay.count, 2u);
+    EXPECT_EQ(read.spin_lost_share, 0.0625);
 }
 
 TEST(Calibration, AFileThatContradictsItselfIsRefused) {
     const auto is_read = [](const Calibration& c) {
-        JsonDocument document;
-        return static_cast<bool>(read_calibration(document, to_json(c)));
+        return static_cast<bool>(read_alone(read_calibration, to_json(c)));
     };
     EXPECT_TRUE(is_read(example()));
     Calibration unsorted = example();
@@ -529,12 +520,11 @@ TEST(Calibration, AFileThatContradictsItselfIsRefused) {
 }
 
 TEST(Calibration, AFileThatLacksAFigureIsRefused) {
-    JsonDocument document;
     std::string text = to_json(example());
     text.replace(text.find("\"p99_ns\":13"), 8, "\"p98_ns\"");
-    EXPECT_EQ(read_calibration(document, text).error().code, ErrorCode::missing);
-    EXPECT_EQ(read_calibration(document, "[]").error().code, ErrorCode::bad_json);
-    EXPECT_EQ(read_calibration(document, "{\"schema\": 2}").error().code, ErrorCode::unsupported);
+    EXPECT_EQ(read_alone(read_calibration, text).error().code, ErrorCode::missing);
+    EXPECT_EQ(read_alone(read_calibration, "[]").error().code, ErrorCode::bad_json);
+    EXPECT_EQ(read_alone(read_calibration, "{\"schema\": 2}").error().code, ErrorCode::unsupported);
 }
 
 // Without a rehearsal the floor is what a thread that sleeps shows.
@@ -561,12 +551,9 @@ TEST(Calibration, HoldsForItsNumberOfEngines) {
               "the calibration was made with 3 engines, but this run has 1");
     EXPECT_NE(why_not_of(example(), host, {.engines = 4}), "");
     EXPECT_EQ(why_not_of(example(), host, {.engines = engines_auto}), "") << "not decided yet";
-    JsonDocument document;
     std::string text = to_json(example());
     text.erase(text.find("\"engines\":3,"), 12);
-    const Result<Calibration> older = read_calibration(document, text);
-    ASSERT_TRUE(older);
-    EXPECT_EQ(older.value().engines, 1u);
+    EXPECT_EQ(read_alone(read_calibration, text).value().engines, 1u);
 }
 
 // What a thread before all others promises says nothing of one among them; the other way it holds.
@@ -575,21 +562,16 @@ TEST(Calibration, OfAnotherPriorityHoldsOneWay) {
     EXPECT_EQ(why_not_of(example(), host, {.realtime = true, .engines = 3}), "");
     Calibration realtime = example();
     realtime.realtime = true;
-    JsonDocument document;
-    const Result<Calibration> read = read_calibration(document, to_json(realtime));
-    ASSERT_TRUE(read);
-    EXPECT_EQ(why_not_of(read.value(), host, {.realtime = true, .engines = 3}), "");
-    EXPECT_TRUE(says(why_not_of(read.value(), host, {}), "this run has no --realtime"));
+    const Calibration read = read_alone(read_calibration, to_json(realtime)).value();
+    EXPECT_EQ(why_not_of(read, host, {.realtime = true, .engines = 3}), "");
+    EXPECT_TRUE(says(why_not_of(read, host, {}), "this run has no --realtime"));
 }
 
 TEST(Calibration, OfBeforeThereWasAnotherPriorityCanBeRead) {
     std::string text = to_json(example());
     const std::string key = "\"realtime\":false,";
     text.erase(text.find(key), key.size());
-    JsonDocument document;
-    const Result<Calibration> read = read_calibration(document, text);
-    ASSERT_TRUE(read);
-    EXPECT_FALSE(read.value().realtime);
+    EXPECT_FALSE(read_alone(read_calibration, text).value().realtime);
 }
 
 }  // namespace

@@ -200,8 +200,7 @@ TEST(ThreadMeter, InstructionsAreCountedOrExplained) {
 
 TEST(ThreadUse, WhatIsUnknownStaysUnknown) {
     const ThreadUse unknown;
-    ThreadUse known;
-    known.instructions = 7;
+    ThreadUse known{.instructions = 7};
     EXPECT_EQ((known - unknown).instructions, -1);
     EXPECT_EQ((unknown - known).instructions, -1);
     EXPECT_EQ((known - known).instructions, 0);
@@ -212,11 +211,8 @@ TEST(ThreadUse, WhatIsUnknownStaysUnknown) {
 constexpr std::int64_t second = 1'000'000'000;
 
 ChildCommand shell(const std::string& text) {
-    ChildCommand command;
-    command.program = "/bin/sh";
-    command.arguments = {"sh", "-c", text};
-    command.environment = own_environment();
-    return command;
+    return ChildCommand{
+        .program = "/bin/sh", .arguments = {"sh", "-c", text}, .environment = own_environment()};
 }
 
 ChildEnd end_of(Child& child) {
@@ -230,13 +226,11 @@ ChildEnd end_of(Child& child) {
 }
 
 TEST(Child, SaysHowItEnded) {
-    Result<Child> three = Child::start(shell("exit 3"));
-    ASSERT_TRUE(three);
-    EXPECT_EQ(end_of(three.value()).exit_code, 3);
-    EXPECT_EQ(end_of(three.value()).exit_code, 3);  // as often as asked
-    Result<Child> killed = Child::start(shell("kill -9 $$"));
-    ASSERT_TRUE(killed);
-    const ChildEnd end = end_of(killed.value());
+    Child three = Child::start(shell("exit 3")).value();
+    EXPECT_EQ(end_of(three).exit_code, 3);
+    EXPECT_EQ(end_of(three).exit_code, 3);  // as often as asked
+    Child killed = Child::start(shell("kill -9 $$")).value();
+    const ChildEnd end = end_of(killed);
     EXPECT_EQ(end.exit_code, -1);
     EXPECT_EQ(end.signal, SIGKILL);
 }
@@ -244,9 +238,8 @@ TEST(Child, SaysHowItEnded) {
 // A supervisor may start us so; then the kernel would forget how a child ended.
 TEST(Child, SaysSoWhereChildrenWereIgnored) {
     (void)::signal(SIGCHLD, SIG_IGN);
-    Result<Child> three = Child::start(shell("exit 3"));
-    ASSERT_TRUE(three);
-    EXPECT_EQ(end_of(three.value()).exit_code, 3);
+    Child three = Child::start(shell("exit 3")).value();
+    EXPECT_EQ(end_of(three).exit_code, 3);
 }
 
 TEST(Child, AProgramThatIsNotThere) {
@@ -259,13 +252,12 @@ TEST(Child, AProgramThatIsNotThere) {
 
 TEST(Child, GetsItsEnvironmentAndItsFiles) {
     const ScratchFolder folder;
-    const Result<int> file = open_output(folder / "out");
-    ASSERT_TRUE(file);
+    const int file = open_output(folder / "out").value();
     ChildCommand command = shell("echo $A; echo $B >&2; cat");
     command.environment = {"A=one", "B=two"};
-    command.output = command.messages = file.value();
+    command.output = command.messages = file;
     Result<Child> child = Child::start(command);
-    (void)::close(file.value());
+    (void)::close(file);
     ASSERT_TRUE(child);
     EXPECT_EQ(end_of(child.value()).exit_code, 0);
     EXPECT_EQ(read_bytes(folder / "out"), "one\ntwo\n");
@@ -283,12 +275,11 @@ TEST(Child, SignalsAreTheDefaultOnes) {
 TEST(Child, AGroupEndsWithWhatItStarted) {
     const ScratchFolder folder;
     const std::string pid_file = folder / "pid";
-    Result<Child> child = Child::start(shell("sleep 600 & echo $! > " + pid_file + "; exit 0"));
-    ASSERT_TRUE(child);
-    EXPECT_EQ(end_of(child.value()).exit_code, 0);
+    Child child = Child::start(shell("sleep 600 & echo $! > " + pid_file + "; exit 0")).value();
+    EXPECT_EQ(end_of(child).exit_code, 0);
     const pid_t left = static_cast<pid_t>(std::stol(read_bytes(pid_file)));
     EXPECT_EQ(::kill(left, 0), 0);  // it goes on, until its group is ended
-    child.value().signal_group(SIGKILL);
+    child.signal_group(SIGKILL);
     for (int tries = 0; tries < 10000 && ::kill(left, 0) == 0; ++tries) {
         std::ifstream stat("/proc/" + std::to_string(left) + "/stat");
         const std::string line(std::istreambuf_iterator<char>(stat), {});
@@ -303,10 +294,9 @@ TEST(Child, AGroupEndsWithWhatItStarted) {
 TEST(Child, IsKilledWithItsOwner) {
     pid_t id = 0;
     {
-        Result<Child> child = Child::start(shell("sleep 600"));
-        ASSERT_TRUE(child);
-        id = child.value().id();
-        EXPECT_FALSE(child.value().wait(1));
+        Child child = Child::start(shell("sleep 600")).value();
+        id = child.id();
+        EXPECT_FALSE(child.wait(1));
     }
     EXPECT_NE(::kill(id, 0), 0);
 }

@@ -12,7 +12,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <string>
@@ -181,12 +180,11 @@ void on_result(Op& op, const Completion& done) {
 class Stamps : public ::testing::TestWithParam<bool> {
   protected:
     void SetUp() override {
-        UringOptions options;
-        options.ops_max = 64;
-        options.submit_entries = 16;
-        options.buffers = 64;
-        options.stamps = {true, true};
-        options.stamp_ring = GetParam();
+        UringOptions options{.ops_max = 64,
+                             .submit_entries = 16,
+                             .buffers = 64,
+                             .stamps = {true, true},
+                             .stamp_ring = GetParam()};
         auto made = UringDriver::make(options);
         if (!made) {
             GTEST_SKIP() << "io_uring is not available: errno " << made.error().sys_errno;
@@ -215,25 +213,22 @@ class Stamps : public ::testing::TestWithParam<bool> {
     }
 
     void connect_pair(const Address& address) {
-        const auto listener = driver_->listen(address, 8);
-        ASSERT_TRUE(listener);
-        const auto local = driver_->local_address(listener.value());
-        ASSERT_TRUE(local);
+        const auto listener = driver_->listen(address, 8).value();
+        const auto local = driver_->local_address(listener).value();
         Op accept;
         Heard accepted;
         accept.spec.kind = OpKind::accept;
-        accept.spec.socket = listener.value();
+        accept.spec.socket = listener;
         accept.handler = on_result;
         accept.owner = &accepted;
         driver_->submit(accept);
-        const auto client = driver_->open_socket(local.value());
-        ASSERT_TRUE(client);
-        client_ = client.value();
+        const auto client = driver_->open_socket(local).value();
+        client_ = client;
         Op connect;
         Heard connected;
         connect.spec.kind = OpKind::connect;
         connect.spec.socket = client_;
-        connect.spec.address = &local.value();
+        connect.spec.address = &local;
         connect.handler = on_result;
         connect.owner = &connected;
         driver_->submit(connect);
@@ -244,7 +239,7 @@ class Stamps : public ::testing::TestWithParam<bool> {
         peer_ = Socket{accepted.last_result};
         cancel(accept);
         ASSERT_TRUE(turn_until_idle(0));
-        driver_->close(listener.value());
+        driver_->close(listener);
     }
 
     void cancel(Op& target) {
@@ -302,9 +297,8 @@ class Stamps : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(Stamps, EachSendAndEachReceiveHasOne) {
-    auto address = resolve("127.0.0.1", 0);
-    ASSERT_TRUE(address);
-    connect_pair(address.value()[0]);
+    auto address = resolve("127.0.0.1", 0).value();
+    connect_pair(address[0]);
     const StampSupport support = driver_->switch_on_stamps(client_);
     ASSERT_TRUE(support.transmit && support.receive);
     ASSERT_TRUE(driver_->switch_on_stamps(peer_).receive);
@@ -365,9 +359,8 @@ TEST_P(Stamps, EachSendAndEachReceiveHasOne) {
 
 // What is not asked for does not come: a receive without stamps tells bytes only.
 TEST_P(Stamps, ReceivesWithoutThemAreAsBefore) {
-    auto address = resolve("127.0.0.1", 0);
-    ASSERT_TRUE(address);
-    connect_pair(address.value()[0]);
+    auto address = resolve("127.0.0.1", 0).value();
+    connect_pair(address[0]);
     Op receive;
     Op none;
     Heard got;
@@ -386,13 +379,11 @@ TEST_P(Stamps, ReceivesWithoutThemAreAsBefore) {
 }
 
 TEST_P(Stamps, UnixSocketsHaveNone) {
-    auto address = unix_address("@driftless-stamps-" + std::to_string(GetParam()));
-    ASSERT_TRUE(address);
-    const auto socket = driver_->open_socket(address.value());
-    ASSERT_TRUE(socket);
-    const StampSupport support = driver_->switch_on_stamps(socket.value());
+    auto address = unix_address("@driftless-stamps-" + std::to_string(GetParam())).value();
+    const auto socket = driver_->open_socket(address).value();
+    const StampSupport support = driver_->switch_on_stamps(socket);
     EXPECT_FALSE(support.transmit || support.receive);
-    driver_->close(socket.value());
+    driver_->close(socket);
 }
 
 INSTANTIATE_TEST_SUITE_P(BothWays, Stamps, ::testing::Values(true, false),
@@ -506,9 +497,7 @@ TEST_F(Refused, Connects) {
             .string();
     const Address local = unix_address(path).value();
     const Socket listening = make_listening_socket(local, 1).value();
-    const std::optional<Address> reached = first_reachable({local}, seconds(60));
-    ASSERT_TRUE(reached);
-    EXPECT_EQ(reached->to_text(), "unix:" + path);
+    EXPECT_EQ(first_reachable({local}, seconds(60)).value().to_text(), "unix:" + path);
     ::close(listening.number);
     std::filesystem::remove(path);
 }

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <optional>
 
 #include "tests/tls/certificates.hpp"
 #include "tests/unit/texts.hpp"

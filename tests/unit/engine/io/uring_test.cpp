@@ -138,17 +138,13 @@ Task<void> send_all(Loop& loop, Op& op, Socket socket, const Address& address, s
 // A megabyte arrives whole and in order through four buffers of 512 bytes: running out of buffers
 // ends the kernel's multishot receive, and the driver arms it again unseen.
 TEST_F(Uring, MovesBytesThroughFewBuffers) {
-    auto address = resolve("127.0.0.1", 0);
-    ASSERT_TRUE(address);
-    const auto listener = driver_->listen(address.value()[0], 8);
-    ASSERT_TRUE(listener);
-    const auto local = driver_->local_address(listener.value());
-    ASSERT_TRUE(local);
+    auto address = resolve("127.0.0.1", 0).value();
+    const auto listener = driver_->listen(address[0], 8).value();
+    const auto local = driver_->local_address(listener).value();
 
-    Peer peer;
-    peer.driver = driver_.get();
+    Peer peer{.driver = driver_.get()};
     peer.accept.spec.kind = OpKind::accept;
-    peer.accept.spec.socket = listener.value();
+    peer.accept.spec.socket = listener;
     peer.accept.handler = on_accept;
     peer.accept.owner = &peer;
     driver_->submit(peer.accept);
@@ -159,19 +155,18 @@ TEST_F(Uring, MovesBytesThroughFewBuffers) {
     }
     {
         Loop loop(*driver_, 8);
-        const auto client = driver_->open_socket(local.value());
-        ASSERT_TRUE(client);
+        const auto client = driver_->open_socket(local).value();
         Op op;
         bool done = false;
-        loop.jobs().spawn(send_all(loop, op, client.value(), local.value(), bytes, done));
+        loop.jobs().spawn(send_all(loop, op, client, local, bytes, done));
         for (int turns = 0; turns < 100'000 && !(done && peer.got.size() == bytes.size());
              ++turns) {
             (void)loop.turn(driver_->now() + milliseconds(10), Wait::sleep);
         }
         EXPECT_TRUE(peer.got == bytes);
-        driver_->shutdown(client.value());
+        driver_->shutdown(client);
         turn_until(peer.ended);
-        driver_->close(client.value());
+        driver_->close(client);
     }
     Op cancel;
     int cancelled = 1;
@@ -186,7 +181,7 @@ TEST_F(Uring, MovesBytesThroughFewBuffers) {
     EXPECT_EQ(cancelled, 0);
     EXPECT_EQ(driver_->in_flight(), 0u);
     driver_->close(peer.socket);
-    driver_->close(listener.value());
+    driver_->close(listener);
 }
 
 std::size_t threads_of_this_process() {
@@ -241,15 +236,13 @@ TEST_F(Uring, WaitsForRoomWithoutAThread) {
 
 // A connect to a port where nobody listens ends with -ECONNREFUSED.
 TEST_F(Uring, ReportsRefusal) {
-    auto address = resolve("127.0.0.1", 1);
-    ASSERT_TRUE(address);
-    const auto socket = driver_->open_socket(address.value()[0]);
-    ASSERT_TRUE(socket);
+    auto address = resolve("127.0.0.1", 1).value();
+    const auto socket = driver_->open_socket(address[0]).value();
     Op op;
     int result = 1;
     op.spec.kind = OpKind::connect;
-    op.spec.socket = socket.value();
-    op.spec.address = &address.value()[0];
+    op.spec.socket = socket;
+    op.spec.address = &address[0];
     op.handler = on_end;
     op.owner = &result;
     driver_->submit(op);
@@ -257,7 +250,7 @@ TEST_F(Uring, ReportsRefusal) {
         (void)driver_->turn({driver_->now() + milliseconds(10), 16, Wait::sleep, true});
     }
     EXPECT_EQ(result, -ECONNREFUSED);
-    driver_->close(socket.value());
+    driver_->close(socket);
 }
 
 // A send that warms the path goes to a socket of the driver's own, where it was asked for.
@@ -412,8 +405,7 @@ TEST_F(Uring, EndsATurnWhereAHandlerAsks) {
         Driver* driver = nullptr;
         std::vector<Instant> stamps;
     };
-    Ender ender;
-    ender.driver = driver_.get();
+    Ender ender{.driver = driver_.get()};
     int pairs[3][2];
     Op receives[3];
     for (int i = 0; i < 3; ++i) {
@@ -445,8 +437,7 @@ TEST_F(Uring, EndsATurnWhereAHandlerAsks) {
 // A sleeping turn never returns before its instant when nothing completes.
 TEST_F(Uring, SleepsUntilTheInstant) {
     const Instant until = driver_->now() + milliseconds(3);
-    const TurnResult result = driver_->turn({until, 16, Wait::sleep, true});
-    EXPECT_TRUE(result.slept);
+    EXPECT_TRUE(driver_->turn({until, 16, Wait::sleep, true}).slept);
     EXPECT_GE(driver_->now().ns, until.ns);
 }
 

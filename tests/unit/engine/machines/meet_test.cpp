@@ -44,21 +44,19 @@ ClockExchange exchange(std::int64_t offset_ns, std::int64_t there_ns, std::int64
 TEST(ClockDifference, IsExactWhereTheWaysAreEqual) {
     for (const std::int64_t offset_ns : {0L, 3'000'000L, -3'000'000L, 86'400'000'000'000L}) {
         const std::vector<ClockExchange> one{exchange(offset_ns, 40'000, 40'000)};
-        const auto difference = difference_of(one);
-        ASSERT_TRUE(difference);
-        EXPECT_EQ(difference->offset_ns, offset_ns);
-        EXPECT_EQ(difference->error_ns, 40'000);
-        EXPECT_EQ(difference->round_trip_ns, 80'000);
+        const auto difference = difference_of(one).value();
+        EXPECT_EQ(difference.offset_ns, offset_ns);
+        EXPECT_EQ(difference.error_ns, 40'000);
+        EXPECT_EQ(difference.round_trip_ns, 80'000);
     }
 }
 
 TEST(ClockDifference, HoldsTheTruthHoweverUnequalTheWaysAre) {
     for (std::int64_t there_ns = 0; there_ns <= 100'001; there_ns += 9'091) {
         const std::vector<ClockExchange> one{exchange(3'000'000, there_ns, 100'001 - there_ns)};
-        const auto difference = difference_of(one);
-        ASSERT_TRUE(difference);
-        EXPECT_LE(std::abs(difference->offset_ns - 3'000'000), difference->error_ns);
-        EXPECT_EQ(difference->error_ns, 50'001) << "half of it, rounded up";
+        const auto difference = difference_of(one).value();
+        EXPECT_LE(std::abs(difference.offset_ns - 3'000'000), difference.error_ns);
+        EXPECT_EQ(difference.error_ns, 50'001) << "half of it, rounded up";
     }
 }
 
@@ -66,10 +64,9 @@ TEST(ClockDifference, TakesTheShortestRoundTrip) {
     const std::vector<ClockExchange> all{exchange(5'000, 900'000, 20'000),
                                          exchange(5'000, 21'000, 20'000),
                                          exchange(5'000, 20'000, 700'000)};
-    const auto difference = difference_of(all);
-    ASSERT_TRUE(difference);
-    EXPECT_EQ(difference->round_trip_ns, 41'000);
-    EXPECT_EQ(difference->offset_ns, 4'500) << "half of the 1'000 ns that the ways differ";
+    const auto difference = difference_of(all).value();
+    EXPECT_EQ(difference.round_trip_ns, 41'000);
+    EXPECT_EQ(difference.offset_ns, 4'500) << "half of the 1'000 ns that the ways differ";
 }
 
 TEST(ClockDifference, LeavesOutWhatCannotBe) {
@@ -98,15 +95,13 @@ std::optional<MeetMessage> read(const std::string& line) {
 }
 
 TEST(MeetMessage, ReadsBackWhatItWrites) {
-    MeetMessage hello;
-    hello.hello = {MeetPhase::after, 2, 3, "1.0 \"x\"", "00ff", "abcd"};
-    const auto back = read(to_line(hello));
-    ASSERT_TRUE(back);
-    EXPECT_EQ(back->hello.phase, MeetPhase::after);
-    EXPECT_EQ(back->hello.index, 2U);
-    EXPECT_EQ(back->hello.count, 3U);
-    EXPECT_EQ(back->hello.version, "1.0 \"x\"");
-    EXPECT_EQ(back->hello.plan_digest, "abcd");
+    MeetMessage hello{.hello = {MeetPhase::after, 2, 3, "1.0 \"x\"", "00ff", "abcd"}};
+    const auto back = read(to_line(hello)).value();
+    EXPECT_EQ(back.hello.phase, MeetPhase::after);
+    EXPECT_EQ(back.hello.index, 2U);
+    EXPECT_EQ(back.hello.count, 3U);
+    EXPECT_EQ(back.hello.version, "1.0 \"x\"");
+    EXPECT_EQ(back.hello.plan_digest, "abcd");
     MeetMessage tell;
     tell.kind = Kind::tell;
     tell.stamps = {1, INT64_MAX, 3, 0};
@@ -123,8 +118,7 @@ TEST(MeetMessage, ReadsBackWhatItWrites) {
 
 // A reason may hold what the other side called itself: whatever that is, the line can be read.
 TEST(MeetMessage, CutsAReason) {
-    MeetMessage message;
-    message.kind = Kind::refused;
+    MeetMessage message{.kind = Kind::refused};
     const auto read_back = [&message](const std::string& why) {
         message.why = why;
         EXPECT_LE(to_line(message).size() - 1, meet_line_bytes_max);
@@ -208,19 +202,16 @@ class Meeting : public testing::Test {
   protected:
     void SetUp() override {
         said.clear();
-        Result<MeetHost> made = MeetHost::listen(0);
-        ASSERT_TRUE(made);
-        host.emplace(std::move(made).value());
+        MeetHost made = MeetHost::listen(0).value();
+        host.emplace(std::move(made));
     }
     MeetSetting setting(std::uint32_t index, std::uint32_t count,
                         MeetPhase phase = MeetPhase::before) {
-        MeetSetting made;
-        made.own = {phase, index, count, "v1", "trace", "plan"};
-        made.clock = {read_shifted, &shifts[index]};
-        made.timeout_ns = 20 * second_ns;
-        made.stop_requests = &stops;
-        made.say = say;
-        return made;
+        return MeetSetting{.own = {phase, index, count, "v1", "trace", "plan"},
+                           .clock = {read_shifted, &shifts[index]},
+                           .timeout_ns = 20 * second_ns,
+                           .stop_requests = &stops,
+                           .say = say};
     }
     /// Comes from a thread of its own.
     void send_guest(const MeetSetting& own) {
@@ -312,8 +303,7 @@ TEST_F(Meeting, DropsStrangersAndSecondsOfAPart) {
         (void)::send(strangers.back().fd(), text.data(), text.size(), MSG_NOSIGNAL);
     }
     strangers.push_back(connect_raw());  // says nothing
-    MeetMessage hello;
-    hello.hello = setting(1, 3).own;
+    MeetMessage hello{.hello = setting(1, 3).own};
     MeetLine first(connect_raw());
     ASSERT_TRUE(first.send(to_line(hello)));  // takes part 1, and goes away once all are here
     std::thread later([this] {
@@ -321,9 +311,8 @@ TEST_F(Meeting, DropsStrangersAndSecondsOfAPart) {
             std::this_thread::yield();
         }
         MeetLine second(connect_raw());
-        const MeetOutcome outcome =
-            talk_to_host(second, setting(1, 3), monotonic_ns() + 5 * second_ns);
-        EXPECT_TRUE(says(outcome.why, "shard 1 is here already"));
+        EXPECT_TRUE(says(talk_to_host(second, setting(1, 3), monotonic_ns() + 5 * second_ns).why,
+                         "shard 1 is here already"));
         stops = 1;
     });
     const MeetOutcome outcome = host->gather(setting(0, 3));
@@ -386,8 +375,7 @@ TEST_F(Meeting, IsNotStoppedBySilentConnectionsThatComeAgain) {
 
 TEST_F(Meeting, ComesAgainWhereAConnectionIsLost) {
     {
-        MeetMessage hello;
-        hello.hello = setting(1, 2).own;
+        MeetMessage hello{.hello = setting(1, 2).own};
         MeetLine line(connect_raw());
         ASSERT_TRUE(line.send(to_line(hello)));
     }
@@ -402,8 +390,7 @@ TEST_F(Meeting, ComesAgainWhereAConnectionIsLost) {
 MeetLine guest_without_set(MeetSocket socket, const MeetHello& own) {
     MeetLine line(std::move(socket));
     JsonDocument document;
-    MeetMessage message;
-    message.hello = own;
+    MeetMessage message{.hello = own};
     EXPECT_TRUE(line.send(to_line(message)));
     const auto awaits = [&line, &document](MeetMessage::Kind kind) {
         std::optional<std::string> text = line.take();
@@ -435,18 +422,17 @@ void host_without_go(MeetSocket socket) {
     MeetMessage own;
     while (line.receive(realtime_clock())) {  // ends: the guest goes
         while (const std::optional<std::string> text = line.take()) {
-            const std::optional<MeetMessage> heard = read_meet_message(*text, document);
-            ASSERT_TRUE(heard);
-            if (heard->kind == MeetMessage::Kind::ask) {
-                MeetMessage told = *heard;
+            const MeetMessage heard = read_meet_message(*text, document).value();
+            if (heard.kind == MeetMessage::Kind::ask) {
+                MeetMessage told = heard;
                 told.stamps.t2_ns = line.received_ns();
                 EXPECT_TRUE(line.tell(told.stamps, realtime_clock()));
                 continue;
             }
-            own.kind = heard->kind == MeetMessage::Kind::hello ? MeetMessage::Kind::measure
-                                                               : MeetMessage::Kind::start;
+            own.kind = heard.kind == MeetMessage::Kind::hello ? MeetMessage::Kind::measure
+                                                              : MeetMessage::Kind::start;
             own.at_ns = realtime_clock().now() + meet_lead_ns_min + second_ns / 2;
-            if (heard->kind != MeetMessage::Kind::set) {
+            if (heard.kind != MeetMessage::Kind::set) {
                 EXPECT_TRUE(line.send(to_line(own)));
             }
         }

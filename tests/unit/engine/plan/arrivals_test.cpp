@@ -20,8 +20,7 @@ using Times = std::vector<std::int64_t>;
 constexpr std::int64_t ms = 1'000'000;
 
 ArrivalRules rules_of(ArrivalLaw law, double rate, std::uint64_t seed = 0) {
-    ArrivalRules rules;
-    rules.law = law;
+    ArrivalRules rules{.law = law};
     rules.curve = RateCurve(rate);
     rules.seed = seed;
     return rules;
@@ -74,9 +73,7 @@ TEST(Arrivals, HaveTheRateThatWasAsked) {
     }
     EXPECT_NEAR(rate_of(times_of(rules_of(ArrivalLaw::poisson, 9.7), 10'000)), 9.7, 0.3);
     ArrivalRules recorded = rules_of(ArrivalLaw::recorded, 4);
-    const Result<Times> times = arrival_times(recorded, 3, {7, 8, 11});
-    ASSERT_TRUE(times);
-    EXPECT_EQ(times.value(), (Times{0, 125 * ms, 500 * ms}));
+    EXPECT_EQ(arrival_times(recorded, 3, {7, 8, 11}).value(), (Times{0, 125 * ms, 500 * ms}));
     EXPECT_FALSE(arrival_times(recorded, 3, {7, 7, 7}));
 }
 
@@ -136,11 +133,9 @@ TEST(Arrivals, EndWhereTheRateEnds) {
 Trace trace_of(const std::vector<std::pair<std::int64_t, std::uint32_t>>& rows) {
     Trace trace{.block_size = 16, .sessions = {"a", "b", "c"}};
     for (const auto& [at_ns, session] : rows) {
-        TraceRow row{.at_ns = at_ns, .index = static_cast<std::uint32_t>(trace.rows.size())};
+        TraceRow& row =
+            append_row(trace, {.at_ns = at_ns, .output_length = 10, .session = session});
         row.input_length = 100 + row.index;
-        row.output_length = 10;
-        row.session = session;
-        trace.rows.push_back(row);
     }
     return trace;
 }

@@ -73,8 +73,7 @@ void add_row(Trace& trace, Random& random, const Kind& kind) {
         chain = chain * 3 + pick + 1;
         ids.push_back((kind.chained ? chain : pick) << kind.shift);
     }
-    TraceRow row;
-    row.name_space = static_cast<std::uint32_t>(random.below(kind.name_spaces));
+    TraceRow row{.name_space = static_cast<std::uint32_t>(random.below(kind.name_spaces))};
     row.input_length = static_cast<std::uint32_t>(1 + random.below(blocks * 16 + 20));
     row.output_length = 1;
     append_row(trace, row, ids);
@@ -82,8 +81,7 @@ void add_row(Trace& trace, Random& random, const Kind& kind) {
 
 Trace make_trace(std::uint64_t seed, const Kind& kind) {
     Random random(seed);
-    Trace trace;
-    trace.block_size = 16;
+    Trace trace{.block_size = 16};
     for (int i = 0; i < 120; ++i) {
         add_row(trace, random, kind);
     }
@@ -208,12 +206,11 @@ struct Rows {
     }
     Rows& row(std::uint32_t session, const std::vector<std::uint64_t>& ids, std::uint32_t declared,
               std::uint32_t name_space = 0) {
-        TraceRow row;
-        row.session = session;
-        row.name_space = name_space;
-        row.at_ns = std::ssize(trace.rows);
-        row.input_length = static_cast<std::uint32_t>(ids.size() * 16 + 3);
-        row.output_length = 1;
+        TraceRow row{.at_ns = std::ssize(trace.rows),
+                     .input_length = static_cast<std::uint32_t>(ids.size() * 16 + 3),
+                     .output_length = 1,
+                     .name_space = name_space,
+                     .session = session};
         while (trace.sessions.size() <= session) {
             trace.sessions.push_back(std::to_string(trace.sessions.size()));
         }
@@ -263,10 +260,7 @@ TEST(SystemBlocks, AreWhatATreeShows) {
 
 void add_row(Trace& trace, std::uint32_t tokens, const std::vector<std::uint64_t>& ids,
              std::uint32_t name_space = 0) {
-    TraceRow row;
-    row.input_length = tokens;
-    row.output_length = 1;
-    row.name_space = name_space;
+    TraceRow row{.input_length = tokens, .output_length = 1, .name_space = name_space};
     row.at_ns = std::ssize(trace.rows);
     append_row(trace, row, ids);
 }
@@ -283,8 +277,7 @@ Cached cached(const Trace& trace, std::uint32_t server_block, AroundPrompt aroun
 // Two equal rows of 1,902 tokens in blocks of 512: the trace's full blocks say 1,536, vLLM with
 // blocks of 128 says 1,792, with blocks of 16 it would say 1,888.
 TEST(ServerForecast, CountsThePartOfABlockThatIsShared) {
-    Trace trace;
-    trace.block_size = 512;
+    Trace trace{.block_size = 512};
     add_row(trace, 1902, {1, 2, 3, 4});
     add_row(trace, 1902, {1, 2, 3, 4});
     EXPECT_EQ(make_plan(trace, {}).value().rows[1].expected_cached_tokens, 1536u);
@@ -298,8 +291,7 @@ TEST(ServerForecast, CountsThePartOfABlockThatIsShared) {
 
 // A row that is not longer than the template goes with one word: it hits the template all the same.
 TEST(ServerForecast, CountsTheTemplateOfRowsThatAreShorter) {
-    Trace trace;
-    trace.block_size = 512;
+    Trace trace{.block_size = 512};
     add_row(trace, 34, {1});
     add_row(trace, 76, {2});
     add_row(trace, 77, {3});
@@ -312,8 +304,7 @@ TEST(ServerForecast, CountsTheTemplateOfRowsThatAreShorter) {
 // Rows of other lengths share the shorter part, less the template's tail; a private tail is shared
 // with nobody; nor is anything behind a block that differs.
 TEST(ServerForecast, EndsWhereRowsDiffer) {
-    Trace trace;
-    trace.block_size = 512;
+    Trace trace{.block_size = 512};
     add_row(trace, 700, {1, 2});      // 188 tokens of block 2
     add_row(trace, 1500, {1, 2, 3});  // all of it
     add_row(trace, 600, {1, 2});      // 88 of them
@@ -332,8 +323,7 @@ TEST(ServerForecast, EndsWhereRowsDiffer) {
 TEST(ServerForecast, EqualsABruteForce) {
     for (std::uint32_t seed = 0; seed < 200; ++seed) {
         Random random(seed);
-        Trace trace;
-        trace.block_size = 4;
+        Trace trace{.block_size = 4};
         const AroundPrompt around{static_cast<std::uint32_t>(random.below(3)),
                                   static_cast<std::uint32_t>(random.below(5))};
         std::vector<std::vector<std::uint64_t>> prompts;
@@ -370,14 +360,12 @@ TEST(ServerForecast, EqualsABruteForce) {
 
 // No more references than it has memory for.
 TEST(ServerForecast, IsBounded) {
-    Trace trace;
-    trace.block_size = 1;
+    Trace trace{.block_size = 1};
     const std::vector<std::uint64_t> half(server_forecast_ids_max / 2, 7);
     add_row(trace, static_cast<std::uint32_t>(half.size()), half);
     add_row(trace, static_cast<std::uint32_t>(half.size()), half);
-    const auto most = expect_server_cached(trace, {}, 16, make_plan(trace, {}).value());
-    ASSERT_TRUE(most);
-    EXPECT_EQ(most->back(), half.size() - 16);
+    const auto most = expect_server_cached(trace, {}, 16, make_plan(trace, {}).value()).value();
+    EXPECT_EQ(most.back(), half.size() - 16);
     add_row(trace, 1, {7});
     EXPECT_FALSE(expect_server_cached(trace, {}, 16, make_plan(trace, {}).value()));
 }

@@ -85,8 +85,7 @@ constexpr Detected detected[] = {
 };
 
 TEST(Formats, AreDetected) {
-    TraceFiles files;
-    files.sessions = Sessions::open;
+    TraceFiles files{.sessions = Sessions::open};
     for (const Detected& one : detected) {
         const FilesRead got = read(files, one.name);
         ASSERT_TRUE(got.usable) << one.name << ": " << got.first_error();
@@ -135,14 +134,9 @@ TEST(Formats, AreRefusedWithTheRemedy) {
 
 // What the user states is not in doubt.
 TEST(Formats, TakeTheUsersWord) {
-    TraceFiles files;
-    files.time_unit = "s";
-    const FilesRead seconds = read(files, "refused/seconds.jsonl");
-    ASSERT_TRUE(seconds.usable) << seconds.first_error();
-    EXPECT_EQ(seconds.trace.rows[1].at_ns, 1'250'000'000);
-    TraceFiles blocks;
-    blocks.block_size = 16;
-    EXPECT_TRUE(read(blocks, "refused/block_16.jsonl").usable);
+    EXPECT_EQ(read(TraceFiles{.time_unit = "s"}, "refused/seconds.jsonl").sound().rows[1].at_ns,
+              1'250'000'000);
+    EXPECT_TRUE(read(TraceFiles{.block_size = 16}, "refused/block_16.jsonl").usable);
 }
 
 // --hash-scope goes before the format's own word.
@@ -199,9 +193,7 @@ TEST(RealTraces, AzureCodeOf2023) {
     if (!fs::exists(shared("azure_2023_code.csv"))) {
         GTEST_SKIP() << "the Azure trace is not there";
     }
-    const FilesRead got = read(shared("azure_2023_code.csv"));
-    ASSERT_TRUE(got.usable);
-    const Trace& trace = got.trace;
+    const Trace trace = read(shared("azure_2023_code.csv")).sound();
     EXPECT_EQ(trace.bytes, 320'117U);
     ASSERT_EQ(trace.rows.size(), 8'819U);
     EXPECT_NEAR(static_cast<double>(trace.rows.back().at_ns) / 1e9, 3435.95, 0.005);
@@ -306,9 +298,7 @@ TEST(RealTraces, WekaIdsArePrefixes) {
     if (!fs::exists(shared("weka"))) {
         GTEST_SKIP() << "the Weka conversations are not there";
     }
-    const FilesRead got = read(shared("weka"), Sessions::open);
-    ASSERT_TRUE(got.usable);
-    const Trace& trace = got.trace;
+    const Trace trace = read(shared("weka"), Sessions::open).sound();
     Steps steps;
     std::size_t whole = 0;
     std::size_t first = 0;
@@ -340,11 +330,10 @@ TEST(RealTraces, WekaAgentsInOneLine) {
     if (!fs::exists(shared("weka"))) {
         GTEST_SKIP() << "the Weka conversations are not there";
     }
-    const FilesRead got = read(shared("weka"), Sessions::closed);
-    ASSERT_TRUE(got.usable);
+    const Trace trace = read(shared("weka"), Sessions::closed).sound();
     std::map<std::string, std::uint32_t> rows;
-    for (const TraceRow& row : got.trace.rows) {
-        const std::string& session = got.trace.sessions[row.session];
+    for (const TraceRow& row : trace.rows) {
+        const std::string& session = trace.sessions[row.session];
         rows[session] +=
             session.starts_with("trace_0295") && session.find('/') == std::string::npos ? 1 : 0;
     }
@@ -362,15 +351,14 @@ TEST(RealTraces, WekaFolder) {
     if (!fs::exists(shared("weka"))) {
         GTEST_SKIP() << "the Weka conversations are not there";
     }
-    const FilesRead got = read(shared("weka"), Sessions::open);
-    ASSERT_TRUE(got.usable);
-    EXPECT_EQ(got.trace.files.size(), 12U);
-    EXPECT_EQ(got.trace.name_spaces, 12U);
-    EXPECT_EQ(got.trace.rows.size(), 663U);
-    EXPECT_EQ(got.trace.ids.size(), 869'388U);
-    EXPECT_EQ(got.trace.zero_outputs, 1U);
-    EXPECT_EQ(got.trace.unknown_keys, 0U);
-    EXPECT_EQ(got.trace.rows.back().at_ns, 22'423'000'000'000);
+    const Trace trace = read(shared("weka"), Sessions::open).sound();
+    EXPECT_EQ(trace.files.size(), 12U);
+    EXPECT_EQ(trace.name_spaces, 12U);
+    EXPECT_EQ(trace.rows.size(), 663U);
+    EXPECT_EQ(trace.ids.size(), 869'388U);
+    EXPECT_EQ(trace.zero_outputs, 1U);
+    EXPECT_EQ(trace.unknown_keys, 0U);
+    EXPECT_EQ(trace.rows.back().at_ns, 22'423'000'000'000);
 }
 
 }  // namespace

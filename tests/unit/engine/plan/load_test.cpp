@@ -27,13 +27,10 @@ Trace sessions_of(const std::vector<std::uint32_t>& lengths) {
     Trace trace;
     const auto count = static_cast<std::uint32_t>(lengths.size());
     for (std::uint32_t i = 0; i < 2 * count; ++i) {
-        TraceRow row;
-        row.index = i;
-        row.at_ns = i;
-        row.input_length = i < count ? 10 : lengths[i - count];
-        row.output_length = 5;
-        row.session = i % count;
-        trace.rows.push_back(row);
+        append_row(trace, {.at_ns = i,
+                           .input_length = i < count ? 10 : lengths[i - count],
+                           .output_length = 5,
+                           .session = i % count});
         if (i >= count) {
             trace.dependencies.push_back({.row = i, .on = i - count});
         } else {
@@ -73,8 +70,7 @@ TEST(Admission, ChangesNothingUnasked) {
 }
 
 TEST(Admission, RefusesToLeaveNothing) {
-    LoadOptions options;
-    options.admission.context_max = 9;
+    LoadOptions options{.admission = {.context_max = 9}};
     const Result<LoadedTrace> loaded = apply_load(options, sessions_of({50}));
     ASSERT_FALSE(loaded);
     EXPECT_EQ(loaded.error().code, ErrorCode::not_found);
@@ -87,11 +83,11 @@ constexpr std::int64_t second = 1'000'000'000;
 /// A row a second; ids as given, one namespace.
 void add_row(Trace& trace, const std::vector<std::uint64_t>& ids,
              std::uint32_t session = no_session) {
-    TraceRow row;
-    row.at_ns = std::ssize(trace.rows) * second;
-    row.input_length = static_cast<std::uint32_t>(std::max<std::size_t>(ids.size(), 1) * 512);
-    row.output_length = 1;
-    row.session = session;
+    TraceRow row{
+        .at_ns = std::ssize(trace.rows) * second,
+        .input_length = static_cast<std::uint32_t>(std::max<std::size_t>(ids.size(), 1) * 512),
+        .output_length = 1,
+        .session = session};
     append_row(trace, row, ids);
     trace.block_size = 512;
     trace.name_spaces = 1;
@@ -201,9 +197,7 @@ TEST(Families, AreNotJoinedByPreambles) {
 // Sessions are kept whole, with their edges; indices and times are those of the trace as read.
 TEST(Sample, KeepsWholeSessions) {
     Trace trace = sessions_trace(20, 5);
-    LoadOptions options;
-    options.sample = parse_share("0.3").value();
-    const LoadFigures figures = load(options, trace);
+    const LoadFigures figures = load(LoadOptions{.sample = parse_share("0.3").value()}, trace);
     EXPECT_EQ(figures.families, 20U);
     EXPECT_EQ(figures.families_sampled, 6U);
     EXPECT_EQ(figures.rows_read, 100U);
@@ -223,8 +217,7 @@ TEST(Sample, KeepsWholeSessions) {
 TEST(Sample, IsSeededAndNested) {
     const auto sampled = [](const char* share, std::uint64_t seed) {
         Trace trace = sessions_trace(50, 2);
-        LoadOptions options{.sample = parse_share(share).value(), .seed = seed};
-        load(options, trace);
+        load(LoadOptions{.sample = parse_share(share).value(), .seed = seed}, trace);
         return indices(trace);
     };
     const std::set<std::uint32_t> tenth = sampled("0.1", 7);
@@ -241,10 +234,7 @@ TEST(Replicate, CopiesShareNothing) {
     Trace trace = sessions_trace(3, 4);
     trace.kept.assign(12, "{}");
     const std::uint64_t once = expected_hits(trace);
-    LoadOptions options;
-    options.copies = 3;
-    const LoadFigures figures = load(options, trace);
-    EXPECT_EQ(figures.copies, 3U);
+    EXPECT_EQ(load(LoadOptions{.copies = 3}, trace).copies, 3U);
     EXPECT_EQ(trace.rows.size(), 36U);
     EXPECT_EQ(trace.ids.size(), 24U);
     EXPECT_EQ(trace.name_spaces, 3U);
@@ -272,8 +262,9 @@ TEST(Replicate, CopiesShareNothing) {
 TEST(Replicate, MovesEachCopyAsAWhole) {
     const auto offsets = [](std::uint64_t seed, std::optional<std::int64_t> within) {
         Trace trace = sessions_trace(1, 101);  // 100 s long
-        LoadOptions options{.copies = 20, .within_ns = within, .seed = seed};
-        EXPECT_EQ(load(options, trace).within_ns, within.value_or(10 * second));
+        EXPECT_EQ(
+            load(LoadOptions{.copies = 20, .within_ns = within, .seed = seed}, trace).within_ns,
+            within.value_or(10 * second));
         std::vector<std::int64_t> found(20, -1);
         for (const TraceRow& row : trace.rows) {
             std::int64_t& offset = found[trace.copy_of(row)];
@@ -297,9 +288,7 @@ TEST(Replicate, MovesEachCopyAsAWhole) {
 TEST(Replicate, FollowsItselfUntilThereAreEnoughRows) {
     for (const auto& [rows, copies] : {std::pair(3U, 1U), {4U, 1U}, {5U, 2U}, {9U, 3U}}) {
         Trace trace = sessions_trace(1, 4);  // a row a second
-        LoadOptions options;
-        options.copies = Copies(1, rows);
-        EXPECT_EQ(load(options, trace).copies, copies);
+        EXPECT_EQ(load(LoadOptions{.copies = Copies(1, rows)}, trace).copies, copies);
         ASSERT_EQ(trace.rows.size(), 4 * copies);
         for (std::uint32_t i = 0; i < trace.rows.size(); ++i) {
             EXPECT_EQ(trace.rows[i].index, i);
@@ -311,8 +300,7 @@ TEST(Replicate, FollowsItselfUntilThereAreEnoughRows) {
 // A sample is taken first, and all copies are of it; numbers go by the trace as it was read.
 TEST(Replicate, CopiesTheSample) {
     Trace trace = sessions_trace(10, 3);
-    LoadOptions options;
-    options.copies = 2;
+    LoadOptions options{.copies = 2};
     options.sample = parse_share("0.2").value();
     load(options, trace);
     EXPECT_EQ(trace.rows.size(), 12U);
@@ -327,10 +315,8 @@ TEST(Replicate, CopiesTheSample) {
 
 // What would not fit the numbers of rows is refused.
 TEST(Replicate, RefusesMoreThanItCanNumber) {
-    const Trace trace = sessions_trace(1, 5000);
-    LoadOptions options;
-    options.copies = 1'000'000;
-    EXPECT_EQ(apply_load(options, trace).error().code, ErrorCode::out_of_range);
+    EXPECT_EQ(apply_load(LoadOptions{.copies = 1'000'000}, sessions_trace(1, 5000)).error().code,
+              ErrorCode::out_of_range);
 }
 
 // --spread takes each copy by itself: every row stays within the gap of its own grid.
@@ -339,16 +325,12 @@ TEST(Replicate, IsSpreadCopyByCopy) {
     for (TraceRow& row : trace.rows) {
         row.at_ns = row.index / 4 * 3 * second;  // 4 rows every 3 s
     }
-    LoadOptions load_options{.copies = 3, .within_ns = second};
-    load(load_options, trace);
-    PlanOptions options;
-    options.spread = true;
-    const Result<Plan> plan = make_plan(trace, options);
-    ASSERT_TRUE(plan);
-    ASSERT_EQ(plan.value().rows.size(), 36U);
-    EXPECT_EQ(plan.value().burst_rows_max, 1U);
+    load(LoadOptions{.copies = 3, .within_ns = second}, trace);
+    const Plan plan = make_plan(trace, PlanOptions{.spread = true}).value();
+    ASSERT_EQ(plan.rows.size(), 36U);
+    EXPECT_EQ(plan.burst_rows_max, 1U);
     std::int64_t latest = 0;
-    for (const Planned& one : plan.value().rows) {
+    for (const Planned& one : plan.rows) {
         EXPECT_GE(one.due_ns, latest);
         latest = one.due_ns;
         const std::int64_t moved = one.due_ns - trace.rows[one.row].at_ns;
@@ -359,8 +341,7 @@ TEST(Replicate, IsSpreadCopyByCopy) {
 
 // A tenth of the Mooncake conversation hour keeps its prefix hit rate; one row in ten would not.
 TEST(Sample, KeepsTheHitRateOfTheConversationTrace) {
-    TraceFiles files;
-    files.paths = {SHARED_DATA "/traces/mooncake_conversation.jsonl"};
+    TraceFiles files{.paths = {SHARED_DATA "/traces/mooncake_conversation.jsonl"}};
     Trace trace;
     InputErrors errors;
     std::vector<std::string> notes;
@@ -369,14 +350,11 @@ TEST(Sample, KeepsTheHitRateOfTheConversationTrace) {
     }
     const Families families = families_of(trace);
     EXPECT_EQ(families.count, 7373U);  // counted by another program
-    LoadOptions options;
-    options.sample = parse_share("10%").value();
-    const LoadFigures figures = load(options, trace);
-    EXPECT_EQ(figures.families_sampled, 737U);
-    const Result<Plan> plan = make_plan(trace, {});
-    ASSERT_TRUE(plan);
-    const double rate = static_cast<double>(plan.value().foretold.cached_tokens) /
-                        static_cast<double>(plan.value().input_tokens);
+    EXPECT_EQ(load(LoadOptions{.sample = parse_share("10%").value()}, trace).families_sampled,
+              737U);
+    const Plan plan = make_plan(trace, {}).value();
+    const double rate =
+        static_cast<double>(plan.foretold.cached_tokens) / static_cast<double>(plan.input_tokens);
     EXPECT_GT(rate, 0.28);
     EXPECT_LT(rate, 0.44);
 }
@@ -392,9 +370,8 @@ TEST(Share, MakesRowsHeadsOfOnePrompt) {
         trace.block_size = 0;
         trace.name_spaces = 0;
         trace.sessions = {"a", "b"};
-        LoadOptions options;
-        options.share = sharing;
-        EXPECT_EQ(load(options, trace).rows_sharing, sharing == Sharing::all ? 4U : 3U);
+        EXPECT_EQ(load(LoadOptions{.share = sharing}, trace).rows_sharing,
+                  sharing == Sharing::all ? 4U : 3U);
         EXPECT_EQ(trace.block_size, 16U);
         EXPECT_EQ(trace.rows[0].ids_count, 3U) << "the last one partial";
         EXPECT_EQ(trace.rows[2].ids_count, 15U);
@@ -402,19 +379,16 @@ TEST(Share, MakesRowsHeadsOfOnePrompt) {
         EXPECT_EQ(trace.rows[0].name_space, trace.rows[2].name_space);
         EXPECT_EQ(trace.rows[0].name_space == trace.rows[1].name_space, sharing == Sharing::all);
         EXPECT_EQ(trace.rows[3].ids_count, sharing == Sharing::all ? 21U : 0U);
-        Result<Plan> plan = make_plan(trace, {});
-        ASSERT_TRUE(plan);
-        EXPECT_EQ(plan.value().rows[0].expected_cached_tokens, 0U);
-        EXPECT_EQ(plan.value().rows[2].expected_cached_tokens,
-                  sharing == Sharing::all ? 128U : 32U);
+        Plan plan = make_plan(trace, {}).value();
+        EXPECT_EQ(plan.rows[0].expected_cached_tokens, 0U);
+        EXPECT_EQ(plan.rows[2].expected_cached_tokens, sharing == Sharing::all ? 128U : 32U);
     }
 }
 
 // What the trace says itself is not said otherwise, and sessions are shared where there are some.
 TEST(Share, RefusesWhatContradictsTheTrace) {
     Trace ids = sessions_trace(2, 2);
-    LoadOptions options;
-    options.share = Sharing::all;
+    LoadOptions options{.share = Sharing::all};
     EXPECT_EQ(apply_load(options, ids).error().code, ErrorCode::exists);
     Trace alone;
     add_row(alone, {});
@@ -445,9 +419,7 @@ std::set<std::uint64_t> ids_of_tree(const LikeTrace& made, std::uint32_t tree) {
 const char* const chats = "chat --sessions 5 --turns 3 --system 64 --in 100 --rate 1";
 
 TEST(Like, SharesWithCopiesWhatStrangersShare) {
-    LikeOptions options;
-    options.trees = 12;
-    const LikeTrace made = like(made_trace(chats), options);
+    const LikeTrace made = like(made_trace(chats), LikeOptions{.trees = 12});
     EXPECT_EQ(made.trees, 12U);
     for (std::uint32_t a = 0; a < 12; ++a) {
         for (std::uint32_t b = 0; b < a; ++b) {
@@ -463,9 +435,7 @@ TEST(Like, SharesWithCopiesWhatStrangersShare) {
 
 TEST(Like, KeepsTreesWhole) {
     const Trace trace = made_trace("agents --trees 4 --turns 5 --spawn 0.5 --gap exponential:1s");
-    LikeOptions options;
-    options.trees = 8;
-    const LikeTrace made = like(trace, options);
+    const LikeTrace made = like(trace, LikeOptions{.trees = 8});
     EXPECT_EQ(made.trace.rows.size(), 2 * trace.rows.size());
     EXPECT_EQ(made.trace.dependencies.size(), 2 * trace.dependencies.size());
     EXPECT_EQ(made.trace.sessions.size(), 2 * trace.sessions.size());
@@ -524,19 +494,15 @@ TEST(Like, PicksOneTreeOfEachPart) {
 
 TEST(Like, GoesByRateLengthAndUsers) {
     const Trace trace = made_trace("random --rows 2000 --rate 10");
-    LikeOptions faster;
-    faster.per_second = 30;
-    const LikeTrace fast = like(trace, faster);
+    const LikeTrace fast = like(trace, LikeOptions{.per_second = 30});
     EXPECT_NEAR(static_cast<double>(fast.trace.rows.size()), 6000, 300);
     EXPECT_NEAR(static_cast<double>(fast.trace.rows.back().at_ns) / 1e9, 200, 15);
-    LikeOptions longer;
-    longer.length_ns = 1'000'000'000'000;
-    EXPECT_NEAR(static_cast<double>(like(trace, longer).trace.rows.size()), 10'000, 500);
+    EXPECT_NEAR(static_cast<double>(
+                    like(trace, LikeOptions{.length_ns = 1'000'000'000'000}).trace.rows.size()),
+                10'000, 500);
 
     const Trace sessions = made_trace("chat --sessions 40 --turns 4 --rate inf");
-    LikeOptions users;
-    users.users = 3;
-    const LikeTrace made = like(sessions, users);
+    const LikeTrace made = like(sessions, LikeOptions{.users = 3});
     std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> lives;  // [tree]
     for (std::size_t i = 0; i < made.trace.rows.size(); ++i) {
         const std::int64_t at_ns = made.trace.rows[i].at_ns;
@@ -566,12 +532,9 @@ TEST(Like, IsSeeded) {
 TEST(Like, RefusesWhatItCannotLayOut) {
     EXPECT_EQ(resample(Trace(), {}).error().code, ErrorCode::missing);
     const Trace burst = made_trace("random --rows 5 --rate inf");
-    LikeOptions options;
-    options.per_second = 5;
-    EXPECT_EQ(resample(burst, options).error().code, ErrorCode::invalid);
-    LikeOptions large;
-    large.trees = like_rows_max;
-    EXPECT_EQ(resample(made_trace(chats), large).error().code, ErrorCode::out_of_range);
+    EXPECT_EQ(resample(burst, LikeOptions{.per_second = 5}).error().code, ErrorCode::invalid);
+    EXPECT_EQ(resample(made_trace(chats), LikeOptions{.trees = like_rows_max}).error().code,
+              ErrorCode::out_of_range);
     Trace words = made_trace("random --rows 5");
     words.body_ends = {0};
     EXPECT_EQ(resample(words, {}).error().code, ErrorCode::unsupported);
@@ -584,8 +547,7 @@ Likeness likeness_at(const char* path, Sessions sessions, std::uint64_t trees) {
     InputErrors errors;
     std::vector<std::string> notes;
     EXPECT_TRUE(read_trace(files, trace, errors, notes));
-    LikeOptions options{.seed = 5, .trees = trees};
-    const LikeTrace made = like(trace, options);
+    const LikeTrace made = like(trace, LikeOptions{.seed = 5, .trees = trees});
     const Families families = families_of(trace);
     const Result<Likeness> result =
         likeness_of({trace, families.of_row}, {made.trace, made.tree_of_row});

@@ -22,9 +22,7 @@ namespace driftless {
 namespace {
 
 TraceRow row_of(std::uint32_t session) {
-    TraceRow row;
-    row.session = session;
-    return row;
+    return TraceRow{.session = session};
 }
 
 TEST(Balance, TurnGoesRowByRow) {
@@ -51,13 +49,11 @@ Trace trace_of(std::uint32_t rows) {
     trace.ids.push_back(1);
     trace.ids.push_back(2);
     for (std::uint32_t i = 0; i < rows; ++i) {
-        TraceRow row;
-        row.index = i;
-        row.at_ns = std::int64_t{i / 3} * 1'000'000;
-        row.input_length = 40;
-        row.output_length = 5;
-        row.ids_count = 2;
-        trace.rows.push_back(row);
+        trace.rows.push_back({.at_ns = std::int64_t{i / 3} * 1'000'000,
+                              .ids_count = 2,
+                              .index = i,
+                              .input_length = 40,
+                              .output_length = 5});
     }
     return trace;
 }
@@ -121,8 +117,7 @@ TEST(DualFire, DrawsAnotherOrderWithAnotherSeed) {
 // A row keeps its order, whatever is selected beside it.
 TEST(DualFire, OrderIsTheRowsOwn) {
     const Trace trace = trace_of(30);
-    PlanOptions late;
-    late.start_ns = 3'000'000;
+    PlanOptions late{.start_ns = 3'000'000};
     const Plan all = dual_of(trace, single_plan(trace), 7);
     const Plan some = dual_of(trace, single_plan(trace, late), 7);
     ASSERT_EQ(some.rows.size(), 42u);
@@ -166,15 +161,9 @@ TEST(DualFire, HitsAreThoseOfOneServer) {
 constexpr std::int64_t ms = 1'000'000;
 
 Trace trace_at(const std::vector<std::int64_t>& instants) {
-    Trace trace;
-    trace.block_size = 512;
+    Trace trace{.block_size = 512};
     for (const std::int64_t at : instants) {
-        TraceRow row;
-        row.at_ns = at;
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
-        row.input_length = 100;
-        row.output_length = 10;
-        trace.rows.push_back(row);
+        append_row(trace, {.at_ns = at, .input_length = 100, .output_length = 10});
     }
     return trace;
 }
@@ -273,13 +262,13 @@ TEST(Plan, LimitCountsInsideTheWindowAndDurationIsWallTime) {
 
 // A plan of nothing, and one that would outlive its user, are refused.
 TEST(Plan, RefusesNothingAndForever) {
-    PlanOptions options;
-    options.start_ns = 100;
-    EXPECT_EQ(make_plan(trace_at({0, 10}), options).error().code, ErrorCode::invalid);
+    EXPECT_EQ(make_plan(trace_at({0, 10}), PlanOptions{.start_ns = 100}).error().code,
+              ErrorCode::invalid);
     EXPECT_EQ(make_plan(trace_at({}), {}).error().code, ErrorCode::invalid);
-    PlanOptions slow;
-    slow.speed = parse_speed("1e-18").value();
-    EXPECT_EQ(make_plan(trace_at({0, 10 * ms}), slow).error().code, ErrorCode::out_of_range);
+    EXPECT_EQ(make_plan(trace_at({0, 10 * ms}), PlanOptions{.speed = parse_speed("1e-18").value()})
+                  .error()
+                  .code,
+              ErrorCode::out_of_range);
 }
 
 // Spread keeps file order, stays inside each gap, and differs by seed but not by selection.
@@ -291,8 +280,7 @@ TEST(Plan, SpreadsInsideTheGaps) {
         }
     }
     const Trace trace = trace_at(instants);
-    PlanOptions options;
-    options.spread = true;
+    PlanOptions options{.spread = true};
     const Plan plan = plan_of(trace, options);
     EXPECT_EQ(plan.rows[0].due_ns, 0);
     EXPECT_EQ(plan.burst_rows_max, 1U);
@@ -316,8 +304,7 @@ TEST(Plan, SpreadsInsideTheGaps) {
 
 // Spread leaves alone what has no gap and what is not shared.
 TEST(Plan, SpreadOfOneInstantOrOfDistinctOnesChangesNothing) {
-    PlanOptions options;
-    options.spread = true;
+    PlanOptions options{.spread = true};
     EXPECT_EQ(dues(plan_of(trace_at({0, 0, 0}), options)), (Dues{0, 0, 0}));
     EXPECT_EQ(dues(plan_of(trace_at({0, 5, 9}), options)), (Dues{0, 5, 9}));
 }
@@ -328,9 +315,8 @@ TEST(Plan, DigestIsOfTheSchedule) {
     EXPECT_EQ(plan.schedule_digest, plan_of(trace_at({5, 15, 25}), {}).schedule_digest);
     EXPECT_NE(plan.schedule_digest, plan_of(trace_at({0, 10, 21}), {}).schedule_digest);
     EXPECT_NE(plan.schedule_digest, plan_of(trace_at({0, 10}), {}).schedule_digest);
-    PlanOptions options;
-    options.speed = {2, 1};
-    EXPECT_NE(plan.schedule_digest, plan_of(trace_at({0, 10, 20}), options).schedule_digest);
+    EXPECT_NE(plan.schedule_digest,
+              plan_of(trace_at({0, 10, 20}), PlanOptions{.speed = {2, 1}}).schedule_digest);
 }
 
 std::vector<std::uint32_t> cached(const Plan& plan) {
@@ -342,8 +328,7 @@ using Cached = std::vector<std::uint32_t>;
 // A template's closing tokens displace the end of a row's last block: a longer row that holds that
 // block whole does not find it, an equal row of more than a block's end does.
 TEST(Plan, ForecastKnowsTheTemplateBehindThePrompt) {
-    Trace trace;
-    trace.block_size = 512;
+    Trace trace{.block_size = 512};
     add_row(trace, 1024, {1, 2});  // block 2 ends with three tokens of the template
     add_row(trace, 1600, {1, 2, 3, 4});
     add_row(trace, 1025, {1, 2, 5});  // block 2 ends with two of them
@@ -357,8 +342,7 @@ TEST(Plan, ForecastKnowsTheTemplateBehindThePrompt) {
 
 // Full blocks only, and never the last token: by the definition of section 5 of the design.
 TEST(Plan, ForecastsFullBlocksButNeverTheLastToken) {
-    Trace trace;
-    trace.block_size = 512;
+    Trace trace{.block_size = 512};
     add_row(trace, 1100, {1, 2, 3});  // cold
     add_row(trace, 1100, {1, 2, 3});  // the partial block 3 does not count
     add_row(trace, 1024, {1, 2});     // both blocks are held, but the last token is computed
@@ -371,8 +355,7 @@ TEST(Plan, ForecastsFullBlocksButNeverTheLastToken) {
 
 // A partial block that another row has in full: only the full one is held.
 TEST(Plan, ForecastSeesPartialBlocksAsNew) {
-    Trace trace;
-    trace.block_size = 512;
+    Trace trace{.block_size = 512};
     add_row(trace, 700, {1, 2});
     add_row(trace, 1500, {1, 2, 3});
     add_row(trace, 1500, {1, 2, 3});
@@ -381,8 +364,7 @@ TEST(Plan, ForecastSeesPartialBlocksAsNew) {
 
 // Ids that name contents only: an equal id behind another prefix is no hit.
 TEST(Plan, ForecastComparesPrefixesNotBlocks) {
-    Trace trace;
-    trace.block_size = 16;
+    Trace trace{.block_size = 16};
     add_row(trace, 50, {1, 2, 3, 4});
     add_row(trace, 50, {2, 3, 4, 1});
     add_row(trace, 50, {1, 3, 2, 4});
@@ -392,8 +374,7 @@ TEST(Plan, ForecastComparesPrefixesNotBlocks) {
 
 // Equal ids in two namespaces share nothing.
 TEST(Plan, ForecastKeepsNamespacesApart) {
-    Trace trace;
-    trace.block_size = 16;
+    Trace trace{.block_size = 16};
     add_row(trace, 40, {1, 2, 3}, 0);
     add_row(trace, 40, {1, 2, 3}, 1);
     add_row(trace, 40, {1, 2, 3}, 0);
@@ -402,23 +383,19 @@ TEST(Plan, ForecastKeepsNamespacesApart) {
 
 // "Earlier" is file order, and rows outside the selection warm nothing.
 TEST(Plan, ForecastGoesInFileOrderOverSelectedRows) {
-    Trace trace;
-    trace.block_size = 16;
+    Trace trace{.block_size = 16};
     add_row(trace, 40, {1, 2, 3});
     add_row(trace, 40, {1, 2, 3});
     trace.rows[0].index = 1;  // sorted by time: the second line of the file came first
     trace.rows[1].index = 0;
     EXPECT_EQ(cached(plan_of(trace, {})), (Cached{32, 0}));
     trace.rows[1].at_ns = 100;
-    PlanOptions options;
-    options.start_ns = 50;
-    EXPECT_EQ(cached(plan_of(trace, options)), (Cached{0}));
+    EXPECT_EQ(cached(plan_of(trace, PlanOptions{.start_ns = 50})), (Cached{0}));
 }
 
 // Id a of namespace b is not id b of namespace a: both are small numbers, and both are mixed.
 TEST(Plan, ForecastDoesNotMistakeIdsForNamespaces) {
-    Trace trace;
-    trace.block_size = 512;
+    Trace trace{.block_size = 512};
     for (std::uint32_t name_space = 0; name_space < 8; ++name_space) {
         for (std::uint64_t id = 0; id < 8; ++id) {
             add_row(trace, 1024, {id}, name_space);
@@ -486,11 +463,10 @@ Trace trace_of(std::uint32_t rows, std::uint32_t burst, std::uint32_t sessions =
         trace.sessions.push_back("s" + std::to_string(session));
     }
     for (std::uint32_t i = 0; i < rows; ++i) {
-        TraceRow row;
-        row.index = i;
-        row.at_ns = std::int64_t{i / burst} * 1'000'000;
-        row.input_length = 40;
-        row.output_length = 5;
+        TraceRow row{.at_ns = std::int64_t{i / burst} * 1'000'000,
+                     .index = i,
+                     .input_length = 40,
+                     .output_length = 5};
         if (sessions > 0) {
             row.session = i % sessions;
         }
@@ -567,12 +543,11 @@ TEST(Shares, KeepTreesWhole) {
 TEST(Shares, KeepBothRequestsOfARow) {
     const Trace trace = trace_of(50, 5);
     const Plan plan = plan_of(trace);
-    const Result<Plan> dual = dual_plan(trace, plan, 3);
-    ASSERT_TRUE(dual);
-    const std::vector<std::uint32_t> owners = deal(trace, dual.value(), 3, DealRule::rows);
+    const Plan dual = dual_plan(trace, plan, 3).value();
+    const std::vector<std::uint32_t> owners = deal(trace, dual, 3, DealRule::rows);
     std::map<std::uint32_t, std::vector<std::uint32_t>> of_row;
     for (std::size_t i = 0; i < owners.size(); ++i) {
-        of_row[dual.value().rows[i].row].push_back(owners[i]);
+        of_row[dual.rows[i].row].push_back(owners[i]);
     }
     std::map<std::uint32_t, int> rows;
     for (const auto& [row, shares] : of_row) {

@@ -11,6 +11,7 @@
 #include "engine/plan/plan.hpp"
 #include "engine/plan/schedule.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -27,8 +28,7 @@ struct Session {
     Session(const std::vector<std::int64_t>& dues, const std::vector<Dependency>& dependencies) {
         for (const std::int64_t due_ns : dues) {
             const auto index = static_cast<std::uint32_t>(trace.rows.size());
-            TraceRow row{.at_ns = due_ns, .index = index};
-            trace.rows.push_back(row);
+            append_row(trace, {.at_ns = due_ns});
             plan.rows.push_back({due_ns, index, 0});
         }
         trace.dependencies = dependencies;
@@ -165,15 +165,14 @@ TEST(Releases, AreSeenByThoseWhoLookAheadOnceTheyAreKnown) {
     EXPECT_FALSE(schedule.within(Lookahead::guarding, INT64_MAX));
     schedule.ended(first, 10, true);
     EXPECT_FALSE(schedule.within(Lookahead::guarding, 109));
-    const std::optional<Due> seen = schedule.within(Lookahead::guarding, 110);
-    ASSERT_TRUE(seen);
-    EXPECT_EQ(seen->due_ns, 110);
-    schedule.pass(Lookahead::guarding, *seen);
+    const Due seen = schedule.within(Lookahead::guarding, 110).value();
+    EXPECT_EQ(seen.due_ns, 110);
+    schedule.pass(Lookahead::guarding, seen);
     EXPECT_FALSE(schedule.within(Lookahead::guarding, INT64_MAX));
-    EXPECT_TRUE(schedule.has_passed(Lookahead::guarding, *seen));
-    EXPECT_FALSE(schedule.has_passed(Lookahead::connecting, *seen));
+    EXPECT_TRUE(schedule.has_passed(Lookahead::guarding, seen));
+    EXPECT_FALSE(schedule.has_passed(Lookahead::connecting, seen));
     schedule.pass(Lookahead::binding, *schedule.within(Lookahead::binding, 110));
-    schedule.go_back(Lookahead::binding, *seen);
+    schedule.go_back(Lookahead::binding, seen);
     EXPECT_EQ(schedule.within(Lookahead::binding, 110)->request, 1u);
     (void)take(schedule, 1);
     EXPECT_FALSE(schedule.within(Lookahead::binding, INT64_MAX)) << "it is taken";
@@ -612,8 +611,7 @@ TEST(BarrierTurns, BeginWithTheirTree) {
         corpus.trace.dependencies.push_back({other, 1, Trigger::over, 0});
         std::stable_sort(corpus.plan.rows.begin(), corpus.plan.rows.end(),
                          [](const Planned& a, const Planned& b) { return a.due_ns < b.due_ns; });
-        const UserPlay play = play_users(corpus, some_users(1));
-        EXPECT_EQ(play.due_ns(other), std::max(at_ns, 102 * one_ms));
+        EXPECT_EQ(play_users(corpus, some_users(1)).due_ns(other), std::max(at_ns, 102 * one_ms));
     }
 }
 

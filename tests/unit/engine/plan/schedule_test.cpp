@@ -4,11 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
 #include <optional>
-#include <set>
-#include <string>
 #include <vector>
 
 #include "engine/plan/plan.hpp"

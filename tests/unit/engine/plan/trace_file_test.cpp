@@ -62,22 +62,17 @@ TEST(Paths, NameTraces) {
 
 // Of a folder: files with the endings of traces, compressed or not, no hidden ones, no folders.
 TEST(Paths, ExpandFolders) {
-    namespace fs = std::filesystem;
-    const fs::path folder = fs::path(testing::TempDir()) / "driftless_paths_test";
-    fs::remove_all(folder);
-    fs::create_directories(folder / "sub.jsonl");
-    EXPECT_EQ(expand_path(folder.string()).error().code, ErrorCode::missing);
+    const ScratchFolder folder;
+    std::filesystem::create_directories(folder / "sub.jsonl");
+    EXPECT_EQ(expand_path(folder.path()).error().code, ErrorCode::missing);
     for (const char* name : {"t_10.jsonl", "t_9.jsonl.gz", "README.md", ".t_1.jsonl", "b.csv"}) {
-        std::ofstream(folder / name) << "x";
+        folder.write(name, "x");
     }
-    const auto paths = expand_path(folder.string() + "/");
-    ASSERT_TRUE(paths);
-    EXPECT_EQ(paths.value(), (std::vector<std::string>{(folder / "b.csv").string(),
-                                                       (folder / "t_9.jsonl.gz").string(),
-                                                       (folder / "t_10.jsonl").string()}));
+    const auto paths = expand_path(folder.path() + "/").value();
+    EXPECT_EQ(paths, (std::vector<std::string>{folder / "b.csv", folder / "t_9.jsonl.gz",
+                                               folder / "t_10.jsonl"}));
     EXPECT_EQ(expand_path("-").value(), std::vector<std::string>{"-"});
     EXPECT_EQ(expand_path("/no/such").value(), std::vector<std::string>{"/no/such"});
-    fs::remove_all(folder);
 }
 
 // Traces are read from plain and compressed files, whole or damaged, and their facts are noted.
@@ -247,9 +242,7 @@ TEST(TraceFile, PassesOverSkippableFrames) {
     const std::string frame = read_bytes(data("compressed/three.jsonl.zst"));
     const std::string skip = std::string("\x5A\x2A\x4D\x18\x03\x00\x00\x00", 8) + "abc";
     const TempFile file("skippable", skip + skip + frame + skip + frame + skip);
-    const FilesRead got = read({file.path()});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows.size(), 6U);
+    EXPECT_EQ(read({file.path()}).sound().rows.size(), 6U);
     const TempFile stub("skip_stub", skip.substr(0, 9));
     EXPECT_FALSE(read({stub.path()}).usable);
 }
@@ -335,10 +328,9 @@ TEST(TraceFile, ReadsUntidyText) {
     const std::string line =
         R"({"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [0]})";
     const TempFile file("untidy", "\xEF\xBB\xBF" + line + "\r\n\r\n  \n" + line);
-    const FilesRead got = read({file.path()});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows.size(), 2U);
-    EXPECT_EQ(got.trace.rows[1].line, 4U);
+    const Trace trace = read({file.path()}).sound();
+    EXPECT_EQ(trace.rows.size(), 2U);
+    EXPECT_EQ(trace.rows[1].line, 4U);
 }
 
 // Several files are one trace with a namespace each, and a note says so.
@@ -364,12 +356,11 @@ TEST(TraceFile, ReadsTheSample) {
                              "format mooncake, times in ms, blocks of 512 tokens, partial blocks "
                              "have ids",
                              "span 11.750 s, 240 rows, 20.43/s, max 9 rows at one instant"}));
-    const Result<Plan> plan = make_plan(got.trace, {});
-    ASSERT_TRUE(plan);
-    EXPECT_EQ(plan.value().input_tokens, 508'352U);
-    EXPECT_EQ(plan.value().output_tokens, 15'239U);
-    EXPECT_EQ(plan.value().foretold.cached_tokens, 257'536U);
-    EXPECT_EQ(plan.value().burst_rows_max, 9U);
+    const Plan plan = make_plan(got.trace, {}).value();
+    EXPECT_EQ(plan.input_tokens, 508'352U);
+    EXPECT_EQ(plan.output_tokens, 15'239U);
+    EXPECT_EQ(plan.foretold.cached_tokens, 257'536U);
+    EXPECT_EQ(plan.burst_rows_max, 9U);
 }
 
 /// Hits of an infinite cache as the published figures count them: the leading ids of each row that
@@ -411,12 +402,11 @@ TEST(TraceFile, ReadsTheConversationHour) {
     EXPECT_EQ(got.trace.unknown_keys, 0U);
     EXPECT_TRUE(got.has_note("span 3536.999 s, 12031 rows, 3.40/s, max 28 rows at one instant"));
 
-    const Result<Plan> plan = make_plan(got.trace, {});
-    ASSERT_TRUE(plan);
-    EXPECT_EQ(plan.value().input_tokens, 144'793'823U);
-    EXPECT_EQ(plan.value().output_tokens, 4'122'048U);
-    EXPECT_EQ(plan.value().burst_rows_max, 28U);
-    EXPECT_EQ(plan.value().last_due_ns, 3'536'999'000'000);
+    const Plan plan = make_plan(got.trace, {}).value();
+    EXPECT_EQ(plan.input_tokens, 144'793'823U);
+    EXPECT_EQ(plan.output_tokens, 4'122'048U);
+    EXPECT_EQ(plan.burst_rows_max, 28U);
+    EXPECT_EQ(plan.last_due_ns, 3'536'999'000'000);
 
     // Published: 36.64 % of blocks and 37.36 % of tokens, partial tails and last tokens included.
     const PublishedHits hits = published_hits(got.trace);
@@ -424,7 +414,7 @@ TEST(TraceFile, ReadsTheConversationHour) {
     EXPECT_NEAR(static_cast<double>(hits.tokens) / 144'793'823, 0.3736, 0.00005);
     // Ours counts full blocks only and never a row's last token, as a server's cache does, so it
     // is a little less: 35,307 tokens over the hour. Counted by an independent program.
-    EXPECT_EQ(plan.value().foretold.cached_tokens, 54'063'104U);
+    EXPECT_EQ(plan.foretold.cached_tokens, 54'063'104U);
     EXPECT_EQ(hits.tokens, 54'063'104U + 35'307U);
 }
 
@@ -495,9 +485,7 @@ TEST(LineSplitter, BoundsALine) {
         EXPECT_FALSE(too_long.next().has_value());
     }
     fits.feed("\n");
-    const auto line = fits.next();
-    ASSERT_TRUE(line.has_value());
-    EXPECT_EQ(line->size(), line_bytes_max);
+    EXPECT_EQ(fits.next().value().size(), line_bytes_max);
     too_long.feed("x\n");
     EXPECT_FALSE(too_long.next().has_value());
     EXPECT_TRUE(too_long.too_long());
@@ -523,11 +511,10 @@ class Sink : public testing::Test {
     }
 
     static void write(const std::string& path, std::string_view bytes) {
-        Result<OutputSink> sink = OutputSink::create(path);
-        ASSERT_TRUE(sink);
-        ASSERT_TRUE(sink.value().write(bytes.substr(0, bytes.size() / 3)));
-        ASSERT_TRUE(sink.value().write(bytes.substr(bytes.size() / 3)));
-        ASSERT_TRUE(sink.value().finish());
+        OutputSink sink = OutputSink::create(path).value();
+        ASSERT_TRUE(sink.write(bytes.substr(0, bytes.size() / 3)));
+        ASSERT_TRUE(sink.write(bytes.substr(bytes.size() / 3)));
+        ASSERT_TRUE(sink.finish());
     }
 
     const ScratchFolder folder_;
@@ -575,9 +562,8 @@ TEST_F(Sink, NeverOverwrites) {
 // A file that was not finished does not stay.
 TEST_F(Sink, LeavesNoHalfFile) {
     {
-        Result<OutputSink> sink = OutputSink::create(folder_ / "t.zst");
-        ASSERT_TRUE(sink);
-        ASSERT_TRUE(sink.value().write("half"));
+        OutputSink sink = OutputSink::create(folder_ / "t.zst").value();
+        ASSERT_TRUE(sink.write("half"));
     }
     EXPECT_FALSE(std::filesystem::exists(folder_ / "t.zst"));
 }
@@ -635,15 +621,14 @@ std::vector<std::string> beginnings() {
 TEST(BrokenReads, AreNoEndOfFile) {
     for (const std::string& begin : beginnings()) {
         const FailingInput input(begin);
-        Result<InputSource> source = InputSource::open("-");
-        ASSERT_TRUE(source);
-        Result<std::string_view> piece = source.value().read();
+        InputSource source = InputSource::open("-").value();
+        Result<std::string_view> piece = source.read();
         for (int reads = 0; piece && !piece.value().empty() && reads < 10; ++reads) {
-            piece = source.value().read();
+            piece = source.read();
         }
         ASSERT_FALSE(piece) << begin.size();
         EXPECT_EQ(piece.error().code, ErrorCode::io_failed);
-        EXPECT_EQ(source.value().reason_of(piece.error()), again);
+        EXPECT_EQ(source.reason_of(piece.error()), again);
     }
 }
 
@@ -781,10 +766,9 @@ TEST_F(Forbidden, OutputNeedsRoom) {
     for (const char* name : {"out.jsonl", "out.jsonl.gz", "out.jsonl.xz"}) {
         const std::string path = folder_ / name;
         EXPECT_TRUE(while_refusing({{SYS_write, ENOSPC}}, [&path] {
-            Result<OutputSink> sink = OutputSink::create(path);
-            ASSERT_TRUE(sink);
-            Result<void> done = sink.value().write(std::string(std::size_t{4} << 20, 'x'));
-            done = done ? sink.value().finish() : done;
+            OutputSink sink = OutputSink::create(path).value();
+            Result<void> done = sink.write(std::string(std::size_t{4} << 20, 'x'));
+            done = done ? sink.finish() : done;
             ASSERT_FALSE(done);
             EXPECT_EQ(done.error().sys_errno, ENOSPC) << path << done.error().doing;
         }));

@@ -15,6 +15,7 @@
 
 #include "proto/core/hash.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -60,8 +61,7 @@ TEST(DisjointSets, OfLongChains) {
 Trace trace_of(const std::vector<std::uint32_t>& sessions) {
     Trace trace;
     for (std::uint32_t i = 0; i < sessions.size(); ++i) {
-        TraceRow row{.index = i, .session = sessions[i]};
-        trace.rows.push_back(row);
+        append_row(trace, {.session = sessions[i]});
     }
     return trace;
 }
@@ -101,11 +101,7 @@ struct Tree {
     std::uint32_t row(std::uint32_t session, std::int64_t at_ns,
                       std::optional<std::uint32_t> on = std::nullopt,
                       Trigger trigger = Trigger::completion) {
-        TraceRow row;
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
-        row.session = session;
-        row.at_ns = at_ns;
-        trace.rows.push_back(row);
+        const TraceRow& row = append_row(trace, {.at_ns = at_ns, .session = session});
         if (on) {
             trace.dependencies.push_back({row.index, *on, trigger, 7});
         }
@@ -435,10 +431,9 @@ TEST(TreeOrder, EachTreeComesOnceWithoutRecycling) {
     EXPECT_EQ(order.copies(), 1u);
     for (std::uint32_t tree = 0; tree < 3; ++tree) {
         EXPECT_FALSE(order.used_up());
-        const auto drawn = order.draw();
-        ASSERT_TRUE(drawn);
-        EXPECT_EQ(drawn->tree, tree);
-        order.ended(*drawn);
+        const auto drawn = order.draw().value();
+        EXPECT_EQ(drawn.tree, tree);
+        order.ended(drawn);
     }
     EXPECT_TRUE(order.used_up());
     EXPECT_FALSE(order.draw());
@@ -790,9 +785,7 @@ TEST(UserRules, TellOnceWhatIsToBeArmed) {
     for (std::uint32_t session = 0; session < 3; ++session) {
         corpus.chain(session, 2, one_ms);
     }
-    UserRules rules;
-    rules.users = 3;
-    rules.failures.waits_for_429 = true;
+    UserRules rules{.users = 3, .failures = {.waits_for_429 = true}};
     Schedule schedule(corpus.trace, corpus.plan, Speed(), rules);
     TurnEnd refused = false;
     refused.is_429 = true;

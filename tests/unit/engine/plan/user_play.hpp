@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/plan/schedule.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -25,15 +26,11 @@ struct UserCorpus {
     // A row that waits for these, each with the same gap.
     std::uint32_t row(std::uint32_t session, std::int64_t at_ns,
                       const std::vector<std::uint32_t>& on = {}, std::int64_t gap_ns = 0) {
-        TraceRow row;
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
-        row.session = session;
-        row.at_ns = at_ns;
-        row.output_length = 10;
+        const TraceRow& row =
+            append_row(trace, {.at_ns = at_ns, .output_length = 10, .session = session});
         while (trace.sessions.size() <= session) {
             trace.sessions.push_back("s" + std::to_string(trace.sessions.size()));
         }
-        trace.rows.push_back(row);
         plan.rows.push_back({at_ns, row.index, 0});
         for (const std::uint32_t parent : on) {
             trace.dependencies.push_back({row.index, parent, Trigger::completion, gap_ns});
@@ -127,9 +124,7 @@ inline UserPlay play_users(const UserCorpus& corpus, const UserRules& rules,
 }
 
 inline UserRules some_users(std::uint32_t users) {
-    UserRules rules;
-    rules.users = users;
-    return rules;
+    return UserRules{.users = users};
 }
 
 }  // namespace driftless

@@ -16,6 +16,7 @@
 #include "engine/plan/schedule.hpp"
 #include "engine/plan/trees.hpp"
 #include "tests/unit/engine/plan/user_play.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -31,12 +32,8 @@ struct Corpus {
             trace.sessions.push_back("s" + std::to_string(session));
             for (std::uint32_t turn = 0; turn < count; ++turn) {
                 const auto index = static_cast<std::uint32_t>(trace.rows.size());
-                TraceRow row;
-                row.index = index;
-                row.session = session;
-                row.at_ns = 1'000'000 * session;
-                row.output_length = 10;
-                trace.rows.push_back(row);
+                const TraceRow& row = append_row(
+                    trace, {.at_ns = 1'000'000 * session, .output_length = 10, .session = session});
                 plan.rows.push_back({row.at_ns, index, 0});
                 if (turn > 0) {
                     trace.dependencies.push_back({index, index - 1, Trigger::completion, 100});
@@ -144,9 +141,7 @@ TEST(Users, NextTreesAreArmedAhead) {
     schedule.pass(Lookahead::arming, first);
     EXPECT_FALSE(schedule.within(Lookahead::arming, INT64_MAX));
     schedule.fired(first, 0);
-    const std::optional<Due> next = schedule.within(Lookahead::arming, INT64_MAX);
-    ASSERT_TRUE(next);
-    EXPECT_EQ(next->row, 1u);
+    EXPECT_EQ(schedule.within(Lookahead::arming, INT64_MAX).value().row, 1u);
     EXPECT_EQ(schedule.peek(), nullptr);
     schedule.ended(first, 500, true);
     ASSERT_NE(schedule.peek(), nullptr);
@@ -301,9 +296,7 @@ TEST(Users, Stop) {
 TEST(RowTrees, AreSessionsAndWhatWaitsForThem) {
     Corpus corpus({2, 1, 2, 1});
     corpus.trace.dependencies.push_back({5, 2, Trigger::completion, 0});  // session 3 for 1
-    TraceRow alone;
-    alone.index = 6;
-    corpus.trace.rows.push_back(alone);
+    corpus.trace.rows.push_back({.index = 6});
     corpus.plan.rows.push_back({9'000'000, 6, 0});
     const RowTrees trees(corpus.trace, corpus.plan);
     ASSERT_EQ(trees.count(), 4u);

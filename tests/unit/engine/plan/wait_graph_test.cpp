@@ -15,6 +15,7 @@
 #include "engine/plan/schedule.hpp"
 #include "engine/plan/trace_file.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -31,11 +32,9 @@ struct Tree {
     std::vector<std::uint32_t> last_of;  // [session] its last row
 
     std::uint32_t row(std::uint32_t session, std::int64_t from_s, std::int64_t to_s) {
-        TraceRow row;
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
-        row.session = session;
-        row.at_ns = from_s * one_s;
-        row.output_length = row.input_length = 1;
+        const TraceRow& row = append_row(
+            trace,
+            {.at_ns = from_s * one_s, .input_length = 1, .output_length = 1, .session = session});
         while (last_of.size() <= session) {
             trace.sessions.push_back(std::to_string(last_of.size()));
             last_of.push_back(no_row);
@@ -45,7 +44,6 @@ struct Tree {
             trace.dependencies.push_back({row.index, before, Trigger::dispatch, 0});
         }
         last_of[session] = row.index;
-        trace.rows.push_back(row);
         trace.answers_ns.push_back((to_s - from_s) * one_s);
         return row.index;
     }
@@ -182,8 +180,7 @@ struct Chain {
     Plan plan;
     Chain() {
         for (std::uint32_t i = 0; i < 4; ++i) {
-            TraceRow row{.at_ns = 10 * i, .index = i, .output_length = 3};
-            trace.rows.push_back(row);
+            append_row(trace, {.at_ns = 10 * i, .output_length = 3});
             plan.rows.push_back({10 * i, i, 0});
         }
         trace.dependencies = {{1, 0, Trigger::completion, 100}, {2, 1, Trigger::dispatch, 50}};
@@ -253,8 +250,7 @@ struct GapTree {
         const std::int64_t at[] = {0, 10 * s, 14 * s, 16 * s, 40 * s, 43 * s};
         const std::uint32_t sessions[] = {0, 0, 1, 1, 0, 0};
         for (std::uint32_t i = 0; i < std::size(at); ++i) {
-            TraceRow row{.at_ns = at[i], .index = i, .session = sessions[i]};
-            trace.rows.push_back(row);
+            append_row(trace, {.at_ns = at[i], .session = sessions[i]});
             plan.rows.push_back({at[i], i, 0});
         }
         trace.dependencies = {

@@ -218,10 +218,7 @@ std::vector<SmallRow> apart(std::uint32_t rows) {
 }
 
 RowsToArm::Options pool(std::size_t leaves, std::size_t spare_leaves = 0) {
-    RowsToArm::Options options;
-    options.pool_bytes = leaves * leaf;
-    options.spare_bytes = spare_leaves * leaf;
-    return options;
+    return RowsToArm::Options{.pool_bytes = leaves * leaf, .spare_bytes = spare_leaves * leaf};
 }
 
 // It has left, and its bytes are gone with a stale connection.
@@ -545,9 +542,7 @@ TEST(Sides, HaveRequestsOfTheirOwn) {
     const BodyFrame against_frame{R"({"model":"longer","prompt":")", R"(","max_tokens":)", "}",
                                   true};
     PromptBuilder prompts(trace, WordTable::built_in(), {});
-    PromptOptions with_overhead;
-    with_overhead.overhead = {2, 1};
-    PromptBuilder shorter(trace, WordTable::built_in(), with_overhead);
+    PromptBuilder shorter(trace, WordTable::built_in(), PromptOptions{.overhead = {2, 1}});
     for (PromptBuilder* const against : {&prompts, &shorter}) {
         Plan plan{.rows = {{0, 0, 0, Side::b}, {0, 0, 0, Side::a}}, .dual = true};
         Schedule schedule(plan);

@@ -230,9 +230,7 @@ TraceRow add_row(Trace& trace, std::uint32_t input_length, const std::vector<std
 }
 
 Trace trace_of_blocks(std::uint32_t block_size) {
-    Trace trace;
-    trace.block_size = block_size;
-    return trace;
+    return Trace{.block_size = block_size};
 }
 
 std::vector<std::uint64_t> range(std::uint64_t from, std::uint64_t count) {
@@ -272,9 +270,7 @@ TEST(PromptBuilder, GivesTheDigestOfTheRule) {
     Trace trace = trace_of_blocks(512);
     TraceRow row = add_row(trace, 6000, range(100, 11));
     row.index = 5;
-    PromptOptions chat;
-    chat.overhead = {24, 5};
-    EXPECT_EQ(build(trace, chat, row).digest, 0x0B51B6FCD0BBBABEULL);
+    EXPECT_EQ(build(trace, PromptOptions{.overhead = {24, 5}}, row).digest, 0x0B51B6FCD0BBBABEULL);
     PromptOptions ids;
     ids.kind = PromptKind::ids;
     EXPECT_EQ(build(trace, ids, row).digest, 0x9F5FBC6870054EE0ULL);
@@ -481,8 +477,7 @@ TEST(PromptBuilder, CacheSizeNeverChangesBytes) {
 
 // Passes share the blocks that they are to share, to the word, and nothing behind them.
 TEST(PromptBuilder, PassesShareWhatTheyAreToShare) {
-    Trace trace;
-    trace.block_size = 64;
+    Trace trace{.block_size = 64};
     const TraceRow row = add_row(trace, 4 * 64 + 10, {1, 2, 3, 4});
     const auto common = [&](PromptBuilder& builder, std::uint32_t a, std::uint32_t b) {
         const std::vector<std::string> one = words(build(builder, row, 4096, a).text, ' ');

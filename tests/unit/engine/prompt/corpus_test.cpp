@@ -12,7 +12,6 @@
 #include <cstring>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -140,11 +139,9 @@ struct Workload {
 
 // Rows of all lengths over a small pool of block ids, so that blocks come again at other places.
 Workload random_workload(Random& random, std::uint32_t block_size) {
-    Workload load;
-    load.trace.block_size = block_size;
+    Workload load{.trace = {.block_size = block_size}};
     for (std::uint32_t i = 0; i < prompts_of_each(prompts_by_default) / 2; ++i) {
-        TraceRow row;
-        row.index = i;
+        TraceRow row{.index = i};
         row.input_length =
             static_cast<std::uint32_t>(std::exp(random.uniform() * std::log(words_of_prompt_max)));
         row.ids_begin = load.trace.ids.size();
@@ -223,13 +220,10 @@ TEST(WordSelection, SharedBlocksAreSharedTokensAndNothingMore) {
         const SelectedWords selected = select(name);
         for (int round = 0; round < 50; ++round) {
             const auto shared = static_cast<std::uint32_t>(random.below(8));
-            Trace trace;
-            trace.block_size = 64;
+            Trace trace{.block_size = 64};
             for (std::uint64_t other : {1000, 2000}) {
-                TraceRow row;
-                row.input_length = 10 * 64;
-                row.ids_begin = trace.ids.size();
-                row.ids_count = 10;
+                TraceRow row{
+                    .ids_begin = trace.ids.size(), .ids_count = 10, .input_length = 10 * 64};
                 for (std::uint32_t k = 0; k < 10; ++k) {
                     trace.ids.push_back(static_cast<std::uint64_t>(round) * 10'000 + k +
                                         (k < shared ? 0 : other));
@@ -416,8 +410,7 @@ Trace random_rows(std::uint32_t rows, double length_max) {
     Random random(1);
     Trace trace;
     for (std::uint32_t i = 0; i < rows; ++i) {
-        TraceRow row;
-        row.index = i;
+        TraceRow row{.index = i};
         row.input_length =
             static_cast<std::uint32_t>(std::exp(random.uniform() * std::log(length_max)));
         trace.rows.push_back(row);
@@ -478,8 +471,7 @@ class CorpusOfOne : public testing::Test {
     Corpus corpus_ = corpus_of(tokenizer_, words_.table, mixed_texts(200));
 
     PromptOptions options(std::uint64_t seed = 0) const {
-        PromptOptions options{.seed = seed, .corpus = &corpus_};
-        return options;
+        return PromptOptions{.seed = seed, .corpus = &corpus_};
     }
 };
 
@@ -495,8 +487,7 @@ TEST_F(CorpusOfOne, SlicesChangeNothing) {
     }
     trace.rows[0].input_length = 1000;
     const std::string text = build(builder, trace.rows[0]);
-    const std::string middle = text.substr(100, 200);
-    EXPECT_TRUE(says(std::string(corpus_.bytes()).append(corpus_.bytes()), middle));
+    EXPECT_TRUE(says(std::string(corpus_.bytes()).append(corpus_.bytes()), text.substr(100, 200)));
 }
 
 // A slice copies a bounded number of bytes, whatever a token has.
@@ -620,8 +611,7 @@ TEST_F(CorpusOfOne, ShortPromptsFindAShortPiece) {
                                    : "short words of it");
     }
     const Corpus corpus = corpus_of(tokenizer_, words_.table, texts);
-    PromptOptions options;
-    options.corpus = &corpus;
+    PromptOptions options{.corpus = &corpus};
     Trace trace = random_rows(50, 2);
     PromptBuilder builder(trace, words_.table, options);
     int with_text = 0;

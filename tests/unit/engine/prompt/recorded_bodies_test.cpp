@@ -11,6 +11,7 @@
 #include "engine/prompt/builder.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "proto/core/hash.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -21,11 +22,9 @@ namespace {
 
 /// Rows with these bodies; an empty one is built from its length.
 Trace trace_of(const std::vector<std::string>& bodies) {
-    Trace trace;
-    trace.body_api = "openai-chat";
+    Trace trace{.body_api = "openai-chat"};
     for (const std::string& body : bodies) {
-        TraceRow row{.index = static_cast<std::uint32_t>(trace.rows.size()), .input_length = 10};
-        trace.rows.push_back(row);
+        append_row(trace, {.input_length = 10});
         trace.body_bytes += body;
         trace.body_ends.push_back(trace.body_bytes.size());
     }
@@ -156,8 +155,7 @@ std::string answer(const std::string& text) {
 }
 
 std::optional<TraceWithBodies> made(Talk talk, InputErrors& errors) {
-    BodySpec spec;
-    spec.model = "m";
+    BodySpec spec{.model = "m"};
     return make_recorded_bodies(talk.plan, dialect_of(Api::openai_chat), spec, Assistant::live,
                                 std::move(talk.trace), errors);
 }
@@ -315,8 +313,7 @@ TEST(Histories, AnAnswerWithoutWordsIsGoneOnFromOnlyWhereThatIsWanted) {
     const TurnReply* reply = strict.end(0, "half", false);
     ASSERT_NE(reply, nullptr);
     EXPECT_FALSE(reply->goes_on);
-    LiveRules rules;
-    rules.goes_on_unanswered = true;
+    LiveRules rules{.goes_on_unanswered = true};
     ByHand easy(bodies, rules);
     reply = easy.end(0, "half", false);
     ASSERT_NE(reply, nullptr);
@@ -361,8 +358,7 @@ TEST(Histories, KeepWhatIsAskedFor) {
         live_of(talk_of({user("one"), user("one") + "," + answer("a") + "," + user("two")}));
     const std::vector<SaidCall> calls = {{0, "c1", "ls", R"({"d":"/"})"}};
     const auto message = [&](KeptWords kept) {
-        LiveRules rules;
-        rules.kept = kept;
+        LiveRules rules{.kept = kept};
         ByHand run(bodies, rules);
         (void)run.end(0, "text", true, "thought", calls);
         const std::string body = messages_of(run.body(1));

@@ -9,6 +9,7 @@
 
 #include "engine/prompt/arm.hpp"
 #include "engine/prompt/word_table.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -26,8 +27,7 @@ struct Made {
 Made make(const std::vector<std::string>& kept, const std::string& model = "{kept.model}") {
     Trace trace;
     for (std::uint32_t i = 0; i < kept.size(); ++i) {
-        TraceRow row{.at_ns = i, .index = i, .line = i + 1, .input_length = 8, .output_length = 1};
-        trace.rows.push_back(row);
+        append_row(trace, {.at_ns = i, .line = i + 1, .input_length = 8, .output_length = 1});
     }
     trace.kept = kept;
     trace.files = {{"a.jsonl", 0}, {"b.jsonl", 1}};
@@ -79,8 +79,7 @@ struct FieldRows {
     Trace trace;
     Plan plan;
     void add(const std::string& extra, const std::string& kept = "{}") {
-        TraceRow row;
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
+        TraceRow row{.index = static_cast<std::uint32_t>(trace.rows.size())};
         row.line = row.index + 1;
         row.input_length = 2;
         row.output_length = 1;
@@ -101,8 +100,7 @@ std::vector<std::string> bodies(const FieldRows& rows, const std::string& member
     if (!members.empty()) {
         parsed = parse_body_template(members, unknown);
     }
-    BodySpec spec;
-    spec.extra_body = all;
+    BodySpec spec{.extra_body = all};
     const Dialect& dialect = dialect_of(Api::openai_completions);
     InputErrors errors;
     const RowBodies own({dialect, spec, parsed}, rows.trace, rows.plan, errors);
@@ -112,8 +110,7 @@ std::vector<std::string> bodies(const FieldRows& rows, const std::string& member
     EXPECT_TRUE(pool.open(1 << 20));
     const std::vector<RequestHead> heads{RequestHead({"POST", "/", "h", {}})};
     const BodyFrame frame = dialect.frame(spec).value();
-    RequestOptions options;
-    options.row_bodies = own.empty() ? nullptr : &own;
+    RequestOptions options{.row_bodies = own.empty() ? nullptr : &own};
     RequestWriter writer(rows.trace, prompts, heads, frame, options);
     std::vector<std::string> made;
     for (std::uint32_t i = 0; i < rows.plan.rows.size(); ++i) {
@@ -160,8 +157,7 @@ TEST(RowBodies, SayWhereARowIsPlayed) {
 }
 
 TEST(RowBodies, RefuseWhatABodyCannotHave) {
-    FieldRows rows;
-    rows.trace.files = {{"t.jsonl", 0}};
+    FieldRows rows{.trace = {.files = {{"t.jsonl", 0}}}};
     rows.add(R"({"stream":false})");
     rows.add(R"({"prompt":"x"})");
     rows.add(R"({"n":1})");
@@ -192,8 +188,7 @@ struct HeaderRows {
     Plan plan;
     std::uint32_t pass = 0;
     void add(const std::string& session, std::uint32_t turn, const std::string& kept = "") {
-        TraceRow row;
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
+        TraceRow row{.index = static_cast<std::uint32_t>(trace.rows.size())};
         row.line = row.index + 1;
         row.input_length = 5;
         row.output_length = 1;
@@ -217,8 +212,7 @@ struct HeaderRows {
             fields.append(due, texts.back());
             EXPECT_LE(texts.back().size(), fields.bytes_max());
         }
-        Due other;
-        other.row = static_cast<std::uint32_t>(plan.rows.size());
+        Due other{.row = static_cast<std::uint32_t>(plan.rows.size())};
         std::string none;
         fields.append(other, none);
         EXPECT_EQ(none, "");

@@ -12,6 +12,7 @@
 #include "engine/prompt/rows_underway.hpp"
 #include "engine/prompt/word_table.hpp"
 #include "proto/trace/row.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -65,24 +66,17 @@ struct RowsToArm {
     }
 
     static RequestHead head() {
-        RequestHeadSpec spec;
-        spec.target = "/v1/completions";
-        spec.host = "simulated";
+        RequestHeadSpec spec{.target = "/v1/completions", .host = "simulated"};
         return RequestHead(spec);
     }
     static Trace trace_of(const std::vector<SmallRow>& rows,
                           const std::vector<Dependency>& dependencies) {
-        Trace trace;
-        trace.sessions = {"a", "b", "c", "d"};
-        trace.dependencies = dependencies;
+        Trace trace{.sessions = {"a", "b", "c", "d"}, .dependencies = dependencies};
         for (const SmallRow& small : rows) {
-            TraceRow row;
-            row.index = static_cast<std::uint32_t>(trace.rows.size());
-            row.at_ns = small.due.ns;
-            row.session = small.session;
-            row.input_length = small.tokens;
-            row.output_length = 2;
-            trace.rows.push_back(row);
+            append_row(trace, {.at_ns = small.due.ns,
+                               .input_length = small.tokens,
+                               .output_length = 2,
+                               .session = small.session});
         }
         return trace;
     }

@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/record/ring.hpp"
 #include "proto/api/api_template.hpp"
 #include "tests/unit/engine/record/script.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -17,23 +19,6 @@ namespace driftless {
 // the servers of the field send them (wire captures, not our own writer).
 
 namespace {
-
-// The rows, the plan and the assembler of one test.
-struct Bench {
-    ScriptTrace input;
-    Assembler assembler;
-    explicit Bench(void (*change)(AssemblerConfig&) = nullptr, const char* api = "openai-chat")
-        : input(4), assembler(make_config(change, api)) {
-        assembler.begin({script_zero_ns});
-    }
-    AssemblerConfig make_config(void (*change)(AssemblerConfig&), const char* api) {
-        AssemblerConfig config = input.config(api);
-        if (change != nullptr) {
-            change(config);
-        }
-        return config;
-    }
-};
 
 constexpr const char* role_chunk =
     R"({"id":"chatcmpl-8f2c","object":"chat.completion.chunk","created":1795224229,"model":"m",)"
@@ -43,7 +28,7 @@ constexpr const char* role_chunk =
 // vLLM's chat stream, byte for byte, with all stamps of a row: the role chunk is no token, the last
 // three frames come in one receive.
 TEST(Assembler, StampsEveryStepOfAChatStream) {
-    Bench bench;
+    Assembling bench(ScriptTrace(4));
     Script row(bench.assembler, 1, -150);
     row.fire(1'000'700);
     Event wire = Script::event(EventKind::wire, 1, 1'000'999);
@@ -58,50 +43,32 @@ TEST(Assembler, StampsEveryStepOfAChatStream) {
              event_coalesced);
     row.usage(8'000'000, 4).done(8'000'000);
     const Record& record = row.end(8'000'500);
-    EXPECT_EQ(record.row, 1u);
-    EXPECT_EQ(record.url, "http://two/");
-    EXPECT_EQ(record.api, "openai-chat");
-    EXPECT_EQ(record.connection, 3u);
-    EXPECT_TRUE(record.reused);
-    EXPECT_EQ(record.due_ns, 1'000'000);
-    EXPECT_EQ(record.armed_ns, -150);
-    EXPECT_EQ(record.fired_ns, 1'000'700);
-    EXPECT_EQ(record.drift_ns, 700);
-    EXPECT_EQ(record.connect_ns, -1000);
-    EXPECT_EQ(record.wire_ns, 1'000'900);
-    EXPECT_EQ(record.sent_ns, 1'001'000);
-    EXPECT_EQ(record.headers_ns, 2'000'000);
-    EXPECT_EQ(record.first_byte_ns, 3'000'000);
-    EXPECT_EQ(record.first_token_ns, 4'000'000);
-    EXPECT_EQ(record.first_content_ns, 4'000'000);
-    EXPECT_EQ(record.last_token_ns, 8'000'000);
+    EXPECT_EQ(values_of(record, "row, url, api, connection, reused, due_ns, armed_ns"),
+              "1, http://two/, openai-chat, 3, true, 1000000, -150");
+    EXPECT_EQ(
+        values_of(record,
+                  "fired_ns, drift_ns, connect_ns, wire_ns, sent_ns, headers_ns, first_byte_ns"),
+        "1000700, 700, -1000, 1000900, 1001000, 2000000, 3000000");
+    EXPECT_EQ(values_of(record, "first_token_ns, first_content_ns, last_token_ns"),
+              "4000000, 4000000, 8000000");
     EXPECT_EQ(record.first_event_ns, 3'000'000);   // the role
     EXPECT_EQ(record.finish_event_ns, 8'000'000);  // on the last token
-    EXPECT_EQ(record.usage_event_ns, 8'000'000);
-    EXPECT_EQ(record.end_marker_ns, 8'000'000);
-    EXPECT_FALSE(record.error_event_ns.has_value());
-    EXPECT_EQ(record.chunk_kinds, "c4");
-    EXPECT_EQ(record.done_ns, 8'000'500);
-    EXPECT_EQ(record.ttft_ns, 2'999'300);
-    EXPECT_EQ(record.ttft_due_ns, 3'000'000);
+    EXPECT_EQ(values_of(record,
+                        "usage_event_ns, end_marker_ns, error_event_ns, chunk_kinds, done_ns, "
+                        "ttft_ns, ttft_due_ns"),
+              "8000000, 8000000, null, c4, 8000500, 2999300, 3000000");
     EXPECT_EQ(record.e2e_ns, 6'999'300);
     EXPECT_DOUBLE_EQ(record.tpot_ns.value(), 4'000'000.0 / 3);
     EXPECT_EQ(record.chunk_ns,
               (std::vector<std::int64_t>{2'999'300, 3'999'300, 4'999'300, 6'999'300}));
     ASSERT_TRUE(record.chunk_tokens_known);
-    EXPECT_EQ(record.chunk_tokens, (std::vector<std::int32_t>{1, 1, 1, 1}));
-    EXPECT_EQ(record.prompt_tokens, 25);
-    EXPECT_EQ(record.cached_tokens, 16);
-    EXPECT_EQ(record.output_tokens, 4);
-    EXPECT_EQ(record.tokens_source, TokensSource::usage);
-    EXPECT_EQ(record.outcome, Outcome::ok);
-    EXPECT_EQ(record.status, 200);
-    EXPECT_FALSE(record.error.has_value());
-    EXPECT_EQ(record.finish_reason, "length");
-    EXPECT_EQ(record.response_id, "chatcmpl-8f2c");
-    EXPECT_EQ(record.inflight, 2u);
-    EXPECT_EQ(record.coalesced_chunks, 1u);
-    EXPECT_TRUE(record.tainted.empty());
+    EXPECT_EQ(values_of(record,
+                        "chunk_tokens, prompt_tokens, cached_tokens, output_tokens, tokens_source, "
+                        "outcome, status"),
+              "[1,1,1,1], 25, 16, 4, usage, ok, 200");
+    EXPECT_EQ(
+        values_of(record, "error, finish_reason, response_id, inflight, coalesced_chunks, tainted"),
+        "null, length, chatcmpl-8f2c, 2, 1, null");
     Digest digest;
     digest.add("Hello world");
     EXPECT_EQ(record.output_digest, digest.value());
@@ -116,15 +83,12 @@ TEST(Assembler, CutsDoNotMatter) {
     const std::string token =
         "data: {\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\xC3\xA4\"}}]}\n\n";
     for (std::size_t cut = 1; cut < token.size(); ++cut) {
-        Bench bench;
-        Script row(bench.assembler);
+        OneRow row;
         row.fire(0).head(10).chunk(20, event);
         row.part(25, std::string_view(token).substr(0, cut));
         row.chunk(30, std::string_view(token).substr(cut)).done(40);
         const Record& record = row.end(50);
-        ASSERT_EQ(record.first_token_ns, 30) << cut;
-        ASSERT_EQ(record.outcome, Outcome::ok) << cut;
-        ASSERT_EQ(record.first_byte_ns, 20);
+        EXPECT_EQ(values_of(record, "first_token_ns, outcome, first_byte_ns"), "30, ok, 20") << cut;
         Digest digest;
         digest.add("\xC3\xA4");
         ASSERT_EQ(record.output_digest, digest.value());
@@ -133,21 +97,17 @@ TEST(Assembler, CutsDoNotMatter) {
 
 // Reasoning starts the first token, content the first content; both are in the digest in order.
 TEST(Assembler, ReasoningIsATokenAndNotContent) {
-    Bench bench;
-    Script row(bench.assembler);
+    OneRow row;
     row.fire(0).head(10);
     row.data(20, R"({"id":"x","choices":[{"index":0,"delta":{"reasoning_content":"Let"}}]})");
     row.data(30, R"({"id":"x","choices":[{"index":0,"delta":{"reasoning":"me"}}]})");
     row.text(40, "yes").done(50);
     const Record& record = row.end(60);
-    EXPECT_EQ(record.first_token_ns, 20);
-    EXPECT_EQ(record.first_content_ns, 40);
-    EXPECT_EQ(record.chunk_kinds, "r2c1");
+    EXPECT_EQ(values_of(record, "first_token_ns, first_content_ns, chunk_kinds"), "20, 40, r2c1");
     Digest digest;
     digest.add("Letmeyes");
     EXPECT_EQ(record.output_digest, digest.value());
-    EXPECT_EQ(record.output_tokens, 3);
-    EXPECT_EQ(record.tokens_source, TokensSource::chunks);
+    EXPECT_EQ(values_of(record, "output_tokens, tokens_source"), "3, chunks");
     EXPECT_FALSE(record.chunk_tokens_known);
 }
 
@@ -159,27 +119,24 @@ TEST(Assembler, ContinuousUsageCountsEachChunk) {
                R"(},"finish_reason":null}],"usage":{"prompt_tokens":25,"completion_tokens":)" +
                std::to_string(tokens) + "}}";
     };
-    Bench bench;
-    Script row(bench.assembler);
+    OneRow row;
     row.fire(0).head(10).data(20, with_usage(R"("role":"assistant","content":"")", 0));
     row.data(30, with_usage(R"("content":"lo wor")", 3));
     row.data(35, with_usage("", 4));
     row.data(40, with_usage(R"("content":"ld")", 6)).done(50);
     const Record& record = row.end(60);
     ASSERT_TRUE(record.chunk_tokens_known);
-    EXPECT_EQ(record.chunk_tokens, (std::vector<std::int32_t>{3, 3}));
-    EXPECT_EQ(record.output_tokens, 6);
-    EXPECT_EQ(record.tokens_source, TokensSource::continuous);
+    EXPECT_EQ(values_of(record, "chunk_tokens, output_tokens, tokens_source"),
+              "[3,3], 6, continuous");
     EXPECT_DOUBLE_EQ(record.tpot_ns.value(), 10.0 / 5);
-    EXPECT_EQ(bench.assembler.counts().tokens, 6u);
+    EXPECT_EQ(row.assembler.counts().tokens, 6u);
 }
 
 // Token ids count each chunk where the server sends them with all of them, and not when one lacks
 // them.
 TEST(Assembler, TokenIdsCountEachChunk) {
     for (const bool all : {true, false}) {
-        Bench bench(nullptr, "openai-completions");
-        Script row(bench.assembler);
+        OneRow row("openai-completions");
         row.fire(0).head(10);
         row.data(20,
                  R"({"id":"cmpl-1","choices":[{"index":0,"text":"Hel","token_ids":[9906,1]}]})");
@@ -195,18 +152,16 @@ TEST(Assembler, TokenIdsCountEachChunk) {
 
 // More tokens than chunks and nothing that says where: no count for a chunk.
 TEST(Assembler, ChunksThatAreNotTokensStayUncounted) {
-    Bench bench;
-    Script row(bench.assembler);
+    OneRow row;
     row.fire(0).head(10).text(20, "a b").text(30, "c d").usage(40, 4).done(40);
     const Record& record = row.end(50);
     EXPECT_FALSE(record.chunk_tokens_known);
-    EXPECT_EQ(record.output_tokens, 4);
-    EXPECT_EQ(record.tokens_source, TokensSource::usage);
+    EXPECT_EQ(values_of(record, "output_tokens, tokens_source"), "4, usage");
 }
 
 // The id of the first event goes before the header; the header serves where no event has one.
 TEST(Assembler, ResponseIdIsTheEventsElseTheHeaders) {
-    Bench bench;
+    Assembling bench(ScriptTrace(4));
     const char* fields = "content-type: text/event-stream; charset=utf-8\r\nx-request-id: abc\r\n";
     EXPECT_EQ(
         Script(bench.assembler, 0).fire(0).head(1, 200, fields).text(2, "a").end(3).response_id,
@@ -223,12 +178,10 @@ TEST(Assembler, ResponseIdIsTheEventsElseTheHeaders) {
 // How long bytes may have waited, as the engine says it with the end; of a row that got none,
 // nothing.
 TEST(Assembler, KeepsTheReceiveDelayOfTheEnd) {
-    Bench bench;
+    Assembling bench(ScriptTrace(4));
     EXPECT_EQ(Script(bench.assembler, 0).fire(0).head(10).text(300, "a").end(400).receive_delay_ns,
               Script::waited_ns);
-    Event end = Script::event(EventKind::end, 1, 400);
-    end.end = {};
-    end.end.outcome = Outcome::truncated;
+    Event end = Script::ended(1, 400, Outcome::truncated);
     end.waited_ns = Event::no_wait;
     Script silent(bench.assembler, 1);
     silent.fire(0);
@@ -237,7 +190,8 @@ TEST(Assembler, KeepsTheReceiveDelayOfTheEnd) {
 
 // `--save-responses 1`: the texts of the first answer that ends, and of no other.
 TEST(Assembler, SavesTheFirstAnswers) {
-    Bench bench([](AssemblerConfig& config) { config.save_responses = 1; });
+    Assembling bench(ScriptTrace(4), "openai-chat",
+                     [](AssemblerConfig& config) { config.save_responses = 1; });
     Script first(bench.assembler, 0);
     Script second(bench.assembler, 1);
     first.fire(0).head(1);
@@ -260,7 +214,7 @@ TEST(Assembler, SavesTheFirstAnswers) {
 
 // Rows are strangers to each other: interleaved answers give what they would give alone.
 TEST(Assembler, InterleavedRowsDoNotTouch) {
-    Bench bench;
+    Assembling bench(ScriptTrace(4));
     Script good(bench.assembler, 0);
     Script bad(bench.assembler, 1);
     good.fire(0);
@@ -271,33 +225,29 @@ TEST(Assembler, InterleavedRowsDoNotTouch) {
     bad.chunk(6, "\xFF\x00 bage\n\n");
     good.text(7, "b");
     EXPECT_EQ(bad.end(8).outcome, Outcome::bad_event);
-    const Record& record = good.usage(9, 4).done(9).end(10);
-    EXPECT_EQ(record.outcome, Outcome::ok);
-    EXPECT_EQ(record.chunk_ns, (std::vector<std::int64_t>{5, 7}));
+    EXPECT_EQ(values_of(good.usage(9, 4).done(9).end(10), "outcome, chunk_ns"), "ok, [5,7]");
 }
 
 // Events of rows that ended, of rows that are not in the plan, and second heads are ignored.
 TEST(Assembler, StrayEventsAreCountedAndIgnored) {
-    Bench bench;
-    Script row(bench.assembler);
+    OneRow row;
     row.fire(0).head(1).text(2, "a");
-    bench.assembler.consume(Script::event(EventKind::head, 0, 3), {});
-    bench.assembler.consume(Script::event(EventKind::fired, 0, 3), {});  // the first one holds
-    bench.assembler.consume(Script::event(EventKind::sample, 0, 3), {});
+    row.assembler.consume(Script::event(EventKind::head, 0, 3), {});
+    row.assembler.consume(Script::event(EventKind::fired, 0, 3), {});  // the first one holds
+    row.assembler.consume(Script::event(EventKind::sample, 0, 3), {});
     row.end(4);
-    EXPECT_EQ(bench.assembler.consume(Script::event(EventKind::end, 0, 5), {}), nullptr);
-    EXPECT_EQ(bench.assembler.consume(Script::event(EventKind::end, 4, 5), {}), nullptr);
-    EXPECT_EQ(bench.assembler.consume(Script::event(EventKind::chunk, 0xFFFFFFFF, 5), "x"),
-              nullptr);
-    EXPECT_EQ(bench.assembler.counts().stray_events, 5u);
-    EXPECT_EQ(bench.assembler.counts().fired, 1u);
-    EXPECT_EQ(bench.assembler.counts().ended, 1u);
+    EXPECT_EQ(row.assembler.consume(Script::event(EventKind::end, 0, 5), {}), nullptr);
+    EXPECT_EQ(row.assembler.consume(Script::event(EventKind::end, 4, 5), {}), nullptr);
+    EXPECT_EQ(row.assembler.consume(Script::event(EventKind::chunk, 0xFFFFFFFF, 5), "x"), nullptr);
+    EXPECT_EQ(row.assembler.counts().stray_events, 5u);
+    EXPECT_EQ(row.assembler.counts().fired, 1u);
+    EXPECT_EQ(row.assembler.counts().ended, 1u);
 }
 
 // Rows without an end get their record at the end all the same: in flight is cancelled, the rest
 // was not sent.
 TEST(Assembler, EveryRowHasARecordAtTheEnd) {
-    Bench bench;
+    Assembling bench(ScriptTrace(4));
     Script(bench.assembler, 2).fire(0).head(1).text(2, "a");
     Script(bench.assembler, 1).fire(0).end(3, Outcome::truncated);
     std::vector<std::pair<std::uint32_t, Outcome>> records;
@@ -322,20 +272,14 @@ TEST(Assembler, CarriesWhatTheTraceSays) {
     input.trace.rows[1].session = 0;
     input.trace.rows[1].turn = 2;
     input.plan.rows[1].expected_cached_tokens = 512;
-    Assembler assembler(input.config());
-    assembler.begin({script_zero_ns});
-    Event end = Script::event(EventKind::end, 1, 0);
-    end.end = {};
-    end.end.outcome = Outcome::not_sent;
-    const Record& record = Script(assembler, 1).end_with(end);
-    EXPECT_EQ(record.session, "s-9");
-    EXPECT_EQ(record.turn, 2u);
+    Assembling bench(input);
+    const Record& record =
+        Script(bench.assembler, 1).end_with(Script::ended(1, 0, Outcome::not_sent));
+    EXPECT_EQ(values_of(record, "session, turn"), "s-9, 2");
     EXPECT_EQ(record.kept, R"({"type":"text"})");
-    EXPECT_EQ(record.expected_cached_tokens, 512);
-    EXPECT_EQ(record.input_length, 100u);
-    EXPECT_EQ(record.url, "");
-    EXPECT_FALSE(record.drift_ns.has_value());
-    EXPECT_FALSE(record.output_tokens.has_value());
+    EXPECT_EQ(
+        values_of(record, "expected_cached_tokens, input_length, url, drift_ns, output_tokens"),
+        "512, 100, null, null, null");
 }
 
 // What the dialects do to a record beyond their own files: text that repeats itself, answers that
@@ -356,23 +300,17 @@ constexpr const char* by_length = R"({"type":"length","length":4})";
 TEST(Dialects, RepeatedTextIsReadOnce) {
     std::optional<std::uint64_t> digests[2];
     for (const bool repeats : {true, false}) {
-        const ScriptTrace input(1);
-        Assembler assembler(input.config("sglang"));
-        assembler.begin({script_zero_ns});
-        Script row(assembler);
+        OneRow row("sglang");
         row.fire(100).head(1'000).data(2'000, sglang(" a", "1", 1));
         row.data(3'000, repeats ? sglang(" a bc", "1,2,3", 3) : sglang(" bc", "2,3", 3));
         row.data(4'000, repeats ? sglang(" a bc d", "1,2,3,4", 4) : sglang(" d", "4", 4));
         row.data(5'000, repeats ? sglang(" a bc d", "1,2,3,4", 4, by_length)
                                 : sglang("", "", 4, by_length));
         const Record& record = row.done(5'000).end(6'000);
-        EXPECT_EQ(record.outcome, Outcome::ok);
-        EXPECT_EQ(record.chunk_ns, (std::vector<std::int64_t>{1'900, 2'900, 3'900}));
-        EXPECT_EQ(record.chunk_tokens, (std::vector<std::int32_t>{1, 2, 1}));
-        EXPECT_EQ(record.tokens_source, TokensSource::usage);
-        EXPECT_EQ(record.output_tokens, 4);
-        EXPECT_EQ(record.cached_tokens, 7);
-        EXPECT_EQ(record.finish_reason, "length");
+        EXPECT_EQ(values_of(record,
+                            "outcome, chunk_ns, chunk_tokens, tokens_source, output_tokens, "
+                            "cached_tokens, finish_reason"),
+                  "ok, [1900,2900,3900], [1,2,1], usage, 4, 7, length");
         digests[repeats ? 1 : 0] = record.output_digest;
     }
     EXPECT_EQ(digests[0], digests[1]);
@@ -388,56 +326,41 @@ TEST(Dialects, RepeatedReasoningIsReadOnce) {
         why);
     ASSERT_TRUE(form) << why;
     const Dialect dialect = dialect_of(form.value());
-    const ScriptTrace input(2);
-    AssemblerConfig config = input.config();
-    config.dialect = &dialect;
-    config.save_responses = 2;
-    Assembler assembler(config);
-    assembler.begin({script_zero_ns});
-    Script row(assembler);
+    OneRow row("openai-chat", [&](AssemblerConfig& config) {
+        config.dialect = &dialect;
+        config.save_responses = 2;
+    });
     row.fire(100).head(1'000).data(2'000, R"({"r":"a"})").data(3'000, R"({"r":"a b"})");
     row.data(4'000, R"({"r":"a b","t":"c"})").data(5'000, R"({"r":"a b","t":"c d"})");
     row.data(6'000, R"({"r":"a b","t":"c d","f":"stop"})");
-    const Record& record = row.end(7'000);
-    EXPECT_EQ(record.outcome, Outcome::ok);
-    EXPECT_EQ(record.chunk_ns, (std::vector<std::int64_t>{1'900, 2'900, 3'900, 4'900}));
-    EXPECT_EQ(record.first_token_ns, 2'000);
-    EXPECT_EQ(record.first_content_ns, 4'000);
-    EXPECT_EQ(record.output_tokens, 4);
-    ASSERT_NE(assembler.saved(), nullptr);
-    EXPECT_EQ(assembler.saved()->reasoning, "a b");
-    EXPECT_EQ(assembler.saved()->content, "c d");
+    EXPECT_EQ(values_of(row.end(7'000),
+                        "outcome, chunk_ns, first_token_ns, first_content_ns, output_tokens"),
+              "ok, [1900,2900,3900,4900], 2000, 4000, 4");
+    ASSERT_NE(row.assembler.saved(), nullptr);
+    EXPECT_EQ(row.assembler.saved()->reasoning, "a b");
+    EXPECT_EQ(row.assembler.saved()->content, "c d");
 
-    Script thinks(assembler, 1);
+    Script thinks(row.assembler, 1);
     thinks.fire(100).head(1'000).data(2'000, R"({"r":"a"})").data(3'000, R"({"r":"a","f":"x"})");
-    const Record& thought = thinks.end(4'000);
-    EXPECT_EQ(thought.outcome, Outcome::ok);
-    EXPECT_EQ(thought.output_tokens, 1);
+    EXPECT_EQ(values_of(thinks.end(4'000), "outcome, output_tokens"), "ok, 1");
 }
 
 // `--no-stream`: no first token and no chunk; the end, the counts and the text are there.
 TEST(Dialects, WholeAnswersHaveNoFirstToken) {
-    const ScriptTrace input(2);
-    AssemblerConfig config = input.config("tgi");
-    config.stream = false;
-    Assembler assembler(config);
-    assembler.begin({script_zero_ns});
-    Script row(assembler);
+    OneRow row("tgi", [&](AssemblerConfig& config) { config.stream = false; });
     row.fire(100).head(1'000, 200, "Content-Type: application/json\r\nx-prompt-tokens: 100\r\n");
     row.part(2'000, R"({"generated_text":"a b c d","details":{"finish_reason":)");
     row.part(3'000, R"("length","generated_tokens":4}})");
     const Record& record = row.end(3'500);
-    EXPECT_EQ(record.outcome, Outcome::ok);
-    EXPECT_EQ(record.prompt_tokens, 100);
-    EXPECT_EQ(record.output_tokens, 4);
-    EXPECT_EQ(record.tokens_source, TokensSource::usage);
-    EXPECT_EQ(record.first_token_ns, std::nullopt);
-    EXPECT_EQ(record.ttft_ns, std::nullopt);
+    EXPECT_EQ(
+        values_of(record,
+                  "outcome, prompt_tokens, output_tokens, tokens_source, first_token_ns, ttft_ns"),
+        "ok, 100, 4, usage, null, null");
     EXPECT_EQ(record.tpot_ns, std::nullopt);
     EXPECT_EQ(record.e2e_ns, 2'900);
     EXPECT_TRUE(record.chunk_ns.empty());
 
-    Script empty(assembler, 1);
+    Script empty(row.assembler, 1);
     empty.fire(100).head(1'000, 200, "Content-Type: application/json\r\n");
     empty.part(2'000, R"({"generated_text":""})");
     EXPECT_EQ(empty.end(3'000).outcome, Outcome::no_tokens);
@@ -450,10 +373,7 @@ TEST(Dialects, WorkersAreRecorded) {
     const std::string last =
         R"({"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":4},"nvext":)";
     const auto worker = [&](const std::string& id, const std::string& timing) {
-        const ScriptTrace input(1);
-        Assembler assembler(input.config("dynamo"));
-        assembler.begin({script_zero_ns});
-        Script row(assembler);
+        OneRow row("dynamo");
         row.fire(0).head(10).data(20, first + id + "}").data(30, last + timing + "}").done(30);
         const Record& record = row.end(40);
         EXPECT_EQ(record.outcome, Outcome::ok);
@@ -472,19 +392,13 @@ TEST(Dialects, WorkersAreRecorded) {
 
 // Ollama's lines: one event each; nothing is asked of the content type.
 TEST(Dialects, LinesAreEvents) {
-    const ScriptTrace input(1);
-    Assembler assembler(input.config("ollama"));
-    assembler.begin({script_zero_ns});
-    Script row(assembler);
+    OneRow row("ollama");
     row.fire(0).head(10, 200, "Content-Type: application/x-ndjson\r\n");
     row.chunk(20, "{\"response\":\"a\",\"done\":false}\n");
     row.chunk(30,
               "{\"response\":\"\",\"done\":true,\"done_reason\":\"length\","
               "\"prompt_eval_count\":100,\"eval_count\":4}\n");
-    const Record& record = row.end(40);
-    EXPECT_EQ(record.outcome, Outcome::ok);
-    EXPECT_EQ(record.prompt_tokens_off, 0);
-    EXPECT_EQ(record.output_tokens, 4);
+    EXPECT_EQ(values_of(row.end(40), "outcome, prompt_tokens_off, output_tokens"), "ok, 0, 4");
 }
 
 // Fields of an answer's head in its record (`--record-header`): whatever they hold, and whatever
@@ -493,20 +407,12 @@ TEST(Dialects, LinesAreEvents) {
 using Names = std::vector<std::string>;
 
 // Some rows whose records keep these fields.
-struct Recording {
+struct Recording : Assembling {
     explicit Recording(const Names& names, std::uint32_t rows = 1, const Names& secrets = {})
-        : input(rows), assembler(config(names, secrets)) {
-        assembler.begin({script_zero_ns});
-    }
-    AssemblerConfig config(const Names& names, const Names& secrets) {
-        AssemblerConfig config = input.config();
-        config.record_headers = names;
-        config.secrets = secrets;
-        return config;
-    }
-
-    ScriptTrace input;
-    Assembler assembler;
+        : Assembling(ScriptTrace(rows), "openai-chat", [&](AssemblerConfig& config) {
+              config.record_headers = names;
+              config.secrets = secrets;
+          }) {}
 };
 
 // What a record of row 0 says of an answer with these fields.
@@ -603,8 +509,7 @@ TEST(RecordedHeaders, AreNullWhereEntriesWereDropped) {
     Recording one_row({"Target-Pod"});
     Script row(one_row.assembler);
     row.fire(0).head(1, 200, "target-pod: lla\r\nX-Request-Id: 1\r\n").done(2);
-    Event end = Script::event(EventKind::end, 0, 3);
-    end.end = {};
+    Event end = Script::ended(0, 3);
     end.end.entries_dropped = 1;
     const Record& record = row.end_with(end);
     EXPECT_EQ(record.headers.at(0).value, std::nullopt);
@@ -619,47 +524,34 @@ TEST(RecordedHeaders, AreJsonWhateverTheyHold) {
     for (int byte = 1; byte < 256; ++byte) {
         fields += byte == '\r' || byte == '\n' ? 'x' : static_cast<char>(byte);
     }
-    std::string line;
-    append_jsonl(line, row.fire(0).head(1, 200, fields + "\r\n").end(2));
+    const std::string line = jsonl_of(row.fire(0).head(1, 200, fields + "\r\n").end(2));
     JsonDocument document;
     ASSERT_TRUE(document.parse(line));
-    const Result<Record> back = read_record(document, line);
-    ASSERT_TRUE(back);
-    EXPECT_TRUE(back.value().headers.at(0).value->starts_with("\x01\x02\x03"));
+    const Record back = read_record(document, line).value();
+    EXPECT_TRUE(back.headers.at(0).value->starts_with("\x01\x02\x03"));
 }
 
 // What users add to a request comes through the ring and into its record: phase, attempt, one
 // token, and whether it was cut off because the time was over.
 
 Due due_of_user(Phase phase, unsigned attempt, bool one_token) {
-    Due due;
-    due.due_ns = 700;
-    due.request = 5;
-    due.row = 1;
-    due.rank = 2;
-    due.parent_end_ns = 600;
-    due.pass = 3;
-    due.user = 9;
-    due.phase = phase;
-    due.attempt = static_cast<std::uint8_t>(attempt);
-    due.one_token = one_token;
+    Due due{.due_ns = 700,
+            .request = 5,
+            .row = 1,
+            .rank = 2,
+            .parent_end_ns = 600,
+            .pass = 3,
+            .user = 9,
+            .phase = phase,
+            .attempt = static_cast<std::uint8_t>(attempt),
+            .one_token = one_token};
     due.side = attempt % 2 == 0 ? Side::b : Side::none;  // no run has both users and sides
     return due;
 }
 
-void expect_same(const Due& got, const Due& wanted) {
-    EXPECT_EQ(got.due_ns, wanted.due_ns);
-    EXPECT_EQ(got.request, wanted.request);
-    EXPECT_EQ(got.row, wanted.row);
-    EXPECT_EQ(got.rank, wanted.rank);
-    EXPECT_EQ(got.failed_row, wanted.failed_row);
-    EXPECT_EQ(got.parent_end_ns, wanted.parent_end_ns);
-    EXPECT_EQ(got.pass, wanted.pass);
-    EXPECT_EQ(got.user, wanted.user);
-    EXPECT_EQ(got.phase, wanted.phase);
-    EXPECT_EQ(got.attempt, wanted.attempt);
-    EXPECT_EQ(got.one_token, wanted.one_token);
-    EXPECT_EQ(got.side, wanted.side);
+auto parts_of(const Due& due) {
+    return std::tuple(due.due_ns, due.request, due.row, due.rank, due.failed_row, due.parent_end_ns,
+                      due.pass, due.user, due.phase, due.attempt, due.one_token, due.side);
 }
 
 // Every phase, with every attempt that there may be, with and without one token alone.
@@ -680,18 +572,14 @@ TEST(UsersEvents, ComeThroughTheRing) {
         ASSERT_NE(ring.front(), nullptr);
         EXPECT_EQ(ring.front()->kind, EventKind::armed);
         EXPECT_EQ(ring.front()->stamp_ns, 650);
-        expect_same(ring.front()->armed_due(), due);
+        EXPECT_EQ(parts_of(ring.front()->armed_due()), parts_of(due));
         ring.pop();
     });
 }
 
-Event cut_off(std::uint32_t request) {
-    Event end;
-    end.kind = EventKind::end;
-    end.request = request;
-    end.end = {};
-    end.end.outcome = Outcome::cancelled;
-    end.flags = event_censored;
+Event end_of(std::uint32_t request, Outcome outcome, std::uint8_t flags) {
+    Event end = Script::ended(request, 900, outcome);
+    end.flags = flags;
     return end;
 }
 
@@ -716,14 +604,15 @@ TEST(UsersEvents, ComeThroughAFullRing) {
         ASSERT_EQ(ring.push(fired), EventRing::Push::whole);
     }
     for (std::uint32_t row = 0; row < rows; ++row) {
-        ASSERT_EQ(ring.push(cut_off(row)), EventRing::Push::whole);
+        ASSERT_EQ(ring.push(end_of(row, Outcome::cancelled, event_censored)),
+                  EventRing::Push::whole);
     }
     std::uint32_t armed = 0;
     std::uint32_t ends = 0;
     for (; ring.front() != nullptr; ring.pop()) {
         const Event& event = *ring.front();
         if (event.kind == EventKind::armed) {
-            expect_same(event.armed_due(), due_of_row(armed++));
+            EXPECT_EQ(parts_of(event.armed_due()), parts_of(due_of_row(armed++)));
         } else if (event.kind == EventKind::end) {
             EXPECT_EQ(event.flags, event_censored);
             ++ends;
@@ -734,36 +623,26 @@ TEST(UsersEvents, ComeThroughAFullRing) {
 }
 
 // Users play the two rows of the trace, in so many copies.
-AssemblerConfig config_of_users(const ScriptTrace& input) {
-    AssemblerConfig config = input.config();
-    config.requests_end = 8;
-    return config;
-}
+struct UsersRows : Assembling {
+    UsersRows()
+        : Assembling(ScriptTrace(2), "openai-chat",
+                     [](AssemblerConfig& config) { config.requests_end = 8; }) {}
 
-// One request through the assembler; its copy of the record.
-Record record_of(const Due& due, const Event& end) {
-    ScriptTrace input(2);
-    Assembler assembler(config_of_users(input));
-    assembler.begin({script_zero_ns});
-    EXPECT_EQ(assembler.consume(Event::of_armed(due, script_zero_ns + 650), {}), nullptr);
-    if (end.end.outcome != Outcome::not_sent) {
-        Event fired;
-        fired.kind = EventKind::fired;
-        fired.request = due.request;
-        fired.stamp_ns = script_zero_ns + 700;
-        EXPECT_EQ(assembler.consume(fired, {}), nullptr);
+    // One request; its copy of the record.
+    Record record_of(const Due& due, const Event& end) {
+        EXPECT_EQ(assembler.consume(Event::of_armed(due, script_zero_ns + 650), {}), nullptr);
+        if (end.end.outcome != Outcome::not_sent) {
+            const Event fired = Script::event(EventKind::fired, due.request, 700);
+            EXPECT_EQ(assembler.consume(fired, {}), nullptr);
+        }
+        const Record* const record = assembler.consume(end, {});
+        EXPECT_NE(record, nullptr);
+        return record == nullptr ? Record{} : *record;
     }
-    const Record* const record = assembler.consume(end, {});
-    EXPECT_NE(record, nullptr);
-    return record == nullptr ? Record{} : *record;
-}
+};
 
-Event end_of(std::uint32_t request, Outcome outcome, std::uint8_t flags) {
-    Event end = cut_off(request);
-    end.stamp_ns = script_zero_ns + 900;
-    end.end.outcome = outcome;
-    end.flags = flags;
-    return end;
+Record record_of(const Due& due, const Event& end) {
+    return UsersRows().record_of(due, end);
 }
 
 TEST(UsersEvents, AreInTheRecord) {
@@ -772,9 +651,7 @@ TEST(UsersEvents, AreInTheRecord) {
         EXPECT_EQ(record.row, 1u);
         EXPECT_EQ(record.phase, due.phase);
         EXPECT_EQ(record.attempt, due.attempt);
-        EXPECT_EQ(record.pass, 3u);
-        EXPECT_EQ(record.user, 9u);
-        EXPECT_EQ(record.parent_end_ns, 600);
+        EXPECT_EQ(values_of(record, "pass, user, parent_end_ns"), "3, 9, 600");
         EXPECT_EQ(record.output_length, due.one_token ? 1u : 4u);
         EXPECT_FALSE(record.censored);
     });
@@ -784,9 +661,7 @@ TEST(UsersEvents, AreInTheRecord) {
 TEST(UsersEvents, TellWhatWasCutOff) {
     const Due due = due_of_user(Phase::profile, 0, false);
     const Record cut = record_of(due, end_of(due.request, Outcome::cancelled, event_censored));
-    EXPECT_TRUE(cut.censored);
-    EXPECT_EQ(cut.outcome, Outcome::cancelled);
-    EXPECT_EQ(cut.ended_ns, 900);
+    EXPECT_EQ(values_of(cut, "censored, outcome, ended_ns"), "true, cancelled, 900");
     EXPECT_FALSE(record_of(due, end_of(due.request, Outcome::cancelled, 0)).censored);
     EXPECT_FALSE(
         record_of(due, end_of(due.request, Outcome::cancelled,
@@ -794,29 +669,18 @@ TEST(UsersEvents, TellWhatWasCutOff) {
                                   event_keep_alive | event_unfinished))
             .censored);
     const Record unsent = record_of(due, end_of(due.request, Outcome::not_sent, event_censored));
-    EXPECT_FALSE(unsent.censored);
-    EXPECT_EQ(unsent.ended_ns, std::nullopt);
+    EXPECT_EQ(values_of(unsent, "censored, ended_ns"), "false, null");
 }
 
 // The next attempt of a request is a request of its own, by the same number.
 TEST(UsersEvents, OfOneRequestSentTwice) {
-    ScriptTrace input(2);
-    Assembler assembler(config_of_users(input));
-    assembler.begin({script_zero_ns});
+    UsersRows rows;
     for (unsigned attempt = 0; attempt < 3; ++attempt) {
         const Due due = due_of_user(Phase::profile, attempt, false);
-        EXPECT_EQ(assembler.consume(Event::of_armed(due, script_zero_ns + 650), {}), nullptr);
-        Event fired;
-        fired.kind = EventKind::fired;
-        fired.request = due.request;
-        fired.stamp_ns = script_zero_ns + 700;
-        EXPECT_EQ(assembler.consume(fired, {}), nullptr);
-        const Record* const record =
-            assembler.consume(end_of(due.request, Outcome::truncated, 0), {});
-        ASSERT_NE(record, nullptr);
-        EXPECT_EQ(record->attempt, attempt);
-        EXPECT_EQ(record->request, attempt);
-        EXPECT_EQ(record->fired_ns, 700);
+        const Record record = rows.record_of(due, end_of(due.request, Outcome::truncated, 0));
+        EXPECT_EQ(record.attempt, attempt);
+        EXPECT_EQ(record.request, attempt);
+        EXPECT_EQ(record.fired_ns, 700);
     }
 }
 

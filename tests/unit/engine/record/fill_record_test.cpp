@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,8 +55,7 @@ void add_row(Trace& trace, Random& random, bool chained, std::uint32_t shortest)
         chain = chain * 3 + pick + 1;
         ids.push_back(chained ? chain : pick);
     }
-    TraceRow row;
-    row.name_space = static_cast<std::uint32_t>(random.below(2));
+    TraceRow row{.name_space = static_cast<std::uint32_t>(random.below(2))};
     // Lengths that come again, on the borders of blocks and between them, beyond the ids and not.
     row.input_length = shortest + static_cast<std::uint32_t>(random.below(blocks * 4 + 5)) * 4;
     row.output_length = 1;
@@ -66,8 +64,7 @@ void add_row(Trace& trace, Random& random, bool chained, std::uint32_t shortest)
 
 Trace make_trace(std::uint64_t seed, bool chained, std::uint32_t shortest) {
     Random random(seed);
-    Trace trace;
-    trace.block_size = block;
+    Trace trace{.block_size = block};
     for (int i = 0; i < 150; ++i) {
         add_row(trace, random, chained, shortest);
     }
@@ -88,12 +85,8 @@ Due due_of_row(std::uint32_t row, std::uint32_t pass = 0, std::uint32_t user = 0
 }
 
 ForecastRules rules_for(AroundPrompt around) {
-    ForecastRules rules;
-    rules.in_run_order = true;
-    rules.users = 1;
-    rules.around = around;
-    rules.server_block = server_block;
-    return rules;
+    return ForecastRules{
+        .in_run_order = true, .users = 1, .around = around, .server_block = server_block};
 }
 
 /// The same rows, numbered in that order.
@@ -168,9 +161,8 @@ TEST(RunForecast, LeavesSharedBlocksToOtherPasses) {
     const std::vector<std::vector<std::uint64_t>> prompts = {
         {1, 2, 3, 4}, {1, 2}, {1, 2, 3, 5}, {7}};
     for (const std::vector<std::uint64_t>& ids : prompts) {
-        TraceRow row;
-        row.input_length = static_cast<std::uint32_t>(ids.size() * block + 2);
-        row.output_length = 1;
+        TraceRow row{.input_length = static_cast<std::uint32_t>(ids.size() * block + 2),
+                     .output_length = 1};
         append_row(trace, row, ids);
     }
     const std::vector<std::uint32_t> shared = {3, 2, 3, 0};
@@ -375,12 +367,10 @@ TEST(TurnEnds, IndicesWithGaps) {
 
 // What the assembler makes of it: rows that end before the turn before them, behind it, not at all.
 TEST(TurnEnds, InRecords) {
-    ScriptTrace input = trace_of({0, 0, 0, 0, 0});
-    Assembler assembler(input.config());
-    assembler.begin({script_zero_ns});
-    Script first(assembler, 0);
-    Script second(assembler, 1);
-    Script third(assembler, 2);
+    Assembling bench(trace_of({0, 0, 0, 0, 0}));
+    Script first(bench.assembler, 0);
+    Script second(bench.assembler, 1);
+    Script third(bench.assembler, 2);
     first.fire(0);
     second.fire(1'000'000);
     EXPECT_EQ(second.head(2'000'000).text(3'000'000, "a").done(4'000'000).end(4'000'000).overtaken,
@@ -389,13 +379,11 @@ TEST(TurnEnds, InRecords) {
               std::nullopt);
     third.fire(6'000'000);
     EXPECT_EQ(third.end(7'000'000, Outcome::timeout_first_byte).overtaken, false);
-    Script fourth(assembler, 3);
+    Script fourth(bench.assembler, 3);
     fourth.fire(6'999'999);  // a turn that has failed is over, too
     EXPECT_EQ(fourth.end(9'000'000, Outcome::truncated).overtaken, true);
-    Script last(assembler, 4);
-    const Record& unsent = last.end(9'500'000, Outcome::not_sent);
-    EXPECT_EQ(unsent.fired_ns, std::nullopt);
-    EXPECT_EQ(unsent.overtaken, std::nullopt);
+    const Record& unsent = Script(bench.assembler, 4).end(9'500'000, Outcome::not_sent);
+    EXPECT_EQ(values_of(unsent, "fired_ns, overtaken"), "null, null");
 }
 
 // Every outcome that needs content, in its precedence, and what a record says of a failure.
@@ -403,15 +391,8 @@ TEST(TurnEnds, InRecords) {
 // One row's answer, told to a fresh assembler; returns its record.
 template <typename Tell>
 Record record_of(const Tell& tell, Outcome engine = Outcome::ok, bool close_delimited = false,
-                 void (*change)(AssemblerConfig&) = nullptr) {
-    ScriptTrace input(1);
-    AssemblerConfig config = input.config();
-    if (change != nullptr) {
-        change(config);
-    }
-    Assembler assembler(config);
-    assembler.begin({script_zero_ns});
-    Script row(assembler);
+                 const ChangeConfig& change = {}) {
+    OneRow row("openai-chat", change);
     row.fire(0);
     tell(row);
     return row.end(1000, engine, close_delimited);
@@ -421,10 +402,8 @@ Record record_of(const Tell& tell, Outcome engine = Outcome::ok, bool close_deli
 TEST(FillRecord, TheEnginesOutcomeGoesFirst) {
     const auto tell = [](Script& row) { row.head(1).text(2, "a"); };
     const Record record = record_of(tell, Outcome::timeout_idle);
-    EXPECT_EQ(record.outcome, Outcome::timeout_idle);
-    EXPECT_EQ(record.ttft_ns, 2);
-    EXPECT_FALSE(record.done_ns.has_value());
-    EXPECT_EQ(record.ended_ns, 1000);
+    EXPECT_EQ(values_of(record, "outcome, ttft_ns, done_ns, ended_ns"),
+              "timeout_idle, 2, null, 1000");
     EXPECT_EQ(record_of([](Script& row) { row.head(1, 500); }, Outcome::truncated).outcome,
               Outcome::truncated);
 }
@@ -446,12 +425,9 @@ TEST(FillRecord, StatusDecidesAndTheMessageIsKept) {
     EXPECT_EQ(with(204).outcome, Outcome::bad_content);
     EXPECT_EQ(with(700).outcome, Outcome::bad_http);
     const Record record = with(404);
-    EXPECT_EQ(record.error, "no such model");
-    EXPECT_EQ(record.status, 404);
-    EXPECT_EQ(record.first_byte_ns, 2);
-    EXPECT_EQ(record.done_ns, 1000);
-    EXPECT_FALSE(record.first_token_ns.has_value());
-    EXPECT_FALSE(record.output_tokens.has_value());
+    EXPECT_EQ(
+        values_of(record, "error, status, first_byte_ns, done_ns, first_token_ns, output_tokens"),
+        "no such model, 404, 2, 1000, null, null");
     EXPECT_FALSE(record.output_digest.has_value());
 }
 
@@ -461,8 +437,7 @@ TEST(FillRecord, ForeignContentIsBadContent) {
         row.head(1, 200, "Content-Type: text/event-stream\r\nContent-Encoding: gzip\r\n");
         row.chunk(2, "\x1F\x8B\n\n");
     });
-    EXPECT_EQ(encoded.outcome, Outcome::bad_content);
-    EXPECT_EQ(encoded.error, "content-encoding: gzip");
+    EXPECT_EQ(values_of(encoded, "outcome, error"), "bad_content, content-encoding: gzip");
     for (const char* const coded : {"Transfer-Encoding: GZIP ,chunked\r\n",
                                     "Transfer-Encoding:\r\nTransfer-Encoding: chunked, GZIP\r\n"}) {
         const Record sent =
@@ -473,8 +448,7 @@ TEST(FillRecord, ForeignContentIsBadContent) {
     const Record html = record_of([](Script& row) {
         row.head(1, 200, "Content-Type: text/html\r\n").part(2, "<h1>hello</h1>");
     });
-    EXPECT_EQ(html.outcome, Outcome::bad_content);
-    EXPECT_EQ(html.error, "hello");
+    EXPECT_EQ(values_of(html, "outcome, error"), "bad_content, hello");
     const Record empty =
         record_of([](Script& row) { row.head(1, 200, "Content-Type: text/html\r\n"); });
     EXPECT_EQ(empty.error, "content-type: text/html");
@@ -501,16 +475,14 @@ TEST(FillRecord, ErrorInTheStreamIsAFailure) {
                     R"("param":null,"code":500}})");
         row.done(4);
     });
-    EXPECT_EQ(record.outcome, Outcome::stream_error);
-    EXPECT_EQ(record.error, "Internal server error");
-    EXPECT_EQ(record.status, 200);
+    EXPECT_EQ(values_of(record, "outcome, error, status"),
+              "stream_error, Internal server error, 200");
 }
 
 // An event that is no JSON is a failure, shown as it came; after `[DONE]` nothing has a meaning.
 TEST(FillRecord, BadEventsAreFailures) {
     const Record record = record_of([](Script& row) { row.head(1).data(2, "{oops").text(3, "a"); });
-    EXPECT_EQ(record.outcome, Outcome::bad_event);
-    EXPECT_EQ(record.error, "{oops");
+    EXPECT_EQ(values_of(record, "outcome, error"), "bad_event, {oops");
     EXPECT_EQ(record_of([](Script& row) { row.head(1).text(2, "a").done(3).data(4, "{"); }).outcome,
               Outcome::ok);
 }
@@ -566,13 +538,10 @@ TEST(FillRecord, StreamsNeedTheirEndMark) {
     };
     for (const Case& one : cases) {
         for (std::size_t i = 0; i <= one.ends.size(); ++i) {
-            ScriptTrace input(1);
-            AssemblerConfig config = input.config(one.api);
-            config.output = OutputRule::cap;
-            config.has_end_mark = true;
-            Assembler assembler(config);
-            assembler.begin({script_zero_ns});
-            Script row(assembler);
+            OneRow row(one.api, [&](AssemblerConfig& config) {
+                config.output = OutputRule::cap;
+                config.has_end_mark = true;
+            });
             row.fire(0).head(1).data(2, one.token);
             if (i < one.ends.size()) {
                 row.data(3, one.ends[i]);
@@ -589,10 +558,8 @@ TEST(FillRecord, StreamsNeedTheirEndMark) {
 TEST(FillRecord, UsageCountsBehindTheEndMarker) {
     const Record record =
         record_of([](Script& row) { row.head(1).text(2, "a").done(3).usage(4, 4).text(5, "b"); });
-    EXPECT_EQ(record.outcome, Outcome::ok);
-    EXPECT_EQ(record.output_tokens, 4);
-    EXPECT_EQ(record.tokens_source, TokensSource::usage);
-    EXPECT_EQ(record.usage_event_ns, 4);
+    EXPECT_EQ(values_of(record, "outcome, output_tokens, tokens_source, usage_event_ns"),
+              "ok, 4, usage, 4");
     EXPECT_EQ(record.chunk_ns.size(), 1u);
 }
 
@@ -603,10 +570,8 @@ TEST(FillRecord, FailedFinishesAreFailures) {
         row.data(3, R"({"choices":[{"index":0,"delta":{},"finish_reason":"abort"}]})");
         row.usage(4, 1).done(5);
     });
-    EXPECT_EQ(record.outcome, Outcome::stream_error);
-    EXPECT_EQ(record.error, "abort");
-    EXPECT_EQ(record.finish_reason, "abort");
-    EXPECT_EQ(record.output_tokens, 1);
+    EXPECT_EQ(values_of(record, "outcome, error, finish_reason, output_tokens"),
+              "stream_error, abort, abort, 1");
 }
 
 // The last event may lack its empty line when the framing is complete.
@@ -623,9 +588,7 @@ TEST(FillRecord, NoTokens) {
         row.data(3, R"({"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]})");
         row.usage(4, 0).done(4);
     });
-    EXPECT_EQ(record.outcome, Outcome::no_tokens);
-    EXPECT_EQ(record.output_tokens, 0);
-    EXPECT_EQ(record.tokens_source, TokensSource::usage);
+    EXPECT_EQ(values_of(record, "outcome, output_tokens, tokens_source"), "no_tokens, 0, usage");
 }
 
 // llama.cpp holds back half a character: of one token, only the count is seen.
@@ -641,8 +604,7 @@ TEST(FillRecord, TokensThatOnlyTheServerSaw) {
                                   : tokens == 4 ? Outcome::ok
                                                 : Outcome::short_output);
         EXPECT_EQ(record.output_tokens, tokens);
-        EXPECT_EQ(record.ttft_ns, std::nullopt);
-        EXPECT_EQ(record.e2e_ns, std::nullopt);
+        EXPECT_EQ(values_of(record, "ttft_ns, e2e_ns"), "null, null");
     }
 }
 
@@ -719,34 +681,24 @@ TEST(FillRecord, LostBytesTaintAndNeverBlame) {
 // The status comes with the end, too: a row whose head found the ring full is still refused where
 // the server refused it, and not blamed for content that nobody saw.
 TEST(FillRecord, LostHeadLeavesTheStatus) {
-    ScriptTrace input(2);
-    Assembler assembler(input.config());
-    assembler.begin({script_zero_ns});
-    Event end = Script::event(EventKind::end, 0, 1000);
-    end.end = {};
+    Assembling bench(ScriptTrace(2));
+    Event end = Script::ended(0, 1000);
     end.end.entries_dropped = 1;
     end.end.status = 503;
-    const Record refused = Script(assembler, 0).fire(0).end_with(end);
-    EXPECT_EQ(refused.outcome, Outcome::http_5xx);
-    EXPECT_EQ(refused.status, 503);
-    EXPECT_FALSE(refused.headers_ns.has_value());
+    const Record refused = Script(bench.assembler, 0).fire(0).end_with(end);
+    EXPECT_EQ(values_of(refused, "outcome, status, headers_ns"), "http_5xx, 503, null");
     end.request = 1;
     end.end.status = 200;
-    const Record unseen = Script(assembler, 1).fire(0).end_with(end);
+    const Record unseen = Script(bench.assembler, 1).fire(0).end_with(end);
     EXPECT_EQ(unseen.outcome, Outcome::ok);
     EXPECT_EQ(unseen.tainted, std::vector<std::string>{"entries_dropped"});
 }
 
 // Dropped entries taint too, with their own word.
 TEST(FillRecord, LostEntriesTaint) {
-    ScriptTrace input(1);
-    Assembler assembler(input.config());
-    assembler.begin({script_zero_ns});
-    Script row(assembler);
+    OneRow row;
     row.fire(0).head(1).text(2, "a").usage(3, 1);
-    Event end = Script::event(EventKind::end, 0, 4);
-    end.end = {};
-    end.end.outcome = Outcome::ok;
+    Event end = Script::ended(0, 4, Outcome::ok);
     end.end.entries_dropped = 2;
     const Record& record = row.end_with(end);
     EXPECT_EQ(record.tainted, std::vector<std::string>{"entries_dropped"});
@@ -757,10 +709,7 @@ TEST(FillRecord, LostEntriesTaint) {
 // An event at its limit is read, one byte more is over it; the answer after it is read on.
 TEST(FillRecord, EventLimitIsExact) {
     for (const std::size_t over : {std::size_t{0}, std::size_t{1}}) {
-        ScriptTrace input(1);
-        Assembler assembler(input.config());
-        assembler.begin({script_zero_ns});
-        Script row(assembler);
+        OneRow row;
         row.fire(0).head(1);
         const std::string token =
             "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
@@ -804,23 +753,17 @@ TEST(FillRecord, CountsBeyondTheAskedAreOverTheLimit) {
     for (const char* const none :
          {"134217729", "134217728.5", "9223372036854775807", "2.5", "1e3", "-1"}) {
         const Record record = counted(none);
-        EXPECT_EQ(record.outcome, Outcome::ok) << none;
-        EXPECT_EQ(record.output_tokens, 2) << none;
-        EXPECT_EQ(record.tokens_source, TokensSource::chunks) << none;
+        EXPECT_EQ(values_of(record, "outcome, output_tokens, tokens_source"), "ok, 2, chunks")
+            << none;
     }
 }
 
 // Whatever the limit was, the error names it, and what the server said before does not hide it.
 TEST(FillRecord, TheErrorNamesTheLimit) {
     const auto over = [](AnswerLimit limit) {
-        ScriptTrace input(1);
-        Assembler assembler(input.config());
-        assembler.begin({script_zero_ns});
-        Script row(assembler);
+        OneRow row;
         row.fire(0).head(1).data(2, R"({"error":{"message":"slow down"}})");
-        Event end = Script::event(EventKind::end, 0, 4);
-        end.end = {};
-        end.end.outcome = Outcome::limit_exceeded;
+        Event end = Script::ended(0, 4, Outcome::limit_exceeded);
         end.end.sys_errno = static_cast<std::int32_t>(limit);
         return row.end_with(end).error.value_or("");
     };
@@ -854,14 +797,10 @@ TEST(FillRecord, MasksSecretsBeforeItCuts) {
 
 // Where nobody answered, the error is what the kernel said.
 TEST(FillRecord, KernelErrorsAreNamed) {
-    ScriptTrace input(1);
-    Assembler assembler(input.config());
-    assembler.begin({script_zero_ns});
-    Event end = Script::event(EventKind::end, 0, 4);
-    end.end = {};
-    end.end.outcome = Outcome::connect_failed;
+    Assembling bench(ScriptTrace(1));
+    Event end = Script::ended(0, 4, Outcome::connect_failed);
     end.end.sys_errno = ECONNREFUSED;
-    const Record& record = Script(assembler).end_with(end);
+    const Record& record = Script(bench.assembler).end_with(end);
     EXPECT_EQ(record.outcome, Outcome::connect_failed);
     EXPECT_EQ(record.error, "ECONNREFUSED: Connection refused");
 }

@@ -12,6 +12,7 @@
 #include "cmd/flags/summary_values.hpp"
 #include "engine/record/grow_and_stop.hpp"
 #include "tests/unit/engine/record/script.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -173,11 +174,9 @@ TEST(Periods, ShareOfGoodRequests) {
     told.look(2400 * ms);
     const std::string& lines = told.periods.lines();
     EXPECT_EQ(all(lines, "good"), Numbers({1, 0}));
-    JsonDocument document;
-    const JsonValue first = document.parse(lines.substr(0, lines.find('\n'))).value();
-    EXPECT_DOUBLE_EQ(first.find("goodput").as_double().value(), 1.0 / 3);
-    const std::string second_line = lines.substr(lines.find('\n') + 1);
-    EXPECT_TRUE(says(second_line, "\"goodput\":null"));
+    const JsonText first(lines.substr(0, lines.find('\n')));
+    EXPECT_DOUBLE_EQ(first.root.find("goodput").as_double().value(), 1.0 / 3);
+    EXPECT_TRUE(says(lines.substr(lines.find('\n') + 1), "\"goodput\":null"));
 }
 
 // Nearest rank over 100 answers, within 0.1 %.
@@ -245,18 +244,15 @@ std::string lines_of_users(const ScriptTrace& input, const std::vector<Sent>& al
     config.periods.warms_up = warms_up;
     Told told(config);
     for (const Sent& sent : all_sent) {
-        Due due;
-        due.request = sent.request;
-        due.row = sent.request % 2;
-        due.user = sent.user;
-        due.pass = sent.pass;
-        due.phase = sent.phase;
-        due.attempt = sent.attempt;
+        Due due{.request = sent.request,
+                .row = sent.request % 2,
+                .pass = sent.pass,
+                .user = sent.user,
+                .phase = sent.phase,
+                .attempt = sent.attempt};
         told.assembler.consume(Event::of_armed(due, script_zero_ns), {});
         told.assembler.consume(Script::event(EventKind::fired, sent.request, sent.fired_ns), {});
-        Event end = Script::event(EventKind::end, sent.request, sent.end_ns);
-        end.end = {};
-        end.end.outcome = Outcome::truncated;
+        Event end = Script::ended(sent.request, sent.end_ns, Outcome::truncated);
         if (sent.end_ns > 0) {
             told.assembler.consume(end, {});
         }
@@ -353,8 +349,7 @@ TEST(Periods, CountWhatWasNeverEnded) {
 // The shipped schema has exactly the keys of a line, in order.
 TEST(Periods, LinesHoldAgainstTheirSchema) {
     std::string known;
-    Period period;
-    period.end_ns = 1;
+    Period period{.end_ns = 1};
     append_period(known, period);
     period.live_trees = period.users_added = period.good = 1;
     period.goodput = 0.5;
@@ -362,19 +357,11 @@ TEST(Periods, LinesHoldAgainstTheirSchema) {
     period.cached_tokens = period.expected_cached_tokens = 7;
     period.expected_cached_tokens_reported = 7;
     append_period(known, period);
-    JsonDocument schema_document;
-    const std::string text = source_file("proto/run/period.schema.json");
-    const JsonValue schema = schema_document.parse(text).value();
+    const JsonText schema(source_file("proto/run/period.schema.json"));
     for (const std::size_t begin : {std::size_t{0}, known.find('\n') + 1}) {
-        JsonDocument document;
-        const std::string line = known.substr(begin, known.find('\n', begin) - begin);
-        const JsonValue root = document.parse(line).value();
-        EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
-        JsonValue property = schema.find("properties").first();
-        for (JsonValue field = root.first(); field.present(); field = field.next()) {
-            EXPECT_EQ(field.key(), property.key());
-            property = property.next();
-        }
+        const JsonText json(known.substr(begin, known.find('\n', begin) - begin));
+        EXPECT_EQ(schema_errors(schema.root, json.root), std::vector<std::string>());
+        EXPECT_EQ(keys_of(json.root), keys_of(schema.root.find("properties")));
     }
 }
 
@@ -399,8 +386,7 @@ struct Watch {
         return wanted;
     }
     bool after_ends(std::uint64_t ok, std::uint64_t failed) {
-        Record record;
-        record.outcome = Outcome::ok;
+        Record record{.outcome = Outcome::ok};
         for (std::uint64_t i = 0; i < ok + failed; ++i) {
             record.outcome = i < ok ? Outcome::ok : Outcome::http_5xx;
             stop.ended(record);
@@ -412,8 +398,7 @@ struct Watch {
 // What ends after a period is known before it is looked at, and belongs to the next.
 TEST(EarlyStop, CountsEndsInTheirPeriod) {
     Watch watch("failed >= 30");
-    Record record;
-    record.outcome = Outcome::http_5xx;
+    Record record{.outcome = Outcome::http_5xx};
     for (int i = 0; i < 31; ++i) {
         record.ended_ns = i < 29 ? second : second + 1;
         watch.stop.ended(record);
@@ -480,11 +465,10 @@ TEST(EarlyStop, LeavesOutWhatDidNotEndByItself) {
 }
 
 TEST(StopRule, IsReadOrRefused) {
-    const Result<StopRule> rule = parse_stop_rule("ttft:p99 > 10s for 30s");
-    ASSERT_TRUE(rule);
-    EXPECT_EQ(rule.value().figure, StopFigure::ttft);
-    EXPECT_EQ(rule.value().for_ns, 30 * second);
-    EXPECT_EQ(rule.value().threshold.bound, 10e9);
+    const StopRule rule = parse_stop_rule("ttft:p99 > 10s for 30s").value();
+    EXPECT_EQ(rule.figure, StopFigure::ttft);
+    EXPECT_EQ(rule.for_ns, 30 * second);
+    EXPECT_EQ(rule.threshold.bound, 10e9);
     for (const char* const good :
          {"errors>5%", "failed >= 100", "tpot:mean > 50ms for 1m", "e2e:p99 > 1s"}) {
         EXPECT_TRUE(parse_stop_rule(good)) << good;
@@ -505,12 +489,10 @@ TEST(StopRule, IsReadOrRefused) {
 constexpr double limit = 1000;
 
 GrowRules rules(std::uint32_t first, std::uint32_t most, GrowFigure figure = GrowFigure::avg) {
-    GrowRules some;
-    some.figure = figure;
-    some.limit_ns = static_cast<std::int64_t>(limit);
-    some.users_first = first;
-    some.users_max = most;
-    return some;
+    return GrowRules{.figure = figure,
+                     .limit_ns = static_cast<std::int64_t>(limit),
+                     .users_first = first,
+                     .users_max = most};
 }
 
 /// A period in which everything measured was this part of the limit.

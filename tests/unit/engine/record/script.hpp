@@ -2,11 +2,13 @@
 /// and plan, and the events of an answer as the engine would frame them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "engine/record/assembler.hpp"
+#include "tests/unit/made.hpp"
 
 namespace driftless {
 
@@ -19,23 +21,15 @@ struct ScriptTrace {
     Plan plan;
     explicit ScriptTrace(std::uint32_t rows) {
         for (std::uint32_t i = 0; i < rows; ++i) {
-            TraceRow row;
-            row.index = i;
-            row.at_ns = 1'000'000 * static_cast<std::int64_t>(i);
-            row.input_length = 100;
-            row.output_length = 4;
-            trace.rows.push_back(row);
-            Planned planned;
-            planned.row = i;
-            planned.due_ns = row.at_ns;
-            plan.rows.push_back(planned);
+            const TraceRow& row =
+                append_row(trace, {.at_ns = 1'000'000 * static_cast<std::int64_t>(i),
+                                   .input_length = 100,
+                                   .output_length = 4});
+            plan.rows.push_back({.due_ns = row.at_ns, .row = i});
         }
     }
     AssemblerConfig config(const char* api = "openai-chat") const {
-        AssemblerConfig config;
-        config.trace = &trace;
-        config.plan = &plan;
-        config.dialect = find_dialect(api);
+        AssemblerConfig config{.trace = &trace, .plan = &plan, .dialect = find_dialect(api)};
         config.urls = {"http://one/", "http://two/"};
         return config;
     }
@@ -59,6 +53,14 @@ class Script {
         event.request = row;
         event.stamp_ns = script_zero_ns + at_ns;
         return event;
+    }
+
+    /// Of a row that ends with that.
+    static Event ended(std::uint32_t row, std::int64_t at_ns, Outcome outcome = Outcome::ok) {
+        Event end = event(EventKind::end, row, at_ns);
+        end.end = {};
+        end.end.outcome = outcome;
+        return end;
     }
 
     Script& fire(std::int64_t at_ns) {
@@ -112,9 +114,7 @@ class Script {
 
     const Record& end(std::int64_t at_ns, Outcome outcome = Outcome::ok,
                       bool close_delimited = false) {
-        Event end = event(EventKind::end, row_, at_ns);
-        end.end = {};
-        end.end.outcome = outcome;
+        Event end = ended(row_, at_ns, outcome);
         end.end.close_delimited = close_delimited;
         end.waited_ns = waited_ns;
         return end_with(end);
@@ -130,6 +130,32 @@ class Script {
   private:
     Assembler& assembler_;
     std::uint32_t row_;
+};
+
+using ChangeConfig = std::function<void(AssemblerConfig&)>;
+
+/// An assembler of these rows, which has begun.
+struct Assembling {
+    ScriptTrace input;
+    Assembler assembler;
+    explicit Assembling(ScriptTrace rows, const char* api = "openai-chat",
+                        const ChangeConfig& change = {})
+        : input(std::move(rows)), assembler(config(api, change)) {
+        assembler.begin({script_zero_ns});
+    }
+    AssemblerConfig config(const char* api, const ChangeConfig& change) {
+        AssemblerConfig config = input.config(api);
+        if (change) {
+            change(config);
+        }
+        return config;
+    }
+};
+
+/// The first of a few rows.
+struct OneRow : Assembling, Script {
+    explicit OneRow(const char* api = "openai-chat", const ChangeConfig& change = {})
+        : Assembling(ScriptTrace(4), api, change), Script(assembler) {}
 };
 
 }  // namespace driftless

@@ -18,7 +18,6 @@
 #include <fstream>
 #include <numeric>
 #include <set>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,6 +29,8 @@
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "tests/unit/engine/record/script.hpp"
+#include "tests/unit/json_text.hpp"
+#include "tests/unit/made.hpp"
 #include "tests/unit/refusing_kernel.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/scratch_folder.hpp"
@@ -47,13 +48,6 @@ Event make_event(EventKind kind, std::uint32_t row) {
     Event event;
     event.kind = kind;
     event.request = row;
-    return event;
-}
-
-Event make_end(std::uint32_t row, Outcome outcome) {
-    Event event = make_event(EventKind::end, row);
-    event.end = {};
-    event.end.outcome = outcome;
     return event;
 }
 
@@ -149,11 +143,11 @@ TEST(EventRing, FillsInSteps) {
     EXPECT_EQ(fired, rows);
     EXPECT_EQ(ring.push(make_event(EventKind::armed, fired)), Push::entry_dropped);
     EXPECT_EQ(ring.push(make_event(EventKind::fired, fired)), Push::entry_dropped);
-    EXPECT_EQ(ring.push(make_end(fired, Outcome::not_sent)), Push::entry_dropped);
+    EXPECT_EQ(ring.push(Script::ended(fired, 0, Outcome::not_sent)), Push::entry_dropped);
     for (std::uint32_t row = 0; row < rows; ++row) {
-        ASSERT_EQ(ring.push(make_end(row, Outcome::ok)), Push::whole);
+        ASSERT_EQ(ring.push(Script::ended(row, 0, Outcome::ok)), Push::whole);
     }
-    EXPECT_EQ(ring.push(make_end(0, Outcome::ok)), Push::entry_dropped);
+    EXPECT_EQ(ring.push(Script::ended(0, 0, Outcome::ok)), Push::entry_dropped);
     EXPECT_EQ(ring.high_bytes(), ring.capacity_bytes());
     EXPECT_EQ(ring.spare_times(), 1U) << "what waits fills it";
 
@@ -211,7 +205,7 @@ TEST(EventRing, TwoThreadsLoseNothingPromised) {
                 dropped_payloads += push == Push::payload_dropped ? 1 : 0;
                 dropped_entries += push == Push::entry_dropped ? 1 : 0;
             }
-            CHECK(ring.push(make_end(row, Outcome::ok)) == Push::whole);
+            CHECK(ring.push(Script::ended(row, 0, Outcome::ok)) == Push::whole);
         }
         done.store(true);
     });
@@ -269,8 +263,7 @@ TEST(EventRing, TwoThreadsLoseNothingPromised) {
 // a number that no other one has.
 
 Event armed(std::uint32_t request, std::uint32_t user) {
-    Due due{.request = request, .user = user};
-    return Event::of_armed(due, 0);
+    return Event::of_armed(Due{.request = request, .user = user}, 0);
 }
 
 // Two engines have rows 0, 2, 4 and 1, 3 of a plan of 5, and play each of them twice.
@@ -310,12 +303,10 @@ TEST(EventSource, LeavesWhatOneEnginePlays) {
 struct Files {
     std::string requests, fired, client, responses;
     RecordSinks sinks() {
-        RecordSinks sinks;
-        sinks.requests = LineSink(&requests);
-        sinks.fired = LineSink(&fired);
-        sinks.client = LineSink(&client);
-        sinks.responses = LineSink(&responses);
-        return sinks;
+        return RecordSinks{.requests = LineSink(&requests),
+                           .fired = LineSink(&fired),
+                           .client = LineSink(&client),
+                           .responses = LineSink(&responses)};
     }
 };
 
@@ -324,15 +315,27 @@ Result<RecordSinks> make_sinks(const std::string& folder) {
     return create_sinks({folder, "", false, true}, failed);
 }
 
+// What writes these rows into the files of a folder, or into strings, and its ring.
+struct Writing {
+    Writing(std::uint32_t rows, RecordSinks sinks, std::size_t ring_bytes, std::size_t open_max)
+        : input(rows), ring(ring_bytes, open_max), writer(input.config(), {}, std::move(sinks)) {
+        writer.read_from({{&ring}});
+    }
+    Writing(std::uint32_t rows, const ScratchFolder& folder, std::size_t ring_bytes,
+            std::size_t open_max)
+        : Writing(rows, make_sinks(folder.path()).value(), ring_bytes, open_max) {}
+
+    ScriptTrace input;
+    EventRing ring;
+    RecordWriter writer;
+};
+
 // The events of a whole row with one token.
 void push_row(EventRing& ring, std::uint32_t row) {
     const auto push = [&](EventKind kind, std::int64_t at, std::string_view payload = {}) {
-        Event event = Script::event(kind, row, at);
+        Event event =
+            kind == EventKind::end ? Script::ended(row, at) : Script::event(kind, row, at);
         event.status = 200;
-        if (kind == EventKind::end) {
-            event.end = {};
-            event.end.outcome = Outcome::ok;
-        }
         CHECK(ring.push(event, payload) == EventRing::Push::whole);
     };
     const std::int64_t due = 1'000'000 * static_cast<std::int64_t>(row);
@@ -344,6 +347,12 @@ void push_row(EventRing& ring, std::uint32_t row) {
          "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"}}]}\n\n");
     push(EventKind::chunk, due + 600, "data: [DONE]\n\n");
     push(EventKind::end, due + 700);
+}
+
+void push_rows(EventRing& ring, std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t row = from; row < to; ++row) {
+        push_row(ring, row);
+    }
 }
 
 std::size_t lines_of(const std::string& text) {
@@ -370,11 +379,8 @@ TEST(RecordWriter, DrainsInlineIntoStrings) {
     EXPECT_EQ(files.fired,
               R"({"row":7,"due_ns":1000000,"fired_ns":1000250,"held_ns":0,"late_cause":"none"})"
               "\n");
-    JsonDocument document;
-    const Record record = read_record(document, files.requests).value();
-    EXPECT_EQ(record.row, 7u);
-    EXPECT_EQ(record.armed_ns, -5000);
-    EXPECT_EQ(record.outcome, Outcome::ok);
+    const Record record = read_alone(read_record, files.requests).value();
+    EXPECT_EQ(values_of(record, "row, armed_ns, outcome"), "7, -5000, ok");
     EXPECT_EQ(files.responses,
               "{\"row\":7,\"text\":\"hi\",\"reasoning\":\"\",\"tool_calls\":\"\",\"cut\":false}\n");
     writer.finish();
@@ -387,67 +393,49 @@ TEST(RecordWriter, DrainsInlineIntoStrings) {
 // A sample is one line with every field; instants from time 0, -1 is null. The line holds against
 // the shipped schema, whose keys are exactly those of a line, in order.
 TEST(RecordWriter, WritesClientSamples) {
-    ScriptTrace input(1);
     Files files;
-    RecordWriter writer(input.config(), {}, files.sinks());
-    writer.begin({script_zero_ns});
-    EventRing ring(1, 4);
-    writer.read_from({{&ring}});
-    ClientSample sample;
-    sample.from_ns = script_zero_ns;
-    sample.to_ns = script_zero_ns + 1'000'000'000;
-    sample.rows_fired = 12;
-    sample.steal_ns = 99;
+    Writing run(1, files.sinks(), 1, 4);
+    run.writer.begin({script_zero_ns});
+    ClientSample sample{.from_ns = script_zero_ns,
+                        .to_ns = script_zero_ns + 1'000'000'000,
+                        .rows_fired = 12,
+                        .steal_ns = 99};
     Event event = Script::event(EventKind::sample, 0, 0);
-    ring.push(event, {reinterpret_cast<const char*>(&sample), sizeof sample});
-    writer.drain(10);
-    JsonDocument document;
-    const JsonValue root = document.parse(files.client).value();
-    EXPECT_EQ(root.size(), sizeof sample / sizeof(std::int64_t));
-    JsonDocument schema_document;
-    const std::string text = source_file("proto/run/client.schema.json");
-    const JsonValue schema = schema_document.parse(text).value();
-    EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
-    JsonValue property = schema.find("properties").first();
-    for (JsonValue field = root.first(); field.present(); field = field.next()) {
-        EXPECT_EQ(field.key(), property.key());
-        property = property.next();
-    }
-    EXPECT_EQ(root.find("from_ns").as_i64(), 0);
-    EXPECT_EQ(root.find("to_ns").as_i64(), 1'000'000'000);
-    EXPECT_EQ(root.find("rows_fired").as_i64(), 12);
-    EXPECT_EQ(root.find("steal_ns").as_i64(), 99);
-    EXPECT_TRUE(root.find("writer_cpu_ns").is(JsonType::null)) << "it has no thread";
-    EXPECT_TRUE(root.find("run_delay_ns").is(JsonType::null));
+    run.ring.push(event, {reinterpret_cast<const char*>(&sample), sizeof sample});
+    run.writer.drain(10);
+    const JsonText json(files.client);
+    EXPECT_EQ(json.root.size(), sizeof sample / sizeof(std::int64_t));
+    const JsonText schema(source_file("proto/run/client.schema.json"));
+    EXPECT_EQ(schema_errors(schema.root, json.root), std::vector<std::string>());
+    std::vector<std::string> properties = keys_of(json.root);
+    properties.emplace_back("shard");  // in no line of a run
+    EXPECT_EQ(keys_of(schema.root.find("properties")), properties);
+    EXPECT_EQ(json.root.find("from_ns").as_i64(), 0);
+    EXPECT_EQ(json.root.find("to_ns").as_i64(), 1'000'000'000);
+    EXPECT_EQ(json.root.find("rows_fired").as_i64(), 12);
+    EXPECT_EQ(json.root.find("steal_ns").as_i64(), 99);
+    EXPECT_TRUE(json.root.find("writer_cpu_ns").is(JsonType::null)) << "it has no thread";
+    EXPECT_TRUE(json.root.find("run_delay_ns").is(JsonType::null));
 }
 
 /// What a writer without a thread makes of these rows.
-void write_inline(ScriptTrace& input, std::uint32_t rows, Files& files) {
-    EventRing ring(4 << 20, rows);
-    RecordWriter writer(input.config(), {}, files.sinks());
-    writer.read_from({{&ring}});
-    writer.begin({script_zero_ns});
-    for (std::uint32_t row = 0; row < rows; ++row) {
-        push_row(ring, row);
-    }
-    writer.drain(SIZE_MAX);
-    writer.finish();
+void write_inline(std::uint32_t rows, Files& files) {
+    Writing run(rows, files.sinks(), 4 << 20, rows);
+    run.writer.begin({script_zero_ns});
+    push_rows(run.ring, 0, rows);
+    run.writer.drain(SIZE_MAX);
+    run.writer.finish();
 }
 
 // The same events inline and through the thread give the same bytes; the thread takes no signals
 // and shows progress at the end.
 TEST(RecordWriter, ThreadWritesTheSameBytes) {
     constexpr std::uint32_t rows = 2000;
-    ScriptTrace input(rows);
     Files files;
-    write_inline(input, rows, files);
+    write_inline(rows, files);
 
     const ScratchFolder folder;
-    Result<RecordSinks> sinks = make_sinks(folder.path());
-    ASSERT_TRUE(sinks);
-    EventRing ring(4 << 20, rows);
-    RecordWriter writer(input.config(), {}, std::move(sinks).value());
-    writer.read_from({{&ring}});
+    Writing run(rows, folder, 4 << 20, rows);
     struct Seen {
         Progress last;
         bool blocked = false;
@@ -459,12 +447,10 @@ TEST(RecordWriter, ThreadWritesTheSameBytes) {
         target.blocked = sigismember(&mask, SIGINT) == 1 && sigismember(&mask, SIGTERM) == 1;
         target.last = progress;
     };
-    ASSERT_TRUE(writer.start_thread(nullptr, {show, &seen}));
-    writer.begin({script_zero_ns});
-    for (std::uint32_t row = 0; row < rows; ++row) {
-        push_row(ring, row);
-    }
-    writer.stop();
+    ASSERT_TRUE(run.writer.start_thread(nullptr, {show, &seen}));
+    run.writer.begin({script_zero_ns});
+    push_rows(run.ring, 0, rows);
+    run.writer.stop();
     EXPECT_EQ(read_bytes(folder / "requests.jsonl"), files.requests);
     EXPECT_EQ(read_bytes(folder / "fired.jsonl"), files.fired);
     EXPECT_EQ(lines_of(files.requests), rows);
@@ -475,8 +461,8 @@ TEST(RecordWriter, ThreadWritesTheSameBytes) {
     EXPECT_EQ(seen.last.inflight, 0u);
     EXPECT_EQ(std::accumulate(seen.last.outcomes.begin(), seen.last.outcomes.end(), 0u), rows);
     EXPECT_EQ(seen.last.drift_max_ns, 250);
-    EXPECT_FALSE(writer.failed());
-    EXPECT_EQ(writer.counts().unended, 0u);
+    EXPECT_FALSE(run.writer.failed());
+    EXPECT_EQ(run.writer.counts().unended, 0u);
 }
 
 // In its thread it tells what it has read, and for how much CPU time, on lines of the first engine.
@@ -484,11 +470,10 @@ TEST(RecordWriter, SamplesTellOfTheWritersThread) {
     constexpr std::uint32_t rows = 4;
     ScriptTrace input(rows);
     const ScratchFolder folder;
-    Result<RecordSinks> sinks = make_sinks(folder.path());
-    ASSERT_TRUE(sinks);
+    RecordSinks sinks = make_sinks(folder.path()).value();
     EventRing first(1 << 20, rows);
     EventRing second(1 << 20, rows);
-    RecordWriter writer(input.config(), {}, std::move(sinks).value());
+    RecordWriter writer(input.config(), {}, std::move(sinks));
     writer.read_from({{&first}, {&second}});
     writer.begin({script_zero_ns});
     std::int64_t at_ns = 1'000'000;
@@ -498,9 +483,7 @@ TEST(RecordWriter, SamplesTellOfTheWritersThread) {
                   {reinterpret_cast<const char*>(&empty), sizeof empty});
     };
     sample(second);
-    for (std::uint32_t row = 0; row < rows; ++row) {
-        push_row(first, row);
-    }
+    push_rows(first, 0, rows);
     sample(first);
     ASSERT_TRUE(writer.start_thread(nullptr, {}));
     writer.stop();
@@ -508,37 +491,27 @@ TEST(RecordWriter, SamplesTellOfTheWritersThread) {
     EXPECT_GE(writer.client().writer_run_delay_ns, 0);
     EXPECT_GE(writer.client().writer_chunks, rows);
     EXPECT_EQ(writer.client().each.size(), 2u);
-    const std::string lines = read_bytes(folder / "client.jsonl");
-    EXPECT_TRUE(says(lines, R"("writer_cpu_ns":null)"));
+    EXPECT_TRUE(says(read_bytes(folder / "client.jsonl"), R"("writer_cpu_ns":null)"));
 }
 
 // Beside its engine it gives way after a few events, until too much waits; then it hurries,
 // elsewhere where it may. Whatever comes of that, nothing is lost, and the files are the same.
 TEST(RecordWriter, AThreadThatGivesWayWritesTheSameBytes) {
     constexpr std::uint32_t rows = 2000;
-    ScriptTrace input(rows);
     Files files;
-    write_inline(input, rows, files);
+    write_inline(rows, files);
 
     const cpu_set_t all = cpu_set_of(allowed_cpus());
     for (const bool may_leave : {false, true}) {
         const ScratchFolder folder;
-        Result<RecordSinks> sinks = make_sinks(folder.path());
-        ASSERT_TRUE(sinks);
-        EventRing ring(4 << 20, rows);
-        RecordWriter writer(input.config(), {}, std::move(sinks).value());
-        writer.read_from({{&ring}});
+        Writing run(rows, folder, 4 << 20, rows);
         const WriterSeat seat{cpu_set_of({allowed_cpus().front()}), true,
                               may_leave ? std::optional(all) : std::nullopt};
-        writer.begin({script_zero_ns});
-        for (std::uint32_t row = 0; row < rows / 2; ++row) {
-            push_row(ring, row);
-        }
-        ASSERT_TRUE(writer.start_thread(&seat, {}));
-        for (std::uint32_t row = rows / 2; row < rows; ++row) {
-            push_row(ring, row);
-        }
-        writer.stop();
+        run.writer.begin({script_zero_ns});
+        push_rows(run.ring, 0, rows / 2);
+        ASSERT_TRUE(run.writer.start_thread(&seat, {}));
+        push_rows(run.ring, rows / 2, rows);
+        run.writer.stop();
         EXPECT_EQ(read_bytes(folder / "requests.jsonl"), files.requests);
         EXPECT_EQ(read_bytes(folder / "fired.jsonl"), files.fired);
     }
@@ -562,28 +535,19 @@ std::vector<std::string> grown(int watch) {
 TEST(RecordWriter, WritesWhoLeftBeforeWhoEnded) {
     for (const std::uint32_t rows : {3u, 2000u}) {
         const ScratchFolder folder;
-        ScriptTrace input(rows);
-        Result<RecordSinks> sinks = make_sinks(folder.path());
-        ASSERT_TRUE(sinks);
-        RecordWriter writer(input.config(), {}, std::move(sinks).value());
-        writer.begin({script_zero_ns});
+        Writing run(rows, folder, 1 << 20, 4);
+        run.writer.begin({script_zero_ns});
         const int watch = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
         ASSERT_GE(::inotify_add_watch(watch, folder.path().c_str(), IN_MODIFY), 0);
-        EventRing ring(1 << 20, 4);
-        writer.read_from({{&ring}});
         std::vector<std::string> order;
         for (std::uint32_t row = 0; row < rows; ++row) {
-            push_row(ring, row);
-            writer.drain(100);
-            for (std::string& name : grown(watch)) {
-                order.push_back(std::move(name));
-            }
+            push_row(run.ring, row);
+            run.writer.drain(100);
+            std::ranges::move(grown(watch), std::back_inserter(order));
         }
         EXPECT_EQ(order.empty(), rows == 3);
-        writer.finish();
-        for (std::string& name : grown(watch)) {
-            order.push_back(std::move(name));
-        }
+        run.writer.finish();
+        std::ranges::move(grown(watch), std::back_inserter(order));
         ::close(watch);
         ASSERT_GE(order.size(), 2u);
         std::string before;
@@ -597,9 +561,7 @@ TEST(RecordWriter, WritesWhoLeftBeforeWhoEnded) {
 // A file that exists is not touched.
 TEST(RecordWriter, NeverOverwrites) {
     const ScratchFolder folder;
-    {
-        folder.write("fired.jsonl", "mine");
-    }
+    folder.write("fired.jsonl", "mine");
     std::string failed;
     const Result<RecordSinks> sinks = create_sinks({folder.path(), "", false, true}, failed);
     ASSERT_FALSE(sinks);
@@ -614,13 +576,8 @@ TEST(RecordWriter, NeverOverwrites) {
 // all the same, and the file ends with a whole line.
 TEST(RecordWriter, AFullDiskIsAnErrorAndNoStall) {
     const ScratchFolder folder;
-    ScriptTrace input(2000);
-    Result<RecordSinks> sinks = make_sinks(folder.path());
-    ASSERT_TRUE(sinks);
-    RecordWriter writer(input.config(), {}, std::move(sinks).value());
-    writer.begin({script_zero_ns});
-    EventRing ring(1, 4);
-    writer.read_from({{&ring}});
+    Writing run(2000, folder, 1, 4);
+    run.writer.begin({script_zero_ns});
     struct sigaction ignore{};
     struct sigaction before{};
     ignore.sa_handler = SIG_IGN;
@@ -631,17 +588,17 @@ TEST(RecordWriter, AFullDiskIsAnErrorAndNoStall) {
     limit.rlim_cur = 10'000;
     setrlimit(RLIMIT_FSIZE, &limit);
     for (std::uint32_t row = 0; row < 100; ++row) {
-        push_row(ring, row);
-        writer.drain(100);
+        push_row(run.ring, row);
+        run.writer.drain(100);
     }
-    writer.finish();
+    run.writer.finish();
     setrlimit(RLIMIT_FSIZE, &old_limit);
     sigaction(SIGXFSZ, &before, nullptr);
-    EXPECT_TRUE(writer.failed());
-    EXPECT_EQ(writer.error().code, ErrorCode::exhausted);
-    EXPECT_EQ(writer.failed_path(), folder / "requests.jsonl");
-    EXPECT_EQ(writer.counts().ended, 2000u);
-    EXPECT_EQ(ring.front(), nullptr);
+    EXPECT_TRUE(run.writer.failed());
+    EXPECT_EQ(run.writer.error().code, ErrorCode::exhausted);
+    EXPECT_EQ(run.writer.failed_path(), folder / "requests.jsonl");
+    EXPECT_EQ(run.writer.counts().ended, 2000u);
+    EXPECT_EQ(run.ring.front(), nullptr);
     const std::string text = read_bytes(folder / "requests.jsonl");
     ASSERT_FALSE(text.empty());
     EXPECT_EQ(text.back(), '\n');

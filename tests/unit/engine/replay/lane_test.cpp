@@ -61,15 +61,13 @@ struct Ending {
 Ending end_of(std::int32_t result, std::size_t unsent, std::int32_t send_errno) {
     EventRing ring(1 << 16, 4);
     ReceiveCounts counts;
-    Lane lane;
-    lane.state = LaneState::busy;
+    Lane lane{.state = LaneState::busy};
     const std::string request(100, 'x');
     lane.exchange.bytes = request;
     lane.exchange.accepted = 100 - unsent;
     lane.exchange.send_failed = send_errno != 0;
     lane.exchange.sys_errno = send_errno;
-    Completion done{};
-    done.result = result;
+    Completion done{.result = result};
     read_answer(lane, done, ring, counts, {});
     EXPECT_TRUE(lane.exchange.over);
     EXPECT_TRUE(lane.broken);
@@ -97,8 +95,7 @@ std::int64_t waited_us(std::int64_t unread_since_us, std::int64_t kernel_us,
     lane.state = LaneState::busy;
     lane.exchange.limits = {100, 100'000};
     lane.exchange.fired = Instant{100'000};
-    Completion done{};
-    done.bytes = "HTTP/1.1 200 OK\r\n";
+    Completion done{.bytes = "HTTP/1.1 200 OK\r\n"};
     done.result = static_cast<std::int32_t>(done.bytes.size());
     done.stamp = Instant{1'000'000};
     done.unread_since = Instant{unread_since_us * 1000};
@@ -135,13 +132,9 @@ TEST(AnswerWait, NothingCameBeforeTheRequestLeft) {
 TEST(AnswerWait, HoldsForAnEnd) {
     EventRing ring(1 << 16, 4);
     ReceiveCounts counts;
-    Lane lane;
-    lane.state = LaneState::busy;
-    lane.exchange.fired = Instant{100'000};
-    Completion done{};
-    done.result = -ECONNRESET;
-    done.stamp = Instant{1'000'000};
-    done.unread_since = Instant{200'000};
+    Lane lane{.state = LaneState::busy, .exchange = {.fired = Instant{100'000}}};
+    Completion done{
+        .result = -ECONNRESET, .stamp = Instant{1'000'000}, .unread_since = Instant{200'000}};
     read_answer(lane, done, ring, counts, {});
     EXPECT_TRUE(lane.exchange.heard);
     EXPECT_EQ(lane.exchange.waited.ns, 800'000);

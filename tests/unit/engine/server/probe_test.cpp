@@ -214,10 +214,8 @@ TEST(Hints, NameTheFlagOfTheServersKind) {
           Case{"vllm", "", false, "--enable-force-include-usage"},
           Case{"me", "uvicorn", true, nullptr}, Case{"", "llama.cpp", false, nullptr},
           Case{"vllm", "fasthttp", true, nullptr}}) {  // llm-d-inference-sim
-        PreflightFindings found;
-        found.owned_by = one.owned_by;
-        found.server = one.server;
-        found.has_usage = one.has_usage;
+        PreflightFindings found{
+            .has_usage = one.has_usage, .server = one.server, .owned_by = one.owned_by};
         const std::vector<std::string> hints = hints_for(found, dialect_of(Api::openai_chat));
         ASSERT_EQ(hints.size(), 1u);
         const bool has_flag = hints.front().find("; start ") != std::string::npos;
@@ -240,8 +238,7 @@ TEST(Hints, NameTheFlagOfTheServersKind) {
 
 // What an API or its template has no place for is said of it, and no flag of a server fixes it.
 TEST(Hints, KnowTheApi) {
-    PreflightFindings found;
-    found.owned_by = "vllm";
+    PreflightFindings found{.owned_by = "vllm"};
     const auto hint = [&found](const Dialect& dialect) {
         const std::vector<std::string> hints = hints_for(found, dialect);
         EXPECT_EQ(hints.size(), 1u);
@@ -367,15 +364,13 @@ TEST(Hints, LeadWhereARedirectLeads) {
 // trace, and no prompt of a row.
 
 Trace trace_of(std::uint64_t digest) {
-    Trace trace;
-    trace.digest = digest;
-    return trace;
+    return Trace{.digest = digest};
 }
 
 TellTale make(std::uint64_t digest, std::uint64_t seed, const std::string& salt,
               std::size_t server = 0, std::uint32_t tokens = 1024) {
-    PromptOptions options{.seed = seed, .cache_salt = salt};
-    return make_tell_tale(trace_of(digest), WordTable::built_in(), options, server, tokens);
+    return make_tell_tale(trace_of(digest), WordTable::built_in(),
+                          PromptOptions{.seed = seed, .cache_salt = salt}, server, tokens);
 }
 
 TEST(TellTale, FollowsFromTraceSeedSaltAndServer) {
@@ -389,8 +384,7 @@ TEST(TellTale, FollowsFromTraceSeedSaltAndServer) {
 
 // The server's own tokens are among those that are asked for.
 TEST(TellTale, HasTheLengthThatIsAsked) {
-    PromptOptions options;
-    options.overhead = {5, 3};
+    PromptOptions options{.overhead = {5, 3}};
     const TellTale made = make_tell_tale(trace_of(1), WordTable::built_in(), options, 0, 1024);
     EXPECT_EQ(made.words, 1016u);
     const auto blanks = std::count(made.prompt.begin(), made.prompt.end(), ' ');
@@ -413,11 +407,10 @@ TEST(TellTale, SharesNothingWithRows) {
     Trace trace = trace_of(42);
     trace.block_size = 16;
     for (std::uint32_t i = 0; i < 2000; ++i) {
-        TraceRow row;
-        row.index = i;
-        row.input_length = 64;
-        row.ids_begin = trace.ids.size();
-        row.ids_count = i % 2 == 0 ? 4 : 0;
+        TraceRow row{.ids_begin = trace.ids.size(),
+                     .ids_count = i % 2 == 0 ? 4U : 0U,
+                     .index = i,
+                     .input_length = 64};
         for (std::uint32_t k = 0; k < row.ids_count; ++k) {
             trace.ids.append(std::vector<std::uint64_t>{i * 4 + k});
         }

@@ -138,8 +138,7 @@ TEST(WordSearch, WordsThatJoinAreDroppedOrRefused) {
     WordSearch probe(512, {});
     const Words order(probe.question().begin(), probe.question().end());
     for (const std::uint32_t at : {0u, 17u, 255u, 256u, 510u}) {
-        Tokens tokens;
-        tokens.joined = {{order[at], order[at + 1]}};
+        Tokens tokens{.joined = {{order[at], order[at + 1]}}};
         const WordSearch over = search(512, tokens);
         EXPECT_EQ(over.verdict(), Verdict::reduced);
         EXPECT_EQ(over.joins(), 1u);
@@ -169,8 +168,7 @@ TEST(WordSearch, AWaveringServerIsFoundOut) {
 
 // A short context: the words are asked in pieces, and found all the same.
 TEST(WordSearch, AsksInPiecesThatFit) {
-    WordSearchLimits limits;
-    limits.group_words_max = 100;
+    WordSearchLimits limits{.group_words_max = 100};
     const WordSearch over = search(512, Tokens{{{7, 1}, {400, 2}}, {}}, limits);
     EXPECT_EQ(over.verdict(), Verdict::reduced);
     EXPECT_EQ(over.dropped(), (Words{7, 400}));
@@ -180,10 +178,8 @@ TEST(WordSearch, AsksInPiecesThatFit) {
 
 // When the questions run out, bad groups go whole: what is left is good all the same.
 TEST(WordSearch, DropsWholeGroupsWhenQuestionsRunOut) {
-    WordSearchLimits limits;
-    limits.questions_max = 30;
-    Tokens tokens;
-    tokens.extra = {{3, 1}, {30, 1}, {300, 1}};
+    WordSearchLimits limits{.questions_max = 30};
+    Tokens tokens{.extra = {{3, 1}, {30, 1}, {300, 1}}};
     const WordSearch over = search(4096, tokens, limits);
     EXPECT_EQ(over.verdict(), Verdict::reduced);
     const Words dropped = over.dropped();

@@ -19,6 +19,7 @@
 #include "engine/watch/event_thread.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/server_log.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/texts.hpp"
 
@@ -68,11 +69,10 @@ struct PageServer {
         }
     }
     ScrapeTarget target() const {
-        ScrapeTarget made;
-        made.url = "http://127.0.0.1/metrics";
-        made.address = resolve("127.0.0.1", ntohs(address.sin_port)).value().front();
-        made.request = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
-        return made;
+        return ScrapeTarget{
+            .url = "http://127.0.0.1/metrics",
+            .address = resolve("127.0.0.1", ntohs(address.sin_port)).value().front(),
+            .request = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"};
     }
 
     Answer answer;
@@ -116,10 +116,9 @@ struct Scraping {
     static ServerTotals totals_of(const std::string& text, Duration length) {
         const std::vector<EngineMapping> mappings = known_mappings();
         ServerSums sums(mappings, {{0, 0, length.ns}});
-        JsonDocument document;
         for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
             const Result<ServerLine> line =
-                read_server_line(document, text.substr(at, text.find('\n', at) - at));
+                read_alone(read_server_line, text.substr(at, text.find('\n', at) - at));
             EXPECT_TRUE(line);
             sums.add(line.value());
         }
@@ -133,11 +132,8 @@ struct Scraping {
 };
 
 ScrapeRules quick() {
-    ScrapeRules rules;
-    rules.period = milliseconds(20);
-    rules.limit = milliseconds(400);
-    rules.last_wait = milliseconds(300);
-    return rules;
+    return ScrapeRules{
+        .period = milliseconds(20), .limit = milliseconds(400), .last_wait = milliseconds(300)};
 }
 
 TEST(ScrapeThread, ReadsFirstEachPeriodAndLast) {
@@ -314,14 +310,13 @@ TEST(EventCommand, LeavesNobodyBehind) {
 }
 
 TEST(EventCommand, EndsWhenItIsAsked) {
-    Result<EventCommand> made = EventCommand::start("sleep 1000");
-    ASSERT_TRUE(made);
-    EXPECT_FALSE(made.value().end());
-    made.value().ask_to_end();
-    pollfd watched{made.value().end_fd(), POLLIN, 0};
+    EventCommand made = EventCommand::start("sleep 1000").value();
+    EXPECT_FALSE(made.end());
+    made.ask_to_end();
+    pollfd watched{made.end_fd(), POLLIN, 0};
     ASSERT_EQ(::poll(&watched, 1, 60'000), 1);
-    EXPECT_EQ(made.value().end()->signal, SIGTERM);
-    EXPECT_EQ(made.value().end()->signal, SIGTERM) << "as often as asked";
+    EXPECT_EQ(made.end()->signal, SIGTERM);
+    EXPECT_EQ(made.end()->signal, SIGTERM) << "as often as asked";
 }
 
 // Events of a run on a thread of their own: each has one line, which the schema allows; a hanging
@@ -340,8 +335,7 @@ struct Played {
     Played(std::vector<PlannedEvent> events, Duration length, EventRules rules = {},
            bool interrupted = false, std::int64_t from_ns = 0)
         : thread(std::move(events), std::move(rules), LineSink(&text)) {
-        const Instant zero = HostClocks::now();
-        EXPECT_TRUE(thread.start(zero, from_ns, nullptr));
+        EXPECT_TRUE(thread.start(HostClocks::now(), from_ns, nullptr));
         std::this_thread::sleep_for(std::chrono::nanoseconds(length.ns));
         const Instant over = HostClocks::now();
         thread.stop(interrupted);
@@ -379,17 +373,15 @@ TEST(EventThread, WritesALineForEach) {
     EXPECT_FALSE(played.of(2).begin_ns);
     EXPECT_EQ(played.of(3).status, EventStatus::ok);
 
-    JsonDocument schema;
     const std::string text = source_file("proto/run/timed_event.schema.json");
-    const JsonValue shape = schema.parse(text).value();
+    const JsonText shape(text);
     std::string_view rest = played.text;
     std::size_t lines = 0;
     for (; !rest.empty(); ++lines) {
         const std::size_t end = rest.find('\n');
         JsonDocument line;
-        const Result<JsonValue> value = line.parse(rest.substr(0, end));
-        ASSERT_TRUE(value);
-        EXPECT_EQ(schema_errors(shape, value.value()), std::vector<std::string>());
+        const JsonValue value = line.parse(rest.substr(0, end)).value();
+        EXPECT_EQ(schema_errors(shape.root, value), std::vector<std::string>());
         rest.remove_prefix(end + 1);
     }
     EXPECT_EQ(lines, 4u);
@@ -397,8 +389,7 @@ TEST(EventThread, WritesALineForEach) {
 
 // One that hangs, and takes no SIGTERM, is ended at its limit; the next one is not late for it.
 TEST(EventThread, AHangingOneHoldsUpNobody) {
-    EventRules rules;
-    rules.limit = milliseconds(100);
+    EventRules rules{.limit = milliseconds(100)};
     const Played played(
         {event(0, 0, run, "trap '' TERM; sleep 100; sleep 100"), event(1, 50'000'000, run, "true")},
         milliseconds(1800), rules);
@@ -410,8 +401,7 @@ TEST(EventThread, AHangingOneHoldsUpNobody) {
 
 // At the end of the run what goes on has a little longer; after an interrupt it has not.
 TEST(EventThread, HoldsTheEndNoLongerThanItMay) {
-    EventRules rules;
-    rules.last_wait = milliseconds(500);
+    EventRules rules{.last_wait = milliseconds(500)};
     const Played finishes({event(0, 0, run, "sleep 0.3")}, milliseconds(50), rules);
     EXPECT_EQ(finishes.of(0).status, EventStatus::ok);
     const Played hangs({event(0, 0, run, "sleep 100")}, milliseconds(50), rules);
@@ -431,8 +421,7 @@ TEST(EventThread, HoldsTheEndNoLongerThanItMay) {
 // The user has asked to stop: nothing begins any more.
 TEST(EventThread, BeginsNothingAfterAnInterrupt) {
     const std::atomic<int> asked{1};
-    EventRules rules;
-    rules.stop_requests = &asked;
+    EventRules rules{.stop_requests = &asked};
     const Played played({event(0, 0, run, "true")}, milliseconds(50), rules);
     EXPECT_EQ(played.of(0).status, EventStatus::not_run);
 }
@@ -460,8 +449,7 @@ TEST(EventThread, TellsOfEventsThatWereLostWithTheirRun) {
 
 // Keys of the run do not reach the file.
 TEST(EventThread, MasksKeys) {
-    EventRules rules;
-    rules.secrets = {"sk-12345678"};
+    EventRules rules{.secrets = {"sk-12345678"}};
     const Played played({event(0, 0, run, "echo sk-12345678")}, milliseconds(200), rules);
     EXPECT_FALSE(says(played.text, "sk-12345678"));
     EXPECT_EQ(played.of(0).output, "***\n");

@@ -365,10 +365,9 @@ TEST(ApiTemplate, SpellsTheDialectsThatItDescribes) {
     const Dialect& ours = dialect_of(Api::llamacpp);
     for (const PromptKind prompt : {PromptKind::text, PromptKind::ids}) {
         const BodySpec spec{.model = "m", .prompt = prompt};
-        const Result<BodyFrame> frame = ours.frame(spec);
-        ASSERT_TRUE(frame);
+        const BodyFrame frame = ours.frame(spec).value();
         EXPECT_EQ(body_of(dialect_of(form), spec, "1,2"),
-                  frame.value().before + "1,2" + frame.value().between + "4" + frame.value().after);
+                  frame.before + "1,2" + frame.between + "4" + frame.after);
     }
     EXPECT_EQ(dialect_of(form).default_path, std::string(ours.default_path));
     EXPECT_FALSE(dialect_of(form).names_model);
@@ -446,10 +445,9 @@ TEST(ApiTemplate, TrimsItsEnd) {
 // What goes for a described server and for the dialect of ours is the same.
 TEST(ApiTemplate, MergesLikeTheDialectThatItDescribes) {
     const BodySpec spec{.extra_body = R"({"sampling_params":{"top_p":1,"temperature":0.5}})"};
-    const Result<BodyFrame> ours = dialect_of(Api::sglang).frame(spec);
-    ASSERT_TRUE(ours);
+    const BodyFrame ours = dialect_of(Api::sglang).frame(spec).value();
     EXPECT_EQ(body_of(dialect_of(sample_template("sglang")), spec, "hi"),
-              ours.value().before + "hi" + ours.value().between + "4" + ours.value().after);
+              ours.before + "hi" + ours.between + "4" + ours.after);
 }
 
 TEST(ApiTemplate, NamesEachFault) {

@@ -13,6 +13,8 @@
 #include "proto/core/hash.hpp"
 #include "proto/json/nodes.hpp"
 #include "proto/json/write.hpp"
+#include "tests/unit/json_text.hpp"
+#include "tests/unit/texts.hpp"
 
 namespace driftless {
 
@@ -25,26 +27,11 @@ using namespace std::string_literals;
 // Every text here is valid JSON (RFC 8259, sections 2 to 7), and its root keeps its text.
 TEST(JsonDocument, AcceptsEveryKindOfValue) {
     JsonDocument document;
-    for (const std::string text : {"null",
-                                   "true",
-                                   "false",
-                                   "0",
-                                   "-0",
-                                   "1.5e-7",
-                                   "1E+2",
-                                   "\"\"",
-                                   "[]",
-                                   "{}",
-                                   "[[]]",
-                                   "[{},[],\"\"]",
-                                   R"({"":1})",
-                                   R"({"a":{"b":[null]}})",
-                                   R"("\u0000\"\\\/\b\f\n\r\t")",
-                                   "\"\x7F\"",
-                                   "\"\xE2\x80\xA8\"",
-                                   "\"{[,:]}\"",
-                                   "18446744073709551616",
-                                   "1e999"}) {
+    std::vector<std::string> texts = words_of(
+        R"(null true false 0 -0 1.5e-7 1E+2 "" [] {} [[]] [{},[],""] {"":1} {"a":{"b":[null]}} )"
+        R"("\u0000\"\\\/\b\f\n\r\t" "{[,:]}" 18446744073709551616 1e999)");
+    texts.insert(texts.end(), {"\"\x7F\"", "\"\xE2\x80\xA8\""});
+    for (const std::string& text : texts) {
         for (const std::string blank : {"", " ", "\t\r\n "}) {
             const Result<JsonValue> root = document.parse(blank + text + blank);
             ASSERT_TRUE(root) << text;
@@ -57,66 +44,15 @@ TEST(JsonDocument, AcceptsEveryKindOfValue) {
 // None of these is JSON; each is refused with its place.
 TEST(JsonDocument, RefusesWhatIsNoJson) {
     JsonDocument document;
-    for (const std::string text : {"",
-                                   " ",
-                                   "nul",
-                                   "nulll",
-                                   "True",
-                                   "[",
-                                   "]",
-                                   "{",
-                                   "}",
-                                   "[1",
-                                   "[1,",
-                                   "[1,]",
-                                   "[,1]",
-                                   "[1 2]",
-                                   "[1]]",
-                                   "{\"a\"}",
-                                   "{\"a\":}",
-                                   "{\"a\":1,}",
-                                   "{a:1}",
-                                   "{1:1}",
-                                   "{\"a\" 1}",
-                                   "{,}",
-                                   "{\"a\":1]",
-                                   "[1}",
-                                   "[\"a\":1]",
-                                   "01",
-                                   "-",
-                                   "+1",
-                                   ".5",
-                                   "1.",
-                                   "1.e1",
-                                   "1e",
-                                   "1e+",
-                                   "0x1",
-                                   "1a",
-                                   "NaN",
-                                   "-Infinity",
-                                   "\"",
-                                   "\"a",
-                                   "\"\\\"",
-                                   "'a'",
-                                   "\"\\q\"",
-                                   "\"\\u12\"",
-                                   "\"\\u12g4\"",
-                                   "\"\\",
-                                   "\"a\"b",
-                                   "\"a\"\"b\"",
-                                   "1\"a\"",
-                                   "1 2",
-                                   "{} {}",
-                                   "null,",
-                                   "//",
-                                   "\"\n\"",
-                                   "\"\t\"",
-                                   "[1,\f2]",
-                                   "[1\f2]",
-                                   "\v1",
-                                   "true false",
-                                   "\xEF\xBB\xBF"
-                                   "1"}) {
+    std::vector<std::string> texts = words_of(
+        R"(nul nulll True [ ] { } [1 [1, [1,] [,1] [1]] {"a"} {"a":} {"a":1,} {a:1} {1:1} {,} )"
+        R"({"a":1] [1} ["a":1] 01 - +1 .5 1. 1.e1 1e 1e+ 0x1 1a NaN -Infinity " "a "\" 'a' "\q" )"
+        R"("\u12" "\u12g4" "\ "a"b "a""b" 1"a" null, //)");
+    texts.insert(texts.end(), {"", " ", "[1 2]", "{\"a\" 1}", "1 2", "{} {}", "true false",
+                               "\"\n\"", "\"\t\"", "[1,\f2]", "[1\f2]", "\v1",
+                               "\xEF\xBB\xBF"
+                               "1"});
+    for (const std::string& text : texts) {
         const Result<JsonValue> root = document.parse(text);
         ASSERT_FALSE(root) << text;
         EXPECT_EQ(root.error().code, ErrorCode::bad_json) << text;
@@ -227,17 +163,16 @@ TEST(JsonDocument, FindsTheLastOfEqualNamesInTraces) {
 
 // Iteration gives elements and members in document order, nested ones stay inside.
 TEST(JsonDocument, IteratesInOrder) {
-    JsonDocument document;
-    const JsonValue root = document.parse(R"([ [1,[2]], {"a":[],"b":{}} , "x" ])").value();
+    const JsonText json(R"([ [1,[2]], {"a":[],"b":{}} , "x" ])");
     std::string seen;
-    for (JsonValue v = root.first(); v.present(); v = v.next()) {
+    for (JsonValue v = json.root.first(); v.present(); v = v.next()) {
         seen += std::string(v.raw()) + "#" + std::to_string(v.size()) + " ";
         for (JsonValue inner = v.first(); inner.present(); inner = inner.next()) {
             seen += std::string(inner.key()) + "=" + std::string(inner.raw()) + " ";
         }
     }
     EXPECT_EQ(seen, R"([1,[2]]#2 =1 =[2] {"a":[],"b":{}}#2 a=[] b={} "x"#0 )");
-    EXPECT_EQ(root.key(), "");
+    EXPECT_EQ(json.root.key(), "");
 }
 
 // Depth at limit - 1, limit, limit + 1; far deeper input is refused as quickly.
@@ -484,10 +419,9 @@ TEST(PackedIntegers, AreAskedFor) {
     const JsonValue list = document.parse("[1,2]").value();
     EXPECT_FALSE(list.first().present());
     EXPECT_FALSE(list.at(1).present());
-    JsonDocument plain;
-    const JsonValue values = plain.parse("[1,2]").value();
-    EXPECT_FALSE(values.integers());
-    EXPECT_EQ(values.at(1).as_u64(), 2U);
+    const JsonText values("[1,2]");
+    EXPECT_FALSE(values.root.integers());
+    EXPECT_EQ(values.root.at(1).as_u64(), 2U);
 }
 
 // Lists in lists, and two lists one behind the other, keep their own numbers.

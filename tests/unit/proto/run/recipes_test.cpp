@@ -5,8 +5,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -16,6 +14,7 @@
 #include "proto/run/record.hpp"
 #include "proto/run/server_log.hpp"
 #include "tests/unit/schema_check.hpp"
+#include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
 
 namespace driftless {
@@ -34,14 +33,8 @@ std::vector<std::string> blocks_of(const std::string& page, const std::string& l
 
 // A folder with the files of a small run: four rows that are ok, one that failed, one that never
 // ended. Gone afterwards.
-struct RunFolder {
-    std::filesystem::path path;
+struct RunFolder : ScratchFolder {
     RunFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "driftless-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) {
-            std::abort();
-        }
-        path = name;
         std::string requests;
         std::string fired;
         for (std::uint32_t row = 0; row < 6; ++row) {
@@ -50,30 +43,29 @@ struct RunFolder {
                 append_jsonl(requests, record_of(row));
             }
         }
-        std::ofstream(path / "requests.jsonl") << requests;
-        std::ofstream(path / "fired.jsonl") << fired;
+        write("requests.jsonl", requests);
+        write("fired.jsonl", fired);
         // Of row 2, and of somebody else's request.
-        std::ofstream(path / "spans.jsonl")
-            << R"({"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"eeeeeeeeeeeeeeeeeeeeeeeeeeeeeee2",)"
-            << R"("name":"llm_request","startTimeUnixNano":"1795224229000000000",)"
-            << R"("endTimeUnixNano":"1795224229015000000"},{"traceId":"00","name":"other"}]}]}]})"
-            << "\n";
-        ClientSample sample;
-        sample.to_ns = 1'000'000'000;
-        sample.busy_fire_ns = 100'000'000;
-        sample.busy_receive_ns = 150'000'000;
-        sample.steal_ns = 125'000'000;
-        sample.drift_max_ns = 7000;
+        write(
+            "spans.jsonl",
+            R"({"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"eeeeeeeeeeeeeeeeeeeeeeeeeeeeeee2",)"
+            R"("name":"llm_request","startTimeUnixNano":"1795224229000000000",)"
+            R"("endTimeUnixNano":"1795224229015000000"},{"traceId":"00","name":"other"}]}]}]})"
+            "\n");
+        ClientSample sample{.to_ns = 1'000'000'000,
+                            .drift_max_ns = 7000,
+                            .busy_fire_ns = 100'000'000,
+                            .busy_receive_ns = 150'000'000,
+                            .steal_ns = 125'000'000};
         std::string client;
         append_client_sample(client, sample, 0);
-        std::ofstream(path / "client.jsonl") << client;
+        write("client.jsonl", client);
         Period period{.end_ns = 2'000'000'000, .in_flight = 3, .output_tokens = 500};
         std::string periods;
         append_period(periods, period);
-        std::ofstream(path / "periods.jsonl") << periods;
+        write("periods.jsonl", periods);
         std::string server;
-        ServerSeries series;
-        series.name = "vllm:num_requests_waiting";
+        ServerSeries series{.name = "vllm:num_requests_waiting"};
         append_server_series(server, series);
         series.series = 1;
         series.name = "vllm:num_requests_running";
@@ -83,9 +75,8 @@ struct RunFolder {
         for (series.series = 2; series.series < 5; ++series.series) {
             append_server_series(server, series);  // the recipe takes the last
         }
-        ServerScrape scrape;
-        scrape.t_ns = -500'000'000;
-        scrape.changed = {{0, 2}, {1, 0}, {2, 7}, {3, 8}, {4, 900}};
+        ServerScrape scrape{.t_ns = -500'000'000,
+                            .changed = {{0, 2}, {1, 0}, {2, 7}, {3, 8}, {4, 900}}};
         append_server_scrape(server, scrape);
         scrape.t_ns = 500'000'000;
         scrape.changed = {{0, 3}};
@@ -95,16 +86,13 @@ struct RunFolder {
         scrape.changed = {{1, 7}};
         scrape.grown.clear();
         append_server_scrape(server, scrape);
-        std::ofstream(path / "server.jsonl") << server;
+        write("server.jsonl", server);
     }
-    ~RunFolder() { std::filesystem::remove_all(path); }
-
     static Record record_of(std::uint32_t row) {
-        Record record;
-        record.row = row;
-        record.api = "openai-chat";
-        record.fired_ns = 1'000'000 * static_cast<std::int64_t>(row);
-        record.drift_ns = 100 + row;
+        Record record{.row = row,
+                      .api = "openai-chat",
+                      .fired_ns = 1'000'000 * static_cast<std::int64_t>(row),
+                      .drift_ns = 100 + row};
         record.ended_ns = *record.fired_ns + 20'000'000;
         if (row == 4) {
             record.outcome = Outcome::http_5xx;
@@ -141,7 +129,7 @@ struct Ran {
 };
 
 Ran run_in(const RunFolder& folder, const std::string& command) {
-    const std::string line = "cd '" + folder.path.string() + "' && { " + command + "\n} 2>&1";
+    const std::string line = "cd '" + folder.path() + "' && { " + command + "\n} 2>&1";
     Ran ran;
     FILE* pipe = popen(line.c_str(), "r");
     if (pipe == nullptr) {

@@ -14,6 +14,7 @@
 #include "proto/core/hash.hpp"
 #include "proto/json/document.hpp"
 #include "proto/run/record_lines.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/made.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/texts.hpp"
@@ -25,96 +26,44 @@ namespace driftless {
 
 namespace {
 
+// clang-format off: as many fields a line as fit
 Record full_record() {
-    Record record;
-    record.row = 17;
-    record.request = 19;
-    record.pass = 1;
-    record.phase = Phase::drain;
-    record.user = 4;
-    record.session = "chat \"7\"";
-    record.tree = "chat";
-    record.turn = 3;
-    record.kept = R"({"type":"text","n":1.50})";
-    record.segment = 2;
-    record.attempt = 3;
-    record.side = Side::b;
-    record.url = "http://127.0.0.1:8000/v1/completions";
-    record.api = "openai-completions";
-    record.model = "m";
-    record.connection = 5;
-    record.reused = true;
-    record.connection_state = ConnectionState::moved;
-    record.connection_age_ns = 1'100'000'750;
-    record.stale_retries = 1;
-    record.due_ns = 1'000'000'000;
-    record.parent_end_ns = 999'000'000;
-    record.overtaken = true;
-    record.armed_ns = -200'000'000;
-    record.fired_ns = 1'000'000'750;
-    record.drift_ns = 750;
-    record.held_ns = 12;
-    record.late_cause = LateCause::inflight;
-    record.tainted = {"payload_dropped", "entries_dropped"};
-    record.connect_ns = -100'000'000;
-    record.submit_ns = 6'500;
-    record.wire_ns = 1'000'003'000;
-    record.sent_ns = 1'000'004'000;
-    record.headers_ns = 1'001'000'000;
-    record.first_byte_ns = 1'002'000'000;
-    record.first_token_ns = 1'003'000'000;
-    record.first_content_ns = 1'003'500'000;
-    record.last_token_ns = 1'013'000'000;
-    record.first_event_ns = 1'002'500'000;
-    record.finish_event_ns = 1'013'000'001;
-    record.usage_event_ns = 1'013'000'002;
-    record.error_event_ns = 1'013'000'003;
-    record.end_marker_ns = 1'013'000'004;
-    record.done_ns = 1'014'000'000;
-    record.ended_ns = 1'014'000'100;
-    record.censored = true;
-    record.ttft_ns = 2'999'250;
-    record.ttft_due_ns = 3'000'000;
-    record.tpot_ns = 3333333.3333333335;
-    record.e2e_ns = 12'999'250;
-    record.first_late_ns = 20'000;
-    record.last_late_ns = 0;
-    record.chunk_late_ns = {20'000, 0};
-    record.chunks_late_known = true;
-    record.chunk_ns = {2'999'250, 12'999'250};
-    record.chunk_tokens = {1, 3};
-    record.chunk_tokens_known = true;
-    record.chunk_kinds = "r1c1";
-    record.input_length = 4294967295u;
-    record.prompt_tokens = 4294967295;
-    record.prompt_tokens_off = -4294967295;
-    record.live_turns = 3;
-    record.padded_tokens = -2;
-    record.expected_cached_tokens = 512;
-    record.expected_cached_server = 528;
-    record.cached_tokens = 0;
-    record.output_length = 4;
-    record.output_tokens = 4;
-    record.tokens_source = TokensSource::continuous;
-    record.outcome = Outcome::stream_error;
-    record.status = 200;
-    record.error = "line\nbreak \xF0\x9F\x98\x80";
-    record.finish_reason = "length";
-    record.response_id = "cmpl-1";
-    record.trace_id = "0af7651916cd43dd8448eb211c80319c";
-    record.headers = {{"X-Pod", "a\"b"}, {"x-none", std::nullopt}};
-    record.worker = R"({"worker_id":7})";
-    record.inflight = 9;
-    record.output_digest = 0x00ABCDEF01234567ull;
-    record.bytes_sent = 18'446'744'073'709'551'615ull;
-    record.bytes_received = 77;
-    record.coalesced_chunks = 1;
-    record.receive_delay_ns = 4000;
-    record.retransmits = 2;
-    record.wire_delay_bound_ns = 2250;
-    record.request_delay_ns = 800;
-    return record;
+    return Record{
+        .row = 17, .request = 19, .pass = 1, .phase = Phase::drain, .attempt = 3, .side = Side::b,
+        .user = 4, .session = "chat \"7\"", .tree = "chat", .turn = 3,
+        .kept = R"({"type":"text","n":1.50})", .segment = 2,
+        .url = "http://127.0.0.1:8000/v1/completions", .api = "openai-completions", .model = "m",
+        .connection = 5, .reused = true, .connection_state = ConnectionState::moved,
+        .connection_age_ns = 1'100'000'750, .stale_retries = 1, .due_ns = 1'000'000'000,
+        .parent_end_ns = 999'000'000, .overtaken = true, .armed_ns = -200'000'000,
+        .fired_ns = 1'000'000'750, .drift_ns = 750, .held_ns = 12,
+        .late_cause = LateCause::inflight, .tainted = {"payload_dropped", "entries_dropped"},
+        .connect_ns = -100'000'000, .submit_ns = 6'500, .wire_ns = 1'000'003'000,
+        .sent_ns = 1'000'004'000, .headers_ns = 1'001'000'000, .first_byte_ns = 1'002'000'000,
+        .first_token_ns = 1'003'000'000, .first_content_ns = 1'003'500'000,
+        .last_token_ns = 1'013'000'000, .first_event_ns = 1'002'500'000,
+        .finish_event_ns = 1'013'000'001, .usage_event_ns = 1'013'000'002,
+        .error_event_ns = 1'013'000'003, .end_marker_ns = 1'013'000'004, .done_ns = 1'014'000'000,
+        .ended_ns = 1'014'000'100, .censored = true, .ttft_ns = 2'999'250,
+        .ttft_due_ns = 3'000'000, .tpot_ns = 3333333.3333333335, .e2e_ns = 12'999'250,
+        .first_late_ns = 20'000, .last_late_ns = 0, .chunk_ns = {2'999'250, 12'999'250},
+        .chunk_tokens = {1, 3}, .chunk_tokens_known = true, .chunk_late_ns = {20'000, 0},
+        .chunks_late_known = true, .chunk_kinds = "r1c1", .input_length = 4294967295u,
+        .prompt_tokens = 4294967295, .prompt_tokens_off = -4294967295, .live_turns = 3,
+        .padded_tokens = -2, .expected_cached_tokens = 512, .expected_cached_server = 528,
+        .cached_tokens = 0, .output_length = 4, .output_tokens = 4,
+        .tokens_source = TokensSource::continuous,
+        .outcome = Outcome::stream_error, .status = 200, .error = "line\nbreak \xF0\x9F\x98\x80",
+        .finish_reason = "length", .response_id = "cmpl-1",
+        .trace_id = "0af7651916cd43dd8448eb211c80319c",
+        .headers = {{"X-Pod", "a\"b"}, {"x-none", std::nullopt}}, .worker = R"({"worker_id":7})",
+        .inflight = 9, .output_digest = 0x00ABCDEF01234567ull,
+        .bytes_sent = 18'446'744'073'709'551'615ull, .bytes_received = 77, .coalesced_chunks = 1,
+        .receive_delay_ns = 4000, .retransmits = 2, .wire_delay_bound_ns = 2250,
+        .request_delay_ns = 800,
+    };
 }
+// clang-format on
 
 // The line of a record with nothing unknown, written out by hand from the contract.
 TEST(RecordJsonl, WritesEveryKeyInOrder) {
@@ -149,9 +98,7 @@ TEST(RecordJsonl, WritesEveryKeyInOrder) {
 // A row that was never sent: what is unknown is null and never 0.
 TEST(RecordJsonl, UnknownIsNull) {
     Record record{.api = "openai-chat", .has_chunks = false};
-    JsonDocument document;
-    const std::string line = jsonl_of(record);
-    const JsonValue root = document.parse(line).value();
+    const JsonText json(jsonl_of(record));
     for (const std::string& key : words_of(
              "user session tree turn kept url connection connection_state connection_age_ns "
              "parent_end_ns overtaken armed_ns fired_ns drift_ns tainted connect_ns submit_ns "
@@ -162,10 +109,10 @@ TEST(RecordJsonl, UnknownIsNull) {
              "prompt_tokens_off cached_tokens output_tokens "
              "tokens_source status error finish_reason response_id trace_id inflight output_digest "
              "receive_delay_ns retransmits wire_delay_bound_ns request_delay_ns")) {
-        EXPECT_TRUE(root.find(key).is(JsonType::null)) << key;
+        EXPECT_TRUE(json.root.find(key).is(JsonType::null)) << key;
     }
-    EXPECT_EQ(root.find("outcome").as_string(), "not_sent");
-    EXPECT_EQ(root.find("headers").raw(), "{}");
+    EXPECT_EQ(json.root.find("outcome").as_string(), "not_sent");
+    EXPECT_EQ(json.root.find("headers").raw(), "{}");
 }
 
 int status_of(Outcome outcome) {
@@ -202,10 +149,9 @@ TEST(RecordJsonl, RoundTripIsExact) {
     records.back().session = "";
     records.back().error = std::string("\0\x1F", 2);
     records.back().headers = {{"X", std::string("\0\r\n\t\"\\\x7F \xC3\xA4", 10)}, {"Y", ""}};
-    JsonDocument document;
     for (const Record& record : records) {
         const std::string line = jsonl_of(record);
-        const Result<Record> back = read_record(document, line);
+        const Result<Record> back = read_alone(read_record, line);
         EXPECT_EQ(back ? jsonl_of(back.value()) : back.error().doing, line);
     }
 }
@@ -218,8 +164,7 @@ TEST(RecordJsonl, PrintsSafely) {
     const std::string line = jsonl_of(record);
     EXPECT_TRUE(says(line, R"("kept":{"k":"\u202e"})"));
     EXPECT_TRUE(says(line, R"("error":"a\u009b\u2028")"));
-    JsonDocument document;
-    EXPECT_EQ(read_record(document, line).value().error, record.error);
+    EXPECT_EQ(read_alone(read_record, line).value().error, record.error);
 }
 
 // A key that is missing, of another type, or out of range is an error that names it.
@@ -230,8 +175,7 @@ TEST(RecordJsonl, RefusesWhatIsNoRecord) {
         const std::size_t at = changed.find(from);
         EXPECT_NE(at, std::string::npos) << from;
         changed.replace(at, from.size(), to);
-        JsonDocument document;
-        const Result<Record> record = read_record(document, changed);
+        const Result<Record> record = read_alone(read_record, changed);
         EXPECT_FALSE(record) << to;
         return record ? Error{} : record.error();
     };
@@ -254,18 +198,14 @@ TEST(RecordJsonl, RefusesWhatIsNoRecord) {
     EXPECT_EQ(error_with("[2999250,", "[\"a\",").code, ErrorCode::bad_json);
     EXPECT_EQ(error_with("{\"row\"", "[\"row\"").code, ErrorCode::bad_json);
     EXPECT_STREQ(error_with("\"chunk_ns\":[", "\"chunk_ns\":5,\"x\":[").doing, "chunk_ns");
-    JsonDocument document;
-    EXPECT_EQ(read_record(document, "[]").error().code, ErrorCode::bad_json);
+    EXPECT_EQ(read_alone(read_record, "[]").error().code, ErrorCode::bad_json);
 }
 
 // A line of a later schema, with a key more, is read all the same.
 TEST(RecordJsonl, IgnoresKeysOfALaterSchema) {
     std::string line = jsonl_of(full_record());
     line.insert(1, R"("invented_later":{"row":1},)");
-    JsonDocument document;
-    const Result<Record> back = read_record(document, line);
-    ASSERT_TRUE(back);
-    EXPECT_EQ(jsonl_of(back.value()), jsonl_of(full_record()));
+    EXPECT_EQ(jsonl_of(read_alone(read_record, line).value()), jsonl_of(full_record()));
 }
 
 // A line of schema 1 is read; what it did not say is null.
@@ -284,55 +224,34 @@ TEST(RecordJsonl, ReadsLinesOfSchemaOne) {
         ASSERT_NE(at, std::string::npos) << later;
         line.erase(at, later.size());
     }
-    JsonDocument document;
-    const Result<Record> back = read_record(document, line);
-    ASSERT_TRUE(back) << back.error().doing;
-    EXPECT_EQ(back.value().done_ns, full_record().done_ns);
-    EXPECT_EQ(back.value().segment, 0u);
-    EXPECT_EQ(back.value().request, 0u);
-    EXPECT_EQ(back.value().pass, 0u);
-    EXPECT_EQ(back.value().phase, Phase::profile);
-    EXPECT_EQ(back.value().attempt, 0u);
-    EXPECT_EQ(back.value().side, Side::none);
-    EXPECT_FALSE(back.value().censored);
-    EXPECT_FALSE(back.value().user.has_value());
-    EXPECT_FALSE(back.value().tree.has_value());
-    EXPECT_FALSE(back.value().parent_end_ns.has_value());
-    EXPECT_FALSE(back.value().overtaken.has_value());
-    EXPECT_TRUE(back.value().headers.empty());
-    EXPECT_FALSE(back.value().trace_id.has_value());
-    EXPECT_FALSE(back.value().submit_ns.has_value());
-    EXPECT_FALSE(back.value().connection_state.has_value());
-    EXPECT_FALSE(back.value().connection_age_ns.has_value());
-    EXPECT_FALSE(back.value().ended_ns.has_value());
-    EXPECT_FALSE(back.value().prompt_tokens_off.has_value());
-    EXPECT_FALSE(back.value().wire_delay_bound_ns.has_value());
-    EXPECT_FALSE(back.value().request_delay_ns.has_value());
+    const Record back = read_alone(read_record, line).value();
+    EXPECT_EQ(back.done_ns, full_record().done_ns);
+    EXPECT_EQ(values_of(back, "segment, request, pass, phase, attempt, side, censored"),
+              "0, 0, 0, profile, 0, null, false");
+    EXPECT_TRUE(back.headers.empty());
+    EXPECT_EQ(
+        values_of(back, "user, tree, parent_end_ns, overtaken, trace_id, submit_ns, ended_ns"),
+        "null, null, null, null, null, null, null");
+    EXPECT_EQ(values_of(back,
+                        "connection_state, connection_age_ns, prompt_tokens_off, "
+                        "wire_delay_bound_ns, request_delay_ns"),
+              "null, null, null, null, null");
 }
 
 // Real lines hold against the shipped schema, whose keys are exactly those of a line, in order.
 TEST(RecordJsonl, HoldsAgainstItsSchema) {
-    JsonDocument schema_document;
-    const std::string text = source_file("proto/run/record.schema.json");
-    const JsonValue schema = schema_document.parse(text).value();
-    JsonDocument document;
-    Record bare;
-    bare.has_chunks = false;
-    for (const Record& record : {full_record(), bare}) {
-        const std::string line = jsonl_of(record);
-        const JsonValue root = document.parse(line).value();
-        EXPECT_EQ(schema_errors(schema, root), std::vector<std::string>());
-        JsonValue property = schema.find("properties").first();
-        JsonValue required = schema.find("required").first();
-        for (JsonValue field = root.first(); field.present(); field = field.next()) {
-            EXPECT_EQ(field.key(), property.key());
-            EXPECT_EQ(field.key(), required.as_string());
-            property = property.next();
-            required = required.next();
-        }
-        EXPECT_EQ(property.key(), "shard");  // in no line of a run
-        EXPECT_FALSE(property.next().present());
-        EXPECT_FALSE(required.present());
+    const JsonText schema(source_file("proto/run/record.schema.json"));
+    std::vector<std::string> required;
+    for (JsonValue key = schema.root.find("required").first(); key.present(); key = key.next()) {
+        required.emplace_back(*key.as_string());
+    }
+    std::vector<std::string> properties = required;
+    properties.emplace_back("shard");  // in no line of a run
+    EXPECT_EQ(keys_of(schema.root.find("properties")), properties);
+    for (const Record& record : {full_record(), Record{.has_chunks = false}}) {
+        const JsonText json(jsonl_of(record));
+        EXPECT_EQ(schema_errors(schema.root, json.root), std::vector<std::string>());
+        EXPECT_EQ(keys_of(json.root), required);
     }
 }
 
@@ -409,20 +328,18 @@ TEST(RecordJsonl, SchemaIsThatOfTheFields) {
 // and then among all of them.
 
 TEST(RecordKeys, InAnyOrder) {
-    Record record;
-    record.row = 17;
-    record.session = "a";
-    record.due_ns = 5;
-    record.fired_ns = 9;
-    record.outcome = Outcome::ok;
-    record.tainted = {"late"};
-    record.chunk_ns = {1, 2};
-    record.shard = 3;
+    Record record{.row = 17,
+                  .session = "a",
+                  .shard = 3,
+                  .due_ns = 5,
+                  .fired_ns = 9,
+                  .tainted = {"late"},
+                  .chunk_ns = {1, 2},
+                  .outcome = Outcome::ok};
     const std::string line = line_of(record);
-    JsonDocument document;
-    const JsonValue root = document.parse(line).value();
+    const JsonText json(line);
     std::vector<std::string> members;
-    for (JsonValue field = root.first(); field.present(); field = field.next()) {
+    for (JsonValue field = json.root.first(); field.present(); field = field.next()) {
         members.push_back("\"" + std::string(field.key()) + "\":" + std::string(field.raw()));
     }
     for (int turn = 0; turn < 3; ++turn) {
@@ -432,44 +349,32 @@ TEST(RecordKeys, InAnyOrder) {
         for (const std::string& member : members) {
             shuffled += (shuffled.size() > 1 ? "," : "") + member;
         }
-        JsonDocument again;
-        const Result<Record> read = read_record(again, shuffled + "}");
-        ASSERT_TRUE(read);
-        EXPECT_EQ(line_of(read.value()), line);
+        EXPECT_EQ(line_of(read_alone(read_record, shuffled + "}").value()), line);
     }
 }
 
 // A line of a merged run has one key more, behind all others, and is read back with it.
 TEST(RecordKeys, OfAShard) {
-    Record record;
-    record.shard = 4'294'967'295;
+    Record record{.shard = 4'294'967'295};
     const std::string line = line_of(record);
     EXPECT_TRUE(line.ends_with(",\"shard\":4294967295}"));
     JsonDocument document;
     EXPECT_EQ(read_record(document, line).value().shard, record.shard);
-    JsonDocument schema_document;
-    const std::string text = source_file("proto/run/record.schema.json");
-    const JsonValue schema = schema_document.parse(text).value();
-    EXPECT_EQ(schema_errors(schema, document.parse(line).value()), std::vector<std::string>());
+    const JsonText schema(source_file("proto/run/record.schema.json"));
+    EXPECT_EQ(schema_errors(schema.root, document.parse(line).value()), std::vector<std::string>());
 }
 
 // A line that its own keys contradict was not written by a run, and is refused by the key.
 
 /// The key for which the record is refused; empty: it is taken.
 std::string refused(const Record& record) {
-    JsonDocument document;
-    const Result<Record> back = read_record(document, jsonl_of(record));
+    const Result<Record> back = read_alone(read_record, jsonl_of(record));
     return back ? std::string() : std::string(back.error().doing);
 }
 
 Record answered() {
-    Record record;
-    record.due_ns = 100;
-    record.fired_ns = 107;
-    record.drift_ns = 7;
-    record.outcome = Outcome::ok;
-    record.status = 200;
-    return record;
+    return Record{
+        .due_ns = 100, .fired_ns = 107, .drift_ns = 7, .outcome = Outcome::ok, .status = 200};
 }
 
 TEST(RecordRead, RefusesEndsThatCannotBe) {
@@ -522,14 +427,13 @@ RecordOrder order_of(std::string_view line) {
 }
 
 TEST(RecordOrders, TheOrderOfAWrittenLine) {
-    Record record;
-    record.row = 4'294'967'295;
-    record.pass = 3;
-    record.attempt = 2;
-    record.side = Side::b;
-    record.due_ns = -7;
-    record.kept = R"({"due_ns":1,"row":"\"}","a":[{"pass":9}]})";
-    record.session = R"("row":5,{)";
+    Record record{.row = 4'294'967'295,
+                  .pass = 3,
+                  .attempt = 2,
+                  .side = Side::b,
+                  .session = R"("row":5,{)",
+                  .kept = R"({"due_ns":1,"row":"\"}","a":[{"pass":9}]})",
+                  .due_ns = -7};
     const std::string line = line_of(record);
     const RecordOrder order = order_of(line);
     EXPECT_EQ(order.row, record.row);
@@ -607,38 +511,26 @@ bool is_taken(const std::string& line) {
 
 /// As the record says it, or why there is none. A blank before the line makes JsonDocument read it.
 std::string outcome_of(const std::string& line) {
-    JsonDocument document;
-    const Result<Record> record = read_record(document, line);
+    const Result<Record> record = read_alone(read_record, line);
     return record ? line_of(record.value())
                   : std::to_string(static_cast<int>(record.error().code)) + record.error().doing;
 }
 
+// clang-format off: as many fields a line as fit
 Record ok_record() {
-    Record record;
-    record.row = 17;
-    record.session = "a";
-    record.url = "http://127.0.0.1:8000/v1/completions";
-    record.api = "openai-completions";
-    record.connection = 5;
-    record.connection_state = ConnectionState::reused;
-    record.due_ns = 1'000'000'000;
-    record.armed_ns = -200'000'000;
-    record.fired_ns = 1'000'000'750;
-    record.late_cause = LateCause::wake;
-    record.tainted = {"late", "read_late"};
-    record.tpot_ns = 3333333.3333333335;
-    record.chunk_ns = {2'999'250, -1, 0};
-    record.chunk_tokens = {1, 3, 0};
-    record.chunk_tokens_known = true;
-    record.chunk_kinds = "r1c2";
-    record.tokens_source = TokensSource::usage;
-    record.outcome = Outcome::ok;
-    record.status = 200;
-    record.headers = {{"X-Pod", "p"}, {"x-none", std::nullopt}};
-    record.output_digest = 0x00ABCDEF01234567ull;
-    record.bytes_sent = 999'999'999'999'999'999ull;
-    return record;
+    return Record{
+        .row = 17, .session = "a", .url = "http://127.0.0.1:8000/v1/completions",
+        .api = "openai-completions", .connection = 5, .connection_state = ConnectionState::reused,
+        .due_ns = 1'000'000'000, .armed_ns = -200'000'000, .fired_ns = 1'000'000'750,
+        .late_cause = LateCause::wake, .tainted = {"late", "read_late"},
+        .tpot_ns = 3333333.3333333335, .chunk_ns = {2'999'250, -1, 0}, .chunk_tokens = {1, 3, 0},
+        .chunk_tokens_known = true, .chunk_kinds = "r1c2", .tokens_source = TokensSource::usage,
+        .outcome = Outcome::ok, .status = 200,
+        .headers = {{"X-Pod", "p"}, {"x-none", std::nullopt}},
+        .output_digest = 0x00ABCDEF01234567ull, .bytes_sent = 999'999'999'999'999'999ull,
+    };
 }
+// clang-format on
 
 /// Texts and objects that JsonDocument must look at.
 Record rich_record() {

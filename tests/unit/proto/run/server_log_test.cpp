@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -17,6 +16,7 @@
 
 #include "cmd/base/server_metrics.hpp"
 #include "proto/metrics/exposition.hpp"
+#include "tests/unit/json_text.hpp"
 #include "tests/unit/schema_check.hpp"
 #include "tests/unit/scratch_folder.hpp"
 #include "tests/unit/texts.hpp"
@@ -74,18 +74,16 @@ struct Followed {
     std::map<std::uint32_t, ServerSeries> series;
     std::map<std::uint32_t, double> values;
     ServerScrape latest;
-    JsonDocument document;
 
     void follow(std::string_view text) {
         while (!text.empty()) {
             const std::size_t end = text.find('\n');
             ASSERT_NE(end, text.npos);
-            Result<ServerLine> line = read_server_line(document, text.substr(0, end));
-            ASSERT_TRUE(line) << line.error().doing;
-            if (auto* begun = std::get_if<ServerSeries>(&line.value()); begun != nullptr) {
+            ServerLine line = read_alone(read_server_line, text.substr(0, end)).value();
+            if (auto* begun = std::get_if<ServerSeries>(&line); begun != nullptr) {
                 EXPECT_TRUE(series.emplace(begun->series, *begun).second);
             } else {
-                latest = std::get<ServerScrape>(line.value());
+                latest = std::get<ServerScrape>(line);
                 std::set<std::uint32_t> listed;
                 for (const ServerGrowth& one : latest.grown) {
                     ASSERT_TRUE(values.contains(one.series));
@@ -208,10 +206,9 @@ TEST(SeriesLog, TellsFailures) {
 }
 
 TEST(SeriesLog, RefusesLinesThatAreNone) {
-    JsonDocument document;
-    EXPECT_EQ(read_server_line(document, "{").error().code, ErrorCode::bad_json);
-    EXPECT_EQ(read_server_line(document, "[]").error().code, ErrorCode::bad_json);
-    EXPECT_STREQ(read_server_line(document, "{\"name\":\"a\"}").error().doing, "segment");
+    EXPECT_EQ(read_alone(read_server_line, "{").error().code, ErrorCode::bad_json);
+    EXPECT_EQ(read_alone(read_server_line, "[]").error().code, ErrorCode::bad_json);
+    EXPECT_STREQ(read_alone(read_server_line, "{\"name\":\"a\"}").error().doing, "segment");
     const std::string head = R"({"segment":0,"t_ns":1,"took_ns":1,"url":"u","error":null,)";
     for (const char* rest :
          {R"("left_out":0,"series":[1],"values":[]})", R"("left_out":0,"series":[],"values":[1]})",
@@ -223,7 +220,8 @@ TEST(SeriesLog, RefusesLinesThatAreNone) {
           R"("left_out":0,"series":[[1,2,3]],"values":[1,2,3]})",
           R"("left_out":0,"series":[],"values":[],"grown":[1],"grown_by":[null]})",
           R"("left_out":0,"series":[],"values":[],"grown":[1]})"}) {
-        EXPECT_EQ(read_server_line(document, head + rest).error().code, ErrorCode::invalid) << rest;
+        EXPECT_EQ(read_alone(read_server_line, head + rest).error().code, ErrorCode::invalid)
+            << rest;
     }
 }
 
@@ -367,11 +365,12 @@ TEST(SeriesLog, LongCountersStaySmall) {
 // itself, and nothing grows.
 TEST(SeriesLog, LinesOfOlderVersionsAreRead) {
     JsonDocument document;
-    const Result<ServerLine> line = read_server_line(
-        document, R"({"segment":0,"t_ns":1,"took_ns":1,"url":"u","error":null,"left_out":0,)"
-                  R"("series":[0,1,2],"values":[5,null,"NaN"]})");
-    ASSERT_TRUE(line);
-    const auto& scrape = std::get<ServerScrape>(line.value());
+    const ServerLine line =
+        read_server_line(document,
+                         R"({"segment":0,"t_ns":1,"took_ns":1,"url":"u","error":null,"left_out":0,)"
+                         R"("series":[0,1,2],"values":[5,null,"NaN"]})")
+            .value();
+    const auto& scrape = std::get<ServerScrape>(line);
     ASSERT_EQ(scrape.changed.size(), 3U);
     EXPECT_EQ(scrape.changed[1].series, 1U);
     EXPECT_EQ(scrape.changed[1].value, std::nullopt);
@@ -388,23 +387,21 @@ struct Told {
 
     void series(std::uint32_t segment, std::uint32_t number, const char* url, const char* name,
                 bool counter) {
-        ServerSeries line;
-        line.segment = segment;
-        line.series = number;
-        line.url = url;
-        line.name = name;
-        line.type = counter ? "counter" : "gauge";
-        line.counter = counter;
+        ServerSeries line{.segment = segment,
+                          .series = number,
+                          .url = url,
+                          .name = name,
+                          .type = counter ? "counter" : "gauge",
+                          .counter = counter};
         sums.add(line);
     }
     void scrape(std::uint32_t segment, double at_s, const char* url,
                 std::vector<ServerValue> changed, const char* error = "") {
-        ServerScrape line;
-        line.segment = segment;
-        line.t_ns = static_cast<std::int64_t>(at_s * second);
-        line.url = url;
-        line.error = error;
-        line.changed = std::move(changed);
+        ServerScrape line{.segment = segment,
+                          .t_ns = static_cast<std::int64_t>(at_s * second),
+                          .url = url,
+                          .error = error,
+                          .changed = std::move(changed)};
         sums.add(line);
     }
     std::optional<double> counter(ServerFigure figure) { return sums.totals().counter(figure); }

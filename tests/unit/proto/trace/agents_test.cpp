@@ -97,8 +97,7 @@ class PlainAgents {
             longest->requests.push_back(request);
             return;
         }
-        Chain chain;
-        chain.requests = {request};
+        Chain chain{.requests = {request}};
         if (nearest != nullptr) {
             chain.from = nearest->requests.back();
             chain.depth = most.first;
@@ -277,12 +276,11 @@ struct Threads {
     // A request that starts and ends at these seconds.
     Threads& add(std::int64_t at, std::int64_t end, const std::vector<std::uint64_t>& ids,
                  std::uint32_t model = 0, std::uint32_t output = 500) {
-        TraceRow row;
-        row.index = static_cast<std::uint32_t>(trace.rows.size());
-        row.at_ns = at * s;
-        row.ids_begin = trace.ids.size();
-        row.ids_count = static_cast<std::uint32_t>(ids.size());
-        row.output_length = output;
+        TraceRow row{.at_ns = at * s,
+                     .ids_begin = trace.ids.size(),
+                     .ids_count = static_cast<std::uint32_t>(ids.size()),
+                     .index = static_cast<std::uint32_t>(trace.rows.size()),
+                     .output_length = output};
         trace.ids.append(ids);
         trace.rows.push_back(row);
         thread.push_back({row.index, model, at * s, end * s, end * s});

@@ -22,14 +22,12 @@ std::string session(const std::string& id, const std::string& turns) {
 }
 
 TEST(AiperfTurns, AreRowsOfNewMessages) {
-    const ReadTrace got =
-        read({session("s", R"({"text":"q1","delay":0},{"text":"q2","delay":2000.5,)"
-                           R"("output_length":50,"extra":{"k":1}})"),
-              R"({"turns":[{"texts":["a","b"]}],"type":"multi_turn"})",
-              session("s", R"({"texts":[{"name":"n","contents":["x","y"]}]})")},
-             closed_sessions());
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Trace& trace = got.trace;
+    const Trace trace = read({session("s", R"({"text":"q1","delay":0},{"text":"q2","delay":2000.5,)"
+                                           R"("output_length":50,"extra":{"k":1}})"),
+                              R"({"turns":[{"texts":["a","b"]}],"type":"multi_turn"})",
+                              session("s", R"({"texts":[{"name":"n","contents":["x","y"]}]})")},
+                             closed_sessions())
+                            .sound();
     EXPECT_EQ(trace.format, "aiperf-multi-turn");
     EXPECT_TRUE(trace.deltas);
     EXPECT_EQ(trace.unknown_keys, 0U);
@@ -50,11 +48,11 @@ TEST(AiperfTurns, AreRowsOfNewMessages) {
 
 // A fixed schedule needs no closed sessions.
 TEST(AiperfTurns, HaveTimesOrDelays) {
-    const ReadTrace timed =
-        read({session("s", R"({"text":"q1","timestamp":10},{"text":"q2","timestamp":1000})")});
-    ASSERT_TRUE(timed.usable) << timed.first_error();
-    EXPECT_EQ(timed.trace.rows[1].at_ns, 990'000'000);
-    EXPECT_EQ(timed.trace.rows_laid_out, 0U);
+    const Trace timed =
+        read({session("s", R"({"text":"q1","timestamp":10},{"text":"q2","timestamp":1000})")})
+            .sound();
+    EXPECT_EQ(timed.rows[1].at_ns, 990'000'000);
+    EXPECT_EQ(timed.rows_laid_out, 0U);
     const ReadTrace delayed = read({session("s", R"({"text":"q1"},{"text":"q2","delay":5})")});
     EXPECT_FALSE(delayed.usable);
     EXPECT_EQ(delayed.errors.list[0].field, "turns[0].timestamp");
@@ -63,28 +61,27 @@ TEST(AiperfTurns, HaveTimesOrDelays) {
 
 // A first turn of a system that is text alone asks nothing; one with a time is a turn.
 TEST(AiperfTurns, BeginWithASystemPrompt) {
-    const ReadTrace got =
+    const Trace trace =
         read({session("s", R"({"role":"system","texts":["be","kind"]},{"text":"q"},)"
                            R"({"role":"system","text":"now be short"})"),
               session("t", R"({"role":"system","text":"x","delay":5})")},
-             closed_sessions());
-    ASSERT_TRUE(got.usable) << got.first_error();
-    ASSERT_EQ(got.trace.rows.size(), 3U);
-    const TraceRow& first = got.trace.rows[0];
-    EXPECT_EQ(got.trace.body_of(first),
+             closed_sessions())
+            .sound();
+    ASSERT_EQ(trace.rows.size(), 3U);
+    const TraceRow& first = trace.rows[0];
+    EXPECT_EQ(trace.body_of(first),
               R"({"messages":[{"role":"system","content":"be\nkind"},{"role":"user",)"
               R"("content":"q"}]})");
     EXPECT_EQ(first.turn, 1U);
-    EXPECT_EQ(got.trace.body_of(got.trace.rows[1]),
+    EXPECT_EQ(trace.body_of(trace.rows[1]),
               R"({"messages":[{"role":"system","content":"now be short"}]})");
 }
 
 TEST(AiperfTurns, CountWhatIsNotSent) {
-    const ReadTrace got =
-        read({session("s", R"({"text":"q","image":"a.png"})")}, closed_sessions());
-    ASSERT_TRUE(got.usable) << got.first_error();
-    ASSERT_EQ(got.trace.remarks.size(), 2U);
-    EXPECT_STREQ(got.trace.remarks[0].one, "turn with images, audio or video, which are not sent");
+    const Trace trace =
+        read({session("s", R"({"text":"q","image":"a.png"})")}, closed_sessions()).sound();
+    ASSERT_EQ(trace.remarks.size(), 2U);
+    EXPECT_STREQ(trace.remarks[0].one, "turn with images, audio or video, which are not sent");
 }
 
 TEST(AiperfTurns, AreRefused) {
@@ -160,11 +157,10 @@ std::map<std::string, std::uint64_t> remarks_of(const Trace& trace) {
 }
 
 TEST(ShareGpt, IsReadAsTurns) {
-    const ReadTrace got =
+    const Trace trace =
         read_closed({"[" + talk("a", {"system:s", "human:q1", "gpt:r1", "user:q2", "chatgpt:r2"}) +
-                     "," + talk("b", {"human:q", "gpt:r"}) + "]"});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Trace& trace = got.trace;
+                     "," + talk("b", {"human:q", "gpt:r"}) + "]"})
+            .sound();
     EXPECT_EQ(trace.format, "sharegpt");
     EXPECT_FALSE(trace.deltas);
     ASSERT_EQ(trace.rows.size(), 3U);
@@ -184,15 +180,16 @@ TEST(ShareGpt, IsReadAsTurns) {
 
 // What published files hold beside questions and answers: each is counted.
 TEST(ShareGpt, CountsWhatItLeavesOut) {
-    const ReadTrace got = read_closed(
-        {talk("a", {"gpt:r0", "gpt:r1", "human:q", "gpt:", "gpt:r2", "gpt:r3", "human:x", "human:y",
-                    "bing:r4", "human:z"}),
-         talk("b", {"human:q"}), talk("b", {"human:q", "gpt:r"}), talk("b", {"human:q", "bard:r"}),
-         R"({"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":null},)"
-         R"({"from":"gpt","value":"r"}],"system":"s"})"},
-        "sharegpt");
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Trace& trace = got.trace;
+    const Trace trace =
+        read_closed(
+            {talk("a", {"gpt:r0", "gpt:r1", "human:q", "gpt:", "gpt:r2", "gpt:r3", "human:x",
+                        "human:y", "bing:r4", "human:z"}),
+             talk("b", {"human:q"}), talk("b", {"human:q", "gpt:r"}),
+             talk("b", {"human:q", "bard:r"}),
+             R"({"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":null},)"
+             R"({"from":"gpt","value":"r"}],"system":"s"})"},
+            "sharegpt")
+            .sound();
     ASSERT_EQ(trace.rows.size(), 5U);
     EXPECT_EQ(said(trace, 0), "user:q");
     EXPECT_EQ(said(trace, 1), "user:q|assistant:r2\n\nr3|user:x\n\ny");
@@ -237,13 +234,12 @@ TEST(VllmMultiTurn, IsReadAsTurns) {
     const std::string line =
         R"([{"id":"c1","messages":[{"role":"user","content":"q1"},{"role":"assistant",)"
         R"("content":"r1"},{"role":"user","content":"q2"},{"role":"assistant","content":"r2"}]}])";
-    const ReadTrace got = read_closed({line});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.format, "vllm-multi-turn");
-    ASSERT_EQ(got.trace.rows.size(), 2U);
-    EXPECT_EQ(said(got.trace, 1), "user:q1|assistant:r1|user:q2");
-    EXPECT_EQ(got.trace.sessions[0], "c1");
-    EXPECT_EQ(canonical_round_trip(got.trace), "");
+    const Trace trace = read_closed({line}).sound();
+    EXPECT_EQ(trace.format, "vllm-multi-turn");
+    ASSERT_EQ(trace.rows.size(), 2U);
+    EXPECT_EQ(said(trace, 1), "user:q1|assistant:r1|user:q2");
+    EXPECT_EQ(trace.sessions[0], "c1");
+    EXPECT_EQ(canonical_round_trip(trace), "");
     EXPECT_TRUE(says(read({line}).first_error(), "--sessions closed"));
     EXPECT_FALSE(
         read_closed({R"({"id":"c","messages":[{"role":"user","content":"q"}],"n":1})"}).usable)
@@ -274,15 +270,15 @@ ReadTrace closed(const std::vector<std::string>& lines, std::uint32_t default_ou
 }
 
 TEST(MlPerf, AsksWithAllThatWasSaid) {
-    const ReadTrace got = closed(
-        {R"({"_type":"dataset_metadata","x":1})",
-         message(1, "user",
-                 ask + R"(,"system":"s","tools":[{"type":"function"}],"delay_seconds":2)"),
-         message(2, "assistant", tool_call + R"(,"reasoning_content":"think")"),
-         message(3, "tool", result + R"(,"delay_seconds":0.25,"max_new_tokens":9,"top_p":0.5)"),
-         message(4, "assistant", R"("content":"a")"), message(1, "user", ask, "d")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Trace& trace = got.trace;
+    const Trace trace =
+        closed(
+            {R"({"_type":"dataset_metadata","x":1})",
+             message(1, "user",
+                     ask + R"(,"system":"s","tools":[{"type":"function"}],"delay_seconds":2)"),
+             message(2, "assistant", tool_call + R"(,"reasoning_content":"think")"),
+             message(3, "tool", result + R"(,"delay_seconds":0.25,"max_new_tokens":9,"top_p":0.5)"),
+             message(4, "assistant", R"("content":"a")"), message(1, "user", ask, "d")})
+            .sound();
     EXPECT_EQ(trace.format, "mlperf-agentic");
     EXPECT_EQ(trace.sessions, (std::vector<std::string>{"c", "d"}));
     ASSERT_EQ(trace.rows.size(), 3U);
@@ -309,11 +305,10 @@ TEST(MlPerf, AsksWithAllThatWasSaid) {
 
 // The format records no lengths; the user may give one.
 TEST(MlPerf, TakesADefaultOutput) {
-    const ReadTrace got = closed({message(1, "user", ask)}, 40);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows[0].output_length, 40U);
-    ASSERT_EQ(got.trace.remarks.size(), 1U);
-    EXPECT_EQ(std::string(got.trace.remarks[0].one), "row without an output length");
+    const Trace trace = closed({message(1, "user", ask)}, 40).sound();
+    EXPECT_EQ(trace.rows[0].output_length, 40U);
+    ASSERT_EQ(trace.remarks.size(), 1U);
+    EXPECT_EQ(std::string(trace.remarks[0].one), "row without an output length");
 }
 
 TEST(MlPerf, NeedsSessions) {
@@ -442,13 +437,12 @@ TEST(Deltas, AreReadFromMooncakeRows) {
     for (const std::string mode :
          {R"("assistant_responses":"live")", R"("assistant_responses":"LIVE")",
           R"("message_mode":"delta")"}) {
-        const ReadTrace got =
+        const Trace trace =
             read({row_of("a", {"system:s", "user:q1"}, mode + R"(,"output_length":50)"),
                   row_of("b", {"user:q2"}, mode),
                   row_of("a", {"tool:r"}, mode + R"(,"delay":1500.5,"output_length":8)")},
-                 closed_sessions());
-        ASSERT_TRUE(got.usable) << got.first_error();
-        const Trace& trace = got.trace;
+                 closed_sessions())
+                .sound();
         EXPECT_TRUE(trace.deltas);
         EXPECT_TRUE(trace.recorded);
         ASSERT_EQ(trace.rows.size(), 3U);
@@ -471,10 +465,9 @@ TEST(Deltas, AreSaidByTheRow) {
     for (const std::string mode :
          {R"("assistant_responses":"recorded")", R"("assistant_responses":"Recorded")",
           R"("message_mode":"history")", R"("message_mode":null)"}) {
-        const ReadTrace got = read({row_of("a", {"user:q"}, R"("timestamp":1,)" + mode)});
-        ASSERT_TRUE(got.usable) << got.first_error();
-        EXPECT_FALSE(got.trace.deltas);
-        EXPECT_EQ(canonical_round_trip(got.trace), "");
+        const Trace trace = read({row_of("a", {"user:q"}, R"("timestamp":1,)" + mode)}).sound();
+        EXPECT_FALSE(trace.deltas);
+        EXPECT_EQ(canonical_round_trip(trace), "");
     }
 }
 
@@ -484,11 +477,11 @@ TEST(Deltas, NeedTimesOrClosedSessions) {
         read({row_of("a", {"user:q"}, live), row_of("a", {"user:r"}, live + R"(,"delay":5)")});
     EXPECT_EQ(without.errors.count, 2U);
     EXPECT_TRUE(says(without.first_error(), "--sessions closed"));
-    const ReadTrace with = read({row_of("a", {"user:q"}, live + R"(,"timestamp":10)"),
-                                 row_of("a", {"user:r"}, live + R"(,"timestamp":30,"delay":5)")});
-    ASSERT_TRUE(with.usable) << with.first_error();
-    EXPECT_EQ(with.trace.rows[1].at_ns, 20'000'000);
-    EXPECT_EQ(with.trace.dependencies_of(with.trace.rows[1])[0].delay_ns, 5'000'000);
+    const Trace with = read({row_of("a", {"user:q"}, live + R"(,"timestamp":10)"),
+                             row_of("a", {"user:r"}, live + R"(,"timestamp":30,"delay":5)")})
+                           .sound();
+    EXPECT_EQ(with.rows[1].at_ns, 20'000'000);
+    EXPECT_EQ(with.dependencies_of(with.rows[1])[0].delay_ns, 5'000'000);
 }
 
 // Tools hold inside their session until others come.
@@ -496,25 +489,25 @@ TEST(Deltas, InheritTools) {
     const auto tools = [](const std::string& name) {
         return R"("tools":[{"type":"function","function":{"name":")" + name + R"("}}])";
     };
-    const ReadTrace got =
+    const Trace trace =
         read({row_of("a", {"user:1"}, live + "," + tools("x")), row_of("b", {"user:2"}, live),
               row_of("a", {"user:3"}, live + R"(,"tools":null)"),
               row_of("a", {"user:4"}, live + "," + tools("y")), row_of("a", {"user:5"}, live)},
-             closed_sessions());
-    ASSERT_TRUE(got.usable) << got.first_error();
+             closed_sessions())
+            .sound();
     const char* expected[] = {"x", "", "x", "y", "y"};
-    for (const TraceRow& row : got.trace.rows) {
-        const std::string body(got.trace.body_of(row));
+    for (const TraceRow& row : trace.rows) {
+        const std::string body(trace.body_of(row));
         const std::string name = expected[row.index];
         EXPECT_EQ(body.find("tools") == std::string::npos, name.empty()) << body;
         EXPECT_TRUE(name.empty() || body.ends_with("," + tools(name) + "}")) << body;
     }
-    EXPECT_EQ(canonical_round_trip(got.trace), "");
-    const ReadTrace history = read({row_of("a", {"user:1"}, R"("output_length":9,)" + tools("x")),
-                                    row_of("a", {"user:1", "assistant:2", "user:3"}, "")},
-                                   closed_sessions());
-    ASSERT_TRUE(history.usable) << history.first_error();
-    EXPECT_FALSE(says(history.trace.body_of(history.trace.rows[1]), "tools"));
+    EXPECT_EQ(canonical_round_trip(trace), "");
+    const Trace history = read({row_of("a", {"user:1"}, R"("output_length":9,)" + tools("x")),
+                                row_of("a", {"user:1", "assistant:2", "user:3"}, "")},
+                               closed_sessions())
+                              .sound();
+    EXPECT_FALSE(says(history.body_of(history.rows[1]), "tools"));
 }
 
 // Rows of a session are of one kind, and so are all messages of a trace.
@@ -590,19 +583,17 @@ TEST(Deltas, AreSuspected) {
 
 // To Mooncake and back; and canonical files of both kinds are not one trace.
 TEST(Deltas, SurviveWriting) {
-    const ReadTrace got = read({row_of("a", {"user:q"}, live + R"(,"timestamp":0)"),
-                                row_of("a", {"user:r"}, live + R"(,"delay":5,"output_length":2)"),
-                                R"({"timestamp":9,"text_input":"x"})"},
-                               closed_sessions());
-    ASSERT_TRUE(got.usable) << got.first_error();
-    TraceWriter mooncake(got.trace, mooncake_target, all_rows(got.trace));
+    const Trace trace = read({row_of("a", {"user:q"}, live + R"(,"timestamp":0)"),
+                              row_of("a", {"user:r"}, live + R"(,"delay":5,"output_length":2)"),
+                              R"({"timestamp":9,"text_input":"x"})"},
+                             closed_sessions())
+                            .sound();
+    TraceWriter mooncake(trace, mooncake_target, all_rows(trace));
     const std::vector<std::string> lines = lines_of(mooncake);
     EXPECT_EQ(lines[1], R"({"timestamp":5,"assistant_responses":"live","messages":[{"role":"user",)"
                         R"("content":"r"}],"output_length":2,"session_id":"a","delay":5})");
     EXPECT_EQ(lines[2], R"({"timestamp":9,"text_input":"x"})");
-    const ReadTrace again = read(lines);
-    ASSERT_TRUE(again.usable) << again.first_error();
-    EXPECT_EQ(difference(got.trace, again.trace), "");
+    EXPECT_EQ(difference(trace, read(lines).sound()), "");
 
     const std::string header = R"({"schema":"driftless.trace","version":1,"block_size":0})";
     const std::string row = R"({"at_ns":0,"recorded":{"messages":[{"role":"user"}]}})";
@@ -621,9 +612,7 @@ TEST(Deltas, AreReadFromSglang) {
     EXPECT_TRUE(says(read({turns}).first_error(), "--sessions closed"));
     ReadOptions options = closed_sessions();
     options.default_output = 220;
-    const ReadTrace got = read({turns}, options);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Trace& trace = got.trace;
+    const Trace trace = read({turns}, options).sound();
     EXPECT_EQ(trace.format, "sglang-agentic");
     EXPECT_TRUE(trace.deltas);
     ASSERT_EQ(trace.rows.size(), 3U);
@@ -653,9 +642,7 @@ TEST(Deltas, AreReadFromSglang) {
 // Traces of recorded requests: LMCache's calls of agents, evalscope's logs of bodies.
 
 ReadOptions open_sessions() {
-    ReadOptions options;
-    options.sessions = Sessions::open;
-    return options;
+    return ReadOptions{.sessions = Sessions::open};
 }
 
 std::string call(const std::string& session, const std::string& rest) {
@@ -665,13 +652,11 @@ std::string call(const std::string& session, const std::string& rest) {
 
 // The gap is from the answer before: laid out open, answers take no time.
 TEST(LmCache, ReadsCallsOfSessions) {
-    const ReadTrace got =
-        read({call("a", R"("output_length":3,"pre_gap":0,"session_timestamp":2.5)"),
-              call("b", R"("output_length":0,"pre_gap":9,"model":"m")"),
-              call("a", R"("output_length":4,"pre_gap":0.25,"tools":null)")},
-             open_sessions());
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Trace& trace = got.trace;
+    const Trace trace = read({call("a", R"("output_length":3,"pre_gap":0,"session_timestamp":2.5)"),
+                              call("b", R"("output_length":0,"pre_gap":9,"model":"m")"),
+                              call("a", R"("output_length":4,"pre_gap":0.25,"tools":null)")},
+                             open_sessions())
+                            .sound();
     EXPECT_EQ(trace.format, "lmcache");
     ASSERT_EQ(trace.rows.size(), 3U);
     EXPECT_EQ(trace.rows[0].index, 1U) << "a session without a start begins at 0";
@@ -709,13 +694,12 @@ TEST(LmCache, RefusesWhatItCannotPlace) {
 
 // Numbers, numbers as text and wall clocks; bodies as objects and as text of their own.
 TEST(WorkloadLog, ReadsBodies) {
-    const ReadTrace got =
+    const Trace trace =
         read({R"({"body":{"messages":[{"role":"user","content":"a"}]},"timestamp":1732060801.5,)"
               R"("completion_tokens":3})",
               R"({"body":"{\"prompt\": \"b\",\n\"n\": 1}","timestamp":"1732060801.25"})",
-              R"({"body":{"prompt":"c"},"timestamp":"2024-11-20T00:00:02Z","headers":{"k":"v"}})"});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Trace& trace = got.trace;
+              R"({"body":{"prompt":"c"},"timestamp":"2024-11-20T00:00:02Z","headers":{"k":"v"}})"})
+            .sound();
     EXPECT_EQ(trace.format, "workload");
     EXPECT_EQ(trace.rows[0].index, 1U);
     EXPECT_EQ(trace.rows[0].output_length, 0U) << "unknown";
@@ -728,17 +712,15 @@ TEST(WorkloadLog, ReadsBodies) {
 
 // Lines of OpenAI's Batch have no times: a rate says when they are sent.
 TEST(WorkloadLog, ReadsLinesOfABatch) {
-    ReadOptions at_a_rate;
-    at_a_rate.times_free = true;
+    ReadOptions at_a_rate{.times_free = true};
     const std::string body = R"({"model":"m","messages":[{"role":"user","content":"a"}],)"
                              R"("max_tokens":5})";
     const std::string line =
         R"({"custom_id":"1","method":"POST","url":"/v1/chat/completions","body":)" + body + "}";
-    const ReadTrace got = read({line, line}, at_a_rate);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.format, "workload");
-    EXPECT_EQ(got.trace.body_of(got.trace.rows[1]), R"({"payload":)" + body + "}");
-    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    const Trace trace = read({line, line}, at_a_rate).sound();
+    EXPECT_EQ(trace.format, "workload");
+    EXPECT_EQ(trace.body_of(trace.rows[1]), R"({"payload":)" + body + "}");
+    EXPECT_EQ(trace.unknown_keys, 0U);
     EXPECT_TRUE(says(read({line}).first_error(), "use replay --rate R"));
 }
 
@@ -756,20 +738,18 @@ TEST(WorkloadLog, RefusesWhatIsNoBody) {
 
 // To Mooncake and back: the words stay; a length beside them is named as lost.
 TEST(RecordedRequests, SurviveMooncake) {
-    const ReadTrace got = read({R"({"timestamp":0,"text_input":"a","input_length":3})",
-                                R"({"timestamp":1,"payload":{"prompt":"b"},"extra":{"k":1},)"
-                                R"("output_length":2})"});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    TraceWriter writer(got.trace, mooncake_target, all_rows(got.trace));
+    const Trace trace = read({R"({"timestamp":0,"text_input":"a","input_length":3})",
+                              R"({"timestamp":1,"payload":{"prompt":"b"},"extra":{"k":1},)"
+                              R"("output_length":2})"})
+                            .sound();
+    TraceWriter writer(trace, mooncake_target, all_rows(trace));
     const std::vector<std::string> lines = lines_of(writer);
     EXPECT_EQ(lines[0], R"({"timestamp":0,"text_input":"a"})");
     EXPECT_EQ(lines[1], R"({"timestamp":1,"payload":{"prompt":"b"},"extra":{"k":1},)"
                         R"("output_length":2})");
     ASSERT_EQ(writer.losses().size(), 1U);
     EXPECT_EQ(writer.losses()[0], "1 length besides a prompt with text");
-    const ReadTrace again = read(lines);
-    ASSERT_TRUE(again.usable) << again.first_error();
-    EXPECT_EQ(again.trace.body_bytes, got.trace.body_bytes);
+    EXPECT_EQ(read(lines).sound().body_bytes, trace.body_bytes);
 }
 
 }  // namespace

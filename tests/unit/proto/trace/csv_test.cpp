@@ -20,26 +20,26 @@ namespace {
 
 // Fixture 5: seven digits; two spellings of the clock in one file; a column in between.
 TEST(Azure, ReadsAllThreeReleases) {
-    const ReadTrace first =
+    const Trace first =
         read({"TIMESTAMP,ContextTokens,GeneratedTokens", "2023-11-16 18:17:03.9799600,4808,10",
-              "2023-11-16 18:17:04.0319600,3180,8"});
-    ASSERT_TRUE(first.usable) << first.first_error();
-    EXPECT_EQ(first.trace.format, "azure");
-    EXPECT_EQ(first.trace.time_unit, "iso");
-    EXPECT_EQ(first.trace.block_size, 0U);
-    EXPECT_EQ(first.trace.rows[1].at_ns, 52'000'000);
-    EXPECT_EQ(first.trace.rows[1].input_length, 3180U);
-    EXPECT_EQ(first.trace.rows[1].output_length, 8U);
-    EXPECT_EQ(first.trace.rows[1].ids_count, 0U);
-    EXPECT_EQ(first.trace.rows[1].line, 3U);
-    EXPECT_EQ(first.trace.unknown_keys, 0U);
-    const ReadTrace second =
+              "2023-11-16 18:17:04.0319600,3180,8"})
+            .sound();
+    EXPECT_EQ(first.format, "azure");
+    EXPECT_EQ(first.time_unit, "iso");
+    EXPECT_EQ(first.block_size, 0U);
+    EXPECT_EQ(first.rows[1].at_ns, 52'000'000);
+    EXPECT_EQ(first.rows[1].input_length, 3180U);
+    EXPECT_EQ(first.rows[1].output_length, 8U);
+    EXPECT_EQ(first.rows[1].ids_count, 0U);
+    EXPECT_EQ(first.rows[1].line, 3U);
+    EXPECT_EQ(first.unknown_keys, 0U);
+    const Trace second =
         read({"TIMESTAMP,ContextTokens,GeneratedTokens", "2024-05-12 00:00:00.001163+00:00,5,6",
-              "2024-05-12 00:00:00+00:00,7,8"});
-    ASSERT_TRUE(second.usable) << second.first_error();
-    EXPECT_EQ(second.trace.rows[0].input_length, 7U);
-    EXPECT_EQ(second.trace.rows[1].at_ns, 1'163'000);
-    EXPECT_EQ(second.trace.rows_unsorted, 1U);
+              "2024-05-12 00:00:00+00:00,7,8"})
+            .sound();
+    EXPECT_EQ(second.rows[0].input_length, 7U);
+    EXPECT_EQ(second.rows[1].at_ns, 1'163'000);
+    EXPECT_EQ(second.rows_unsorted, 1U);
     const ReadTrace images =
         read({"TIMESTAMP,NumImages,ContextTokens,GeneratedTokens",
               "2024-10-15T12:00:00.269Z,0,770,491", "2024-10-15T12:00:05.819Z,1,949,126"});
@@ -66,15 +66,14 @@ TEST(Azure, ListsAllErrors) {
 
 // --keep works on CSV: numbers stay numbers, empty cells are null.
 TEST(Azure, KeepsColumns) {
-    ReadOptions options;
-    options.keep = {"pool", "rank"};
-    const ReadTrace got =
+    ReadOptions options{.keep = {"pool", "rank"}};
+    const Trace trace =
         read({"TIMESTAMP,ContextTokens,GeneratedTokens,pool,rank",
               "2023-11-16 18:17:03,1,2,\"a \"\"b\"\"\",7", "2023-11-16 18:17:04,1,2,,007"},
-             options);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.kept_of(got.trace.rows[0]), R"({"pool":"a \"b\"","rank":7})");
-    EXPECT_EQ(got.trace.kept_of(got.trace.rows[1]), R"({"pool":null,"rank":"007"})");
+             options)
+            .sound();
+    EXPECT_EQ(trace.kept_of(trace.rows[0]), R"({"pool":"a \"b\"","rank":7})");
+    EXPECT_EQ(trace.kept_of(trace.rows[1]), R"({"pool":null,"rank":"007"})");
 }
 
 // The header spells as it likes: a kept column is found in any case of letters, and keeps the
@@ -85,11 +84,10 @@ TEST(Azure, KeepsColumnsInAnyCase) {
         "timestamp,numimages,contexttokens,generatedtokens,Pool",
         "2024-10-15T12:00:00.269Z,3,770,491,x"};
     options.keep = {"NUMIMAGES", "pool"};
-    const ReadTrace got = read(lines, options);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.kept_of(got.trace.rows[0]), R"({"NUMIMAGES":3,"pool":"x"})");
-    EXPECT_EQ(got.trace.unknown_keys, 0U);
-    ASSERT_EQ(got.trace.remarks.size(), 1U) << "the format still finds its column";
+    const Trace trace = read(lines, options).sound();
+    EXPECT_EQ(trace.kept_of(trace.rows[0]), R"({"NUMIMAGES":3,"pool":"x"})");
+    EXPECT_EQ(trace.unknown_keys, 0U);
+    ASSERT_EQ(trace.remarks.size(), 1U) << "the format still finds its column";
     options.keep = {"numimages"};
     EXPECT_EQ(read(lines, options).trace.unknown_keys, 1U) << "Pool";
     options.keep = {"images"};
@@ -103,46 +101,45 @@ TEST(Azure, KeepsColumnsInAnyCase) {
 
 // Fixture 6: six columns, times that do not begin at 0; failures go with a count.
 TEST(BurstGpt, ReadsSixColumns) {
-    const ReadTrace got =
+    const Trace trace =
         read({"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type",
               "5,ChatGPT,472,18,490,Conversation log", "45,ChatGPT,1087,0,1087,API log",
-              "45,GPT-4,1087,230,1317,API log", "46,ChatGPT,0,0,0,API log"});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.format, "burstgpt");
-    ASSERT_EQ(got.trace.rows.size(), 2U);
-    EXPECT_EQ(got.trace.rows[1].at_ns, 40'000'000'000);
-    EXPECT_EQ(got.trace.rows[1].index, 1U);
-    EXPECT_EQ(got.trace.rows[1].line, 4U);
-    ASSERT_EQ(got.trace.remarks.size(), 1U);
-    EXPECT_EQ(got.trace.remarks[0].count, 2U);
-    EXPECT_TRUE(got.trace.sessions.empty());
+              "45,GPT-4,1087,230,1317,API log", "46,ChatGPT,0,0,0,API log"})
+            .sound();
+    EXPECT_EQ(trace.format, "burstgpt");
+    ASSERT_EQ(trace.rows.size(), 2U);
+    EXPECT_EQ(trace.rows[1].at_ns, 40'000'000'000);
+    EXPECT_EQ(trace.rows[1].index, 1U);
+    EXPECT_EQ(trace.rows[1].line, 4U);
+    ASSERT_EQ(trace.remarks.size(), 1U);
+    EXPECT_EQ(trace.remarks[0].count, 2U);
+    EXPECT_TRUE(trace.sessions.empty());
 }
 
 // Fixture 6: eight columns, two of them in front of the lengths; sessions with pauses.
 TEST(BurstGpt, ReadsEightColumns) {
-    const ReadTrace got =
+    const Trace trace =
         read({"Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,"
               "Log Type",
               "19440110.0,1722ac82,43,GPT-4,906,446,1352,Conversation log",
               "19440111.0,,2,GPT-4,5,6,11,API log",
-              "19440200.5,1722ac82,10,GPT-4,1400,10,1410,Conversation log"});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows[0].input_length, 906U);
-    EXPECT_EQ(got.trace.rows[1].session, no_session);
-    const TraceRow& last = got.trace.rows[2];
+              "19440200.5,1722ac82,10,GPT-4,1400,10,1410,Conversation log"})
+            .sound();
+    EXPECT_EQ(trace.rows[0].input_length, 906U);
+    EXPECT_EQ(trace.rows[1].session, no_session);
+    const TraceRow& last = trace.rows[2];
     EXPECT_EQ(last.at_ns, 90'500'000'000);
     EXPECT_EQ(last.turn, 2U);
-    ASSERT_EQ(got.trace.dependencies_of(last).size(), 1U);
-    EXPECT_EQ(got.trace.dependencies_of(last)[0].delay_ns, 47'500'000'000);
+    ASSERT_EQ(trace.dependencies_of(last).size(), 1U);
+    EXPECT_EQ(trace.dependencies_of(last)[0].delay_ns, 47'500'000'000);
 }
 
 // A quoted cell may go over lines; one that never ends is an error where it begins.
 TEST(CsvFormats, ReadRecordsOverLines) {
     const std::string header = "Timestamp,Model,Request tokens,Response tokens";
-    const ReadTrace got = read({header, "5,\"a", "b\",472,18", "6,c,1,2"});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows[0].line, 2U);
-    EXPECT_EQ(got.trace.rows[1].line, 4U);
+    const Trace trace = read({header, "5,\"a", "b\",472,18", "6,c,1,2"}).sound();
+    EXPECT_EQ(trace.rows[0].line, 2U);
+    EXPECT_EQ(trace.rows[1].line, 4U);
     const ReadTrace open = read({header, "5,c,1,2", "6,\"a,1,2", "7,c,1,2"});
     EXPECT_FALSE(open.usable);
     EXPECT_EQ(open.errors.list[0].line, 3U);
@@ -153,31 +150,28 @@ TEST(CsvFormats, ReadRecordsOverLines) {
 // lines, rows without a value. Only values of unknown columns count as unknown.
 TEST(CsvFormats, ReadWhatSpreadsheetsWrite) {
     const std::string header = "TIMESTAMP,ContextTokens,GeneratedTokens";
-    const ReadTrace index =
-        read({"," + header, "0,2023-11-16 18:17:03,5,6", "1,2023-11-16 18:17:04,7,8"});
-    ASSERT_TRUE(index.usable) << index.first_error();
-    EXPECT_EQ(index.trace.format, "azure");
-    EXPECT_EQ(index.trace.rows[1].input_length, 7U);
-    EXPECT_EQ(index.trace.unknown_keys, 2U);
-    const ReadTrace tabs = read({"\tTIMESTAMP\tContextTokens\tGeneratedTokens\t",
-                                 "0\t2023-11-16 18:17:03\t5\t6\t", "1\t2023-11-16 18:17:04\t7\t8"});
-    ASSERT_TRUE(tabs.usable) << tabs.first_error();
-    EXPECT_EQ(tabs.trace.rows[1].output_length, 8U);
-    const ReadTrace commas = read({header + ",", "2023-11-16 18:17:03,5,6,", ",,,",
-                                   "2023-11-16 18:17:04,7,8,,", ",,", "2023-11-16 18:17:05,7,8"});
-    ASSERT_TRUE(commas.usable) << commas.first_error();
-    EXPECT_EQ(commas.trace.rows.size(), 3U);
-    EXPECT_EQ(commas.trace.unknown_keys, 0U);
-    ASSERT_EQ(commas.trace.remarks.size(), 1U);
-    EXPECT_STREQ(commas.trace.remarks[0].many, "empty rows skipped");
-    EXPECT_EQ(commas.trace.remarks[0].count, 2U);
-    ReadOptions mapped;
-    mapped.map = {{"time", "t"}, {"in", "i"}, {"out", "o"}};
-    mapped.time_unit = "s";
-    mapped.keep = {"Unnamed: 0"};
-    const ReadTrace any = read({",t,i,o", "41,1,2,3"}, mapped);
-    ASSERT_TRUE(any.usable) << any.first_error();
-    EXPECT_EQ(any.trace.kept_of(any.trace.rows[0]), R"({"Unnamed: 0":41})");
+    const Trace index =
+        read({"," + header, "0,2023-11-16 18:17:03,5,6", "1,2023-11-16 18:17:04,7,8"}).sound();
+    EXPECT_EQ(index.format, "azure");
+    EXPECT_EQ(index.rows[1].input_length, 7U);
+    EXPECT_EQ(index.unknown_keys, 2U);
+    const Trace tabs = read({"\tTIMESTAMP\tContextTokens\tGeneratedTokens\t",
+                             "0\t2023-11-16 18:17:03\t5\t6\t", "1\t2023-11-16 18:17:04\t7\t8"})
+                           .sound();
+    EXPECT_EQ(tabs.rows[1].output_length, 8U);
+    const Trace commas = read({header + ",", "2023-11-16 18:17:03,5,6,", ",,,",
+                               "2023-11-16 18:17:04,7,8,,", ",,", "2023-11-16 18:17:05,7,8"})
+                             .sound();
+    EXPECT_EQ(commas.rows.size(), 3U);
+    EXPECT_EQ(commas.unknown_keys, 0U);
+    ASSERT_EQ(commas.remarks.size(), 1U);
+    EXPECT_STREQ(commas.remarks[0].many, "empty rows skipped");
+    EXPECT_EQ(commas.remarks[0].count, 2U);
+    ReadOptions mapped{.time_unit = "s",
+                       .keep = {"Unnamed: 0"},
+                       .map = {{"time", "t"}, {"in", "i"}, {"out", "o"}}};
+    const Trace any = read({",t,i,o", "41,1,2,3"}, mapped).sound();
+    EXPECT_EQ(any.kept_of(any.rows[0]), R"({"Unnamed: 0":41})");
 }
 
 // Dates as spreadsheets write them are refused with the form that is read.
@@ -209,9 +203,7 @@ TEST(CsvFormats, NameAHeaderInsideTheFile) {
 // of equal keys in JSON; where they differ nothing says which one counts.
 TEST(CsvFormats, RefuseColumnsThatContradictEachOther) {
     const std::string header = "TIMESTAMP,ContextTokens,contexttokens,GeneratedTokens,x,x";
-    const ReadTrace same = read({header, "2023-11-16 18:17:03,5,5,6,1,2"});
-    ASSERT_TRUE(same.usable) << same.first_error();
-    EXPECT_EQ(same.trace.rows[0].input_length, 5U);
+    EXPECT_EQ(read({header, "2023-11-16 18:17:03,5,5,6,1,2"}).sound().rows[0].input_length, 5U);
     const ReadTrace differ =
         read({header, "2023-11-16 18:17:03,5,5,6,1,2", "2023-11-16 18:17:03,1,2,6,1,1",
               "2023-11-16 18:17:03,1,2,6,1,1"});
@@ -328,8 +320,7 @@ TEST(MapHint, RefusesARowAsHeader) {
 // sizes found on the data.
 
 ReadOptions mapped(std::vector<MappedColumn> map, const std::string& unit = "") {
-    ReadOptions options;
-    options.map = std::move(map);
+    ReadOptions options{.map = std::move(map)};
     options.time_unit = unit;
     return options;
 }
@@ -346,14 +337,13 @@ TEST(Generic, ReadsCsvByMap) {
     EXPECT_EQ(unsaid.first_error(),
               "t.jsonl:2: timestamp \"0.25\" does not show its unit; use --time-unit s, ms, us, ns "
               "or iso");
-    const ReadTrace got = read(lines, mapped(serve_gen, "s"));
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.format, "generic");
-    EXPECT_EQ(got.trace.time_unit, "s");
-    EXPECT_EQ(got.trace.rows[1].at_ns, 1'500'000'000);
-    EXPECT_EQ(got.trace.rows[1].input_length, 200U);
-    EXPECT_EQ(got.trace.block_size, 0U);
-    EXPECT_EQ(got.trace.unknown_keys, 2U) << "request_id";
+    const Trace trace = read(lines, mapped(serve_gen, "s")).sound();
+    EXPECT_EQ(trace.format, "generic");
+    EXPECT_EQ(trace.time_unit, "s");
+    EXPECT_EQ(trace.rows[1].at_ns, 1'500'000'000);
+    EXPECT_EQ(trace.rows[1].input_length, 200U);
+    EXPECT_EQ(trace.block_size, 0U);
+    EXPECT_EQ(trace.unknown_keys, 2U) << "request_id";
 }
 
 // A map goes by the spelling of the file, also where the columns are those of a known format but
@@ -364,23 +354,23 @@ TEST(Generic, KeepsTheSpellingOfTheFile) {
     ReadOptions options =
         mapped({{"time", "timestamp"}, {"in", "contexttokens"}, {"out", "generatedtokens"}}, "s");
     options.keep = {"numimages"};
-    const ReadTrace got = read(lines, options);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.format, "generic");
-    EXPECT_EQ(got.trace.rows[0].input_length, 100U);
-    EXPECT_EQ(got.trace.kept_of(got.trace.rows[0]), R"({"numimages":3})");
+    const Trace trace = read(lines, options).sound();
+    EXPECT_EQ(trace.format, "generic");
+    EXPECT_EQ(trace.rows[0].input_length, 100U);
+    EXPECT_EQ(trace.kept_of(trace.rows[0]), R"({"numimages":3})");
 }
 
 // Where no column is spelled as the map has it, one that differs in upper and lower case is meant.
 TEST(Generic, FindsColumnsInAnyCase) {
     const std::vector<std::string> lines = {"TS,in,IN,Out,Blocks", "0.25,100,5,20,1 2"};
-    const ReadTrace got = read(
-        lines, mapped({{"time", "ts"}, {"in", "in"}, {"out", "OUT"}, {"hashes", "blocks"}}, "s"));
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows[0].input_length, 100U) << "the exact name goes before the other";
-    EXPECT_EQ(got.trace.rows[0].output_length, 20U);
-    EXPECT_EQ(got.trace.rows[0].ids_count, 2U);
-    EXPECT_EQ(got.trace.unknown_keys, 1U) << "IN";
+    const Trace trace =
+        read(lines,
+             mapped({{"time", "ts"}, {"in", "in"}, {"out", "OUT"}, {"hashes", "blocks"}}, "s"))
+            .sound();
+    EXPECT_EQ(trace.rows[0].input_length, 100U) << "the exact name goes before the other";
+    EXPECT_EQ(trace.rows[0].output_length, 20U);
+    EXPECT_EQ(trace.rows[0].ids_count, 2U);
+    EXPECT_EQ(trace.unknown_keys, 1U) << "IN";
     EXPECT_EQ(read(lines, mapped({{"time", "t"}, {"in", "in"}, {"out", "out"}}, "s")).first_error(),
               "t.jsonl:2: --map \"time=t\" does not name a column; columns are TS, in, IN, Out, "
               "Blocks");
@@ -392,8 +382,7 @@ TEST(Generic, GuessesUnitsThatShow) {
         const ReadTrace got = read({"time,in,out", time + ",1,1"}, mapped({}, "auto"));
         return got.usable ? got.trace.time_unit : got.first_error();
     };
-    ReadOptions named;
-    named.format = "generic";
+    ReadOptions named{.format = "generic"};
     EXPECT_TRUE(read({"time,in,out", "2024-01-01T00:00:00Z,1,1"}, named).usable);
     EXPECT_TRUE(says(unit_of("5"), "a known format"));
     const auto with = [&](const std::string& time, const std::string& second) {
@@ -415,28 +404,24 @@ TEST(Generic, ReadsJsonByMap) {
         R"({"at":1,"usage":{"prompt_tokens":40,"out":5},"user":"u","n":1,"block_ids":["aa","bb","x"]})",
         R"({"at":2,"usage":{"prompt_tokens":33,"out":5},"user":"u","n":2,"think":0.5,)"
         R"("block_ids":["aa","bb","y"]})"};
-    const ReadTrace got = read(lines, mapped(map, "s"));
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.block_size, 16U);
-    EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
-    EXPECT_EQ(got.trace.ids[0], got.trace.ids[3]) << "equal strings, equal ids";
-    EXPECT_NE(got.trace.ids[2], got.trace.ids[5]);
-    EXPECT_EQ(got.trace.sessions, (std::vector<std::string>{"u"}));
-    EXPECT_EQ(got.trace.rows[1].turn, 2U);
-    EXPECT_EQ(got.trace.dependencies_of(got.trace.rows[1])[0].delay_ns, 500'000'000);
-    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    const Trace trace = read(lines, mapped(map, "s")).sound();
+    EXPECT_EQ(trace.block_size, 16U);
+    EXPECT_EQ(trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(trace.ids[0], trace.ids[3]) << "equal strings, equal ids";
+    EXPECT_NE(trace.ids[2], trace.ids[5]);
+    EXPECT_EQ(trace.sessions, (std::vector<std::string>{"u"}));
+    EXPECT_EQ(trace.rows[1].turn, 2U);
+    EXPECT_EQ(trace.dependencies_of(trace.rows[1])[0].delay_ns, 500'000'000);
+    EXPECT_EQ(trace.unknown_keys, 0U);
 }
 
 ReadTrace with_blocks(const std::vector<std::string>& rows, std::uint32_t size = 0,
                       bool lenient = false) {
     std::vector<std::string> lines = {"time,in,out,hashes"};
     lines.insert(lines.end(), rows.begin(), rows.end());
-    ReadOptions options;
-    options.format = "generic";
-    options.time_unit = "ms";
-    options.block_size = size;
-    options.lenient = lenient;
-    return read(lines, options);
+    return read(
+        lines, ReadOptions{
+                   .format = "generic", .time_unit = "ms", .block_size = size, .lenient = lenient});
 }
 
 // Block size and rule are those that all rows follow.
@@ -454,11 +439,8 @@ TEST(Generic, FindsBlockSizeAndRule) {
 
 // Exact multiples follow both rules: ceil. What fits several sizes is the user's to say.
 TEST(Generic, RefusesAmbiguousBlocks) {
-    const ReadTrace exact = with_blocks({"0,64,1,1 2", "1,128,1,1 2 3 4"}, 32);
-    ASSERT_TRUE(exact.usable) << exact.first_error();
-    EXPECT_EQ(exact.trace.tail_rule, TailRule::ceil);
-    const ReadTrace unclear = with_blocks({"0,10,1,1"});
-    EXPECT_EQ(unclear.first_error(),
+    EXPECT_EQ(with_blocks({"0,64,1,1 2", "1,128,1,1 2 3 4"}, 32).sound().tail_rule, TailRule::ceil);
+    EXPECT_EQ(with_blocks({"0,10,1,1"}).first_error(),
               "t.jsonl: has block ids that fit several block sizes equally well: 16, 32, 64, 128, "
               "256, 512, 1024; choose one with --block-size");
 }
@@ -470,20 +452,14 @@ TEST(Generic, ListsRowsThatBreakTheRule) {
     ASSERT_EQ(got.errors.count, 1U);
     EXPECT_EQ(got.errors.list[0].line, 4U);
     EXPECT_TRUE(says(got.errors.list[0].problem, "at block size 64 needs 5"));
-    const ReadTrace fixed = with_blocks(rows, 64, true);
-    ASSERT_TRUE(fixed.usable) << fixed.first_error();
-    EXPECT_EQ(fixed.trace.rows_uncovered, 1U);
+    EXPECT_EQ(with_blocks(rows, 64, true).sound().rows_uncovered, 1U);
 }
 
 // A mapped column may have a dot in its name.
 TEST(Generic, KnowsColumnsWithDots) {
     const ReadOptions map = mapped({{"time", "a.b"}}, "s");
-    const ReadTrace csv = read({"a.b,in,out", "1,1,1"}, map);
-    ASSERT_TRUE(csv.usable) << csv.first_error();
-    EXPECT_EQ(csv.trace.unknown_keys, 0U);
-    const ReadTrace json = read({R"({"a.b":1,"in":1,"out":1})"}, map);
-    ASSERT_TRUE(json.usable) << json.first_error();
-    EXPECT_EQ(json.trace.unknown_keys, 0U);
+    EXPECT_EQ(read({"a.b,in,out", "1,1,1"}, map).sound().unknown_keys, 0U);
+    EXPECT_EQ(read({R"({"a.b":1,"in":1,"out":1})"}, map).sound().unknown_keys, 0U);
 }
 
 // A map that names what is not there is one error, not one a row.
@@ -494,25 +470,19 @@ TEST(Generic, ChecksTheMap) {
     EXPECT_EQ(
         got.first_error(),
         "t.jsonl:2: --map \"time=wen\" does not name a column; columns are when, in, out, user");
-    const ReadTrace screen = read({"wh\x1b[2Jen,in,out", "1,1,1"}, mapped({{"time", "x"}}, "s"));
     EXPECT_EQ(
-        screen.first_error(),
+        read({"wh\x1b[2Jen,in,out", "1,1,1"}, mapped({{"time", "x"}}, "s")).first_error(),
         "t.jsonl:2: --map \"time=x\" does not name a column; columns are wh\\u001b[2Jen, in, out");
-    const ReadTrace untimed = read({"in,out", "1,1"}, mapped({{"in", "in"}, {"out", "out"}}, "s"));
-    EXPECT_EQ(untimed.first_error(),
+    EXPECT_EQ(read({"in,out", "1,1"}, mapped({{"in", "in"}, {"out", "out"}}, "s")).first_error(),
               "t.jsonl:2: --map does not say which column has the arrival times; add time=COLUMN "
               "to it; columns are in, out; if none has times, use replay --rate R");
-    const ReadTrace endless = read({"when,in", "1,1"}, mapped({{"time", "when"}}, "s"));
-    EXPECT_EQ(endless.first_error(),
+    EXPECT_EQ(read({"when,in", "1,1"}, mapped({{"time", "when"}}, "s")).first_error(),
               "t.jsonl:2: --map does not say which column has the output tokens; add out=COLUMN "
               "to it; columns are when, in; if none has them, use --default-output N");
     ReadOptions given = mapped({{"time", "when"}, {"in", "in"}}, "s");
     given.default_output = 7;
-    const ReadTrace filled = read({"when,in", "1,1"}, given);
-    ASSERT_TRUE(filled.usable) << filled.first_error();
-    EXPECT_EQ(filled.trace.rows[0].output_length, 7U);
-    const ReadTrace session = read(lines, mapped({{"time", "when"}, {"session", "usr"}}, "s"));
-    EXPECT_EQ(session.first_error(),
+    EXPECT_EQ(read({"when,in", "1,1"}, given).sound().rows[0].output_length, 7U);
+    EXPECT_EQ(read(lines, mapped({{"time", "when"}, {"session", "usr"}}, "s")).first_error(),
               "--map \"session=usr\" names a column that no row has; other columns are user");
 }
 

@@ -20,16 +20,16 @@ namespace {
 
 // Fixture 1: two rows at one instant, a tail of one token, an exact multiple of the block.
 TEST(Mooncake, ReadsTailsAndExactMultiples) {
-    const ReadTrace got =
-        read({row("0", 513, 500, "0, 1"), row("0", 1024, 490, "0, 2"), row("3000", 1, 1, "7")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    ASSERT_EQ(got.trace.rows.size(), 3U);
-    EXPECT_EQ(got.trace.format, "mooncake");
-    EXPECT_EQ(got.trace.time_unit, "ms");
-    EXPECT_EQ(got.trace.block_size, 512U);
-    EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
-    EXPECT_EQ(plain_ids(got.trace.ids), (std::vector<std::uint64_t>{0, 1, 0, 2, 7}));
-    const TraceRow& last = got.trace.rows[2];
+    const Trace trace =
+        read({row("0", 513, 500, "0, 1"), row("0", 1024, 490, "0, 2"), row("3000", 1, 1, "7")})
+            .sound();
+    ASSERT_EQ(trace.rows.size(), 3U);
+    EXPECT_EQ(trace.format, "mooncake");
+    EXPECT_EQ(trace.time_unit, "ms");
+    EXPECT_EQ(trace.block_size, 512U);
+    EXPECT_EQ(trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(plain_ids(trace.ids), (std::vector<std::uint64_t>{0, 1, 0, 2, 7}));
+    const TraceRow& last = trace.rows[2];
     EXPECT_EQ(last.at_ns, 3'000'000'000);
     EXPECT_EQ(last.input_length, 1U);
     EXPECT_EQ(last.output_length, 1U);
@@ -76,36 +76,30 @@ TEST(Mooncake, RefusesACountThatContradictsTheLength) {
 
 // --block-size overrides; the rule stays.
 TEST(Mooncake, TakesABlockSize) {
-    ReadOptions options;
-    options.block_size = 16;
-    const ReadTrace got = read({row("0", 33, 5, "0, 1, 2")}, options);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.block_size, 16U);
+    ReadOptions options{.block_size = 16};
+    EXPECT_EQ(read({row("0", 33, 5, "0, 1, 2")}, options).sound().block_size, 16U);
     EXPECT_FALSE(read({row("0", 33, 5, "0")}, options).usable);
 }
 
 // --lenient: surplus ids go, missing ones are left to private tokens; both are counted.
 TEST(Mooncake, LenientFixesCounts) {
-    ReadOptions options;
-    options.lenient = true;
-    const ReadTrace got = read({row("0", 512, 5, "1, 2, 3"), row("0", 2000, 5, "1, 2"),
-                                R"({"timestamp": 0, "input_length": 9, "output_length": 1})"},
-                               options);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.surplus_ids, 2U);
-    EXPECT_EQ(got.trace.rows_uncovered, 2U);
-    EXPECT_EQ(plain_ids(got.trace.ids), (std::vector<std::uint64_t>{1, 1, 2}));
-    EXPECT_EQ(got.trace.rows[0].ids_count, 1U);
-    EXPECT_EQ(got.trace.rows[1].ids_begin, 1U);
-    EXPECT_EQ(got.trace.rows[2].ids_count, 0U);
+    ReadOptions options{.lenient = true};
+    const Trace trace = read({row("0", 512, 5, "1, 2, 3"), row("0", 2000, 5, "1, 2"),
+                              R"({"timestamp": 0, "input_length": 9, "output_length": 1})"},
+                             options)
+                            .sound();
+    EXPECT_EQ(trace.surplus_ids, 2U);
+    EXPECT_EQ(trace.rows_uncovered, 2U);
+    EXPECT_EQ(plain_ids(trace.ids), (std::vector<std::uint64_t>{1, 1, 2}));
+    EXPECT_EQ(trace.rows[0].ids_count, 1U);
+    EXPECT_EQ(trace.rows[1].ids_begin, 1U);
+    EXPECT_EQ(trace.rows[2].ids_count, 0U);
 }
 
 // Fixture 7: ids are unsigned 64-bit numbers, also written as decimals; negative ones are refused.
 TEST(Mooncake, ReadsIdsOf64Bits) {
-    const ReadTrace got = read({row("0", 1500, 5, "18446744073709551615, 512.0, 0")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(plain_ids(got.trace.ids),
-              (std::vector<std::uint64_t>{18446744073709551615ULL, 512, 0}));
+    const Trace trace = read({row("0", 1500, 5, "18446744073709551615, 512.0, 0")}).sound();
+    EXPECT_EQ(plain_ids(trace.ids), (std::vector<std::uint64_t>{18446744073709551615ULL, 512, 0}));
     for (const std::string id : {"-1", "18446744073709551616", "1.5", "\"a\"", "null", "[1]"}) {
         const ReadTrace bad = read({row("0", 512, 5, id)});
         ASSERT_FALSE(bad.usable) << id;
@@ -117,18 +111,18 @@ TEST(Mooncake, ReadsIdsOf64Bits) {
 
 // Fixture 10: unsorted rows are sorted stably and counted; the index stays that of the file.
 TEST(Mooncake, SortsStably) {
-    const ReadTrace got = read({row("30", 1, 1, "0"), row("10", 2, 1, "1"), row("30", 3, 1, "2"),
-                                row("10", 4, 1, "3"), row("20", 5, 1, "4")});
-    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace trace = read({row("30", 1, 1, "0"), row("10", 2, 1, "1"), row("30", 3, 1, "2"),
+                              row("10", 4, 1, "3"), row("20", 5, 1, "4")})
+                            .sound();
     std::vector<std::uint32_t> lengths;
-    for (const TraceRow& one : got.trace.rows) {
+    for (const TraceRow& one : trace.rows) {
         lengths.push_back(one.input_length);
         EXPECT_EQ(one.index + 1, one.input_length);
     }
     EXPECT_EQ(lengths, (std::vector<std::uint32_t>{2, 4, 5, 1, 3}));
-    EXPECT_EQ(got.trace.rows_unsorted, 2U);
-    EXPECT_EQ(got.trace.rows[0].at_ns, 0) << "rebased to the earliest";
-    EXPECT_EQ(got.trace.rows[4].at_ns, 20'000'000);
+    EXPECT_EQ(trace.rows_unsorted, 2U);
+    EXPECT_EQ(trace.rows[0].at_ns, 0) << "rebased to the earliest";
+    EXPECT_EQ(trace.rows[4].at_ns, 20'000'000);
 }
 
 // Fixture 10: negative times and what is no number are refused.
@@ -145,16 +139,15 @@ TEST(Mooncake, RefusesTimesThatAreNone) {
 
 // Fixture 11: epoch nanoseconds that lose digits in a double keep them here.
 TEST(Mooncake, KeepsEveryDigitOfATime) {
-    ReadOptions options;
-    options.time_unit = "ns";
-    const ReadTrace got =
+    ReadOptions options{.time_unit = "ns"};
+    const Trace trace =
         read({row("1732060800123456789", 1, 1, "0"), row("1732060800123456790", 1, 1, "1"),
               row("\"1732060800123456791\"", 1, 1, "2")},
-             options);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows[1].at_ns, 1);
-    EXPECT_EQ(got.trace.rows[2].at_ns, 2);
-    EXPECT_EQ(got.trace.time_unit, "ns");
+             options)
+            .sound();
+    EXPECT_EQ(trace.rows[1].at_ns, 1);
+    EXPECT_EQ(trace.rows[2].at_ns, 2);
+    EXPECT_EQ(trace.time_unit, "ns");
     options.time_unit = "ms";
     const ReadTrace floats = read({row("0.000001", 1, 1, "0"), row("1.5e0", 1, 1, "0")}, options);
     EXPECT_EQ(floats.trace.rows[1].at_ns, 1'499'999);
@@ -162,21 +155,20 @@ TEST(Mooncake, KeepsEveryDigitOfATime) {
 
 // The aliases of the Dynamo dialect; a null is an absent field.
 TEST(Mooncake, ReadsAliases) {
-    const ReadTrace got = read({R"({"created_time": 5.5, "input_tokens": 3, "output_tokens": 4,
+    const Trace trace = read({R"({"created_time": 5.5, "input_tokens": 3, "output_tokens": 4,
                                   "hash_ids": [1]})",
-                                R"({"timestamp": null, "created_time": 6, "input_length": 3.0,
-                                  "output_length": 4, "hash_ids": [1]})"});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows[0].input_length, 3U);
-    EXPECT_EQ(got.trace.rows[1].at_ns, 500'000);
+                              R"({"timestamp": null, "created_time": 6, "input_length": 3.0,
+                                  "output_length": 4, "hash_ids": [1]})"})
+                            .sound();
+    EXPECT_EQ(trace.rows[0].input_length, 3U);
+    EXPECT_EQ(trace.rows[1].at_ns, 500'000);
 }
 
 // Lengths at and beyond their bounds; an output of 0 is taken as 1 and counted.
 TEST(Mooncake, BoundsLengths) {
-    const ReadTrace zero = read({row("0", 1, 0, "0")});
-    ASSERT_TRUE(zero.usable);
-    EXPECT_EQ(zero.trace.rows[0].output_length, 1U);
-    EXPECT_EQ(zero.trace.zero_outputs, 1U);
+    const Trace zero = read({row("0", 1, 0, "0")}).sound();
+    EXPECT_EQ(zero.rows[0].output_length, 1U);
+    EXPECT_EQ(zero.zero_outputs, 1U);
     EXPECT_EQ(read({row("0", 0, 1, "")}).errors.list[0].field, "input_length");
     EXPECT_EQ(read({row("0", 5, -1, "0")}).errors.list[0].field, "output_length");
     const auto output_of = [](const std::string& text) {
@@ -223,14 +215,13 @@ TEST(Mooncake, SuggestsTheBlockSizeFirst) {
 
 // Fixture 9: rows that hold words instead of lengths. Nulls count as absent.
 TEST(Mooncake, ReadsRecordedRequests) {
-    const ReadTrace got =
+    const Trace trace =
         read({R"({"session_id":"a","messages":[{"role":"user","content":"q"}],"output_length":5,)"
               R"("tools":null,"timestamp":0})",
               R"({"text_input":"Hello","output_length":5,"timestamp":0})",
               R"({"input_text":"Hello","input_length":2,"timestamp":0,"extra":{"top_p":1}})",
-              R"({"payload":{"prompt":"Hello"},"timestamp":1000})"});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Trace& trace = got.trace;
+              R"({"payload":{"prompt":"Hello"},"timestamp":1000})"})
+            .sound();
     EXPECT_TRUE(trace.recorded);
     EXPECT_EQ(trace.body_of(trace.rows[0]), R"({"messages":[{"role":"user","content":"q"}]})");
     EXPECT_EQ(trace.rows[0].input_length, 0U) << "unknown";
@@ -243,8 +234,7 @@ TEST(Mooncake, ReadsRecordedRequests) {
 
 // The files that everybody has: bodies one a line, messages or prompts alone. No row has a time.
 TEST(Mooncake, ReadsBodiesAndBareRequests) {
-    ReadOptions at_a_rate;
-    at_a_rate.times_free = true;
+    ReadOptions at_a_rate{.times_free = true};
     const auto request = [&](const std::string& line, std::uint32_t output = 0) {
         const ReadTrace got = read({line}, at_a_rate);
         EXPECT_TRUE(got.usable) << line << got.first_error();
@@ -267,10 +257,9 @@ TEST(Mooncake, ReadsBodiesAndBareRequests) {
     EXPECT_EQ(request(exact, 5), R"({"payload":)" + exact + "}");
     EXPECT_EQ(request(R"({"prompt":"a","min_tokens":9,"max_tokens":9})", 9).substr(0, 11),
               R"({"payload":)");
-    const ReadTrace timed =
-        read({R"({"timestamp":0,"prompt":"a"})", R"({"timestamp":250,"prompt":"b"})"});
-    ASSERT_TRUE(timed.usable) << timed.first_error();
-    EXPECT_EQ(timed.trace.rows[1].at_ns, 250'000'000);
+    const Trace timed =
+        read({R"({"timestamp":0,"prompt":"a"})", R"({"timestamp":250,"prompt":"b"})"}).sound();
+    EXPECT_EQ(timed.rows[1].at_ns, 250'000'000);
     EXPECT_TRUE(says(read({"{" + hi + "}"}).first_error(), "use replay --rate R"));
 }
 
@@ -279,8 +268,7 @@ TEST(Mooncake, ReadsBodiesAndBareRequests) {
 TEST(Mooncake, TellsConversationsFromRequests) {
     const std::string talk = R"("messages":[{"role":"user","content":"hi"},)"
                              R"({"role":"assistant","content":"yes?"}])";
-    ReadOptions at_a_rate;
-    at_a_rate.times_free = true;
+    ReadOptions at_a_rate{.times_free = true};
     EXPECT_EQ(read({"{" + talk + "}"}, at_a_rate).trace.format, "vllm-multi-turn");
     EXPECT_EQ(read({R"({"id":1,)" + talk + "}"}, at_a_rate).trace.format, "vllm-multi-turn");
     const ReadTrace request = read({R"({"model":"m",)" + talk + "}"}, at_a_rate);
@@ -298,10 +286,9 @@ TEST(Mooncake, AnEmptyListOfToolsMeansNone) {
     const std::string first = R"({"session_id":"s","timestamp":0,"tools":[{"type":"f"}],)" + end;
     const std::string none = R"({"session_id":"s","timestamp":1,"tools":[],)" + end;
     const std::string silent = R"({"session_id":"s","timestamp":2,)" + end;
-    const ReadTrace got = read({first, silent, none, silent}, closed_sessions());
-    ASSERT_TRUE(got.usable) << got.first_error();
-    for (const TraceRow& one : got.trace.rows) {
-        const bool tools = got.trace.body_of(one).find("tools") != std::string_view::npos;
+    const Trace trace = read({first, silent, none, silent}, closed_sessions()).sound();
+    for (const TraceRow& one : trace.rows) {
+        const bool tools = trace.body_of(one).find("tools") != std::string_view::npos;
         EXPECT_EQ(tools, one.index < 2) << one.index;
     }
 }
@@ -348,19 +335,16 @@ TEST(Mooncake, ReadsSessions) {
         R"({"session_id":7,"timestamp":150,"input_length":512,"output_length":1,"hash_ids":[2]})",
         R"({"session_id":"s","timestamp":900,"delay":4503.332,"input_length":512,)"
         R"("output_length":1,"hash_ids":[3],"tools":null})"};
-    ReadOptions whole_prompts;
-    whole_prompts.format = "mooncake";
-    const ReadTrace got = read(lines, whole_prompts);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.sessions, (std::vector<std::string>{"s", "7"}));
-    EXPECT_EQ(got.trace.rows[2].session, 0U);
-    EXPECT_EQ(got.trace.rows[2].turn, 2U);
-    EXPECT_EQ(got.trace.rows[2].at_ns, 800'000'000) << "arrival times go before delays";
-    EXPECT_EQ(got.trace.rows_laid_out, 0U);
-    ASSERT_EQ(got.trace.dependencies_of(got.trace.rows[2]).size(), 1U);
-    EXPECT_EQ(got.trace.dependencies_of(got.trace.rows[2])[0].on, 0U);
-    EXPECT_EQ(got.trace.dependencies_of(got.trace.rows[2])[0].delay_ns, 4'503'332'000);
-    EXPECT_TRUE(got.trace.dependencies_of(got.trace.rows[1]).empty());
+    const Trace trace = read(lines, ReadOptions{.format = "mooncake"}).sound();
+    EXPECT_EQ(trace.sessions, (std::vector<std::string>{"s", "7"}));
+    EXPECT_EQ(trace.rows[2].session, 0U);
+    EXPECT_EQ(trace.rows[2].turn, 2U);
+    EXPECT_EQ(trace.rows[2].at_ns, 800'000'000) << "arrival times go before delays";
+    EXPECT_EQ(trace.rows_laid_out, 0U);
+    ASSERT_EQ(trace.dependencies_of(trace.rows[2]).size(), 1U);
+    EXPECT_EQ(trace.dependencies_of(trace.rows[2])[0].on, 0U);
+    EXPECT_EQ(trace.dependencies_of(trace.rows[2])[0].delay_ns, 4'503'332'000);
+    EXPECT_TRUE(trace.dependencies_of(trace.rows[1]).empty());
 }
 
 // A row that has a delay instead of a time is refused until --sessions open lays it out.
@@ -369,34 +353,27 @@ TEST(Mooncake, LaysSessionsOutWhenAsked) {
         R"({"session_id":"s","timestamp":100,"input_length":100,"output_length":50})",
         R"({"session_id":"s","delay":2000,"input_length":300,"output_length":40})"};
     EXPECT_TRUE(says(read(lines).first_error(), "--sessions open"));
-    ReadOptions options;
-    options.sessions = Sessions::open;
-    const ReadTrace got = read(lines, options);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows[1].at_ns, 2'000'000'000);
-    EXPECT_EQ(got.trace.block_size, 0U) << "no ids, no blocks";
+    const Trace trace = read(lines, ReadOptions{.sessions = Sessions::open}).sound();
+    EXPECT_EQ(trace.rows[1].at_ns, 2'000'000'000);
+    EXPECT_EQ(trace.block_size, 0U) << "no ids, no blocks";
 }
 
 // Block ids are for all rows or for none.
 TEST(Mooncake, RefusesRowsWithoutIdsAmongOthers) {
     const std::string without = R"({"timestamp": 0, "input_length": 9, "output_length": 1})";
     EXPECT_TRUE(read({without, without}).usable);
-    const ReadTrace got = read({row("0", 1, 1, "0"), without, without});
-    EXPECT_EQ(got.first_error(),
+    EXPECT_EQ(read({row("0", 1, 1, "0"), without, without}).first_error(),
               "t.jsonl:2: hash_ids is missing here and in 1 more rows; other rows have it; use "
               "--lenient to fill these prompts with private tokens");
 }
 
 // The two sample rows that circulate in tutorials contradict themselves.
 TEST(Mooncake, RefusesTheSamplesOfTutorials) {
-    const ReadTrace first = read({row("1696000000123", 512, 128, "123, 456, 789")});
-    EXPECT_TRUE(says(first.first_error(),
+    EXPECT_TRUE(says(read({row("1696000000123", 512, 128, "123, 456, 789")}).first_error(),
                      "needs 1; no block size of 16, 32, .. 1024 would fit; or use --len"));
-    const ReadTrace second = read({row("0", 655, 52, "0, 1, 2")});
-    EXPECT_TRUE(
-        says(second.first_error(), "needs 2; --block-size 256 would fit; or use --lenient"));
-    ReadOptions options;
-    options.lenient = true;
+    EXPECT_TRUE(says(read({row("0", 655, 52, "0, 1, 2")}).first_error(),
+                     "needs 2; --block-size 256 would fit; or use --lenient"));
+    ReadOptions options{.lenient = true};
     EXPECT_TRUE(read({row("0", 655, 52, "0, 1, 2")}, options).usable);
     options = {};
     options.block_size = 256;
@@ -409,21 +386,18 @@ TEST(Mooncake, CutsLongValues) {
     for (int i = 0; i < 60; ++i) {
         text += "\xC3\xA9";
     }
-    const ReadTrace got = read({row('"' + text + '"', 1, 1, "0")});
-    EXPECT_EQ(got.errors.list[0].value, text.substr(0, 79));
+    EXPECT_EQ(read({row('"' + text + '"', 1, 1, "0")}).errors.list[0].value, text.substr(0, 79));
 }
 
 // Members for the body of one row stand beside its length, and --keep reads what is inside.
 TEST(Mooncake, ARowsOwnMembersStandBesideItsLength) {
-    ReadOptions options;
-    options.keep = {"m.k", "m"};
-    const ReadTrace got =
+    ReadOptions options{.keep = {"m.k", "m"}};
+    const Trace trace =
         read({R"({"timestamp":0,"input_length":5,"output_length":1,"extra":{"n":{"p":9}}})",
               R"({"timestamp":1,"input_length":5,"output_length":1,"m":{"k":2}})",
               R"({"timestamp":2,"input_length":5,"output_length":1,"extra_body":{"q":1},"m":3})"},
-             options);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Trace& trace = got.trace;
+             options)
+            .sound();
     EXPECT_EQ(trace.extra_of(trace.rows[0]), R"({"n":{"p":9}})");
     EXPECT_EQ(trace.extra_of(trace.rows[1]), "");
     EXPECT_EQ(trace.extra_of(trace.rows[2]), R"({"q":1})");
@@ -441,10 +415,9 @@ TEST(Mooncake, ARowsOwnMembersStandBesideItsLength) {
 TEST(Mooncake, AnEmptySessionIsNone) {
     const std::string line =
         R"({"timestamp":0,"input_length":10,"output_length":5,"session_id":""})";
-    const ReadTrace got = read({line, line});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_TRUE(got.trace.sessions.empty());
-    EXPECT_TRUE(got.trace.dependencies.empty());
+    const Trace trace = read({line, line}).sound();
+    EXPECT_TRUE(trace.sessions.empty());
+    EXPECT_TRUE(trace.dependencies.empty());
 }
 
 // Parameters of a window without requests are no trace either, and name what they are.
@@ -470,10 +443,9 @@ std::vector<std::string> tenths(int rows, int gap_ms, std::int64_t first_ms = 0)
 // Fractions are milliseconds where, as seconds, rows would come less than once a minute for more
 // than eleven days (one row fewer is in doubt), or after the year 5000. Else the user says.
 TEST(Mooncake, TakesFractionsOfAMillisecondWhereNoDoubtIsLeft) {
-    const ReadTrace sure = read(tenths(5001, 200));
-    ASSERT_TRUE(sure.usable) << sure.first_error();
-    EXPECT_EQ(sure.trace.time_unit, "ms");
-    EXPECT_EQ(sure.trace.rows[1].at_ns, 200'000'000);
+    const Trace sure = read(tenths(5001, 200)).sound();
+    EXPECT_EQ(sure.time_unit, "ms");
+    EXPECT_EQ(sure.rows[1].at_ns, 200'000'000);
     EXPECT_FALSE(read(tenths(5000, 200)).usable) << "999,800: less than eleven days";
     EXPECT_FALSE(read(tenths(20'000, 59)).usable) << "a row a second, as seconds";
     EXPECT_TRUE(read(tenths(20'000, 61)).usable);
@@ -488,8 +460,7 @@ TEST(Mooncake, TakesFractionsOfAMillisecondWhereNoDoubtIsLeft) {
 // Seconds since 1970 are not taken for milliseconds: a day of rows would be over in 86 s.
 TEST(Mooncake, AsksAboutSecondsSinceTheEpoch) {
     const auto reads = [](std::int64_t first, const std::string& unit = "") {
-        ReadOptions options;
-        options.time_unit = unit;
+        ReadOptions options{.time_unit = unit};
         return read(
             {row(std::to_string(first), 9, 1, "1"), row(std::to_string(first + 1), 9, 1, "1")},
             options);
@@ -540,12 +511,12 @@ TEST(Mooncake, SaysThatTimesAreDense) {
 // Of two members with one name the last counts, as in the field's other readers; a null takes the
 // value away.
 TEST(Mooncake, TakesTheLastOfEqualKeys) {
-    const ReadTrace got = read({R"({"timestamp": 5, "input_length": 9, "output_length": 1})",
-                                R"({"timestamp": 0, "timestamp": 25, "input_length": 7,)"
-                                R"( "input_length": 8, "output_length": 1})"});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows[1].at_ns, 20'000'000);
-    EXPECT_EQ(got.trace.rows[1].input_length, 8U);
+    const Trace trace = read({R"({"timestamp": 5, "input_length": 9, "output_length": 1})",
+                              R"({"timestamp": 0, "timestamp": 25, "input_length": 7,)"
+                              R"( "input_length": 8, "output_length": 1})"})
+                            .sound();
+    EXPECT_EQ(trace.rows[1].at_ns, 20'000'000);
+    EXPECT_EQ(trace.rows[1].input_length, 8U);
     EXPECT_FALSE(
         read({R"({"timestamp": 5, "timestamp": null, "input_length": 9, "output_length": 1})"})
             .usable);
@@ -559,10 +530,8 @@ TEST(Mooncake, LenientDoesNotThrowTheSharingAway) {
         all.insert(all.end(), static_cast<std::size_t>(rows_of_512), row("0", 600, 5, "1, 2"));
         return all;
     };
-    ReadOptions options;
-    options.lenient = true;
-    const ReadTrace got = read(lines(60, 1), options);
-    EXPECT_EQ(got.first_error(),
+    ReadOptions options{.lenient = true};
+    EXPECT_EQ(read(lines(60, 1), options).first_error(),
               "t.jsonl: hash_ids would lose 60 of 122 ids at blocks of 512 tokens; --block-size 32 "
               "fits 60 of 61 rows, and best of all sizes");
     options.block_size = 32;
@@ -580,13 +549,10 @@ TEST(Mooncake, ReadsRowsWithoutOutputLengths) {
     EXPECT_EQ(read(lines).first_error(),
               "t.jsonl:1: output_length is missing; use --default-output N to ask such rows for N "
               "tokens, or replay --output free for no limit");
-    ReadOptions filled;
-    filled.default_output = 64;
+    ReadOptions filled{.default_output = 64};
     EXPECT_EQ(read(lines, filled).trace.rows[0].output_length, 64U);
     EXPECT_EQ(read(lines, filled).trace.rows[1].output_length, 3U);
-    ReadOptions unlimited;
-    unlimited.output_free = true;
-    EXPECT_EQ(read(lines, unlimited).trace.rows[0].output_length, 0U);
+    EXPECT_EQ(read(lines, ReadOptions{.output_free = true}).trace.rows[0].output_length, 0U);
 }
 
 // Qwen (Bailian) rows: seconds, blocks of 16, sessions by chains of parents.
@@ -601,37 +567,35 @@ std::string qwen_row(int chat, int parent, const std::string& time, int input, i
 
 // Fixture 3: an id at two positions; a child that shares all but its parent's last block.
 TEST(Qwen, ReadsContentIdsAndParents) {
-    const ReadTrace got =
+    const Trace trace =
         read({qwen_row(55, -1, "0.0", 33, 1, "7, 8, 7"), qwen_row(56, -1, "1.5", 16, 1, "8"),
-              qwen_row(159, 55, "61.114", 50, 2, "7, 8, 9, 10")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.format, "qwen");
-    EXPECT_EQ(got.trace.time_unit, "s");
-    EXPECT_EQ(got.trace.block_size, 16U);
-    EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
-    EXPECT_EQ(plain_ids(got.trace.ids), (std::vector<std::uint64_t>{7, 8, 7, 8, 7, 8, 9, 10}));
-    const TraceRow& child = got.trace.rows[2];
+              qwen_row(159, 55, "61.114", 50, 2, "7, 8, 9, 10")})
+            .sound();
+    EXPECT_EQ(trace.format, "qwen");
+    EXPECT_EQ(trace.time_unit, "s");
+    EXPECT_EQ(trace.block_size, 16U);
+    EXPECT_EQ(trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(plain_ids(trace.ids), (std::vector<std::uint64_t>{7, 8, 7, 8, 7, 8, 9, 10}));
+    const TraceRow& child = trace.rows[2];
     EXPECT_EQ(child.at_ns, 61'114'000'000);
     EXPECT_EQ(child.turn, 2U);
-    EXPECT_EQ(got.trace.sessions[child.session], "55");
-    EXPECT_EQ(got.trace.sessions.size(), 2U);
-    ASSERT_EQ(got.trace.dependencies_of(child).size(), 1U);
-    EXPECT_EQ(got.trace.dependencies_of(child)[0].on, 0U);
-    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    EXPECT_EQ(trace.sessions[child.session], "55");
+    EXPECT_EQ(trace.sessions.size(), 2U);
+    ASSERT_EQ(trace.dependencies_of(child).size(), 1U);
+    EXPECT_EQ(trace.dependencies_of(child)[0].on, 0U);
+    EXPECT_EQ(trace.unknown_keys, 0U);
 }
 
 // A parent that is not in the file is counted; the row is kept.
 TEST(Qwen, KeepsOrphans) {
-    const ReadTrace got = read({qwen_row(55, 3, "0.0", 16, 2, "7")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    ASSERT_EQ(got.trace.remarks.size(), 1U);
-    EXPECT_EQ(got.trace.remarks[0].count, 1U);
+    const Trace trace = read({qwen_row(55, 3, "0.0", 16, 2, "7")}).sound();
+    ASSERT_EQ(trace.remarks.size(), 1U);
+    EXPECT_EQ(trace.remarks[0].count, 1U);
 }
 
 TEST(Qwen, RefusesWhatContradictsItself) {
     EXPECT_TRUE(says(read({qwen_row(1, -1, "0", 33, 1, "7, 8")}).first_error(), "needs 3"));
-    ReadOptions options;
-    options.format = "bailian";
+    ReadOptions options{.format = "bailian"};
     EXPECT_EQ(read({row("0", 16, 1, "0")}, options).errors.list[0].field, "chat_id");
     const std::string whole = qwen_row(1, -1, "0", 16, 1, "7");
     const std::string without = whole.substr(0, whole.find(R"(, "hash_ids")")) + "}";
@@ -640,10 +604,10 @@ TEST(Qwen, RefusesWhatContradictsItself) {
 
 // AIPerf's tutorial has rows without block ids: they are conversations all the same.
 TEST(Qwen, IsKnownWithoutIds) {
-    const ReadTrace got = read({R"({"chat_id":1,"parent_chat_id":-1,"timestamp":1.5,)"
-                                R"("input_length":5,"output_length":1,"type":"text","turn":1})"});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.format, "qwen");
+    const Trace trace = read({R"({"chat_id":1,"parent_chat_id":-1,"timestamp":1.5,)"
+                              R"("input_length":5,"output_length":1,"type":"text","turn":1})"})
+                            .sound();
+    EXPECT_EQ(trace.format, "qwen");
 }
 
 // Dynamo's two formats: the request trace in completion order, and the agentic one with its edges.
@@ -661,23 +625,23 @@ std::string ended(const std::string& id, std::int64_t received_ms, int input,
 
 // Fixture 7: hashes above 2^63. Rows come in the order of completion and are sorted by arrival.
 TEST(Dynamo, ReadsRequestTraces) {
-    const ReadTrace got =
+    const Trace trace =
         read({R"({"timestamp":0,"event":{"marker":"start"}})",
               ended("b", 1732060800500, 130, "18446744073709551615, 5", R"(,"total_time_ms":100)"),
               R"({"timestamp":5,"event":{"schema":"dynamo.request.trace.v1",)"
               R"("event_type":"tool_start","tool":{}}})",
-              ended("a", 1732060800000, 100, "18446744073709551615")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.format, "dynamo");
-    EXPECT_EQ(got.trace.block_size, 64U);
-    EXPECT_EQ(got.trace.tail_rule, TailRule::floor);
-    ASSERT_EQ(got.trace.rows.size(), 2U);
-    EXPECT_EQ(got.trace.rows[0].input_length, 100U);
-    EXPECT_EQ(got.trace.rows[1].at_ns, 500'000'000);
-    EXPECT_EQ(got.trace.ids[0], 18446744073709551615ULL);
-    EXPECT_EQ(got.trace.rows_unsorted, 0U) << "that is how the log is written";
-    EXPECT_EQ(got.trace.sessions, (std::vector<std::string>{"t"}));
-    ASSERT_EQ(got.trace.remarks.size(), 1U);
+              ended("a", 1732060800000, 100, "18446744073709551615")})
+            .sound();
+    EXPECT_EQ(trace.format, "dynamo");
+    EXPECT_EQ(trace.block_size, 64U);
+    EXPECT_EQ(trace.tail_rule, TailRule::floor);
+    ASSERT_EQ(trace.rows.size(), 2U);
+    EXPECT_EQ(trace.rows[0].input_length, 100U);
+    EXPECT_EQ(trace.rows[1].at_ns, 500'000'000);
+    EXPECT_EQ(trace.ids[0], 18446744073709551615ULL);
+    EXPECT_EQ(trace.rows_unsorted, 0U) << "that is how the log is written";
+    EXPECT_EQ(trace.sessions, (std::vector<std::string>{"t"}));
+    ASSERT_EQ(trace.remarks.size(), 1U);
 }
 
 // Segments of one log are one namespace.
@@ -698,8 +662,7 @@ TEST(Dynamo, JoinsSegments) {
 TEST(Dynamo, RefusesMixedBlockSizes) {
     std::string other = ended("b", 1732060800500, 100, "1");
     other.replace(other.find("\":64"), 4, "\":32");
-    const ReadTrace got = read({ended("a", 1732060800000, 100, "7"), other});
-    EXPECT_EQ(got.first_error(),
+    EXPECT_EQ(read({ended("a", 1732060800000, 100, "7"), other}).first_error(),
               "t.jsonl:2: event.request.trace_block_size \"32\" differs from 64; a trace has one "
               "block size; make --block-size agree with it");
 }
@@ -725,27 +688,23 @@ TEST(AgenticMooncake, ReadsDependencies) {
                 R"(,"not_before_ms":900,"dependencies":[{"request_id":"b","trigger":"completion",)"
                 R"("delay_ms":1}])")};
     EXPECT_EQ(read(lines).errors.count, 1U) << "only under --sessions open";
-    ReadOptions options;
-    options.sessions = Sessions::open;
-    const ReadTrace got = read(lines, options);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.block_size, 16U);
-    EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
+    const Trace trace = read(lines, ReadOptions{.sessions = Sessions::open}).sound();
+    EXPECT_EQ(trace.block_size, 16U);
+    EXPECT_EQ(trace.tail_rule, TailRule::ceil);
     std::vector<std::int64_t> times_us;
-    for (const TraceRow& row : got.trace.rows) {
+    for (const TraceRow& row : trace.rows) {
         times_us.push_back(row.at_ns / 1000);
     }
     EXPECT_EQ(times_us, (std::vector<std::int64_t>{0, 100'000, 107'500, 900'000}));
-    EXPECT_EQ(got.trace.rows[0].name_space, 1U);
-    EXPECT_EQ(got.trace.rows[3].name_space, 0U);
-    const auto edges = got.trace.dependencies_of(got.trace.rows[2]);
+    EXPECT_EQ(trace.rows[0].name_space, 1U);
+    EXPECT_EQ(trace.rows[3].name_space, 0U);
+    const auto edges = trace.dependencies_of(trace.rows[2]);
     ASSERT_EQ(edges.size(), 1U);
     EXPECT_EQ(edges[0].trigger, Trigger::dispatch);
 }
 
 TEST(AgenticMooncake, RefusesWhatItCannotFollow) {
-    ReadOptions options;
-    options.sessions = Sessions::open;
+    ReadOptions options{.sessions = Sessions::open};
     const ReadTrace dangling =
         read({header, agentic("b", "p", R"(,"dependencies":[{"request_id":"zz","delay_ms":1}])")},
              options);

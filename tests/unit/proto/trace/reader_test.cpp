@@ -26,13 +26,11 @@ namespace {
 TEST(Reader, KeepsColumns) {
     const std::string more = R"({"timestamp":0,"input_length":1,"output_length":1,"hash_ids":[0],)"
                              R"("type":"a\"b","n":{"x":1}})";
-    ReadOptions options;
-    options.keep = {"n", "type", "timestamp"};
-    const ReadTrace got = read({more, row("0", 1, 1, "0")}, options);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.kept_of(got.trace.rows[0]), R"({"n":{"x":1},"type":"a\"b","timestamp":0})");
-    EXPECT_EQ(got.trace.kept_of(got.trace.rows[1]), R"({"n":null,"type":null,"timestamp":0})");
-    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    ReadOptions options{.keep = {"n", "type", "timestamp"}};
+    const Trace trace = read({more, row("0", 1, 1, "0")}, options).sound();
+    EXPECT_EQ(trace.kept_of(trace.rows[0]), R"({"n":{"x":1},"type":"a\"b","timestamp":0})");
+    EXPECT_EQ(trace.kept_of(trace.rows[1]), R"({"n":null,"type":null,"timestamp":0})");
+    EXPECT_EQ(trace.unknown_keys, 0U);
     const ReadTrace plain = read({more});
     EXPECT_EQ(plain.trace.unknown_keys, 2U);
     EXPECT_EQ(plain.trace.kept_of(plain.trace.rows[0]), "");
@@ -120,17 +118,15 @@ TEST(Reader, RefusesAmbiguity) {
 // A JSON text over several lines is gathered, and an array is its rows.
 TEST(Reader, GathersJsonTexts) {
     const std::string first = row("0", 1, 1, "0");
-    const ReadTrace array = read({"[", first + ",", row("7", 2, 1, "1"), "]"});
-    ASSERT_TRUE(array.usable) << array.first_error();
-    ASSERT_EQ(array.trace.rows.size(), 2U);
-    EXPECT_EQ(array.trace.rows[1].at_ns, 7'000'000);
+    const Trace array = read({"[", first + ",", row("7", 2, 1, "1"), "]"}).sound();
+    ASSERT_EQ(array.rows.size(), 2U);
+    EXPECT_EQ(array.rows[1].at_ns, 7'000'000);
     EXPECT_TRUE(read({"[" + first + "]"}).usable);
     EXPECT_EQ(read({"[" + first + ", 5]"}).first_error(),
               "t.jsonl:1: [1] \"5\" is not a JSON object; correct or remove it");
     const ReadTrace bad = read({"[", first + ",", row("-7", 2, 1, "1"), "]"});
     EXPECT_EQ(bad.errors.list[0].field, "[1].timestamp");
-    const ReadTrace broken = read({"[", first});
-    EXPECT_TRUE(says(broken.first_error(), "ends too early, at byte"));
+    EXPECT_TRUE(says(read({"[", first}).first_error(), "ends too early, at byte"));
 }
 
 // So jq writes what it selects of a file of JSON lines: objects over several lines, one behind the
@@ -145,13 +141,12 @@ TEST(Reader, ReadsObjectsOverSeveralLines) {
     lines.insert(lines.end(), {"{", R"("timestamp": 7, "input_length": 3,)",
                                R"("output_length": 4} {"timestamp": 9, "input_length": 5,)",
                                R"("output_length": 6}  )", "[" + plain + "]"});
-    const ReadTrace got = read(lines);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    ASSERT_EQ(got.trace.rows.size(), 4U);
-    EXPECT_EQ(got.trace.rows[1].line, 7U);
-    EXPECT_EQ(got.trace.rows[1].output_length, 4U);
-    EXPECT_EQ(got.trace.rows[2].line, 9U);
-    EXPECT_EQ(got.trace.rows[2].at_ns, 9'000'000);
+    const Trace trace = read(lines).sound();
+    ASSERT_EQ(trace.rows.size(), 4U);
+    EXPECT_EQ(trace.rows[1].line, 7U);
+    EXPECT_EQ(trace.rows[1].output_length, 4U);
+    EXPECT_EQ(trace.rows[2].line, 9U);
+    EXPECT_EQ(trace.rows[2].at_ns, 9'000'000);
     lines[7] = R"("timestamp": 7, "input_length": 3, nonsense)";
     const ReadTrace bad = read(lines);
     EXPECT_EQ(bad.errors.count, 1U) << "where a broken text ends is not known";
@@ -192,8 +187,7 @@ TEST(Reader, RefusesMixedFormats) {
 
 // --format forces the reader; a name it does not know, or a unit, is refused at once.
 TEST(Reader, TakesOptions) {
-    ReadOptions options;
-    options.format = "mooncake";
+    ReadOptions options{.format = "mooncake"};
     const std::string extended =
         R"({"chat_id":7,"timestamp":0,"input_length":5,"output_length":3,"hash_ids":[1]})";
     const ReadTrace got = read({extended}, options);
@@ -203,10 +197,11 @@ TEST(Reader, TakesOptions) {
     EXPECT_EQ(read({extended}, options).first_error(),
               "--format \"moonshot\" is not a format that this version reads; it reads " +
                   trace_format_names());
-    ReadOptions automatic{.format = "mooncake", .time_unit = "auto"};
-    EXPECT_EQ(read({extended}, automatic).trace.time_unit, "ms") << "the format's own";
-    ReadOptions unit;
-    unit.time_unit = "minutes";
+    EXPECT_EQ(
+        read({extended}, ReadOptions{.format = "mooncake", .time_unit = "auto"}).trace.time_unit,
+        "ms")
+        << "the format's own";
+    ReadOptions unit{.time_unit = "minutes"};
     EXPECT_EQ(read({extended}, unit).errors.list[0].field, "--time-unit");
     EXPECT_EQ(read({extended}, unit).errors.count, 1U);
     ReadOptions map{.format = "mooncake", .map = {{"time", "t"}}};
@@ -215,9 +210,8 @@ TEST(Reader, TakesOptions) {
 
 // Blank lines are no rows and no errors; a trace without rows is refused.
 TEST(Reader, SkipsBlankLines) {
-    const ReadTrace got = read({"", row("0", 1, 1, "0"), "  \t\r", row("5", 1, 1, "0")});
-    ASSERT_TRUE(got.usable);
-    EXPECT_EQ(got.trace.rows[1].line, 4U);
+    const Trace got = read({"", row("0", 1, 1, "0"), "  \t\r", row("5", 1, 1, "0")}).sound();
+    EXPECT_EQ(got.rows[1].line, 4U);
     EXPECT_EQ(read({"", " "}).first_error(), "t.jsonl: has no rows; a trace needs at least one");
 }
 
@@ -251,9 +245,8 @@ TEST(Reader, CountsErrorsOfOneKind) {
     EXPECT_TRUE(said[1].starts_with("t.jsonl:2: input_length \"0\" is not")) << said[1];
     EXPECT_TRUE(said[3].starts_with("t.jsonl:4: timestamp is missing")) << said[3];
     EXPECT_EQ(said[4], "and 146 more like that");
-    const std::vector<std::string> four =
-        to_lines(read({lines[0], lines[0], lines[0], lines[0]}).errors);
-    EXPECT_EQ(four.back(), "and 1 more like that");
+    EXPECT_EQ(to_lines(read({lines[0], lines[0], lines[0], lines[0]}).errors).back(),
+              "and 1 more like that");
     EXPECT_EQ(to_lines(read({lines[0], lines[0], lines[0]}).errors).size(), 3U);
     InputErrors many;
     for (std::size_t i = 0; i <= input_errors_max; ++i) {
@@ -407,9 +400,7 @@ TEST(Tails, ThatAreFullBlocksCount) {
 }
 
 TraceRow row_of(std::uint32_t session) {
-    TraceRow row;
-    row.session = session;
-    return row;
+    return TraceRow{.session = session};
 }
 
 // Ids belong to the row that is added next; those of a row that was not added are dropped.
@@ -755,9 +746,8 @@ TEST(Refusals, OfAgenticMooncake) {
     refuses({head, line(R"(,"hash_ids":[1,2])"), line("", "c")}, open(), some_without_ids(3));
     ReadOptions lenient = open();
     lenient.lenient = true;
-    const ReadTrace filled = read({head, line(R"(,"hash_ids":[1,2])"), line("", "c")}, lenient);
-    ASSERT_TRUE(filled.usable) << filled.first_error();
-    EXPECT_EQ(filled.trace.rows[1].ids_count, 0U) << "as long, and nobody's prefix";
+    const Trace filled = read({head, line(R"(,"hash_ids":[1,2])"), line("", "c")}, lenient).sound();
+    EXPECT_EQ(filled.rows[1].ids_count, 0U) << "as long, and nobody's prefix";
 }
 
 TEST(Refusals, OfConversations) {
@@ -782,9 +772,9 @@ TEST(Refusals, OfConversations) {
 }
 
 TEST(Refusals, OfMappedColumns) {
-    ReadOptions mapped;
-    mapped.map = {{"time", "t"}, {"in", "i"}, {"out", "o"}, {"hashes", "h"}, {"turn", "n"}};
-    mapped.time_unit = "s";
+    ReadOptions mapped{
+        .time_unit = "s",
+        .map = {{"time", "t"}, {"in", "i"}, {"out", "o"}, {"hashes", "h"}, {"turn", "n"}}};
     const auto line = [](const std::string& more) { return R"({"t":1,"i":20,"o":2)" + more + "}"; };
     refuses({R"({"t":1,"i":5,"answer":2,"h":[1],"n":1})"}, mapped,
             "t.jsonl:1: --map \"out=o\" does not name a column; columns are t, i, answer, h, n");
@@ -796,9 +786,8 @@ TEST(Refusals, OfMappedColumns) {
     refuses({line(R"(,"h":[1],"n":"x")")}, mapped,
             "t.jsonl:1: n \"x\" is not a turn number; use numbers from 1");
     mapped.block_size = 16;
-    const ReadTrace numbers = read({line(R"(,"h":[7,18446744073709551615],"n":1)")}, mapped);
-    ASSERT_TRUE(numbers.usable) << numbers.first_error();
-    EXPECT_EQ(numbers.trace.ids_of(numbers.trace.rows[0])[1], 18446744073709551615U);
+    const Trace numbers = read({line(R"(,"h":[7,18446744073709551615],"n":1)")}, mapped).sound();
+    EXPECT_EQ(numbers.ids_of(numbers.rows[0])[1], 18446744073709551615U);
 }
 
 TEST(Refusals, OfDynamo) {
@@ -843,8 +832,7 @@ TEST(Refusals, OfTheWrongKindOfFile) {
     EXPECT_FALSE(json.usable);
     EXPECT_TRUE(says(json.first_error(),
                      "is JSON; the format burstgpt is CSV; choose another with --format"));
-    ReadOptions iso;
-    iso.map = {{"time", "t"}, {"in", "i"}, {"out", "o"}};
+    ReadOptions iso{.map = {{"time", "t"}, {"in", "i"}, {"out", "o"}}};
     iso.time_unit = "iso";
     refuses({R"({"t":"2300-01-01T00:00:00Z","i":5,"o":2})"}, iso,
             "t.jsonl:1: t \"2300-01-01T00:00:00Z\" is not within 1970 and 2115; correct the row");

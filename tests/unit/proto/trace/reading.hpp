@@ -1,7 +1,10 @@
 /// What tests of trace formats share: lines read into a trace, and Mooncake rows as text.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proto/trace/reader.hpp"
@@ -13,6 +16,11 @@ struct ReadTrace {
     InputErrors errors;
     bool usable = false;
 
+    /// The trace, which has to be usable.
+    Trace sound() {
+        EXPECT_TRUE(usable) << first_error();
+        return std::move(trace);
+    }
     std::string first_error() const { return errors.empty() ? "" : to_text(errors.list[0]); }
 };
 
@@ -32,9 +40,7 @@ inline ReadTrace read(const std::vector<std::string>& lines, const ReadOptions& 
 
 /// Traces whose turns wait for the turns before them.
 inline ReadOptions closed_sessions() {
-    ReadOptions options;
-    options.sessions = Sessions::closed;
-    return options;
+    return ReadOptions{.sessions = Sessions::closed};
 }
 
 inline std::string row(const std::string& time, int input, int output, const std::string& ids) {

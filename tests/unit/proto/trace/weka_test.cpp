@@ -30,8 +30,7 @@ std::string conversation(const std::string& id, const std::string& requests) {
 }
 
 ReadTrace open(const std::vector<std::string>& lines, bool lenient = false) {
-    ReadOptions options{.lenient = lenient, .sessions = Sessions::open};
-    return read(lines, options);
+    return read(lines, ReadOptions{.lenient = lenient, .sessions = Sessions::open});
 }
 
 // Fixture 4: whole blocks only, an output of 0, a sub-agent whose duration is null.
@@ -45,35 +44,33 @@ const std::string with_agent = conversation(
         request(R"("t":20.0,"in":200,"out":9,"hash_ids":[1,2,3])"));
 
 TEST(Weka, LaysSubAgentsOutBesideTheirParent) {
-    const ReadTrace got = open({with_agent});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.format, "weka");
-    EXPECT_EQ(got.trace.block_size, 64U);
-    EXPECT_EQ(got.trace.tail_rule, TailRule::floor);
-    EXPECT_EQ(got.trace.zero_outputs, 1U);
-    EXPECT_EQ(got.trace.unknown_keys, 0U);
-    EXPECT_EQ(got.trace.sessions, (std::vector<std::string>{"trace_1", "trace_1/agent_001"}));
-    ASSERT_EQ(got.trace.rows.size(), 4U);
+    const Trace trace = open({with_agent}).sound();
+    EXPECT_EQ(trace.format, "weka");
+    EXPECT_EQ(trace.block_size, 64U);
+    EXPECT_EQ(trace.tail_rule, TailRule::floor);
+    EXPECT_EQ(trace.zero_outputs, 1U);
+    EXPECT_EQ(trace.unknown_keys, 0U);
+    EXPECT_EQ(trace.sessions, (std::vector<std::string>{"trace_1", "trace_1/agent_001"}));
+    ASSERT_EQ(trace.rows.size(), 4U);
     std::vector<std::int64_t> times_ms;
-    for (const TraceRow& row : got.trace.rows) {
+    for (const TraceRow& row : trace.rows) {
         times_ms.push_back(row.at_ns / 1'000'000);
         EXPECT_EQ(row.name_space, 0U) << "numbered in one space with their parent";
     }
     EXPECT_EQ(times_ms, (std::vector<std::int64_t>{0, 10'250, 14'250, 20'000}));
-    EXPECT_EQ(got.trace.rows[2].session, 1U);
-    EXPECT_EQ(got.trace.rows[2].turn, 2U);
-    EXPECT_EQ(got.trace.rows[3].turn, 2U);
+    EXPECT_EQ(trace.rows[2].session, 1U);
+    EXPECT_EQ(trace.rows[2].turn, 2U);
+    EXPECT_EQ(trace.rows[3].turn, 2U);
 }
 
 // Who waits for whom, by recorded answers: spawn, sequence, join.
 TEST(Weka, KnowsWhoWaitsForWhom) {
-    const ReadTrace got = open({with_agent});
-    ASSERT_TRUE(got.usable);
-    const auto spawned = got.trace.dependencies_of(got.trace.rows[1]);
+    const Trace trace = open({with_agent}).sound();
+    const auto spawned = trace.dependencies_of(trace.rows[1]);
     ASSERT_EQ(spawned.size(), 1U);
     EXPECT_EQ(spawned[0].on, 0U);
     EXPECT_EQ(spawned[0].delay_ns, 4'750'000'000);
-    const auto joined = got.trace.dependencies_of(got.trace.rows[3]);
+    const auto joined = trace.dependencies_of(trace.rows[3]);
     ASSERT_EQ(joined.size(), 2U);
     EXPECT_EQ(joined[0].on, 0U);
     EXPECT_EQ(joined[0].delay_ns, 14'500'000'000);
@@ -96,12 +93,12 @@ TEST(Weka, JoinsASubAgentWhenItHasEnded) {
     const auto turn = [](const std::string& t) {
         return request(R"("t":)" + t + R"(,"in":64,"out":1,"hash_ids":[1],"api_time":1)");
     };
-    const ReadTrace got = open({conversation(
-        "a", turn("0") + "," + agent + "," + turn("4") + "," + turn("9") + "," + turn("20"))});
-    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace trace = open({conversation("a", turn("0") + "," + agent + "," + turn("4") + "," +
+                                                    turn("9") + "," + turn("20"))})
+                            .sound();
     std::vector<std::uint32_t> joins;
-    for (const TraceRow& row : got.trace.rows) {
-        const auto waits = got.trace.dependencies_of(row);
+    for (const TraceRow& row : trace.rows) {
+        const auto waits = trace.dependencies_of(row);
         if (row.session == 0 && waits.size() == 2) {
             EXPECT_EQ(waits[1].on, 1U);
             joins.push_back(row.index);
@@ -113,20 +110,20 @@ TEST(Weka, JoinsASubAgentWhenItHasEnded) {
 // An answer without a recorded end took as long for its tokens as the conversation's others: 0.5 s
 // each. Where that leaves no room, the gap is 0 and the turn still waits for the end.
 TEST(Weka, ReckonsEndsThatAreNotRecorded) {
-    const ReadTrace got =
+    const Trace trace =
         open({conversation("a", request(R"("t":0,"in":64,"out":4,"hash_ids":[1],"api_time":2)") +
                                     "," + request(R"("t":10,"in":64,"out":6,"hash_ids":[1])") +
                                     "," + request(R"("t":20,"in":64,"out":60,"hash_ids":[1])") +
-                                    "," + request(R"("t":30,"in":64,"out":1,"hash_ids":[1])"))});
-    ASSERT_TRUE(got.usable) << got.first_error();
+                                    "," + request(R"("t":30,"in":64,"out":1,"hash_ids":[1])"))})
+            .sound();
     const std::int64_t gaps_s[] = {8, 7, 0};
-    ASSERT_EQ(got.trace.dependencies.size(), 3U);
+    ASSERT_EQ(trace.dependencies.size(), 3U);
     for (std::size_t i = 0; i < 3; ++i) {
-        EXPECT_EQ(got.trace.dependencies[i].trigger, Trigger::completion);
-        EXPECT_EQ(got.trace.dependencies[i].delay_ns, gaps_s[i] * 1'000'000'000) << i;
+        EXPECT_EQ(trace.dependencies[i].trigger, Trigger::completion);
+        EXPECT_EQ(trace.dependencies[i].delay_ns, gaps_s[i] * 1'000'000'000) << i;
     }
-    ASSERT_EQ(got.trace.remarks.size(), 1U);
-    EXPECT_EQ(got.trace.remarks[0].count, 3U);
+    ASSERT_EQ(trace.remarks.size(), 1U);
+    EXPECT_EQ(trace.remarks[0].count, 3U);
 }
 
 // Not all that is not a time is one that was not recorded; and a gap that counts from the start of
@@ -146,10 +143,9 @@ TEST(Weka, RefusesTimesThatAreNone) {
         }
     }
     for (const std::string without : {R"("api_time":null)", R"("think_time":0)"}) {
-        const ReadTrace got = of(without);
-        ASSERT_TRUE(got.usable) << got.first_error();
-        ASSERT_EQ(got.trace.remarks.size(), 1U);
-        EXPECT_EQ(got.trace.remarks[0].count, 1U);
+        const Trace trace = of(without).sound();
+        ASSERT_EQ(trace.remarks.size(), 1U);
+        EXPECT_EQ(trace.remarks[0].count, 1U);
     }
     EXPECT_TRUE(of(R"("api_time":0)").trace.remarks.empty());
 }
@@ -169,21 +165,21 @@ TEST(Weka, KnowsTheTypesOfRequests) {
         EXPECT_TRUE(of(type).usable);
         EXPECT_TRUE(of(type).trace.remarks.empty()) << type;
     }
-    const ReadTrace other = of("\"zzz\"");
-    ASSERT_TRUE(other.usable);
-    ASSERT_EQ(other.trace.remarks.size(), 1U);
-    EXPECT_EQ(other.trace.remarks[0].count, 1U);
+    const Trace other = of("\"zzz\"").sound();
+    ASSERT_EQ(other.remarks.size(), 1U);
+    EXPECT_EQ(other.remarks[0].count, 1U);
 }
 
 // Inner times that begin at or after the spawn count from the conversation's start.
 TEST(Weka, KnowsTheClockOfASubAgent) {
-    const ReadTrace got = open({conversation(
-        "a", request(R"("t":0,"in":64,"out":1,"hash_ids":[1])") + "," +
-                 R"({"t":10,"type":"subagent","agent_id":"x","status":"async_launched",)"
-                 R"("requests":[)" +
-                 request(R"("t":10.5,"in":64,"out":1,"hash_ids":[2])") + "]}")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows[1].at_ns, 10'500'000'000);
+    const Trace trace =
+        open({conversation(
+                 "a", request(R"("t":0,"in":64,"out":1,"hash_ids":[1])") + "," +
+                          R"({"t":10,"type":"subagent","agent_id":"x","status":"async_launched",)"
+                          R"("requests":[)" +
+                          request(R"("t":10.5,"in":64,"out":1,"hash_ids":[2])") + "]}")})
+            .sound();
+    EXPECT_EQ(trace.rows[1].at_ns, 10'500'000'000);
 }
 
 // Fixture 4: the derivative names partial blocks too, from id 0, a conversation a line. Equal ids
@@ -192,14 +188,13 @@ TEST(Weka, ReadsDerivatives) {
     const std::string one =
         conversation("a", request(R"("t":5,"in":418,"out":1,"hash_ids":[0,1,2,3,4,5,6])") + "," +
                               request(R"("t":7,"in":402,"out":1,"hash_ids":[0,1,2,3,4,5,7])"));
-    const ReadTrace got = open({one, one});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.tail_rule, TailRule::ceil);
-    EXPECT_EQ(got.trace.name_spaces, 2U);
-    EXPECT_EQ(got.trace.rows[0].at_ns, 0) << "every conversation starts at 0";
-    EXPECT_EQ(got.trace.rows[1].at_ns, 0);
-    EXPECT_NE(got.trace.rows[0].name_space, got.trace.rows[1].name_space);
-    EXPECT_EQ(got.trace.rows_unsorted, 0U);
+    const Trace trace = open({one, one}).sound();
+    EXPECT_EQ(trace.tail_rule, TailRule::ceil);
+    EXPECT_EQ(trace.name_spaces, 2U);
+    EXPECT_EQ(trace.rows[0].at_ns, 0) << "every conversation starts at 0";
+    EXPECT_EQ(trace.rows[1].at_ns, 0);
+    EXPECT_NE(trace.rows[0].name_space, trace.rows[1].name_space);
+    EXPECT_EQ(trace.rows_unsorted, 0U);
 }
 
 // One conversation follows one rule; a count that follows neither names its request.
@@ -211,9 +206,7 @@ TEST(Weka, RefusesCountsOfNoRule) {
     const std::string wrong =
         conversation("a", request(R"("t":0,"in":100,"out":1,"hash_ids":[1,2,3])"));
     EXPECT_EQ(open({wrong}).errors.list[0].field, "requests[0].hash_ids");
-    const ReadTrace fixed = open({wrong}, true);
-    ASSERT_TRUE(fixed.usable);
-    EXPECT_EQ(fixed.trace.surplus_ids, 2U);
+    EXPECT_EQ(open({wrong}, true).sound().surplus_ids, 2U);
 }
 
 // Without arrival times of its own, the format is refused with the way out, once.
@@ -228,27 +221,30 @@ TEST(Weka, AsksForSessions) {
 
 // A file over several lines is one conversation, too.
 TEST(Weka, ReadsPrettyFiles) {
-    const ReadTrace got = open({"{", R"("id": "a", "block_size": 64,)", R"("requests": [)",
-                                request(R"("t":0,"in":64,"out":1,"hash_ids":[1])"), "]", "}"});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows.size(), 1U);
+    const Trace trace = open({"{", R"("id": "a", "block_size": 64,)", R"("requests": [)",
+                              request(R"("t":0,"in":64,"out":1,"hash_ids":[1])"), "]", "}"})
+                            .sound();
+    EXPECT_EQ(trace.rows.size(), 1U);
 }
 
 // Rows of a table have every member, mostly as nulls; sums of decimals are a little off.
 TEST(Weka, TakesNullsForAbsentAndTimesForRounded) {
-    const ReadTrace got = open({conversation(
-        "a", R"({"t":0,"type":"n","in":65,"out":1,"hash_ids":[0],"requests":null,"agent_id":null,)"
-             R"("subagent_type":null,"status":null,"api_time":null,"ttft":null},)"
-             R"({"t":22.4000004,"type":"subagent","agent_id":"x","status":"completed","in":null,)"
-             R"("hash_ids":null,"requests":[)" +
-                 request(R"("t":22.4,"in":65,"out":1,"hash_ids":[7])") + "]}," +
-                 R"({"t":30,"type":"subagent","agent_id":"y","requests":null},)" +
-                 request(R"("t":31,"in":65,"out":1,"hash_ids":null)"))});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    ASSERT_EQ(got.trace.rows.size(), 3U);
-    EXPECT_EQ(got.trace.rows[1].at_ns, 22'400'000'000) << "from the conversation's start";
-    EXPECT_EQ(got.trace.unknown_keys, 0U);
-    EXPECT_EQ(got.trace.rows[2].ids_count, 0U);
+    const Trace trace =
+        open(
+            {conversation(
+                "a",
+                R"({"t":0,"type":"n","in":65,"out":1,"hash_ids":[0],"requests":null,"agent_id":null,)"
+                R"("subagent_type":null,"status":null,"api_time":null,"ttft":null},)"
+                R"({"t":22.4000004,"type":"subagent","agent_id":"x","status":"completed","in":null,)"
+                R"("hash_ids":null,"requests":[)" +
+                    request(R"("t":22.4,"in":65,"out":1,"hash_ids":[7])") + "]}," +
+                    R"({"t":30,"type":"subagent","agent_id":"y","requests":null},)" +
+                    request(R"("t":31,"in":65,"out":1,"hash_ids":null)"))})
+            .sound();
+    ASSERT_EQ(trace.rows.size(), 3U);
+    EXPECT_EQ(trace.rows[1].at_ns, 22'400'000'000) << "from the conversation's start";
+    EXPECT_EQ(trace.unknown_keys, 0U);
+    EXPECT_EQ(trace.rows[2].ids_count, 0U);
 }
 
 TEST(Weka, RefusesASubAgentBeforeItsConversation) {
@@ -313,19 +309,18 @@ const std::vector<std::string> fan_out = {
     request(20, 1, "1,2,3,4,5,6,7")};
 
 TEST(WekaAgents, WaitForTheirOwnAnswers) {
-    const ReadTrace got = closed(fan_out);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(sessions_of(got.trace), "a#1 a::fa:000#1 a::fa:001#1 a#2 a::fa:000#2 a#3 a#4 ");
-    EXPECT_EQ(edges_of(got.trace), (Edges{{1, 0, true, 1},
-                                          {2, 0, true, 2},
-                                          {3, 0, true, 8},
-                                          {3, 2, true, 0},
-                                          {4, 1, true, 3},
-                                          {5, 3, true, 2},
-                                          {6, 5, true, 7},
-                                          {6, 4, true, 0}}));
-    ASSERT_EQ(got.trace.remarks.size(), 1U);
-    EXPECT_EQ(got.trace.remarks[0].count, 2U);
+    const Trace trace = closed(fan_out).sound();
+    EXPECT_EQ(sessions_of(trace), "a#1 a::fa:000#1 a::fa:001#1 a#2 a::fa:000#2 a#3 a#4 ");
+    EXPECT_EQ(edges_of(trace), (Edges{{1, 0, true, 1},
+                                      {2, 0, true, 2},
+                                      {3, 0, true, 8},
+                                      {3, 2, true, 0},
+                                      {4, 1, true, 3},
+                                      {5, 3, true, 2},
+                                      {6, 5, true, 7},
+                                      {6, 4, true, 0}}));
+    ASSERT_EQ(trace.remarks.size(), 1U);
+    EXPECT_EQ(trace.remarks[0].count, 2U);
 }
 
 // In line, a request that began before the one before had ended waits for its start.
@@ -343,9 +338,9 @@ TEST(WekaAgents, MayStayInLine) {
 
 // By recorded instants nobody waits: all stay in one session.
 TEST(WekaAgents, AreApartWhereSessionsAreClosed) {
-    ReadOptions options;
-    options.sessions = Sessions::open;
-    EXPECT_EQ(read({conversation(fan_out)}, options).trace.sessions.size(), 1U);
+    EXPECT_EQ(read({conversation(fan_out)}, ReadOptions{.sessions = Sessions::open})
+                  .trace.sessions.size(),
+              1U);
 }
 
 // Those inside a sub-agent hang on its main chain; the parent waits for all that nobody joined.
@@ -353,17 +348,16 @@ TEST(WekaAgents, AreFoundInsideSubAgents) {
     const std::string agent =
         R"({"t":2,"type":"subagent","agent_id":"x","status":"completed","requests":[)" +
         request(0, 1, "7,8") + "," + request(2, 5, "7,8,9") + "," + request(3, 9, "7,8,20") + "]}";
-    const ReadTrace got =
-        closed({request(0, 1, "1"), agent, request(13, 1, "1,2"), request(14, 1, "1,2,3")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(sessions_of(got.trace), "a#1 a/x#1 a/x#2 a/x::fa:000#1 a#2 a#3 ");
-    EXPECT_EQ(edges_of(got.trace), (Edges{{1, 0, true, 1},
-                                          {2, 1, true, 1},
-                                          {3, 2, false, 1},
-                                          {4, 0, true, 12},
-                                          {5, 4, true, 0},
-                                          {5, 2, true, 0},
-                                          {5, 3, true, 0}}));
+    const Trace trace =
+        closed({request(0, 1, "1"), agent, request(13, 1, "1,2"), request(14, 1, "1,2,3")}).sound();
+    EXPECT_EQ(sessions_of(trace), "a#1 a/x#1 a/x#2 a/x::fa:000#1 a#2 a#3 ");
+    EXPECT_EQ(edges_of(trace), (Edges{{1, 0, true, 1},
+                                      {2, 1, true, 1},
+                                      {3, 2, false, 1},
+                                      {4, 0, true, 12},
+                                      {5, 4, true, 0},
+                                      {5, 2, true, 0},
+                                      {5, 3, true, 0}}));
 }
 
 // A sub-agent's sub-agents are joined by it, or by nobody; one that sends nothing hands on its own.
@@ -379,30 +373,28 @@ TEST(WekaAgents, SpawnSubAgentsOfTheirOwn) {
     const std::string x = agent(2, "x", "completed",
                                 request(0, 1, "7") + "," + agent(2, "y", "completed", z) + "," +
                                     late + "," + request(9, 1, "7,8"));
-    const ReadTrace got = closed({request(0, 1, "1"), x, request(20, 1, "1,2")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(sessions_of(got.trace), "a#1 a/x#1 a/x/w#1 a/x/y/z#1 a/x#2 a#2 ");
+    const Trace trace = closed({request(0, 1, "1"), x, request(20, 1, "1,2")}).sound();
+    EXPECT_EQ(sessions_of(trace), "a#1 a/x#1 a/x/w#1 a/x/y/z#1 a/x#2 a#2 ");
     std::vector<std::int64_t> starts;
-    for (const TraceRow& row : got.trace.rows) {
+    for (const TraceRow& row : trace.rows) {
         starts.push_back(row.at_ns / 1'000'000'000);
     }
     EXPECT_EQ(starts, (std::vector<std::int64_t>{0, 2, 5, 6, 11, 20}));
-    EXPECT_EQ(edges_of(got.trace), (Edges{{1, 0, true, 1},
-                                          {2, 1, true, 3},
-                                          {3, 1, true, 2},
-                                          {4, 1, true, 8},
-                                          {4, 2, true, 0},
-                                          {5, 0, true, 19},
-                                          {5, 4, true, 0}}));
+    EXPECT_EQ(edges_of(trace), (Edges{{1, 0, true, 1},
+                                      {2, 1, true, 3},
+                                      {3, 1, true, 2},
+                                      {4, 1, true, 8},
+                                      {4, 2, true, 0},
+                                      {5, 0, true, 19},
+                                      {5, 4, true, 0}}));
 }
 
 // A file that is not in the order of its times has no row that waits for a later one.
 TEST(WekaAgents, NeverWaitForLaterRows) {
-    const ReadTrace got =
-        closed({request(9, 1, "1,2"), request(1, 1, "1,3"), request(5, 1, "1,2,4"),
-                request(0, 30, "1,3,5"), request(2, 1, "1,2,4,6")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    for (const Dependency& one : got.trace.dependencies) {
+    const Trace trace = closed({request(9, 1, "1,2"), request(1, 1, "1,3"), request(5, 1, "1,2,4"),
+                                request(0, 30, "1,3,5"), request(2, 1, "1,2,4,6")})
+                            .sound();
+    for (const Dependency& one : trace.dependencies) {
         EXPECT_LT(one.on, one.row);
     }
 }
@@ -432,11 +424,10 @@ std::string cell(const std::string& trace, const std::string& session,
 const std::string hello = R"({"role":"user","content":"hi"})";
 
 TEST(Isb1, ReadsSessions) {
-    const ReadTrace got = read({bundle("multiturn", cell("t1", R"("s1")", {hello, hello}) + "," +
-                                                        cell("t2", "null", {hello}))},
-                               closed_sessions());
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Trace& trace = got.trace;
+    const Trace trace = read({bundle("multiturn", cell("t1", R"("s1")", {hello, hello}) + "," +
+                                                      cell("t2", "null", {hello}))},
+                             closed_sessions())
+                            .sound();
     EXPECT_EQ(trace.format, "isb1");
     EXPECT_FALSE(trace.deltas);
     EXPECT_EQ(trace.unknown_keys, 0U);
@@ -456,13 +447,12 @@ TEST(Isb1, ReadsEvents) {
         return R"({"arrival_time_offset_ms":)" + ms + R"(,"input_messages":[)" + hello +
                R"(],"target_output_tokens":16})";
     };
-    const ReadTrace got =
+    const Trace trace =
         read({bundle("trace_replay",
                      R"({"trace_id":"t1","trace_metadata":{"session_id":"s1"},"events":[)" +
                          event("5") + "," + event("30") + "," + event("20") + "]}")},
-             closed_sessions());
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Trace& trace = got.trace;
+             closed_sessions())
+            .sound();
     ASSERT_EQ(trace.rows.size(), 3U);
     EXPECT_EQ(trace.sessions[0], "s1");
     EXPECT_EQ(trace.rows[1].at_ns, 25'000'000);
@@ -477,15 +467,15 @@ TEST(Isb1, ReadsEvents) {
 TEST(Isb1, ReadsAConversationOnce) {
     const std::string one = cell("t1", R"("s1")", {hello});
     const std::string other = cell("t1", R"("s1")", {hello, hello});
-    const ReadTrace got = read({bundle("multiturn", one + "," + one + "," + other),
-                                bundle("multiturn", one), bundle("multiturn", other)},
-                               closed_sessions());
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows.size(), 1U);
-    ASSERT_EQ(got.trace.remarks.size(), 2U);
-    EXPECT_EQ(got.trace.remarks[0].count, 2U);
-    EXPECT_EQ(got.trace.remarks[1].count, 2U);
-    EXPECT_TRUE(says(std::string(got.trace.remarks[1].many), "other versions"));
+    const Trace trace = read({bundle("multiturn", one + "," + one + "," + other),
+                              bundle("multiturn", one), bundle("multiturn", other)},
+                             closed_sessions())
+                            .sound();
+    EXPECT_EQ(trace.rows.size(), 1U);
+    ASSERT_EQ(trace.remarks.size(), 2U);
+    EXPECT_EQ(trace.remarks[0].count, 2U);
+    EXPECT_EQ(trace.remarks[1].count, 2U);
+    EXPECT_TRUE(says(std::string(trace.remarks[1].many), "other versions"));
 }
 
 TEST(Isb1, SendsBlocksAsItsClientDoes) {
@@ -551,10 +541,9 @@ TEST(Isb1, RefusesMessagesThatAreNone) {
     refused(R"({"content_blocks":[{"type":7,"text":"a"}]})", "content_blocks[0].type", "7");
     for (const std::string none : {R"("content":null)", R"("content":"")", R"("role":"user")",
                                    R"("content_blocks":[{"type":"text"}])"}) {
-        const ReadTrace got = of("{" + none + "}");
-        ASSERT_TRUE(got.usable) << got.first_error();
-        ASSERT_EQ(got.trace.remarks.size(), 1U) << none;
-        EXPECT_TRUE(says(std::string(got.trace.remarks[0].one), "sent empty"));
+        const Trace trace = of("{" + none + "}").sound();
+        ASSERT_EQ(trace.remarks.size(), 1U) << none;
+        EXPECT_TRUE(says(std::string(trace.remarks[0].one), "sent empty"));
     }
     EXPECT_TRUE(of(hello).trace.remarks.empty());
 }
@@ -623,14 +612,15 @@ ReadTrace closed_events(const std::vector<std::string>& lines) {
 }
 
 TEST(TensorRt, ReadsRequestsAndTools) {
-    const ReadTrace got = closed_events(
-        {run({message("system", R"(,"tokens":20)"), message("user", R"(,"tokens":12)"),
-              answer(40, 9, R"(,"reasoning_tokens":4,"llm_duration_ms":2.5)"),
-              event("tool_call", R"(,"tool_name":"x","duration_ms":1.25)"),
-              event("drop_kv_cache", ""), event("cheer", ""), message("tool", R"(,"tokens":3)"),
-              answer(50, 0), R"({"event_type":"message","branch_path":[],"role":"assistant"})"})});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Trace& trace = got.trace;
+    const Trace trace =
+        closed_events(
+            {run({message("system", R"(,"tokens":20)"), message("user", R"(,"tokens":12)"),
+                  answer(40, 9, R"(,"reasoning_tokens":4,"llm_duration_ms":2.5)"),
+                  event("tool_call", R"(,"tool_name":"x","duration_ms":1.25)"),
+                  event("drop_kv_cache", ""), event("cheer", ""), message("tool", R"(,"tokens":3)"),
+                  answer(50, 0),
+                  R"({"event_type":"message","branch_path":[],"role":"assistant"})"})})
+            .sound();
     EXPECT_EQ(trace.format, "tensorrt-llm");
     EXPECT_EQ(trace.block_size, 16U);
     EXPECT_EQ(trace.tail_rule, TailRule::ceil);
@@ -653,37 +643,37 @@ TEST(TensorRt, ReadsRequestsAndTools) {
 
 // Older runs: other names, no places, the branches of a fork inside it.
 TEST(TensorRt, ReadsOlderRuns) {
-    const ReadTrace got = closed_events(
-        {run({message("user", R"(,"tokenize_count":10)"),
-              event("parallel_start", R"(,"num_branches":2,"children":[)" + answer(10, 5) + "," +
-                                          event("tool_call", R"(,"duration_ms":7)") + "]"),
-              answer(20, 1)})});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    ASSERT_EQ(got.trace.rows.size(), 2U);
-    ASSERT_EQ(got.trace.dependencies.size(), 1U);
-    EXPECT_EQ(got.trace.dependencies[0].on, 0U);
-    EXPECT_TRUE(got.trace.remarks.empty());
+    const Trace trace =
+        closed_events({run({message("user", R"(,"tokenize_count":10)"),
+                            event("parallel_start",
+                                  R"(,"num_branches":2,"children":[)" + answer(10, 5) + "," +
+                                      event("tool_call", R"(,"duration_ms":7)") + "]"),
+                            answer(20, 1)})})
+            .sound();
+    ASSERT_EQ(trace.rows.size(), 2U);
+    ASSERT_EQ(trace.dependencies.size(), 1U);
+    EXPECT_EQ(trace.dependencies[0].on, 0U);
+    EXPECT_TRUE(trace.remarks.empty());
 }
 
 // A tool that took no recorded time is no tool that took none.
 TEST(TensorRt, CountsToolsWithoutTimes) {
-    const ReadTrace got =
-        closed_events({run({message("user", R"(,"tokenize_count":10)"), answer(10, 5),
-                            event("tool_call", ""), answer(20, 1)})});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    ASSERT_EQ(got.trace.remarks.size(), 1U);
-    EXPECT_EQ(got.trace.remarks[0].count, 1U);
+    const Trace trace = closed_events({run({message("user", R"(,"tokenize_count":10)"),
+                                            answer(10, 5), event("tool_call", ""), answer(20, 1)})})
+                            .sound();
+    ASSERT_EQ(trace.remarks.size(), 1U);
+    EXPECT_EQ(trace.remarks[0].count, 1U);
 }
 
 // Without a server's count a prompt is as long as its messages; without any, it is refused.
 TEST(TensorRt, AddsUpWhatIsNotCounted) {
-    const ReadTrace got =
+    const Trace trace =
         closed_events({run({message("user", R"(,"tokens":10)"),
-                            message("assistant", R"(,"completion_tokens":5)"), answer(0, 2)})});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows[0].input_length, 10U);
-    EXPECT_EQ(got.trace.rows[1].input_length, 15U);
-    EXPECT_EQ(got.trace.remarks[0].count, 2U);
+                            message("assistant", R"(,"completion_tokens":5)"), answer(0, 2)})})
+            .sound();
+    EXPECT_EQ(trace.rows[0].input_length, 10U);
+    EXPECT_EQ(trace.rows[1].input_length, 15U);
+    EXPECT_EQ(trace.remarks[0].count, 2U);
     EXPECT_TRUE(says(closed_events({run({answer(0, 2)})}).first_error(),
                      "prompt_tokens \"0\" is not a whole"));
 }
@@ -695,10 +685,9 @@ TEST(TensorRt, SharesSystemPromptsOfOneId) {
                     message("user", R"(,"tokens":32)"), answer(64, 1)},
                    id);
     };
-    const ReadTrace got = closed_events({one("a", "x"), one("b", "x"), one("c", "y")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const auto ids = [&](std::size_t row) { return got.trace.ids_of(got.trace.rows[row]); };
-    EXPECT_EQ(got.trace.name_spaces, 1U);
+    const Trace trace = closed_events({one("a", "x"), one("b", "x"), one("c", "y")}).sound();
+    const auto ids = [&](std::size_t row) { return trace.ids_of(trace.rows[row]); };
+    EXPECT_EQ(trace.name_spaces, 1U);
     EXPECT_EQ(ids(0)[1], ids(1)[1]);
     EXPECT_NE(ids(0)[2], ids(1)[2]);
     EXPECT_NE(ids(0)[0], ids(2)[0]);
@@ -709,11 +698,10 @@ TEST(TensorRt, ReadsARunOnce) {
     const std::string brief = run({message("user", R"(,"tokens":10)"), answer(10, 5)});
     const std::string full =
         run({message("user", R"(,"tokens":10,"content":"q")"), answer(10, 5, R"(,"content":"a")")});
-    const ReadTrace got = closed_events({full, brief});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.rows.size(), 1U);
-    ASSERT_EQ(got.trace.remarks.size(), 1U);
-    EXPECT_EQ(got.trace.unknown_keys, 0U);
+    const Trace trace = closed_events({full, brief}).sound();
+    EXPECT_EQ(trace.rows.size(), 1U);
+    ASSERT_EQ(trace.remarks.size(), 1U);
+    EXPECT_EQ(trace.unknown_keys, 0U);
     EXPECT_EQ(closed_events({brief, run({answer(11, 5)})}).first_error(),
               "t.jsonl:2: trace_id \"\\\"t\\\"\" also names another run; give every run its own");
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -53,16 +52,17 @@ TEST(Canonical, HoldsEveryFormat) {
 }
 
 TEST(Canonical, ReadsEveryField) {
-    const ReadTrace got = read({
-        header,
-        R"({"at_ns":1000000007,"input_length":33,"output_length":4,"hash_ids":[7,18446744073709551615,9],)"
-        R"("session":"s","turn":1,"name_space":3,"request_id":"a"})",
-        R"({"at_ns":5000000000,"input_length":20,"output_length":1,"hash_ids":[1],"session":"s",)"
-        R"("session_number":4,"after":[{"row":0,"trigger":"dispatch","delay_ns":12}]})",
-        R"({"at_ns":6000000000,"input_length":20,"output_length":1})",
-    });
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Trace& trace = got.trace;
+    const Trace trace =
+        read(
+            {
+                header,
+                R"({"at_ns":1000000007,"input_length":33,"output_length":4,"hash_ids":[7,18446744073709551615,9],)"
+                R"("session":"s","turn":1,"name_space":3,"request_id":"a"})",
+                R"({"at_ns":5000000000,"input_length":20,"output_length":1,"hash_ids":[1],"session":"s",)"
+                R"("session_number":4,"after":[{"row":0,"trigger":"dispatch","delay_ns":12}]})",
+                R"({"at_ns":6000000000,"input_length":20,"output_length":1})",
+            })
+            .sound();
     EXPECT_EQ(trace.format, "canonical");
     EXPECT_EQ(trace.block_size, 16U);
     EXPECT_EQ(trace.rows[1].at_ns, 3'999'999'993);
@@ -84,9 +84,7 @@ TEST(Canonical, ReadsEveryField) {
 // A header that is missing or of another version, counts, rows that wait for later ones, triggers.
 TEST(Canonical, RefusesWhatContradictsItself) {
     const auto problem = [](const std::vector<std::string>& lines) {
-        ReadOptions options;
-        options.format = "canonical";
-        return read(lines, options).first_error();
+        return read(lines, ReadOptions{.format = "canonical"}).first_error();
     };
     const std::string row = R"({"at_ns":0,"input_length":33,"output_length":4,"hash_ids":)";
     EXPECT_TRUE(says(problem({row + "[1,2,3]}"}), "before a header"));
@@ -139,11 +137,10 @@ using Lines = std::vector<std::string>;
 
 // A Mooncake trace comes out as it went in: ids by first use, whole milliseconds.
 TEST(Write, MooncakeIsItself) {
-    const ReadTrace got = read({row("0", 1000, 5, "0, 1"), row("27482", 513, 52, "0, 2")});
-    ASSERT_TRUE(got.usable);
+    const Trace trace = read({row("0", 1000, 5, "0, 1"), row("27482", 513, 52, "0, 2")}).sound();
     Lines losses;
     EXPECT_EQ(
-        mooncake(got.trace, all_rows(got.trace), &losses),
+        mooncake(trace, all_rows(trace), &losses),
         (Lines{R"({"timestamp":0,"input_length":1000,"output_length":5,"hash_ids":[0,1]})",
                R"({"timestamp":27482,"input_length":513,"output_length":52,"hash_ids":[0,2]})"}));
     EXPECT_EQ(losses, Lines{});
@@ -152,18 +149,20 @@ TEST(Write, MooncakeIsItself) {
 // Ids of two namespaces and of 64 bits become one numbering; a floor rule's tails get ids that
 // nothing shares.
 TEST(Write, MooncakeHasOneNumbering) {
-    const ReadTrace got = read({
-        R"({"schema":"driftless.trace","version":1,"block_size":16,"tail_rule":"floor"})",
-        R"({"at_ns":0,"input_length":33,"output_length":1,"hash_ids":[18446744073709551615,5]})",
-        R"({"at_ns":0,"input_length":33,"output_length":1,"hash_ids":[18446744073709551615,5],)"
-        R"("name_space":1})",
-        R"({"at_ns":1500001,"input_length":33,"output_length":1,)"
-        R"("hash_ids":[18446744073709551615,6]})",
-        R"({"at_ns":2000000,"input_length":17,"output_length":1})",
-    });
-    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace trace =
+        read(
+            {
+                R"({"schema":"driftless.trace","version":1,"block_size":16,"tail_rule":"floor"})",
+                R"({"at_ns":0,"input_length":33,"output_length":1,"hash_ids":[18446744073709551615,5]})",
+                R"({"at_ns":0,"input_length":33,"output_length":1,"hash_ids":[18446744073709551615,5],)"
+                R"("name_space":1})",
+                R"({"at_ns":1500001,"input_length":33,"output_length":1,)"
+                R"("hash_ids":[18446744073709551615,6]})",
+                R"({"at_ns":2000000,"input_length":17,"output_length":1})",
+            })
+            .sound();
     Lines losses;
-    const Lines lines = mooncake(got.trace, all_rows(got.trace), &losses);
+    const Lines lines = mooncake(trace, all_rows(trace), &losses);
     const auto ids = [&](std::size_t i) { return lines[i].substr(lines[i].find("\"hash_ids\"")); };
     EXPECT_EQ(ids(0), R"("hash_ids":[0,1,2]})");
     EXPECT_EQ(ids(1), R"("hash_ids":[3,4,5]})");
@@ -178,12 +177,11 @@ TEST(Write, MooncakeHasOneNumbering) {
 // What --spread and --replicate make of times reads back: whole milliseconds, the nearest ones, in
 // the same order.
 TEST(Write, MooncakeRoundsToWholeMilliseconds) {
-    const ReadTrace got = read({row("0", 1, 1, "0"), row("1", 2, 1, "1"), row("2", 3, 1, "2")});
-    ASSERT_TRUE(got.usable);
+    const Trace trace =
+        read({row("0", 1, 1, "0"), row("1", 2, 1, "1"), row("2", 3, 1, "2")}).sound();
     Lines losses;
-    const Lines lines = mooncake(got.trace, {{0, 499'999}, {1, 500'000}, {2, 1'500'001}}, &losses);
-    const ReadTrace again = read(lines);
-    ASSERT_TRUE(again.usable) << again.first_error();
+    const Lines lines = mooncake(trace, {{0, 499'999}, {1, 500'000}, {2, 1'500'001}}, &losses);
+    const Trace again = read(lines).sound();
     EXPECT_TRUE(lines[0].starts_with(R"({"timestamp":0,"input_length":1,)"));
     EXPECT_TRUE(lines[1].starts_with(R"({"timestamp":1,"input_length":2,)"));
     EXPECT_TRUE(lines[2].starts_with(R"({"timestamp":2,"input_length":3,)"));
@@ -193,16 +191,18 @@ TEST(Write, MooncakeRoundsToWholeMilliseconds) {
 
 // Turns of a session keep their order and their pauses; other waits are lost, and counted.
 TEST(Write, MooncakeHoldsTurnsOnly) {
-    const ReadTrace got = read({
-        R"({"schema":"driftless.trace","version":1,"block_size":0})",
-        R"({"at_ns":0,"input_length":1,"output_length":1,"session":"a"})",
-        R"({"at_ns":9,"input_length":1,"output_length":1,"session":"a","after":[{"row":0,"delay_ns":2500000}]})",
-        R"({"at_ns":9,"input_length":1,"output_length":1,"session":"b","after":[{"row":0,"trigger":"dispatch"}]})",
-        R"({"at_ns":9,"input_length":1,"output_length":1,"after":[{"row":2}]})",
-    });
-    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace trace =
+        read(
+            {
+                R"({"schema":"driftless.trace","version":1,"block_size":0})",
+                R"({"at_ns":0,"input_length":1,"output_length":1,"session":"a"})",
+                R"({"at_ns":9,"input_length":1,"output_length":1,"session":"a","after":[{"row":0,"delay_ns":2500000}]})",
+                R"({"at_ns":9,"input_length":1,"output_length":1,"session":"b","after":[{"row":0,"trigger":"dispatch"}]})",
+                R"({"at_ns":9,"input_length":1,"output_length":1,"after":[{"row":2}]})",
+            })
+            .sound();
     Lines losses;
-    const Lines lines = mooncake(got.trace, all_rows(got.trace), &losses);
+    const Lines lines = mooncake(trace, all_rows(trace), &losses);
     EXPECT_TRUE(says(lines[1], R"("session_id":"a","delay":2.5})"));
     EXPECT_FALSE(says(lines[2], "delay"));
     const auto has = [&](const char* text) {
@@ -226,32 +226,32 @@ TEST(Write, MooncakeTellsNamesakesApart) {
 
 // Kept columns go along, but for nulls and for names that the format has itself.
 TEST(Write, CarriesKeptColumns) {
-    ReadOptions options;
-    options.keep = {"id", "model", "turn"};
-    const ReadTrace got =
+    ReadOptions options{.keep = {"id", "model", "turn"}};
+    const Trace trace =
         read({R"({"timestamp":0,"input_length":1,"output_length":1,"id":"x","turn":7})",
               R"({"timestamp":1,"input_length":1,"output_length":1,"model":{"a":[1]}})"},
-             options);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    const Lines lines = mooncake(got.trace, all_rows(got.trace));
+             options)
+            .sound();
+    const Lines lines = mooncake(trace, all_rows(trace));
     EXPECT_TRUE(lines[0].ends_with(R"("id":"x","turn":7})"));
     EXPECT_TRUE(lines[1].ends_with(R"("model":{"a":[1]}})"));
-    TraceWriter writer(got.trace, canonical_target, all_rows(got.trace));
+    TraceWriter writer(trace, canonical_target, all_rows(trace));
     EXPECT_TRUE(lines_of(writer)[1].ends_with(R"("id":"x"})"));
     EXPECT_EQ(writer.losses(), Lines{"1 kept column with a name that the format uses itself"});
 }
 
 // A part of a trace: rows are numbered anew, and waits for rows that are not there are counted.
 TEST(Write, NumbersAPartAnew) {
-    const ReadTrace got = read({
-        R"({"schema":"driftless.trace","version":1,"block_size":0})",
-        R"({"at_ns":5,"input_length":1,"output_length":1})",
-        R"({"at_ns":0,"input_length":2,"output_length":1,"after":[{"row":0}]})",
-        R"({"at_ns":7,"input_length":3,"output_length":1,"after":[{"row":0},{"row":1}]})",
-    });
-    ASSERT_TRUE(got.usable) << got.first_error();
+    const Trace trace =
+        read({
+                 R"({"schema":"driftless.trace","version":1,"block_size":0})",
+                 R"({"at_ns":5,"input_length":1,"output_length":1})",
+                 R"({"at_ns":0,"input_length":2,"output_length":1,"after":[{"row":0}]})",
+                 R"({"at_ns":7,"input_length":3,"output_length":1,"after":[{"row":0},{"row":1}]})",
+             })
+            .sound();
     // By time: index 1, 0, 2. Without index 0.
-    TraceWriter writer(got.trace, canonical_target, {{0, 0}, {2, 70}});
+    TraceWriter writer(trace, canonical_target, {{0, 0}, {2, 70}});
     const Lines lines = lines_of(writer);
     ASSERT_EQ(lines.size(), 3U);
     EXPECT_TRUE(lines[1].starts_with(R"({"at_ns":0,"input_length":2)"));
@@ -262,13 +262,15 @@ TEST(Write, NumbersAPartAnew) {
 
 // Bodies that stand in for the trace's own: everything else of a row stays.
 TEST(Write, TakesOtherBodies) {
-    const ReadTrace got = read({
-        R"({"schema":"driftless.trace","version":1,"block_size":0,"body_api":"tgi"})",
-        R"({"at_ns":0,"input_length":2,"output_length":1,"session":"s","body":{"inputs":"a"}})",
-        R"({"at_ns":7,"input_length":3,"output_length":1,"after":[{"row":0}],"body":{"x":1}})",
-    });
-    ASSERT_TRUE(got.usable) << got.first_error();
-    TraceWriter writer(got.trace, canonical_target, all_rows(got.trace));
+    const Trace trace =
+        read(
+            {
+                R"({"schema":"driftless.trace","version":1,"block_size":0,"body_api":"tgi"})",
+                R"({"at_ns":0,"input_length":2,"output_length":1,"session":"s","body":{"inputs":"a"}})",
+                R"({"at_ns":7,"input_length":3,"output_length":1,"after":[{"row":0}],"body":{"x":1}})",
+            })
+            .sound();
+    TraceWriter writer(trace, canonical_target, all_rows(trace));
     writer.replace_bodies("ollama");
     std::string head;
     writer.begin(head);
@@ -288,11 +290,10 @@ TEST(Write, TakesOtherBodies) {
 
 // The canonical format keeps the order of the file, Mooncake goes by time.
 TEST(Write, OrdersAsTheTargetWants) {
-    const ReadTrace got = read({row("9", 1, 1, "0"), row("3", 2, 1, "1")});
-    ASSERT_TRUE(got.usable);
-    EXPECT_TRUE(mooncake(got.trace, all_rows(got.trace))[0].starts_with(
-        R"({"timestamp":0,"input_length":2)"));
-    TraceWriter writer(got.trace, canonical_target, all_rows(got.trace));
+    const Trace trace = read({row("9", 1, 1, "0"), row("3", 2, 1, "1")}).sound();
+    EXPECT_TRUE(
+        mooncake(trace, all_rows(trace))[0].starts_with(R"({"timestamp":0,"input_length":2)"));
+    TraceWriter writer(trace, canonical_target, all_rows(trace));
     EXPECT_TRUE(lines_of(writer)[1].starts_with(R"({"at_ns":6000000,"input_length":1)"));
 }
 
@@ -399,8 +400,7 @@ std::string turn(const char* session, int input, int output, const std::string& 
 
 ReadTrace read_as(const std::vector<std::string>& lines, const char* format,
                   std::uint32_t block_size = 0) {
-    ReadOptions options{.format = format, .block_size = block_size};
-    return read(lines, options);
+    return read(lines, ReadOptions{.format = format, .block_size = block_size});
 }
 
 std::vector<std::uint32_t> inputs(const Trace& trace) {
@@ -420,63 +420,59 @@ std::size_t shared_blocks(const Trace& trace, std::size_t a, std::size_t b) {
 
 // Dynamo's pull request 11060: 4190 tokens, an answer of 592, 592 new ones: the prompt has 5374.
 TEST(SessionPieces, PromptsAreAllTurnsBefore) {
-    const ReadTrace got = read({turn("s", 4190, 592, "0,1,2,3,4,5,6,7,8"),
-                                turn("s", 592, 16, "9,10"), turn("s", 100, 5, "11")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.format, "mooncake-delta");
-    EXPECT_EQ(got.trace.block_size, 16U);
-    EXPECT_EQ(inputs(got.trace), (std::vector<std::uint32_t>{4190, 5374, 5374 + 16 + 100}));
-    for (const TraceRow& row : got.trace.rows) {
+    const Trace trace = read({turn("s", 4190, 592, "0,1,2,3,4,5,6,7,8"), turn("s", 592, 16, "9,10"),
+                              turn("s", 100, 5, "11")})
+                            .sound();
+    EXPECT_EQ(trace.format, "mooncake-delta");
+    EXPECT_EQ(trace.block_size, 16U);
+    EXPECT_EQ(inputs(trace), (std::vector<std::uint32_t>{4190, 5374, 5374 + 16 + 100}));
+    for (const TraceRow& row : trace.rows) {
         EXPECT_EQ(row.ids_count, (row.input_length + 15) / 16);
     }
-    EXPECT_EQ(shared_blocks(got.trace, 0, 1), 4190U / 16);
-    EXPECT_EQ(shared_blocks(got.trace, 1, 2), 5374U / 16) << "the answer stays the same";
-    EXPECT_EQ(canonical_round_trip(got.trace), "");
-    ASSERT_FALSE(got.trace.remarks.empty());
-    EXPECT_EQ(got.trace.remarks.back().count, 2U);
+    EXPECT_EQ(shared_blocks(trace, 0, 1), 4190U / 16);
+    EXPECT_EQ(shared_blocks(trace, 1, 2), 5374U / 16) << "the answer stays the same";
+    EXPECT_EQ(canonical_round_trip(trace), "");
+    ASSERT_FALSE(trace.remarks.empty());
+    EXPECT_EQ(trace.remarks.back().count, 2U);
 }
 
 // Blocks that sessions and single rows have in common are the same wherever a piece begins so.
 TEST(SessionPieces, EqualIdsAreEqualTokens) {
-    const ReadTrace got =
+    const Trace trace =
         read({turn("a", 1024, 8, "1,2"), turn("a", 8, 8, "3"), turn("b", 1030, 8, "1,2,4"),
-              row("0", 512, 1, "1"), turn("b", 20, 8, "5")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(shared_blocks(got.trace, 0, 2), 64U);
-    EXPECT_EQ(shared_blocks(got.trace, 0, 3), 32U);
-    EXPECT_EQ(shared_blocks(got.trace, 1, 4), 64U) << "answers of two rows are two texts";
+              row("0", 512, 1, "1"), turn("b", 20, 8, "5")})
+            .sound();
+    EXPECT_EQ(shared_blocks(trace, 0, 2), 64U);
+    EXPECT_EQ(shared_blocks(trace, 0, 3), 32U);
+    EXPECT_EQ(shared_blocks(trace, 1, 4), 64U) << "answers of two rows are two texts";
 }
 
 // The second piece begins inside a block: sizes around the border of one.
 TEST(SessionPieces, PiecesThatEndInsideABlock) {
     for (const int first : {15, 16, 17, 511, 512, 513}) {
         const std::string ids = first > 512 ? "0,1" : "0";
-        const ReadTrace got =
-            read_as({turn("s", first, 1, ids), turn("s", 3, 1, "7")}, "mooncake-delta");
-        ASSERT_TRUE(got.usable) << got.first_error();
-        EXPECT_EQ(got.trace.rows[1].input_length, static_cast<std::uint32_t>(first + 4));
-        EXPECT_EQ(shared_blocks(got.trace, 0, 1), static_cast<std::size_t>(first / 16)) << first;
+        const Trace trace =
+            read_as({turn("s", first, 1, ids), turn("s", 3, 1, "7")}, "mooncake-delta").sound();
+        EXPECT_EQ(trace.rows[1].input_length, static_cast<std::uint32_t>(first + 4));
+        EXPECT_EQ(shared_blocks(trace, 0, 1), static_cast<std::size_t>(first / 16)) << first;
     }
-    const ReadTrace fine =
-        read_as({turn("s", 30, 1, "0,1,2,3"), turn("s", 8, 1, "4")}, "mooncake_delta", 8);
-    ASSERT_TRUE(fine.usable) << fine.first_error();
-    EXPECT_EQ(fine.trace.block_size, 8U) << "no larger than the file's own";
-    EXPECT_EQ(shared_blocks(fine.trace, 0, 1), 3U);
+    const Trace fine =
+        read_as({turn("s", 30, 1, "0,1,2,3"), turn("s", 8, 1, "4")}, "mooncake_delta", 8).sound();
+    EXPECT_EQ(fine.block_size, 8U) << "no larger than the file's own";
+    EXPECT_EQ(shared_blocks(fine, 0, 1), 3U);
 }
 
 // Lengths alone: prompts that do not even repeat the row before are pieces; they share prefixes.
 TEST(SessionPieces, LengthsAlone) {
-    const ReadTrace got =
-        read({turn("s", 500, 50, ""), turn("s", 100, 50, ""), turn("t", 30, 5, "")});
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(inputs(got.trace), (std::vector<std::uint32_t>{500, 650, 30}));
-    EXPECT_EQ(shared_blocks(got.trace, 0, 1), 31U);
-    EXPECT_EQ(shared_blocks(got.trace, 0, 2), 0U);
-    const ReadTrace grown = read({turn("s", 100, 50, ""), turn("s", 150, 50, "")});
-    ASSERT_TRUE(grown.usable) << grown.first_error();
-    EXPECT_EQ(grown.trace.format, "mooncake") << "each row can hold the row before and its answer";
-    EXPECT_EQ(inputs(grown.trace), (std::vector<std::uint32_t>{100, 150}));
-    EXPECT_EQ(grown.trace.block_size, 0U);
+    const Trace trace =
+        read({turn("s", 500, 50, ""), turn("s", 100, 50, ""), turn("t", 30, 5, "")}).sound();
+    EXPECT_EQ(inputs(trace), (std::vector<std::uint32_t>{500, 650, 30}));
+    EXPECT_EQ(shared_blocks(trace, 0, 1), 31U);
+    EXPECT_EQ(shared_blocks(trace, 0, 2), 0U);
+    const Trace grown = read({turn("s", 100, 50, ""), turn("s", 150, 50, "")}).sound();
+    EXPECT_EQ(grown.format, "mooncake") << "each row can hold the row before and its answer";
+    EXPECT_EQ(inputs(grown), (std::vector<std::uint32_t>{100, 150}));
+    EXPECT_EQ(grown.block_size, 0U);
 }
 
 // Whole prompts begin with the row before; one in ten may be a context that was compacted.
@@ -486,11 +482,10 @@ TEST(SessionPieces, WholePromptsStayAsTheyAre) {
         lines.push_back(turn("s", 600 + i, 5, "1,2"));
     }
     lines.push_back(turn("s", 20, 5, "9"));
-    const ReadTrace got = read(lines);
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.format, "mooncake");
-    EXPECT_EQ(got.trace.block_size, 512U);
-    EXPECT_EQ(got.trace.rows[10].input_length, 20U);
+    const Trace trace = read(lines).sound();
+    EXPECT_EQ(trace.format, "mooncake");
+    EXPECT_EQ(trace.block_size, 512U);
+    EXPECT_EQ(trace.rows[10].input_length, 20U);
     const ReadTrace alone = read({turn("a", 600, 5, "1,2"), turn("b", 20, 5, "3")});
     ASSERT_TRUE(alone.usable) << "sessions of one row read the same both ways";
     EXPECT_EQ(alone.trace.format, "mooncake");
@@ -538,20 +533,17 @@ std::string said(const char* session, const std::string& text) {
 TEST(SessionPieces, TextsOfSessionsAreNewMessages) {
     const std::vector<std::string> lines = {said("s", R"(a \"b\")"), said("s", "c"), said("t", "d"),
                                             row("0", 5, 1, "")};
-    const ReadTrace got = read({lines[0], lines[1], lines[2]}, closed_sessions());
-    ASSERT_TRUE(got.usable) << got.first_error();
-    EXPECT_EQ(got.trace.format, "mooncake-delta");
-    EXPECT_TRUE(got.trace.deltas);
-    EXPECT_EQ(got.trace.body_of(got.trace.rows[0]),
+    const Trace trace = read({lines[0], lines[1], lines[2]}, closed_sessions()).sound();
+    EXPECT_EQ(trace.format, "mooncake-delta");
+    EXPECT_TRUE(trace.deltas);
+    EXPECT_EQ(trace.body_of(trace.rows[0]),
               R"({"messages":[{"role":"user","content":"a \"b\""}]})");
-    EXPECT_EQ(got.trace.body_of(got.trace.rows[1]),
-              R"({"messages":[{"role":"user","content":"c"}]})");
-    EXPECT_EQ(got.trace.remarks.back().count, 1U);
-    EXPECT_EQ(canonical_round_trip(got.trace), "");
-    const ReadTrace grown = read({said("s", "a"), said("s", "a b"), said("s", "a b c")});
-    ASSERT_TRUE(grown.usable) << grown.first_error();
-    EXPECT_EQ(grown.trace.format, "mooncake");
-    EXPECT_FALSE(grown.trace.deltas);
+    EXPECT_EQ(trace.body_of(trace.rows[1]), R"({"messages":[{"role":"user","content":"c"}]})");
+    EXPECT_EQ(trace.remarks.back().count, 1U);
+    EXPECT_EQ(canonical_round_trip(trace), "");
+    const Trace grown = read({said("s", "a"), said("s", "a b"), said("s", "a b c")}).sound();
+    EXPECT_EQ(grown.format, "mooncake");
+    EXPECT_FALSE(grown.deltas);
     EXPECT_FALSE(read_as(lines, "mooncake").trace.deltas);
     const ReadTrace stated = read_as({said("s", "a"), said("s", "a b")}, "mooncake-delta");
     EXPECT_TRUE(stated.trace.deltas) << "as it was said";
