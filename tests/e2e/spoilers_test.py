@@ -78,7 +78,8 @@ class Charges(unittest.TestCase):
             bars = {key: {"below": 1, "above": 0} for key in ("mean", "p50", "p90", "p95", "p99")}
             bars["p99"]["below"], bars["mean"]["below"] = p99, mean
             summary = {f"{key}_ttft_ms": 21 if key in ("p50", "p90") else 26 for key in bars}
-            summary.update({"mean_ttft_ms": 21.5, "client_error": {"ttft_ms": bars, "tpot_ms": None, "e2el_ms": None}})
+            errors = {"ttft_ms": bars, "tpot_ms": None, "e2el_ms": None}
+            summary.update({"mean_ttft_ms": 21.5, "client_error": errors})
             found = list(truth.bars_of(summary, *truth.times_of(rows, theirs)))
             self.assertEqual([name for name, *_, by in found if by > 1000], outside)
             self.assertEqual(len(found), 5)
