@@ -96,9 +96,8 @@ std::vector<std::string> groups_of(const CommandParser& parser) {
     return groups;
 }
 
-/// The same as one text: lines of 100 columns at most.
-std::string list_of_groups(const CommandParser& parser, std::string text) {
-    constexpr std::size_t columns_max = 100;
+/// The same behind a text.
+std::string list_of_groups(const CommandParser& parser, std::string text, std::size_t columns_max) {
     for (const std::string& group : groups_of(parser)) {
         const std::size_t begin = text.rfind('\n') + 1;  // 0 in the first line
         text += text.size() - begin + group.size() + 2 > columns_max ? "\n" : " ";
@@ -132,7 +131,7 @@ std::string overview_of(const CommandParser& parser) {
            formatter->make_positionals(&parser.app) +
            formatter->make_group("Most used flags", false, used) + "\n" +
            footer.substr(begin, end + 1 - begin) + "\n" +
-           list_of_groups(parser, "Groups of flags:") + "\n" + asked + "GROUP: its flags; " +
+           list_of_groups(parser, "Groups of flags:", 100) + "\n" + asked + "GROUP: its flags; " +
            asked + "WORD: those about it\n" + asked +
            "all: every flag, more examples, exit codes\n";
 }
@@ -199,9 +198,8 @@ std::string give_help(const CommandParser& parser, const std::string& topic, Com
     } else {
         line.text = topic.empty() ? overview_of(parser) : help_about(parser, topic);
         if (line.text.empty()) {
-            return list_of_groups(
-                parser,
-                "no flag has \"" + topic + "\" in its name or text; all has every flag; groups:");
+            const std::string why = "no flag has \"" + topic + "\" in its name or text";
+            return list_of_groups(parser, why + "; all has every flag; groups:", why.npos);
         }
     }
     line.kind = CommandLine::Kind::help;

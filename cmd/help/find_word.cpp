@@ -151,6 +151,7 @@ void add_page(const ShippedFile& page, Hits& hits) {
             line = line.substr(2, line.size() - 4);
             const std::size_t end = std::min(line.find(" | "), line.size() - 3);
             std::string cells(line.substr(end + 3));
+            cells.erase(0, cells.starts_with("| ") ? 2 : 0);  // a name without a unit
             for (std::size_t at = cells.find(" | "); at != cells.npos; at = cells.find(" | ")) {
                 cells.replace(at, 3, "; ");
             }
@@ -168,6 +169,9 @@ void append_lines(const Hit& hit, std::vector<std::string>& lines) {
     while (text.size() > columns_max) {
         const bool whole = hit.fit == Fit::whole_name;
         const std::size_t cut = text.rfind(' ', columns_max - (whole ? 0 : 3));
+        if (cut == text.npos || cut < 4) {
+            break;  // one long word behind the indent
+        }
         lines.push_back(text.substr(0, cut) + (whole ? "" : " .."));
         if (!whole) {
             return;
@@ -188,8 +192,7 @@ std::vector<std::string> find_word(const std::vector<CommandPages>& commands,
         const std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(line.size() + 1);
         const std::string code(line.substr(2, line.find(' ', 2) - 2));
-        hits.add(code, "exit code " + code,
-                 std::string(line.substr(line.find_last_of(' ', 7) + 1)));
+        hits.add(code, "exit code " + code, std::string(line.substr(7)));
     }
     for (const ShippedFile& file : shipped) {
         hits.add(file.name.substr(0, file.name.find('.')),

@@ -59,12 +59,11 @@ ALL = {form: flags_of(form) for form in forms()}
 # A new user's words for `driftless help`, each with a line that the answer must have.
 WORDS = {
     "verdict": r"^summary.json: verdict  ",
-    "host-noisy": r"^driftless help verdict.md: host-noisy  .*(\n   .*)*use a quiet machine",
+    "host-noisy": r"^driftless help verdict.md: host-noisy  .*(\n    .*)*quiet machine",
     "goodput": r"^driftless replay.* --goodput LIMITS  in ms",
     "users": r"^driftless replay.* --users N  ",
     "cache": r"^driftless mock --cache-block TOKENS  ",
     "units": r"^driftless help records.md  keys and units",
-    "kept_up": r"kept",
     "--certify-within": r"^driftless replay.* --certify-within T  taint",
     "ttft": r"^driftless mock --ttft T  time to the first token",
     "ttft_ns": r"^requests.jsonl: ttft_ns",
@@ -327,7 +326,7 @@ class Help(Case):
                 self.assertIn(line, whole)
             for group in re.findall(r"^\S.*(?=:\n  -)", whole, re.MULTILINE):
                 if group != "Options":
-                    self.assertRegex(said, rf"\nGroups of flags:[^:]* {group}[,\n]")
+                    self.assertRegex(said, rf"\nGroups of flags:[^:]*[ \n]{group}[,\n]")
 
     def test_the_help_has_topics(self):
         whole = call("replay", "--help", "all").stdout
@@ -380,7 +379,7 @@ class Help(Case):
             (("help", "replay", "server", "more"), "unexpected argument more"),
             (("help", "nosuchword"), "unknown command 'nosuchword'"),
             (("replay", "--help", "nosuchword"), "no flag has \"nosuchword\" in its name or text"),
-            (("replay", "--help", "--api-key=geheim", "x"), "no flag"),
+            (("replay", "--help", "--no-such-key=geheim"), "no flag has"),
             (("version", "more"), "unexpected argument more"),
             (("completion", "bash", "more"), "unexpected argument more"),
             (("VERSION",), "did you mean version?"),
