@@ -12,6 +12,9 @@ namespace driftless {
 
 namespace {
 
+/// What the summaries of the schemas begin with; behind it is the file that they describe.
+constexpr std::string_view summary_of_schema = "schema of ";
+
 /// How well something fits, best first.
 enum class Fit : std::uint8_t { whole_name, word_of_name, part_of_name, word_of_text, none };
 
@@ -112,7 +115,6 @@ void add_flags_of(const std::vector<CommandPages>& commands, Hits& hits) {
 }
 
 void add_keys_of(const ShippedFile& schema, Hits& hits) {
-    constexpr std::string_view before = "schema of ";
     JsonDocument document;
     const Result<JsonValue> root = document.parse(schema.text);
     CHECK(root);
@@ -130,8 +132,10 @@ void add_keys_of(const ShippedFile& schema, Hits& hits) {
                 const std::string name(member.key());
                 const std::string whole = path + (path.empty() ? "" : ".") + name;
                 const auto said = member.find("description").as_string();
-                hits.add(name, std::string(schema.summary.substr(before.size())) + ": " + whole,
-                         std::string(said.value_or("")));
+                hits.add(
+                    name,
+                    std::string(schema.summary.substr(summary_of_schema.size())) + ": " + whole,
+                    std::string(said.value_or("")));
                 pending.emplace_back(member, whole);
             }
         }
@@ -197,7 +201,7 @@ std::vector<std::string> find_word(const std::vector<CommandPages>& commands,
     for (const ShippedFile& file : shipped) {
         hits.add(file.name.substr(0, file.name.find('.')),
                  "driftless help " + std::string(file.name), std::string(file.summary));
-        if (file.name.ends_with(".schema.json")) {
+        if (file.summary.starts_with(summary_of_schema)) {
             add_keys_of(file, hits);
         } else if (file.name.ends_with(".md")) {
             add_page(file, hits);
