@@ -188,7 +188,8 @@ void append_lines(const Hit& hit, std::vector<std::string>& lines) {
 }  // namespace
 
 std::vector<std::string> find_word(const std::vector<CommandPages>& commands,
-                                   std::span<const ShippedFile> shipped, std::string_view word) {
+                                   std::span<const ShippedFile> shipped, std::string_view word,
+                                   bool is_typo) {
     constexpr std::size_t lines_max = 30;
     Hits hits(word);
     add_flags_of(commands, hits);
@@ -209,6 +210,9 @@ std::vector<std::string> find_word(const std::vector<CommandPages>& commands,
     }
     std::vector<std::string> lines;
     for (const Hit& hit : hits.take()) {
+        if (is_typo && lines.empty() && hit.fit != Fit::whole_name) {
+            return {};
+        }
         append_lines(hit, lines);
     }
     if (lines.size() > lines_max) {

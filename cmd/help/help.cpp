@@ -142,7 +142,14 @@ int print_word(std::span<const Command> commands, const std::string& typed) {
     const bool is_version = word == "--version" || word == "-V";
     const bool is_man = !is_version && !nearest_name(word, {"--man"}).empty();
     if (!is_version && !is_man) {
-        const auto lines = find_word(read_pages(commands), shipped_files(), word);
+        const std::vector<CommandPages> pages = read_pages(commands);
+        std::vector<std::string> names;
+        for (const CommandPages& one : pages) {
+            names.push_back(one.name);
+        }
+        // A typo of a command is in longer names, too.
+        const bool is_typo = !nearest_name(word, names).empty();
+        const auto lines = find_word(pages, shipped_files(), word, is_typo);
         for (const std::string& line : lines) {
             print_line("%s", line.c_str());
         }

@@ -70,9 +70,11 @@ inline constexpr std::string_view exit_codes =
     "  130  interrupted\n";
 
 /// The lines of `driftless help WORD`, at most 30 of 100 columns: flags, keys of the schemas, exit
-/// codes, and headings and rows of tables of the shipped pages, most exact hits first. Pure.
+/// codes, and headings and rows of tables of the shipped pages, most exact hits first. With
+/// `is_typo` nothing, unless it is a whole name. Pure.
 std::vector<std::string> find_word(const std::vector<CommandPages>& commands,
-                                   std::span<const ShippedFile> shipped, std::string_view word);
+                                   std::span<const ShippedFile> shipped, std::string_view word,
+                                   bool is_typo);
 
 // Man pages: driftless(1), and one for each command, driftless-replay(1). Pure.
 

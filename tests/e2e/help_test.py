@@ -67,6 +67,7 @@ WORDS = {
     "--certify-within": r"^driftless replay.* --certify-within T  taint",
     "ttft": r"^driftless mock --ttft T  time to the first token",
     "ttft_ns": r"^requests.jsonl: ttft_ns",
+    "seed": r"^driftless .*replay.* --seed N  ",  # near a command's name, too
     "certified": r"^exit code 6  not certified",
 }
 
