@@ -5,6 +5,8 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <memory>
 
 #include "cmd/flags/help_flags.hpp"
 #include "proto/core/text.hpp"
@@ -85,18 +87,123 @@ std::string reason_of(const CLI::ParseError& error) {
            text.substr(begin, text.size() - behind.size() - begin) + ")";
 }
 
-/// CLI11's help, with one empty line between groups instead of two. Where tables are asked for
-/// (AskedTables) the flags go there, and the text is empty.
-std::string help_of(const CommandParser& parser) {
-    if (AskedTables* asked = AskedTables::current(); asked != nullptr) {
-        asked->add(table_of(parser));
-        return "";
+/// The headings of the flags, but for that of --help alone.
+std::vector<std::string> groups_of(const CommandParser& parser) {
+    std::vector<std::string> groups = parser.app.get_groups();
+    std::erase_if(groups, [&parser](const std::string& group) {
+        return group.empty() || group == parser.app.get_help_ptr()->get_group();
+    });
+    return groups;
+}
+
+/// The same behind a text.
+std::string list_of_groups(const CommandParser& parser, std::string text, std::size_t columns_max) {
+    for (const std::string& group : groups_of(parser)) {
+        const std::size_t begin = text.rfind('\n') + 1;  // 0 in the first line
+        text += text.size() - begin + group.size() + 2 > columns_max ? "\n" : " ";
+        text += group + ",";
     }
+    text.pop_back();
+    return text;
+}
+
+std::shared_ptr<CLI::Formatter> formatter_of(const CommandParser& parser) {
+    return std::static_pointer_cast<CLI::Formatter>(parser.app.get_formatter());
+}
+
+/// The help of one screen: the flags of most runs, and the first examples.
+std::string overview_of(const CommandParser& parser) {
+    constexpr std::size_t examples_max = 3;
+    const auto formatter = formatter_of(parser);
+    std::vector<const CLI::Option*> used;
+    for (const char* const name : parser.most_used) {
+        used.push_back(parser.app.get_option(name));
+    }
+    const std::string footer = parser.app.get_footer();
+    const std::size_t begin = footer.find("Examples:\n");
+    std::size_t end = footer.find('\n', begin);
+    for (std::size_t i = 0; i < examples_max; ++i) {
+        end = footer.find('\n', end + 1);
+    }
+    const std::string asked = "driftless " + parser.command + " --help ";
+    return formatter->make_description(&parser.app) +
+           formatter->make_usage(&parser.app, parser.app.get_name()) +
+           formatter->make_positionals(&parser.app) +
+           formatter->make_group("Most used flags", false, used) + "\n" +
+           footer.substr(begin, end + 1 - begin) + "\n" +
+           list_of_groups(parser, "Groups of flags:", 100) + "\n" + asked + "GROUP: its flags; " +
+           asked + "WORD: those about it\n" + asked +
+           "all: every flag, more examples, exit codes\n";
+}
+
+/// Whether a paragraph of the footer names the flag.
+bool names_flag(std::string_view paragraph, const std::string& name) {
+    const std::size_t at = paragraph.find(name);
+    const std::size_t end = at + name.size();
+    return at != paragraph.npos &&
+           (end == paragraph.size() || (paragraph[end] != '-' && lower(paragraph[end]) < 'a'));
+}
+
+/// The flags of the group that is called so, by its name or its first word; else those with the
+/// topic in their names or texts. Behind them, what the footer says of them. Empty: there are none.
+std::string help_about(const CommandParser& parser, const std::string& topic) {
+    const std::vector<std::string> groups = groups_of(parser);
+    const auto called = std::find_if(groups.begin(), groups.end(), [&topic](const auto& group) {
+        const std::string name = lower(group);
+        return topic == name || topic == name.substr(0, name.find(' '));
+    });
+    std::string text;
+    std::string footer = parser.app.get_footer() + "\n\n";
+    std::vector<const CLI::Option*> all;
+    for (const std::string& group : groups) {
+        const auto options = parser.app.get_options([&](const CLI::Option* option) {
+            const std::string said =
+                option->get_name(false, true) + " " + option->get_description();
+            return option->nonpositional() && option->get_group() == group &&
+                   (called != groups.end() ? group == *called
+                                           : lower(said).find(topic) != said.npos);
+        });
+        all.insert(all.end(), options.begin(), options.end());
+        text += options.empty() ? "" : formatter_of(parser)->make_group(group, false, options);
+    }
+    for (std::size_t end = footer.find("\n\n"); end != footer.npos; end = footer.find("\n\n")) {
+        const std::string paragraph = footer.substr(0, end);
+        footer.erase(0, end + 2);
+        const bool named = std::any_of(all.begin(), all.end(), [&paragraph](const auto* option) {
+            return names_flag(paragraph, option->get_name());
+        });
+        if (named && !paragraph.starts_with("Examples:") && !paragraph.starts_with("Exit codes")) {
+            text += "\n" + paragraph + "\n";
+        }
+    }
+    return text.substr(std::min<std::size_t>(text.size(), 1));
+}
+
+/// CLI11's help, with one empty line between groups instead of two.
+std::string whole_help_of(const CommandParser& parser) {
     std::string text = parser.app.help();
     for (std::size_t at = text.find("\n\n\n"); at != text.npos; at = text.find("\n\n\n", at)) {
         text.erase(at, 1);
     }
     return text;
+}
+
+/// `line` becomes the help about a topic, in lower case; returns what is wrong with the topic.
+/// Where tables are asked for (AskedTables) the flags go there, and the text is empty.
+std::string give_help(const CommandParser& parser, const std::string& topic, CommandLine& line) {
+    if (AskedTables* asked = AskedTables::current(); asked != nullptr) {
+        asked->add(table_of(parser));
+    } else if (topic == "all" || (topic.empty() && parser.most_used.empty())) {
+        line.text = whole_help_of(parser);
+    } else {
+        line.text = topic.empty() ? overview_of(parser) : help_about(parser, topic);
+        if (line.text.empty()) {
+            const std::string why = "no flag has \"" + topic + "\" in its name or text";
+            return list_of_groups(parser, why + "; all has every flag; groups:", why.npos);
+        }
+    }
+    line.kind = CommandLine::Kind::help;
+    return "";
 }
 
 }  // namespace
@@ -131,13 +238,18 @@ CommandParser::CommandParser(std::string named, const char* description, std::st
 }
 
 std::string CommandParser::parse(const std::vector<std::string>& arguments, CommandLine& line) {
+    const auto bar = std::find(arguments.begin(), arguments.end(), "--");
+    const auto asked = std::find_if(arguments.begin(), bar, [](const std::string& one) {
+        return one == "--help" || one == "-h";
+    });
+    // Behind --help stands its topic, which may be a flag without its value.
+    const auto end = asked == bar ? arguments.end() : asked + 1;
     try {
-        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+        app.parse(std::vector<std::string>(std::reverse_iterator(end), arguments.rend()));
         return unknown_argument(*this);
     } catch (const CLI::CallForHelp&) {
-        line.kind = CommandLine::Kind::help;
-        line.text = help_of(*this);
-        return "";
+        const std::string topic = end == arguments.end() ? "" : lower(*end);
+        return give_help(*this, topic.substr(0, topic.find('=')), line);
     } catch (const CLI::ParseError& error) {
         return reason_of(error);
     }

@@ -154,10 +154,14 @@ struct CommandParser {
     std::string command;
     CLI::App app;
     Flags flags;
+    /// Flags of most runs: they and the footer's first examples are the help, without a topic.
+    /// Empty: the help shows all.
+    std::vector<const char*> most_used;
     std::string flag_hint;      ///< what a refusal of an unknown flag ends with
     std::string argument_hint;  ///< what one of an unexpected argument ends with
 
-    /// Returns what is wrong with the arguments; empty: nothing, or `line` became the help.
+    /// Returns what is wrong with the arguments; empty: nothing, or `line` became the help: of the
+    /// topic behind --help, which is "all", a group, or a word of names and texts of flags.
     std::string parse(const std::vector<std::string>& arguments, CommandLine& line);
 
     /// The same, then `complete`, which returns what is wrong with the values. `line` becomes the

@@ -533,6 +533,9 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
     line.notes = spelled.notes;
     TypedServer server;
     CommandParser parser("replay", description, replay_help_footer());
+    parser.most_used = {"--url",   "--model",   "--tokenizer", "--speed",   "--end",
+                        "--limit", "--rate",    "--users",     "--goodput", "--out",
+                        "--label", "--fail-if", "--dry-run",   "--resume"};
     add_trace_argument(parser.app, options.workload.files);
     Flags& flags = parser.flags;
     add_trace_flags(flags, options);

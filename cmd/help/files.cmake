@@ -27,6 +27,7 @@ set(shipped_files
     "trtllm.toml|table of metrics: TensorRT-LLM|proto/metrics/trtllm.toml"
     "vllm.toml|table of metrics: vLLM|proto/metrics/vllm.toml"
     "records.md|keys and units of the files of a run, with jq|proto/run/README.md"
+    "verdict.md|what each verdict means and what to do, taints, the client's error|proto/figures/README.md"
     "recipes.md|a run in pandas, Polars, DuckDB and Parquet|cmd/report/recipes/README.md"
     "record.schema.json|schema of requests.jsonl|proto/run/record.schema.json"
     "period.schema.json|schema of periods.jsonl|proto/run/period.schema.json"

@@ -29,16 +29,15 @@ std::vector<std::string> words_of(std::string_view text) {
     return words;
 }
 
-void ask_for_help(const Command& command, const std::string& kind) {
-    std::vector<std::string> words = words_of(kind);
+/// Runs a command with these words behind its name.
+int run_with(const Command& command, std::vector<std::string> words) {
     words.insert(words.begin(), command.name);
-    words.emplace_back("--help");
     std::vector<char*> arguments;
     for (std::string& word : words) {
         arguments.push_back(word.data());
     }
     arguments.push_back(nullptr);
-    (void)command.run(static_cast<int>(words.size()), arguments.data());
+    return command.run(static_cast<int>(words.size()), arguments.data());
 }
 
 }  // namespace
@@ -56,7 +55,9 @@ std::vector<CommandPages> read_pages(std::span<const Command> commands) {
             command.kinds != nullptr ? command.kinds() : std::vector<std::string>{""};
         const AskedTables asked;
         for (const std::string& kind : kinds) {
-            ask_for_help(command, kind);
+            std::vector<std::string> words = words_of(kind);
+            words.emplace_back("--help");
+            (void)run_with(command, words);
         }
         CHECK(asked.tables().size() == kinds.size());
         pages.push_back({command.name, command.help, asked.tables()});
@@ -91,13 +92,6 @@ bool is_built_in(std::string_view name) {
         }
     }
     return false;
-}
-
-int print_command_help(const Command& command) {
-    std::string name = command.name;
-    std::string flag = "--help";
-    char* arguments[] = {name.data(), flag.data(), nullptr};
-    return command.run(2, arguments);
 }
 
 int print_man_page(std::span<const Command> commands, const Command* command,
@@ -142,18 +136,37 @@ std::string why_not_flag(std::span<const Command> commands, const std::string& t
     return "unknown flag '" + flag + "'";
 }
 
-/// `help` knows two flags of its own.
-int refuse_help_flag(const std::string& typed) {
-    const std::string flag = typed.substr(0, typed.find('='));
-    const std::string nearest = nearest_name(flag, {"--man"});
-    const bool is_version = flag == "--version" || flag == "-V";
+/// A flag of commands, a key, an exit code, a heading: where it stands. Else what may be meant.
+int print_word(std::span<const Command> commands, const std::string& typed) {
+    const std::string word = typed.substr(0, typed.find('='));  // the value may be a key
+    const bool is_version = word == "--version" || word == "-V";
+    const bool is_man = !is_version && !nearest_name(word, {"--man"}).empty();
+    if (!is_version && !is_man) {
+        const std::vector<CommandPages> pages = read_pages(commands);
+        std::vector<std::string> names;
+        for (const CommandPages& one : pages) {
+            names.push_back(one.name);
+        }
+        // A typo of a command is in longer names, too.
+        const bool is_typo = !nearest_name(word, names).empty();
+        const auto lines = find_word(pages, shipped_files(), word, is_typo);
+        for (const std::string& line : lines) {
+            print_line("%s", line.c_str());
+        }
+        if (!lines.empty()) {
+            return exit_done;
+        }
+    }
+    if (!word.starts_with("-")) {
+        return refuse_command(commands, typed);
+    }
     complain(
         "driftless help: unknown flag '%s'%s; name a command or a file; --man prints a "
         "command's man page",
-        flag.c_str(),
-        is_version        ? "; use driftless --version"
-        : nearest.empty() ? ""
-                          : "; did you mean --man?");
+        word.c_str(),
+        is_version ? "; use driftless --version"
+        : is_man   ? "; did you mean --man?"
+                   : "");
     return exit_usage;
 }
 
@@ -259,13 +272,15 @@ void print_help(std::span<const Command> commands, std::FILE* out) {
     std::fputs(
         "\n"
         "  --version  the same as version (-V)\n"
-        "  --help     print this help and exit (-h); `driftless COMMAND --help` lists its flags\n",
+        "  --help     print this help and exit (-h); `driftless COMMAND --help` lists its flags\n"
+        "             driftless help WORD finds flags, keys, exit codes and pages\n",
         out);
 }
 
 int run_help(std::span<const Command> commands, const BuildFacts& facts, std::span<char*> behind) {
     bool man = false;
     std::string name;
+    std::string topic;
     for (const std::string argument : behind) {
         if (argument == "--man") {
             man = true;
@@ -276,10 +291,10 @@ int run_help(std::span<const Command> commands, const BuildFacts& facts, std::sp
             return exit_done;
         } else if (argument == "-h" || argument == "--help") {
             continue;  // of help, or of the command that is named: that is printed anyway
-        } else if (argument.starts_with("-")) {
-            return refuse_help_flag(argument);
         } else if (name.empty()) {
             name = argument;
+        } else if (topic.empty() && !man && find_command(commands, name) != nullptr) {
+            topic = argument;
         } else {
             return refuse_more("help", argument);
         }
@@ -289,13 +304,17 @@ int run_help(std::span<const Command> commands, const BuildFacts& facts, std::sp
     }
     const Command* command = find_command(commands, name);
     if (command == nullptr && !name.empty() && !is_built_in(name)) {
-        return refuse_command(commands, name);
+        return man ? refuse_command(commands, name) : print_word(commands, name);
     }
     if (man) {
         return print_man_page(commands, command, facts);
     }
     if (command != nullptr) {
-        return print_command_help(*command);
+        std::vector<std::string> words{"--help"};
+        if (!topic.empty()) {
+            words.insert(command->kinds != nullptr ? words.begin() : words.end(), topic);
+        }
+        return run_with(*command, words);
     }
     return print_built_in_help(commands, name);
 }
@@ -503,17 +522,6 @@ void Roff::text(std::string_view text) {
 }
 
 namespace {
-
-constexpr std::string_view exit_codes =
-    "  0    done; failed requests are data, not a failed run\n"
-    "  2    wrong flags, or an output that already exists\n"
-    "  3    the trace or the tokenizer was refused\n"
-    "  4    the server cannot be reached, or refused the probes\n"
-    "  5    no request got a complete answer\n"
-    "  6    not certified, or a rule violated, when that was required\n"
-    "  7    the host lacks something or fails: io_uring, limits, disk\n"
-    "  8    a --fail-if or --stop-when holds\n"
-    "  130  interrupted\n";
 
 struct Term {
     const char* name;

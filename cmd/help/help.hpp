@@ -43,8 +43,8 @@ std::vector<CommandPages> read_pages(std::span<const Command> commands);
 // what is said where a name is not a command. Prints to stdout, errors to stderr; each returns the
 // exit code.
 
-/// Everything behind `driftless help`: nothing, COMMAND, FILE (program.hpp), --man,
-/// --man COMMAND, --names.
+/// Everything behind `driftless help`: nothing, COMMAND, COMMAND TOPIC (CommandParser), FILE
+/// (program.hpp), WORD (find_word), --man, --man COMMAND, --names.
 int run_help(std::span<const Command> commands, const BuildFacts& facts, std::span<char*> behind);
 
 /// Everything behind `driftless completion`: the name of a shell.
@@ -57,6 +57,24 @@ void print_help(std::span<const Command> commands, std::FILE* out);
 
 /// `typed` stands where a command does, and is not one.
 int refuse_command(std::span<const Command> commands, const std::string& typed);
+
+inline constexpr std::string_view exit_codes =
+    "  0    done; failed requests are data, not a failed run\n"
+    "  2    wrong flags, or an output that already exists\n"
+    "  3    the trace or the tokenizer was refused\n"
+    "  4    the server cannot be reached, or refused the probes\n"
+    "  5    no request got a complete answer\n"
+    "  6    not certified, or a rule violated, when that was required\n"
+    "  7    the host lacks something or fails: io_uring, limits, disk\n"
+    "  8    a --fail-if or --stop-when holds\n"
+    "  130  interrupted\n";
+
+/// The lines of `driftless help WORD`, at most 30 of 100 columns: flags, keys of the schemas, exit
+/// codes, and headings and rows of tables of the shipped pages, most exact hits first. With
+/// `is_typo` nothing, unless it is a whole name. Pure.
+std::vector<std::string> find_word(const std::vector<CommandPages>& commands,
+                                   std::span<const ShippedFile> shipped, std::string_view word,
+                                   bool is_typo);
 
 // Man pages: driftless(1), and one for each command, driftless-replay(1). Pure.
 

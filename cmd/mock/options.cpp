@@ -180,6 +180,10 @@ MockCommandLine parse_mock_options(const std::vector<std::string>& arguments) {
     MockCommandLine line;
     MockOptions& options = line.options;
     CommandParser parser("mock", description, footer, 32);
+    parser.most_used = {"--listen",         "--log",   "--model",          "--tokenizer",
+                        "--overhead",       "--ttft",  "--ttft-per-token", "--itl",
+                        "--batch-slowdown", "--slots", "--cache-block",    "--cache-capacity",
+                        "--fault"};
     Raw raw;
     add_server_flags(parser.flags, options, raw);
     add_model_flags(parser.flags, options);

@@ -142,6 +142,10 @@ ConvertCommandLine parse_convert_options(const std::vector<std::string>& argumen
     ConvertCommandLine line;
     ConvertOptions& options = line.options;
     CommandParser parser("convert", convert_description, convert_footer);
+    parser.most_used = {"--out",      "--to",        "--format",          "--map",
+                        "--sessions", "--from-logs", "--tokenizer",       "--start",
+                        "--end",      "--limit",     "--sample-sessions", "--replicate",
+                        "--speed"};
     add_trace_argument(parser.app, options.files);
     Flags& flags = parser.flags;
     flags.group("Output");

@@ -36,7 +36,7 @@ def commands():
 def forms():
     """Words behind which flags may stand: a command, or a kind of it."""
     for name in commands():
-        text = call(name, "--help").stdout
+        text = call(name, "--help", "all").stdout
         kinds = [""]
         if "\nKinds:\n" in text:
             listed = text.split("\nKinds:\n")[1].split("\n\n")[0]
@@ -47,7 +47,7 @@ def forms():
 
 def flags_of(form):
     """The flags that its help shows at the beginning of a line."""
-    text = call(*form.split(), "--help").stdout
+    text = call(*form.split(), "--help", "all").stdout
     found = set()
     for line in re.findall(r"^  (-\S.*?)(?:  |$)", text, re.MULTILINE):
         found.update(re.findall(r"(?:^|,)(--?[A-Za-z][\w-]*)", line.split()[0]))
@@ -55,6 +55,21 @@ def flags_of(form):
 
 
 ALL = {form: flags_of(form) for form in forms()}
+
+# A new user's words for `driftless help`, each with a line that the answer must have.
+WORDS = {
+    "verdict": r"^summary.json: verdict  ",
+    "host-noisy": r"^driftless help verdict.md: host-noisy  .*(\n    .*)*quiet machine",
+    "goodput": r"^driftless replay.* --goodput LIMITS  in ms",
+    "users": r"^driftless replay.* --users N  ",
+    "cache": r"^driftless mock --cache-block TOKENS  ",
+    "units": r"^driftless help records.md  keys and units",
+    "--certify-within": r"^driftless replay.* --certify-within T  taint",
+    "ttft": r"^driftless mock --ttft T  time to the first token",
+    "ttft_ns": r"^requests.jsonl: ttft_ns",
+    "seed": r"^driftless .*replay.* --seed N  ",  # near a command's name, too
+    "certified": r"^exit code 6  not certified",
+}
 
 
 class Screen:
@@ -99,7 +114,8 @@ class Help(Case):
     def test_no_line_is_too_wide(self):
         """Of any help, the program's own included."""
         own = [("--help",), ("help",), ("completion", "--help"), ("help", "version")]
-        for words in own + [(*form.split(), "--help") for form in ALL]:
+        own += [("help", word) for word in WORDS]
+        for words in own + [(*form.split(), "--help", *all_of) for form in ALL for all_of in ((), ("all",))]:
             for line in call(*words).stdout.splitlines():
                 self.assertLessEqual(len(line), COLUMNS_MAX, f"{words}: {line}")
 
@@ -295,6 +311,49 @@ class Help(Case):
         self.assertIn("name bash, zsh or fish", call("completion", code=2).stderr)
         self.assertIn("no shell tcsh", call("completion", "tcsh", code=2).stderr)
 
+    def test_the_help_is_one_screen(self):
+        """Where all flags are more than 60 lines: the most used ones, examples, and the groups."""
+        for form in ALL:
+            whole = call(*form.split(), "--help", "all").stdout
+            said = call(*form.split(), "--help").stdout
+            if len(whole.splitlines()) <= 60:
+                self.assertEqual(said, whole, form)
+                continue
+            self.assertLessEqual(len(said.splitlines()), 40, form)
+            self.assertIn("\nUsage: driftless " + form, said)
+            self.assertEqual(said.count("\n  driftless " + form), 3, form)
+            self.assertIn(f"driftless {form} --help GROUP", said)
+            for line in re.findall(r"^  -.*", said, re.MULTILINE):
+                self.assertIn(line, whole)
+            for group in re.findall(r"^\S.*(?=:\n  -)", whole, re.MULTILINE):
+                if group != "Options":
+                    self.assertRegex(said, rf"\nGroups of flags:[^:]*[ \n]{group}[,\n]")
+
+    def test_the_help_has_topics(self):
+        whole = call("replay", "--help", "all").stdout
+        self.assertEqual(call("help", "replay", "all").stdout, whole)
+        server = call("replay", "--help", "server").stdout
+        for words in (("replay", "-h", "SERVER"), ("help", "replay", "Server"),
+                      ("replay", "t", "--help", "server", "--speed")):  # fmt: skip
+            self.assertEqual(call(*words).stdout, server, words)
+        listed = whole.split("\nServer:\n")[1].split("\n\n")[0]
+        self.assertTrue(server.startswith("Server:\n" + listed + "\n\nAPIs:\n"), server)
+        prompts = call("replay", "--help", "prompts").stdout
+        self.assertTrue(prompts.startswith("Prompts and answers:\n"), prompts)
+        self.assertEqual(call("replay", "--help", "prompts and answers").stdout, prompts)
+        cached = call("replay", "--help", "cache").stdout
+        self.assertLessEqual({"--cache-salt", "--reset-cache", "--block-cache"}, set(re.findall(r"--[\w-]+", cached)))
+        self.assertNotIn("--speed", cached)
+        self.assertTrue(call("mock", "--help", "faults").stdout.startswith("Faults:\n"))
+        self.assertIn("--seed", call("help", "synth", "random").stdout)
+
+    def test_a_word_is_found(self):
+        for word, found in WORDS.items():
+            said = call("help", word).stdout
+            self.assertRegex(said, re.compile(found, re.MULTILINE), word)
+            self.assertLessEqual(len(said.splitlines()), 30, word)
+        self.assertTrue(call("help", "--goodput").stdout.startswith("driftless replay"))
+
     def test_typos_are_answered(self):
         for words, meant in (
             (("replya",), "did you mean replay?"),
@@ -318,7 +377,10 @@ class Help(Case):
             (("help", "secomp.json"), "did you mean driftless help seccomp.json?"),
             (("help", "--man", "seccomp.json"), "remove --man to print it"),
             (("help", "seccomp.json", "pod.yaml"), "unexpected argument pod.yaml"),
-            (("help", "replay", "more"), "unexpected argument more"),
+            (("help", "replay", "server", "more"), "unexpected argument more"),
+            (("help", "nosuchword"), "unknown command 'nosuchword'"),
+            (("replay", "--help", "nosuchword"), "no flag has \"nosuchword\" in its name or text"),
+            (("replay", "--help", "--no-such-key=geheim"), "no flag has"),
             (("version", "more"), "unexpected argument more"),
             (("completion", "bash", "more"), "unexpected argument more"),
             (("VERSION",), "did you mean version?"),

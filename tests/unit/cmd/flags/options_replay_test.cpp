@@ -433,7 +433,7 @@ TEST(ReplayOptions, AreRefusedWithoutRepeatingSecrets) {
 
 // The help lists our names with unit and default, ends with examples, and hides the aliases.
 TEST(ReplayOptions, HaveAHelp) {
-    const ReplayCommandLine line = parse_replay_options({"--help"}, "");
+    const ReplayCommandLine line = parse_replay_options({"--help", "all"}, "");
     ASSERT_EQ(line.kind, Kind::help);
     for (const char* part : {"--speed X", "[1M]", "[600s]", "[exact]", "Examples:", "--dry-run"}) {
         EXPECT_TRUE(says(line.text, part)) << part;

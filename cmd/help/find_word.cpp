@@ -1,0 +1,226 @@
+/// `driftless help WORD`: where a word stands in what the program can tell, most exact hits first.
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "cmd/help/help.hpp"
+#include "proto/core/text.hpp"
+#include "proto/json/document.hpp"
+
+namespace driftless {
+
+namespace {
+
+/// What the summaries of the schemas begin with; behind it is the file that they describe.
+constexpr std::string_view summary_of_schema = "schema of ";
+
+/// How well something fits, best first.
+enum class Fit : std::uint8_t { whole_name, word_of_name, part_of_name, word_of_text, none };
+
+struct Hit {
+    Fit fit;
+    std::string place;  ///< what to type for more, or the file; with the name
+    std::string text;
+};
+
+/// Lower case, with one sign between words: `host-noisy`, `kept up` and `kept_up` are found alike.
+std::string plain_of(std::string_view text) {
+    std::string plain = lower(text);
+    std::replace_if(plain.begin(), plain.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
+    plain.erase(0, std::min(plain.find_first_not_of('_'), plain.size()));
+    return plain;
+}
+
+bool has_word(const std::string& text, const std::string& word) {
+    const auto ends = [&text](std::size_t at) {
+        return at >= text.size() || text[at] < '0' || (text[at] > '9' && text[at] < 'a') ||
+               text[at] > 'z' || text[at] == '_';
+    };
+    for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+        if ((at == 0 || ends(at - 1)) && ends(at + word.size())) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Collects what fits a word.
+class Hits {
+  public:
+    explicit Hits(std::string_view word) : word_(plain_of(word)) {}
+
+    void add(std::string_view name, std::string place, std::string text) {
+        const Fit fit =
+            std::min(fit_of(plain_of(name), plain_of(text), word_),
+                     word_.ends_with('s') ? std::max(Fit::word_of_name, of_one(name)) : Fit::none);
+        if (fit != Fit::none) {
+            std::replace(text.begin(), text.end(), '\n', ' ');
+            hits_.push_back({fit, std::move(place), std::move(text)});
+        }
+    }
+
+    std::vector<Hit> take() {
+        std::stable_sort(hits_.begin(), hits_.end(),
+                         [](const Hit& a, const Hit& b) { return a.fit < b.fit; });
+        return std::move(hits_);
+    }
+
+  private:
+    static Fit fit_of(const std::string& name, const std::string& text, const std::string& word) {
+        return name == word                   ? Fit::whole_name
+               : has_word(name, word)         ? Fit::word_of_name
+               : name.find(word) != name.npos ? Fit::part_of_name
+               : has_word(text, word)         ? Fit::word_of_text
+                                              : Fit::none;
+    }
+    /// Of the word without its plural s: a name alone fits it.
+    Fit of_one(std::string_view name) const {
+        return fit_of(plain_of(name), "", word_.substr(0, word_.size() - 1));
+    }
+
+    std::string word_;
+    std::vector<Hit> hits_;
+};
+
+void add_flags_of(const std::vector<CommandPages>& commands, Hits& hits) {
+    std::vector<std::pair<const Flag*, std::string>> flags;  // with the commands that have it
+    for (const CommandPages& command : commands) {
+        hits.add("", "driftless " + command.name, command.summary);
+        for (const FlagTable& table : command.tables) {
+            std::string group;
+            for (const Flag& flag : table.flags) {
+                if (std::exchange(group, flag.group) != flag.group) {
+                    const std::string first = lower(group.substr(0, group.find(' ')));
+                    hits.add(first, "driftless help " + command.name + " " + first,
+                             "the flags of " + group);
+                }
+                const auto same = std::find_if(flags.begin(), flags.end(), [&](const auto& one) {
+                    return one.first->names == flag.names && one.first->help == flag.help;
+                });
+                if (same == flags.end()) {
+                    flags.emplace_back(&flag, table.command);
+                } else if (!same->second.ends_with(table.command)) {
+                    same->second += ", " + table.command;
+                }
+            }
+        }
+    }
+    for (const auto& [flag, where] : flags) {
+        hits.add(flag->names.back(),
+                 "driftless " + where + " " + flag->names.back() +
+                     (flag->unit.empty() ? "" : " " + flag->unit),
+                 flag->help + (flag->standard.empty() ? "" : " [" + flag->standard + "]"));
+    }
+}
+
+void add_keys_of(const ShippedFile& schema, Hits& hits) {
+    JsonDocument document;
+    const Result<JsonValue> root = document.parse(schema.text);
+    CHECK(root);
+    std::vector<std::pair<JsonValue, std::string>> pending{{root.value(), ""}};
+    while (!pending.empty()) {  // bounded by the members of the schema
+        const auto [above, path] = std::move(pending.back());
+        pending.pop_back();
+        for (JsonValue one = above.first(); one.present(); one = one.next()) {
+            const std::string key(one.key());
+            if (key != "properties") {
+                pending.emplace_back(one, path);
+                continue;
+            }
+            for (JsonValue member = one.first(); member.present(); member = member.next()) {
+                const std::string name(member.key());
+                const std::string whole = path + (path.empty() ? "" : ".") + name;
+                const auto said = member.find("description").as_string();
+                hits.add(
+                    name,
+                    std::string(schema.summary.substr(summary_of_schema.size())) + ": " + whole,
+                    std::string(said.value_or("")));
+                pending.emplace_back(member, whole);
+            }
+        }
+    }
+}
+
+/// Headings, and the rows of tables whose first cell is a name: `host-noisy`.
+void add_page(const ShippedFile& page, Hits& hits) {
+    const std::string place = "driftless help " + std::string(page.name) + ": ";
+    for (std::string_view rest = page.text; !rest.empty();) {
+        std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        if (line.starts_with('#')) {
+            line.remove_prefix(std::min(line.find_first_not_of("# "), line.size()));
+            hits.add(line, place + std::string(line), "");
+        } else if (line.starts_with("| `") && line.ends_with(" |")) {
+            line = line.substr(2, line.size() - 4);
+            const std::size_t end = std::min(line.find(" | "), line.size() - 3);
+            std::string cells(line.substr(end + 3));
+            cells.erase(0, cells.starts_with("| ") ? 2 : 0);  // a name without a unit
+            for (std::size_t at = cells.find(" | "); at != cells.npos; at = cells.find(" | ")) {
+                cells.replace(at, 3, "; ");
+            }
+            std::string names(line.substr(0, end));
+            std::erase(names, '`');
+            hits.add(names, place + names, cells);
+        }
+    }
+}
+
+/// Lines of 100 columns at most: all of a text whose name is the word, the first line of others.
+void append_lines(const Hit& hit, std::vector<std::string>& lines) {
+    constexpr std::size_t columns_max = 100;
+    std::string text = hit.place + (hit.text.empty() ? "" : "  " + hit.text);
+    while (text.size() > columns_max) {
+        const bool whole = hit.fit == Fit::whole_name;
+        const std::size_t cut = text.rfind(' ', columns_max - (whole ? 0 : 3));
+        if (cut == text.npos || cut < 4) {
+            break;  // one long word behind the indent
+        }
+        lines.push_back(text.substr(0, cut) + (whole ? "" : " .."));
+        if (!whole) {
+            return;
+        }
+        text = "   " + text.substr(cut);
+    }
+    lines.push_back(text);
+}
+
+}  // namespace
+
+std::vector<std::string> find_word(const std::vector<CommandPages>& commands,
+                                   std::span<const ShippedFile> shipped, std::string_view word,
+                                   bool is_typo) {
+    constexpr std::size_t lines_max = 30;
+    Hits hits(word);
+    add_flags_of(commands, hits);
+    for (std::string_view rest = exit_codes; !rest.empty();) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(line.size() + 1);
+        const std::string code(line.substr(2, line.find(' ', 2) - 2));
+        hits.add(code, "exit code " + code, std::string(line.substr(7)));
+    }
+    for (const ShippedFile& file : shipped) {
+        hits.add(file.name.substr(0, file.name.find('.')),
+                 "driftless help " + std::string(file.name), std::string(file.summary));
+        if (file.summary.starts_with(summary_of_schema)) {
+            add_keys_of(file, hits);
+        } else if (file.name.ends_with(".md")) {
+            add_page(file, hits);
+        }
+    }
+    std::vector<std::string> lines;
+    for (const Hit& hit : hits.take()) {
+        if (is_typo && lines.empty() && hit.fit != Fit::whole_name) {
+            return {};
+        }
+        append_lines(hit, lines);
+    }
+    if (lines.size() > lines_max) {
+        const std::size_t left_out = lines.size() - lines_max + 1;
+        lines.resize(lines_max - 1);
+        lines.push_back(".. and " + std::to_string(left_out) + " lines more");
+    }
+    return lines;
+}
+
+}  // namespace driftless
