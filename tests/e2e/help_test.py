@@ -69,6 +69,7 @@ WORDS = {
     "ttft_ns": r"^requests.jsonl: ttft_ns",
     "seed": r"^driftless .*replay.* --seed N  ",  # near a command's name, too
     "certified": r"^exit code 6  not certified",
+    "kept_up": r"^summary.json: kept_up  Whether the server kept up",
 }
 
 
