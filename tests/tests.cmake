@@ -154,7 +154,7 @@ foreach(header ${header_files})
   endif()
 endforeach()
 add_library(headers OBJECT EXCLUDE_FROM_ALL ${header_sources})
-target_compile_options(headers PRIVATE ${warnings} -O0 -g0)
+target_compile_options(headers PRIVATE ${warnings} -Wno-missing-field-initializers -O0 -g0)
 target_link_libraries(headers PRIVATE driftless_cmd PkgConfig::URING PkgConfig::XLSXWRITER LibArchive::LibArchive
                       llhttp fmt::fmt GTest::gtest)
 target_compile_definitions(headers PRIVATE SHARED_DATA="" TEST_DATA="")
