@@ -150,7 +150,7 @@ std::string help_about(const CommandParser& parser, const std::string& topic) {
     const std::vector<std::string> groups = groups_of(parser);
     const auto called = std::find_if(groups.begin(), groups.end(), [&topic](const auto& group) {
         const std::string name = lower(group);
-        return topic == name || topic == name.substr(0, name.find(' '));
+        return topic == name || topic == name.substr(0, name.find_first_of(" ,"));
     });
     std::string text;
     std::string footer = parser.app.get_footer() + "\n\n";
@@ -188,22 +188,21 @@ std::string whole_help_of(const CommandParser& parser) {
     return text;
 }
 
-/// `line` becomes the help about a topic, in lower case; returns what is wrong with the topic.
-/// Where tables are asked for (AskedTables) the flags go there, and the text is empty.
-std::string give_help(const CommandParser& parser, const std::string& topic, CommandLine& line) {
+/// The help about a topic, in lower case. Where tables are asked for (AskedTables) the flags go
+/// there, and the text is empty.
+std::string help_of(const CommandParser& parser, const std::string& topic) {
     if (AskedTables* asked = AskedTables::current(); asked != nullptr) {
         asked->add(table_of(parser));
-    } else if (topic == "all" || (topic.empty() && parser.most_used.empty())) {
-        line.text = whole_help_of(parser);
-    } else {
-        line.text = topic.empty() ? overview_of(parser) : help_about(parser, topic);
-        if (line.text.empty()) {
-            const std::string why = "no flag has \"" + topic + "\" in its name or text";
-            return list_of_groups(parser, why + "; all has every flag; groups:", why.npos);
-        }
+        return "";
     }
-    line.kind = CommandLine::Kind::help;
-    return "";
+    const bool is_short = topic != "all" && !parser.most_used.empty();
+    std::string text = topic.empty() || topic == "all" ? "" : help_about(parser, topic);
+    if (text.empty()) {
+        const bool is_unknown = !topic.empty() && topic != "all";
+        text = is_unknown ? "No flag has \"" + topic + "\" in its name or text.\n\n" : "";
+        text += is_short ? overview_of(parser) : whole_help_of(parser);
+    }
+    return text;
 }
 
 }  // namespace
@@ -237,19 +236,32 @@ CommandParser::CommandParser(std::string named, const char* description, std::st
     app.set_help_flag("-h,--help", "print this help and exit");
 }
 
-std::string CommandParser::parse(const std::vector<std::string>& arguments, CommandLine& line) {
+std::optional<std::string> help_topic(const std::vector<std::string>& arguments) {
     const auto bar = std::find(arguments.begin(), arguments.end(), "--");
-    const auto asked = std::find_if(arguments.begin(), bar, [](const std::string& one) {
-        return one == "--help" || one == "-h";
-    });
-    // Behind --help stands its topic, which may be a flag without its value.
-    const auto end = asked == bar ? arguments.end() : asked + 1;
+    const auto asks = [](const std::string& one) {
+        return one == "--help" || one == "-h" || one.starts_with("--help=");
+    };
+    const auto asked = std::find_if(arguments.begin(), bar, asks);
+    if (asked == bar) {
+        return std::nullopt;
+    }
+    if (asked->starts_with("--help=")) {
+        return lower(asked->substr(asked->find('=') + 1));
+    }
+    const bool has_topic = asked + 1 != arguments.end() && !asks(*(asked + 1));
+    const std::string topic = has_topic ? lower(*(asked + 1)) : "";
+    return topic.substr(0, topic.find('='));  // a flag without its value, which may be a key
+}
+
+std::string CommandParser::parse(const std::vector<std::string>& arguments, CommandLine& line) {
+    if (const std::optional<std::string> topic = help_topic(arguments)) {
+        line.kind = CommandLine::Kind::help;
+        line.text = help_of(*this, *topic);
+        return "";
+    }
     try {
-        app.parse(std::vector<std::string>(std::reverse_iterator(end), arguments.rend()));
+        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
         return unknown_argument(*this);
-    } catch (const CLI::CallForHelp&) {
-        const std::string topic = end == arguments.end() ? "" : lower(*end);
-        return give_help(*this, topic.substr(0, topic.find('=')), line);
     } catch (const CLI::ParseError& error) {
         return reason_of(error);
     }

@@ -9,6 +9,7 @@
 #include <CLI/Formatter.hpp>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -169,6 +170,10 @@ struct CommandParser {
     void read(const std::vector<std::string>& arguments, CommandLine& line,
               const std::function<std::string()>& complete = nullptr);
 };
+
+/// What help is asked about, in lower case; empty: all in all. Nothing: none of the arguments
+/// before `--` asks for help.
+std::optional<std::string> help_topic(const std::vector<std::string>& arguments);
 
 // The flags that say which trace is read, and how: shared by all commands that read one.
 

@@ -153,7 +153,7 @@ void add_user_flags(Flags& flags, ReplayOptions& options) {
                 parse_u32, users.start.warmup_requests);
 }
 
-// The text of `driftless replay --help` behind its flags.
+// The text of `driftless replay --help all` behind its flags.
 
 constexpr const char* before_apis =
     R"(Durations are 90, 1.5s, 250ms, 5us, 10m, 2h or 1h30m; a bare number is seconds.
@@ -516,14 +516,17 @@ std::string in_typed_names(const std::string& why, const Spelled& spelled) {
 
 ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments,
                                        const std::string& api_key) {
-    Spelled spelled = spell(arguments);
+    const bool asks_help = help_topic(arguments).has_value();
+    Spelled spelled;
+    spelled.arguments = arguments;
+    spelled = asks_help ? spelled : spell(arguments);
     ReplayCommandLine line;
     ReplayOptions& options = line.options;
     if (!spelled.refused.empty()) {
         line.refuse("replay", spelled.refused);
         return line;
     }
-    if (!takes_up(spelled.arguments)) {
+    if (!asks_help && !takes_up(spelled.arguments)) {
         const std::string why = apply_rules(spelled.arguments, spelled.notes, options.rules.chosen);
         if (!why.empty()) {
             line.refuse("replay", in_typed_names(why, spelled));

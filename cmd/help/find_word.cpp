@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "cmd/help/help.hpp"
@@ -24,7 +26,7 @@ struct Hit {
     std::string text;
 };
 
-/// Lower case, with one sign between words: `host-noisy`, `kept up` and `kept_up` are found alike.
+/// Lower case, with `_` between words: `host-noisy`, `kept up` and `kept_up` are found alike.
 std::string plain_of(std::string_view text) {
     std::string plain = lower(text);
     std::replace_if(plain.begin(), plain.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
@@ -85,15 +87,17 @@ class Hits {
 
 void add_flags_of(const std::vector<CommandPages>& commands, Hits& hits) {
     std::vector<std::pair<const Flag*, std::string>> flags;  // with the commands that have it
+    std::set<std::string> groups;  // of a command; its kinds have many of the same
     for (const CommandPages& command : commands) {
         hits.add("", "driftless " + command.name, command.summary);
         for (const FlagTable& table : command.tables) {
-            std::string group;
             for (const Flag& flag : table.flags) {
-                if (std::exchange(group, flag.group) != flag.group) {
-                    const std::string first = lower(group.substr(0, group.find(' ')));
-                    hits.add(first, "driftless help " + command.name + " " + first,
-                             "the flags of " + group);
+                const std::string first =
+                    lower(flag.group.substr(0, flag.group.find_first_of(" ,")));
+                if (flag.names.back() != "--help" &&
+                    groups.insert(command.name + " " + first).second) {
+                    hits.add(first, "driftless " + table.command + " --help " + first,
+                             "the flags of " + flag.group);
                 }
                 const auto same = std::find_if(flags.begin(), flags.end(), [&](const auto& one) {
                     return one.first->names == flag.names && one.first->help == flag.help;

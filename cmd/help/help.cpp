@@ -272,7 +272,8 @@ void print_help(std::span<const Command> commands, std::FILE* out) {
     std::fputs(
         "\n"
         "  --version  the same as version (-V)\n"
-        "  --help     print this help and exit (-h); `driftless COMMAND --help` lists its flags\n"
+        "  --help     print this help and exit (-h); `driftless COMMAND --help all` lists its "
+        "flags\n"
         "             driftless help WORD finds flags, keys, exit codes and pages\n",
         out);
 }

@@ -322,9 +322,9 @@ void widen_by_client(MetricComparison& compared, const MetricTerms& terms, const
     const MetricFigures upper = figures_of(terms_of_ends(terms, paired, true));
     const double least = (lower.b / compared.b) / (upper.a / compared.a);
     const double most = (upper.b / compared.b) / (lower.a / compared.a);
-    const bool is_known = std::isfinite(least) && std::isfinite(most);
-    compared.low = is_known ? compared.low * least : 0;
-    compared.high = is_known ? compared.high * most : std::numeric_limits<double>::infinity();
+    compared.low = std::isfinite(least) ? compared.low * least : 0;
+    compared.high =
+        std::isfinite(most) ? compared.high * most : std::numeric_limits<double>::infinity();
     const Shown widened = shown_by(compared, options);
     if (widened == Shown::unsure && compared.in_these_runs != Shown::unsure) {
         compared.doubt = Doubt::client;

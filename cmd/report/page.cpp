@@ -24,6 +24,7 @@
 #include "cmd/report/export_cells.hpp"
 #include "cmd/report/rebuilt_run.hpp"
 #include "cmd/report/report.hpp"
+#include "cmd/report/text_parts.hpp"
 #include "proto/core/errors.hpp"
 #include "proto/core/hash.hpp"
 #include "proto/json/document.hpp"
@@ -608,6 +609,7 @@ std::optional<std::string> data_of(const ReportedRun& run, std::uint64_t records
     json.begin_object().key("format").integer(1);
     add_run(json, run);
     json.key("summary").raw(run.summary);
+    json.key("said").string(requests_text(run.figures, run.info));
     add_definitions(json);
     json.key("tables").begin_object();
     PrefixForecast forecast;

@@ -387,14 +387,15 @@ std::string compact_table(const SummaryFigures& f, const SummaryInfo& info) {
 
 std::string summary_brief(const SummaryFigures& figures, const SummaryInfo& info) {
     std::string text = requests_text(figures, info);
-    if (figures.ttft.count > 0) {
+    if (figures.ttft.count > 0 && !figures.sides) {
         text += fmt::format("; TTFT p99 {:.2f} ms", figures.ttft.at[p99_index] / ns_per_ms);
     }
     text += "; " + info.verdict + '\n';
     for (const std::string& warning : figures.warnings) {
         text += "warning: " + warning + '\n';
     }
-    return text + judged_table(info.rules, info.thresholds, info.stopped_when);
+    return text + sides_table(figures.sides) +
+           judged_table(info.rules, info.thresholds, info.stopped_when);
 }
 
 std::string summary_table(const SummaryFigures& figures, const SummaryInfo& info, TableKind kind) {

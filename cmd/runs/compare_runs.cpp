@@ -350,6 +350,7 @@ std::vector<ComparedRun> at_the_bound(const ChangeThreshold& threshold,
             one.failed = false;
             one.meets_slo = one.meets_slo ? std::optional(false) : std::nullopt;
             one.values[static_cast<std::size_t>(threshold.metric.value)] = threshold.bound;
+            one.errors = {};
         }
     }
     return out;
@@ -394,8 +395,10 @@ JudgedThreshold judge_one(const ChangeThreshold& threshold, const ComparedSides&
         out.low = std::max(out.low, 0.0);
         out.high = std::max(out.high, 0.0);
     }
+    // What the clients may have moved is in the interval: it can be held against the bound.
+    const bool is_widened = found.doubt == Doubt::client && compared.doubt != Doubt::client;
     const bool is_judged = found.doubt == Doubt::none || found.doubt == Doubt::too_wide ||
-                           (within_runs && is_of_evidence(found.doubt));
+                           is_widened || (within_runs && is_of_evidence(found.doubt));
     out.doubt = is_judged ? Doubt::none : found.doubt;
     out.judged = judge(threshold, out);
     return out;

@@ -191,7 +191,7 @@ constexpr const char* find_footer =
   concurrency  open requests of a closed loop
   speed        factor on the recorded pace; changes when prefixes recur
 
-Flags after -- go to every replay; replay --help lists them. A percentile needs this many
+Flags after -- go to every replay; replay --help all lists them. A percentile needs this many
 requests: p50 11, p90 64, p95 130, p99 662, p99.9 6,636. If a probe has fewer, --duration or
 --for is lengthened; without either, the search ends and says what to do.
 

@@ -209,7 +209,7 @@ std::uint64_t RunTimeline::max_open(const Segment& segment) {
     for (const Left& one : segment.left) {
         fired.push_back(one.fired_ns);
         if (one.ended_ns >= 0) {
-            ended.push_back(one.ended_ns);
+            ended.push_back(std::max(one.ended_ns, one.fired_ns));  // records can be anybody's
         }
     }
     std::sort(fired.begin(), fired.end());

@@ -271,6 +271,11 @@ namespace {
 /// The kernel's stamps are off by the error of two samples of its clock.
 constexpr double stamp_error_ns = 2e3;
 
+/// A bound below 0 counts as 0: records can be anybody's.
+double bound_of(std::int64_t ns) {
+    return static_cast<double>(std::max<std::int64_t>(ns, 0));
+}
+
 /// From the fire until the server can have had the request at the latest, ns; nothing: not known.
 std::optional<double> request_late_ns(const Record& record) {
     const auto has = [&record](std::string_view reason) {
@@ -281,8 +286,8 @@ std::optional<double> request_late_ns(const Record& record) {
         has(taint_retransmitted) || has(taint_answered_early)) {
         return std::nullopt;
     }
-    return static_cast<double>(*record.wire_delay_bound_ns) +
-           static_cast<double>(*record.request_delay_ns) + stamp_error_ns;
+    return bound_of(*record.wire_delay_bound_ns) + bound_of(*record.request_delay_ns) +
+           stamp_error_ns;
 }
 
 }  // namespace
@@ -290,15 +295,15 @@ std::optional<double> request_late_ns(const Record& record) {
 std::optional<RowError> error_from_fire(const Record& record, const OptionalNs& token_late_ns) {
     const std::optional<double> request_ns = request_late_ns(record);
     return request_ns && token_late_ns && !lost_in_client(record)
-               ? std::optional(RowError{*request_ns + static_cast<double>(*token_late_ns), 0})
+               ? std::optional(RowError{*request_ns + bound_of(*token_late_ns), 0})
                : std::nullopt;
 }
 
 std::optional<RowError> tpot_error(const Record& record) {
     const double gaps = static_cast<double>(record.output_tokens.value_or(0)) - 1;
     return record.first_late_ns && record.last_late_ns && gaps >= 1 && !lost_in_client(record)
-               ? std::optional(RowError{static_cast<double>(*record.last_late_ns) / gaps,
-                                        static_cast<double>(*record.first_late_ns) / gaps})
+               ? std::optional(RowError{bound_of(*record.last_late_ns) / gaps,
+                                        bound_of(*record.first_late_ns) / gaps})
                : std::nullopt;
 }
 
@@ -638,13 +643,29 @@ SummaryFigures Summary::figures() const {
     return f;
 }
 
+namespace {
+
+/// The load came as the trace has it: no answer, no cap, no lack of ours kept rows back.
+bool is_open_load(const SummaryFigures& f, const SummaryInfo& info) {
+    const SendingFigures& sending = f.sending;
+    const auto late = static_cast<double>(f.sent_late());
+    const bool has_lanes = std::ranges::any_of(info.run.arguments, [](const std::string& one) {
+        return one.starts_with("--connections=");
+    });
+    return info.run.users == 0 && info.run.sessions != "closed" && !has_lanes &&
+           sending.held_by_user.held.count == 0 && sending.held_by_budget.held.count == 0 &&
+           sending.held_by_host.held.count == 0 && late <= 0.01 * static_cast<double>(f.fired);
+}
+
+}  // namespace
+
 std::optional<bool> kept_up(const SummaryFigures& f, const SummaryInfo& info) {
-    const RunDescription& run = info.run;
     const Stability stability = f.timeline.stability.stability;
-    const bool is_open = run.users == 0 && run.sessions != "closed" &&
-                         f.sending.held_by_user.held.count == 0 &&
-                         f.sending.held_by_budget.held.count == 0;
-    return is_open && !f.sides && !info.unfinished && stability != Stability::unknown
+    const bool rises = info.run.rate.starts_with("ramp") || info.run.rate.starts_with("shape");
+    // Refusals come fast, and what was given up waits no longer: they tell nothing of a queue.
+    const bool answers = static_cast<double>(f.answered()) >= 0.99 * static_cast<double>(f.fired);
+    return is_open_load(f, info) && !rises && answers && !f.sides && !info.unfinished &&
+                   stability != Stability::unknown
                ? std::optional(stability == Stability::stable)
                : std::nullopt;
 }

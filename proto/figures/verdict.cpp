@@ -380,6 +380,7 @@ Judgement judge_calibrated(const SummaryFigures& figures, const ClientTotals& cl
     add_interrupted_reason(figures, judged.reasons);
     if (figures.more_unrecorded) {
         judged.verdict = Verdict::client_limited;
+        std::rotate(judged.reasons.begin(), judged.reasons.end() - 1, judged.reasons.end());
         return judged;
     }
     Blame blame = blame_of(figures.taints.rows, client);
@@ -471,11 +472,12 @@ Verdict verdict_named(const std::string& name) {
     return found == severity.end() ? Verdict::client_limited : *found;
 }
 
+/// A reason that makes it worse comes first.
 void worsen(Judgement& judged, Verdict verdict, std::string reason) {
-    if (rank_of(verdict) > rank_of(judged.verdict)) {
-        judged.verdict = verdict;
-    }
-    judged.reasons.push_back(std::move(reason));
+    const bool decides = rank_of(verdict) > rank_of(judged.verdict);
+    judged.verdict = decides ? verdict : judged.verdict;
+    judged.reasons.insert(decides ? judged.reasons.begin() : judged.reasons.end(),
+                          std::move(reason));
 }
 
 void judge_rows(const MergedRun& run, Judgement& judged) {

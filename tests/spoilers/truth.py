@@ -49,7 +49,7 @@ def errors_of(record, seen, zero):
         charge(errors, record["headers_ns"] + zero, seen["head_ns"], seen["head_ended_ns"])
     stamps = [zero + record["fired_ns"] + chunk for chunk in record["chunk_ns"] or []]
     bounds = record["chunk_late_ns"] or [float("inf")] * len(stamps)
-    for token, (ours, bound) in enumerate(zip(stamps, bounds)):
+    for token, (ours, bound, _) in enumerate(zip(stamps, bounds, seen["token_ns"])):
         charge(errors, ours, seen["token_ns"][token], seen["token_ended_ns"][token])
         errors.beyond = max(errors.beyond, ours - moments(seen, token)[1] - bound)
     return errors

@@ -9,25 +9,10 @@ function limitText(one) {
     : `${digits(one.value)}${one.unit === "ms" ? " ms" : ""}`;
 }
 
-// What happened at the server, in one sentence; nothing is said where nobody can tell.
-function saidText() {
-  const kept =
-    summary.kept_up === true
-      ? "; the server kept up"
-      : summary.kept_up === false
-        ? `; the server did not keep up: in flight rose to ${whole(summary.max_concurrent_requests)}, so TTFT ` +
-          "measures how long the run was"
-        : "";
-  return (
-    `${whole(summary.completed)} of ${plural(summary.num_prompts, "request", "requests")} ok in ` +
-    `${duration(summary.duration * 1e9)}${kept}`
-  );
-}
-
 // What the client may have moved a p99 by, at most.
 function moved(figure) {
   const bars = (summary.client_error || {})[`${figure}_ms`];
-  return bars && bars.p99 ? `; client at most ${duration(1e6 * Math.max(bars.p99.below, bars.p99.above))}` : "";
+  return bars && bars.p99 ? `; client moved p99 by ${duration(1e6 * Math.max(bars.p99.below, bars.p99.above))} at most` : "";
 }
 
 function addHead() {
@@ -43,7 +28,7 @@ function addHead() {
       { class: "what" },
       [summary.model_id, where, summary.run && `speed ${summary.run.speed}`].filter(Boolean).join(" · "),
     ),
-    make("p", { class: "said" }, saidText()),
+    make("p", { class: "said" }, data.said),
     five(),
     make("div", { class: `verdict ${verdict.name}` }, make("strong", {}, verdict.name), whyList(verdict)),
   );
@@ -111,7 +96,8 @@ function five() {
     summary[name] === null || summary[name] === undefined ? "-" : duration(summary[name] * 1e6);
   const cache = summary.cache || {};
   const failed = summary.failed || 0;
-  const byServer = cache.rows_compared > 0 && cache.server_rows === cache.rows_compared;
+  const byServer =
+    cache.rows_compared > 0 && cache.server_rows === cache.rows_compared && cache.server_rows_equal >= cache.rows_equal;
   const expected = byServer ? cache.server_expected_cached_tokens : cache.expected_cached_tokens_reported;
   const figures = [
     [
@@ -131,10 +117,14 @@ function five() {
           "Cache hits",
           ...(cache.rows_compared === 0
             ? [`${short(cache.cached_tokens)} tokens`, "not forecast: the prompts are recorded text"]
-            : [
-                share(cache.cached_tokens_compared, cache.prompt_tokens_compared),
-                `of the prompts; the trace allows ${share(expected, cache.prompt_tokens_compared)}`,
-              ]),
+            : cache.cached_tokens_compared === 0 && expected > 0
+              ? ["0", "the server says 0 for each row: it may not count hits"]
+              : cache.prompt_tokens_compared > 0
+                ? [
+                    share(cache.cached_tokens_compared, cache.prompt_tokens_compared),
+                    `of prompt tokens; the trace allows ${share(expected, cache.prompt_tokens_compared)}`,
+                  ]
+                : [`${short(cache.cached_tokens_compared)} tokens`, `the trace allows ${short(expected)}`]),
         ]
       : ["E2E p99", ms("p99_e2el_ms"), `p50 ${ms("p50_e2el_ms")}${moved("e2el")}`],
   ];

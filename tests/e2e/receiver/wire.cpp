@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 
@@ -92,9 +93,21 @@ std::int64_t Wire::left_ns(std::uint64_t end) {
     return left;
 }
 
-bool Wire::wait(int timeout_ms) const {
-    pollfd asked{socket_, POLLIN, 0};
-    return (tls_ != nullptr && SSL_pending(tls_) > 0) || poll(&asked, 1, timeout_ms) == 1;
+bool Wire::wait(int timeout_ms) {
+    if (tls_ != nullptr && SSL_pending(tls_) > 0) {
+        return true;
+    }
+    const std::int64_t until = monotonic_ns() + timeout_ms * INT64_C(1'000'000);
+    while (true) {  // stamps of what was sent wake it, too
+        read_departures(socket_, departures_);
+        const std::int64_t left_ms = (until - monotonic_ns()) / 1'000'000;
+        pollfd asked{socket_, POLLIN, 0};
+        const int found = poll(
+            &asked, 1, timeout_ms < 0 ? -1 : static_cast<int>(std::max<std::int64_t>(left_ms, 0)));
+        if (found <= 0 || (asked.revents & (POLLIN | POLLHUP)) != 0) {
+            return found == 1;
+        }
+    }
 }
 
 SSL_CTX* tls_context(const char* certificate, const char* key) {

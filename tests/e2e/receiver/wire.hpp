@@ -34,7 +34,7 @@ class Wire {
     /// When the first `end` of them had left for the wire; 0: the kernel has not said so.
     std::int64_t left_ns(std::uint64_t end);
     /// Waits for bytes; false after `timeout_ms` (-1: never).
-    bool wait(int timeout_ms) const;
+    bool wait(int timeout_ms);
 
   private:
     int socket_;

@@ -589,9 +589,15 @@ TEST(Evidence, ClientErrorsWidenTheInterval) {
     move_by(dual.b, 0);
     dual.b.requests[7].errors[0] = {std::numeric_limits<double>::infinity(),
                                     std::numeric_limits<double>::infinity()};
-    const GroupComparison unknown = dual.compared();
-    EXPECT_EQ(unknown.metrics[0].doubt, Doubt::client) << "one row of any length";
+    GroupComparison unknown = dual.compared();
+    EXPECT_EQ(unknown.metrics[0].word, Word::worse)
+        << "one row of any length makes it longer still";
+    EXPECT_TRUE(std::isinf(unknown.metrics[0].high));
     EXPECT_EQ(unknown.metrics[1].word, Word::worse) << "moves a median by a rank";
+    std::swap(dual.a.requests[7].errors, dual.b.requests[7].errors);
+    unknown = dual.compared();
+    EXPECT_EQ(unknown.metrics[0].doubt, Doubt::client) << "A may have been as slow";
+    EXPECT_EQ(unknown.metrics[0].low, 0);
 }
 
 // Of 400 rows 4 are 1 %, and 5 are more.
