@@ -5,10 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <random>
 #include <vector>
+
+#include "proto/figures/summary.hpp"
+#include "proto/run/record.hpp"
 
 namespace driftless {
 
@@ -105,6 +110,53 @@ TEST(Stability, CountsRowsWithoutATokenAsWaiting) {
         rows[i].first_token_ns.reset();
     }
     EXPECT_EQ(judge_stability(rows).stability, Stability::unstable);
+}
+
+/// A run of 200 rows, 10 ms apart, whose TTFT is so many ms.
+SummaryFigures run_of(const std::function<std::int64_t(std::int64_t)>& ttft_ms,
+                      Outcome outcome = Outcome::ok) {
+    constexpr std::int64_t ms = 1'000'000;
+    Summary summary;
+    for (std::uint32_t row = 0; row < 200; ++row) {
+        Record record;
+        record.row = row;
+        record.outcome = outcome;
+        record.due_ns = 10 * ms * row;
+        record.fired_ns = record.due_ns;
+        record.first_token_ns = record.due_ns + ttft_ms(row) * ms;
+        record.ended_ns = *record.first_token_ns + 5 * ms;
+        summary.add(record);
+    }
+    return summary.figures();
+}
+
+// Nothing is said of a load that was no open one, nor of a server that did not answer.
+TEST(KeptUp, IsSaidOfOpenLoadsThatWereAnswered) {
+    const SummaryFigures behind = run_of([](std::int64_t row) { return 20 + 10 * row; });
+    EXPECT_EQ(kept_up(run_of([](std::int64_t) { return 20; }), {}), true);
+    EXPECT_EQ(kept_up(behind, {}), false);
+    EXPECT_EQ(kept_up(run_of([](std::int64_t) { return 1; }, Outcome::http_5xx), {}), std::nullopt);
+    SummaryFigures changed = behind;
+    changed.sending.held_by_user.held.count = 1;
+    EXPECT_EQ(kept_up(changed, {}), std::nullopt) << "--max-inflight";
+    changed = behind;
+    changed.tainted_late[1] = 3;
+    EXPECT_EQ(kept_up(changed, {}), std::nullopt) << "we were late with more than 1 %";
+    changed.tainted_late[1] = 2;
+    EXPECT_EQ(kept_up(changed, {}), false);
+    changed = behind;
+    changed.sides.emplace();
+    EXPECT_EQ(kept_up(changed, {}), std::nullopt) << "two servers";
+    for (const auto& change : std::vector<std::function<void(SummaryInfo&)>>{
+             [](SummaryInfo& info) { info.run.users = 3; },
+             [](SummaryInfo& info) { info.run.sessions = "closed"; },
+             [](SummaryInfo& info) { info.run.rate = "ramp 1..9/s"; },
+             [](SummaryInfo& info) { info.run.arguments = {"t.jsonl", "--connections=8"}; },
+             [](SummaryInfo& info) { info.unfinished.emplace(); }}) {
+        SummaryInfo info;
+        change(info);
+        EXPECT_EQ(kept_up(behind, info), std::nullopt);
+    }
 }
 
 }  // namespace
