@@ -112,8 +112,8 @@ std::optional<RowError> tpot_error(const Record& record);
 
 // Summary: the sums over the records of a run. Fed with records one by one, in any order, so that
 // it can be rebuilt from `requests.jsonl` later; it owns its numbers, reads no clock and judges
-// nothing. Memory: 168 bytes a request that is ok (exact percentiles of its times 72, when and how
-// late it left 48, what was open 16, hits of the cache 32), 32 a tainted one, six histograms, 8
+// nothing. Memory: 184 bytes a request that is ok (exact percentiles of its times 72, when and how
+// late it left 48, what was open 32, hits of the cache 32), 32 a tainted one, six histograms, 8
 // bytes a second of the run (its ClientTotals: 48 more). `figures` takes 104 more while it sorts.
 //
 // Percentiles of ttft, ttft_due, tpot, itl, e2e and chunk gaps are over the rows that are `ok`;

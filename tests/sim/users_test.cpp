@@ -158,8 +158,8 @@ TEST(UsersRun, UsersAreAdded) {
 constexpr std::uint32_t hour_rows = 200;
 constexpr std::uint32_t hour_turns = 4;  // of a session
 constexpr std::int64_t minute_ns = 60'000'000'000;
-/// Of a request (proto/figures/summary.hpp: 136), and the pieces that the figures are kept in.
-constexpr double bytes_of_a_request = 145;
+/// Of a request (proto/figures/summary.hpp: 152 without hits), and the pieces of its figures.
+constexpr double bytes_of_a_request = 161;
 /// Figures of each second and each period, and what the allocator and the simulated world gather.
 constexpr double bytes_of_a_minute = 12 << 10;
 
