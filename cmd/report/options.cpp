@@ -42,10 +42,10 @@ void add_reading_flags(Flags& flags, ReportReadings& readings) {
                 "--why tpot, --why e2e:5%",
                 nullptr, parse_why, readings.why);
     flags.on_off("--trees", "session trees as jobs", readings.trees);
-    flags.on_off(
-        "--certificate",
-        "what was sent, by digests and counts; all reasons of the verdict; where hits were lost",
-        readings.certificate);
+    flags.on_off("--certificate",
+                 "what was sent, by digests and counts; why the verdict; where hits\n"
+                 "were lost",
+                 readings.certificate);
     flags.value("--against", "TRACE", "fidelity to a trace: arrivals, lengths, sharing, gaps",
                 nullptr, parse_trace_path, readings.against);
 }

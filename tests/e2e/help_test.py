@@ -353,7 +353,7 @@ class Help(Case):
     def test_help_is_given_wherever_it_is_asked_for(self):
         """Nothing is sent, nothing else is read; a topic that no flag knows changes nothing."""
         overview = call("replay", "--help").stdout
-        for words in (("t.jsonl", "-h"), ("--help", "--help"), ("t", "--model", "--help", "--dry-run"),
+        for words in (("t.jsonl", "-h"), ("--help", "--help"), ("t", "--model", "--help"),
                       ("vllm", "bench", "serve", "--help"), ("--dataset-name", "-h")):  # fmt: skip
             self.assertEqual(call("replay", *words).stdout, overview, words)
         for topic, named in (("t.jsonl", "t.jsonl"), ("--no-such-key=geheim", "--no-such-key")):
@@ -367,7 +367,7 @@ class Help(Case):
             self.assertTrue(typed, word)
             for words in typed:
                 self.assertNotIn("No flag has", call(*words.split()).stdout, words)
-        self.assertNotIn("the flags of Options", call("help", "options").stdout)
+        call("help", "options", code=2)
 
     def test_a_word_is_found(self):
         for word, found in WORDS.items():
