@@ -96,7 +96,7 @@ std::vector<std::string> groups_of(const CommandParser& parser) {
     return groups;
 }
 
-/// The same behind a text.
+/// `text`, then the headings with commas between them.
 std::string list_of_groups(const CommandParser& parser, std::string text, std::size_t columns_max) {
     for (const std::string& group : groups_of(parser)) {
         const std::size_t begin = text.rfind('\n') + 1;  // 0 in the first line

@@ -518,8 +518,11 @@ ReplayCommandLine parse_replay_options(const std::vector<std::string>& arguments
                                        const std::string& api_key) {
     const bool asks_help = help_topic(arguments).has_value();
     Spelled spelled;
-    spelled.arguments = arguments;
-    spelled = asks_help ? spelled : spell(arguments);
+    if (asks_help) {
+        spelled.arguments = arguments;
+    } else {
+        spelled = spell(arguments);
+    }
     ReplayCommandLine line;
     ReplayOptions& options = line.options;
     if (!spelled.refused.empty()) {

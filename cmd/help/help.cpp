@@ -147,7 +147,7 @@ int print_word(std::span<const Command> commands, const std::string& typed) {
         for (const CommandPages& one : pages) {
             names.push_back(one.name);
         }
-        // A typo of a command is in longer names, too.
+        // A mistyped command may be a part of other names: then only a whole name is an answer.
         const bool is_typo = !nearest_name(word, names).empty();
         const auto lines = find_word(pages, shipped_files(), word, is_typo);
         for (const std::string& line : lines) {

@@ -28,7 +28,7 @@
 #include <string_view>
 #include <vector>
 
-#include "proto/figures/summary.hpp"
+#include "proto/figures/distribution.hpp"
 
 namespace driftless {
 
@@ -115,7 +115,7 @@ struct ComparedRequest {
                                                unknown_value};
     /// [RowValue], ns: so far below and above it the true one may lie; infinite: nobody knows.
     /// Zero, too, in runs whose records have no such bounds.
-    std::array<RowError, row_value_count> errors{};
+    std::array<ErrorBar, row_value_count> errors{};
 };
 
 struct ComparedRun {

@@ -315,7 +315,7 @@ MetricTerms terms_of_ends(const MetricTerms& terms, const PairedRows& paired, bo
         for (std::size_t row = 0; row < paired.rows; ++row) {
             RowTerm& term = ends.runs[run][row];
             if (term.bottom > 0) {
-                const RowError& error = paired.runs[run][row]->errors[value];
+                const ErrorBar& error = paired.runs[run][row]->errors[value];
                 term.top = upper ? term.top + error.above : std::max(term.top - error.below, 0.0);
             }
         }

@@ -308,25 +308,20 @@ void add_prompts(Lines& lines, const SummaryFigures& f, const SummaryInfo& info)
     }
 }
 
-std::string late_text(const Distribution& late) {
-    return fmt::format("p50 {:.3f}, p99 {:.3f}, worst {:.3f} ms", late.median() / ns_per_ms,
-                       late.at[p99_index] / ns_per_ms, late.max / ns_per_ms);
-}
-
 /// How late the load was, and what was held back by a wish or a limit.
 void add_sent(Lines& lines, const SummaryFigures& f, const SummaryInfo& info) {
     const Distribution& late = f.load_late();
     if (late.count > 0) {
-        const std::int64_t limit_ns = drift_limit_ns(info.limits, 0);
-        const std::string limit =
-            limit_ns > 0 ? fmt::format("{:.3f} ms", static_cast<double>(limit_ns) / ns_per_ms) : "";
-        const std::uint64_t too_late = f.sent_late();
-        lines.add("Sent late",
-                  late_text(late) + (limit.empty() ? ""
-                                     : too_late > 0
-                                         ? fmt::format("; {} of {} rows above {}",
-                                                       grouped(too_late), grouped(f.fired), limit)
-                                         : "; limit " + limit));
+        std::string text =
+            fmt::format("p50 {:.3f}, p99 {:.3f}, worst {:.3f} ms", late.median() / ns_per_ms,
+                        late.at[p99_index] / ns_per_ms, late.max / ns_per_ms);
+        if (const std::int64_t limit_ns = drift_limit_ns(info.limits, 0); limit_ns > 0) {
+            text += fmt::format(
+                "; {} of {} rows above the limit ({:.3f} ms for the first of an instant)",
+                grouped(f.sent_late()), grouped(f.fired),
+                static_cast<double>(limit_ns) / ns_per_ms);
+        }
+        lines.add("Sent late", text);
     }
     if (const std::uint64_t held = f.sending.held_by_user.drift.count; held > 0) {
         lines.add("", fmt::format("{} held by --max-inflight left out", rows_text(held)));

@@ -117,18 +117,22 @@ std::string no_hits_text(const SummaryFigures& f) {
                               : hits + ", and " + why_not_foretold;
 }
 
+namespace {
+
+/// ", 3 off"; empty of none.
+std::string some(std::uint64_t count, std::string_view what) {
+    return count > 0 ? fmt::format(", {} {}", grouped(count), what) : "";
+}
+
+}  // namespace
+
 std::string prompts_text(const PromptFigures& prompts) {
     if (prompts.exact + prompts.off + prompts.unknown == 0) {
         return "no recorded length to compare with";
     }
-    std::string text = fmt::format("{} of exactly the recorded length", grouped(prompts.exact));
-    const auto add_some = [&text](std::uint64_t count, std::string_view what) {
-        text += count > 0 ? fmt::format(", {} {}", grouped(count), what) : "";
-    };
-    add_some(prompts.off, "off");
-    add_some(prompts.unknown - prompts.lost, "not reported");
-    add_some(prompts.lost, "lost by this client");
-    return text;
+    return fmt::format("{} of exactly the recorded length", grouped(prompts.exact)) +
+           some(prompts.off, "off") + some(prompts.unknown - prompts.lost, "not reported") +
+           some(prompts.lost, "lost by this client");
 }
 
 std::string p99_error_text(const FigureName& figure, const SummaryFigures& f) {
@@ -164,19 +168,14 @@ std::string kept_up_text(const SummaryFigures& f, const SummaryInfo& info) {
 }  // namespace
 
 std::string requests_text(const SummaryFigures& f, const SummaryInfo& info) {
-    std::string text = fmt::format("{} of {} ok", grouped(f.completed), grouped(f.rows));
-    const auto add_some = [&text](std::uint64_t count, std::string_view what) {
-        text += count > 0 ? fmt::format(", {} {}", grouped(count), what) : "";
-    };
-    add_some(f.short_output, "shorter than asked");
-    add_some(f.long_output, "longer than asked");
     // Rows that were never sent, most often because the user ended the run, did not fail.
-    add_some(f.failed_sent(), "failed");
-    add_some(f.outcomes[static_cast<std::size_t>(Outcome::not_sent)], "not sent");
-    add_some(f.abandoned.requests, "abandoned");
-    add_some(f.censored, "cut off");
-    return text + fmt::format(" in {:.2f} s{}", static_cast<double>(f.duration_ns) / ns_per_s,
-                              kept_up_text(f, info));
+    const std::uint64_t unsent = f.outcomes[static_cast<std::size_t>(Outcome::not_sent)];
+    return fmt::format("{} of {} ok", grouped(f.completed), grouped(f.rows)) +
+           some(f.short_output, "shorter than asked") + some(f.long_output, "longer than asked") +
+           some(f.failed_sent(), "failed") + some(unsent, "not sent") +
+           some(f.abandoned.requests, "abandoned") + some(f.censored, "cut off") +
+           fmt::format(" in {:.2f} s", static_cast<double>(f.duration_ns) / ns_per_s) +
+           kept_up_text(f, info);
 }
 
 namespace {

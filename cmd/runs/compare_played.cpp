@@ -70,11 +70,6 @@ std::uint64_t tree_of(const Record& record) {
     return std::max<std::uint64_t>(digest.value(), 1);
 }
 
-bool has_lane_cap(const RunFacts& facts) {
-    return std::any_of(facts.arguments.begin(), facts.arguments.end(),
-                       [](const std::string& one) { return one.starts_with("--connections="); });
-}
-
 ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
     ReadRow out;
     ComparedRequest& request = out.request;
@@ -110,11 +105,11 @@ ReadRow read_row(const Record& record, const GoodputRules& slo, bool lane_cap) {
     put(RowValue::e2e, known(record.e2e_ns));
     out.has_bounds = record.last_late_ns.has_value();
     constexpr double unbounded = std::numeric_limits<double>::infinity();
-    const auto put_error = [&request](RowValue value, const std::optional<RowError>& error) {
+    const auto put_error = [&request](RowValue value, const std::optional<ErrorBar>& error) {
         request.errors[static_cast<std::size_t>(value)] =
-            error.value_or(RowError{unbounded, unbounded});
+            error.value_or(ErrorBar{unbounded, unbounded});
     };
-    const std::optional<RowError> ttft = error_from_fire(record, record.first_late_ns);
+    const std::optional<ErrorBar> ttft = error_from_fire(record, record.first_late_ns);
     put_error(RowValue::ttft, ttft);
     put_error(RowValue::ttft_due, ttft);  // how late the row was sent is in it on purpose
     put_error(RowValue::tpot, tpot_error(record));
@@ -221,7 +216,7 @@ class UnmetColumns {
 
 std::string read_sides(const std::string& path, const RunFacts& facts, const GoodputRules& slo,
                        Sides& sides, UnmetColumns& unmet) {
-    const bool lane_cap = has_lane_cap(facts);
+    const bool lane_cap = has_lane_cap(facts.arguments);
     return each_record_in(path, [&](const Record& record) {
         unmet.meet(record);
         SideRead& side = sides[static_cast<std::size_t>(record.side)];

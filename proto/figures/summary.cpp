@@ -235,12 +235,12 @@ bool is_excluded(const Record& record) {
     return !record.tainted.empty() && !stays_in(record);
 }
 
-void add_moved_time(BoundedSample& sample, const Record& record, double time_ns,
-                    const std::optional<RowError>& error) {
-    if (error) {
-        sample.add(time_ns, error->below, error->above, is_excluded(record));
-    } else {
-        sample.add_unbounded(time_ns);
+void add_moved_time(BoundedSample& sample, const Record& record, std::optional<double> time_ns,
+                    const std::optional<ErrorBar>& error) {
+    if (time_ns && error) {
+        sample.add(*time_ns, error->below, error->above, is_excluded(record));
+    } else if (time_ns) {
+        sample.add_unbounded(*time_ns);
     }
 }
 
@@ -263,10 +263,6 @@ void add_moved(const char* name, const BoundedSample& sample, double part,
             bounds.upper.at[i]);
     }
 }
-
-}  // namespace
-
-namespace {
 
 /// The kernel's stamps are off by the error of two samples of its clock.
 constexpr double stamp_error_ns = 2e3;
@@ -292,17 +288,17 @@ std::optional<double> request_late_ns(const Record& record) {
 
 }  // namespace
 
-std::optional<RowError> error_from_fire(const Record& record, const OptionalNs& token_late_ns) {
+std::optional<ErrorBar> error_from_fire(const Record& record, const OptionalNs& token_late_ns) {
     const std::optional<double> request_ns = request_late_ns(record);
     return request_ns && token_late_ns && !lost_in_client(record)
-               ? std::optional(RowError{*request_ns + bound_of(*token_late_ns), 0})
+               ? std::optional(ErrorBar{*request_ns + bound_of(*token_late_ns), 0})
                : std::nullopt;
 }
 
-std::optional<RowError> tpot_error(const Record& record) {
+std::optional<ErrorBar> tpot_error(const Record& record) {
     const double gaps = static_cast<double>(record.output_tokens.value_or(0)) - 1;
     return record.first_late_ns && record.last_late_ns && gaps >= 1 && !lost_in_client(record)
-               ? std::optional(RowError{bound_of(*record.last_late_ns) / gaps,
+               ? std::optional(ErrorBar{bound_of(*record.last_late_ns) / gaps,
                                         bound_of(*record.first_late_ns) / gaps})
                : std::nullopt;
 }
@@ -360,10 +356,8 @@ void Summary::add(const Record& record) {
     by_shard_.add(record);
     add_goodput(record);
     if (counts_ttft(record.outcome)) {
-        if (record.ttft_ns) {
-            add_moved_time(ttft_, record, static_cast<double>(*record.ttft_ns),
-                           error_from_fire(record, record.first_late_ns));
-        }
+        add_moved_time(ttft_, record, record.ttft_ns,
+                       error_from_fire(record, record.first_late_ns));
         ttft_due_.add_known(record.ttft_due_ns);
     }
     add_missing(record, interrupted);
@@ -539,17 +533,12 @@ void Summary::add_ok(const Record& record) {
     ++f.completed;
     f.input_tokens += token_count(prompt_tokens_of(record));
     f.output_tokens += token_count(record.output_tokens);
-    if (record.e2e_ns) {
-        add_moved_time(e2e_, record, static_cast<double>(*record.e2e_ns),
-                       error_from_fire(record, record.last_late_ns));
-    }
+    add_moved_time(e2e_, record, record.e2e_ns, error_from_fire(record, record.last_late_ns));
     const bool is_counted = counts_output(record);
     f.uncounted.inputs += record.prompt_tokens || record.input_length ? 0 : 1;
     f.uncounted.outputs += is_counted ? 0 : 1;
     f.uncounted.lost += !is_counted && lost_in_client(record) ? 1 : 0;
-    if (record.tpot_ns) {
-        add_moved_time(tpot_, record, *record.tpot_ns, tpot_error(record));
-    }
+    add_moved_time(tpot_, record, record.tpot_ns, tpot_error(record));
     tpot_gaps_ += record.tpot_ns ? static_cast<double>(record.output_tokens.value_or(1)) - 1 : 0;
     f.tpot_unknown += !record.tpot_ns && is_counted && *record.output_tokens > 1 ? 1 : 0;
     add_gaps(record);
@@ -643,18 +632,21 @@ SummaryFigures Summary::figures() const {
     return f;
 }
 
+bool has_lane_cap(const std::vector<std::string>& arguments) {
+    return std::ranges::any_of(
+        arguments, [](const std::string& one) { return one.starts_with("--connections="); });
+}
+
 namespace {
 
 /// The load came as the trace has it: no answer, no cap, no lack of ours kept rows back.
 bool is_open_load(const SummaryFigures& f, const SummaryInfo& info) {
     const SendingFigures& sending = f.sending;
     const auto late = static_cast<double>(f.sent_late());
-    const bool has_lanes = std::ranges::any_of(info.run.arguments, [](const std::string& one) {
-        return one.starts_with("--connections=");
-    });
-    return info.run.users == 0 && info.run.sessions != "closed" && !has_lanes &&
-           sending.held_by_user.held.count == 0 && sending.held_by_budget.held.count == 0 &&
-           sending.held_by_host.held.count == 0 && late <= 0.01 * static_cast<double>(f.fired);
+    return info.run.users == 0 && info.run.sessions != "closed" &&
+           !has_lane_cap(info.run.arguments) && sending.held_by_user.held.count == 0 &&
+           sending.held_by_budget.held.count == 0 && sending.held_by_host.held.count == 0 &&
+           late <= 0.01 * static_cast<double>(f.fired);
 }
 
 }  // namespace

@@ -99,16 +99,12 @@ struct GoodputCount {
     std::uint64_t good = 0;
 };
 
-/// How far the client may have moved a time of one row, ns: the true one lies in
-/// [time - below, time + above].
-struct RowError {
-    double below = 0;
-    double above = 0;
-};
-/// Of a time from the fire to a token that was read so late at most. Nothing: it is not known. Of
-/// an answer that lost a part, the token may be another.
-std::optional<RowError> error_from_fire(const Record& record, const OptionalNs& token_late_ns);
-std::optional<RowError> tpot_error(const Record& record);
+// How far the client may have moved a time of one row, ns. Nothing: it is not known, as where a
+// part of the answer was lost: the token may be another.
+
+/// Of a time from the fire to a token that was read so late at most.
+std::optional<ErrorBar> error_from_fire(const Record& record, const OptionalNs& token_late_ns);
+std::optional<ErrorBar> tpot_error(const Record& record);
 
 // Summary: the sums over the records of a run. Fed with records one by one, in any order, so that
 // it can be rebuilt from `requests.jsonl` later; it owns its numbers, reads no clock and judges
@@ -478,9 +474,9 @@ struct SummaryFigures {
     std::uint64_t sent_late() const {
         return std::accumulate(tainted_late.begin(), tainted_late.end(), std::uint64_t{0});
     }
-    /// How late rows reached the wire; where the kernel stamped none, how late they left.
+    /// How late rows reached the wire; where the kernel did not stamp all, how late they left.
     const Distribution& load_late() const {
-        return sending.wire_drift.count > 0 ? sending.wire_drift : sending.drift;
+        return sending.wire_unknown == 0 ? sending.wire_drift : sending.drift;
     }
     /// Whole answers, of whatever length.
     std::uint64_t answered() const { return completed + short_output + long_output; }
@@ -603,8 +599,12 @@ struct SummaryInfo {
     std::optional<std::uint64_t> finished_trees;
 };
 
-/// Whether the server kept up with the load (stability.hpp). Nothing: too few rows to tell, the
-/// load waited for answers or for a cap, or two sides or several segments had it.
+/// Whether the arguments of a run cap its connections, so that rows wait for one.
+bool has_lane_cap(const std::vector<std::string>& arguments);
+
+/// Whether the server kept up with the load (stability.hpp). Nothing: too few rows to tell, fewer
+/// than 99 % answered, or the load was no open one: it was to rise, it waited for answers, caps or
+/// us, or two sides or several segments had it.
 std::optional<bool> kept_up(const SummaryFigures& figures, const SummaryInfo& info);
 
 /// `summary.json`: one object, newline at the end. Its schema is summary.schema.json.

@@ -283,7 +283,8 @@ def sending(records):
     both = [r for r in free if r["wire_ns"] is not None]
     causes = {r["late_cause"] for r in free}
     drift = {c: [r["fired_ns"] - r["due_ns"] for r in free if r["late_cause"] == c] for c in causes}
-    load = distribution([(r["wire_ns"] if both else r["fired_ns"]) - r["due_ns"] for r in both or free])
+    stage = "wire_ns" if len(wired) == len(fired) else "fired_ns"
+    load = distribution([r[stage] - r["due_ns"] for r in free])
     return {
         "load_error": {
             **{f"{name}_ms": load[name] / 1e6 if free else None for name in ("p50", "p99", "max")},

@@ -76,7 +76,7 @@ SummaryFigures figures() {
     f.ttft = f.ttft_due = f.tpot = f.itl = f.e2e = of(1e8);
     f.ttft_bounds = {f.ttft, f.ttft};
     f.ttft_bounds.lower.at[p99_index] -= 5e5;
-    f.sending.drift = of(1e3);
+    f.sending.drift = f.sending.wire_drift = of(1e3);
     f.late_causes[static_cast<std::size_t>(LateCause::guard)] = 1920;
     f.prompts.exact = 12000;
     f.expected_cached_tokens = 77'156'352;
@@ -194,7 +194,7 @@ TEST(SummaryTable, AnswersInTheOrderOfTheQuestions) {
           "                100.00 % of the expected hits; 11,999 of 12,000 rows as expected\n",
           "\nPrompts         12,000 of exactly the recorded length\n",
           "\nSent late       p50 0.001, p99 0.004, worst 0.005 ms; 12 of 12,000 rows above\n"
-          "                0.300 ms\n",
+          "                the limit (0.300 ms for the first of an instant)\n",
           "\nVerdict         client-limited: 12 rows sent more than 0.300 ms late",
           "\n                the engine was busy for 71.0 %",
           "\n                and 1 more: driftless report RUN --certificate\n",
